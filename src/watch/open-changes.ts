@@ -22,7 +22,6 @@ import {
 import { pdaIndexOf, Slots, withIndex } from "./slots.ts";
 import {
   type CashRecord,
-  type FillRecord,
   fittingOf,
   isExplained,
   isFlow,
@@ -32,6 +31,7 @@ import {
   isSale,
   isWithin,
   joined,
+  type LooseRecord,
   less,
   nothingOpen,
   type OpenChange,
@@ -94,7 +94,7 @@ export interface SeenBalance {
 const noChanges: readonly OpenChange[] = [];
 const noRecords: readonly CashRecord[] = [];
 const noFlows: readonly SpotFlow[] = [];
-const noFills: readonly FillRecord[] = [];
+const noLoose: readonly LooseRecord[] = [];
 const noExplained: readonly ExplainedFlow[] = [];
 const noIndices: readonly number[] = [];
 
@@ -116,8 +116,11 @@ export class OpenChanges {
   restoredIndices: readonly number[] = noIndices;
   /** Explained changes up to the newest slot that has any, one an account. */
   #explainedOfSlot: readonly OpenChange[] = noChanges;
-  /** Fills of the slots of newest states that belong to no open change: the next state of such a slot's account may show them. */
-  #looseFills: readonly FillRecord[] = noFills;
+  /**
+   * Fills and flows of the slots of newest states that belong to no open change: the next state of such a slot's account may show
+   * them.
+   */
+  #loose: readonly LooseRecord[] = noLoose;
   /** Takeovers that state what was handed over, of such slots, that no change shows yet. */
   #looseTakeovers: readonly CashRecord[] = noRecords;
   /** Those that turned out to be paid in or out lately, oldest first. */
@@ -355,7 +358,7 @@ export class OpenChanges {
       this.#explainedOfSlot = this.#explainedOfSlot.map((one) =>
         isWithin(one, record) ? less(one, record) : one,
       );
-      if (record.kind === "fill" && this.#takeLoose(record, atMs)) return true;
+      if ((record.kind === "fill" || record.kind === "flow") && this.#takeLoose(record, atMs)) return true;
       return this.#takeUnlisted(record, atMs);
     }
     const applied = this.#lessTakeovers(less(this.#open[index]!, record));
@@ -411,7 +414,7 @@ export class OpenChanges {
   forget(): void {
     this.#settled = noChanges;
     this.#explainedOfSlot = noChanges;
-    this.#looseFills = noFills;
+    this.#loose = noLoose;
     this.#looseTakeovers = noRecords;
     this.#setOpen([]);
   }
@@ -465,43 +468,43 @@ export class OpenChanges {
     return this.#addOpen(open, waited) || other !== undefined;
   }
 
-  /** Applies fills of the slot of the state before that explain a change: that state was of before them. */
+  /** Applies fills and flows of the slot of the state before that explain a change: that state was of before them. */
   #lessLoose(open: OpenChange, fromSlot: number): OpenChange {
-    if (this.#looseFills.length === 0) return open;
+    if (this.#loose.length === 0) return open;
     const { account } = open;
-    const loose = this.#looseFills.filter((fill) => fill.account === account && fill.slot === fromSlot);
+    const loose = this.#loose.filter((one) => one.account === account && one.slot === fromSlot);
     const fitting = fittingOf(open, loose);
     this.#keepLoose(
-      this.#looseFills.filter(
-        (fill) => fill.account !== account || (fill.slot >= fromSlot && !fitting.includes(fill)),
+      this.#loose.filter(
+        (one) => one.account !== account || (one.slot >= fromSlot && !fitting.includes(one)),
       ),
     );
     return fitting.reduce(less, open);
   }
 
   /**
-   * Takes a fill of the slot of a newest state, or of the state before an open change: together with others it may explain such a
-   * change. @returns true if it did
+   * Takes a fill or a flow of the slot of a newest state, or of the state before an open change: together with others it may explain
+   * such a change. @returns true if it did
    */
-  #takeLoose(fill: FillRecord, atMs: number): boolean {
-    const { account, slot } = fill;
+  #takeLoose(record: LooseRecord, atMs: number): boolean {
+    const { account, slot } = record;
     const index = this.#open.findIndex((one) => one.account === account && one.fromSlot === slot);
     if (index < 0 && slot !== this.slotOf(account)) return false;
-    this.#keepLoose([...this.#looseFills.slice(1 - maxLoose), fill]);
+    this.#keepLoose([...this.#loose.slice(1 - maxLoose), record]);
     const open = this.#open[index];
     if (open === undefined) return false;
-    const loose = this.#looseFills.filter((one) => one.account === account && one.slot === slot);
+    const loose = this.#loose.filter((one) => one.account === account && one.slot === slot);
     const fitting = fittingOf(open, loose);
     if (fitting.length === 0) return false;
     const left = fitting.reduce(less, open);
-    this.#keepLoose(this.#looseFills.filter((one) => !fitting.includes(one)));
+    this.#keepLoose(this.#loose.filter((one) => !fitting.includes(one)));
     const settled = this.#isSettled(left, atMs);
     this.#setOpen(this.#open.toSpliced(index, 1, ...(settled ? [] : [left])));
     return true;
   }
 
-  #keepLoose(fills: readonly FillRecord[]): void {
-    this.#looseFills = fills.length > 0 ? fills : noFills;
+  #keepLoose(records: readonly LooseRecord[]): void {
+    this.#loose = records.length > 0 ? records : noLoose;
   }
 
   /**
@@ -593,6 +596,7 @@ export class OpenChanges {
       if (record.handed !== undefined && !isHandedIn(open, record)) this.#keepTakeover(record);
       else open = less(open, record);
     }
+    if (!isExplained(open)) open = this.#lessLoose(open, open.fromSlot);
     if (this.#isSettled(open, change.atMs)) return false;
     this.#setOpen([...this.#open.slice(1 - maxOpen), open]);
     return true;

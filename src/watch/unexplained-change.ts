@@ -12,11 +12,14 @@ const roundingSlack = 0.0001;
 const saleSlack = 0.2;
 /** The sides of a transfer are the same to this share of it, however rough the estimates are that stand in them. */
 const transferSlack = 0.1;
+/** Rough estimates tell a transfer only of a time as short as this, in slots: in a longer one there may be flows of any kind. */
+const roughSlots = 50;
 const centUsd = 0.01;
 /** Amounts are multiples of 10⁻⁶ USD, read as doubles. */
 const exactUsd = 5e-7;
 /** Every choice of so many fills of one slot is tried. */
 const maxTried = 10;
+const maxTriedFlows = 3;
 
 export interface Place {
   /** Name of the account. */
@@ -49,7 +52,9 @@ export type CashRecord = Place &
   );
 
 export type FlowRecord = CashRecord & { readonly kind: "flow" };
-export type FillRecord = CashRecord & { readonly kind: "fill" };
+type FillRecord = CashRecord & { readonly kind: "fill" };
+/** A record of the slot of a state that may have come after that state. */
+export type LooseRecord = FillRecord | FlowRecord;
 
 export interface OpenChange extends BalanceChange {
   readonly account: string;
@@ -118,21 +123,36 @@ export function joined(first: OpenChange, second: OpenChange): OpenChange {
   };
 }
 
-/** The fills that are the trades of a change and explain it, those that leave the least of it to explain; empty: none do. */
-export function fittingOf(open: OpenChange, fills: readonly FillRecord[]): readonly FillRecord[] {
-  const tried = fills.filter(({ symbol }) => open.traded[symbol] !== undefined).slice(-maxTried);
-  let fitting: readonly FillRecord[] = [];
+/**
+ * The fills that are the trades of a change and explain it, with flows that leave nothing beside them; those that leave the least of
+ * it to explain; empty: none do.
+ */
+export function fittingOf(open: OpenChange, loose: readonly LooseRecord[]): readonly LooseRecord[] {
+  const isFill = (one: LooseRecord): one is FillRecord => one.kind === "fill";
+  const fills = loose.filter((one) => isFill(one) && open.traded[one.symbol] !== undefined);
+  const flows = loose.filter((one) => !isFill(one));
+  let fitting: readonly LooseRecord[] = [];
   let leastUsd = Number.POSITIVE_INFINITY;
-  for (let subset = (1 << tried.length) - 1; subset > 0; subset--) {
-    const some = tried.filter((_, index) => subset & (1 << index));
-    const left = some.reduce(less, open);
-    if (some.some(({ symbol }) => left.traded[symbol] !== undefined) || !isExplained(left)) continue;
-    const usd = Math.abs(unexplainedUsd(left));
-    if (usd >= leastUsd) continue;
-    fitting = some;
-    leastUsd = usd;
+  for (const trades of subsetsOf(fills.slice(-maxTried))) {
+    const untraded = trades.reduce(less, open);
+    if (trades.length === 0) continue;
+    if (trades.some((one) => isFill(one) && untraded.traded[one.symbol] !== undefined)) continue;
+    for (const paid of subsetsOf(flows.slice(-maxTriedFlows))) {
+      const left = paid.reduce(less, untraded);
+      const usd = Math.abs(unexplainedUsd(left));
+      const isFitting = paid.length === 0 ? isExplained(left) : usd <= centUsd;
+      if (!isFitting || usd >= leastUsd) continue;
+      fitting = [...trades, ...paid];
+      leastUsd = usd;
+    }
   }
   return fitting;
+}
+
+/** All selections of some of them, the largest first, the empty one last. */
+function* subsetsOf<T>(all: readonly T[]): Generator<readonly T[]> {
+  for (let subset = (1 << all.length) - 1; subset >= 0; subset--)
+    yield all.filter((_, index) => subset & (1 << index));
 }
 
 /** True if a balance is that of before a flow. @param usd flows between the two */
@@ -262,7 +282,9 @@ function isTransfer(changes: readonly OpenChange[]): boolean {
     fromSlot = Math.max(fromSlot, one.fromSlot);
     toSlot = Math.min(toSlot, one.toSlot);
   }
-  return fromSlot < toSlot && Math.abs(usd) <= Math.min(slackUsd, centUsd + movedUsd * transferSlack);
+  if (fromSlot >= toSlot) return false;
+  const roughUsd = toSlot - fromSlot > roughSlots ? 0 : movedUsd * transferSlack;
+  return Math.abs(usd) <= Math.min(slackUsd, centUsd + roughUsd);
 }
 
 export function takenUsdOf({ taken }: OpenChange): number {

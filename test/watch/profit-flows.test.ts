@@ -427,6 +427,20 @@ test("a transfer within the wallet counts on both sides whatever the rounding of
   expect(stored.open).toEqual([]);
 });
 
+test.each([
+  ["a moment", 5_000, { pnl: -15, netDeposits: 0 }],
+  ["an outage", 60_000, { pnl: undefined, netDeposits: 0 }],
+] as const)("changes that may be the sides of a transfer are taken for one after %s", (_, ms, expected) => {
+  const h = begun([subaccount(10_000, []), subaccount(5_000, [position(100, 150)], { subaccount: 1 })]);
+  h.nowMs += ms;
+  h.slot += ms / 400;
+  h.config();
+  h.mark(150);
+  // 9,000 USD of the position are sold, and about as much as the one account has more the other has less.
+  h.account([subaccount(13_000, []), subaccount(1_985, [position(40, 150)], { subaccount: 1 })]);
+  expect(figures(h)).toEqual(expected);
+});
+
 test("a transfer between accounts that a second state of the slot of a trade shows is no loss", () => {
   const accounts = (cashUsd: number, isolatedUsd: number, size: number) => [
     subaccount(cashUsd, []),
@@ -848,20 +862,36 @@ test("a state amid the fills of a slot leaves the last ones to the next change, 
   expect(figures(h)).toEqual({ pnl: -801, netDeposits: 0 });
 });
 
-test("a transfer of what a position left, in the slot of a reading from before both, is neither profit nor loss", () => {
-  const h = begun([subaccount(10_000, []), subaccount(1_000, [position(10, 150)], { subaccount: 1 })]);
-  const { slot } = h;
-  // 10 are sold at 180, far from the mark, and what is left is taken over to the other account at once.
-  const rows = [row(slot, 1, "transfer", 1_300, 0), row(slot, 0, "transfer", 1_300, 11_300)];
-  h.events("collateral", translated(rows, h), "main", { coversMs: 0 });
-  expect(figures(h)).toEqual({ pnl: 0, netDeposits: 0 });
-  h.pass(1_000);
-  h.account([subaccount(11_300, [])]);
-  h.events("fills", [fill(slot, 1, "ask", 10, 180)], "main", { coversMs: 0 });
-  expect(figures(h)).toEqual({ pnl: expect.closeTo(300, 6), netDeposits: 0 });
-  readings(h, 12, [subaccount(11_300, [])]);
-  expect([figures(h), h.told]).toEqual([{ pnl: expect.closeTo(300, 6), netDeposits: 0 }, []]);
-});
+test.each([
+  ["flows, state, fill", ["flows", "state", "fill"]],
+  ["fill, flows, state", ["fill", "flows", "state"]],
+  ["fill, state, flows", ["fill", "state", "flows"]],
+  ["state, flows, fill", ["state", "flows", "fill"]],
+  ["state, fill, flows", ["state", "fill", "flows"]],
+] as const)(
+  "a transfer of what a position left, in the slot of a reading from before both, is neither profit nor loss: %s",
+  (_, order) => {
+    const h = begun([subaccount(10_000, []), subaccount(1_000, [position(10, 150)], { subaccount: 1 })]);
+    const { slot } = h;
+    // 10 are sold at 180, far from the mark, and what is left is taken over to the other account at once.
+    const rows = [row(slot, 1, "transfer", 1_300, 0), row(slot, 0, "transfer", 1_300, 11_300)];
+    for (const part of order) {
+      if (part === "flows") {
+        h.events("collateral", translated(rows, h), "main", { coversMs: 0 });
+      } else if (part === "fill") h.events("fills", [fill(slot, 1, "ask", 10, 180)], "main", { coversMs: 0 });
+      else {
+        h.pass(1_000);
+        h.account([subaccount(11_300, [])]);
+      }
+    }
+    expect(figures(h)).toEqual({ pnl: expect.closeTo(300, 6), netDeposits: 0 });
+    readings(h, 12, [subaccount(11_300, [])]);
+    expect([figures(h), h.told]).toEqual([{ pnl: expect.closeTo(300, 6), netDeposits: 0 }, []]);
+    h.asks.length = 0;
+    readings(h, 3, [subaccount(11_300, [])]);
+    expect(h.asks).toEqual([]);
+  },
+);
 
 test.each([
   ["takeover, state", ["takeover", "state"], 0],
