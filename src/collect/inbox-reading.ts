@@ -11,7 +11,7 @@ import { notificationEvents } from "./translate/notification.ts";
 export interface InboxReading {
   /** The beginning of the reading, ms. */
   readonly atMs: number;
-  /** Notifications, each once, as acknowledged as they were at the end of reading; and liquidations that they tell of. */
+  /** Notifications, each once, and liquidations that they tell of. */
   readonly events: readonly Event[];
   /** By the account's address: what happened later than this is listed, ms; -∞: the whole inbox is. */
   readonly listedAfterMs: ReadonlyMap<string, number>;
@@ -19,8 +19,6 @@ export interface InboxReading {
 
 const PAGE = 100;
 const MOST_PAGES = 3;
-/** The list of what is unacknowledged ends at this many. */
-const MOST_UNACKED = 1_000;
 const DEADLINE_MS = 20_000;
 
 /** @throws {ExchangeError} when one of them cannot be read */
@@ -56,15 +54,12 @@ export async function readInbox(parts: {
       older = nextPage(endpoints.notifications, page, "older");
     }
     listedAfterMs.set(traderPubkey, older === null ? Number.NEGATIVE_INFINITY : oldestMs);
+    // One that it does not list may be one of its rows that could not be read: that acknowledges nothing.
     const unacked = await client.notifications({ traderPubkey, unackedOnly: true }, call);
-    const open = new Map(unacked.items.map((item) => [notificationKey(item, wallet.authority), item]));
-    for (const [key, item] of open) items.set(key, item);
-    for (const [key, item] of items) {
-      // What was acknowledged between the two answers is acknowledged.
-      const acked = item.acked || (!open.has(key) && unacked.items.length < MOST_UNACKED);
-      for (const event of notificationEvents({ ...item, acked }, wallet, account, book, nowMs()))
+    for (const item of unacked.items) items.set(notificationKey(item, wallet.authority), item);
+    for (const item of items.values())
+      for (const event of notificationEvents(item, wallet, account, book, nowMs()))
         if (!events.has(`${event.kind}/${event.key}`)) events.set(`${event.kind}/${event.key}`, event);
-    }
   }
   return { atMs, events: [...events.values()], listedAfterMs };
 }

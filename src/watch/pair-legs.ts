@@ -5,6 +5,9 @@ import type { World } from "./world.ts";
 /** Naked share of the largest leg up to which a pair counts as whole, where nothing else is said. */
 export const usualTolerance = 0.02;
 
+/** Sizes are sums of doubles: so small a share of what was added up is what rounding left. */
+export const negligible = 1e-9;
+
 export interface Leg {
   /** As the configuration writes it: `main/SOL`, `main/0.1/SOL`. */
   readonly text: string;
@@ -33,7 +36,7 @@ export function overlap(a: Leg, b: Leg): boolean {
 
 /** Signed, base units; 0 for what is flat, NaN for what is not known. */
 export function sizeOf(leg: Leg, world: World): number {
-  let size = 0;
+  let [size, gross] = [0, 0];
   for (const { ref, positions } of world.accounts.ofWallet(leg.wallet)) {
     const { account, symbol } = leg;
     if (account && (account.pdaIndex !== ref.pdaIndex || account.subaccount !== ref.subaccount)) continue;
@@ -41,8 +44,9 @@ export function sizeOf(leg: Leg, world: World): number {
     if (!held) continue;
     const units = held.node.facts.values.size;
     size += typeof units === "number" ? units : Number.NaN;
+    gross += Math.abs(Number(units));
   }
-  return size;
+  return Math.abs(size) <= negligible * gross ? 0 : size;
 }
 
 /** True if an event belongs to a leg. Some rows do not say which account they are of. */

@@ -11,7 +11,7 @@ import type { Conditions } from "./conditions.ts";
 import type { Draft } from "./draft.ts";
 import type { NamedValues } from "./named-values.ts";
 import { type Breaker, heavier, isForced, PairBreaks } from "./pair-breaks.ts";
-import { concernsLeg, type Leg, parseLeg, sizeOf } from "./pair-legs.ts";
+import { concernsLeg, type Leg, negligible, parseLeg, sizeOf } from "./pair-legs.ts";
 import type { Series } from "./series.ts";
 import type { WatchedPair } from "./settings.ts";
 import { noteSeen, type SharedSource, seenWhole, sharedSources } from "./shares.ts";
@@ -20,8 +20,6 @@ import type { WalletEntry } from "./wallets.ts";
 import type { World } from "./world.ts";
 
 export const pairKeepPrefix = "pair/";
-/** Sizes are sums of doubles: what is left of equal legs is not naked. */
-const negligible = 1e-9;
 
 export interface PairsParts {
   readonly pairs: readonly WatchedPair[];

@@ -90,6 +90,32 @@ test("what differs is mended where it can be, and told when it lasts; what is le
   ]);
 });
 
+test("a row that cannot be read in one of its lists was acknowledged by nobody", async () => {
+  await using house = await openHouse();
+  await house.start({
+    schedules: {
+      ...every("1h", ["notifications"]),
+      ...every("10s", ["traderState", "markets", "exchangeStatus"]),
+    },
+    acknowledge: { audit: "off" },
+  });
+  await house.clock.advance(5_000);
+  await house.call("notification", { trader: "main", notificationType: "full_moon" });
+  await house.clock.advance(70_000);
+  await audit(house);
+  expect(house.chats(/not known here: full/)).toHaveLength(1);
+  // The newest page is as it is, and the list of what is unacknowledged has a row that nobody can read.
+  const path = `/v1/traders/${house.trader().traderPda}/notifications`;
+  await house.call("fault", { path, times: 1 });
+  await house.call("fault", { path, times: 1, set: { "items.0.source": 1 } });
+  expect(brief(await audit(house))).toEqual([]);
+  expect((await house.read((store) => store.acknowledgements({}))).map(({ status }) => status)).toEqual([
+    "waiting",
+  ]);
+  expect(brief(await audit(house))).toEqual([]);
+  expect(await house.inbox()).toEqual({ acked: [], open: ["full_moon"] });
+});
+
 test("it runs by itself, and an inbox that cannot be read is no difference", async () => {
   await using house = await openHouse();
   await house.start({

@@ -123,6 +123,15 @@ describe("what is naked", () => {
     expect(h.told).toEqual([]);
   });
 
+  test("what rounding leaves of positions of one leg that cancel out is flat", () => {
+    const h = begun(plain);
+    // As doubles they add up to 2.8e-17.
+    hold(h, "main", 0.1, 0.2, -0.3);
+    hold(h, "hedge", 0);
+    h.pass(1_000);
+    expect(summaries(h)).toEqual([]);
+  });
+
   test("a leg is all accounts of a wallet, or one of them", () => {
     const one = [{ name: "basis", legs: ["main/0.1/SOL", "hedge/SOL"], tolerance: 0.02 }];
     const h = begun(plain, { pairs: one });
