@@ -1,4 +1,5 @@
 /** No notification is acknowledged at the exchange before a message that names it is at a channel, but for those of no rule. */
+import type { Alert } from "../../../src/domain/alert.ts";
 import { isWhale } from "../names.ts";
 import type { Outcome } from "../scenario.ts";
 import type { Finding } from "./finding.ts";
@@ -24,12 +25,24 @@ export function judgeAcknowledged({ log, plan, sections }: Outcome): readonly Fi
   );
   // A small one of a stranger is of no rule.
   const strangers = new Set(plan.world.wallets.filter(isWhale).map(({ name }) => name));
+  const alerts = new Map<number, Alert>();
   for (const entry of log.entries) {
-    if (entry.kind === "arrived")
-      for (const { change } of entry.message.content.items) {
-        const { eventKey, rule, wallet } = change.alert;
+    if (entry.kind === "committed")
+      for (const { alert } of entry.changes.alertChanges) alerts.set(alert.id, alert);
+    if (entry.kind === "arrived") {
+      const { alertIds, content } = entry.message;
+      // A summary of many tells of the last ones by rule and wallet, and how many.
+      const tallied = alertIds
+        .flatMap((id) => alerts.get(id) ?? [])
+        .filter(({ rule, wallet }) =>
+          content.tally?.some((one) => one.rule === rule && (one.wallet ?? wallet) === wallet),
+        );
+      for (const { eventKey, rule, wallet } of [
+        ...content.items.map(({ change }) => change.alert),
+        ...tallied,
+      ])
         named.add(`${eventKey?.replace(/^notification:/, "")}`).add(`${rule} ${wallet}`);
-      }
+    }
     if (entry.kind !== "acknowledged") continue;
     const { key, wallet, atMs } = entry;
     const type = types.get(key) ?? "";
