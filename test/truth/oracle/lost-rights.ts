@@ -28,15 +28,18 @@ const spaced = (name: string): string => name.replace(/[A-Z]/g, (letter) => ` ${
 export function lostRights({ log, plan }: Outcome): readonly Happened[] {
   const strangers = new Set(plan.world.wallets.filter(isWhale).map(({ name }) => name));
   const known = new Map<string, Words>();
-  return livesOf(log)
-    .flatMap((life) => life.told)
-    .flatMap((one) => {
+  return livesOf(log).flatMap((life) => {
+    // An answer that was under way in a standstill is told with the time at which it came, and judged later.
+    let nowMs = 0;
+    return life.told.flatMap((one) => {
+      if (isTold(one)) nowMs = Math.max(nowMs, one.observation.atMs);
       // Nobody knows what was read in a gap.
       if (!isTold(one)) known.clear();
       if (!isTold(one)) return [];
       const { observation, committedMs } = one;
       if (observation.kind !== "accounts" || strangers.has(observation.wallet)) return [];
-      const { wallet, pdaIndex, subaccounts, told, atMs } = observation;
+      const { wallet, pdaIndex, subaccounts, told } = observation;
+      const atMs = nowMs;
       return subaccounts.flatMap((state): Happened[] => {
         if (told !== undefined && !told.includes(state.subaccount)) return [];
         const subject = `${wallet}/${pdaIndex}.${state.subaccount}`;
@@ -61,6 +64,7 @@ export function lostRights({ log, plan }: Outcome): readonly Happened[] {
         }));
       });
     });
+  });
 }
 
 /** True if nobody knows what rights an account had just before: a gap, or the first reading after one. */
