@@ -89,7 +89,8 @@ function observedIn({ told }: Life): ReadonlyMap<string, readonly Seen[]> {
     else if (observation.kind === "prices")
       for (const { symbol, exchangeMs } of observation.markets)
         note(symbol, Math.floor(exchangeMs / 1_000), committedMs);
-    else if (observation.kind === "marketConfig") note("markets", 0, committedMs);
+    else if (observation.kind === "marketConfig")
+      for (const { symbol } of observation.markets) note(`terms of ${symbol}`, 0, committedMs);
   }
   return found;
 }
@@ -145,9 +146,9 @@ function shownTo(
           show(nameOf(row), Number(row.sequence), atMs, open.length > 0 ? heldMs : 0);
     } else {
       const rows: readonly { symbol: string; timestamp: number | string }[] = frame.stats ?? [frame];
-      if (versionAt("markets", atMs) < 0) continue;
       for (const { symbol, timestamp } of rows)
-        if (Number(timestamp) >= versionAt(symbol, atMs)) show(symbol, Number(timestamp), atMs);
+        if (versionAt(`terms of ${symbol}`, atMs) >= 0 && Number(timestamp) >= versionAt(symbol, atMs))
+          show(symbol, Number(timestamp), atMs);
     }
   }
   return found;
