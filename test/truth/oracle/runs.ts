@@ -87,7 +87,8 @@ export class Runs {
       const perhapsGone = !surelyOn && most[index]!.off;
       runs.byOld ||= freshness === "old positions";
       if (this.predicate.standsStill && arePositionsOld)
-        runs.frozenMs ??= runs.perhapsOnMs === null ? 0 : atMs - runs.perhapsOnMs;
+        // What comes to hold afterwards came about by a state that the stream told: by that they are not too old.
+        runs.frozenMs ??= runs.perhapsOnMs === null ? Number.POSITIVE_INFINITY : atMs - runs.perhapsOnMs;
       const { frozenMs } = runs;
       if (fresh && frozenMs !== null) {
         const { accountsMs, pricesMs, historiesMs } = view.terms;
