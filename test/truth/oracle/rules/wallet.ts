@@ -40,11 +40,13 @@ function shareRule(
       const unsure = !now.sure || !view.seen.histories.has(wallet);
       // No clock of the rule runs where it may be that it cannot be judged.
       const nothingSure = ease < 0 && share.sure === false;
+      // A change of the accounts that is not explained yet leaves it unknown: then what held goes on.
+      const isChanged = view.money.knownForMs(wallet, view.nowMs) < 0;
       return bounds.map(([severity, on, off]) => ({
         severity,
         on: unsure ? ease > 0 : !nothingSure && above(ease > 0 ? share.high : share.low, on, ease),
         off: unsure ? ease > 0 : !nothingSure && below(ease > 0 ? share.low : share.high, off, ease),
-        perhapsUnknown: share.sure === false,
+        perhapsUnknown: share.sure === false || isChanged,
       }));
     },
     claims: (view, wallet, text) =>
