@@ -51,6 +51,8 @@ const endingPatienceMs = minuteMs;
 const lookBackMs = 2 * minuteMs;
 /** Between two observations: time is one of them, each second. */
 const stoodStillMs = 2_000;
+/** A shorter time in which nothing was observed: what was due in it is late. */
+const lateMs = 1_100;
 /** Observations that have the daemon's clock as it is, also where it was set back. */
 const ofTheClock: ReadonlySet<string> = new Set(["time", "daemon", "watching"]);
 /** Tolerance of the daemon's clock, which the exchange's corrects, from one life to another, ms. */
@@ -260,7 +262,7 @@ class Judge {
       let turns = this.#turns(this.#view.nowMs, atMs);
       const lostTurns = this.#lostTurns(this.#view.nowMs, atMs);
       // The process stood still, and no clock of what is read ran.
-      if (atMs - this.#view.nowMs > stoodStillMs) this.#stalls.push({ fromMs: this.#view.nowMs, toMs: atMs });
+      if (atMs - this.#view.nowMs > lateMs) this.#stalls.push({ fromMs: this.#view.nowMs, toMs: atMs });
       if (atMs - this.#view.nowMs > stoodStillMs)
         for (const runs of this.#runs.values())
           if (!runs.predicate.restsOnItself) runs.breakOff(this.#view.nowMs);

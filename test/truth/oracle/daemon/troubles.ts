@@ -8,19 +8,21 @@ import type { Parts } from "../seen.ts";
 const figuresEveryMs = 6_500;
 const ofNoData: ReadonlySet<string> = new Set([blindRule, unreachableRule]);
 
-export function noDataAlerts({ log }: Outcome): Parts["noDataAlerts"] {
+export function noDataAlerts(outcome: Outcome): Parts["noDataAlerts"] {
+  const { log } = outcome;
+  // The daemon counts them when it takes its figures.
+  const everyMs = figuresEveryMs + stalledMs(outcome);
   const steps = livesOf(log)
     .flatMap(({ changes }) => changes)
     .filter(({ kind, alert }) => ofNoData.has(alert.rule) && (kind === "fired" || kind === "ended"))
     .map(({ kind, atMs }) => ({ atMs, more: kind === "fired" ? 1 : -1 }));
   const sum = (until: (atMs: number) => boolean) =>
     steps.reduce((count, { atMs, more }) => (until(atMs) ? count + more : count), 0);
-  // The daemon counts them when it takes its figures.
   return (nowMs) => {
     const counts = [
-      sum((atMs) => atMs <= nowMs - figuresEveryMs),
+      sum((atMs) => atMs <= nowMs - everyMs),
       ...steps.flatMap(({ atMs }) =>
-        atMs > nowMs - figuresEveryMs && atMs <= nowMs
+        atMs > nowMs - everyMs && atMs <= nowMs
           ? [sum((ms) => ms <= atMs), sum((ms) => ms < atMs)]
           : [],
       ),
