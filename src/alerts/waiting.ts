@@ -114,10 +114,10 @@ export class Waiting {
   /**
    * Takes out what makes up the next message of these lanes, the first lane first: an item alone, its group, or, where more
    * wait than a person reads one by one, all of them, the worst first.
-   * @param held says which head may not leave yet
+   * @param held says which may not leave yet
    * @returns null when nothing may leave
    */
-  take(lanes: readonly Severity[], held: (head: Entry) => boolean, leaving: Leaving): Taken | null {
+  take(lanes: readonly Severity[], held: (entry: Entry) => boolean, leaving: Leaving): Taken | null {
     for (const lane of lanes) {
       const ready = this.#ready([lane], held, leaving);
       if (ready.length === 0) continue;
@@ -143,7 +143,7 @@ export class Waiting {
   }
 
   /** True if something of this lane could leave. */
-  holds(lane: Severity, held: (head: Entry) => boolean, leaving: Leaving): boolean {
+  holds(lane: Severity, held: (entry: Entry) => boolean, leaving: Leaving): boolean {
     return this.#lanes[lane].size > 0 && this.#ready([lane], held, leaving).length > 0;
   }
 
@@ -158,7 +158,7 @@ export class Waiting {
   }
 
   /** The messages that may leave of these lanes, message by message as it would without folding. */
-  #ready(lanes: readonly Severity[], held: (head: Entry) => boolean, leaving: Leaving): Entry[][] {
+  #ready(lanes: readonly Severity[], held: (entry: Entry) => boolean, leaving: Leaving): Entry[][] {
     const found: Entry[][] = [];
     const groups = new Set<string>();
     for (const lane of lanes) {
@@ -178,20 +178,22 @@ export class Waiting {
   }
 
   /** One of a group whose time has come takes the others along. */
-  #isReleased(groupKey: string, held: (head: Entry) => boolean, leaving: Leaving): boolean {
+  #isReleased(groupKey: string, held: (entry: Entry) => boolean, leaving: Leaving): boolean {
     for (const { entries } of this.#groups.get(groupKey) ?? [])
       if (!held(entries[0]!) && entries.some((entry) => isReleased(entry, leaving))) return true;
     return false;
   }
 
   /** The group of this head, however many they are: what stands at the front of its threads, in order. */
-  #group(head: Entry, held: (head: Entry) => boolean): Entry[] {
+  #group(head: Entry, held: (entry: Entry) => boolean): Entry[] {
     const taken: Entry[] = [];
     for (const thread of this.#groups.get(head.item.groupKey ?? "") ?? []) {
       const first = thread.entries[0]!;
       if (first !== head && held(first)) continue;
       for (const entry of thread.entries) {
         if (entry.item.groupKey !== head.item.groupKey || entry.stuck !== head.stuck) break;
+        // A rise may pass a message that failed, and what comes after it may not.
+        if (entry !== first && held(entry)) break;
         taken.push(entry);
       }
     }

@@ -3,7 +3,7 @@
  *
  * Two lanes, critical and the rest, each with one message under way, so that a slow info never holds up a liquidation.
  * Order holds for each alert: a later item waits until the message before it is delivered or dead. Only a rise may pass a
- * message of a lower level that has failed already; an ending never does.
+ * message of a lower level that has failed already; a fall and an ending never do.
  */
 import {
   dueSinceMs,
@@ -323,6 +323,7 @@ export class Line {
         !underWay &&
         message.attempts > 0 &&
         severityRank[item.severity] > severityRank[message.severity] &&
+        change?.kind !== "fell" &&
         change?.kind !== "ended";
       if (!passes) return true;
     }

@@ -265,6 +265,33 @@ test("a critical rise passes the info before it that failed, but takes one along
   expect(arrived.indexOf(4)).toBeLessThanOrEqual(1);
 });
 
+test.each([
+  ["fell", null],
+  ["ended", null],
+  ["fell", "group"],
+  ["ended", "group"],
+] as const)(
+  "a rise that passes a failed message leaves what %s after it behind, in the group %s",
+  async (kind, group) => {
+    await using one = await rig();
+    one.far.answer = () => ({ status: 503 });
+    const risen = one.alerts.alert({ severity: "info" });
+    await one.owe(one.alerts.step("fired", risen, ["chat"], group));
+    await one.clock.settle();
+    one.far.answer = ({ items }) => ({ status: items.includes(1) ? 503 : 200 });
+    const last = { ...risen, severity: "critical" } as const;
+    await one.owe(
+      one.alerts.step("rose", last, ["chat"], group, 1_000),
+      one.alerts.step(kind, last, ["chat"], group, 1_000),
+    );
+    await one.clock.advance(60 * second);
+    expect(one.far.accepted.map(({ items }) => items)).toEqual([[2]]);
+    one.far.answer = () => ({ status: 200 });
+    await one.clock.advance(300 * second);
+    expect(one.far.accepted.map(({ items }) => items)).toEqual([[2], [1], [3]]);
+  },
+);
+
 test("what is less critical of an alert does not pass what is sealed of it at that moment", async () => {
   await using one = await rig();
   const alert = one.alerts.alert();
