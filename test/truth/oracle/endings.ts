@@ -67,8 +67,9 @@ function problemOf(
     ({ atMs }) => atMs >= fromMs && atMs <= committedMs,
   );
   const [loss] = losses;
-  // Where there are several, it may be of any of them.
+  // Where there are several, it may be of any of them, and it may be of a position that came after the last one.
   if (loss === undefined || losses.length > 1) return null;
+  if (isHeldAfter(truth.accounts.get(account)!, symbol, loss.atMs, committedMs)) return null;
   if (ending === "closed" || ending === "flipped")
     return loss.taken && isClear(loss.atMs - heardMs) ? "word that the exchange took it" : null;
   if (!isTaking(ending) || loss.taken) return null;
@@ -79,6 +80,12 @@ function problemOf(
 }
 
 const takes = ({ by }: BreakerTruth): boolean => by === "liquidation" || by === "adl";
+
+/** True if there was a position after a loss, up to a time. */
+function isHeldAfter(states: readonly AccountTruth[], symbol: string, lossMs: number, toMs: number): boolean {
+  const later = states.filter(({ ofMs }) => ofMs > lossMs && ofMs <= toMs);
+  return later.some(({ positions }) => positions.some((one) => one.symbol === symbol));
+}
 
 function lossesOf(
   states: readonly AccountTruth[],

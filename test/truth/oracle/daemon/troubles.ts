@@ -22,9 +22,7 @@ export function noDataAlerts(outcome: Outcome): Parts["noDataAlerts"] {
     const counts = [
       sum((atMs) => atMs <= nowMs - everyMs),
       ...steps.flatMap(({ atMs }) =>
-        atMs > nowMs - everyMs && atMs <= nowMs
-          ? [sum((ms) => ms <= atMs), sum((ms) => ms < atMs)]
-          : [],
+        atMs > nowMs - everyMs && atMs <= nowMs ? [sum((ms) => ms <= atMs), sum((ms) => ms < atMs)] : [],
       ),
     ];
     return { least: Math.min(...counts), most: Math.max(...counts) };
