@@ -98,6 +98,18 @@ export function judgeNoData(outcome: Outcome): readonly Finding[] {
     }
     return all.size > 0 && all.size === streamed.size;
   };
+  /** True if an answer without the accounts of a wallet, which had some before, was not believed at once. */
+  const isDoubted = (wallet: string, atMs: number): boolean =>
+    log
+      .of("committed")
+      .some(
+        ({ changes: { observations }, atMs: ms }) =>
+          ms <= atMs &&
+          ms >= atMs - causeMs &&
+          observations.some(
+            (one) => one.kind === "failed" && one.wallet === wallet && one.detail.includes("no subaccounts"),
+          ),
+      );
   for (const change of changes) {
     const { kind, alert, committedMs } = change;
     const report = (check: Finding["check"], expected: string, seen: string) =>
@@ -142,7 +154,11 @@ export function judgeNoData(outcome: Outcome): readonly Finding[] {
       if (schedule === "traderState" && wallets.some((wallet) => strangers.has(wallet)))
         report("false no-data", "nothing: nobody is woken for the positions of a stranger", text);
       for (const [words, fault] of causes)
-        if (words.test(text) && inForce(fault, committedMs - causeMs, committedMs).length === 0)
+        if (
+          words.test(text) &&
+          inForce(fault, committedMs - causeMs, committedMs).length === 0 &&
+          !(fault === "garbled" && wallets.some((wallet) => isDoubted(wallet, committedMs)))
+        )
           report("false no-data", `another cause: there was no ${fault} within ${causeMs} ms`, text);
       // Answers that come and are too slow add up to data that are missing.
       if (!answers.knows(schedule) || text.includes("answers too slow")) continue;
