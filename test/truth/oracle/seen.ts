@@ -144,6 +144,8 @@ export class Seen {
       case "accounts":
         return this.#takeAccounts(observation);
       case "prices":
+        // With the first of them what accounts are worth is known.
+        if (!observation.live && !this.readMs.has("prices")) this.version++;
         if (!observation.live) this.readMs.set("prices", observation.atMs);
         // A row that nobody can read is left out of an answer.
         for (const { symbol } of observation.markets) {
