@@ -160,6 +160,7 @@ export class ProcessClock implements Clock {
   #dead = false;
   /** The end of the newest stall, ms after the beginning. */
   #stalledUntilMs = 0;
+  #stalledFromMs = 0;
   /** Things that reached it during a stall. */
   #held = 0;
 
@@ -183,7 +184,14 @@ export class ProcessClock implements Clock {
    * it meanwhile, as in a turn of Node's event loop.
    */
   stall(ms: number): void {
+    if (this.stalledForMs === 0) this.#stalledFromMs = this.#time.elapsedMs;
     this.#stalledUntilMs = Math.max(this.#stalledUntilMs, this.#time.elapsedMs + ms);
+  }
+
+  /** Time for which it ran since a moment, its newest stall left out, ms. @param sinceMs after the beginning */
+  ranFor(sinceMs: number): number {
+    const endMs = Math.min(this.#stalledUntilMs, this.#time.elapsedMs);
+    return this.#time.elapsedMs - sinceMs - Math.max(0, endMs - Math.max(this.#stalledFromMs, sinceMs));
   }
 
   /** ms until it runs again; 0: it runs. */

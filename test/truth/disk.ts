@@ -11,7 +11,7 @@ import type { Weather } from "./weather.ts";
 
 /** Methods of a store that write. */
 const writing: ReadonlySet<unknown> = new Set(["commit", "save", "remove", "maintain", "compact"]);
-/** The longest time for which the daemon holds what the disk would take again. */
+/** The longest time for which the daemon holds what the disk would take again, ms: it runs meanwhile. */
 const heldForMs = 6_000;
 
 export interface DiskParts {
@@ -23,7 +23,8 @@ export interface DiskParts {
 /** As one life of the daemon finds it. */
 export class Disk {
   readonly #parts: DiskParts;
-  #refusedMs = Number.NEGATIVE_INFINITY;
+  /** When it refused something last, ms after the beginning; 0: it never did. */
+  #refusedMs = 0;
 
   constructor(parts: DiskParts) {
     this.#parts = parts;
@@ -31,7 +32,7 @@ export class Disk {
 
   /** The daemon may hold changes that were refused. */
   get holds(): boolean {
-    return this.#parts.clock.elapsedMs() - this.#refusedMs <= heldForMs;
+    return this.#refusedMs > 0 && this.#parts.clock.ranFor(this.#refusedMs) <= heldForMs;
   }
 
   /** A fraction of a ms, since no two timers may share a moment. */

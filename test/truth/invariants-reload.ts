@@ -31,7 +31,7 @@ export const reloadForgetsNothing: Invariant = ({ log, plan }) => {
             ? []
             : forgotten(before, entry)
           : entry.atMs - reloadedMs <= laterMs && isDay
-            ? less(ofWallets(before, entry), ofWallets(entry, entry))
+            ? less(ofWallets(before, entry, before), ofWallets(entry, entry, before))
             : [];
       for (const one of found) wrong.push(`the reload at ${at} forgot ${one}`);
     }
@@ -51,11 +51,22 @@ const tells = ({ kind }: Observation): boolean => !ofItself.has(kind);
 const less = (before: ReadonlySet<string>, after: ReadonlySet<string>): readonly string[] =>
   [...before].filter((one) => !after.has(one));
 
-/** Figures of wallets that have them: a change that is not explained yet has no profit. @param later when they are shown again */
-const ofWallets = ({ wallets }: Shown, later: Shown): ReadonlySet<string> =>
+/** Names of the positions of a wallet. */
+const heldBy = ({ accounts }: Shown["wallets"][number]): readonly string[] =>
+  accounts.flatMap(({ positions }) => positions.map(({ name }) => name));
+
+/**
+ * Figures of wallets that have them: a change that is not explained yet has no profit, and of the market of a new position less may
+ * be known. @param later when they are shown again
+ */
+const ofWallets = ({ wallets }: Shown, later: Shown, before: Shown): ReadonlySet<string> =>
   new Set(
     wallets
       .filter((one) => later.wallets.some(({ name, unexplained }) => name === one.name && !unexplained))
+      .filter(({ name }) => {
+        const [is, was] = [later, before].map((shown) => shown.wallets.find((one) => one.name === name));
+        return is && was && heldBy(is).every((position) => heldBy(was).includes(position));
+      })
       .flatMap(({ name, figures }) => Object.keys(figures).map((figure) => `${figure} of ${name}`)),
   );
 
