@@ -157,9 +157,11 @@ export class Profits {
         continue;
       }
       const { addedUsd: usd, taken } = spot;
+      // A baseline of the slot has the state before this one.
+      const isSameSlot = changes.slotOf(name) === seen.slot;
       if (changes.takeState(name, seen.slot, state, this.#pricingOf, draft.atMs, taken)) moved = true;
       if (usd === 0) continue;
-      this.#takeSpotFlow(entry, { account: name, slot: seen.slot, atMs: draft.atMs, usd }, draft);
+      this.#takeSpotFlow(entry, { account: name, slot: seen.slot, atMs: draft.atMs, usd }, draft, isSameSlot);
       moved = true;
     }
     if (first && this.#takeGone(entry, told, seen, draft)) moved = true;
@@ -203,10 +205,10 @@ export class Profits {
     return before === undefined ? noSpotChange : spotChange(before, after, this.#unitUsdOf);
   }
 
-  /** Counts collateral in other assets that was paid in or out. */
-  #takeSpotFlow({ profit, wallet }: WalletEntry, flow: SpotFlow, draft: Draft): void {
-    profit.takeFlow(flow.account, flow.slot, flow.usd);
-    this.#today.takeFlow(wallet.name, flow);
+  /** Counts collateral in other assets that was paid in or out. @param isAfter as of `Profit.takeFlow` */
+  #takeSpotFlow({ profit, wallet }: WalletEntry, flow: SpotFlow, draft: Draft, isAfter = false): void {
+    profit.takeFlow(flow.account, flow.slot, flow.usd, isAfter);
+    this.#today.takeFlow(wallet.name, isAfter ? { ...flow, after: true } : flow);
     this.#today.keep(wallet.name, draft);
     profit.keep(draft);
   }

@@ -286,6 +286,18 @@ test.each([0, 0.5, 50, -50])(
   },
 );
 
+test("SOL that comes in the slot of the baseline, after its state, is no profit", () => {
+  const h = new Harness({ rules, wallets });
+  h.see({ kind: "collateralAssets", atMs: h.nowMs, assets: [asset] });
+  h.config();
+  h.mark(150);
+  h.events("collateral", [], "main", { coversMs: 0 });
+  h.account(withSol(10_000, 0));
+  h.slot -= 10;
+  h.account(withSol(10_000, 69));
+  expect(figures(h)).toEqual({ pnl: 0, netDeposits: 69 * 150 });
+});
+
 test("a withdrawal of SOL beside trades is one as soon as their fills are read", () => {
   const h = begunWithSol(withSol(10_000, 100));
   const { slot } = h;
