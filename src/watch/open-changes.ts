@@ -449,7 +449,8 @@ export class OpenChanges {
       fromSlot: Math.min(fromSlot, toSlot - 1),
       ...{ cashUsd, traded, slackUsd, readMs: at.atMs, waitedMs: 0, flowUsd: 0 },
       ...(taken === null ? {} : { taken }),
-      ...(fromSlot < toSlot ? { beforeUsd: usdFromQuoteLots(before.collateralQuoteLots) } : {}),
+      beforeUsd: usdFromQuoteLots(before.collateralQuoteLots),
+      ...(fromSlot < toSlot ? {} : { ofOneSlot: true }),
     });
     const isOfSlot = (one: OpenChange): boolean =>
       one.account === account && one.toSlot === toSlot && one.taken === undefined && !one.unlisted;

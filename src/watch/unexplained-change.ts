@@ -77,6 +77,8 @@ export interface OpenChange extends BalanceChange {
   readonly reportedUsd?: number;
   /** Collateral of the state before, and of the flows of its slot that came after it, USD. Absent: not known. */
   readonly beforeUsd?: number;
+  /** The state before is of the slot of the state after it. */
+  readonly ofOneSlot?: boolean;
 }
 
 export type OpenPlace = Pick<OpenChange, "account" | "fromSlot" | "toSlot" | "atMs">;
@@ -120,6 +122,7 @@ export function joined(first: OpenChange, second: OpenChange): OpenChange {
     flowUsd: first.flowUsd + second.flowUsd,
     ...(first.reportedUsd === undefined ? {} : { reportedUsd: first.reportedUsd }),
     ...(first.beforeUsd === undefined ? {} : { beforeUsd: first.beforeUsd }),
+    ofOneSlot: first.ofOneSlot ?? false,
   };
 }
 
@@ -167,10 +170,11 @@ function isOf(collateralUsd: number, record: CashRecord): boolean {
 }
 
 /** True if a flow of the slot of the state before a change came after that state. */
-export function isFlowBefore({ account, fromSlot, beforeUsd }: OpenChange, record: CashRecord): boolean {
+export function isFlowBefore(open: OpenChange, record: CashRecord): boolean {
+  const { account, fromSlot, toSlot, beforeUsd, ofOneSlot = false } = open;
   return (
     record.account === account &&
-    record.slot === fromSlot &&
+    record.slot === (ofOneSlot ? toSlot : fromSlot) &&
     beforeUsd !== undefined &&
     isOf(beforeUsd, record)
   );

@@ -741,6 +741,29 @@ describe("a record of the very slot of the newest state, which does not show it 
     expect([figures(h), h.told]).toEqual([{ pnl: 0, netDeposits: paid }, []]);
   });
 
+  test.each([
+    ["a deposit", [5_000]],
+    ["two deposits", [2_000, 3_000]],
+  ] as const)("is not in a baseline of that slot where another state of it shows %s", (_, amounts) => {
+    const h = new Harness({ rules, wallets });
+    h.config();
+    h.mark(150);
+    h.account([subaccount(10_000, [])]);
+    h.events("collateral", [], "main", { coversMs: 0 });
+    const { slot } = h;
+    h.slot -= 10;
+    h.account([subaccount(15_000, [])]);
+    let afterUsd = 10_000;
+    const rows = amounts.map((usd, index) => {
+      afterUsd += usd;
+      return { ...row(slot, 0, "deposit", usd, afterUsd), slotIndex: index };
+    });
+    h.events("collateral", translated(rows, h), "main", { coversMs: 0 });
+    expect(figures(h)).toEqual(shown);
+    readings(h, 3, [subaccount(15_000, [])]);
+    expect([figures(h), h.told]).toEqual([shown, []]);
+  });
+
   test("is not in a baseline of that slot where its record comes after the next state", () => {
     const h = new Harness({ rules, wallets });
     h.config();
