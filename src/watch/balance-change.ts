@@ -34,6 +34,8 @@ export interface Traded {
 export interface BalanceChange {
   readonly cashUsd: number;
   readonly traded: Readonly<Record<string, Traded>>;
+  /** Markets in which it traded, and of which nothing is known: the list of markets left them out. Absent: none. */
+  readonly unpriced?: readonly string[];
   /** Funding that was settled with a position that is gone is known only roughly. */
   readonly slackUsd: number;
 }
@@ -75,6 +77,7 @@ export function balanceChange(
   let cashLots = after.collateralQuoteLots - before.collateralQuoteLots;
   let slackUsd = 0;
   const traded: Record<string, Traded> = {};
+  const unpriced: string[] = [];
   for (const symbol of symbolsOf(before, after)) {
     const old = positionOf(before, symbol) ?? noPosition;
     const now = positionOf(after, symbol) ?? noPosition;
@@ -84,6 +87,7 @@ export function balanceChange(
     cashLots -= same ? -old.accumulatedFundingQuoteLots : old.unsettledFundingQuoteLots;
     const lots = now.baseLots - old.baseLots;
     const pricing = pricingOf(symbol);
+    if (lots !== 0n && pricing === undefined) unpriced.push(symbol);
     if (lots === 0n || pricing === undefined) continue;
     const units = Number(lots) * pricing.unitsPerLot;
     const one = estimate(old, now, units, pricing);
@@ -94,7 +98,8 @@ export function balanceChange(
     const entryUsd = Math.abs(usdFromQuoteLots(old.virtualQuoteLots));
     slackUsd += Math.max(valueUsd, entryUsd) * fundingShare(pricing);
   }
-  return { cashUsd: usdFromQuoteLots(cashLots), traded, slackUsd };
+  const change = { cashUsd: usdFromQuoteLots(cashLots), traded, slackUsd };
+  return unpriced.length === 0 ? change : { ...change, unpriced };
 }
 
 /** Collateral in other assets that an account has no longer, by asset: in the asset's smallest units, and its value; positive. */

@@ -441,13 +441,13 @@ export class OpenChanges {
     pricingOf: (symbol: string) => Pricing | undefined,
     taken: TakenSpots | null = null,
   ): boolean {
-    const { cashUsd, traded, slackUsd } = balanceChange(before, after, pricingOf);
+    const change = balanceChange(before, after, pricingOf);
     const { account, fromSlot, toSlot } = at;
     const own = this.#lessTakeovers({
       ...at,
       // A slot may have several states: what happened after the first of them has records of the same slot.
       fromSlot: Math.min(fromSlot, toSlot - 1),
-      ...{ cashUsd, traded, slackUsd, readMs: at.atMs, waitedMs: 0, flowUsd: 0 },
+      ...{ ...change, readMs: at.atMs, waitedMs: 0, flowUsd: 0 },
       ...(taken === null ? {} : { taken }),
       beforeUsd: usdFromQuoteLots(before.collateralQuoteLots),
       ...(fromSlot < toSlot ? {} : { ofOneSlot: true }),

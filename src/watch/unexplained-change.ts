@@ -119,6 +119,9 @@ export function joined(first: OpenChange, second: OpenChange): OpenChange {
     cashUsd: first.cashUsd + second.cashUsd,
     traded,
     slackUsd,
+    ...(first.unpriced || second.unpriced
+      ? { unpriced: [...(first.unpriced ?? []), ...(second.unpriced ?? [])] }
+      : {}),
     flowUsd: first.flowUsd + second.flowUsd,
     ...(first.reportedUsd === undefined ? {} : { reportedUsd: first.reportedUsd }),
     ...(first.beforeUsd === undefined ? {} : { beforeUsd: first.beforeUsd }),
@@ -196,6 +199,12 @@ export function less(open: OpenChange, record: CashRecord): OpenChange {
     }
     case "fill": {
       const { symbol, units, usd } = record;
+      if (open.unpriced?.includes(symbol))
+        return {
+          ...open,
+          cashUsd: open.cashUsd - usd,
+          slackUsd: open.slackUsd + Math.abs(usd) * roundingSlack,
+        };
       const { [symbol]: known, ...others } = open.traded;
       const left = (known?.units ?? 0) - units;
       const price = known?.price ?? Math.abs(usd / units);

@@ -4,7 +4,16 @@ import { collateralEvents } from "../../src/collect/translate/collateral.ts";
 import type { CollateralEvent } from "../../src/contract/index.ts";
 import type { SubaccountState } from "../../src/domain/account.ts";
 import type { Event } from "../../src/domain/event.ts";
-import { event, Harness, mainWallet, position, rulesOf, startMs, subaccount } from "./harness.ts";
+import {
+  event,
+  Harness,
+  mainWallet,
+  marketConfig,
+  position,
+  rulesOf,
+  startMs,
+  subaccount,
+} from "./harness.ts";
 
 const wallet = { ...mainWallet, pdaIndices: [0] };
 const wallets = [wallet];
@@ -979,6 +988,22 @@ test.each([
   }
   expect(h.watch.status(h.nowMs).wallets[0]!.unexplained).toBeUndefined();
   expect(figures(h)).toEqual({ pnl: -300, netDeposits: 0 });
+});
+
+test("a trade in a market that the first list after a stop left out is explained by its fill", () => {
+  const before = begun([subaccount(10_000, [position(100, 150)])]);
+  const h = before.restarted({ rules, wallets });
+  h.slot = before.slot;
+  // Its row in the list could not be read.
+  h.config({ ...marketConfig("BTC") });
+  h.mark(150);
+  h.pass(1_000);
+  h.account([subaccount(9_000, [])]);
+  h.events("fills", [fill(h.slot, 0, "ask", 100, 140)], "main", { coversMs: 0 });
+  h.events("collateral", [], "main", { coversMs: 0 });
+  h.asks.length = 0;
+  readings(h, 3, [subaccount(9_000, [])], 140);
+  expect([h.asks, figures(h)]).toEqual([[], { pnl: -1_000, netDeposits: 0 }]);
 });
 
 test("funding at the rate of the market, settled with a position that is gone, is no flow", () => {
