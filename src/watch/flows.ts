@@ -11,6 +11,9 @@ interface TransferData {
   readonly within: boolean;
 }
 
+/** Kinds of liquidations that have fills. */
+const traded: ReadonlySet<unknown> = new Set(["market", "adl"]);
+
 /** Amounts are multiples of 10⁻⁶ USD, read as doubles. */
 const exactUsd = 5e-7;
 
@@ -61,14 +64,14 @@ export function transferOf({ fields, data }: Event): TransferData | null {
 
 /**
  * A fill, a takeover or a sale of collateral in another asset as a movement of cash; null: it is none, or does not say where.
- * Sales in the market have fills.
+ * Sales in the market, and closes against another position, have fills.
  */
 export function tradeOf(event: Event): CashRecord | null {
   if (event.kind === "notification") return saleOf(event);
   const { kind, fields, slot, symbol } = event;
   const account = accountOf(event);
   if (account === null || symbol === null) return null;
-  if (kind === "liquidation") return fields.kind === "market" ? null : takeoverOf(event, account);
+  if (kind === "liquidation") return traded.has(fields.kind) ? null : takeoverOf(event, account);
   const { side, size, price, fee } = fields;
   if (kind !== "fill" || typeof size !== "number" || typeof price !== "number") return null;
   const units = side === "ask" ? -size : size;

@@ -544,6 +544,22 @@ test("a takeover whose record states the change of collateral is a loss, however
   expect(figure(h, "pnl")).toBe(-2_000);
 });
 
+test("a withdrawal beside an auto-deleveraging is none of its loss, however near it comes to an estimate of it", () => {
+  const h = boot(loss());
+  h.pass(second);
+  h.mark(145);
+  // Closed at the mark: 500 are lost, and 600 withdrawn.
+  h.account([subaccount(10_000 - 500 - 600, [])]);
+  h.events("liquidations", [
+    event({ kind: "liquidation", key: "l1", slot: h.slot, fields: { kind: "adl", role: "atLoss" } }),
+  ]);
+  expect(figure(h, "pnl")).toBe(undefined);
+  h.events("fills", [fill(h, "ask", 100, 145)]);
+  expect(figure(h, "pnl")).toBe(undefined);
+  h.events("collateral", [flow(h, -600)]);
+  expect([figure(h, "pnl"), figure(h, "netDeposits")]).toEqual([-500, -600]);
+});
+
 test.each(["market", "backstop"])("money that is paid in beside a liquidation (%s) is no profit", (kind) => {
   const h = boot(loss("wallet.pnl > 300.0"));
   h.pass(second);
