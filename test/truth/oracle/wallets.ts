@@ -124,6 +124,8 @@ const tradeSlack = 0.015;
 const slotMs = 500;
 /** Sums in doubles of amounts in units of 10⁻⁶ USD. */
 const sumError = 1e-6;
+/** A share of the equity that is next to nothing. */
+const negligible = 1e-4;
 /** Share by which sums in doubles are off. */
 const roundingError = 16 * Number.EPSILON;
 /** The asset that is collateral beside USD, and its smallest units. */
@@ -325,9 +327,14 @@ export class Wallets {
     return this.#sample(wallet) && this.#tracks.get(wallet)?.now;
   }
 
-  /** By which profit may be off, since nobody knows from which of the first prices on it counts, USD. */
+  /**
+   * By which profit may be off, USD: nobody knows from which of the first prices on it counts, and what is not explained yet leaves it
+   * known where that is next to nothing.
+   */
   room(wallet: string): number {
-    return this.#tracks.get(wallet)?.beginningRoom ?? 0;
+    const track = this.#tracks.get(wallet);
+    if (!track) return 0;
+    return track.beginningRoom + (track.now.sure ? 0 : Math.abs(track.now.equity) * negligible);
   }
 
   /** Time for which nothing moved in it, beyond that after which its histories tell of everything, ms; negative: they may not yet. */
@@ -352,14 +359,14 @@ export class Wallets {
     const track = this.#tracks.get(wallet);
     if (!track) return undefined;
     const { equity, profit } = track.now;
-    // The top may be one that nobody knows of.
-    const high = track.lost ? 1 : 0;
+    // The top may be one that nobody knows of, with any equity.
+    if (track.lost) return anything;
     const shares = [track.sureTop ?? track.now, track.anyTop, ...track.tied].map((top) => {
       const lost = Math.max(0, top.profit - profit);
       const ofTop = Math.min(lost / top.equity, 1);
       return equity + lost > 0 ? Math.min(ofTop, lost / (equity + lost)) : ofTop;
     });
-    return { low: Math.min(...shares), high: Math.max(high, ...shares) };
+    return { low: Math.min(...shares), high: Math.max(...shares) };
   }
 
   /**
