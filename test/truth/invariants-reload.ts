@@ -7,6 +7,8 @@ type Shown = Extract<Logged, { kind: "shown" }>;
 
 /** A reload takes less, ms: later something else may have come about. */
 const atOnceMs = 500;
+/** What is missing for so long is told; before that it may be another source that is missing, ms. */
+const missingMs = 30_000;
 /** Figures of a wallet, but for those of its inbox, are not forgotten for longer, ms. */
 const laterMs = 10_000;
 
@@ -83,9 +85,11 @@ function forgotten(before: Shown, after: Shown): readonly string[] {
     new Set(unjudged.map(({ rule, subject }) => `${rule} ${subject}`));
   const alertsOf = ({ firing }: Shown): ReadonlySet<string> =>
     new Set(firing.map(({ id, rule, subject }) => `alert ${id}, ${rule} ${subject}`));
-  const blindOf = ({ blind }: Shown): ReadonlySet<string> =>
+  const blindOf = ({ blind, nowMs }: Shown): ReadonlySet<string> =>
     new Set(
-      blind.map(({ wallet, source, sinceMs }) => `that ${source} of ${wallet} is missing since ${sinceMs}`),
+      blind
+        .filter(({ sinceMs }) => sinceMs <= nowMs - missingMs)
+        .map(({ wallet, source, sinceMs }) => `that ${source} of ${wallet} is missing since ${sinceMs}`),
     );
   const unjudged = judgedOf(before);
   return [
