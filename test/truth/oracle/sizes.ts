@@ -34,6 +34,8 @@ export interface Then {
 const keptMs = 5 * 60_000;
 /** An age at which no sample counts any more, ms. */
 const oldestMs = 60_000;
+/** After a longer time without answers the one before may have been too old to count, ms. */
+const pauseMs = 5_000;
 /** Times are kept in whole ms. */
 const roundedMs = 1;
 
@@ -81,7 +83,7 @@ export class Sizes {
     this.#gaps.push({ fromMs, toMs, aheadMs });
   }
 
-  /** True if from one time to another what counts so long before became another size. */
+  /** True if from one time to another what counts so long before became another size, or came to be known again. */
   turns(fromMs: number, toMs: number, backMs: number): boolean {
     if (this.#gaps.some((gap) => gap.fromMs <= toMs - backMs && gap.toMs + oldestMs >= fromMs - backMs))
       return true;
@@ -90,7 +92,7 @@ export class Sizes {
         ({ atMs, lots }, index) =>
           atMs + backMs + roundedMs >= fromMs &&
           atMs + backMs - roundedMs <= toMs &&
-          samples[index - 1]?.lots !== lots,
+          (samples[index - 1]?.lots !== lots || atMs - samples[index - 1]!.atMs > pauseMs),
       ),
     );
   }
