@@ -3,7 +3,7 @@ import type { Observation } from "../../../../src/domain/observation.ts";
 import type { Range } from "./tally.ts";
 
 /** No read is tried less often than this, ms. */
-const triedWithinMs = 200_000;
+const triedWithinMs = 330_000;
 /** The report of a read that waits for the end of a rate limit: it was not sent, so it did not fail. */
 const waitsDetail = "the exchange limits requests";
 /** Answers of before a fault may still be under way. */
