@@ -20,6 +20,11 @@ interface Point {
   readonly valueUsd: number;
 }
 
+interface AskedPoint extends Point {
+  /** The quarter was over when it was asked for: else it tells of a time before its end, however late the answer came. */
+  readonly isOver: boolean;
+}
+
 export function portfolioCollector(
   accounts: AccountBook,
   needs: Pick<CollectNeeds, "equityCheck" | "midnightMs">,
@@ -45,9 +50,12 @@ export function portfolioCollector(
           const then = valueAt(points, startMs, isPresent);
           usd = then === null ? null : usd + then;
         }
-        const newest = points?.findLast((point) => point.ofMs <= run.nowMs());
+        const newest = points?.findLast(({ isOver }) => isOver);
         const { pdaIndex, subaccount } = account;
-        if (newest && isPresent) values.push({ pdaIndex, subaccount, ...newest });
+        if (newest && isPresent) {
+          const { ofMs, valueUsd } = newest;
+          values.push({ pdaIndex, subaccount, ofMs, valueUsd });
+        }
       }
       const midnight =
         startMs === null || usd === null
@@ -70,7 +78,7 @@ async function pointsOf(
   run: WalletRun,
   { address }: KnownAccount,
   startMs: number | null,
-): Promise<readonly Point[] | null> {
+): Promise<readonly AskedPoint[] | null> {
   const nowMs = Math.floor(run.nowMs());
   const fromMs = startMs === null ? nowMs - LATEST_MS : Math.min(startMs - BEFORE_MS, nowMs - LATEST_MS);
   try {
@@ -86,7 +94,7 @@ async function pointsOf(
       run.call(),
     );
     return points
-      .map(({ endTime, value }) => ({ ofMs: endTime, valueUsd: value }))
+      .map(({ endTime, value }) => ({ ofMs: endTime, valueUsd: value, isOver: endTime <= nowMs }))
       .sort((a, b) => a.ofMs - b.ofMs);
   } catch (error) {
     if (error instanceof ExchangeError && error.reason === "refused") return null;
@@ -95,9 +103,9 @@ async function pointsOf(
 }
 
 /** An account's value at a moment: nothing before it was there. Null: the exchange does not tell (yet). */
-function valueAt(points: readonly Point[] | null, atMs: number, isPresent: boolean): number | null {
+function valueAt(points: readonly AskedPoint[] | null, atMs: number, isPresent: boolean): number | null {
   const [first] = points ?? [];
   if (!first) return isPresent ? null : 0;
   if (first.ofMs > atMs) return 0;
-  return points!.find((point) => point.ofMs === atMs)?.valueUsd ?? null;
+  return points!.find(({ ofMs, isOver }) => ofMs === atMs && isOver)?.valueUsd ?? null;
 }
