@@ -388,16 +388,18 @@ export class Seen {
 
   /**
    * The exchange values spot collateral of the past at the mark. What it does at the end of an hour is noted here when somebody
-   * asks it next.
+   * asks it next. Marks of that very millisecond may be from before or after it.
    */
   #valuesAt(name: string, ms: number): readonly number[] {
-    const prices = [...this.#truth.markets].flatMap(([symbol, states]) => {
-      const ticks = at(states, ms)?.markTicks;
-      return ticks === undefined ? [] : [[symbol, { markTicks: ticks, oracleTicks: ticks }] as const];
+    return [ms - 1, ms, ms + 1].flatMap((markMs) => {
+      const prices = [...this.#truth.markets].flatMap(([symbol, states]) => {
+        const ticks = at(states, markMs)?.markTicks;
+        return ticks === undefined ? [] : [[symbol, { markTicks: ticks, oracleTicks: ticks }] as const];
+      });
+      return between(this.#truth.accounts.get(name) ?? [], ms, ms + notedMs).flatMap(
+        (account) => this.#parts.margins.of(account, new Map(prices))?.equity ?? [],
+      );
     });
-    return between(this.#truth.accounts.get(name) ?? [], ms, ms + notedMs).flatMap(
-      (account) => this.#parts.margins.of(account, new Map(prices))?.equity ?? [],
-    );
   }
 
   #takePrice(
