@@ -56,13 +56,21 @@ export function judgeEvents(outcome: Outcome): readonly Finding[] {
   const left = new Set(told);
   const happened = [...happenedIn(outcome), ...changesOfMarkets(outcome), ...lostRights(outcome)];
   const tellers: (typeof told)[number][] = [];
-  // Several events of one second: those whose very times are told come first.
-  for (const exactly of [true, false])
-    for (const [index, { rule, isIn, atMs }] of happened.entries()) {
+  // Several events of one second: those whose very times are told come first, and of these those of which all is true.
+  for (const [exactly, truly] of [
+    [true, true],
+    [true, false],
+    [false, true],
+    [false, false],
+  ])
+    for (const [index, { rule, isIn, atMs, claims }] of happened.entries()) {
       if (tellers[index]) continue;
       const one = [...left].find(
         ({ alert, happenedMs }) =>
-          alert.rule === rule && (!exactly || happenedMs === atMs) && isIn(alert, happenedMs),
+          alert.rule === rule &&
+          (!exactly || happenedMs === atMs) &&
+          isIn(alert, happenedMs) &&
+          (!truly || claims(alert).every((claim) => claimProblem(claim).length === 0)),
       );
       if (!one) continue;
       tellers[index] = one;
