@@ -138,6 +138,9 @@ export class NoData {
       incident.goOn(former);
       // What it lists is not complete before all rules are attached.
       incident.lookedMs = Number.POSITIVE_INFINITY;
+    } else {
+      // After a start nothing was read yet, and all of it looks worse than it is, until the first review.
+      incident.lookedMs = this.#options.startedMs + noDataForMs;
     }
     this.#options.deadlines.set(incident, former?.dueMs ?? this.#options.startedMs + noDataForMs);
     const common = this.#find(null);

@@ -37,6 +37,45 @@ test("a no-data alert on the price of one market goes on when prices of others a
   expect(after.told).toEqual(["Blind exchange ended critical recovered"]);
 });
 
+test("a no-data alert that goes on after a restart does not rise before what is missing had time to be read", () => {
+  const wallets = [{ ...mainWallet, pdaIndices: [0, 1] }];
+  const rules = `
+rules:
+  - { name: Near, scope: position, when: position.liquidationDistance < 0.05, severity: critical, summary: near }
+  - { name: Broke, scope: wallet, when: wallet.equity < 0.0, severity: critical, summary: broke }
+`;
+  const held = [subaccount(5_000, [position(100, 150)])];
+  const accounts = (h: Harness, pdaIndex: number) =>
+    h.see({
+      ...{ kind: "accounts", wallet: "main", pdaIndex, atMs: h.nowMs, slot: ++h.slot, slotIndex: 0 },
+      subaccounts: held,
+    });
+  const read = (h: Harness, ms: number, indices: readonly number[]): void => {
+    for (let passed = 0; passed < ms; passed += 5_000) {
+      h.config();
+      h.mark(150);
+      for (const pdaIndex of indices) accounts(h, pdaIndex);
+      h.pass(5_000);
+    }
+  };
+  const before = new Harness({ rules, wallets });
+  read(before, 30_000, [0, 1]);
+  read(before, 90_000, [0]);
+  expect(before.told).toEqual(["Blind main fired warning"]);
+  const after = before.restarted({ rules, wallets });
+  // No price is read yet: nobody knows how near its liquidation the position is.
+  after.config();
+  accounts(after, 0);
+  after.pass(2_000);
+  accounts(after, 0);
+  after.pass(2_000);
+  expect(after.told).toEqual([]);
+  read(after, 60_000, [0]);
+  expect(after.told).toEqual([]);
+  read(after, 60_000, [0, 1]);
+  expect(after.told).toEqual(["Blind main ended warning recovered"]);
+});
+
 test("a no-data alert on prices ends with the first answers after a restart", () => {
   const before = Harness.seeing({ rules: near }, 150, [subaccount(5_000, [position(100, 150)])]);
   for (let passed = 0; passed < 60_000; passed += 5_000) {
