@@ -73,6 +73,8 @@ function problemOf(
   if (ending === "closed" || ending === "flipped")
     return loss.taken && isClear(loss.atMs - heardMs) ? "word that the exchange took it" : null;
   if (!isTaking(ending) || loss.taken) return null;
+  // One answer tells of both.
+  if (takings.some(({ atMs }) => loss.atMs - atMs <= 2 * terms.accountsMs)) return null;
   const predicate = predicates.find((one) => one.rule === rule);
   // By what was taken of it before it may have recovered, and that ends as taken, too.
   if (!predicate || takings[0]!.atMs + terms.of(rule, predicate).keepMs.least <= loss.atMs) return null;

@@ -56,11 +56,16 @@ export class DaemonSeen {
     this.judgedMs = atMs;
   }
 
+  /** True if nobody knows what was so long before. */
+  isLost(windowMs: number, nowMs: number): boolean {
+    const edgeMs = nowMs - windowMs;
+    return this.#gaps.some(({ fromMs, toMs }) => fromMs <= edgeMs && edgeMs <= toMs + settleMs);
+  }
+
   /** The growth of a count within a window. Undefined: nothing was seen at its beginning, or nothing lately. */
   change(name: Counted, windowMs: number, nowMs: number): number | undefined {
     const edgeMs = nowMs - windowMs;
-    if (this.#gaps.some(({ fromMs, toMs }) => fromMs <= edgeMs && edgeMs <= toMs + settleMs))
-      return undefined;
+    if (this.isLost(windowMs, nowMs)) return undefined;
     const first = this.#samples.findLast(({ atMs }) => atMs <= edgeMs);
     const last = this.#samples.at(-1);
     if (!first || !last || edgeMs - first.atMs > staleMs || nowMs - last.atMs > staleMs) return undefined;

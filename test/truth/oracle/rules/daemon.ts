@@ -134,7 +134,7 @@ const messagesLost = ofTheDaemon({
 const signInsRefused = ofTheDaemon({
   rule: "SignInsRefused",
   keepMs: 15 * minuteMs,
-  levels: (_, view) => refusedLevels(view, view.seen.daemon.judgedMs),
+  levels: (_, view, ease) => refusedLevels(view, view.seen.daemon.judgedMs, ease),
   ofHistory: (view) => refusedLevels(view, view.nowMs),
   claims: (_, text, view) =>
     claimsOf({ ...text, summary: text.summary.replace(" once ", " 1 times ") }, [
@@ -142,15 +142,20 @@ const signInsRefused = ofTheDaemon({
     ]),
 });
 
-function refusedLevels(view: View, atMs: number): readonly Level[] | undefined {
+/** @param ease 0: it may be that nothing can be judged */
+function refusedLevels(view: View, atMs: number, ease: Ease | 0 = 0): readonly Level[] | undefined {
   const count = refusedLately(view, atMs);
   const most = view.terms.least("SignInsRefused", 10);
-  return count === undefined ? undefined : [level("warning", count >= most, count < most)];
+  if (count !== undefined) return [level("warning", count >= most, count < most)];
+  // Nobody knows what was there at the beginning of the window.
+  const isLost = ease !== 0 && view.seen.daemon.isLost(refusedWindowMs(view), atMs);
+  return isLost ? [level("warning", ease > 0, ease > 0)] : undefined;
 }
 
+const refusedWindowMs = ({ terms }: View): number => terms.windowMs("SignInsRefused", 15 * minuteMs);
 /** Windows are looked at when figures come. */
-const refusedLately = ({ seen, terms }: View, nowMs: number): number | undefined =>
-  seen.daemon.change("authFailures", terms.windowMs("SignInsRefused", 15 * minuteMs), nowMs);
+const refusedLately = (view: View, nowMs: number): number | undefined =>
+  view.seen.daemon.change("authFailures", refusedWindowMs(view), nowMs);
 
 const requestsNearCeiling = ofTheDaemon({
   rule: "RequestsNearCeiling",
@@ -161,18 +166,22 @@ const requestsNearCeiling = ofTheDaemon({
     claimsOf(text, [["share of the ceiling", new RegExp(`^${percent} of the request ceiling`), budgetUsed]]),
 });
 
-const notUnderstood = ({ seen, terms }: View, nowMs: number): number | undefined =>
-  seen.daemon.change("badRecords", terms.windowMs("RecordsNotUnderstood", 60 * minuteMs), nowMs);
+const badWindowMs = ({ terms }: View): number => terms.windowMs("RecordsNotUnderstood", 60 * minuteMs);
+const notUnderstood = (view: View, nowMs: number): number | undefined =>
+  view.seen.daemon.change("badRecords", badWindowMs(view), nowMs);
 
-function notUnderstoodLevels(view: View, atMs: number): readonly Level[] | undefined {
+/** @param ease as of `refusedLevels` */
+function notUnderstoodLevels(view: View, atMs: number, ease: Ease | 0 = 0): readonly Level[] | undefined {
   const count = notUnderstood(view, atMs);
-  return count === undefined ? undefined : [level("info", count > 0, count <= 0)];
+  if (count !== undefined) return [level("info", count > 0, count <= 0)];
+  const isLost = ease !== 0 && view.seen.daemon.isLost(badWindowMs(view), atMs);
+  return isLost ? [level("info", ease > 0, ease > 0)] : undefined;
 }
 
 const recordsNotUnderstood = ofTheDaemon({
   rule: "RecordsNotUnderstood",
   keepMs: 60 * minuteMs,
-  levels: (_, view) => notUnderstoodLevels(view, view.seen.daemon.judgedMs),
+  levels: (_, view, ease) => notUnderstoodLevels(view, view.seen.daemon.judgedMs, ease),
   ofHistory: (view) => notUnderstoodLevels(view, view.nowMs),
   claims: (_, text, view) =>
     claimsOf(text, [["answers", /^([-\d,]+) answers? of/, notUnderstood(view, view.nowMs)]]),
