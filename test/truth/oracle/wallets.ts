@@ -70,8 +70,8 @@ interface Track {
   /** The highest profit of answers that were sure, and of all moments. */
   sureTop: Sample | null;
   anyTop: Sample;
-  /** Others of that profit, with another equity: any of them is the peak. */
-  tied: Sample[];
+  /** Others that are higher than the sure one, or as high: any of them may be the peak. */
+  higher: Sample[];
   day: Day;
   /** The last time at which its accounts were read in this life of the daemon. */
   answered: { readonly sample: Sample; readonly atMs: number } | null;
@@ -229,7 +229,7 @@ export class Wallets {
       this.#tracks.set(wallet, {
         ...{ beginning, beginningRoom: (most - least) / 2 },
         ...{ now: first, sureTop: first.sure ? first : null, anyTop: first },
-        tied: [],
+        higher: [],
         day: { base: null, watched: false, samples: [sample] },
         answered: answered ? { sample, atMs } : null,
         ...{ sureEquity: answered ? first.equity : Number.NEGATIVE_INFINITY, anyEquity: first.equity },
@@ -247,9 +247,11 @@ export class Wallets {
     track.now = now;
     track.anyEquity = Math.max(track.anyEquity, now.equity);
     if (answered) track.sureEquity = Math.max(track.sureEquity, now.equity);
-    const higher = now.profit - track.anyTop.profit;
-    if (Math.abs(higher) <= sumError) track.tied.push(now);
-    else if (higher > 0) Object.assign(track, { anyTop: now, tied: [] });
+    if (now.profit > track.anyTop.profit) track.anyTop = now;
+    const isHigher = (one: Sample): boolean =>
+      one.profit >= (track.sureTop?.profit ?? Number.NEGATIVE_INFINITY) - sumError;
+    const last = track.higher.at(-1);
+    if (isHigher(now) && (last?.profit !== now.profit || last.equity !== now.equity)) track.higher.push(now);
     const states = this.#statesOf(wallet);
     if (states !== track.states) Object.assign(track, { states, changedMs: atMs });
     const { changedMs } = track;
@@ -267,8 +269,10 @@ export class Wallets {
       now.sure &&
       isExplained &&
       now.profit > (track.sureTop?.profit ?? Number.NEGATIVE_INFINITY)
-    )
+    ) {
       track.sureTop = now;
+      track.higher = track.higher.filter(isHigher);
+    }
     if (answered) track.answered = { sample, atMs };
     if (track.lost && track.lost.moves !== null) {
       if (sample.moves !== track.lost.moves) track.day.unsure = true;
@@ -361,7 +365,7 @@ export class Wallets {
     const { equity, profit } = track.now;
     // The top may be one that nobody knows of, with any equity.
     if (track.lost) return anything;
-    const shares = [track.sureTop ?? track.now, track.anyTop, ...track.tied].map((top) => {
+    const shares = [track.sureTop ?? track.now, track.anyTop, ...track.higher].map((top) => {
       const lost = Math.max(0, top.profit - profit);
       const ofTop = Math.min(lost / top.equity, 1);
       return equity + lost > 0 ? Math.min(ofTop, lost / (equity + lost)) : ofTop;
