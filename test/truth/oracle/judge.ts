@@ -161,10 +161,20 @@ class Judge {
     const late = plan.troubles.faults.filter((one) => one.kind === "historiesLate");
     const explainedMs = (wallet: string): number =>
       Math.max(0, ...late.map((one) => (one.wallets.includes(wallet) ? one.mostMs : 0))) + recordMs;
+    const isClear = (wallet: string, fromMs: number, toMs: number): boolean =>
+      this.#clear.all(fromMs - this.#aheadMs, toMs - this.#aheadMs, wallet);
     this.#view = new View(
       {
         ...{ seen: this.#seen, terms: this.#terms, sizes: new Sizes(this.#seen, truth, whales) },
-        money: new Wallets({ ...known, indices, equity, marginEquity, explainedMs }),
+        money: new Wallets({
+          ...known,
+          indices,
+          equity,
+          marginEquity,
+          explainedMs,
+          readMs: recordMs,
+          isClear,
+        }),
         hedges: new Hedges({ ...known, indices, pairs }),
       },
       wallets,

@@ -124,6 +124,8 @@ const tradeSlack = 0.015;
 const slotMs = 500;
 /** Sums in doubles of amounts in units of 10⁻⁶ USD. */
 const sumError = 1e-6;
+/** A trouble puts off so much what explains a change, ms. */
+const troubledMs = 60_000;
 /** A share of the equity that is next to nothing. */
 const negligible = 1e-4;
 /** Share by which sums in doubles are off. */
@@ -176,6 +178,8 @@ export class Wallets {
   #losing: { readonly asked: string; readonly now: Sample; readonly found: Losing | undefined } | null = null;
   readonly #indices: ReadonlyMap<string, readonly number[]>;
   readonly #explainedMs: (wallet: string) => number;
+  readonly #readMs: number;
+  readonly #isClear: (wallet: string, fromMs: number, toMs: number) => boolean;
   /** Accounts that were seen. */
   readonly #spots = new Map<string, Spot>();
   /** Profits, by whatever is known, of wallets whose profit has not begun, and the times of the first. */
@@ -201,6 +205,10 @@ export class Wallets {
     readonly marginEquity: (account: AccountTruth) => number | undefined;
     /** A change of an account is explained so long after it at the latest, ms: until then profit may not be known. */
     readonly explainedMs: (wallet: string) => number;
+    /** The same where no history is late. */
+    readonly readMs: number;
+    /** True if histories could be read all the time from one of the daemon's times to another. */
+    readonly isClear: (wallet: string, fromMs: number, toMs: number) => boolean;
   }) {
     this.#seen = parts.seen;
     this.#truth = parts.truth;
@@ -208,6 +216,8 @@ export class Wallets {
     this.#equity = parts.equity;
     this.#marginEquity = parts.marginEquity;
     this.#explainedMs = parts.explainedMs;
+    this.#readMs = parts.readMs;
+    this.#isClear = parts.isClear;
   }
 
   /** @param answered its accounts were just read: the sample enters windows @param atMs of the daemon's clock */
@@ -344,7 +354,16 @@ export class Wallets {
   /** Time for which nothing moved in it, beyond that after which its histories tell of everything, ms; negative: they may not yet. */
   knownForMs(wallet: string, nowMs: number): number {
     const track = this.#tracks.get(wallet);
-    return track ? nowMs - track.changedMs - this.#explainedMs(wallet) : Number.NEGATIVE_INFINITY;
+    if (!track) return Number.NEGATIVE_INFINITY;
+    const { changedMs } = track;
+    const ms = nowMs - changedMs - this.#explainedMs(wallet);
+    // In a trouble histories are read later, and again.
+    return ms >= 0 && ms < troubledMs && !this.#isClear(wallet, changedMs, nowMs) ? -1 : ms;
+  }
+
+  /** True if its histories may tell of what happened long after it. */
+  areLate(wallet: string): boolean {
+    return this.#explainedMs(wallet) > this.#readMs;
   }
 
   /** True if nothing tells what one of its accounts is worth since the start of the daemon, which has seen no gap. */

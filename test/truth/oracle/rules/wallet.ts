@@ -36,12 +36,13 @@ function shareRule(
       const share = value(view, wallet);
       const now = view.money.now(wallet);
       if (!share || !now) return undefined;
+      // A change of the accounts that is not explained yet leaves it unknown: then what held goes on, or both ends are judged.
+      const isChanged = view.money.knownForMs(wallet, view.nowMs) < 0;
       // Flows of a time without a daemon are not known before their history was read.
-      const unsure = !now.sure || !view.seen.histories.has(wallet);
+      const isUnknown = !now.sure || !view.seen.histories.has(wallet);
+      const unsure = isUnknown || (isChanged && (ease > 0 || view.money.areLate(wallet)));
       // No clock of the rule runs where it may be that it cannot be judged.
       const nothingSure = ease < 0 && share.sure === false;
-      // A change of the accounts that is not explained yet leaves it unknown: then what held goes on.
-      const isChanged = view.money.knownForMs(wallet, view.nowMs) < 0;
       return bounds.map(([severity, on, off]) => ({
         severity,
         on: unsure ? ease > 0 : !nothingSure && above(ease > 0 ? share.high : share.low, on, ease),
