@@ -214,7 +214,8 @@ export class Today implements Due {
     profit.zeroTodayUsd = Number.NaN;
     profit.openToday = nothingOpen;
     profit.stretches = noStretches;
-    if (!book || !this.#isTold(wallet.name, "collateral")) return;
+    // After a start the states of before it have to be compared first.
+    if (!book || !profit.hasBegun || !this.#isTold(wallet.name, "collateral")) return;
     const { base, flows, startMs } = book.days[0]!;
     if (!base) return;
     let usd = base.usd;

@@ -1006,6 +1006,26 @@ test("a trade in a market that the first list after a stop left out is explained
   expect([h.asks, figures(h)]).toEqual([[], { pnl: -1_000, netDeposits: 0 }]);
 });
 
+test("a withdrawal that the first reading after a stop shows before the market list is read is no loss of today", () => {
+  const beforeMidnightMs = Date.UTC(2026, 0, 6) - 60_000;
+  const before = new Harness({ rules, wallets, atMs: beforeMidnightMs });
+  before.config();
+  before.mark(150);
+  before.events("collateral", [], "main", { coversMs: 0 });
+  readings(before, 24, [subaccount(10_000, [])]);
+  const today = (h: Harness) => h.watch.status(h.nowMs).wallets[0]!.figures.pnlToday;
+  expect(today(before)).toBe(0);
+  const h = before.restarted({ rules, wallets });
+  h.slot = before.slot;
+  h.account([subaccount(4_000, [])]);
+  h.events("collateral", translated([row(h.slot - 1, 0, "withdrawal", 6_000, 4_000)], h), "main", {
+    coversMs: 0,
+  });
+  expect(today(h)).toBe(undefined);
+  readings(h, 2, [subaccount(4_000, [])]);
+  expect([today(h), figures(h)]).toEqual([0, { pnl: 0, netDeposits: -6_000 }]);
+});
+
 test("funding at the rate of the market, settled with a position that is gone, is no flow", () => {
   const h = begun([subaccount(10_000, [position(40, 150)])]);
   h.pass(1_000);

@@ -168,6 +168,10 @@ function holdsOnlyUsd({ positions, orders, spot }: AccountTruth): boolean {
   return positions.length === 0 && orders.length === 0 && spot === 0n;
 }
 
+/** True for a state after one up to another. */
+const isLater = (state: AccountTruth, after: number, upTo: number): boolean =>
+  state.sequence > after && state.sequence <= upTo;
+
 export class Wallets {
   readonly #seen: Seen;
   readonly #truth: Truth;
@@ -369,7 +373,11 @@ export class Wallets {
   /** True if nothing tells what one of its accounts is worth since the start of the daemon, which has seen no gap. */
   isUnknown(wallet: string): boolean {
     if (this.#wasLost || !this.#indices.has(wallet)) return false;
-    return this.#sample(wallet, (one) => (holdsOnlyUsd(one) ? 0 : this.#equity(one))) === undefined;
+    const { readMs, accounts } = this.#seen;
+    if (!this.#indices.get(wallet)!.every((index) => readMs.has(`${wallet}/${index}.`))) return true;
+    return [...accounts.values()].some(
+      (one) => one.wallet === wallet && !holdsOnlyUsd(one) && this.#equity(one) === undefined,
+    );
   }
 
   /** The highest profit so far. */
@@ -506,6 +514,7 @@ export class Wallets {
       const value = accounts.has(account.name) ? equityOf(account) : 0;
       if (value === undefined) return undefined;
       const flows = this.#flows(account);
+      if (flows === undefined) return undefined;
       this.#noteHidden(account);
       equity += value;
       paid += flows.paid;
@@ -541,7 +550,7 @@ export class Wallets {
     return own.map(({ name, collateral }) => `${name} ${collateral}`).join(" ");
   }
 
-  /** All that was paid into an account up to a state of it, and how many rows of its history tell of that. */
+  /** All that was paid into an account up to a state of it, and how many rows of its history tell of that; undefined: not known. */
   #flows({ name, wallet, sequence, netDeposits }: AccountTruth) {
     const states = this.#truth.accounts.get(name)!;
     let moves = 0;
@@ -563,7 +572,12 @@ export class Wallets {
       this.#unexplained.set(wallet, { readMs: null, waitedMs: 0 });
     spot.stopped = false;
     // What came before the prices of all markets were read is valued by those.
-    if (this.#seen.readMs.has("prices")) this.#follow(spot, states, sequence);
+    const isValued = this.#seen.readMs.has("prices");
+    if (isValued) this.#follow(spot, states, sequence);
+    else if (
+      states.some((one, i) => isLater(one, spot.sequence, sequence) && one.spot !== states[i - 1]?.spot)
+    )
+      return undefined;
     return { paid: Number(netDeposits) / 1e6 + spot.paid, moves, spotMoved: spot.unsure };
   }
 
@@ -595,7 +609,7 @@ export class Wallets {
   #follow(spot: Spot, states: readonly AccountTruth[], sequence: number): void {
     if (spot.sequence >= sequence) return;
     for (const [index, state] of states.entries()) {
-      if (state.sequence <= spot.sequence || state.sequence > sequence) continue;
+      if (!isLater(state, spot.sequence, sequence)) continue;
       const more = state.spot - (states[index - 1]?.spot ?? 0n);
       if (more === 0n) continue;
       const price = this.#seen.prices.get(spotSymbol);
