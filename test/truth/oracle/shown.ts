@@ -23,7 +23,9 @@ export function problemsOf(
 ): readonly string[] {
   const now = view.money.now(name);
   const knownForMs = view.money.knownForMs(name, view.nowMs);
-  const isKnown = now?.sure === true && knownForMs > readMs && isClear(knownForMs);
+  // Where requests are short a history has its turn late.
+  const lagMs = view.seen.daemon.figures?.lagMs ?? 0;
+  const isKnown = now?.sure === true && knownForMs > readMs + lagMs && isClear(knownForMs);
   const room = view.money.room(name);
   return [
     ...(unexplained !== undefined && isKnown ? [`not explained: ${unexplained}`] : []),
