@@ -231,7 +231,7 @@ export class Hedges {
 function isLookedAt({ legs }: PairPlan, observation: Observation): boolean {
   return observation.kind === "accounts"
     ? legs.some(({ wallet }) => wallet === observation.wallet)
-    : observation.kind === "prices" && !observation.live;
+    : observation.kind === "marketConfig" || (observation.kind === "prices" && !observation.live);
 }
 
 const notified: Readonly<Record<string, Breaker>> = {
