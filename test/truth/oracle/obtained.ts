@@ -89,8 +89,6 @@ function observedIn({ told }: Life): ReadonlyMap<string, readonly Seen[]> {
     else if (observation.kind === "prices")
       for (const { symbol, exchangeMs } of observation.markets)
         note(symbol, Math.floor(exchangeMs / 1_000), committedMs);
-    else if (observation.kind === "marketConfig")
-      for (const { symbol } of observation.markets) note(`terms of ${symbol}`, 0, committedMs);
   }
   return found;
 }
@@ -114,6 +112,18 @@ function shownTo(
   const show = (what: string, version: number, atMs: number, heldMs = 0): void => {
     newest.set(what, version);
     found.push({ what, version, atMs, dueMs: atMs + shownMs + heldMs });
+  };
+  const lists = life.told
+    .filter(isTold)
+    .flatMap(({ observation: one, committedMs }) =>
+      one.kind === "marketConfig"
+        ? [{ atMs: committedMs, symbols: new Set(one.markets.map(({ symbol }) => symbol)) }]
+        : [],
+    );
+  /** A row that cannot be read leaves a market out of a list; streams of one that two lists leave out are over. */
+  const isListed = (symbol: string, atMs: number): boolean => {
+    const known = lists.filter((one) => one.atMs <= atMs + shownMs).slice(-2);
+    return known.length > 0 && known.every(({ symbols }) => symbols.has(symbol));
   };
   /** Changes that do not follow on from what is known, by wallet and PDA index: others wait for them for a while. */
   const holes = new Map<string, readonly { readonly what: string; readonly version: number }[]>();
@@ -147,7 +157,7 @@ function shownTo(
     } else {
       const rows: readonly { symbol: string; timestamp: number | string }[] = frame.stats ?? [frame];
       for (const { symbol, timestamp } of rows)
-        if (versionAt(`terms of ${symbol}`, atMs) >= 0 && Number(timestamp) >= versionAt(symbol, atMs))
+        if (isListed(symbol, atMs) && Number(timestamp) >= versionAt(symbol, atMs))
           show(symbol, Number(timestamp), atMs);
     }
   }
