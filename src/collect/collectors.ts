@@ -205,6 +205,10 @@ export function createCollectors(options: CollectorsOptions): Collectors {
       scheduler = await create();
       signal?.addEventListener("abort", () => void stop(), { once: true });
       if (signal?.aborted) return;
+      const { observe } = options;
+      const runs = wallets.map((wallet) => ({ wallet, observe, nowMs: () => clock.nowMs() }));
+      // A history may be read long after accounts, and the stop before that is no past.
+      shelf?.teller.begin(runs).catch(() => {});
       scheduler.start();
       if (!feed || !options.streams) return;
       streams = options.streams(feed);

@@ -99,6 +99,11 @@ export class Teller {
     }
   }
 
+  /** Stores the times at which wallets are first watched, if that is now. What fails is stored with the first that is told. */
+  async begin(runs: readonly TellingRun[]): Promise<void> {
+    for (const run of runs) await this.#storeFirst(run);
+  }
+
   /** The time at which the wallet was first watched, ms. */
   firstMs(wallet: string): number {
     return this.#first.get(wallet)?.atMs ?? 0;

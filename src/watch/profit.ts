@@ -128,6 +128,11 @@ export class Profit implements Doubt {
     this.#facts.values.highWaterMark = this.#highUsd;
   }
 
+  /** True if the baseline of an account is of before a slot. */
+  isSince(account: string, slot: number): boolean {
+    return this.#kept !== null && slot > sinceSlot(this.#kept, account);
+  }
+
   /**
    * Takes a flow into the sum. @returns true if it counts
    * @param usd positive: paid in

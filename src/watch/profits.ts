@@ -240,8 +240,13 @@ export class Profits {
    */
   takeEvent(entry: WalletEntry, event: Event, read: readonly Event[], draft: Draft): boolean {
     if (event.kind === "collateral") return this.#takeFlow(entry, event, read, draft);
-    const record = event.backfilled ? null : tradeOf(event);
-    if (record === null || !entry.profit.changes.takeRecord(record, draft.atMs)) return false;
+    const record = tradeOf(event);
+    if (
+      record === null ||
+      isPast(entry, event, record.account) ||
+      !entry.profit.changes.takeRecord(record, draft.atMs)
+    )
+      return false;
     this.#refresh(entry, draft, false);
     this.#readHidden(entry, draft);
     return true;
@@ -322,7 +327,7 @@ export class Profits {
     const isAfter = record !== null && profit.changes.isAfterState(record);
     // Between two accounts that are both watched the wallet as a whole has neither more nor less.
     this.#today.take(event, usd ?? (transfer?.within ? 0 : null), isAfter);
-    if (event.backfilled || account === null) return false;
+    if (account === null || isPast(entry, event, account)) return false;
     if (usd === null) {
       if (transfer !== null && !transfer.within)
         this.#note(
@@ -445,4 +450,9 @@ export class Profits {
     const often = open.some(({ atMs }) => draft.atMs - atMs < oftenForMs);
     this.#deadlines.set(reading, draft.atMs + (often ? againMs : laterMs));
   }
+}
+
+/** True for a record of before profit began: the first reading of a history has those, and those of a stop, too. */
+function isPast({ profit }: WalletEntry, { backfilled, slot }: Event, account: string): boolean {
+  return backfilled && !profit.isSince(account, slot);
 }

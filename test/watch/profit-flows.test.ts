@@ -1026,6 +1026,23 @@ test("a withdrawal that the first reading after a stop shows before the market l
   expect([today(h), figures(h)]).toEqual([0, { pnl: 0, netDeposits: -6_000 }]);
 });
 
+test("what happened in a stop is explained by the first reading of the histories ever, which came after it", () => {
+  const before = new Harness({ rules, wallets });
+  before.config();
+  before.mark(150);
+  before.account([subaccount(10_000, [position(10, 150)])]);
+  const { slot } = before;
+  const h = restarted(before);
+  h.slot = slot + 100;
+  h.account([subaccount(3_900, [])]);
+  const flows = [row(slot - 5, 0, "deposit", 10_000, 10_000), row(slot + 40, 0, "withdrawal", 6_000, 3_900)];
+  const old = (events: readonly Event[]) => events.map((one) => ({ ...one, backfilled: true }));
+  h.events("collateral", old(translated(flows, h)), "main", { coversMs: 0 });
+  h.events("fills", old([fill(slot + 30, 0, "ask", 10, 140)]), "main", { coversMs: 0 });
+  readings(h, 3, [subaccount(3_900, [])]);
+  expect(figures(h)).toEqual({ pnl: -100, netDeposits: -6_000 });
+});
+
 test("funding at the rate of the market, settled with a position that is gone, is no flow", () => {
   const h = begun([subaccount(10_000, [position(40, 150)])]);
   h.pass(1_000);
