@@ -186,8 +186,11 @@ export class Wallets {
   readonly #isClear: (wallet: string, fromMs: number, toMs: number) => boolean;
   /** Accounts that were seen. */
   readonly #spots = new Map<string, Spot>();
-  /** Profits, by whatever is known, of wallets whose profit has not begun, and the times of the first. */
-  readonly #early = new Map<string, { least: number; most: number; readonly sinceMs: number }>();
+  /** Profits and the highest equity, by whatever is known, of wallets whose profit has not begun, and the times of the first. */
+  readonly #early = new Map<
+    string,
+    { least: number; most: number; equity: number; readonly sinceMs: number }
+  >();
   /** Wallets that may have been seen for the first time when nothing was recorded. */
   readonly #unknown = new Set<string>();
   /** There was a time of which nothing is known. */
@@ -234,7 +237,7 @@ export class Wallets {
     if (!track) {
       if (!this.#seen.readMs.has("prices")) return;
       // It begins from what there was until then: nobody knows by which of the first prices.
-      const { least, most, sinceMs } = this.#early.get(wallet)!;
+      const { least, most, equity: earlyUsd, sinceMs } = this.#early.get(wallet)!;
       this.#early.delete(wallet);
       const beginning = (least + most) / 2;
       const first = { ...sample, profit: sample.profit - beginning };
@@ -246,7 +249,10 @@ export class Wallets {
         higher: [],
         day: { base: null, watched: false, samples: [sample] },
         answered: answered ? { sample, atMs } : null,
-        ...{ sureEquity: answered ? first.equity : Number.NEGATIVE_INFINITY, anyEquity: first.equity },
+        ...{
+          sureEquity: answered ? first.equity : Number.NEGATIVE_INFINITY,
+          anyEquity: Math.max(first.equity, earlyUsd),
+        },
         // It may count from the first of them on.
         past: [
           ...(sinceMs < atMs ? [{ ...first, ...begun, atMs: sinceMs, answered: false }] : []),
@@ -298,11 +304,13 @@ export class Wallets {
   }
 
   #noteEarly(wallet: string, atMs: number): void {
-    const profit = this.#sample(wallet, this.#marginEquity)?.profit;
-    if (profit === undefined) return;
-    const early = this.#early.get(wallet) ?? { least: profit, most: profit, sinceMs: atMs };
+    const sample = this.#sample(wallet, this.#marginEquity);
+    if (sample === undefined) return;
+    const { profit, equity } = sample;
+    const early = this.#early.get(wallet) ?? { least: profit, most: profit, equity, sinceMs: atMs };
     early.least = Math.min(early.least, profit);
     early.most = Math.max(early.most, profit);
+    early.equity = Math.max(early.equity, equity);
     this.#early.set(wallet, early);
   }
 
