@@ -387,11 +387,13 @@ export class Endings {
   #isPart(waiting: Waiting): boolean {
     const { fromSlot, size } = waiting;
     if (size === undefined) return false;
-    const parts = keysOf(waiting)
+    const known = keysOf(waiting)
       .flatMap((key) => this.#parts.get(key) ?? [])
       .filter((one) => one.slot >= fromSlot);
+    // More than there was in a state of its slot was taken before that state.
+    const parts = known.filter((one) => one.slot > fromSlot || one.size <= size * (1 + partsRoom));
     const sum = parts.reduce((total, part) => total + part.size, 0);
-    return parts.length > 0 && sum < size * (1 - partsRoom);
+    return known.length > 0 && sum < size * (1 - partsRoom);
   }
 }
 

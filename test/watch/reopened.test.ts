@@ -437,6 +437,18 @@ describe("a liquidation of a part, after which the position stood", () => {
     expect(endings(harness)).toEqual(["Near main/0.0/SOL ended critical closed"]);
   });
 
+  test("is not why it is gone in a stop where a state of its slot shows what it left", () => {
+    const before = seen(near, holding("7"));
+    before.pass(1_000);
+    const left = [subaccount(120, [{ ...position(12, 150), sequence: "7" }])];
+    before.account(left);
+    before.events("notifications", [sized({ ...part(before, null), slot: before.slot }, "part", 88)]);
+    const after = restarted(before);
+    after.account([subaccount(100, [])]);
+    after.live(70_000, [subaccount(100, [])], 150);
+    expect(endings(after)).toEqual(["Near main/0.0/SOL ended critical closed"]);
+  });
+
   test("is not why a position of the other side, which was flipped before it, is gone", () => {
     const harness = seen(near, holding("7"));
     harness.pass(2_000);
