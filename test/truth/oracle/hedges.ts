@@ -43,6 +43,8 @@ export const usualTolerance = 0.02;
 export const halfTradeMs = 15_000;
 const weights: Readonly<Record<Breaker, number>> = { adl: 3, liquidation: 3, stop: 2, fill: 1 };
 const isForced = (by: Breaker): boolean => weights[by] > weights.fill;
+/** Times of one slot differ by no more, ms. */
+const slotMs = 500;
 /** Events are told with whole seconds. */
 const secondMs = 1_000;
 
@@ -174,13 +176,21 @@ export class Hedges {
     return next !== undefined && atMs >= next.ofMs;
   }
 
+  /** True if it is of the slot of the state by which its account was last whole: that may be from before it or after it. */
+  #isOfSlot({ whole }: Track, { account, atMs }: Happened): boolean {
+    const state = this.#truth.account(account, whole.get(account) ?? -1);
+    return state !== undefined && Math.abs(state.ofMs - atMs) <= slotMs;
+  }
+
   #sure(name: string): readonly Happened[] {
     return this.#tracks.get(name)!.told;
   }
 
   #possible(name: string): readonly Happened[] {
     const track = this.#tracks.get(name)!;
-    return this.#happened(track.plan).filter((one) => one.atMs <= this.#nowMs && this.#isLater(track, one));
+    return this.#happened(track.plan).filter(
+      (one) => one.atMs <= this.#nowMs && (this.#isLater(track, one) || this.#isOfSlot(track, one)),
+    );
   }
 
   /** Everything that ever happened on its legs, in order. */
