@@ -1,12 +1,17 @@
 /** Funding that was settled with a position between two states that the daemon had: neither of them shows it. */
 import type { AccountTruth, PositionTruth } from "./truth.ts";
 
-/** Payments that are reckoned with, on what the earlier state held. */
-const payments = 2;
+/** Hours of funding that are reckoned with, at the rate that is known, on the entry value of what the earlier state held. */
+const hours = 2;
+/** The least share of that value that is reckoned with. */
+const leastShare = 0.0005;
+/** It may be worth less by the mark. */
+const room = 0.9;
 
 /**
- * True if positions that a later state has no longer paid or received more since an earlier one than some payments on what they held
- * then. It may grow in between.
+ * True if positions that a later state has no longer paid or received more since an earlier one than is reckoned with. It may grow in
+ * between.
+ * @param rateOf the rate of a market that is known now, a fraction an hour
  * @param stopped the daemon was stopped after the earlier one: it keeps a state only where more than funding changed, and rates of
  * before are not known
  */
@@ -15,6 +20,7 @@ export function hidesFunding(
   earlier: number,
   later: number,
   stopped: boolean,
+  rateOf: (symbol: string) => number | undefined,
 ): boolean {
   const fromSequence = stopped ? keptOf(states, earlier) : earlier;
   const between = states.filter(({ sequence }) => sequence >= fromSequence && sequence <= later);
@@ -23,16 +29,14 @@ export function hidesFunding(
   let [hidden, most] = [0, 0];
   for (const position of first.positions) {
     if (sameAs(position, last)) continue;
-    let perLot = 0;
     for (const [index, state] of between.entries()) {
       const [before, now] = [index > 0 && sameAs(position, between[index - 1]!), sameAs(position, state)];
       // A trade settles what was there.
       if (!before || !now || before.baseLots !== now.baseLots) continue;
-      const paid = Number(now.unsettledFunding - before.unsettledFunding);
-      hidden += paid;
-      perLot = Math.max(perLot, Math.abs(paid / Number(now.baseLots)));
+      hidden += Number(now.unsettledFunding - before.unsettledFunding);
     }
-    if (!stopped) most += payments * perLot * Math.abs(Number(position.baseLots));
+    const share = Math.max(leastShare, hours * Math.abs(rateOf(position.symbol) ?? 0));
+    if (!stopped) most += room * share * Math.abs(Number(position.virtualQuoteLots));
   }
   return Math.abs(hidden) > most;
 }
