@@ -1,9 +1,7 @@
 /** Funding that was settled with a position between two states that the daemon had: neither of them shows it. */
 import type { AccountTruth, PositionTruth } from "./truth.ts";
 
-/** Hours of funding that are reckoned with, at the rate that is known, on the entry value of what the earlier state held. */
-const hours = 2;
-/** The least share of that value that is reckoned with. */
+/** The share of the entry value of what the earlier state held that is reckoned with, whatever the rate. */
 const leastShare = 0.0005;
 /** It may be worth less by the mark. */
 const room = 0.9;
@@ -11,7 +9,6 @@ const room = 0.9;
 /**
  * True if positions that a later state has no longer paid or received more since an earlier one than is reckoned with. It may grow in
  * between.
- * @param rateOf the rate of a market that is known now, a fraction an hour
  * @param stopped the daemon was stopped after the earlier one: it keeps a state only where more than funding changed, and rates of
  * before are not known
  */
@@ -20,7 +17,6 @@ export function hidesFunding(
   earlier: number,
   later: number,
   stopped: boolean,
-  rateOf: (symbol: string) => number | undefined,
 ): boolean {
   const fromSequence = stopped ? keptOf(states, earlier) : earlier;
   const between = states.filter(({ sequence }) => sequence >= fromSequence && sequence <= later);
@@ -35,8 +31,7 @@ export function hidesFunding(
       if (!before || !now || before.baseLots !== now.baseLots) continue;
       hidden += Number(now.unsettledFunding - before.unsettledFunding);
     }
-    const share = Math.max(leastShare, hours * Math.abs(rateOf(position.symbol) ?? 0));
-    if (!stopped) most += room * share * Math.abs(Number(position.virtualQuoteLots));
+    if (!stopped) most += room * leastShare * Math.abs(Number(position.virtualQuoteLots));
   }
   return Math.abs(hidden) > most;
 }

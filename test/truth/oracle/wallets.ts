@@ -576,8 +576,7 @@ export class Wallets {
       stopped: false,
     };
     this.#spots.set(name, spot);
-    const rateOf = (symbol: string): number | undefined => this.#seen.markets.rate(symbol);
-    if (spot.sequence < sequence && hidesFunding(states, spot.sequence, sequence, spot.stopped, rateOf))
+    if (spot.sequence < sequence && hidesFunding(states, spot.sequence, sequence, spot.stopped))
       this.#unexplained.set(wallet, { readMs: null, waitedMs: 0 });
     spot.stopped = false;
     // What came before the prices of all markets were read is valued by those.
