@@ -208,6 +208,8 @@ export class Machine {
       // A disk that takes nothing is a reason to refuse, and nothing else here is.
       if (!life.disk.holds || !message.startsWith("history does not take commits now"))
         return this.#fault("the reload failed", error);
+      // Whoever changed it puts it back.
+      if (changed) this.#version--;
       this.#parts.log.add({ kind: "life", life: life.number, text: `is not reloaded: ${message}` });
     }
   }

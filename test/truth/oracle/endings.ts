@@ -20,6 +20,8 @@ interface Loss {
 
 /** By which clocks may differ, ms. */
 const clockMs = 60_000;
+/** Times of the daemon are whole, ms. */
+const roundedMs = 1;
 /** Histories that were readable for so long before a loss tell of it in time, ms. */
 const heardMs = 30_000;
 
@@ -57,7 +59,7 @@ function problemOf(
   const breakers = truth
     .breakers(walletOf(subject))
     .filter((one) => one.account === account && (symbol === "" || one.symbol === symbol))
-    .filter(({ atMs }) => atMs >= fromMs && atMs <= committedMs);
+    .filter(({ atMs }) => atMs >= fromMs && atMs <= committedMs + roundedMs);
   const takings = breakers.filter(takes);
   const word = ending === "deleveraged" ? "adl" : "liquidation";
   if (isTaking(ending) && !takings.some(({ by }) => by === word))

@@ -81,6 +81,9 @@ export function judgeNoData(outcome: Outcome): readonly Finding[] {
     );
     return indices.get(wallet)!.every((index) => read.has(index));
   };
+  /** True if an answer came just now: it may have been asked for before requests were limited. */
+  const isAnswered = (atMs: number): boolean =>
+    log.of("asked").some((one) => one.status === 200 && one.atMs > atMs - slackMs && one.atMs <= atMs);
   /** True if its end tells of prices alone, and those of all markets were streamed since a time. */
   const isPricedByStream = (
     { alert, committedMs, life }: (typeof changes)[number],
@@ -120,7 +123,9 @@ export function judgeNoData(outcome: Outcome): readonly Finding[] {
         ...inForce("outage", committedMs, committedMs),
         ...inForce("limited", committedMs, committedMs).filter(
           ({ fromMs }) =>
-            !isStreamedAgain(change, beginMs + fromMs) && !isPricedByStream(change, beginMs + fromMs),
+            !isStreamedAgain(change, beginMs + fromMs) &&
+            !isPricedByStream(change, beginMs + fromMs) &&
+            !isAnswered(committedMs),
         ),
       ];
       for (const one of still)
