@@ -71,6 +71,8 @@ export interface GapsOptions {
   /** A gap is listed by an alert already: it is due at once. */
   readonly isListed: (wallet: string | null, source: BlindSource) => boolean;
   readonly onDue: (gap: Gap, draft: Draft) => void;
+  /** True if a source that is always read was not for longer than it may be. */
+  readonly isMissing: (source: BlindSource, wallet: string | null, nowMs: number) => boolean;
   /** It goes on after a reload, listed by an alert though it settles or is not due yet. */
   readonly onGoesOn: (gap: Gap) => void;
   /** Rules that could not be judged for want of one that is due cannot be judged for want of this one now: it is due, too. */
@@ -256,7 +258,7 @@ export class Gaps {
       },
       ...{ dueMs: Number.POSITIVE_INFINITY, queuedMs: Number.POSITIVE_INFINITY, place: -1 },
       order: former?.order,
-      onDue: () => (gap.open ? this.#due(gap) : this.#close(gap, this.#options.draft())),
+      onDue: () => (gap.open ? this.#due(gap) : this.#closeIfRead(gap, this.#options.draft())),
     };
     this.#gaps.set(key, gap);
     return gap;
@@ -320,6 +322,13 @@ export class Gaps {
     gap.judgedMs = atMs;
     if (!gap.due || gap.steadyMs === 0) this.#close(gap, draft);
     else this.#options.deadlines.set(gap, atMs + gap.steadyMs);
+  }
+
+  /** Rules may lack something else by now, so that nothing but the source tells that it is missing again. */
+  #closeIfRead(gap: Gap, draft: Draft): void {
+    if (this.#options.isMissing(gap.source, gap.wallet, draft.atMs))
+      this.#options.deadlines.set(gap, draft.atMs + noDataForMs);
+    else this.#close(gap, draft);
   }
 
   #close(gap: Gap, draft: Draft): void {

@@ -102,6 +102,12 @@ export class NoData {
           ? this.#misnamed.isListed
           : this.#listing(gapKey(source, wallet)) !== undefined,
       onDue: (gap, draft) => this.#onDue(gap, draft),
+      isMissing: (source, wallet, nowMs) => {
+        if (source !== "markets" && source !== "traderState") return false;
+        const readMs = options.world.lastSeenMs(source, wallet);
+        const freshMs = Math.max(noDataForMs / 2, silentSchedules * options.scheduleMs[source]);
+        return readMs !== null && nowMs - readMs > freshMs;
+      },
       onMoved: (gap, from, draft) => {
         for (const incident of this.#incidents) {
           if (!incident.members.has(from.key)) continue;

@@ -592,3 +592,29 @@ rules:
     );
   });
 });
+
+test("an alert on prices that come and go does not end while they are missing, with positions that are missing, too", () => {
+  const h = new World();
+  const others = (ms: number): void => {
+    for (let passed = 0; passed < ms; passed += 5_000) {
+      h.config();
+      h.account(far);
+      h.pass(5_000);
+    }
+  };
+  h.read(60_000);
+  others(60_000);
+  h.read(10_000);
+  others(60_000);
+  expect(h.told).toEqual([
+    "Blind exchange fired warning",
+    "Blind exchange ended warning recovered",
+    "Blind exchange fired warning",
+  ]);
+  // They are read for a moment, and then nothing is.
+  h.read(5_000);
+  h.pass(120_000);
+  expect(h.told.filter((one) => one.includes("ended"))).toHaveLength(1);
+  h.read(120_000);
+  expect(h.told.at(-1)).toMatch(/ended .* recovered$/);
+});
