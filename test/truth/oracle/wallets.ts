@@ -283,7 +283,7 @@ export class Wallets {
       explainedMs: changedMs + this.#explainedMs(wallet),
     });
     while (track.past[0]!.atMs < atMs - pastMs) track.past.shift();
-    const isExplained = atMs - track.changedMs > this.#explainedMs(wallet);
+    const isExplained = this.knownForMs(wallet, atMs) > 0;
     if (
       answered &&
       now.sure &&
