@@ -2,13 +2,15 @@
 import type { Logged } from "../../log.ts";
 import { type Range, Tally } from "./tally.ts";
 
+/** The daemon tries again no sooner after a try to sign in that failed, ms. */
+const nextTryMs = 850;
 const givesToken = /^\/v1\/auth\/(?:login\/|refresh)/;
 
 export class Refusals {
   readonly #sure = new Tally();
   readonly #most = new Tally();
-  /** By wallet: refusals after which the way to sign in begins anew, once. */
-  readonly #repeated = new Map<string, number>();
+  /** By wallet, the time of a refusal after which the way to sign in begins anew, once. */
+  readonly #begunAnewMs = new Map<string, number>();
   /** By wallet, the access token that it was given last in this run; empty where that cannot be known. */
   readonly #given = new Map<string, string>();
   /** Access tokens that were refused. */
@@ -43,9 +45,14 @@ export class Refusals {
 
   #signIn(target: string, status: number, wallet: string, atMs: number): void {
     this.#most.add(1, atMs);
-    const begunAnew = target.startsWith("/v1/auth/login/") && status !== 403;
-    const count = (this.#repeated.get(wallet) ?? 0) + 1;
-    if (begunAnew) this.#repeated.set(wallet, count);
-    if (!begunAnew || count % 2 === 0) this.#sure.add(1, atMs);
+    const beginsAnew = target.startsWith("/v1/auth/login/") && status !== 403;
+    const before = this.#begunAnewMs.get(wallet) ?? Number.NEGATIVE_INFINITY;
+    // The second of a try. A refusal later than that may be the first of the next: this try failed without an answer.
+    const isSecond = atMs - before < nextTryMs;
+    if (beginsAnew && !isSecond) this.#begunAnewMs.set(wallet, atMs);
+    else {
+      this.#begunAnewMs.delete(wallet);
+      this.#sure.add(1, atMs);
+    }
   }
 }
