@@ -122,8 +122,10 @@ function shownTo(
     );
   /** A row that cannot be read leaves a market out of a list; streams of one that two lists leave out are over. */
   const isListed = (symbol: string, atMs: number): boolean => {
+    // Nothing can be made of a price before the first list.
+    if (lists.every((one) => one.atMs > atMs)) return false;
     const known = lists.filter((one) => one.atMs <= atMs + shownMs).slice(-2);
-    return known.length > 0 && known.every(({ symbols }) => symbols.has(symbol));
+    return known.every(({ symbols }) => symbols.has(symbol));
   };
   /** Changes that do not follow on from what is known, by wallet and PDA index: others wait for them for a while. */
   const holes = new Map<string, readonly { readonly what: string; readonly version: number }[]>();
