@@ -66,6 +66,11 @@ function unlistedOf(markets: World["markets"], { state }: AccountEntry): string 
   return null;
 }
 
+/** True if accounts of a subject hold collateral beside cash, so that the list of collateral assets decides its value. */
+export function holdsAssets(world: World, subject: Subject): boolean {
+  return accountsOf(world, subject, null).some(({ state }) => hasSpot(state));
+}
+
 /** The reason for which the lists that were read leave collateral of a subject's accounts without a value; null: there is none. */
 export function unlistedCollateral(world: World, subject: Subject): string | null {
   for (const account of accountsOf(world, subject, null)) {

@@ -6,7 +6,7 @@ import { sourceWords } from "../domain/source-words.ts";
 import type { BlindSource } from "../domain/status.ts";
 import { formatTime, timeOfDay } from "../domain/time-text.ts";
 import { type Gap, gapKey } from "./gaps.ts";
-import { silentMarkets, unlistedCollateral } from "./missing-input.ts";
+import { holdsAssets, silentMarkets, unlistedCollateral } from "./missing-input.ts";
 import { causeText, type ReadFailures } from "./read-failures.ts";
 import type { NearPosition, Stake } from "./stake.ts";
 import type { World } from "./world.ts";
@@ -19,6 +19,9 @@ const maxRows = 8;
 const maxCauses = 2;
 /** Kinds of data that the end of an alert names. */
 const maxKinds = 4;
+
+/** The second list of the market rules: those of collateral beside cash. */
+const assetWords = "collateral asset rules";
 
 /** Sources by how much rests on them. */
 const byWeight: readonly Source[] = [
@@ -34,6 +37,8 @@ const byWeight: readonly Source[] = [
 /** The data that one source does not deliver, for one cause. */
 export interface Missing {
   readonly source: Source;
+  /** What is missing, in words: the data of the source, or a part of them. */
+  readonly words: string;
   /** Markets that are missing; none: all that the source brings. */
   readonly symbols: readonly string[];
   /** The wallets concerned; none: it is the exchange's. */
@@ -60,12 +65,15 @@ export function missingOf(gaps: Iterable<Gap>, of: TextSources, nowMs: number): 
     const source = gap.source as Source;
     const { wallet } = gap;
     const symbols = marketsOf(gap, of, nowMs);
-    const readMs = of.world.lastSeenMs(source, wallet, symbols);
+    const ofAssets = symbols.length === 0 && lacksAssets(gap, of, nowMs);
+    const words = ofAssets ? assetWords : sourceWords[source];
+    const readMs = ofAssets ? of.world.markets.assetsAtMs : of.world.lastSeenMs(source, wallet, symbols);
     const cause = causeOf(gap, symbols, readMs, of, nowMs);
-    const key = `${source}\n${cause ?? ""}`;
+    const key = `${words}\n${cause ?? ""}`;
     const known = rows.get(key);
     if (known === undefined) {
-      rows.set(key, { source, symbols, wallets: wallet === null ? [] : [wallet], cause, readMs });
+      const wallets = wallet === null ? [] : [wallet];
+      rows.set(key, { source, words, symbols, wallets, cause, readMs });
       continue;
     }
     if (wallet !== null) known.wallets = [...known.wallets, wallet];
@@ -136,6 +144,13 @@ function marketsOf({ source, unjudged }: Lack, { world, freshMs }: TextSources, 
     }
   }
   return [...symbols].sort();
+}
+
+/** True if the list of markets is read and that of collateral assets, which comes with it, is not. */
+function lacksAssets({ source, unjudged }: Lack, { world, freshMs }: TextSources, nowMs: number): boolean {
+  const { configAtMs } = world.markets;
+  if (source !== "marketConfig" || configAtMs === null || configAtMs < nowMs - freshMs(source)) return false;
+  return [...unjudged].some(({ node }) => holdsAssets(world, node.subject));
 }
 
 function causeOf(
@@ -223,9 +238,9 @@ function movedText({ share, by }: NonNullable<NearPosition["moved"]>): string {
 
 function whatOf(missing: readonly Missing[]): string {
   const names: string[] = [];
-  for (const { source, symbols } of missing) {
-    const words = symbols.length === 0 ? sourceWords[source] : `${sourceWords[source]} of ${listed(symbols)}`;
-    if (!names.includes(words)) names.push(words);
+  for (const { words, symbols } of missing) {
+    const name = symbols.length === 0 ? words : `${words} of ${listed(symbols)}`;
+    if (!names.includes(name)) names.push(name);
   }
   const from = missing.every(({ wallets }) => wallets.length === 0) ? " from the exchange" : "";
   if (names.length <= 2) return names.join(" and ") + from;
@@ -280,13 +295,12 @@ export function detailsOf(text: NoDataText, of: TextSources, nowMs: number): Lin
   const lines: Line[] = [];
   if (risky && stake.nearest !== null) lines.push(["Nearest position", nearestText(stake.nearest, nowMs)]);
   for (const row of missing.slice(0, maxRows)) {
-    const words = sourceWords[row.source];
     const of_ = [...row.wallets].sort();
     const whose = of_.length > 0 ? of_ : row.symbols;
     const read = row.readMs === null ? "never" : formatTime(row.readMs, of.timezone);
     const cause = row.cause === null ? "" : `${row.cause}, `;
     const owner = whose.length === 0 ? "" : ` of ${listed(whose)}`;
-    lines.push(["Not read", `${words}${owner} (schedule ${row.source}): ${cause}last read ${read}`]);
+    lines.push(["Not read", `${row.words}${owner} (schedule ${row.source}): ${cause}last read ${read}`]);
   }
   if (missing.length > maxRows) lines.push(["Not read", `${missing.length - maxRows} more`]);
   if (rules.length > 0)

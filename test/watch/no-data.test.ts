@@ -414,6 +414,31 @@ describe("what is missing", () => {
     expect(world.told.slice(1)).toEqual(["Blind exchange ended critical recovered"]);
   });
 
+  test("is the list of collateral assets, where that of markets is read", () => {
+    const world = new World();
+    const backed = [
+      subaccount(9_000, [position(100, 150)], {
+        spotCollaterals: [{ assetIndex: 2, symbol: "SOL", balance: 5n, decimals: 9 }],
+      }),
+    ];
+    for (let passed = 0; passed < 60_000; passed += 5_000) {
+      world.config();
+      world.fail("marketConfig", null, "bad-record", "collateralAssets: 220 characters that are no JSON");
+      world.mark(150);
+      world.account(backed);
+      world.pass(5_000);
+    }
+    expect(world.told).toEqual(["Blind exchange fired critical"]);
+    const { alert, details } = world.changes[0]!;
+    expect(alert.summary).toMatch(
+      / no collateral asset rules from the exchange ever since the start \(unreadable record\)$/,
+    );
+    expect(details).toContainEqual([
+      "Not read",
+      "collateral asset rules (schedule marketConfig): unreadable record, last read never",
+    ]);
+  });
+
   const since = { sinceMs: startMs + 20_000, untilMs: startMs + 80_000 };
   test.each<[string, FailureReason, string, FailureCause?]>([
     ["HTTP 503", "server-error", "traderState: 503 unavailable"],

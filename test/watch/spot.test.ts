@@ -156,7 +156,7 @@ describe("while an input was not read, the figures that need it are unknown, and
     harness.live(40_000, [held], 150);
     expect(blind(harness)).toEqual(["marketConfig"]);
     expect(harness.changes[0]!.alert.summary).toMatch(
-      /no market rules from the exchange .*\(the list of collateral assets does not name SOL\)$/,
+      /no collateral asset rules from the exchange .*\(the list of collateral assets does not name SOL\)$/,
     );
     assets(harness, sol);
     expect(harness.told).toContain("Blind exchange ended critical recovered");

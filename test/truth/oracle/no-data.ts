@@ -36,6 +36,8 @@ const causes: readonly (readonly [words: RegExp, kind: FaultKind])[] = [
   [/unreadable record/, "garbled"],
 ];
 
+const ofAssets = /^collateral asset rules /;
+
 interface Row {
   readonly schedule: string;
   /** Empty: no wallet's. */
@@ -167,6 +169,8 @@ export function judgeNoData(outcome: Outcome): readonly Finding[] {
           report("false no-data", `another cause: there was no ${fault} within ${causeMs} ms`, text);
       // Answers that come and are too slow add up to data that are missing.
       if (!answers.knows(schedule) || text.includes("answers too slow")) continue;
+      // The second list of its schedule: that of the markets may be there.
+      if (ofAssets.test(text)) continue;
       // It says itself that all of it is read again for the moment.
       if (again.test(alert.summary)) continue;
       const freshMs =
