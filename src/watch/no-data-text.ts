@@ -37,7 +37,7 @@ const byWeight: readonly Source[] = [
 /** The data that one source does not deliver, for one cause. */
 export interface Missing {
   readonly source: Source;
-  /** What is missing, in words: the data of the source, or a part of them. */
+  /** The missing data in words: those of the source, or a part of them. */
   readonly words: string;
   /** Markets that are missing; none: all that the source brings. */
   readonly symbols: readonly string[];

@@ -23,7 +23,7 @@ export interface DiskParts {
 /** As one life of the daemon finds it. */
 export class Disk {
   readonly #parts: DiskParts;
-  /** When it refused something last, ms after the beginning; 0: it never did. */
+  /** The time of its last refusal, ms after the beginning; 0: it never refused. */
   #refusedMs = 0;
 
   constructor(parts: DiskParts) {

@@ -7,7 +7,7 @@ type Shown = Extract<Logged, { kind: "shown" }>;
 
 /** A reload takes less, ms: later something else may have come about. */
 const atOnceMs = 500;
-/** What is missing for so long is told; before that it may be another source that is missing, ms. */
+/** Data that are missing for so long are told; before that it may be another source that is missing, ms. */
 const missingMs = 30_000;
 /** Figures of a wallet, but for those of its inbox, are not forgotten for longer, ms. */
 const laterMs = 10_000;
