@@ -17,6 +17,15 @@ async function audit(house: House): Promise<InboxAudit> {
 const brief = ({ differences }: InboxAudit) =>
   differences.map(({ kind, type, done, lasting }) => `${kind} ${type}: ${done}${lasting ? ", again" : ""}`);
 
+/** A configuration in which polls find no notification before an audit does, and audits run when they are asked for. */
+const auditedFirst = {
+  schedules: {
+    ...every("1h", ["notifications"]),
+    ...every("10s", ["traderState", "markets", "exchangeStatus"]),
+  },
+  acknowledge: { audit: "off" },
+};
+
 /** Sets the acknowledged state of a notification at the exchange, as if somebody else had done it or it had lost it. */
 function setAcked(house: House, type: string, acked: boolean): void {
   for (const wallet of house.simulator.world.wallets.values())
@@ -25,14 +34,7 @@ function setAcked(house: House, type: string, acked: boolean): void {
 
 test("what differs is mended where it can be, and told when it lasts; what is left has a reason", async () => {
   await using house = await openHouse();
-  await house.start({
-    // Polls do not find it before the audit does.
-    schedules: {
-      ...every("1h", ["notifications"]),
-      ...every("10s", ["traderState", "markets", "exchangeStatus"]),
-    },
-    acknowledge: { audit: "off" },
-  });
+  await house.start(auditedFirst);
   await house.clock.advance(5_000);
   for (const notificationType of ["stop_loss_executed", "full_moon"])
     await house.call("notification", { trader: "main", notificationType });
@@ -92,13 +94,7 @@ test("what differs is mended where it can be, and told when it lasts; what is le
 
 test("a row that cannot be read in one of its lists was acknowledged by nobody", async () => {
   await using house = await openHouse();
-  await house.start({
-    schedules: {
-      ...every("1h", ["notifications"]),
-      ...every("10s", ["traderState", "markets", "exchangeStatus"]),
-    },
-    acknowledge: { audit: "off" },
-  });
+  await house.start(auditedFirst);
   await house.clock.advance(5_000);
   await house.call("notification", { trader: "main", notificationType: "full_moon" });
   await house.clock.advance(70_000);

@@ -38,6 +38,17 @@ function begun(rules = near()): Harness {
   return h;
 }
 
+/** Accounts are as old as a standstill of the process, after which the stream, still connected, brings another price. */
+function afterStandstill(): Harness {
+  const h = begun();
+  connected(h, true);
+  stream(h, 15_000, 150);
+  h.nowMs += 30_000;
+  h.config();
+  h.see({ kind: "prices", atMs: h.nowMs, markets: [prices(126)], live: true });
+  return h;
+}
+
 const own = (h: Harness) =>
   h.changes.filter(({ alert, kind }) => alert.rule === "Near" && kind !== "reminder");
 const told = (h: Harness) => own(h).map(({ kind, alert }) => `${kind} ${alert.severity}`);
@@ -260,12 +271,7 @@ rules:
   });
 
   test("are not judged at the first price after a standstill of the process, though the stream is connected", () => {
-    const h = begun();
-    connected(h, true);
-    stream(h, 15_000, 150);
-    h.nowMs += 30_000;
-    h.config();
-    h.see({ kind: "prices", atMs: h.nowMs, markets: [prices(126)], live: true });
+    const h = afterStandstill();
     h.pass(2_000);
     h.account([subaccount(3_000, [])]);
     stream(h, 10_000, 126);
@@ -273,12 +279,7 @@ rules:
   });
 
   test("are judged seconds after a standstill of the process, though the stream is connected and brings nothing more", () => {
-    const h = begun();
-    connected(h, true);
-    stream(h, 15_000, 150);
-    h.nowMs += 30_000;
-    h.config();
-    h.see({ kind: "prices", atMs: h.nowMs, markets: [prices(126)], live: true });
+    const h = afterStandstill();
     h.pass(5_000);
     expect(told(h)).toEqual(["fired critical"]);
   });

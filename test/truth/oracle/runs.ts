@@ -87,7 +87,7 @@ export class Runs {
       const perhapsGone = !surelyOn && most[index]!.off;
       runs.byOld ||= freshness === "old positions";
       if (this.predicate.standsStill && arePositionsOld)
-        // What comes to hold afterwards came about by a state that the stream told: by that they are not too old.
+        // A condition that begins to hold afterwards does so by a streamed state, which makes the positions fresh.
         runs.frozenMs ??= runs.perhapsOnMs === null ? Number.POSITIVE_INFINITY : atMs - runs.perhapsOnMs;
       const { frozenMs } = runs;
       if (fresh && frozenMs !== null) {

@@ -579,7 +579,7 @@ export class Wallets {
     if (spot.sequence < sequence && hidesFunding(states, spot.sequence, sequence, spot.stopped))
       this.#unexplained.set(wallet, { readMs: null, waitedMs: 0 });
     spot.stopped = false;
-    // What came before the prices of all markets were read is valued by those.
+    // Collateral that came before the prices of all markets were read is valued at those prices.
     const isValued = this.#seen.readMs.has("prices");
     if (isValued) this.#follow(spot, states, sequence);
     else if (
