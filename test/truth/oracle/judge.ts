@@ -134,6 +134,7 @@ class Judge {
   readonly #firedMs = new Map<number, number>();
   /** The last gap of all lives, and the daemon's clock less the true time in it. */
   #lastGap: (Pick<Gap, "fromMs" | "toMs"> & { readonly aheadMs: number }) | null = null;
+  #noticedMs = Number.NaN;
   /** Data that were too old, with the time at which they were read last. */
   readonly #stale = new Map<string, number>();
 
@@ -380,6 +381,9 @@ class Judge {
 
   #judgeAll(atMs: number): void {
     const there = new Set<string>();
+    const stale = [...this.#stale].flatMap(([name, readMs]) =>
+      this.#seen.readMs.get(name) === readMs ? [name] : [],
+    );
     for (const predicate of predicates)
       for (const subject of predicate.subjects(this.#view)) {
         const key = `${predicate.rule} ${subject}`;
@@ -395,8 +399,8 @@ class Judge {
           this.#view,
           this.#identity(subject),
           atMs,
-          this.#freshness(predicate, subject, atMs),
-          this.#arePositionsOld(predicate, subject),
+          this.#freshness(predicate, subject, atMs, stale),
+          this.#arePositionsOld(predicate, subject, stale),
         );
       }
     for (const [key, runs] of this.#runs) if (!there.has(key)) runs.breakOff(atMs);
@@ -437,20 +441,19 @@ class Judge {
     return was ? fromMs : null;
   }
 
-  #arePositionsOld(predicate: Predicate, subject: string): boolean {
-    return [...this.#stale].some(
-      ([name, readMs]) =>
-        name.endsWith(".") && this.#seen.readMs.get(name) === readMs && this.#rests(predicate, subject, name),
-    );
+  /** @param stale names of what is too old now */
+  #arePositionsOld(predicate: Predicate, subject: string, stale: readonly string[]): boolean {
+    return stale.some((name) => name.endsWith(".") && this.#rests(predicate, subject, name));
   }
 
-  #freshness(predicate: Predicate, subject: string, atMs: number): Freshness {
+  /** @param stale names of what is too old now */
+  #freshness(predicate: Predicate, subject: string, atMs: number, stale: readonly string[]): Freshness {
     if (predicate.restsOnItself) return "fresh";
     if (this.#gapMs !== null && !this.#isReadAgain(subject)) return "old";
     if (this.#staleFromMs(predicate, subject) < atMs) return "old";
     let found: Freshness = "fresh";
-    for (const [name, readMs] of this.#stale) {
-      if (this.#seen.readMs.get(name) !== readMs || !this.#rests(predicate, subject, name)) continue;
+    for (const name of stale) {
+      if (!this.#rests(predicate, subject, name)) continue;
       if (!name.endsWith(".") || !predicate.byOldPositions) return "old";
       found = "old positions";
     }
@@ -477,7 +480,8 @@ class Judge {
   }
 
   /** The time at which what is read of its markets is too old, −∞ where it was not read yet; infinite where nothing is. */
-  #staleFromMs({ reads = [] }: Predicate, subject: string): number {
+  #staleFromMs({ reads }: Predicate, subject: string): number {
+    if (!reads) return Number.POSITIVE_INFINITY;
     const { readMs } = this.#seen.markets;
     const symbol = symbolOf(subject);
     const ofAccount = () => this.#seen.accounts.get(subject)?.positions.map((one) => one.symbol) ?? [];
@@ -500,8 +504,10 @@ class Judge {
 
   /** Data that were not read for too long are not known beyond doubt. */
   #notice(atMs: number): void {
+    if (atMs === this.#noticedMs) return;
+    this.#noticedMs = atMs;
     for (const runs of this.#runs.values()) {
-      if (!runs.predicate.reads) continue;
+      if (!runs.predicate.reads || !runs.isSure) continue;
       const staleMs = this.#staleFromMs(runs.predicate, runs.subject);
       if (staleMs < atMs) runs.breakOff(Math.max(staleMs, this.#watchingMs));
     }

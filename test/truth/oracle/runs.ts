@@ -51,6 +51,11 @@ export class Runs {
     this.#ended = ended;
   }
 
+  /** True while one of its levels holds, or is gone, beyond doubt. */
+  get isSure(): boolean {
+    return this.levels.some((one) => one.surelyOnMs !== null || one.surelyGoneMs !== null);
+  }
+
   /** Judges by a view. */
   judge(view: View, identity: string, atMs: number, freshness: Freshness, arePositionsOld: boolean): void {
     const fresh = freshness === "fresh";

@@ -199,6 +199,8 @@ export class Wallets {
   readonly #steps = new Map<string, Step>();
   /** Wallets with a payment beside a trade that may be taken for a part of it until the history is read. */
   readonly #hidden = new Set<string>();
+  /** Wallets whose accounts are known and valued by what is seen, by the version of that. */
+  readonly #valued = new Map<string, { readonly version: number; readonly is: boolean }>();
   /** By wallet. */
   readonly #unexplained = new Map<string, Unexplained>();
 
@@ -350,7 +352,13 @@ export class Wallets {
   }
 
   now(wallet: string): Sample | undefined {
-    return this.#sample(wallet) && this.#tracks.get(wallet)?.now;
+    const { version } = this.#seen;
+    let valued = this.#valued.get(wallet);
+    if (valued?.version !== version) {
+      valued = { version, is: this.#sample(wallet) !== undefined };
+      this.#valued.set(wallet, valued);
+    }
+    return valued.is ? this.#tracks.get(wallet)?.now : undefined;
   }
 
   /**
@@ -467,8 +475,9 @@ export class Wallets {
     if (oldest === undefined || oldest.atMs > latestMs) return undefined;
     // Only samples of answers stand in windows. Where they are few, as in an outage, an old one counts at the beginning, or none.
     // One whose profit is explained later counts only where nothing was paid meanwhile.
+    const known: (boolean | undefined)[] = [];
     const counts = (one: Past, index: number): boolean =>
-      one.answered && one.sure && !isPaidMeanwhile(past, index);
+      one.answered && one.sure && (known[index] ??= !isPaidMeanwhile(past, index));
     const first = past.findLastIndex((one, index) => one.atMs <= edgeMs - edgeRoomMs && counts(one, index));
     const begins = past.filter(({ atMs }, index) => index >= first && atMs <= edgeMs + edgeRoomMs);
     const lost = begins.map((one) => one.profit - now.profit);
