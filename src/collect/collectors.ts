@@ -60,7 +60,7 @@ export interface CollectorsOptions {
   readonly random: Random;
   /** Resolves when the observation was judged and stored. */
   readonly observe: (observation: Observation) => Promise<void>;
-  readonly store: Pick<Store, "knownEvents" | "cursors">;
+  readonly store: Pick<Store, "knownEvents" | "events" | "cursors">;
   /** The time for which the store keeps events, ms; null or left out: for ever. */
   readonly eventsKeptMs?: number | null;
   /** The margin ratio of a wallet's worst account; null while unknown. */

@@ -71,6 +71,13 @@ interface State {
   readonly backlog: readonly Backlog[];
   /** The oldest row that may still change, ms; for a start that has not met it yet. */
   readonly openMs?: number | null;
+  /** For each row that could not be read, the time of the next newer one, ms: what happened later is told. */
+  readonly unreadMs?: readonly number[];
+}
+
+interface ReadPage extends HistoryPage {
+  /** As in the state, of this page. */
+  readonly unreadMs: readonly number[];
 }
 
 /** The result of a reading, to be told; `done` when it was. */
@@ -105,7 +112,7 @@ export class History {
   /** Reads the newest rows, and as far back as it takes. */
   async read(run: WalletRun, elapsedMs: number): Promise<Reading> {
     const { teller, pastMs } = this.#options;
-    const { edgeMs, backlog } = this.#state;
+    const { edgeMs, backlog, unreadMs = [] } = this.#state;
     const openMs = this.#openMs(true);
     const farthestMs = Math.max(openMs, run.nowMs() - OLDEST_OPEN_MS);
     const pastLimitMs = Math.min(run.nowMs() - pastMs, run.gap ? farthestMs : Number.POSITIVE_INFINITY);
@@ -123,10 +130,13 @@ export class History {
     let failure: unknown = null;
     let digest = this.#known;
     let older: HistoryPage["older"] = null;
+    const unread: number[] = [];
+    let ended = false;
     for (let pages = 1; ; pages++) {
-      let page: HistoryPage;
+      let page: ReadPage;
       try {
-        page = await this.#options.page(run, older, false, pages === 1 ? run.call() : laterCall(run));
+        const newerMs = Math.min(toldMs, run.nowMs());
+        page = await this.#page(run, older, false, pages === 1 ? run.call() : laterCall(run), newerMs);
       } catch (error) {
         if (first === null) throw error;
         failure = error;
@@ -139,10 +149,12 @@ export class History {
       const unknown = same ? [] : await this.#unknown(page);
       if (pages === 1) digest = names;
       fresh.push(...unknown);
+      unread.push(...page.unreadMs);
       const oldestMs = oldestOf(page);
       toldMs = Math.min(toldMs, oldestMs);
       for (const row of page.rows) newestMs = Math.max(newestMs, row.atMs);
-      if (page.older === null || oldestMs < pastLimitMs) break;
+      ended = page.older === null;
+      if (ended || oldestMs < pastLimitMs) break;
       // Between gaps new rows stand before all that are known.
       if (
         deep ? unknown.length === 0 && oldestMs <= untilMs : !unknown.some((event) => inLastRow(page, event))
@@ -158,6 +170,7 @@ export class History {
     const next = this.#withOpen({
       edgeMs: Number.isFinite(newestMs) ? newestMs : edgeMs,
       backlog: left === null ? backlog : joined([left, ...backlog]),
+      ...unreadIn([...unread, ...unreadMs.filter((ms) => !ended && ms <= toldMs)]),
     });
     const walked = deep && next.backlog.length === 0;
     return {
@@ -180,8 +193,10 @@ export class History {
     if (!current) return { batch: { events: [] }, more: false, done: () => {}, newest: null, failure: null };
     let backlog: readonly Backlog[];
     let fresh: readonly Event[] = [];
+    let { unreadMs = [] } = this.#state;
     try {
-      const page = await this.#options.page(run, current.older, true, run.call(lanes.catchUp));
+      const newerMs = Math.min(current.fromMs ?? Number.POSITIVE_INFINITY, run.nowMs());
+      const page = await this.#page(run, current.older, true, run.call(lanes.catchUp), newerMs);
       fresh = await this.#unknown(page);
       // It would be read for ever. The rows behind it stay unread.
       if (fresh.length === 0 && isSame(page.older, current.older))
@@ -195,6 +210,7 @@ export class History {
         page.older === null ||
         oldestMs < Math.min(run.nowMs() - this.#options.pastMs, current.untilMs) ||
         (fresh.length === 0 && oldestMs <= current.untilMs);
+      unreadMs = [...page.unreadMs, ...unreadMs.filter((ms) => ms > newerMs || ms <= oldestMs)];
       const fromMs = Math.min(oldestMs, current.fromMs ?? Number.POSITIVE_INFINITY);
       backlog = ended
         ? rest
@@ -205,7 +221,7 @@ export class History {
       // A cursor does not last for ever: from the newest row once more.
       backlog = [{ ...current, older: null }, ...rest];
     }
-    const next = this.#withOpen({ edgeMs: this.#state.edgeMs, backlog });
+    const next = this.#withOpen({ edgeMs: this.#state.edgeMs, backlog, ...unreadIn(unreadMs) });
     return {
       batch: this.#batch(unique(fresh), next),
       more: backlog.length > 0,
@@ -224,7 +240,7 @@ export class History {
     return before ? Math.min(ownMs, this.#openBeforeMs) : ownMs;
   }
 
-  #withOpen(state: Pick<State, "edgeMs" | "backlog">): State {
+  #withOpen(state: Omit<State, "openMs">): State {
     if (!this.#options.openSinceMs) return state;
     const openMs = this.#openMs(state.backlog.length > 0);
     return { ...state, openMs: Number.isFinite(openMs) ? openMs : null };
@@ -233,8 +249,47 @@ export class History {
   #batch(events: readonly Event[], next: State): Batch {
     const before = JSON.stringify(this.#state);
     const value = JSON.stringify(next);
-    const told = { events, coversMs: coveredMs(next.backlog) };
+    const told = { events, coversMs: Math.max(coveredMs(next.backlog), ...(next.unreadMs ?? [])) };
     return value === before ? told : { ...told, cursor: { name: this.#options.name, value } };
+  }
+
+  /** @param newerMs the time of what comes before the page, ms */
+  async #page(
+    run: WalletRun,
+    older: HistoryPage["older"],
+    catchUp: boolean,
+    call: ReturnType<WalletRun["call"]>,
+    newerMs: number,
+  ): Promise<ReadPage> {
+    let places: readonly number[] = [];
+    const onRejected = (all: readonly number[]): void => {
+      places = all;
+    };
+    const page = await this.#options.page(run, older, catchUp, { ...call, onRejected });
+    // Places count what could not be read; the rows are without it.
+    const gaps = new Map<number, number>();
+    for (const [before, place] of places.entries())
+      gaps.set(place - before, (gaps.get(place - before) ?? 0) + 1);
+    const unreadMs: number[] = [];
+    for (const [at, count] of gaps) {
+      const gapMs = page.rows[at - 1]?.atMs ?? newerMs;
+      if ((await this.#knownIn(run, page, at, gapMs)) < count) unreadMs.push(gapMs);
+    }
+    return { ...page, unreadMs };
+  }
+
+  /**
+   * Counts rows between two of a page that are known from earlier readings: a list loses no rows, so these are among those that cannot be
+   * read now.
+   * @param at place of the older of the two   @param toMs time of the newer one
+   */
+  async #knownIn(run: WalletRun, { rows, older }: HistoryPage, at: number, toMs: number): Promise<number> {
+    const end = rows[at];
+    if (end === undefined && older !== null) return 0;
+    const events = rows.flatMap((row) => row.events);
+    const most = Math.max(1, ...rows.map((row) => row.events.length));
+    const span = { fromMs: end?.atMs ?? 0, toMs };
+    return Math.floor((await this.#options.teller.knownBeside(run.wallet.name, events, span)) / most);
   }
 
   async #unknown(page: HistoryPage): Promise<Event[]> {
@@ -326,6 +381,14 @@ function coveredMs(backlog: readonly Backlog[]): number {
   return Math.max(0, ...backlog.map((one) => one.fromMs ?? Number.POSITIVE_INFINITY));
 }
 
+/** Kept of rows that could not be read: the newest decide. */
+const MOST_UNREAD = 20;
+
+function unreadIn(unreadMs: readonly number[]): Pick<State, "unreadMs"> {
+  const newest = [...new Set(unreadMs)].sort((a, b) => b - a).slice(0, MOST_UNREAD);
+  return newest.length === 0 ? {} : { unreadMs: newest };
+}
+
 function inLastRow(page: HistoryPage, event: Event): boolean {
   return page.rows.at(-1)?.events.includes(event) ?? false;
 }
@@ -364,8 +427,9 @@ function parseState(stored: string | undefined): State {
   const fresh: State = { edgeMs: null, backlog: [] };
   if (stored === undefined) return fresh;
   try {
-    const { edgeMs, backlog, openMs } = JSON.parse(stored) as State;
+    const { edgeMs, backlog, openMs, unreadMs } = JSON.parse(stored) as State;
     return {
+      ...(Array.isArray(unreadMs) ? unreadIn(unreadMs.filter(Number.isFinite)) : {}),
       ...(typeof openMs === "number" ? { openMs } : {}),
       edgeMs: typeof edgeMs === "number" ? edgeMs : null,
       backlog: Array.isArray(backlog) ? backlog : [],

@@ -66,7 +66,7 @@ interface First {
 }
 
 export class Teller {
-  readonly #store: Pick<Store, "knownEvents">;
+  readonly #store: Pick<Store, "knownEvents" | "events">;
   readonly #eventsKeptMs: number;
   readonly #first = new Map<string, First>();
   /** By wallet and PDA index: one that is added later has a past of its own. */
@@ -76,7 +76,7 @@ export class Teller {
 
   /** @param eventsKeptMs how long history keeps events: what it has let go of nobody knows to be told; null: for ever */
   constructor(
-    store: Pick<Store, "knownEvents">,
+    store: Pick<Store, "knownEvents" | "events">,
     wallets: readonly CollectedWallet[],
     cursors: ReadonlyMap<string, string>,
     clock: Clock,
@@ -121,6 +121,24 @@ export class Teller {
     if (unsure.length === 0) return known;
     const stored = await this.#store.knownEvents(unsure.map(({ kind, key }) => ({ kind, key })));
     return known.size === 0 ? stored : new Set([...known, ...stored]);
+  }
+
+  /**
+   * Counts stored events of a wallet within a time that are of the same accounts and kinds as these, and none of them.
+   * @param span both ends included, ms
+   */
+  async knownBeside(
+    wallet: string,
+    events: readonly Event[],
+    span: { readonly fromMs: number; readonly toMs: number },
+  ): Promise<number> {
+    const names = new Set(events.map(({ kind, key }) => eventName(kind, key)));
+    const alike = new Set(events.map(historyOf));
+    const kinds = [...new Set(events.map(({ kind }) => kind))];
+    const stored = await Promise.all(kinds.map((kind) => this.#store.events({ kind, wallet, ...span })));
+    return stored
+      .flat()
+      .filter((one) => alike.has(historyOf(one)) && !names.has(eventName(one.kind, one.key))).length;
   }
 
   /** Hands a batch on; events that are known by now are left out. An empty one says that there was nothing new. */
@@ -184,6 +202,11 @@ export class Teller {
 
 function partOf(wallet: string, pdaIndex: number): string {
   return `${wallet}/${pdaIndex}`;
+}
+
+/** Events of one history are alike in this. */
+function historyOf({ kind, pdaIndex, subaccount }: Event): string {
+  return `${kind}/${pdaIndex}/${kind === "notification" ? subaccount : ""}`;
 }
 
 /** May be brought by another collector at the same time. */

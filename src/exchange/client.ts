@@ -39,6 +39,8 @@ export interface ClientCall {
   readonly waitMs?: number | undefined;
   /** Called with true when the call begins to wait for the budget, with false when it ends to. */
   readonly onWait?: ((waiting: boolean) => void) | undefined;
+  /** Called with the places in the answer's list of rows that cannot be read; they are left out. */
+  readonly onRejected?: ((places: readonly number[]) => void) | undefined;
 }
 
 export type ExchangeClient = Client<ClientCall>;
@@ -96,6 +98,7 @@ export function createClient({ caller, sessions, clock, onBadRecord }: ClientOpt
         const { message, fields } = row.problem;
         onBadRecord({ endpoint: endpoint.name, wallet, problem: message, fields, body: textOf(row.raw) });
       }
+      if (called.rejected.length > 0) call.onRejected?.(called.rejected.map(({ index }) => index));
       return called.record;
     } catch (error) {
       if (error instanceof BadRecord) {

@@ -23,19 +23,28 @@ class List {
   loopsBehind = Number.POSITIVE_INFINITY;
   /** Asked next, these calls fail. */
   failing: (asked: number) => Error | null = () => null;
+  /** Keys of rows that cannot be read. */
+  readonly unreadable = new Set<string>();
 
   add(key: string, atMs: number): void {
     const at = this.rows.findIndex((row) => row.atMs <= atMs);
     this.rows.splice(at < 0 ? this.rows.length : at, 0, { key, atMs });
   }
 
-  page(older: Readonly<Record<string, string>> | null, limit: number): HistoryPage & { keys: string[] } {
+  page(
+    older: Readonly<Record<string, string>> | null,
+    limit: number,
+    onRejected: (places: readonly number[]) => void = () => {},
+  ): HistoryPage & { keys: string[] } {
     this.asked++;
     const error = this.failing(this.asked);
     if (error) throw error;
     const from = older === null ? 0 : this.rows.findIndex((row) => row.key === older.cursor) + 1;
-    const rows = this.rows.slice(from, from + limit);
-    const last = from > this.loopsBehind ? { key: String(older?.cursor) } : rows.at(-1);
+    const all = this.rows.slice(from, from + limit);
+    const last = from > this.loopsBehind ? { key: String(older?.cursor) } : all.at(-1);
+    const rows = all.filter(({ key }) => !this.unreadable.has(key));
+    if (rows.length < all.length)
+      onRejected(all.flatMap(({ key }, place) => (this.unreadable.has(key) ? [place] : [])));
     return {
       keys: rows.map((row) => row.key),
       rows: rows.map((row) => ({
@@ -49,6 +58,8 @@ class List {
 
 class Daemon {
   readonly told: Event[] = [];
+  /** All that happened later is told, ms. */
+  coversMs: number | undefined;
   readonly history: History;
   readonly #store: MemoryStore;
   readonly #clock: FakeClock;
@@ -71,7 +82,7 @@ class Daemon {
       pastMs,
       teller: this.#teller,
       stored: store.kept.get("history/test"),
-      page: async (_run, older, catchUp) => list.page(older, catchUp ? 50 : 10),
+      page: async (_run, older, catchUp, call) => list.page(older, catchUp ? 50 : 10, call.onRejected),
     });
   }
 
@@ -85,7 +96,10 @@ class Daemon {
       nowMs: () => this.#clock.nowMs(),
       observe: async (observation) => {
         if (!this.storing) throw new Error("database or disk is full");
-        if (observation.kind === "events") this.told.push(...observation.events);
+        if (observation.kind === "events") {
+          this.told.push(...observation.events);
+          this.coversMs = observation.coversMs;
+        }
         this.#store.take(observation);
       },
     };
@@ -363,14 +377,61 @@ test("what history has let go of is not told again", async () => {
   expect(first.told).toMatchObject([{ key: "old", backfilled: false }]);
   await clock.advance(keptMs + minute);
   list.add("new", clock.nowMs());
-  for (const [name, { happenedMs }] of store.events)
-    if (happenedMs < clock.nowMs() - keptMs) store.events.delete(name);
+  for (const [name, { happenedMs }] of store.stored)
+    if (happenedMs < clock.nowMs() - keptMs) store.stored.delete(name);
   const second = boot();
   await second.turn();
   expect(second.told).toMatchObject([
     { key: "old", backfilled: true },
     { key: "new", backfilled: false },
   ]);
+});
+
+test("a row that cannot be read limits what is told, until it can be", async () => {
+  const { clock, list, boot } = world();
+  const nowMs = clock.nowMs();
+  for (let i = 0; i < 25; i++) list.add(`row${i}`, nowMs - i * minute);
+  const timeOf = (key: string) => list.rows.find((row) => row.key === key)!.atMs;
+  const read = async (daemon: Daemon) => {
+    await daemon.turn();
+    while (await daemon.catchUp());
+    return daemon.coversMs;
+  };
+  for (const key of ["row4", "row5", "row17"]) list.unreadable.add(key);
+  const first = boot();
+  expect(await read(first)).toBe(timeOf("row3"));
+  expect(keys(first.told)).toHaveLength(22);
+  // A start reads the newest rows once more, and remembers what it could not read of the others.
+  list.unreadable.delete("row4");
+  list.unreadable.delete("row5");
+  const second = boot();
+  expect(await read(second)).toBe(timeOf("row16"));
+  expect(keys(second.told).sort()).toEqual(["row4", "row5"]);
+  // The newest of all: it may have happened up to now.
+  await clock.advance(minute);
+  list.add("newest", clock.nowMs());
+  list.unreadable.add("newest");
+  await clock.advance(minute);
+  expect(await read(second)).toBe(clock.nowMs());
+  list.unreadable.clear();
+  await read(second);
+  expect(keys(second.told)).toContain("newest");
+  expect(second.coversMs).toBe(timeOf("row16"));
+  // One that was read before hides nothing, unless another stands beside it.
+  list.unreadable.add("row2");
+  list.unreadable.add("row24");
+  expect(await read(second)).toBe(timeOf("row16"));
+  list.add("late", timeOf("row2"));
+  list.unreadable.add("late");
+  expect(await read(second)).toBe(timeOf("row1"));
+  list.unreadable.clear();
+  expect(await read(second)).toBe(timeOf("row16"));
+  expect(keys(second.told)).toContain("late");
+  // Deep readings come by the others again.
+  await clock.advance(10 * minute);
+  const third = boot();
+  expect(await read(third)).toBe(0);
+  expect(keys(third.told)).toEqual(["row17"]);
 });
 
 test("a part whose past cannot be read holds up no other", async () => {
@@ -407,7 +468,7 @@ test("a part whose past cannot be read holds up no other", async () => {
   });
   await collector.run(run(false));
   for (let i = 0; i < 10; i++) await expect(collector.run(run(true))).rejects.toThrow("rubbish");
-  const known = (part: number) => [...store.events.values()].filter(({ key }) => key.startsWith(`${part} `));
+  const known = (part: number) => [...store.stored.values()].filter(({ key }) => key.startsWith(`${part} `));
   expect(known(0).length).toBeLessThan(60);
   expect(known(1)).toHaveLength(60);
 });

@@ -4,6 +4,7 @@ import { createCollectors, scheduleSettings } from "../../src/collect/index.ts";
 import { seededRandom } from "../../src/domain/clock.ts";
 import { type Event, eventName } from "../../src/domain/event.ts";
 import type { Observation, Source } from "../../src/domain/observation.ts";
+import type { EventQuery } from "../../src/domain/ports.ts";
 import { createExchange, createStreams, type Exchange } from "../../src/exchange/index.ts";
 import { type Simulator, type SimulatorOptions, startSimulator } from "../../src/simulator/index.ts";
 import { MemorySessions } from "../exchange/rig.ts";
@@ -13,13 +14,19 @@ export type Seen<K extends Observation["kind"]> = Observation & { kind: K };
 
 /** The part of the daemon's store that collectors read back. */
 export class MemoryStore {
-  readonly events = new Map<string, Event>();
+  readonly stored = new Map<string, Event>();
   readonly kept = new Map<string, string>();
   lookups = 0;
 
   async knownEvents(keys: readonly { readonly kind: Event["kind"]; readonly key: string }[]) {
     this.lookups++;
-    return new Set(keys.map(({ kind, key }) => eventName(kind, key)).filter((name) => this.events.has(name)));
+    return new Set(keys.map(({ kind, key }) => eventName(kind, key)).filter((name) => this.stored.has(name)));
+  }
+  async events({ kind, wallet, fromMs = 0, toMs = Number.POSITIVE_INFINITY }: EventQuery) {
+    return [...this.stored.values()].filter(
+      (one) =>
+        one.kind === kind && one.wallet === wallet && one.happenedMs >= fromMs && one.happenedMs <= toMs,
+    );
   }
   async cursors() {
     return new Map(this.kept);
@@ -28,7 +35,7 @@ export class MemoryStore {
     if (observation.kind !== "events") return;
     for (const event of observation.events) {
       const name = eventName(event.kind, event.key);
-      if (!this.events.has(name)) this.events.set(name, event);
+      if (!this.stored.has(name)) this.stored.set(name, event);
     }
     if (observation.cursor) this.kept.set(observation.cursor.name, observation.cursor.value);
   }

@@ -139,8 +139,11 @@ describe("what comes back", () => {
     const rows = example("exchange-markets.json") as { symbol: unknown }[];
     const bent = rows.map((row, at) => (at === 1 ? { ...row, symbol: 7 } : row));
     set.venue.routes.set("/v1/view/exchange/markets", bent);
-    const markets = await set.clock.finish(set.exchange.client.markets());
+    const left: number[] = [];
+    const onRejected = (places: readonly number[]) => void left.push(...places);
+    const markets = await set.clock.finish(set.exchange.client.markets({}, { onRejected }));
     expect(markets).toHaveLength(rows.length - 1);
+    expect(left).toEqual([1]);
     expect(set.badRecords).toHaveLength(1);
     expect(set.badRecords[0]!.problem).toContain("[1].symbol");
     expect(JSON.parse(set.badRecords[0]!.body!)).toEqual(bent[1]);
