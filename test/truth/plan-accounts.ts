@@ -17,6 +17,8 @@ const cancelled: Readonly<Record<string, readonly [from: number, to: number]>> =
   GOLD: [13.3, 20],
 };
 const symbols = Object.keys(cancelled);
+/** Equity as a share of the position's value, at which the backstop liquidator takes it over: between two thirds and four thirds of this. */
+const takenAt: Readonly<Record<string, number>> = { SOL: 0.01, BTC: 0.0075, ETH: 0.0075, GOLD: 0.015 };
 
 interface Given {
   readonly lengthMs: number;
@@ -33,7 +35,7 @@ export function planAccounts(
   planned: readonly AccountPlan[],
 ): { readonly accounts: readonly AccountPlan[]; readonly deeds: readonly Deed[] } {
   const given: Given = { lengthMs, wallets, accounts: [...planned] };
-  const [rightsDraw, orders, money, told] = [30, 31, 32, 33].map((part) => new Draw(seed, part));
+  const [rightsDraw, orders, money, told, taken] = [30, 31, 32, 33, 34].map((part) => new Draw(seed, part));
   const deeds = [
     ...lostRights(rightsDraw!, given),
     ...oldOrders(orders!, given),
@@ -43,6 +45,7 @@ export function planAccounts(
     ...spotSales(money!, given),
     ...gates(money!, given),
     ...triggers(told!, given),
+    ...takeovers(taken!, given),
   ];
   return { accounts: given.accounts.slice(planned.length), deeds };
 }
@@ -151,6 +154,26 @@ function brinks(draw: Draw, given: Given): readonly Deed[] {
     ]),
   );
   return deeds;
+}
+
+/** A price that jumps past all prices at which a position would be sold in the market, and not so far that its account is bankrupt. */
+function takeovers(draw: Draw, given: Given): readonly Deed[] {
+  if (!draw.chance(0.15)) return [];
+  const symbol = draw.one(symbols);
+  const account = addAccount(draw, given, symbol);
+  const leverage = draw.between(4, 9);
+  const side = draw.chance(0.6) ? 1 : -1;
+  const ratio = takenAt[symbol]!;
+  const move = (side * (1 / leverage - ratio)) / (1 - side * ratio);
+  const atMs = draw.between(20_000, given.lengthMs * 0.7);
+  const factor = 1 - move;
+  const jump: Deed = { kind: "mark", atMs: atMs + draw.between(50, 900), symbol, factor };
+  const backMs = jump.atMs + draw.between(2_000, 60_000);
+  return [
+    { kind: "trade", atMs, account, symbol, leverage: side * leverage },
+    jump,
+    ...(draw.chance(0.7) ? [{ kind: "mark", atMs: backMs, symbol, factor: 1 / factor } as const] : []),
+  ];
 }
 
 /** Accounts that are emptied in pieces. */

@@ -104,7 +104,7 @@ const symbols = [...crossSymbols, "GOLD"];
 /** The share of exchanges with a ceiling that grant hardly more requests than a daemon needs. */
 const scarceShare = 0.4;
 /** The share of scenarios with an account that nobody trades in. */
-const idleShare = 0.1;
+const idleShare = 0.2;
 
 export function planWorld(seed: number, lengthMs: number): WorldPlan {
   const draw = new Draw(seed, 1);
