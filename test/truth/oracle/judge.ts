@@ -4,6 +4,7 @@
  */
 import { type AlertChange, type Severity, severityRank } from "../../../src/domain/alert.ts";
 import { blindRule, unreachableRule } from "../../../src/domain/built-in.ts";
+import type { Observation } from "../../../src/domain/observation.ts";
 import { isWhale } from "../names.ts";
 import type { Outcome } from "../scenario.ts";
 import { judgeAcknowledged } from "./acknowledged.ts";
@@ -309,10 +310,11 @@ class Judge {
       const answered = observation.kind === "accounts" ? observation.wallet : null;
       if (answered !== null) this.#view.money.note(answered, true, atMs);
       if (version !== this.#seen.version || turns || lostTurns) {
+        const only = version < 0 || turns || lostTurns ? null : ownerOf(observation);
         version = this.#seen.version;
-        for (const name of this.#view.wallets.keys())
+        for (const name of only === null ? this.#view.wallets.keys() : [only])
           if (name !== answered) this.#view.money.note(name, false, atMs);
-        this.#judgeAll(atMs);
+        this.#judgeAll(atMs, only);
       }
       look();
     }
@@ -379,13 +381,19 @@ class Judge {
     this.#seen.forgetMidnights();
   }
 
-  #judgeAll(atMs: number): void {
+  /** @param only a wallet: nothing changed of the others since they were judged */
+  #judgeAll(atMs: number, only: string | null): void {
     const there = new Set<string>();
+    const isOf = (subject: string): boolean => {
+      const wallet = walletOf(subject);
+      return only === null || wallet === only || !this.#view.wallets.has(wallet);
+    };
     const stale = [...this.#stale].flatMap(([name, readMs]) =>
       this.#seen.readMs.get(name) === readMs ? [name] : [],
     );
     for (const predicate of predicates)
       for (const subject of predicate.subjects(this.#view)) {
+        if (!isOf(subject)) continue;
         const key = `${predicate.rule} ${subject}`;
         there.add(key);
         let runs = this.#runs.get(key);
@@ -403,7 +411,7 @@ class Judge {
           this.#arePositionsOld(predicate, subject, stale),
         );
       }
-    for (const [key, runs] of this.#runs) if (!there.has(key)) runs.breakOff(atMs);
+    for (const [key, runs] of this.#runs) if (!there.has(key) && isOf(runs.subject)) runs.breakOff(atMs);
     this.#noteRecoveries(atMs);
   }
 
@@ -673,6 +681,12 @@ class Judge {
       }
     }
   }
+}
+
+/** The wallet that an observation is about; null: more than one, or anything else. */
+function ownerOf(observation: Observation): string | null {
+  const { kind } = observation;
+  return kind === "accounts" || kind === "events" || kind === "portfolio" ? observation.wallet : null;
 }
 
 /** The position that a subject is about in a state of its account; empty: there is none. */

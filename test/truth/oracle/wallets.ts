@@ -475,9 +475,12 @@ export class Wallets {
     if (oldest === undefined || oldest.atMs > latestMs) return undefined;
     // Only samples of answers stand in windows. Where they are few, as in an outage, an old one counts at the beginning, or none.
     // One whose profit is explained later counts only where nothing was paid meanwhile.
-    const known: (boolean | undefined)[] = [];
-    const counts = (one: Past, index: number): boolean =>
-      one.answered && one.sure && (known[index] ??= !isPaidMeanwhile(past, index));
+    const known: boolean[] = [];
+    const counts = (one: Past, index: number): boolean => {
+      if (!one.answered || !one.sure) return false;
+      known[index] ??= !isPaidMeanwhile(past, index);
+      return known[index];
+    };
     const first = past.findLastIndex((one, index) => one.atMs <= edgeMs - edgeRoomMs && counts(one, index));
     const begins = past.filter(({ atMs }, index) => index >= first && atMs <= edgeMs + edgeRoomMs);
     const lost = begins.map((one) => one.profit - now.profit);
