@@ -81,14 +81,17 @@ export function tradeOf(event: Event): CashRecord | null {
 
 /** The backstop takes a position with its quote side, so that its value in the record is that at entry. */
 function takeoverOf({ fields, slot, symbol }: Event, account: string): CashRecord {
-  const { kind, size: units, notional: entryUsd, collateralChange: changeUsd } = fields;
+  const { kind, side, size: units, notional: entryUsd, collateralChange: changeUsd } = fields;
   const isStated = typeof units === "number" && typeof entryUsd === "number" && typeof changeUsd === "number";
   if (kind !== "backstop" || symbol === null || !isStated) return { kind: "takeover", account, slot };
   return {
     kind: "takeover",
     account,
     slot,
-    handed: { symbol: symbol.toUpperCase(), units, entryUsd, changeUsd },
+    handed: {
+      ...{ symbol: symbol.toUpperCase(), units, entryUsd, changeUsd },
+      ...(side === "long" || side === "short" ? { side } : {}),
+    },
   };
 }
 

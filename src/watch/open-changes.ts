@@ -443,7 +443,7 @@ export class OpenChanges {
   ): boolean {
     const change = balanceChange(before, after, pricingOf);
     const { account, fromSlot, toSlot } = at;
-    const own = this.#lessTakeovers({
+    const own: OpenChange = {
       ...at,
       // A slot may have several states: what happened after the first of them has records of the same slot.
       fromSlot: Math.min(fromSlot, toSlot - 1),
@@ -451,17 +451,18 @@ export class OpenChanges {
       ...(taken === null ? {} : { taken }),
       beforeUsd: usdFromQuoteLots(before.collateralQuoteLots),
       ...(fromSlot < toSlot ? {} : { ofOneSlot: true }),
-    });
+    };
     const isOfSlot = (one: OpenChange): boolean =>
       one.account === account && one.toSlot === toSlot && one.taken === undefined && !one.unlisted;
     const isSame = fromSlot === toSlot && taken === null;
     const other = isSame ? this.#open.find(isOfSlot) : undefined;
     const former = other ?? (isSame ? this.#explainedOfSlot.find(isOfSlot) : undefined);
-    const open = this.#lessLoose(former === undefined ? own : joined(former, own), fromSlot);
+    const whole = this.#lessTakeovers(former === undefined ? own : joined(former, own));
+    const open = this.#lessLoose(whole, fromSlot);
     if (other !== undefined) this.#setOpen(this.#open.filter((one) => one !== other));
     // A deposit may have been paid out again before the state was seen.
     if (taken === null && isExplained(open) && !waited.some(isFlow)) {
-      const left = waited.reduce(less, open);
+      const left = this.#lessAll(open, waited);
       this.#noteHidden(left);
       this.#noteOfSlot(left);
       return other !== undefined;
@@ -530,7 +531,9 @@ export class OpenChanges {
     const held = this.#seen.get(account)?.balance.positions ?? [];
     const isHeld = held.some((one) => one.baseLots !== 0n && symbolKey(one.symbol) === symbol);
     const isOpen = this.#open.some((one) => isWithin(one, record));
-    if (!isOpen && (slot !== this.slotOf(account) || !isHeld)) return null;
+    const isOfSlot =
+      slot === this.slotOf(account) || this.#explainedOfSlot.some((one) => isWithin(one, record));
+    if (!isOpen && !(isOfSlot && isHeld)) return null;
     this.#keepTakeover(record);
     return false;
   }
@@ -589,6 +592,15 @@ export class OpenChanges {
 
   /** Adds a change less what records explain. @returns true if it stays open */
   #addOpen(change: OpenChange, records: readonly CashRecord[]): boolean {
+    let open = this.#lessAll(change, records);
+    if (!isExplained(open)) open = this.#lessLoose(open, open.fromSlot);
+    if (this.#isSettled(open, change.atMs)) return false;
+    this.#setOpen([...this.#open.slice(1 - maxOpen), open]);
+    return true;
+  }
+
+  /** Applies records, and keeps the stated takeovers among them that the change does not show. */
+  #lessAll(change: OpenChange, records: readonly CashRecord[]): OpenChange {
     let open = change;
     for (const record of records) if (record.kind !== "takeover") open = less(open, record);
     // A position may have been opened by a fill that is known with its takeover, or later.
@@ -597,10 +609,7 @@ export class OpenChanges {
       if (record.handed !== undefined && !isHandedIn(open, record)) this.#keepTakeover(record);
       else open = less(open, record);
     }
-    if (!isExplained(open)) open = this.#lessLoose(open, open.fromSlot);
-    if (this.#isSettled(open, change.atMs)) return false;
-    this.#setOpen([...this.#open.slice(1 - maxOpen), open]);
-    return true;
+    return open;
   }
 
   /** Flows wait as long as it takes: without one the sum of all would be wrong. */

@@ -30,6 +30,8 @@ export interface Place {
 /** A position that was handed over at its entry value. Units and value are positive. */
 export interface Handed {
   readonly symbol: string;
+  /** Of the position; absent: the record does not say. */
+  readonly side?: "long" | "short";
   readonly units: number;
   readonly entryUsd: number;
   /** The change of the account's collateral. */
@@ -235,10 +237,14 @@ export function isHandedIn(open: OpenChange, record: CashRecord): boolean {
 }
 
 /** @returns null where the change has no such trade */
-function lessHanded(open: OpenChange, { symbol, units, entryUsd, changeUsd }: Handed): OpenChange | null {
+function lessHanded(
+  open: OpenChange,
+  { symbol, side, units, entryUsd, changeUsd }: Handed,
+): OpenChange | null {
   const { [symbol]: known, ...others } = open.traded;
   if (known === undefined || Math.abs(known.units) < units * (1 - 1e-9)) return null;
   const sign = Math.sign(known.units);
+  if (side !== undefined && sign !== (side === "long" ? -1 : 1)) return null;
   const left = known.units - sign * units;
   const traded = Math.abs(left) < units * 1e-9 ? others : { ...others, [symbol]: { ...known, units: left } };
   return { ...open, cashUsd: open.cashUsd - changeUsd + sign * entryUsd, traded };

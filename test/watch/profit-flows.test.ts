@@ -990,6 +990,32 @@ test.each([
   expect(figures(h)).toEqual({ pnl: -300, netDeposits: 0 });
 });
 
+test.each([
+  ["opened, taken, takeover, fill", ["opened", "taken", "takeover", "fill"]],
+  ["opened, taken, fill, takeover", ["opened", "taken", "fill", "takeover"]],
+  ["opened, takeover, taken, fill", ["opened", "takeover", "taken", "fill"]],
+  ["opened, fill, takeover, taken", ["opened", "fill", "takeover", "taken"]],
+  ["takeover, opened, taken, fill", ["takeover", "opened", "taken", "fill"]],
+  ["fill, takeover, opened, taken", ["fill", "takeover", "opened", "taken"]],
+] as const)("a position that two states of one slot show, opened and taken over: %s", (_, order) => {
+  const h = begun([subaccount(1_057, [])]);
+  h.pass(1_000);
+  const slot = h.slot + 1;
+  const fields = {
+    ...{ kind: "backstop", role: "liquidatee", side: "long" },
+    ...{ size: 40, price: 150, notional: 6_000, collateralChange: -1_054 },
+  };
+  for (const part of order) {
+    if (part === "opened") h.account([subaccount(1_054, [position(40, 150)])]);
+    else if (part === "taken") again(h, [subaccount(0, [])]);
+    else if (part === "fill")
+      h.events("fills", [fill(slot, 0, "bid", 40, 150, 3)], "main", { coversMs: 0 });
+    else h.events("liquidations", [event({ kind: "liquidation", key: "l1", slot, fields })]);
+  }
+  expect(h.watch.status(h.nowMs).wallets[0]!.unexplained).toBeUndefined();
+  expect(figures(h)).toEqual({ pnl: -1_057, netDeposits: 0 });
+});
+
 test("a trade in a market that the first list after a stop left out is explained by its fill", () => {
   const before = begun([subaccount(10_000, [position(100, 150)])]);
   const h = before.restarted({ rules, wallets });
