@@ -642,8 +642,10 @@ export class OpenChanges {
    */
   #placeOf(record: CashRecord): number {
     const index = this.#open.findIndex((one) => isWithin(one, record));
-    if (index >= 0 || record.kind !== "flow") return index;
+    if (record.kind !== "flow") return index;
     const next = this.#open.findIndex((one) => isFlowBefore(one, record));
+    // The state between the two may be one of the middle of its slot.
+    if (index >= 0 && (next < 0 || this.#open[index]!.toSlot !== record.slot)) return index;
     if (next >= 0) return next;
     return this.#open.findIndex(
       (one) => one.account === record.account && Math.abs(unexplainedUsd(one) - record.usd) <= slackOf(one),

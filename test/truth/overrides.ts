@@ -35,11 +35,18 @@ export function ruleOverrides(seed: number): Readonly<Record<string, Override>> 
   };
   return {
     ...Object.fromEntries(times),
-    LosingFast: within("drawdown", "LosingFast", window),
+    LosingFast: { ...within("drawdown", "LosingFast", window), ...soonOf(seed) },
     WhaleTrades: within("whales", "WhaleTrades", ofWhales),
     ...ofAccounts(seed),
     ...ofTheDaemon(seed),
   };
+}
+
+/** The share of scenarios in which a loss is told of sooner than one that a withdrawal may be may be. */
+const soonShare = 0.2;
+
+function soonOf(seed: number): Override {
+  return new Draw(seed, 35).chance(soonShare) ? { for: "4s" } : {};
 }
 
 /** Those about accounts, wallets and the exchange. */

@@ -35,7 +35,7 @@ export function planAccounts(
   planned: readonly AccountPlan[],
 ): { readonly accounts: readonly AccountPlan[]; readonly deeds: readonly Deed[] } {
   const given: Given = { lengthMs, wallets, accounts: [...planned] };
-  const [rightsDraw, orders, money, told, taken] = [30, 31, 32, 33, 34].map((part) => new Draw(seed, part));
+  const [rightsDraw, orders, money, told, taken] = [30, 31, 32, 33, 36].map((part) => new Draw(seed, part));
   const deeds = [
     ...lostRights(rightsDraw!, given),
     ...oldOrders(orders!, given),

@@ -1008,13 +1008,37 @@ test.each([
   for (const part of order) {
     if (part === "opened") h.account([subaccount(1_054, [position(40, 150)])]);
     else if (part === "taken") again(h, [subaccount(0, [])]);
-    else if (part === "fill")
-      h.events("fills", [fill(slot, 0, "bid", 40, 150, 3)], "main", { coversMs: 0 });
+    else if (part === "fill") h.events("fills", [fill(slot, 0, "bid", 40, 150, 3)], "main", { coversMs: 0 });
     else h.events("liquidations", [event({ kind: "liquidation", key: "l1", slot, fields })]);
   }
   expect(h.watch.status(h.nowMs).wallets[0]!.unexplained).toBeUndefined();
   expect(figures(h)).toEqual({ pnl: -1_057, netDeposits: 0 });
 });
+
+test.each([
+  ["flow, fill", ["flow", "fill"]],
+  ["fill, flow", ["fill", "flow"]],
+] as const)(
+  "a withdrawal of all that a closed position left, after a state of their slot: %s",
+  (_, order) => {
+    const h = begun([subaccount(4_500, [position(40, 150)])]);
+    h.pass(1_000);
+    // As the history of withdrawals is late, the reading that shows the trade is the middle of its slot.
+    h.account([subaccount(5_500, [])]);
+    const slot = h.slot;
+    h.pass(5_000);
+    h.account([subaccount(0, [])]);
+    for (const part of order) {
+      if (part === "fill") h.events("fills", [fill(slot, 0, "ask", 40, 175)], "main", { coversMs: 0 });
+      else
+        h.events("collateral", translated([row(slot, 0, "withdrawal", 5_500, 0)], h), "main", {
+          coversMs: 0,
+        });
+    }
+    expect(h.watch.status(h.nowMs).wallets[0]!.unexplained).toBeUndefined();
+    expect(figures(h)).toEqual({ pnl: 1_000, netDeposits: -5_500 });
+  },
+);
 
 test("a trade in a market that the first list after a stop left out is explained by its fill", () => {
   const before = begun([subaccount(10_000, [position(100, 150)])]);

@@ -102,6 +102,8 @@ export interface Judgement {
 
 /** Positions and prices that are of different times wait so long for new positions, ms. */
 const oldPatienceMs = 15_000;
+/** What may be explained as paid in or out is told of no sooner, ms. */
+const uncertainMs = 10_000;
 /** Records of a change are read within this, ms. */
 const recordMs = 15_000;
 
@@ -641,6 +643,14 @@ class Judge {
     };
   }
 
+  /** What may be a withdrawal as well as a loss is told of when it was not explained for some time. */
+  #hastyProblems({ unexplainedForMs }: Predicate, alert: AlertChange["alert"]): readonly string[] {
+    const ms = unexplainedForMs?.(this.#view, alert.subject, alert, alert.severity);
+    return ms !== undefined && ms + clockMs < uncertainMs
+      ? [`it may rest on a change of ${ms} ms before, which may be a withdrawal or a deposit`]
+      : [];
+  }
+
   #conditionProblems(
     predicate: Predicate,
     { kind, alert, atMs }: AlertChange,
@@ -660,7 +670,7 @@ class Judge {
         if (!levels.slice(index).some(({ on }) => on)) return [`${severity} does not hold`];
         if (short(lastedMs(runs?.perhapsOnMs), times.forMs.least))
           return [`${severity} has held for ${lastedMs(runs?.perhapsOnMs)} ms`];
-        return [];
+        return this.#hastyProblems(predicate, alert);
       case "worsened":
       case "changed":
       case "reminder":

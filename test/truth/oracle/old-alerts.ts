@@ -33,15 +33,21 @@ export function judgeOldAlerts(outcome: Outcome): readonly Finding[] {
   });
 }
 
-/** The times at which prices came again after a longer time than `gapMs`, by the daemon's clock. */
+/**
+ * The times at which prices came again after a longer time than `gapMs`, by the daemon's clock. A stream that stands brings nothing while no
+ * price moves.
+ */
 function returnsOf({ told }: Life, gapMs: number): readonly number[] {
   const returns: number[] = [];
   let lastMs = Number.POSITIVE_INFINITY;
+  let stands = false;
   for (const { observation } of told) {
     // Nobody knows whether prices came meanwhile.
     if (observation === null) lastMs = Number.POSITIVE_INFINITY;
+    else if (observation.kind === "daemon") stands = observation.figures.streamConnected;
     else if (observation.kind === "prices") {
-      if (observation.atMs - lastMs > gapMs) returns.push(observation.atMs);
+      const isQuiet = observation.live === true && stands;
+      if (!isQuiet && observation.atMs - lastMs > gapMs) returns.push(observation.atMs);
       lastMs = observation.atMs;
     }
   }

@@ -124,6 +124,8 @@ const tradeSlack = 0.015;
 const slotMs = 500;
 /** Sums in doubles of amounts in units of 10⁻⁶ USD. */
 const sumError = 1e-6;
+/** Changes that are not explained for so long are of no matter for when an alert may fire, ms. */
+const changesMs = 100_000;
 /** A trouble puts off so much what explains a change, ms. */
 const troubledMs = 60_000;
 /** A share of the equity that is next to nothing. */
@@ -379,6 +381,15 @@ export class Wallets {
     const ms = nowMs - changedMs - this.#explainedMs(wallet);
     // In a trouble histories are read later, and again.
     return ms >= 0 && ms < troubledMs && !this.#isClear(wallet, changedMs, nowMs) ? -1 : ms;
+  }
+
+  /** Time since the first change of its accounts within the last minutes, ms; undefined: there was none, or nothing is known of them. */
+  changedForMs(wallet: string, nowMs: number): number | undefined {
+    const track = this.#tracks.get(wallet);
+    const fromMs = nowMs - changesMs;
+    if (!track || track.lost || (track.past[0]?.atMs ?? nowMs) > fromMs) return undefined;
+    const changed = track.past.find(({ changedMs }) => changedMs > fromMs);
+    return changed && nowMs - changed.changedMs;
   }
 
   /** True if its histories may tell of what happened long after it. */
