@@ -10,7 +10,6 @@
  */
 
 import { FewMap } from "../domain/few-map.ts";
-import { symbolKey } from "../domain/symbol.ts";
 import { usdFromQuoteLots } from "../risk/units.ts";
 import {
   type Balance,
@@ -28,6 +27,7 @@ import {
   isFlowBefore,
   isHandedIn,
   isLikeSale,
+  isOfSlotBefore,
   isSale,
   isWithin,
   joined,
@@ -45,6 +45,7 @@ import {
   sumOf,
   takenUsdOf,
   unexplainedUsd,
+  unshownLess,
 } from "./unexplained-change.ts";
 
 /** Time of readings of the collateral history for which an open change waits before it is profit or loss, ms. */
@@ -474,14 +475,13 @@ export class OpenChanges {
   #lessLoose(open: OpenChange, fromSlot: number): OpenChange {
     if (this.#loose.length === 0) return open;
     const { account } = open;
-    const loose = this.#loose.filter((one) => one.account === account && one.slot === fromSlot);
-    const fitting = fittingOf(open, loose);
+    const [left, fitting] = this.#lessFitting(open, fromSlot);
     this.#keepLoose(
       this.#loose.filter(
         (one) => one.account !== account || (one.slot >= fromSlot && !fitting.includes(one)),
       ),
     );
-    return fitting.reduce(less, open);
+    return left;
   }
 
   /**
@@ -493,16 +493,35 @@ export class OpenChanges {
     const index = this.#open.findIndex((one) => one.account === account && one.fromSlot === slot);
     if (index < 0 && slot !== this.slotOf(account)) return false;
     this.#keepLoose([...this.#loose.slice(1 - maxLoose), record]);
+    return this.#explainByLoose(index, atMs);
+  }
+
+  /** @param index of an open change, or -1 @returns true if fills and flows of the slot of the state before explained it */
+  #explainByLoose(index: number, atMs: number): boolean {
     const open = this.#open[index];
     if (open === undefined) return false;
-    const loose = this.#loose.filter((one) => one.account === account && one.slot === slot);
-    const fitting = fittingOf(open, loose);
+    const [left, fitting] = this.#lessFitting(open, open.fromSlot);
     if (fitting.length === 0) return false;
-    const left = fitting.reduce(less, open);
     this.#keepLoose(this.#loose.filter((one) => !fitting.includes(one)));
     const settled = this.#isSettled(left, atMs);
     this.#setOpen(this.#open.toSpliced(index, 1, ...(settled ? [] : [left])));
     return true;
+  }
+
+  /**
+   * A change less the fills and flows of a slot that explain it, and these: alone, or with takeovers of positions that the change does
+   * not show, as they were opened by these fills. Such takeovers are let go of.
+   */
+  #lessFitting(open: OpenChange, slot: number): readonly [left: OpenChange, fitting: readonly LooseRecord[]] {
+    const loose = this.#loose.filter((one) => one.account === open.account && one.slot === slot);
+    const alone = fittingOf(open, loose);
+    if (alone.length > 0 || loose.length === 0) return [alone.reduce(less, open), alone];
+    const takeovers = this.#looseTakeovers.filter((one) => isWithin(open, one) || isOfSlotBefore(open, one));
+    const handed = takeovers.reduce((left: OpenChange, one) => unshownLess(left, one) ?? left, open);
+    const fitting = handed === open ? [] : fittingOf(handed, loose);
+    if (fitting.length === 0) return [open, []];
+    this.#looseTakeovers = this.#looseTakeovers.filter((one) => !takeovers.includes(one));
+    return [fitting.reduce(less, handed), fitting];
   }
 
   #keepLoose(records: readonly LooseRecord[]): void {
@@ -519,23 +538,19 @@ export class OpenChanges {
     const { account, slot } = record;
     const isShownIn = (one: OpenChange): boolean => isWithin(one, record) && isHandedIn(one, record);
     if (this.#open.some(isShownIn) || this.#explainedOfSlot.some(isShownIn)) return null;
-    const index = this.#open.findIndex(
-      (one) => one.account === account && one.fromSlot === slot && isHandedIn(one, record),
-    );
+    const index = this.#open.findIndex((one) => isOfSlotBefore(one, record) && isHandedIn(one, record));
     if (index >= 0) {
       const left = less(this.#open[index]!, record);
       this.#setOpen(this.#open.toSpliced(index, 1, ...(this.#isSettled(left, atMs) ? [] : [left])));
       return true;
     }
-    const { symbol } = record.handed;
-    const held = this.#seen.get(account)?.balance.positions ?? [];
-    const isHeld = held.some((one) => one.baseLots !== 0n && symbolKey(one.symbol) === symbol);
-    const isOpen = this.#open.some((one) => isWithin(one, record));
-    const isOfSlot =
+    // The account may have held none of it: a fill of the same slot may have opened the position.
+    const isOpen = (one: OpenChange): boolean => isWithin(one, record) || isOfSlotBefore(one, record);
+    const isSeen =
       slot === this.slotOf(account) || this.#explainedOfSlot.some((one) => isWithin(one, record));
-    if (!isOpen && !(isOfSlot && isHeld)) return null;
+    if (!isSeen && !this.#open.some(isOpen)) return null;
     this.#keepTakeover(record);
-    return false;
+    return this.#explainByLoose(this.#open.findIndex(isOpen), atMs);
   }
 
   #keepTakeover(record: CashRecord): void {

@@ -99,6 +99,11 @@ export function isWithin({ account, fromSlot, toSlot }: OpenPlace, record: Place
   return record.account === account && record.slot > fromSlot && record.slot <= toSlot;
 }
 
+/** True if a record is of the slot of the state before a change: it may have come after that state. */
+export function isOfSlotBefore({ account, fromSlot }: OpenPlace, record: Place): boolean {
+  return record.account === account && record.slot === fromSlot;
+}
+
 /** Two changes of an account that end in one slot, as one: records do not tell which of them they belong to. */
 export function joined(first: OpenChange, second: OpenChange): OpenChange {
   const traded: Record<string, OpenChange["traded"][string]> = { ...first.traded };
@@ -248,6 +253,28 @@ function lessHanded(
   const left = known.units - sign * units;
   const traded = Math.abs(left) < units * 1e-9 ? others : { ...others, [symbol]: { ...known, units: left } };
   return { ...open, cashUsd: open.cashUsd - changeUsd + sign * entryUsd, traded };
+}
+
+/**
+ * Applies a stated takeover to a change that does not show it, as one does not that contains the opening of the position, too; null where
+ * the record does not say of which side the position was.
+ */
+export function unshownLess(open: OpenChange, record: CashRecord): OpenChange | null {
+  if (record.kind !== "takeover" || record.handed?.side === undefined) return null;
+  const { symbol, side, units, entryUsd, changeUsd } = record.handed;
+  const sign = side === "long" ? -1 : 1;
+  const {
+    price,
+    slack,
+    units: known,
+  } = open.traded[symbol] ?? {
+    ...{ price: entryUsd / units, slack: roundingSlack, units: 0 },
+  };
+  return {
+    ...open,
+    cashUsd: open.cashUsd - changeUsd + sign * entryUsd,
+    traded: { ...open.traded, [symbol]: { units: known - sign * units, price, slack } },
+  };
 }
 
 /** @returns the part of the collateral in other assets that a sale leaves to explain */

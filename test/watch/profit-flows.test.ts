@@ -1015,6 +1015,37 @@ test.each([
   expect(figures(h)).toEqual({ pnl: -1_057, netDeposits: 0 });
 });
 
+describe.each([0, 1])(
+  "a position that was opened after a reading, in its slot, and taken over %d slots later",
+  (later) => {
+    test.each([
+      ["state, takeover, fill", ["state", "takeover", "fill"]],
+      ["state, fill, takeover", ["state", "fill", "takeover"]],
+      ["takeover, state, fill", ["takeover", "state", "fill"]],
+      ["takeover, fill, state", ["takeover", "fill", "state"]],
+      ["fill, state, takeover", ["fill", "state", "takeover"]],
+      ["fill, takeover, state", ["fill", "takeover", "state"]],
+    ] as const)("%s", (_, order) => {
+      const h = begun([subaccount(26_246, [])]);
+      const { slot } = h;
+      h.pass(1_000);
+      const fields = {
+        ...{ kind: "backstop", role: "liquidatee", side: "short" },
+        ...{ size: 1_000, price: 150, notional: 150_000, collateralChange: -26_186 },
+      };
+      for (const part of order) {
+        if (part === "state") h.account([subaccount(0, [])]);
+        else if (part === "fill")
+          h.events("fills", [fill(slot, 0, "ask", 1_000, 150, 60)], "main", { coversMs: 0 });
+        else
+          h.events("liquidations", [event({ kind: "liquidation", key: "l1", slot: slot + later, fields })]);
+      }
+      expect(h.watch.status(h.nowMs).wallets[0]!.unexplained).toBeUndefined();
+      expect(figures(h)).toEqual({ pnl: -26_246, netDeposits: 0 });
+    });
+  },
+);
+
 test.each([
   ["flow, fill", ["flow", "fill"]],
   ["fill, flow", ["fill", "flow"]],
