@@ -102,7 +102,7 @@ export interface Judgement {
 
 /** Positions and prices that are of different times wait so long for new positions, ms. */
 const oldPatienceMs = 15_000;
-/** What may be explained as paid in or out is told of no sooner, ms. */
+/** An alert that may rest on a payment alone fires no sooner, ms. */
 const uncertainMs = 10_000;
 /** Records of a change are read within this, ms. */
 const recordMs = 15_000;
@@ -643,7 +643,7 @@ class Judge {
     };
   }
 
-  /** What may be a withdrawal as well as a loss is told of when it was not explained for some time. */
+  /** An alert that may rest on a withdrawal alone fires when that was not explained for some time. */
   #hastyProblems({ unexplainedForMs }: Predicate, alert: AlertChange["alert"]): readonly string[] {
     const ms = unexplainedForMs?.(this.#view, alert.subject, alert, alert.severity);
     return ms !== undefined && ms + clockMs < uncertainMs
