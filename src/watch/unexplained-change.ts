@@ -30,7 +30,7 @@ export interface Place {
 /** A position that was handed over at its entry value. Units and value are positive. */
 export interface Handed {
   readonly symbol: string;
-  /** Of the position; absent: the record does not say. */
+  /** The side of the position; absent: the record does not say. */
   readonly side?: "long" | "short";
   readonly units: number;
   readonly entryUsd: number;

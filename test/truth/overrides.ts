@@ -43,7 +43,7 @@ export function ruleOverrides(seed: number): Readonly<Record<string, Override>> 
 }
 
 /** The share of scenarios in which a loss is told of sooner than one that a withdrawal may be may be. */
-const soonShare = 0.2;
+const soonShare = 0.5;
 
 function soonOf(seed: number): Override {
   return new Draw(seed, 35).chance(soonShare) ? { for: "4s" } : {};

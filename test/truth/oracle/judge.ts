@@ -644,10 +644,10 @@ class Judge {
   }
 
   /** An alert that may rest on a withdrawal alone fires when that was not explained for some time. */
-  #hastyProblems({ unexplainedForMs }: Predicate, alert: AlertChange["alert"]): readonly string[] {
-    const ms = unexplainedForMs?.(this.#view, alert.subject, alert, alert.severity);
+  #hastyProblems({ unreadForMs }: Predicate, alert: AlertChange["alert"]): readonly string[] {
+    const ms = unreadForMs?.(this.#view, alert.subject, alert, alert.severity);
     return ms !== undefined && ms + clockMs < uncertainMs
-      ? [`it may rest on a change of ${ms} ms before, which may be a withdrawal or a deposit`]
+      ? [`it may rest on a payment that was seen ${ms} ms before, whose record was not read`]
       : [];
   }
 

@@ -44,16 +44,8 @@ export interface Predicate {
    */
   readonly levels: (view: View, subject: string, ease: Ease) => readonly Level[] | undefined;
   readonly claims: (view: View, subject: string, text: Text) => readonly Claim[];
-  /**
-   * Time since the first of the changes that it may rest on alone, which nothing explains yet, ms; undefined: it rests on none, or on one
-   * of long before.
-   */
-  readonly unexplainedForMs?: (
-    view: View,
-    subject: string,
-    text: Text,
-    severity: Severity,
-  ) => number | undefined;
+  /** Time for which payments that it may rest on alone are not explained, ms; undefined: there are none, or it rests on more. */
+  readonly unreadForMs?: (view: View, subject: string, text: Text, severity: Severity) => number | undefined;
   /** True if time alone may have changed it between two times of the daemon's clock. */
   readonly turns?: (view: View, fromMs: number, toMs: number) => boolean;
   /** Its inputs beside accounts and prices, by their schedules; of markets, those of its own. */

@@ -83,6 +83,8 @@ interface Track {
   /** The newest states of its accounts, and when they were first seen together, ms: they may have to be explained first. */
   states: string;
   changedMs: number;
+  /** Since when it has payments whose records were not read, ms; null: it has none. */
+  unreadMs: number | null;
   /** There was a time of which nothing is known. `moves`: payments before it; null: it was read again since. */
   lost: { moves: number | null } | null;
 }
@@ -124,8 +126,6 @@ const tradeSlack = 0.015;
 const slotMs = 500;
 /** Sums in doubles of amounts in units of 10⁻⁶ USD. */
 const sumError = 1e-6;
-/** Changes that are not explained for so long are of no matter for when an alert may fire, ms. */
-const changesMs = 100_000;
 /** A trouble puts off so much what explains a change, ms. */
 const troubledMs = 60_000;
 /** A share of the equity that is next to nothing. */
@@ -262,13 +262,14 @@ export class Wallets {
           ...(sinceMs < atMs ? [{ ...first, ...begun, atMs: sinceMs, answered: false }] : []),
           { ...first, ...begun, atMs, answered },
         ],
-        ...{ states: this.#statesOf(wallet), changedMs: atMs },
+        ...{ states: this.#statesOf(wallet), changedMs: atMs, unreadMs: first.sure ? null : atMs },
         lost: null,
       });
       return;
     }
     const now = { ...sample, profit: sample.profit - track.beginning };
     track.now = now;
+    track.unreadMs = now.sure ? null : (track.unreadMs ?? atMs);
     track.anyEquity = Math.max(track.anyEquity, now.equity);
     if (answered) track.sureEquity = Math.max(track.sureEquity, now.equity);
     if (now.profit > track.anyTop.profit) track.anyTop = now;
@@ -383,13 +384,10 @@ export class Wallets {
     return ms >= 0 && ms < troubledMs && !this.#isClear(wallet, changedMs, nowMs) ? -1 : ms;
   }
 
-  /** Time since the first change of its accounts within the last minutes, ms; undefined: there was none, or nothing is known of them. */
-  changedForMs(wallet: string, nowMs: number): number | undefined {
+  /** Time for which payments were seen whose records were not read, ms; undefined: there are none, or nothing is known of a time. */
+  unreadForMs(wallet: string, nowMs: number): number | undefined {
     const track = this.#tracks.get(wallet);
-    const fromMs = nowMs - changesMs;
-    if (!track || track.lost || (track.past[0]?.atMs ?? nowMs) > fromMs) return undefined;
-    const changed = track.past.find(({ changedMs }) => changedMs > fromMs);
-    return changed && nowMs - changed.changedMs;
+    return !track || track.lost || track.unreadMs === null ? undefined : nowMs - track.unreadMs;
   }
 
   /** True if its histories may tell of what happened long after it. */

@@ -50,12 +50,12 @@ function shareRule(
         perhapsUnknown: share.sure === false || isChanged,
       }));
     },
-    unexplainedForMs: (view, wallet, text, severity) => {
+    unreadForMs: (view, wallet, text, severity) => {
       const [, on = 0] = bounds.find(([one]) => one === severity) ?? [];
       const share = value(view, wallet);
       if (!share || above(share.high, on, 1) || !bothEnds.test(`${text.summary} ${text.description}`))
         return undefined;
-      return view.money.changedForMs(wallet, view.nowMs);
+      return view.money.unreadForMs(wallet, view.nowMs);
     },
     claims: (view, wallet, text) =>
       view.money.now(wallet)?.stated && !bothEnds.test(`${text.summary} ${text.description}`)
