@@ -1,4 +1,5 @@
-/** Bounds on the number of messages: reminders keep their interval. */
+/** Bounds on the number of messages: reminders keep their interval, and what is told as worse is worse. */
+import { builtInRules } from "../../src/domain/built-in.ts";
 import { parseDurationMs } from "../../src/domain/duration.ts";
 import type { Invariant } from "./invariants.ts";
 
@@ -21,6 +22,31 @@ export const remindedSeldom: Invariant = ({ log, sections }) => {
       if (kind !== "reminder" || alert.severity !== "critical" || known === undefined) continue;
       if (atMs - known < everyMs - slackMs)
         wrong.push(`alert ${alertId} is reminded of ${atMs - known} ms after it was reported`);
+    }
+  }
+  return wrong;
+};
+
+const isBuiltIn = (rule: string): boolean => (builtInRules as readonly string[]).includes(rule);
+/** Default of `worseBy`. */
+const usualWorseBy = 0.2;
+/** Values in doubles. */
+const tiny = 1e-9;
+
+/** What is told as worse differs from what was told last by the share that the configuration names. */
+export const worseIsWorse: Invariant = ({ log, sections }) => {
+  const wrong: string[] = [];
+  const { worseBy = usualWorseBy } = sections[0]!.remind as { readonly worseBy?: number };
+  const told = new Map<number, number | null>();
+  for (const { changes } of log.of("committed")) {
+    const owed = new Set(changes.owed.map(({ changeId }) => changeId));
+    for (const { id, alertId, kind, alert } of changes.alertChanges) {
+      const last = told.get(alertId) ?? null;
+      if (owed.has(id)) told.set(alertId, alert.value);
+      // An alert about missing data gets worse by what it says.
+      if (kind !== "worsened" || last === null || alert.value === null || isBuiltIn(alert.rule)) continue;
+      if (Math.abs(alert.value - last) < Math.abs(last) * worseBy * (1 - tiny))
+        wrong.push(`alert ${alertId} is told as worse: ${last} before, ${alert.value} now`);
     }
   }
   return wrong;

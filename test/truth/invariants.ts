@@ -10,7 +10,8 @@ import { parseSubject } from "../../src/domain/subject.ts";
 import { channelTraits } from "./channels.ts";
 import { longestScheduleMs } from "./config.ts";
 import { diskInvariants } from "./invariants-disk.ts";
-import { remindedSeldom } from "./invariants-few.ts";
+import { remindedSeldom, worseIsWorse } from "./invariants-few.ts";
+import { messagesSayWhatWasDecided } from "./invariants-messages.ts";
 import { asksOn, halfOpenIsNoticed, refusalsSlowIt, requestsAreBounded } from "./invariants-reads.ts";
 import { reloadForgetsNothing } from "./invariants-reload.ts";
 import { jsonOf } from "./log.ts";
@@ -322,6 +323,8 @@ export const invariants: Readonly<Record<string, Invariant>> = {
   livesOnce,
   inOrder,
   remindedSeldom,
+  worseIsWorse,
+  messagesSayWhatWasDecided,
   halfOpenIsNoticed,
   asksOn,
   refusalsSlowIt,

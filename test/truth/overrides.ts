@@ -31,7 +31,11 @@ export function ruleOverrides(seed: number): Readonly<Record<string, Override>> 
   const ofWhales = new Draw(seed, 22).one(["1m", "2m"]);
   // Ten minutes are a whole scenario.
   const within = (pack: string, rule: string, time: string): Override => {
-    return { value: shipped(pack, rule).value.replaceAll('"10m"', `"${time}"`) };
+    const texts = (["value", "summary", "description"] as const).map((name) => {
+      const text = shipped(pack, rule)[name].replaceAll('"10m"', `"${time}"`);
+      return [name, text.replaceAll("in 10 min", `in ${time.replace("m", " min")}`)] as const;
+    });
+    return Object.fromEntries(texts);
   };
   return {
     ...Object.fromEntries(times),

@@ -1,11 +1,17 @@
 /** Scenarios as `npm run truth` runs them: a few, each twice, and what the invariants make of logs that were tampered with. */
 import { beforeAll, describe, expect, test } from "vitest";
+import type { MessageContent, MessageItem } from "../../src/domain/delivery.ts";
 import { VirtualTime } from "./clock.ts";
 import { faultKinds } from "./faults.ts";
 import { invariants, violations } from "./invariants.ts";
 import type { Logged } from "./log.ts";
 import { reportOf } from "./report.ts";
 import { type Outcome, planOf, runScenario } from "./scenario.ts";
+
+const itemsOf = (content: MessageContent, of: (item: MessageItem) => MessageItem): MessageContent => ({
+  ...content,
+  items: content.items.map(of),
+});
 
 /** One or two wallets each: small, since they run in each `npm test`. */
 const seeds = [13, 15, 17, 22, 27];
@@ -60,7 +66,7 @@ describe("an invariant finds what breaks it", () => {
         if (entry.kind !== "arrived") return [entry];
         const { message } = entry;
         const other = { ...message, content: { ...message.content, title: "another" } };
-        return [{ ...entry, message: other }, entry];
+        return [entry, { ...entry, message: other }];
       }),
     );
     expect(found).toEqual(["exactlyOnce"]);
@@ -130,6 +136,48 @@ describe("an invariant finds what breaks it", () => {
       }),
     );
     expect(found).toContain("remindedSeldom");
+  });
+
+  test.each<[what: string, of: (content: MessageContent) => MessageContent]>([
+    ["title", (content) => ({ ...content, title: content.title.replaceAll(/\d/g, "7") })],
+    ["severity", (content) => ({ ...content, severity: content.severity === "info" ? "critical" : "info" })],
+    ["good news", (content) => ({ ...content, resolved: !content.resolved })],
+    ["count", (content) => ({ ...content, more: 3 })],
+    ["item left out", (content) => ({ ...content, items: content.items.slice(1) })],
+    ["leading words", (content) => itemsOf(content, (one) => ({ ...one, lead: "FIRING" }))],
+    [
+      "detail",
+      (content) =>
+        itemsOf(content, ({ change, ...rest }) => ({
+          ...rest,
+          change: { ...change, details: [["Mark", "1"]] },
+        })),
+    ],
+  ])("a message with another %s than was decided", (_, of) => {
+    const found = broken((entries) =>
+      entries.map((entry): Logged => {
+        if (entry.kind !== "arrived") return entry;
+        const { message } = entry;
+        return { ...entry, message: { ...message, content: of(message.content) } };
+      }),
+    );
+    expect(found).toContain("messagesSayWhatWasDecided");
+  });
+
+  test("word that it is worse, where the value is the same", () => {
+    const found = broken((entries) =>
+      entries.map((entry): Logged => {
+        if (entry.kind !== "committed") return entry;
+        const { alertChanges, owed } = entry.changes;
+        const told = alertChanges.filter(({ id, kind, alert }) => {
+          const isOwed = owed.some(({ changeId }) => changeId === id);
+          return isOwed && kind === "fired" && alert.value !== null;
+        });
+        const again = told.map((one) => ({ ...one, id: -one.id, kind: "worsened" as const }));
+        return { ...entry, changes: { ...entry.changes, alertChanges: [...alertChanges, ...again] } };
+      }),
+    );
+    expect(found).toContain("worseIsWorse");
   });
 
   test("the report has all of it", () => {

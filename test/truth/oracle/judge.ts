@@ -64,6 +64,8 @@ const isRecovery = ({ kind, alert }: Change): boolean =>
   kind === "ended" && alert.ending === "recovered" && !alert.event && judged.has(alert.rule);
 /** Alerts about missing data: what they say is at stake is judged here, and the rest of them apart. */
 const ofNoData: ReadonlySet<string> = new Set([blindRule, unreachableRule]);
+/** Rules that the changed configuration of a reload has other terms for. */
+const changedByReload: ReadonlySet<string> = new Set(["MarginHigh", "DatabaseLarge"]);
 /** Steps of an alert whose text tells of the condition as it is. */
 const stating: ReadonlySet<string> = new Set([
   "fired",
@@ -129,7 +131,6 @@ class Judge {
   readonly #stalls: { readonly fromMs: number; readonly toMs: number }[] = [];
   /** The beginning of the last gap in the recording of this life, ms; null: there is none. */
   #gapMs: number | null = null;
-  #hadGap = false;
   readonly #clear: Clear;
   /** Recoveries of this life, and those of later ones that may have begun to wait before it ended. */
   #waited = new Map<Change, Waited>();
@@ -290,8 +291,10 @@ class Judge {
         look();
       }
       if (observation.kind === "watching") {
-        this.#breakAll(atMs);
         this.#watchingMs = atMs;
+        // What a reload changes begins anew; all other rules go on.
+        for (const runs of this.#runs.values())
+          if (!observation.reloaded || changedByReload.has(runs.predicate.rule)) runs.breakOff(atMs);
         if (!observation.reloaded) {
           this.#view.money.forget();
           this.#stakes.forget();
@@ -355,7 +358,6 @@ class Judge {
     }
     this.#gapMs = fromMs;
     this.#lastGap = { fromMs, toMs: gap.toMs, aheadMs: this.#aheadMs };
-    this.#hadGap = true;
     for (const runs of this.#runs.values()) runs.doubt(fromMs);
     this.#seen.lose(gap);
     this.#view.money.lose();
@@ -615,7 +617,7 @@ class Judge {
         : [];
     if (!stating.has(kind) || past || (kind === "ended" && alert.ending !== "recovered")) return [];
     if (ofNoData.has(alert.rule))
-      return kind === "ended" || this.#hadGap ? [] : this.#stakes.problems(change, this.#view);
+      return kind === "ended" || this.#gapMs !== null ? [] : this.#stakes.problems(change, this.#view);
     const { condition, claims } = this.#check(change, change.atMs);
     const { isOver = false, isSaid = false } = this.#waited.get(change) ?? {};
     return [...(isOver ? [] : condition), ...(isSaid ? [] : claims)];
@@ -631,7 +633,7 @@ class Judge {
     const levels = isJudged && predicate.levels(this.#view, subject, 1);
     const certain = isJudged && predicate.levels(this.#view, subject, -1);
     // An answer within a gap is not known here before the next one.
-    if ((!levels || !certain) && this.#hadGap) return { condition: [], claims: [] };
+    if ((!levels || !certain) && this.#gapMs !== null) return { condition: [], claims: [] };
     if (!levels || !certain)
       return {
         condition: [`nothing is known of ${subject}, or nothing is to be told of it`],

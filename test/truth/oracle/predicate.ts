@@ -85,7 +85,7 @@ export const minuteMs = 60_000;
 /** Default of `keepFiringFor`. */
 export const keepMs = minuteMs;
 
-/** Claims of the figures that a text has where patterns find them. */
+/** Claims of the figures that a text has, wherever patterns find them in its summary or its description. */
 export function claimsOf(
   { summary, description }: Text,
   found: readonly (readonly [
@@ -96,8 +96,11 @@ export function claimsOf(
   ])[],
 ): readonly Claim[] {
   return found.flatMap(([name, pattern, truth, room = 0]) => {
-    const text = pattern.exec(summary)?.[1] ?? pattern.exec(description)?.[1];
-    return text === undefined || truth === undefined ? [] : [{ name, text, truth, room }];
+    if (truth === undefined) return [];
+    const everywhere = new RegExp(pattern.source, `${pattern.flags}g`);
+    return [summary, description].flatMap((text) =>
+      [...text.matchAll(everywhere)].map((match) => ({ name, text: match[1]!, truth, room })),
+    );
   });
 }
 

@@ -57,10 +57,12 @@ function shareRule(
         return undefined;
       return view.money.unreadForMs(wallet, view.nowMs);
     },
-    claims: (view, wallet, text) =>
-      view.money.now(wallet)?.stated && !bothEnds.test(`${text.summary} ${text.description}`)
-        ? claims(view, wallet, text)
-        : [],
+    claims: (view, wallet, text) => {
+      const found = claims(view, wallet, text);
+      return view.money.now(wallet)?.stated && !bothEnds.test(`${text.summary} ${text.description}`)
+        ? found
+        : found.filter(({ name }) => name === "equity");
+    },
   };
 }
 
@@ -109,10 +111,13 @@ const ofLosingFast = shareRule(
   (view, wallet, text) => {
     const share = losing(view, wallet);
     if (!share) return [];
+    const now = view.money.now(wallet)!;
     return claimsOf(text, [
       ["share", new RegExp(`lost ${percent} of its equity`), ...between(share)],
       ["change", new RegExp(`PnL moved by ${money}`), ...between(share.change)],
-      ["equity", new RegExp(`equity ${money}`), view.money.now(wallet)!.equity],
+      ["gain", new RegExp(`no longer losing: up ${money}`), ...between(share.change)],
+      ["PnL", new RegExp(`PnL moved by .* to ${money},`), now.profit, cent + view.money.room(wallet)],
+      ["equity", new RegExp(`equity ${money}`), now.equity],
     ]);
   },
 );

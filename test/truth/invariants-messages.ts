@@ -1,0 +1,156 @@
+/**
+ * Messages say what was decided: each of their items is the newest step of its alert among those that they were made for, word for word as
+ * it was committed; none is left out, and title, severity and counts follow from them.
+ */
+import { type AlertChange, type Severity, severityRank } from "../../src/domain/alert.ts";
+import type { Changes } from "../../src/domain/changes.ts";
+import type { Message, OwedItem } from "../../src/domain/delivery.ts";
+import type { Invariant } from "./invariants.ts";
+import { jsonOf } from "./log.ts";
+
+const mostItems = 50;
+const mostFolded = 10;
+/** Rows of a tally that are told apart. */
+const mostTallied = 20;
+
+/** The words that lead, by the kind of a step. Of an end, and of an event, they follow from the alert. */
+const leads: Readonly<Record<string, (severity: Severity) => string>> = {
+  fired: (severity) => `FIRING ${severity}`,
+  rose: (severity) => `WORSE, now ${severity}`,
+  fell: (severity) => `BETTER, now ${severity}`,
+  worsened: (severity) => `WORSE, still ${severity}`,
+  changed: (severity) => `CHANGED, still ${severity}`,
+  reminder: (severity) => `STILL FIRING ${severity}`,
+  escalated: (severity) => `NOBODY ANSWERED, ${severity}`,
+  acknowledged: () => "ACKNOWLEDGED",
+};
+
+const endings: Readonly<Record<string, string>> = {
+  recovered: "RESOLVED",
+  closed: "CLOSED",
+  liquidated: "LIQUIDATED",
+  deleveraged: "AUTO-DELEVERAGED",
+  flipped: "FLIPPED",
+  explained: "EXPLAINED",
+  ruleChanged: "RULE CHANGED",
+  noLongerWatched: "NO LONGER WATCHED",
+};
+
+/** The items and changes that each life decided on, by their numbers; those of lives before it are known to it where they were committed. */
+interface Decided {
+  readonly items: Map<string, OwedItem>;
+  readonly changes: Map<string, AlertChange>;
+}
+
+/** A life's own; committed by any. */
+const keyIn = (life: number | null, id: number): string => `${life} ${id}`;
+
+export const messagesSayWhatWasDecided: Invariant = ({ log, plan }) => {
+  const decided: Decided = { items: new Map(), changes: new Map() };
+  const take = ({ owed, alertChanges }: Changes, life: number | null): void => {
+    for (const one of owed) decided.items.set(keyIn(life, one.id), one);
+    for (const one of alertChanges) decided.changes.set(keyIn(life, one.id), one);
+  };
+  // A message may leave before the commit of what it tells was tried, while the disk takes nothing.
+  for (const entry of log.entries)
+    if (entry.kind === "committed") take(entry.changes, entry.life);
+    else if (entry.kind === "refused") for (const changes of entry.changes) take(changes, entry.life);
+  const beginMs = log.entries[0]!.atMs;
+  const isFull = (atMs: number): boolean =>
+    plan.troubles.faults.some(
+      (one) => one.kind === "diskFull" && beginMs + one.fromMs <= atMs && atMs <= beginMs + one.toMs,
+    );
+  const seen = new Set<string>();
+  const wrong: string[] = [];
+  for (const entry of log.entries) {
+    if (entry.kind === "committed") take(entry.changes, null);
+    else if (entry.kind === "arrived" && entry.message.content.kind === "alert") {
+      const { message, channel, life } = entry;
+      const key = `${channel} ${message.id}`;
+      if (seen.has(key)) continue;
+      seen.add(key);
+      const owed = message.itemIds.map(
+        (id) => decided.items.get(keyIn(life, id)) ?? decided.items.get(keyIn(null, id)),
+      );
+      const changes = owed.map(
+        (one) =>
+          one &&
+          (decided.changes.get(keyIn(life, one.changeId)) ?? decided.changes.get(keyIn(null, one.changeId))),
+      );
+      if (isWhole(owed) && isWhole(changes))
+        for (const text of problemsOf(message, owed, changes)) wrong.push(`${key}: ${text}`);
+      else if (!isFull(entry.atMs)) wrong.push(`${key}: it tells of what was never decided`);
+    }
+  }
+  return wrong;
+};
+
+function isWhole<T>(list: readonly (T | undefined)[]): list is readonly T[] {
+  return !list.includes(undefined);
+}
+
+function problemsOf(
+  { severity, content }: Message,
+  owed: readonly OwedItem[],
+  changes: readonly AlertChange[],
+): readonly string[] {
+  const wrong: string[] = [];
+  const check = (is: boolean, text: string): void => {
+    if (!is) wrong.push(text);
+  };
+  const told = newestOf(changes);
+  const { folded, more = 0, tally = [], title } = content;
+  const most = folded === undefined ? mostItems : mostFolded;
+  check(
+    content.items.length === Math.min(told.length, most),
+    `${content.items.length} of ${told.length} items`,
+  );
+  check(content.items.length + more === told.length, `${more} more of ${told.length}`);
+  for (const { change, lead } of content.items) {
+    const own = told.find(({ id }) => id === change.id);
+    if (!own) {
+      wrong.push(`${change.kind} of alert ${change.alertId} is not the newest that it was made for`);
+      continue;
+    }
+    check(
+      jsonOf({ ...change, kind: own.kind }) === jsonOf(own),
+      `change ${own.id} was decided as ${jsonOf(own)} and is told as ${jsonOf(change)}`,
+    );
+    const kinds = changes.filter(({ alertId }) => alertId === own.alertId).map(({ kind }) => kind);
+    check(kinds.includes(change.kind), `${change.kind} of alert ${change.alertId} was ${kinds.join(", ")}`);
+    check(lead === leadOf(change), `${lead} leads ${change.kind} of alert ${change.alertId}`);
+  }
+  const worst = owed.reduce<Severity>(
+    (most, one) => (severityRank[one.severity] > severityRank[most] ? one.severity : most),
+    "info",
+  );
+  check(
+    severity === worst && content.severity === worst,
+    `${severity} and ${content.severity}, not ${worst}`,
+  );
+  const isGood = told.every(({ kind, alert }) => kind === "ended" && alert.ending === "recovered");
+  check(content.resolved === isGood, `resolved ${content.resolved}`);
+  const first = content.items[0]?.change.alert;
+  if (!first) return wrong;
+  const begins = told.length === 1 ? first.summary : `${told.length} `;
+  check(title.startsWith(begins), `title "${title}"`);
+  check(folded === undefined || title.endsWith(first.summary), `title "${title}" without the worst`);
+  const counted = tally.reduce((sum, { count }) => sum + count, 0);
+  check(
+    folded === undefined || tally.length >= mostTallied || counted === told.length,
+    `a tally of ${counted}`,
+  );
+  return wrong;
+}
+
+/** Each event, and of each other alert the newest step. */
+function newestOf(changes: readonly AlertChange[]): readonly AlertChange[] {
+  const last = new Map(changes.map((one) => [one.alertId, one]));
+  return changes.filter((one) => one.alert.event || last.get(one.alertId) === one);
+}
+
+function leadOf({ kind, alert }: AlertChange): string {
+  if (alert.drill) return "DRILL";
+  if (kind === "fired" && alert.event) return alert.severity.toUpperCase();
+  return kind === "ended" ? (endings[alert.ending!] ?? "") : leads[kind]!(alert.severity);
+}
