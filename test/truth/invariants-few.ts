@@ -33,7 +33,7 @@ const usualWorseBy = 0.2;
 /** Values in doubles. */
 const tiny = 1e-9;
 
-/** What is told as worse differs from what was told last by the share that the configuration names. */
+/** An alert that is told as worse differs from what was told last by the share that the configuration names. */
 export const worseIsWorse: Invariant = ({ log, sections }) => {
   const wrong: string[] = [];
   const { worseBy = usualWorseBy } = sections[0]!.remind as { readonly worseBy?: number };
