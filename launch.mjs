@@ -5,7 +5,8 @@
  *
  *   launch.mjs [command…]         runs perpwatch (src/main.ts in a checkout, dist/main.js in a published package)
  *   launch.mjs --tool NAME [arg…] runs a development tool of node_modules/.bin
- *   launch.mjs --node FILE [arg…] runs a script of the checkout under the same Node
+ *   launch.mjs --node [--flag…] FILE [arg…]
+ *                                 runs a script of the checkout under the same Node, with these flags of Node
  *
  *   running Node new enough? ──no──► fetch the pinned one into .runtime/ (once) ──┐
  *        │ yes                                                                    │
@@ -592,7 +593,9 @@ async function launch(argv) {
   const source = path.join(root, "src", "main.ts");
   // Node runs .ts files as they are, but not inside node_modules; there the package carries compiled files.
   const isCheckout = fs.existsSync(source) && !root.split(path.sep).includes("node_modules");
-  const [option, name] = argv;
+  const [option] = argv;
+  const nameAt = option === "--node" ? argv.findIndex((one, index) => index > 0 && !one.startsWith("-")) : 1;
+  const name = argv[nameAt];
   const isTool = option === "--tool" || option === "--node";
   if (isTool && !isCheckout) throw new LaunchError(`${option} needs a checkout of the repository.`);
   if (isTool && name === undefined) {
@@ -603,7 +606,10 @@ async function launch(argv) {
 
   if (isTool) {
     const file = option === "--tool" ? toolFile(root, name ?? "") : scriptFile(root, name ?? "");
-    return runChild(runtime.node, [file, ...argv.slice(2)], runtime.node, root, { isTool });
+    const nodeFlags = argv.slice(1, nameAt);
+    return runChild(runtime.node, [...nodeFlags, file, ...argv.slice(nameAt + 1)], runtime.node, root, {
+      isTool,
+    });
   }
   const main = isCheckout ? source : path.join(root, "dist", "main.js");
   const cwd = callerFolder(process.env, process.cwd(), root);

@@ -511,6 +511,8 @@ describe("in the child's place", () => {
       using small = new SmallPackage();
       small.write("package/script.ts", program);
       expect((await small.run(["--node", "script.ts", "exit", "3"], { old })).status).toBe(3);
+      const flagged = ["--node", "--no-warnings", "--title=script", "script.ts", "exit", "3"];
+      expect((await small.run(flagged, { old })).status).toBe(3);
       const outcome = await small.run(["--node", "other.ts"], { old });
       expect(outcome).toMatchObject({ status: 1, stdout: "" });
       expect(lines(outcome.stderr).at(-1)).toMatch(/^perpwatch: there is no script .*other\.ts\.$/);

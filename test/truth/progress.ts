@@ -24,28 +24,27 @@ export class Progress {
   readonly #file: string;
 
   /**
-   * @param resume goes on with the record that is there, else begins a new one
-   * @throws where that record is of another version
+   * Adds to the record that is there, or begins a new one where that is of another version.
+   * @param resume scenarios that it has count as done
+   * @throws where the record to resume is of another version
    */
   constructor(folder: string, version: string, resume: boolean) {
     this.#file = path.join(folder, "done.jsonl");
     fs.mkdirSync(folder, { recursive: true });
-    const lines = resume && fs.existsSync(this.#file) ? fs.readFileSync(this.#file, "utf8").split("\n") : [];
+    const lines = fs.existsSync(this.#file) ? fs.readFileSync(this.#file, "utf8").split("\n") : [];
     // The last line is empty, or was broken off.
-    const whole = lines.slice(0, -1);
-    const [first] = whole;
-    if (first !== undefined) {
-      const { version: played } = JSON.parse(first) as { readonly version: string };
-      if (played !== version)
-        throw new Error(
-          `${this.#file} is of version ${played}, and this is ${version}: begin without --resume`,
-        );
-    }
-    for (const line of whole.slice(1)) {
+    const [first, ...rest] = lines.slice(0, -1);
+    const played =
+      first === undefined ? version : (JSON.parse(first) as { readonly version: string }).version;
+    if (resume && played !== version)
+      throw new Error(
+        `${this.#file} is of version ${played}, and this is ${version}: begin without --resume`,
+      );
+    for (const line of resume ? rest : []) {
       const one = JSON.parse(line) as Done;
       this.done.set(one.seed, one);
     }
-    const kept = first === undefined ? [JSON.stringify({ version })] : whole;
+    const kept = [JSON.stringify({ version }), ...(played === version ? rest : [])];
     fs.writeFileSync(this.#file, `${kept.join("\n")}\n`);
   }
 

@@ -32,20 +32,20 @@ const scenariosOfWorker = 50;
 const help = `Usage: npm run truth -- [options]
 
 Plays scenarios of ten simulated minutes, each from a seed, and says what is wrong in them: a line for each, with
-the time of the processor that it took. Ends with 1 if anything was found or not all were played.
+the CPU seconds that it took. Ends with 1 if anything was found or not all were played.
 
   --seeds A..B    seeds to play: ranges and single ones, with commas between them (1..20)
   --jobs N        processes at a time (1)
   --out FOLDER    reports of scenarios in which something is wrong, and done.jsonl, which records what was played
-                  (.runtime/truth)
+                  (.runtime/truth); a record of another version begins anew
   --resume        leaves out what that record has, and counts it; refused where it is of another version
-  --coverage      prints which troubles met which features of worlds, how often each rule fired and ended, and what
-                  is short of ${least.pairs} scenarios a pair and of ${least.rules} times a shipped rule; from ${enoughScenarios} scenarios on,
-                  ends with 1 if anything is
+  --coverage      prints which troubles met which features of worlds, and how often each rule fired and ended; names
+                  each pair that met in fewer than ${least.pairs} scenarios, and each shipped rule that fired or ended fewer than
+                  ${least.rules} times; from ${enoughScenarios} scenarios on, ends with 1 if there are any
   --twice         plays each again and compares the hashes
   --show          writes a report of each scenario
   --shrink        leaves out what the violation of the seed does not need: FOLDER/seed-N.json
-  --plan FILE     plays such a file
+  --plan FILE     plays a file that --shrink wrote, and prints its report
   --here          plays in this process, for a debugger
   --help          prints this
 
@@ -56,7 +56,7 @@ Examples:
   npm run truth -- --seeds 1..50 --twice
   npm run truth -- --seeds 57 --shrink
   npm run truth -- --plan .runtime/truth/seed-57.json
-  node --inspect-brk test/truth/run.ts --here --seeds 57`;
+  node launch.mjs --node --inspect-brk test/truth/run.ts --here --seeds 57`;
 
 async function work({ seed, twice, show, out }: Task): Promise<Done> {
   const plan = planOf(seed);
@@ -100,6 +100,9 @@ async function main(): Promise<void> {
   });
   if (values.help) return console.log(help);
   const all = [...new Set(values.seeds.split(",").flatMap(seedsOf))];
+  const jobs = Number(values.jobs);
+  if (!Number.isInteger(jobs) || jobs < 1)
+    throw new Error(`--jobs: expected a number from 1 on, found "${values.jobs}"`);
   const { twice, show, out } = values;
   if (values.shrink) return shrinkTo(all[0]!, out);
   if (values.plan !== undefined) return play(JSON.parse(fs.readFileSync(values.plan, "utf8")) as Plan);
@@ -110,8 +113,8 @@ async function main(): Promise<void> {
   const tell = (one: Done): void => {
     const { seed, wallets, messages, tookMs, violations: found } = one;
     progress.add(one);
-    const verdict =
-      found.length === 0 ? "" : `  ${found.length} violations, ${path.join(out, `seed-${seed}.txt`)}`;
+    const file = path.join(out, `seed-${seed}.txt`);
+    const verdict = found.length > 0 ? `  ${found.length} violations, ${file}` : show ? `  ${file}` : "";
     console.log(
       `seed ${String(seed).padStart(6)}  ${(tookMs / 1_000).toFixed(2).padStart(6)} s  ${String(wallets).padStart(2)} wallets  ${String(messages).padStart(4)} messages${verdict}`,
     );
@@ -125,7 +128,7 @@ async function main(): Promise<void> {
     const perScenario = done.length === 0 ? 0 : sumMs / done.length / 1_000;
     const seconds = ((performance.now() - startedMs) / 1_000).toFixed(0);
     console.log(
-      `${done.length} scenarios, the last ${seconds} s, ${perScenario.toFixed(2)} s of the processor each; ${bad.length} with violations${bad.length === 0 ? "" : `: ${bad.join(", ")}`}`,
+      `${done.length} scenarios, ${perScenario.toFixed(2)} CPU seconds each, this run ${seconds} s; ${bad.length === 0 ? "none" : bad.length} with violations${bad.length === 0 ? "" : `: ${bad.join(", ")}`}`,
     );
     const open = all.length - done.length;
     if (open > 0) console.log(`${open} were not played: go on with --seeds ${values.seeds} --resume`);
@@ -142,16 +145,17 @@ async function main(): Promise<void> {
     }
   };
   if (values.here) for (const seed of waiting) tell(await work(task(seed)));
-  else await Promise.all(Array.from({ length: Number(values.jobs) }, line));
+  else await Promise.all(Array.from({ length: jobs }, line));
   end();
 }
 
 /** @param text one seed, or a range of them */
 function seedsOf(text: string): readonly number[] {
-  const range = /^(\d+)(?:\.\.(\d+))?$/.exec(text);
-  if (!range) throw new Error("--seeds: expected a range such as 1..1000, or seeds such as 7,12");
-  const first = Number(range[1]);
-  return Array.from({ length: Number(range[2] ?? first) - first + 1 }, (_, index) => first + index);
+  const [, from, to = from] = /^(\d+)(?:\.\.(\d+))?$/.exec(text) ?? [];
+  const [first, last] = [Number(from), Number(to)];
+  if (!(first <= last))
+    throw new Error(`--seeds: expected a range such as 1..1000, or seeds such as 7,12, found "${text}"`);
+  return Array.from({ length: last - first + 1 }, (_, index) => first + index);
 }
 
 /** Prints the coverage. @returns true if it is short of what so many scenarios have to reach */
@@ -188,8 +192,9 @@ async function shrinkTo(seed: number, out: string): Promise<void> {
 
 async function play(plan: Plan): Promise<void> {
   const outcome = await runScenario(plan);
-  const findings = judge(outcome).findings.map(lineOf);
-  console.log(reportOf(outcome, [...violations(outcome), ...findings]));
+  const found = [...violations(outcome), ...judge(outcome).findings.map(lineOf)];
+  console.log(reportOf(outcome, found));
+  if (found.length > 0) process.exitCode = 1;
 }
 
 /** Hands a scenario to a process, which is killed if the scenario does not end. That it does not, or ends the process, is a violation. */
@@ -224,4 +229,9 @@ const unplayed = ({ seed }: Task, violation: string): Done => ({
 if (process.argv[2] === "--work") {
   process.on("disconnect", () => process.exit());
   process.on("message", async (task: Task) => void process.send?.(await work(task)));
-} else await main();
+} else
+  await main().catch((error: unknown) => {
+    console.error(error instanceof Error ? error.message : error);
+    console.error("--help shows what it takes");
+    process.exitCode = 2;
+  });
