@@ -324,7 +324,16 @@ class Judge {
       look();
     }
     finish();
-    this.#breakAll(groupMs);
+    for (const runs of this.#runs.values()) runs.stop(groupMs, this.#carries(runs, groupMs));
+  }
+
+  /** True if the clocks of a rule and subject go on after a start: all that they rest on is read again then, and they were stored. */
+  #carries({ predicate: { reads, restsOnItself } }: Runs, atMs: number): boolean {
+    if (reads || restsOnItself || this.#gapMs !== null) return false;
+    const ms = atMs - this.#aheadMs - this.#outcome.log.entries[0]!.atMs;
+    return !this.#outcome.plan.troubles.faults.some(
+      (one) => one.kind === "diskFull" && one.fromMs <= ms && one.toMs >= ms - lookBackMs,
+    );
   }
 
   /** Figures that are shown are those of what was told so far. */
@@ -546,12 +555,8 @@ class Judge {
     return [deadSince.fromMs, deadSince.toMs].some((ms) => fromMs < ms + lastedMs! && ms + lastedMs! <= toMs);
   }
 
-  #breakAll(atMs: number): void {
-    for (const runs of this.#runs.values()) runs.breakOff(atMs);
-  }
-
   /** A level surely held, or was surely gone, for some time: it has to be reported. */
-  #ran(predicate: Predicate, subject: string, { severity, holds, byOld, fromMs, toMs }: Run): void {
+  #ran(predicate: Predicate, subject: string, { severity, holds, byOld, fromMs, toMs, againMs }: Run): void {
     const { rule, forMs, keepMs, looksBack = false } = predicate;
     const slackMs =
       promptMs +
@@ -560,7 +565,8 @@ class Judge {
       (byOld ? oldPatienceMs : 0) +
       (holds || !this.#lostPosition(subject, fromMs, toMs) ? 0 : endingPatienceMs);
     const times = this.#terms.of(rule, { forMs, keepMs });
-    const ownMs = fromMs + (holds ? times.forMs.most : times.keepMs.most);
+    const countedMs = fromMs + (holds ? times.forMs.most : times.keepMs.most);
+    const ownMs = Math.max(countedMs, againMs ?? countedMs);
     const stall = this.#stalls.find((one) => one.fromMs <= ownMs + slackMs && ownMs < one.toMs);
     const dueMs = (stall?.toMs ?? ownMs) + slackMs;
     // What ends at the very time at which word is due may have ended in the same moment.

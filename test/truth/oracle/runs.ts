@@ -16,6 +16,11 @@ interface LevelRuns {
   frozenMs: number | null;
   surelyGoneMs: number | null;
   perhapsGoneMs: number | null;
+  /** Times for which it surely held, and was surely gone, when the life before ended, ms. */
+  carriedOnMs: number;
+  carriedGoneMs: number;
+  /** The first judgement of this life, where it goes on with such a time. */
+  againMs: number | null;
 }
 
 /** A time during which a level surely held, or was surely gone. */
@@ -24,8 +29,11 @@ export interface Run {
   readonly holds: boolean;
   /** It held by positions that are too old, for some of the time. */
   readonly byOld: boolean;
+  /** Time without a daemon is left out. */
   readonly fromMs: number;
   readonly toMs: number;
+  /** The first judgement after a time without a daemon; null: there was none in it. */
+  readonly againMs: number | null;
 }
 
 /** All that a rule rests on is fresh; positions are too old, and prices are not; nothing is beyond doubt. */
@@ -82,6 +90,9 @@ export class Runs {
           perhapsGoneMs: null,
           byOld: false,
           frozenMs: null,
+          carriedOnMs: 0,
+          carriedGoneMs: 0,
+          againMs: null,
         },
       };
       const runs = this.levels[index];
@@ -104,6 +115,8 @@ export class Runs {
       }
       this.#set(runs, "surelyOnMs", freshness !== "old" && surelyOn, atMs);
       this.#set(runs, "surelyGoneMs", fresh && surelyGone, atMs);
+      runs.carriedOnMs = 0;
+      runs.carriedGoneMs = 0;
       // Old inputs may not have been judged.
       const stops = fresh && !most[index]!.perhapsUnknown;
       if (stops || perhapsOn) runs.perhapsOnMs = perhapsOn ? (runs.perhapsOnMs ?? sinceMs) : null;
@@ -116,8 +129,23 @@ export class Runs {
     this.breakOff(fromMs);
     this.#doubtMs = fromMs;
     for (const runs of this.levels) {
+      Object.assign(runs, { carriedOnMs: 0, carriedGoneMs: 0 });
       runs.perhapsOnMs ??= fromMs;
       runs.perhapsGoneMs ??= fromMs;
+    }
+  }
+
+  /** The life of a daemon ends. @param carries its clocks go on in the next, if that finds the same */
+  stop(atMs: number, carries: boolean): void {
+    for (const runs of this.levels) {
+      const lasted = (fromMs: number | null): number =>
+        carries && fromMs !== null ? Math.max(0, atMs - fromMs - slackMs) : 0;
+      const [onMs, goneMs] = [lasted(runs.surelyOnMs), lasted(runs.surelyGoneMs)];
+      this.#set(runs, "surelyOnMs", false, atMs);
+      this.#set(runs, "surelyGoneMs", false, atMs);
+      // One that ends before it judged anything leaves what the one before it left.
+      if (onMs > 0 || goneMs > 0 || !carries)
+        Object.assign(runs, { carriedOnMs: onMs, carriedGoneMs: goneMs });
     }
   }
 
@@ -149,11 +177,14 @@ export class Runs {
 
   #set(runs: LevelRuns, name: "surelyOnMs" | "surelyGoneMs", so: boolean, atMs: number): void {
     const fromMs = runs[name];
-    if (so) runs[name] = fromMs ?? atMs;
-    else if (fromMs !== null) {
+    if (so && fromMs === null) {
+      const carriedMs = name === "surelyOnMs" ? runs.carriedOnMs : runs.carriedGoneMs;
+      runs[name] = atMs - carriedMs;
+      runs.againMs = carriedMs > 0 ? atMs : null;
+    } else if (!so && fromMs !== null) {
       runs[name] = null;
-      const { severity, byOld } = runs;
-      this.#ended({ severity, holds: name === "surelyOnMs", byOld, fromMs, toMs: atMs });
+      const { severity, byOld, againMs } = runs;
+      this.#ended({ severity, holds: name === "surelyOnMs", byOld, fromMs, toMs: atMs, againMs });
     }
     if (name === "surelyOnMs" && !so) runs.byOld = false;
   }

@@ -24,6 +24,30 @@ const one = (name: string, file: string, from: string, to: string): Defect => ({
 
 const others: readonly Defect[] = [
   one(
+    "watch: a restart forgets for how long a condition has held",
+    "src/watch/conditions.ts",
+    "      levels: state.levels,\n      countedAtMs: draft.atMs,",
+    "      levels: state.levels.map((one) => ({ ...one, heldMs: 0, goneMs: 0 })),\n      countedAtMs: draft.atMs,",
+  ),
+  one(
+    "alerts: a value that is hardly worse is told of",
+    "src/alerts/remind.ts",
+    "worsening >= Math.abs(toldValue) * worseBy)",
+    "worsening >= Math.abs(toldValue) * worseBy * 0.01)",
+  ),
+  one(
+    "alerts: the title of a message has other figures",
+    "src/alerts/reported.ts",
+    "if (changes.length === 1) return alert.summary;",
+    'if (changes.length === 1) return alert.summary.replaceAll(/\\d/g, "7");',
+  ),
+  one(
+    "risk: the leverage is twice what it is",
+    "src/risk/assess.ts",
+    "leverage: ratioOf(sums.grossNotionalQuoteLots, effective),",
+    "leverage: 2 * ratioOf(sums.grossNotionalQuoteLots, effective),",
+  ),
+  one(
     "exchange: a delta older than what is known is merged",
     "src/exchange/trader-mirror.ts",
     "if (delta.sequence <= this.#sequenceOf(index)) continue;",

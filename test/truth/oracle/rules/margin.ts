@@ -1,4 +1,5 @@
 /** margin.yaml. */
+import type { AccountFigures } from "../margin.ts";
 import {
   above,
   below,
@@ -24,6 +25,11 @@ export const levelAbove = (
   off: below(value, off, ease),
 });
 
+/** Undefined where nothing is left to divide by. */
+function leverageOf(figures: AccountFigures | undefined): number | undefined {
+  return figures && figures.effective > 0 ? figures.gross / figures.effective : undefined;
+}
+
 export const marginHigh: Predicate = {
   rule: "MarginHigh",
   forMs: 0,
@@ -44,6 +50,7 @@ export const marginHigh: Predicate = {
   claims: (view, subject, text) => [
     ...claimsOf(text, [
       ["margin ratio", new RegExp(`margin ratio of \\S+ is ${percent}`), view.account(subject)?.ratio],
+      ["leverage", /leverage\s+([\d,.]*\d)×/, leverageOf(view.account(subject))],
     ]),
     ...accountClaims(view, subject, text),
   ],
