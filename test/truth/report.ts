@@ -4,14 +4,19 @@ import type { Finding } from "./oracle/finding.ts";
 import type { Outcome } from "./scenario.ts";
 
 /** Text of a file about one scenario. */
-export function reportOf({ plan, log, digest }: Outcome, violations: readonly string[]): string {
+export function reportOf({ plan, log, digest, sections }: Outcome, violations: readonly string[]): string {
   const { seed, start, world, troubles } = plan;
   const times = [
-    ...troubles.faults.map(
-      ({ fromMs, toMs, ...fault }) => `${after(fromMs)} to ${after(toMs)}  ${JSON.stringify(fault)}`,
-    ),
-    ...troubles.life.map(({ atMs, ...event }) => `${after(atMs)}  ${JSON.stringify(event)}`),
+    ...troubles.faults.map(({ fromMs, toMs, ...fault }) => ({
+      fromMs,
+      text: `${timeOf(start.atMs + fromMs)} to ${timeOf(start.atMs + toMs)}  ${shortly(fault)}`,
+    })),
+    ...troubles.life.map(({ atMs, ...event }) => ({
+      fromMs: atMs,
+      text: `${timeOf(start.atMs + atMs)}                  ${shortly(event)}`,
+    })),
   ];
+  const { channels, routing, ruleOverrides } = sections[0] ?? {};
   return [
     `seed ${seed}: npm run truth -- --seeds ${seed}`,
     `hash ${digest}`,
@@ -26,14 +31,32 @@ export function reportOf({ plan, log, digest }: Outcome, violations: readonly st
     ...world.accounts.map((account, index) => `${index}  ${JSON.stringify(account)}`),
     `the exchange grants ${world.requestsPerSecond ?? "any number of"} requests a second`,
     "",
-    `TROUBLES (after the beginning; the daemon's clock is ${Math.round(troubles.aheadMs)} ms ahead)`,
-    ...times,
+    "CHANNELS",
+    ...linesOfSection(channels),
+    `routing  ${JSON.stringify(routing)}`,
     "",
-    "TIMELINE (UTC)",
+    "RULES, where they are configured otherwise than shipped",
+    ...linesOfSection(ruleOverrides),
+    "",
+    `TROUBLES (UTC; the daemon's clock is ${Math.round(troubles.aheadMs)} ms ahead)`,
+    ...times.sort((a, b) => a.fromMs - b.fromMs).map(({ text }) => text),
+    "",
+    "TIMELINE (UTC; answers with a status other than 200 alone)",
     ...log.entries.flatMap((entry) => linesOf(entry).map((line) => `${timeOf(entry.atMs)}  ${line}`)),
     "",
   ].join("\n");
 }
+
+const linesOfSection = (section: unknown): readonly string[] =>
+  Object.entries((section ?? {}) as Record<string, unknown>).map(
+    ([name, value]) => `${name}  ${JSON.stringify(value)}`,
+  );
+
+/** Numbers of plans have more digits than anybody reads. */
+const shortly = (value: object): string =>
+  JSON.stringify(value, (_, part: unknown) =>
+    typeof part === "number" ? Number(part.toPrecision(4)) : part,
+  );
 
 const aroundMs = 4_000;
 const mostAround = 14;
@@ -117,23 +140,30 @@ function linesOf(entry: Logged): readonly string[] {
     case "committed": {
       const { alertChanges, failedReads, owed, acknowledgements } = entry.changes;
       return [
-        ...alertChanges.map(({ kind, alert }) => {
+        ...alertChanges.flatMap(({ kind, alert, details }) => {
           const ending = kind === "ended" ? ` (${alert.ending})` : "";
-          return `alert     #${alert.id} ${kind}${ending} ${alert.rule} ${alert.subject}: ${alert.summary}`;
+          const how = `${alert.severity} ${alert.rule} ${alert.subject}`;
+          return [
+            `alert     #${alert.id} ${kind}${ending} ${how}: ${alert.summary}`,
+            ...(alert.description === "" ? [] : [`          ${alert.description.replaceAll("\n", " ")}`]),
+            ...(details.length === 0
+              ? []
+              : [`          ${details.map(([name, value]) => `${name}: ${value}`).join("; ")}`]),
+          ];
         }),
         ...failedReads.map(
           ({ source, wallet, reason, detail }) =>
             `failed    ${source} of ${wallet ?? "the exchange"}: ${reason}, ${detail}`,
         ),
-        ...owed.map(
-          ({ id, alertId, receiver, status, messageId }) =>
-            `owed      item ${id} of #${alertId} to ${receiver}: ${status} ${messageId ?? ""}`,
+        ...owed.map(({ id, alertId, receiver, status, messageId }) =>
+          `owed      item ${id} of #${alertId} to ${receiver}: ${status} ${messageId ?? ""}`.trimEnd(),
         ),
-        ...acknowledgements.map(({ key, status, reason }) => `to ack    ${key}: ${status}, ${reason}`),
+        ...acknowledgements.map(
+          ({ key, status, reason }) => `to ack    ${key}: ${status}${reason ? `, ${reason}` : ""}`,
+        ),
       ];
     }
   }
 }
 
 const timeOf = (ms: number): string => new Date(ms).toISOString().slice(11, 23);
-const after = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`;
