@@ -14,7 +14,7 @@ import { durationFrom } from "./values.ts";
 import { whoAmI } from "./who.ts";
 
 interface DrillOptions extends CommonOptions {
-  readonly channel: readonly string[];
+  readonly channel?: readonly string[];
   readonly within?: number;
 }
 
@@ -37,12 +37,12 @@ export function drillCommand(program: Command, cli: Cli): void {
       "runs one on a schedule.",
     examples: ["drill", "drill --channel chat --channel mail --within 20s"],
   })
-    .option("--channel <name>", "only to this one; may be given several times", collect, [])
+    .option("--channel <name>", "only to this one; may be given several times; default: all", collect)
     .option("--within <duration>", "how long a channel may take; default: drill.within", durationFrom)
     .action((options: DrillOptions) => drill(cli, options));
 }
 
-function collect(name: string, before: readonly string[]): readonly string[] {
+function collect(name: string, before: readonly string[] = []): readonly string[] {
   return [...before, name];
 }
 
@@ -73,7 +73,7 @@ async function drill(cli: Cli, options: DrillOptions): Promise<void> {
     );
 }
 
-async function begin(cli: Cli, place: Place, { channel }: DrillOptions): Promise<Begun> {
+async function begin(cli: Cli, place: Place, { channel = [] }: DrillOptions): Promise<Begun> {
   const asking = ask<Begun>(place, "POST", "/api/v1/drill", { channels: channel, by: whoAmI(cli) });
   const [only, ...others] = channel;
   const named = only !== undefined && others.length === 0;

@@ -9,7 +9,7 @@ import { testCommand } from "./rules/test.ts";
 import { vocabularyCommand } from "./rules/vocabulary.ts";
 
 export function rulesCommand(program: Command, cli: Cli): void {
-  const group = declareGroup(program, "rules", "check rule files", [
+  const group = declareGroup(program, "rules", "check, explain, test and backtest rules", [
     "rules check",
     "rules check ./my-rules.yaml",
     "rules vocabulary position",
