@@ -62,6 +62,19 @@ describe("figures of the status", () => {
       expect(found.filter((one) => words.test(one))).not.toEqual([]);
   });
 
+  test("have to be there", async () => {
+    const found = figures(await play(seeds.calm), (wallet) => ({
+      ...wallet,
+      accounts: wallet.accounts.map((account) => ({
+        ...account,
+        figures: {},
+        positions: account.positions.map((one) => ({ ...one, figures: {} })),
+      })),
+    }));
+    for (const words of [/^equity of \S+ is not shown$/, /^markPrice of \S+ is not shown$/])
+      expect(found.filter((one) => words.test(one))).not.toEqual([]);
+  });
+
   test("are judged: a change that stays unexplained", async () => {
     const found = figures(await play(seeds.calm), (wallet) => ({ ...wallet, unexplained: "a loss" }));
     expect(found.filter((one) => one.startsWith("not explained"))).not.toEqual([]);

@@ -1,6 +1,6 @@
 /**
  * One scenario: a seed, what it makes of the world and its troubles, ten simulated minutes with the daemon in them, and the event
- * log of all that. The same seed gives the same log, to the byte.
+ * log of all that. The same seed gives the same observations, changes and messages: their hash is compared.
  */
 import fs from "node:fs";
 import os from "node:os";

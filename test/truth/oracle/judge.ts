@@ -50,7 +50,9 @@ const textPatienceMs = 5_000;
 /** The end of an alert about a position that is gone waits so long for word of it, at most. */
 const endingPatienceMs = minuteMs;
 const lookBackMs = 2 * minuteMs;
-/** Between two observations: time is one of them, each second. */
+/** Time is observed so often, and windows over figures of the daemon move with it, ms. */
+const tickMs = 1_000;
+/** A longer time between two observations is a standstill. */
 const stoodStillMs = 2_000;
 /** A shorter time in which nothing was observed: what was due in it is late. */
 const lateMs = 1_100;
@@ -557,10 +559,11 @@ class Judge {
 
   /** A level surely held, or was surely gone, for some time: it has to be reported. */
   #ran(predicate: Predicate, subject: string, { severity, holds, byOld, fromMs, toMs, againMs }: Run): void {
-    const { rule, forMs, keepMs, looksBack = false } = predicate;
+    const { rule, forMs, keepMs, looksBack = false, restsOnItself = false } = predicate;
     const slackMs =
       promptMs +
       (looksBack ? 2 * this.#terms.pricesMs : 0) +
+      (restsOnItself ? tickMs : 0) +
       (fromMs < this.#watchingMs + startMs ? textPatienceMs : 0) +
       (byOld ? oldPatienceMs : 0) +
       (holds || !this.#lostPosition(subject, fromMs, toMs) ? 0 : endingPatienceMs);

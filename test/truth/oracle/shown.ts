@@ -10,6 +10,8 @@ const tiny = 1e-6;
 const shareRoom = 1e-5;
 /** An answer is taken in pieces, ms. */
 const soonMs = 1_000;
+/** With no trouble for so long all figures of accounts are known, ms. */
+const quietMs = 60_000;
 /** Fills and other records that explain a change are read within this, ms. */
 const readMs = 30_000;
 
@@ -33,14 +35,19 @@ export function problemsOf(
       ? [`equity of ${name} is ${figures.equity}, and that of one of its accounts is not known`]
       : []),
     ...wrong(name, figures, { equity: now?.equity }),
-    ...accounts.flatMap((one) => accountProblems(view, one)),
+    ...accounts.flatMap((one) => accountProblems(view, one, isClear(quietMs))),
     ...(now?.stated ? wrong(name, figures, { pnl: now.profit }, room) : []),
     ...(now?.stated && now.sure ? outside(name, figures, "lossToday", view.money.lossToday(name)) : []),
     ...(now?.stated ? wrong(name, figures, { pnlToday: view.money.profitToday(name) }, room) : []),
   ];
 }
 
-function accountProblems(view: View, { name, seenMs, figures, positions }: AccountStatus): readonly string[] {
+/** @param isKnown all of its figures have to be shown */
+function accountProblems(
+  view: View,
+  { name, seenMs, figures, positions }: AccountStatus,
+  isKnown: boolean,
+): readonly string[] {
   const truth = view.account(name);
   if (!truth) return [];
   // Figures of an account rest on the marks of all that it holds.
@@ -49,9 +56,15 @@ function accountProblems(view: View, { name, seenMs, figures, positions }: Accou
   return [
     ...(isYounger ? [`figures of ${name} are said to be of ${seenMs}, and a mark is of ${markMs}`] : []),
     ...wrong(name, figures, ofAccount(truth)),
+    ...(isKnown ? missing(name, figures, ofAccount(truth)) : []),
     ...positions.flatMap((one) => {
       const held = view.position(one.name);
-      return held ? wrong(one.name, one.figures, ofPosition(held.figures)) : [`${one.name} is not held`];
+      if (!held) return [`${one.name} is not held`];
+      const truths = ofPosition(held.figures);
+      return [
+        ...wrong(one.name, one.figures, truths),
+        ...(isKnown ? missing(one.name, one.figures, truths) : []),
+      ];
     }),
   ];
 }
@@ -83,6 +96,19 @@ function outside(
   return shown >= share.low - shareRoom && shown <= share.high + shareRoom
     ? []
     : [`${figure} of ${name} is ${shown}, not from ${share.low} to ${share.high}`];
+}
+
+/** Those that are known and not shown. */
+function missing(
+  name: string,
+  figures: Figures,
+  truths: Readonly<Record<string, number>>,
+): readonly string[] {
+  return Object.entries(truths).flatMap(([figure, truth]) =>
+    Number.isFinite(truth) && typeof figures[figure] !== "number"
+      ? [`${figure} of ${name} is not shown`]
+      : [],
+  );
 }
 
 /** Those that are shown and known, and differ. */
