@@ -41,7 +41,7 @@ export function reportOf({ plan, log, digest, sections }: Outcome, violations: r
     `TROUBLES (UTC; the daemon's clock is ${Math.round(troubles.aheadMs)} ms ahead)`,
     ...times.sort((a, b) => a.fromMs - b.fromMs).map(({ text }) => text),
     "",
-    "TIMELINE (UTC; answers with a status other than 200 alone)",
+    "TIMELINE (UTC; of all answers, only those that failed)",
     ...log.entries.flatMap((entry) => linesOf(entry).map((line) => `${timeOf(entry.atMs)}  ${line}`)),
     "",
   ].join("\n");

@@ -24,6 +24,9 @@ interface Task {
   readonly out: string;
 }
 
+/** Options that cannot be used: told without a stack. */
+class Misuse extends Error {}
+
 /** A scenario that takes longer stands still: something in it never returns. */
 const stuckAfterMs = 600_000;
 /** A process grows over its scenarios, since little of its memory is ever given back. */
@@ -102,7 +105,7 @@ async function main(): Promise<void> {
   const all = [...new Set(values.seeds.split(",").flatMap(seedsOf))];
   const jobs = Number(values.jobs);
   if (!Number.isInteger(jobs) || jobs < 1)
-    throw new Error(`--jobs: expected a number from 1 on, found "${values.jobs}"`);
+    throw new Misuse(`--jobs: expected a number from 1 on, found "${values.jobs}"`);
   const { twice, show, out } = values;
   if (values.shrink) return shrinkTo(all[0]!, out);
   if (values.plan !== undefined) return play(JSON.parse(fs.readFileSync(values.plan, "utf8")) as Plan);
@@ -154,7 +157,7 @@ function seedsOf(text: string): readonly number[] {
   const [, from, to = from] = /^(\d+)(?:\.\.(\d+))?$/.exec(text) ?? [];
   const [first, last] = [Number(from), Number(to)];
   if (!(first <= last))
-    throw new Error(`--seeds: expected a range such as 1..1000, or seeds such as 7,12, found "${text}"`);
+    throw new Misuse(`--seeds: expected a range such as 1..1000, or seeds such as 7,12, found "${text}"`);
   return Array.from({ length: last - first + 1 }, (_, index) => first + index);
 }
 
@@ -177,7 +180,7 @@ function checksOf(outcome: Outcome): readonly string[] {
 async function shrinkTo(seed: number, out: string): Promise<void> {
   const plan = planOf(seed);
   const [check] = checksOf(await runScenario(plan));
-  if (check === undefined) throw new Error(`nothing is wrong in seed ${seed}`);
+  if (check === undefined) throw new Misuse(`nothing is wrong in seed ${seed}`);
   const { plan: small, played } = await shrink(plan, async (one) =>
     checksOf(await runScenario(one)).includes(check),
   );
@@ -231,7 +234,8 @@ if (process.argv[2] === "--work") {
   process.on("message", async (task: Task) => void process.send?.(await work(task)));
 } else
   await main().catch((error: unknown) => {
-    console.error(error instanceof Error ? error.message : error);
-    console.error("--help shows what it takes");
+    const { code = "" } = error as { readonly code?: string };
+    const isMisuse = error instanceof Misuse || code.startsWith("ERR_PARSE_ARGS") || code === "ENOENT";
+    console.error(isMisuse ? `${(error as Error).message}\n--help shows what it takes` : error);
     process.exitCode = 2;
   });

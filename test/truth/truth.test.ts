@@ -143,7 +143,7 @@ describe("an invariant finds what breaks it", () => {
     ["severity", (content) => ({ ...content, severity: content.severity === "info" ? "critical" : "info" })],
     ["good news", (content) => ({ ...content, resolved: !content.resolved })],
     ["count", (content) => ({ ...content, more: 3 })],
-    ["item left out", (content) => ({ ...content, items: content.items.slice(1) })],
+    ["list of items", (content) => ({ ...content, items: content.items.slice(1) })],
     ["leading words", (content) => itemsOf(content, (one) => ({ ...one, lead: "FIRING" }))],
     [
       "detail",

@@ -294,7 +294,7 @@ class Judge {
       }
       if (observation.kind === "watching") {
         this.#watchingMs = atMs;
-        // What a reload changes begins anew; all other rules go on.
+        // Rules that a reload changes begin anew; all others go on.
         for (const runs of this.#runs.values())
           if (!observation.reloaded || changedByReload.has(runs.predicate.rule)) runs.breakOff(atMs);
         if (!observation.reloaded) {
