@@ -47,7 +47,7 @@ export class ProfitGaps {
     if (isKnown(pnl)) {
       if (gap === undefined) return;
       this.#gaps.delete(wallet);
-      this.#fill(wallet, windows, gap, equity - pnl);
+      this.#fill(wallet, windows, gap, equity - pnl, atMs);
       return;
     }
     // Before profit has begun there is none.
@@ -62,9 +62,11 @@ export class ProfitGaps {
     }
   }
 
-  #fill(wallet: string, windows: WindowSet, { samples }: Gap, zeroUsd: number): void {
+  /** @param toMs the gap was closed: at a start the flows after it are known, too, and say nothing of it */
+  #fill(wallet: string, windows: WindowSet, { samples }: Gap, zeroUsd: number, toMs: number): void {
     const fromMs = samples[0]!.atMs;
-    const flows = (this.#flows.get(wallet) ?? []).filter((ms) => ms > fromMs - beginsMs);
+    const known = this.#flows.get(wallet) ?? [];
+    const flows = known.filter((ms) => ms > fromMs - beginsMs && ms < toMs + clocksMs);
     const newestMs = Math.max(...flows);
     // One of them began the gap; equity from before another is not told from profit.
     const others = flows.length > 1 || newestMs > fromMs + clocksMs;

@@ -228,9 +228,13 @@ export class Profits {
     const { profit, node, given } = entry;
     const { equity } = node.facts.values;
     if (given || typeof equity !== "number") return;
-    profit.answerUsd = equity;
-    profit.answerMs = draft.atMs;
+    // A day does not begin with an equity of states of which flows may still have to be told.
+    if (!this.#waiting.has(entry)) {
+      profit.answerUsd = equity;
+      profit.answerMs = draft.atMs;
+    }
     this.#begin(entry, draft);
+    profit.keepHigh(draft);
   }
 
   /**

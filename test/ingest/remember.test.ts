@@ -98,9 +98,10 @@ test("the long past is read before anything has to stand still, and only what ca
 });
 
 test.each([
-  ["a start", false],
-  ["a reload", true],
-])("%s takes up what profit was while a withdrawal was not explained", async (_, reloads) => {
+  ["a start", false, 0],
+  ["a start after a later deposit", false, 7],
+  ["a reload", true, 0],
+])("%s takes up what profit was while a withdrawal was not explained", async (_, reloads, laterUsd) => {
   const rules = `rules:\n  - { name: Fast, scope: wallet, when: 'change("wallet.pnl", "10m") < -50.0', noData: keep, severity: info, summary: fast }\n`;
   const live = new Harness({ rules });
   const read = (h: Harness, usd: number) => {
@@ -121,7 +122,15 @@ test.each([
   const paid = { kind: "collateral", symbol: null, happenedMs: live.nowMs, fields } as const;
   pass(live, 60_000, 980);
   live.events("collateral", [event({ ...paid, key: "paid", slot: live.slot - 100 })]);
-  pass(live, 570_000, 980);
+  const explainedMs = live.nowMs;
+  pass(live, 300_000, 980);
+  const usd = 980 + laterUsd;
+  if (laterUsd > 0) {
+    const later = { ...paid, happenedMs: live.nowMs, fields: { eventType: "deposit", amountUsd: laterUsd } };
+    pass(live, 5_000, usd);
+    live.events("collateral", [event({ ...later, key: "later", slot: live.slot })]);
+  }
+  pass(live, 570_000 - (live.nowMs - explainedMs), usd);
   const ticks = live.all.flatMap((one) => one.ticks);
   const store = Object.assign(new Asked(), {
     keep: async () => live.remembered.keep,
@@ -135,7 +144,7 @@ test.each([
   const after = new Harness({ rules, atMs: live.nowMs });
   after.slot = live.slot;
   after.watch = await rememberedWatch(settings, store as never, live.nowMs, reloads ? live.watch : null);
-  read(after, 980);
+  read(after, usd);
   after.events("collateral", []);
   expect(after.told).toEqual([]);
   after.mark(90);

@@ -62,8 +62,12 @@ function ofAccounts(seed: number): Readonly<Record<string, Override>> {
   const within = (rule: string, shippedWindow: string): Override => {
     const window = draw.one(["1m", "2m", "3m"]);
     const words = new RegExp(`(["'])${shippedWindow}\\1`, "g");
+    const told = /within (?:an hour|10 min)/;
     const texts = (["when", "summary", "description"] as const).map((name) => {
-      return [name, shipped("account", rule)[name].replace(words, `$1${window}$1`)] as const;
+      return [
+        name,
+        shipped("account", rule)[name].replace(words, `$1${window}$1`).replace(told, `within ${window}`),
+      ] as const;
     });
     return Object.fromEntries(texts);
   };

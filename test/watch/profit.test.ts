@@ -1000,3 +1000,36 @@ test("a PDA index that the configuration adds after, or with, an upgrade is no p
   bothRead(h, 1_000, 50_000);
   expect([figure(h, "pnl"), figure(h, "highWaterMark")]).toEqual([0, 100]);
 });
+
+test("the highest profit of an answer outlives a kill before the next reading of the deposits", () => {
+  const h = boot(loss());
+  h.live(5 * second, calm(10_000), 152);
+  h.live(5 * second, calm(10_000), 151);
+  expect([figure(h, "pnl"), figure(h, "highWaterMark")]).toEqual([100, 200]);
+  const again = h.restarted({ rules: loss() }, minute);
+  again.slot = h.slot;
+  live(again, 5 * second, calm(10_000), 151);
+  expect([figure(again, "pnl"), figure(again, "highWaterMark")]).toEqual([100, 200]);
+});
+
+test("collateral in another asset that came before midnight and is valued after it is no loss of the day", () => {
+  const midnight = Date.UTC(2026, 0, 6);
+  const options = { rules: loss("wallet.pnlToday < -300.0").replace(/ }$/, ", noData: keep }"), timezone: "UTC" };
+  const first = new Harness({ ...options, atMs: midnight - 2 * minute });
+  first.see({ kind: "collateralAssets", atMs: first.nowMs, assets: [sol] });
+  first.events("collateral", [], "main", { coversMs: 0 });
+  live(first, minute, calm(10_000));
+  const h = first.restarted(options, 50 * second);
+  h.slot = first.slot;
+  h.config();
+  h.see({ kind: "collateralAssets", atMs: h.nowMs, assets: [sol] });
+  // A stream tells single prices; those of all markets are read later.
+  h.see({ kind: "prices", atMs: h.nowMs, markets: [prices(150)], live: true });
+  h.account(withSol(20));
+  h.events("collateral", [], "main", { coversMs: 0 });
+  h.pass(20 * second);
+  expect(h.nowMs).toBeGreaterThan(midnight);
+  live(h, minute, withSol(20));
+  expect([figure(h, "pnl"), figure(h, "netDeposits"), h.told]).toEqual([0, 3_000, []]);
+  expect(figure(h, "pnlToday") ?? 0).toBe(0);
+});

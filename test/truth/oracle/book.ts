@@ -53,5 +53,5 @@ function depthOf(rules: MarketRules, market: MarketTruth, accounts: readonly Acc
         (sum, [ticks, lots]) => sum + (ticks * tickUsd(rules) * lots) / 10 ** rules.baseLotsDecimals,
         0,
       );
-  return { bid: usd(bids), ask: usd(asks) };
+  return { bid: usd(bids), ask: usd(asks), bestBid: bid * tickUsd(rules), bestAsk: ask * tickUsd(rules) };
 }

@@ -7,6 +7,7 @@ export function claimProblem(claim: Claim): readonly string[] {
   const { name, text } = claim;
   if ("among" in claim)
     return claim.among.includes(text) ? [] : [`${name} "${claim.among.join('" or "')}", not "${text}"`];
+  if (claim.truth === undefined) return [];
   const { truth, room } = claim;
   if (typeof truth === "string") return text === truth ? [] : [`${name} ${truth}, not ${text}`];
   const number = printed(text);

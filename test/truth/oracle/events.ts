@@ -2,16 +2,20 @@
  * Rules about events: each event is told once, by an alert with its figures, soon after it could be read; and no alert tells of
  * what did not happen.
  */
+import type { AlertChange } from "../../../src/domain/alert.ts";
 import type { Outcome } from "../scenario.ts";
 import { claimProblem } from "./claim.ts";
 import { Clear } from "./clear.ts";
 import { garbledWithin } from "./daemon/troubles.ts";
+import { eventRowProblems } from "./details.ts";
 import type { Finding } from "./finding.ts";
-import { happenedIn, ruleOfType } from "./happened.ts";
+import { type Happened, happenedIn, ruleOfType } from "./happened.ts";
 import { livesOf } from "./lives.ts";
 import { areUnknown, lostRights, rightsRules } from "./lost-rights.ts";
 import { changesOfMarkets, marketRule, unknownLists } from "./market-changes.ts";
+import { unknownFigures } from "./rules/event-figures.ts";
 import { Terms } from "./terms.ts";
+import { unclaimed } from "./unclaimed.ts";
 
 /** Beside two intervals, ms. */
 const slackMs = 5_000;
@@ -28,6 +32,15 @@ export const eventRules: ReadonlySet<string> = new Set([
   ...rightsRules,
   ...Object.values(ruleOfType),
 ]);
+
+function problemsOf(
+  { rule, claims, rows = {} }: Happened,
+  { alert, details }: AlertChange,
+): readonly string[] {
+  const own = claims(alert);
+  const all = [...own, ...unknownFigures(rule, alert.subject, alert)];
+  return [...own.flatMap(claimProblem), ...unclaimed(alert, all), ...eventRowProblems(rows, details)];
+}
 
 export function judgeEvents(outcome: Outcome): readonly Finding[] {
   const findings: Finding[] = [];
@@ -82,7 +95,7 @@ export function judgeEvents(outcome: Outcome): readonly Finding[] {
     if (found) {
       // A field that nobody can read is told as one that is not there.
       const isUnreadable = unlisted.has(found) || isGarbled(event.atMs - slackMs, found.committedMs);
-      const problems = isUnreadable ? [] : event.claims(found.alert).flatMap(claimProblem);
+      const problems = isUnreadable ? [] : problemsOf(event, found);
       if (problems.length > 0)
         findings.push({
           ...{ check: "soundness", ...common, atMs: found.committedMs },

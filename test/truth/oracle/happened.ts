@@ -3,6 +3,8 @@ import type { Alert } from "../../../src/domain/alert.ts";
 import type { Liquidation, Market, Notification, Wallet, World } from "../../../src/simulator/state.ts";
 import { isWhale } from "../names.ts";
 import type { Outcome } from "../scenario.ts";
+import type { Rows } from "./details.ts";
+import { duration, durationClaims } from "./duration.ts";
 import { type Claim, claimsOf, money, type Text } from "./predicate.ts";
 
 export interface Happened {
@@ -20,6 +22,8 @@ export interface Happened {
   /** True if an alert tells of it. @param happenedMs as the alert has it */
   readonly isIn: (alert: Alert, happenedMs: number | null) => boolean;
   readonly claims: (text: Text) => readonly Claim[];
+  /** Its lines of context; left out: it has none. */
+  readonly rows?: Rows;
 }
 
 /** Rules of notifications, by type. */
@@ -88,6 +92,23 @@ function costOf(role: Liquidation["role"], detail: Liquidation["detail"]): numbe
   return Number(role === "adl_in_profit" ? detail.inProfitChange : detail.atLossChange) / 1e6;
 }
 
+/** @param quote USD @param tick USD */
+function rowsOf(
+  role: Liquidation["role"],
+  detail: Liquidation["detail"],
+  size: number,
+  quote: number,
+  tick: number,
+): Rows {
+  return {
+    Side: [sideOf(detail)],
+    Size: [size],
+    Price: [detail.kind === "backstop" ? undefined : quote / size, tick / 2],
+    Notional: [quote],
+    "Collateral change": [costOf(role, detail)],
+  };
+}
+
 function withdrawals({ name, authority, collateral }: Wallet): readonly Happened[] {
   return collateral
     .all()
@@ -106,11 +127,14 @@ function withdrawals({ name, authority, collateral }: Wallet): readonly Happened
           isIn: ({ eventKey }) =>
             eventKey ===
             `collateral:collateral:${authority}:${pdaIndex}:${subaccount}:${slot}:${slotIndex}:${eventIndex}`,
-          claims: (text) =>
-            claimsOf(text, [
+          rows: { Amount: [-out] },
+          claims: (text) => [
+            ...claimsOf(text, [
               ["amount", new RegExp(`${money} withdrawn`), out],
               ["left", new RegExp(`${money} left in`), left],
             ]),
+            ...durationClaims(text, "time since", new RegExp(`left\\s+${duration} ago`), undefined),
+          ],
         },
       ];
     });
@@ -139,6 +163,7 @@ function liquidations(
           position.startsWith(subject) &&
           happenedMs !== null &&
           (happenedMs === atMs || happenedMs === Math.floor(atMs / secondMs) * secondMs),
+        rows: rowsOf(role, detail, size, quote, tickOf(market)),
         claims: (text) =>
           claimsOf(text, [
             ["notional", new RegExp(`LIQUIDATED \\S+(?: \\w+)?, ${money}`), quote],
@@ -194,6 +219,7 @@ function whaleLiquidations(
         atMs,
         what: `${role} of ${size} ${symbol} for ${quote}`,
         isIn: ({ eventKey }) => eventKey === `liquidation:${key}`,
+        rows: rowsOf(role, detail, size, quote, tick),
         claims: (text) => [
           {
             name: "what happened",
@@ -225,7 +251,35 @@ function notified({ name }: Wallet, one: Notification, key: string, { markets }:
       source === "admin"
         ? new RegExp(`^notification:notification:admin:.*:${id}$`).test(eventKey ?? "")
         : eventKey === `notification:${key}`,
+    ...(source === "event" && { rows: orderRows(one, markets) }),
     claims: (text) => claimsOf(text, source === "event" ? figuresOf(one, markets) : wordsOf(one)),
+  };
+}
+
+/** An order as a notification tells of it; undefined: its market is none of those of now. */
+function orderOf({ data, account, notificationType }: Notification, markets: World["markets"]) {
+  const fields = (data ?? {}) as Readonly<Record<string, string>>;
+  const { symbol, side, baseLotsFilled, baseLotsReleased, quoteLotsFilled = 0, priceInTicks } = fields;
+  const market = markets.get(symbol ?? "");
+  if (!market || !account) return undefined;
+  const size = units(BigInt(baseLotsFilled ?? baseLotsReleased ?? 0), market.spec.baseLotsDecimals);
+  const price =
+    notificationType === "risk_engine_cancel_order"
+      ? Number(priceInTicks) * tickOf(market)
+      : size > 0
+        ? Math.abs(Number(quoteLotsFilled)) / 1e6 / size
+        : undefined;
+  return { symbol: symbol!, account, isBid: side === "bid", size, price, room: tickOf(market) / 2 };
+}
+
+function orderRows(one: Notification, markets: World["markets"]): Rows {
+  const order = orderOf(one, markets);
+  const side = order && (order.isBid ? "buy" : "sell");
+  return {
+    Side: [side],
+    Size: [order?.size],
+    Price: [order?.price, order?.room ?? 0],
+    Notional: [undefined],
   };
 }
 
@@ -237,31 +291,20 @@ const wordsOf = ({ title, body }: Notification): Figures => [
   ["body", /^(?!The exchange )(.+)$/s, body ?? ""],
 ];
 
-function figuresOf(
-  { data, details, account, notificationType }: Notification,
-  markets: World["markets"],
-): Figures {
-  const fields = (data ?? {}) as Readonly<Record<string, string>>;
-  const { symbol, side, baseLotsFilled, baseLotsReleased, quoteLotsFilled = 0, priceInTicks } = fields;
-  const market = markets.get(symbol ?? "");
-  if (!market || !account) return [];
-  const size = units(BigInt(baseLotsFilled ?? baseLotsReleased ?? 0), market.spec.baseLotsDecimals);
-  const price =
-    notificationType === "risk_engine_cancel_order"
-      ? Number(priceInTicks) * tickOf(market)
-      : size > 0
-        ? Math.abs(Number(quoteLotsFilled)) / 1e6 / size
-        : undefined;
-  const trigger = String(details?.triggerType ?? "stop or take profit").replace("_", " ");
+function figuresOf(one: Notification, markets: World["markets"]): Figures {
+  const order = orderOf(one, markets);
+  if (!order) return [];
+  const { symbol, account, isBid, size, price, room } = order;
+  const trigger = String(one.details?.triggerType ?? "stop or take profit").replace("_", " ");
   return [
     ["trigger", /: a ([\w ]+) was executed/, trigger],
     ["symbol", /(?:executed|placed|order) in (\w+)/, symbol],
     ["symbol", /(?:[Bb]ought|[Ss]old) [\d.,]+ (?!at )(\w+)/, symbol],
-    ["side", /: (bought|sold) /, side === "bid" ? "bought" : "sold"],
-    ["side", /The order to (buy|sell) /, side === "bid" ? "buy" : "sell"],
-    ["size", /(?:bought|sold|to buy|to sell) ([\d,.]*\d)/, size],
+    ["side", /: (bought|sold) /, isBid ? "bought" : "sold"],
+    ["side", /The order to (buy|sell) /, isBid ? "buy" : "sell"],
+    ["size", /(?:[Bb]ought|[Ss]old|to buy|to sell) ([\d,.]*\d)/, size],
     // Printed to the tick.
-    ["price", new RegExp(` at ${money}`), price, tickOf(market) / 2],
+    ["price", new RegExp(` at ${money}`), price, room],
     ["account", /the account \((\S+)\)/, `${account.wallet.name}/${account.pdaIndex}.${account.subaccount}`],
   ];
 }

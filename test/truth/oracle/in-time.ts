@@ -78,8 +78,10 @@ export function judgeInTime(outcome: Outcome): readonly Finding[] {
       else dueMs = Math.max(dueMs, toMs + triedAgainMs + waitMs + promptMs);
     }
     const others = attempts.get(receiver) ?? [];
+    // One message counts once, however often it is tried.
     const countTo = (ms: number): number =>
-      others.filter(({ atMs }) => atMs >= decidedMs - promptMs && atMs < ms).length;
+      new Set(others.filter(({ atMs }) => atMs >= decidedMs - promptMs && atMs < ms).map(({ id }) => id))
+        .size;
     let count = 0;
     for (let more = countTo(dueMs); more > count; more = countTo(dueMs + count * messageMs)) count = more;
     return dueMs + count * messageMs;

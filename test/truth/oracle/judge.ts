@@ -8,10 +8,12 @@ import type { Observation } from "../../../src/domain/observation.ts";
 import { isWhale } from "../names.ts";
 import type { Outcome } from "../scenario.ts";
 import { judgeAcknowledged } from "./acknowledged.ts";
+import { ageClaims } from "./age.ts";
 import { claimProblem } from "./claim.ts";
 import { Clear } from "./clear.ts";
 import { judgeFigures } from "./daemon/figures.ts";
 import { garbledWithin, noDataAlerts, stalledMs, valuesOff } from "./daemon/troubles.ts";
+import { detailProblems } from "./details.ts";
 import { judgeEndings } from "./endings.ts";
 import { judgeEvents } from "./events.ts";
 import { type Finding, timeOf } from "./finding.ts";
@@ -37,6 +39,7 @@ import { Sizes } from "./sizes.ts";
 import { Stakes } from "./stakes.ts";
 import { Terms } from "./terms.ts";
 import { type AccountTruth, between } from "./truth.ts";
+import { unclaimed } from "./unclaimed.ts";
 import { accountOf, symbolOf, View, walletOf } from "./view.ts";
 import { Wallets } from "./wallets.ts";
 
@@ -650,8 +653,19 @@ class Judge {
       };
     return {
       condition: this.#conditionProblems(predicate, { ...change, atMs }, levels, certain),
-      claims: predicate.claims(this.#view, subject, change.alert).flatMap(claimProblem),
+      claims: this.#claimProblems(predicate, change),
     };
+  }
+
+  #claimProblems({ claims }: Predicate, { alert, details }: Change): readonly string[] {
+    const own = claims(this.#view, alert.subject, alert);
+    if (own === undefined) return [];
+    const found = [...own, ...ageClaims(this.#view, alert.subject, alert)];
+    return [
+      ...found.flatMap(claimProblem),
+      ...unclaimed(alert, found),
+      ...detailProblems(this.#view, alert, details),
+    ];
   }
 
   /** An alert that may rest on a withdrawal alone fires when that was not explained for some time. */

@@ -3,6 +3,7 @@ import type { MarketConfig } from "../../../src/domain/account.ts";
 import type { Outcome } from "../scenario.ts";
 import type { Happened } from "./happened.ts";
 import { livesOf } from "./lives.ts";
+import { claimsOf } from "./predicate.ts";
 
 export const marketRule = "MarketRulesChanged";
 
@@ -65,7 +66,9 @@ export function changesOfMarkets({ log }: Outcome): readonly Happened[] {
               isIn: ({ eventKey, summary }) =>
                 eventKey === `marketChange:${key}` &&
                 summary === `${market.symbol}: ${words} changed from ${was} to ${is}`,
-              claims: () => [],
+              // Its very summary tells which change it is.
+              claims: (text) =>
+                claimsOf(text, [["change", /^\w+: .* changed (.*)$/, `from ${was} to ${is}`]]),
             },
           ];
         });

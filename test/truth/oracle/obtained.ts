@@ -1,8 +1,10 @@
 /**
  * Completeness of the inputs: an account state or a price that a stream frame showed is observed within a second, and while
- * nothing stands between the daemon and the exchange accounts and prices are read every two poll intervals.
+ * nothing stands between the daemon and the exchange whatever is read on a schedule is read every two poll intervals.
  */
 import { blindRule } from "../../../src/domain/built-in.ts";
+import type { Observation, Source } from "../../../src/domain/observation.ts";
+import { leastCeiling } from "../config.ts";
 import type { Outcome } from "../scenario.ts";
 import { Clear } from "./clear.ts";
 import type { Finding } from "./finding.ts";
@@ -166,22 +168,39 @@ function shownTo(
   return found;
 }
 
-/** Accounts and prices that were not read for more than two intervals, though nothing was in the way for that long. */
+const firstSources: ReadonlySet<Source> = new Set(["traderState", "markets"]);
+/** The part of its ceiling that the daemon asks where it has to let something wait. */
+const fullShare = 0.9;
+/** A ceiling of so many times what is needed at least stretches no schedule. */
+const plenty = 3;
+
+/** All that was not read for more than two intervals, though nothing was in the way for that long. */
 function unread(outcome: Outcome, life: Life, lastMs: number, clear: Clear): readonly Finding[] {
   const { sections, log } = outcome;
   const terms = new Terms(sections);
   const findings: Finding[] = [];
   const refusedMs = log.of("asked").flatMap(({ status, atMs }) => (status === 429 ? [atMs] : []));
+  const askedMs = log.of("asked").map(({ atMs }) => atMs);
+  const { wallets, requestsPerSecond } = outcome.plan.world;
+  const ceiling = Math.min(
+    terms.ceiling ?? Number.POSITIVE_INFINITY,
+    requestsPerSecond ?? Number.POSITIVE_INFINITY,
+  );
+  const isCeilingLow = ceiling < plenty * leastCeiling(wallets);
+  /** The part of the ceiling that was used. */
+  const usedShare = (fromMs: number, toMs: number): number => {
+    const count = askedMs.filter((ms) => fromMs < ms && ms <= toMs).length;
+    return count / (((toMs - fromMs) / 1_000) * ceiling);
+  };
   const readMs = new Map<string, number>();
+  const readings = new Map<string, Reading>();
   /** The last times at which an answer about the accounts of a wallet was not believed, ms. */
   const doubtedMs = new Map<string, number>();
-  const check = (name: string, toMs: number): void => {
+  const check = ({ name, source, wallet }: Reading, toMs: number): void => {
     const fromMs = readMs.get(name);
     if (fromMs === undefined) return;
-    const wallet = name === "prices" ? null : name.split("/")[0]!;
-    const isDoubted = wallet !== null && (doubtedMs.get(wallet) ?? 0) > fromMs;
-    const intervalsMs =
-      wallet === null ? 2 * terms.pricesMs : (isDoubted ? 2 * emptyAnswers : 2) * terms.accountsMs;
+    const isDoubted = source === "traderState" && (doubtedMs.get(wallet!) ?? 0) > fromMs;
+    const intervalsMs = (isDoubted ? 2 * emptyAnswers : 2) * terms.everyMs(source);
     const mostMs = intervalsMs + slackMs;
     const lengthMs = settleMs + mostMs;
     let dueMs = clear.after(fromMs - settleMs, lengthMs, wallet);
@@ -189,10 +208,13 @@ function unread(outcome: Outcome, life: Life, lastMs: number, clear: Clear): rea
     for (const ms of refusedMs)
       if (dueMs !== null && ms >= dueMs - lengthMs && ms <= dueMs)
         dueMs = clear.after(ms + 1, lengthMs, wallet);
+    // A ceiling stretches the schedules of histories first.
+    if (isCeilingLow && !firstSources.has(source)) return;
+    if (dueMs !== null && usedShare(fromMs, dueMs) >= fullShare) dueMs += intervalsMs;
     if (dueMs === null || dueMs >= toMs) return;
     findings.push({
       ...{ check: "completeness", rule: blindRule, subject: name, atMs: dueMs },
-      expected: `a reading within ${mostMs} ms, since nothing is in the way from ${new Date(dueMs - lengthMs).toISOString()} on`,
+      expected: `a reading of ${source} within ${mostMs} ms, since nothing is in the way from ${new Date(dueMs - lengthMs).toISOString()} on`,
       seen: `none from ${new Date(fromMs).toISOString()} to ${new Date(toMs).toISOString()}`,
     });
   };
@@ -200,16 +222,44 @@ function unread(outcome: Outcome, life: Life, lastMs: number, clear: Clear): rea
     const { kind } = observation;
     if (kind === "failed" && observation.source === "traderState" && observation.reason === "bad-record")
       doubtedMs.set(observation.wallet!, committedMs);
-    const name =
-      kind === "accounts" && observation.told === undefined
-        ? `${observation.wallet}/${observation.pdaIndex}`
-        : kind === "prices" && !observation.live
-          ? "prices"
-          : null;
-    if (name === null) continue;
-    check(name, committedMs);
-    readMs.set(name, committedMs);
+    const reading = readingOf(observation);
+    if (reading === null) continue;
+    check(reading, committedMs);
+    readMs.set(reading.name, committedMs);
+    readings.set(reading.name, reading);
   }
-  for (const name of readMs.keys()) check(name, lastMs);
+  for (const reading of readings.values()) check(reading, lastMs);
   return findings;
+}
+
+/** Something that is read again and again. */
+interface Reading {
+  readonly name: string;
+  /** Its schedule. */
+  readonly source: Source;
+  readonly wallet: string | null;
+}
+
+/** The reading of which an observation tells; null: it tells of none, or of one that is needed at times only. */
+function readingOf(observation: Observation): Reading | null {
+  switch (observation.kind) {
+    case "accounts": {
+      const { wallet, pdaIndex, told } = observation;
+      return told === undefined ? { name: `${wallet}/${pdaIndex}`, source: "traderState", wallet } : null;
+    }
+    case "prices":
+      return observation.live ? null : { name: "prices", source: "markets", wallet: null };
+    case "events": {
+      const { source, wallet, pdaIndex = "", live, past } = observation;
+      if (live || past || wallet === null) return null;
+      return { name: `${source} ${wallet}/${pdaIndex}`, source, wallet };
+    }
+    case "portfolio":
+      return { name: `portfolio ${observation.wallet}`, source: "portfolio", wallet: observation.wallet };
+    case "marketConfig":
+    case "exchangeStatus":
+      return { name: observation.kind, source: observation.kind, wallet: null };
+    default:
+      return null;
+  }
 }

@@ -17,6 +17,8 @@ export interface Level {
 interface Figure {
   readonly name: string;
   readonly text: string;
+  /** The words of the text, where `text` has them in another form. */
+  readonly words?: string;
   /** A number, or the very words. */
   readonly truth: number | string;
   /** By which the truth itself is uncertain. */
@@ -30,7 +32,14 @@ export interface Word {
   readonly among: readonly string[];
 }
 
-export type Claim = Figure | Word;
+/** A figure of which nobody knows the truth at that moment. */
+interface Unknown {
+  readonly name: string;
+  readonly text: string;
+  readonly truth: undefined;
+}
+
+export type Claim = Figure | Word | Unknown;
 
 export interface Predicate {
   readonly rule: string;
@@ -43,7 +52,8 @@ export interface Predicate {
    * @param ease 1: what may hold by all that is known does, −1: only what holds beyond doubt
    */
   readonly levels: (view: View, subject: string, ease: Ease) => readonly Level[] | undefined;
-  readonly claims: (view: View, subject: string, text: Text) => readonly Claim[];
+  /** Undefined where nothing that a text says of it can be judged. */
+  readonly claims: (view: View, subject: string, text: Text) => readonly Claim[] | undefined;
   /** Time for which payments that it may rest on alone are not explained, ms; undefined: there are none, or it rests on more. */
   readonly unreadForMs?: (view: View, subject: string, text: Text, severity: Severity) => number | undefined;
   /** True if time alone may have changed it between two times of the daemon's clock. */
@@ -96,12 +106,20 @@ export function claimsOf(
   ])[],
 ): readonly Claim[] {
   return found.flatMap(([name, pattern, truth, room = 0]) => {
-    if (truth === undefined) return [];
     const everywhere = new RegExp(pattern.source, `${pattern.flags}g`);
     return [summary, description].flatMap((text) =>
-      [...text.matchAll(everywhere)].map((match) => ({ name, text: match[1]!, truth, room })),
+      [...text.matchAll(everywhere)].map((match) => claimOf(name, match[1]!, truth, room)),
     );
   });
+}
+
+function claimOf(name: string, text: string, truth: number | string | undefined, room: number): Claim {
+  return truth === undefined ? { name, text, truth } : { name, text, truth, room };
+}
+
+/** The same claims, of which nobody knows the truth. */
+export function unknown(claims: readonly Claim[]): readonly Claim[] {
+  return claims.map(({ name, text }) => ({ name, text, truth: undefined }));
 }
 
 /** Figures as texts have them. */

@@ -17,7 +17,13 @@ export interface Depth {
   /** USD. */
   readonly bid: number;
   readonly ask: number;
+  /** The best prices, USD. */
+  readonly bestBid: number;
+  readonly bestAsk: number;
 }
+
+const sides = ["bid", "ask", "bestBid", "bestAsk"] as const;
+const textOf = (depth: Depth): string => sides.map((side) => `${side} ${depth[side]}`).join(", ");
 
 /** Kinds of answers by the name of their schedule. */
 const sourceOf: Readonly<Record<Read, string>> = {
@@ -135,15 +141,16 @@ export class Markets {
           : wrong("price elsewhere", Math.round(usd / tick), truths);
       }
       case "depth": {
-        const { bidDepth50BpsUsd: bid, askDepth50BpsUsd: ask } = observation;
-        this.depths.set(symbol, { bid, ask });
+        const { bidDepth50BpsUsd: bid, askDepth50BpsUsd: ask, bid: bestBid, ask: bestAsk } = observation;
+        const seen: Depth = { bid, ask, bestBid, bestAsk };
+        this.depths.set(symbol, seen);
         const near = (one: number, other: number) => Math.abs(one - other) <= 1e-9 * Math.abs(other);
         const truths: string[] = [];
         for (const one of depthsAt(truth, symbol, fromMs, atMs)) {
-          if (near(bid, one.bid) && near(ask, one.ask)) return [];
-          truths.push(`${one.bid} and ${one.ask}`);
+          if (sides.every((side) => near(seen[side], one[side]))) return [];
+          truths.push(textOf(one));
         }
-        return wrong("depth", `${bid} and ${ask}`, truths);
+        return wrong("depth", textOf(seen), truths);
       }
     }
   }

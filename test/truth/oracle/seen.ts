@@ -60,6 +60,8 @@ export class Seen {
    * market was last told; the daemon's clock, ms.
    */
   readonly readMs = new Map<string, number>();
+  /** Times at which accounts were last told of, alone or with others, by name; the daemon's clock, ms. */
+  readonly toldMs = new Map<string, number>();
   /** Inputs of margins beside accounts and prices that were read since the start. */
   readonly #terms = new Set<"marketConfig" | "collateralAssets">();
   /** Lists of markets that were read since a gap; null: there was none. */
@@ -97,8 +99,8 @@ export class Seen {
 
   /** A daemon that begins knows nothing. */
   forget(): void {
-    for (const known of [this.accounts, this.gone, this.prices, this.#pricedMs, this.statuses, this.readMs])
-      known.clear();
+    for (const known of [this.accounts, this.gone, this.prices, this.#pricedMs, this.statuses]) known.clear();
+    for (const known of [this.readMs, this.toldMs]) known.clear();
     for (const part of [this.markets, this.orders, this.events, this.daemon]) part.forget();
     this.histories.clear();
     this.#fundingRead.clear();
@@ -312,6 +314,7 @@ export class Seen {
     for (const state of subaccounts) {
       if (told !== undefined && !told.includes(state.subaccount)) continue;
       const name = `${prefix}${state.subaccount}`;
+      this.toldMs.set(name, atMs);
       const before = this.accounts.get(name);
       if (before?.sequence === state.sequence) {
         if (this.orders.take(before, first, atMs)) this.version++;

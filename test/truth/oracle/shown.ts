@@ -35,6 +35,8 @@ export function problemsOf(
       ? [`equity of ${name} is ${figures.equity}, and that of one of its accounts is not known`]
       : []),
     ...wrong(name, figures, { equity: now?.equity }),
+    ...(now && isClear(quietMs) ? missing(name, figures, { equity: now.equity }) : []),
+    ...(now?.stated && isKnown ? missing(name, figures, { pnl: now.profit }) : []),
     ...accounts.flatMap((one) => accountProblems(view, one, isClear(quietMs))),
     ...(now?.stated ? wrong(name, figures, { pnl: now.profit }, room) : []),
     ...(now?.stated && now.sure ? outside(name, figures, "lossToday", view.money.lossToday(name)) : []),

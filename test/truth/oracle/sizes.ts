@@ -56,7 +56,8 @@ export class Sizes {
 
   /** Takes in what was just answered of accounts. */
   note({ wallet, pdaIndex, subaccounts, told, atMs }: Observation & { readonly kind: "accounts" }): void {
-    if (!this.#wallets.has(wallet)) return;
+    // Before the market list was read nobody knows how large a lot is.
+    if (!this.#wallets.has(wallet) || !this.#seen.readMs.has("marketConfig")) return;
     const prefix = `${wallet}/${pdaIndex}.`;
     const named = told ?? subaccounts.map(({ subaccount }) => subaccount);
     for (const account of named.map((subaccount) => prefix + subaccount)) {

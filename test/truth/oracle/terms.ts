@@ -7,6 +7,7 @@ export interface Span {
 }
 
 interface Sections {
+  readonly timezone: string;
   readonly exchange: { readonly requestsPerSecond: number | "auto"; readonly streams: "auto" | "off" };
   readonly schedules: Readonly<Record<string, { readonly every: string; readonly whenStreaming?: string }>>;
   readonly ruleOverrides: Readonly<Record<string, Override>>;
@@ -30,6 +31,7 @@ export class Terms {
   /** Requests a second at most; null: as many as the exchange grants. */
   readonly ceiling: number | null;
   readonly streams: boolean;
+  readonly timezone: string;
   /** Another configuration was in use for some of the time. */
   readonly changed: boolean;
   readonly #overrides: readonly Sections["ruleOverrides"][];
@@ -44,6 +46,7 @@ export class Terms {
     const { requestsPerSecond, streams } = all[0]!.exchange;
     this.ceiling = requestsPerSecond === "auto" ? null : requestsPerSecond;
     this.streams = streams !== "off";
+    this.timezone = all[0]!.timezone;
     this.changed = all.length > 1;
     this.#overrides = all.map(({ ruleOverrides }) => ruleOverrides);
   }

@@ -119,6 +119,11 @@ const readingMs = 30_000;
 const beforeMidnightMs = 60_000;
 /** The range of a share of which nothing is known. */
 const anything: Share = { low: 0, high: 1 };
+const anyLosing: Losing = {
+  ...anything,
+  change: { low: Number.NEGATIVE_INFINITY, high: Number.POSITIVE_INFINITY },
+  sure: false,
+};
 /** The longest window, and as long before it as a sample may count at its beginning. */
 const pastMs = 240_000;
 /** A trade is estimated to so much of its value, and to some funding; states of one slot are so near to each other, ms. */
@@ -298,7 +303,9 @@ export class Wallets {
       track.sureTop = now;
       track.higher = track.higher.filter(isHigher);
     }
-    if (answered) track.answered = { sample, atMs };
+    // States that were answered before the first prices of all markets are taken with those.
+    if ((answered || track.answered === null) && this.#seen.readMs.has("prices"))
+      track.answered = { sample, atMs };
     if (track.lost && track.lost.moves !== null) {
       if (sample.moves !== track.lost.moves) track.day.unsure = true;
       track.lost = { moves: null };
@@ -410,6 +417,17 @@ export class Wallets {
     return this.#tracks.get(wallet)?.anyTop;
   }
 
+  /** The range of what the daemon may know as the highest profit; undefined: nothing is known of a time. */
+  highest(wallet: string): Share | undefined {
+    const track = this.#tracks.get(wallet);
+    if (!track || track.lost) return undefined;
+    const [sure, any] = [track.sureTop?.profit ?? track.now.profit, track.anyTop.profit];
+    return {
+      low: Math.min(sure, any) - track.beginningRoom,
+      high: Math.max(sure, any) + track.beginningRoom,
+    };
+  }
+
   /** Share of the equity at the highest profit that is lost, or of that with what was paid in since. */
   drawdown(wallet: string): Share | undefined {
     const track = this.#tracks.get(wallet);
@@ -479,9 +497,9 @@ export class Wallets {
     const { past, now } = track;
     const edgeMs = nowMs - windowMs;
     const [oldest] = past;
-    // After a time of which nothing is known there may be older ones.
-    const latestMs = track.lost ? edgeMs - edgeRoomMs : edgeMs + coveredMs;
-    if (oldest === undefined || oldest.atMs > latestMs) return undefined;
+    // In a time of which nothing is known there may be older ones.
+    if (track.lost && (oldest === undefined || oldest.atMs > edgeMs - edgeRoomMs)) return anyLosing;
+    if (oldest === undefined || oldest.atMs > edgeMs + coveredMs) return undefined;
     // Only samples of answers stand in windows. Where they are few, as in an outage, an old one counts at the beginning, or none.
     // One whose profit is explained later counts only where nothing was paid meanwhile.
     const known: boolean[] = [];

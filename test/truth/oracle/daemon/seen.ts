@@ -62,6 +62,11 @@ export class DaemonSeen {
     return this.#gaps.some(({ fromMs, toMs }) => fromMs <= edgeMs && edgeMs <= toMs + settleMs);
   }
 
+  /** True if figures of a time since then are not known: counts of that time are in no sample. */
+  hasGap(windowMs: number, nowMs: number): boolean {
+    return this.#gaps.some(({ fromMs, toMs }) => fromMs <= nowMs && toMs >= nowMs - windowMs);
+  }
+
   /** The growth of a count within a window. Undefined: nothing was seen at its beginning, or nothing lately. */
   change(name: Counted, windowMs: number, nowMs: number): number | undefined {
     const edgeMs = nowMs - windowMs;

@@ -1,5 +1,6 @@
 /** account.yaml but for its rules about events. */
 import type { Event } from "../../../../src/domain/event.ts";
+import { windowClaims } from "../duration.ts";
 import { tickUsd } from "../margin.ts";
 import { claimsOf, type Ease, minuteMs, money, type Predicate, percent } from "../predicate.ts";
 import type { OrderTruth } from "../truth.ts";
@@ -45,8 +46,10 @@ function manyWithin(
         const ends = (atMs: number) => within(view, subject, atMs).length;
         return ends(fromMs) !== ends(toMs);
       }),
-    claims: (view, subject, text) =>
-      claimsOf(text, terms.claims(view, subject, within(view, subject, view.nowMs))),
+    claims: (view, subject, text) => [
+      ...claimsOf(text, terms.claims(view, subject, within(view, subject, view.nowMs))),
+      ...windowClaims(text, windowMs(view)),
+    ],
   };
 }
 

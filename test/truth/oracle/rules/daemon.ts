@@ -1,6 +1,6 @@
 /** daemon.yaml: rules about the daemon itself, by the figures that it recorded of itself. */
 import type { DaemonFigures } from "../../../../src/domain/observation.ts";
-import { duration, durationClaims } from "../duration.ts";
+import { duration, durationClaims, windowClaims } from "../duration.ts";
 import {
   above,
   below,
@@ -41,7 +41,7 @@ const ofTheDaemon = ({ rule, forMs = 0, keepMs = minuteMs, levels, claims, ofHis
   },
   claims: (view, _, text) => {
     const { figures, isOld } = view.seen.daemon;
-    return figures === null || isOld ? [] : (claims?.(figures, text, view) ?? []);
+    return figures === null || isOld ? undefined : (claims?.(figures, text, view) ?? []);
   },
 });
 
@@ -80,7 +80,10 @@ const pollsFailing = ofTheDaemon({
     return [level("warning", failedPolls >= 5 && alone, failedPolls === 0)];
   },
   claims: ({ failedPolls }, text) =>
-    claimsOf(text, [["failures in a row", /^([\d,]+) attempts in a row failed/, failedPolls]]),
+    claimsOf(text, [
+      ["failures in a row", /^([\d,]+) attempts in a row failed/, failedPolls],
+      ["why", /Reads of the exchange fail: (.*)$/, undefined],
+    ]),
 });
 
 const loopStalls = ofTheDaemon({
@@ -106,7 +109,10 @@ const messagesUndelivered = ofTheDaemon({
     return [above2("warning", ms, warning!), above2("critical", ms, critical!)];
   },
   claims: ({ undelivered, oldestUndeliveredMs }, text) => [
-    ...claimsOf(text, [["messages", /^([\d,]+) messages? waits?/, undelivered]]),
+    ...claimsOf(text, [
+      ["messages", /^([\d,]+) messages? waits?/, undelivered],
+      ["by whom", /to be delivered by (.*), the oldest/, undefined],
+    ]),
     ...durationClaims(text, "oldest", new RegExp(`the oldest for ${duration}`), oldestUndeliveredMs),
   ],
 });
@@ -127,19 +133,48 @@ const messagesLost = ofTheDaemon({
   },
   // Whatever the count is.
   ofHistory: (view) => (lostLately(view).surely ? undefined : [level("critical", false, true)]),
-  claims: ({ deadMessages }, text) =>
-    claimsOf(text, [["messages", /^([\d,]+) messages? (?:was|were) given up/, deadMessages]]),
+  claims: ({ deadMessages }, text, { terms }) => [
+    ...claimsOf(text, [["messages", /^([\d,]+) messages? (?:was|were) given up/, deadMessages]]),
+    ...windowClaims(text, terms.durations("MessagesLost", [60 * minuteMs])[0]!),
+  ],
 });
+
+/** A count over a window, which moves each second: the text may be of the second before. */
+function countClaims(
+  text: Text,
+  [name, pattern]: readonly [name: string, pattern: RegExp],
+  countAt: (atMs: number) => number | undefined,
+  windowMs: number,
+  { nowMs, seen }: View,
+): readonly Claim[] {
+  const counts = [countAt(nowMs), countAt(nowMs - seconds(1))].filter((one) => one !== undefined);
+  const most = Math.max(...counts) + (seen.daemon.hasGap(windowMs, nowMs) ? mostInGap : 0);
+  const among = Array.from({ length: most - Math.min(...counts) + 1 }, (_, i) =>
+    String(Math.min(...counts) + i),
+  );
+  return claimsOf(text, [[name, pattern, undefined]]).map((claim) =>
+    counts.length === 0 ? claim : { name, text: claim.text, among },
+  );
+}
+
+/** A time of which no figures are known has no more of what is counted. */
+const mostInGap = 5;
 
 const signInsRefused = ofTheDaemon({
   rule: "SignInsRefused",
   keepMs: 15 * minuteMs,
   levels: (_, view, ease) => refusedLevels(view, view.seen.daemon.judgedMs, ease),
   ofHistory: (view) => refusedLevels(view, view.nowMs),
-  claims: (_, text, view) =>
-    claimsOf({ ...text, summary: text.summary.replace(" once ", " 1 times ") }, [
-      ["refusals", /sessions ([-\d,]+) times/, refusedLately(view, view.nowMs)],
-    ]),
+  claims: (_, text, view) => [
+    ...countClaims(
+      { ...text, summary: text.summary.replace(" once ", " 1 times ") },
+      ["refusals", /sessions ([-\d,]+) times/],
+      (atMs) => refusedLately(view, atMs),
+      refusedWindowMs(view),
+      view,
+    ),
+    ...windowClaims(text, refusedWindowMs(view)),
+  ],
 });
 
 /** @param ease 0: it may be that nothing can be judged */
@@ -183,8 +218,16 @@ const recordsNotUnderstood = ofTheDaemon({
   keepMs: 60 * minuteMs,
   levels: (_, view, ease) => notUnderstoodLevels(view, view.seen.daemon.judgedMs, ease),
   ofHistory: (view) => notUnderstoodLevels(view, view.nowMs),
-  claims: (_, text, view) =>
-    claimsOf(text, [["answers", /^([-\d,]+) answers? of/, notUnderstood(view, view.nowMs)]]),
+  claims: (_, text, view) => [
+    ...countClaims(
+      text,
+      ["answers", /^([-\d,]+) answers? of/],
+      (atMs) => notUnderstood(view, atMs),
+      badWindowMs(view),
+      view,
+    ),
+    ...windowClaims(text, badWindowMs(view)),
+  ],
 });
 
 const unitBytes: Readonly<Record<string, number>> = { B: 1, KB: 1e3, MB: 1e6, GB: 1e9 };

@@ -3,20 +3,30 @@ import { type Claim, claimsOf, money, percent, type Text } from "../predicate.ts
 import { accountOf, type View, walletOf } from "../view.ts";
 import { accountClaims } from "./liquidation.ts";
 
-type Figures = (view: View, subject: string, text: Text) => readonly Claim[];
+/** The part of a view that they need. */
+type Known = Pick<View, "account"> & { readonly money: Pick<View["money"], "now"> };
 
-const ofAccount: Figures = (view, subject, text) => {
+type Figures = (known: Known, subject: string, text: Text) => readonly Claim[];
+
+const ofAccount: Figures = (known, subject, text) => {
   const account = accountOf(subject);
   return [
-    ...accountClaims(view, account, text),
+    ...accountClaims(known, account, text),
     ...claimsOf(text, [
-      ["margin ratio", new RegExp(`[Mm]argin ratio ${percent}`), view.account(account)?.ratio],
+      ["margin ratio", new RegExp(`[Mm]argin ratio ${percent}`), known.account(account)?.ratio],
     ]),
   ];
 };
 
-const ofWallet: Figures = (view, subject, text) =>
-  claimsOf(text, [["equity", new RegExp(`Equity ${money}`), view.money.now(walletOf(subject))?.equity]]);
+const ofWallet: Figures = (known, subject, text) =>
+  claimsOf(text, [["equity", new RegExp(`Equity ${money}`), known.money.now(walletOf(subject))?.equity]]);
+
+const nothing: Known = { account: () => undefined, money: { now: () => undefined } };
+
+/** The same where nobody knows them. */
+export function unknownFigures(rule: string, subject: string, text: Text): readonly Claim[] {
+  return eventFigures.get(rule)?.(nothing, subject, text) ?? [];
+}
 
 /** By rule. */
 export const eventFigures: ReadonlyMap<string, Figures> = new Map([

@@ -1,5 +1,5 @@
 /** funding.yaml. */
-import { duration, durationClaims } from "../duration.ts";
+import { duration, durationClaims, windowClaims } from "../duration.ts";
 import {
   above,
   below,
@@ -44,6 +44,7 @@ const fundingRateHigh: Predicate = {
     const value = Math.abs(yearly(view, subject) ?? Number.NaN);
     const notional = view.marked(subject)?.figures.notional ?? Number.NaN;
     return claimsOf(text, [
+      ["rate", new RegExp(`^${percent}/h on`), view.seen.markets.rate(symbolOf(subject))],
       ["share a year", new RegExp(`(?:pays|receives) ${percent} a year`), value],
       ["notional", new RegExp(` on ${money}`), notional],
       ["cost an hour", new RegExp(`about ${money} an hour`), (notional * value) / hoursPerYear],
@@ -125,13 +126,16 @@ const fundingCostHigh: Predicate = {
   claims: (view, wallet, text) => {
     const share = costOf(view, wallet);
     const received = view.seen.funding(wallet);
-    if (!share || received === undefined) return [];
+    if (!share || received === undefined) return undefined;
     const middle = (share.low + share.high) / 2;
-    return claimsOf(text, [
-      ["share", new RegExp(`cost ${percent} of its equity`), middle, share.high - middle + 1e-9],
-      ["payments", new RegExp(`(?:Paid|Received) ${money} net`), Math.abs(received), cent],
-      ["equity", new RegExp(`equity ${money}`), view.money.now(wallet)?.equity],
-    ]);
+    return [
+      ...windowClaims(text, 24 * hourMs),
+      ...claimsOf(text, [
+        ["share", new RegExp(`cost ${percent} of its equity`), middle, share.high - middle + 1e-9],
+        ["payments", new RegExp(`(?:Paid|Received) ${money} net`), Math.abs(received), cent],
+        ["equity", new RegExp(`equity ${money}`), view.money.now(wallet)?.equity],
+      ]),
+    ];
   },
 };
 

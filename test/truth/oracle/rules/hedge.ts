@@ -56,7 +56,7 @@ export const hedgeBroken: Predicate = {
   },
   claims: (view, subject, text) => {
     const figures = figuresOf(view, subject);
-    if (!figures) return [];
+    if (!figures) return undefined;
     const name = nameOf(subject);
     const { symbol } = view.hedges.plan(name);
     const isWhole = figures.imbalance <= view.hedges.tolerance(name);

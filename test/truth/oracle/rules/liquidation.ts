@@ -50,7 +50,7 @@ export const liquidationNear: Predicate = {
   },
   claims: (view, subject, text) => {
     const held = view.position(subject);
-    if (!held) return [];
+    if (!held) return undefined;
     const { figures, of } = held;
     return claimsOf(text, [
       ["distance", new RegExp(`is ${percent} from liquidation`), figures.distance],
@@ -87,10 +87,16 @@ export const accountLiquidationNear: Predicate = {
   },
   claims: (view, subject, text) => {
     const figures = view.account(subject);
-    if (!figures) return [];
+    if (!figures) return undefined;
     return [
       ...claimsOf(text, [
-        ["joint move", new RegExp(`is ${percent} of a joint move`), figures.adverse, moveRoom],
+        [
+          "joint move",
+          new RegExp(`(?:is|against it by) ${percent}(?: of a joint move|,)`),
+          figures.adverse,
+          moveRoom,
+        ],
+        ["positions", /all positions \((\d+)\)/, figures.positions.size],
       ]),
       ...accountClaims(view, subject, text),
     ];
@@ -98,17 +104,20 @@ export const accountLiquidationNear: Predicate = {
 };
 
 /** Figures of an account, as several texts have them. */
-export function accountClaims(view: View, subject: string, text: Parameters<Predicate["claims"]>[2]) {
+export function accountClaims(
+  view: Pick<View, "account">,
+  subject: string,
+  text: Parameters<Predicate["claims"]>[2],
+) {
   const figures = view.account(subject);
-  if (!figures) return [];
   return claimsOf(text, [
-    ["gross", new RegExp(`Gross ${money}`), figures.gross],
-    ["net", new RegExp(`net ${money}`), figures.net],
-    ["effective collateral", new RegExp(`[Ee]ffective collateral ${money}`), figures.effective],
-    ["effective collateral", new RegExp(`of ${money} effective`), figures.effective],
-    ["maintenance margin", new RegExp(`[Mm]aintenance margin ${money}`), figures.maintenance],
-    ["cancel margin", new RegExp(`cancel margin ${money}`), figures.cancel],
-    ["unrealized PnL", new RegExp(`Unrealized PnL ${money}`), figures.unrealized],
-    ["adverse move", new RegExp(`at ${percent} more against every position`), figures.adverse, moveRoom],
+    ["gross", new RegExp(`Gross ${money}`), figures?.gross],
+    ["net", new RegExp(`net ${money}`), figures?.net],
+    ["effective collateral", new RegExp(`[Ee]ffective collateral ${money}`), figures?.effective],
+    ["effective collateral", new RegExp(`of ${money} effective`), figures?.effective],
+    ["maintenance margin", new RegExp(`[Mm]aintenance margin ${money}`), figures?.maintenance],
+    ["cancel margin", new RegExp(`cancel margin ${money}`), figures?.cancel],
+    ["unrealized PnL", new RegExp(`Unrealized PnL ${money}`), figures?.unrealized],
+    ["adverse move", new RegExp(`at ${percent} more against every position`), figures?.adverse, moveRoom],
   ]);
 }

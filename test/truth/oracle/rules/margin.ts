@@ -25,9 +25,11 @@ export const levelAbove = (
   off: below(value, off, ease),
 });
 
-/** Undefined where nothing is left to divide by. */
+/** Infinite where nothing is left that positions stand on. */
 function leverageOf(figures: AccountFigures | undefined): number | undefined {
-  return figures && figures.effective > 0 ? figures.gross / figures.effective : undefined;
+  if (!figures) return undefined;
+  const { gross, effective } = figures;
+  return gross === 0 ? 0 : effective > 0 ? gross / effective : Number.POSITIVE_INFINITY;
 }
 
 export const marginHigh: Predicate = {
@@ -50,7 +52,7 @@ export const marginHigh: Predicate = {
   claims: (view, subject, text) => [
     ...claimsOf(text, [
       ["margin ratio", new RegExp(`margin ratio of \\S+ is ${percent}`), view.account(subject)?.ratio],
-      ["leverage", /leverage\s+([\d,.]*\d)×/, leverageOf(view.account(subject))],
+      ["leverage", /leverage\s+([\d,.]*\d|∞)×?/, leverageOf(view.account(subject))],
     ]),
     ...accountClaims(view, subject, text),
   ],

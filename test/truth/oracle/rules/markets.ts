@@ -13,6 +13,14 @@ import {
 import { symbolOf, type View } from "../view.ts";
 import { levelAbove } from "./margin.ts";
 
+/** The next change of a session, in UTC; undefined: not known. */
+function nextChange(view: View, subject: string): string | undefined {
+  const nextMs = view.seen.markets.sessions.get(symbolOf(subject))?.nextMs;
+  return nextMs !== undefined && Number.isFinite(nextMs)
+    ? new Date(nextMs).toISOString().slice(0, 19).replace("T", " ")
+    : undefined;
+}
+
 /** Before the end of a session. */
 export const soonMs = 30 * minuteMs;
 /** The daemon's clock where nothing else happens. */
@@ -30,7 +38,10 @@ const marketAfterHours: Predicate = {
     return [{ severity: "info", on: state === "afterHours", off: state !== "afterHours" }];
   },
   claims: (view, subject, text) =>
-    claimsOf(text, [["notional", new RegExp(`you hold ${money}`), view.marked(subject)?.figures.notional]]),
+    claimsOf(text, [
+      ["notional", new RegExp(`you hold ${money}`), view.marked(subject)?.figures.notional],
+      ["next change", /Next change: (\S+ \S+) UTC/, nextChange(view, subject)],
+    ]),
 };
 
 const nearLiquidationAfterHours: Predicate = {
@@ -84,9 +95,13 @@ const exitLargerThanBook: Predicate = {
   },
   claims: (view, subject, text) => {
     const figures = view.marked(subject)?.figures;
+    const depth = view.seen.markets.depths.get(symbolOf(subject));
     return claimsOf(text, [
       ["notional", new RegExp(`of ${money} against`), figures?.notional],
       ["depth", new RegExp(`against ${money} in the book`), facing(view, subject)],
+      ["best price", new RegExp(`best bid ${money}`), figures?.side === "long" ? depth?.bestBid : undefined],
+      ["best price", new RegExp(`best ask ${money}`), figures?.side === "short" ? depth?.bestAsk : undefined],
+      ["side of the book", /: best (bid|ask) /, figures && (figures.side === "long" ? "bid" : "ask")],
       ["distance", new RegExp(`liquidation ${percent} away`), figures?.distance],
     ]);
   },
@@ -111,7 +126,7 @@ const markOffOtherVenues: Predicate = {
   },
   claims: (view, subject, text) => {
     const [held, other] = [view.marked(subject), elsewhere(view, subject)];
-    if (!held || other === undefined) return [];
+    if (!held || other === undefined) return undefined;
     const { mark, notional, distance } = held.figures;
     return claimsOf(text, [
       ["share", new RegExp(`is ${percent} off other venues`), mark / other - 1],

@@ -38,7 +38,7 @@ export const stopLossMissing: Predicate = {
   },
   claims: (view, subject, text) => {
     const held = view.position(subject);
-    if (!held) return [];
+    if (!held) return undefined;
     const { figures } = held;
     return claimsOf(text, [
       ["notional", new RegExp(`(?:long|short) of ${money}`), figures.notional],
@@ -79,7 +79,7 @@ export const stopLossBehindLiquidation: Predicate = {
   },
   claims: (view, subject, text) => {
     const held = view.position(subject);
-    if (!held) return [];
+    if (!held) return undefined;
     const { figures } = held;
     return claimsOf(text, [
       ["stop", new RegExp(`Stop ${money}`), nearestStop(held, view)],

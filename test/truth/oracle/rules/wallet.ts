@@ -1,4 +1,7 @@
 /** drawdown.yaml. */
+
+import { printed } from "../../../desk/numbers.ts";
+import { windowClaims } from "../duration.ts";
 import {
   above,
   below,
@@ -10,12 +13,46 @@ import {
   type Predicate,
   percent,
   type Text,
+  unknown,
 } from "../predicate.ts";
 import type { View } from "../view.ts";
 import type { Share } from "../wallets.ts";
 
-/** Texts that name both ends between which a profit lies, and are judged by neither. */
+/** Texts that name both ends between which a profit lies. */
 const bothEnds = /not counting|, or a |or an? \w+ of \$/;
+/** The amounts of what is not explained. */
+const openAmounts = new RegExp(`(?:, or a (?:profit|loss)) of ${money}`, "g");
+const atHighEnd = /\((?:counting a deposit|not counting a withdrawal)/;
+const atLowEnd = /\((?:counting a withdrawal|not counting a deposit)/;
+
+/** The truth of a figure, give or take; undefined: nobody knows it. */
+type Bounds = readonly [truth: number | undefined, room: number];
+
+/** The range of a profit in a text around the truth, USD. */
+interface Ends {
+  readonly low: number;
+  readonly high: number;
+}
+
+/** One figure of a text is right: what is not explained may be all paid, or all gained. */
+export function endsOf({ summary, description }: Text): Ends {
+  const usd = [...description.matchAll(openAmounts)].reduce(
+    (sum, [, amount]) => sum + Math.abs(printed(amount!)?.value ?? 0),
+    0,
+  );
+  return { low: atHighEnd.test(summary) ? 0 : -usd, high: atLowEnd.test(summary) ? 0 : usd };
+}
+
+/** A profit as a text may have it. @param share the range in which it lies */
+export const profitOf = (share: Share, { low, high }: Ends): Bounds =>
+  between({ low: share.low + low, high: share.high + high });
+
+/** A share that is lost, by what its equity may have lost or gained more. */
+const shareOf = (share: Share, { low, high }: Ends, equity: number): Bounds =>
+  between({
+    low: share.low - high / Math.max(equity, 1),
+    high: share.high - low / Math.max(equity, 1),
+  });
 
 /** Sums in doubles, of amounts that the exchange rounds. */
 const cent = 0.01;
@@ -25,7 +62,7 @@ function shareRule(
   times: { readonly forMs: number; readonly keepMs: number },
   bounds: readonly (readonly [severity: Level["severity"], on: number, off: number])[],
   value: (view: View, wallet: string) => (Share & { readonly sure?: boolean }) | undefined,
-  claims: (view: View, wallet: string, text: Text) => ReturnType<Predicate["claims"]>,
+  claims: (view: View, wallet: string, text: Text, ends: Ends) => ReturnType<Predicate["claims"]>,
 ): Predicate {
   return {
     rule,
@@ -58,18 +95,24 @@ function shareRule(
       return view.money.unreadForMs(wallet, view.nowMs);
     },
     claims: (view, wallet, text) => {
-      const found = claims(view, wallet, text);
-      return view.money.now(wallet)?.stated && !bothEnds.test(`${text.summary} ${text.description}`)
-        ? found
-        : found.filter(({ name }) => name === "equity");
+      const found = claims(view, wallet, text, endsOf(text));
+      if (found === undefined) return undefined;
+      const isStated = view.money.now(wallet)?.stated;
+      return [
+        ...found.flatMap((one) => (isStated || one.name === "equity" ? [one] : unknown([one]))),
+        ...claimsOf(text, [["not explained", new RegExp(`, or a (?:profit|loss) of ${money}`), undefined]]),
+      ];
     },
   };
 }
 
-const between = ({ low, high }: Share): readonly [truth: number, room: number] => [
-  (low + high) / 2,
-  (high - low) / 2 + 1e-9,
-];
+const between = ({ low, high }: Share): Bounds =>
+  Number.isFinite(high - low) ? [(low + high) / 2, (high - low) / 2 + 1e-9] : [undefined, 0];
+
+export const around = (one: number | Share, room: number): Share =>
+  typeof one === "number"
+    ? { low: one - room, high: one + room }
+    : { low: one.low - room, high: one.high + room };
 
 export const drawdown = shareRule(
   "Drawdown",
@@ -80,13 +123,27 @@ export const drawdown = shareRule(
     ["critical", 0.2, 0.17],
   ],
   (view, wallet) => view.money.drawdown(wallet),
-  (view, wallet, text) => {
+  (view, wallet, text, ends) => {
     const now = view.money.now(wallet)!;
-    return claimsOf(text, [
-      ["share", new RegExp(`down ${percent} from its peak`), ...between(view.money.drawdown(wallet)!)],
-      ["PnL", new RegExp(`PnL ${money},`), now.profit, cent + view.money.room(wallet)],
-      ["equity", new RegExp(`equity ${money}`), now.equity],
-    ]);
+    const top = view.money.highest(wallet);
+    const highest = top ? profitOf(around(top, cent), ends) : ([undefined] as const);
+    return [
+      ...windowClaims(text, 24 * 60 * minuteMs),
+      ...claimsOf(text, [
+        ["highest PnL", new RegExp(`highest so far ${money}`), ...highest],
+        [
+          "share",
+          new RegExp(`down ${percent} from its peak`),
+          ...shareOf(view.money.drawdown(wallet)!, ends, now.equity),
+        ],
+        [
+          "PnL",
+          new RegExp(`PnL ${money},`),
+          ...profitOf(around(now.profit, cent + view.money.room(wallet)), ends),
+        ],
+        ["equity", new RegExp(`equity ${money}`), now.equity],
+      ]),
+    ];
   },
 );
 
@@ -108,17 +165,24 @@ const ofLosingFast = shareRule(
     ["critical", 0.1, 0.06],
   ],
   losing,
-  (view, wallet, text) => {
+  (view, wallet, text, ends) => {
     const share = losing(view, wallet);
-    if (!share) return [];
+    if (!share) return undefined;
     const now = view.money.now(wallet)!;
-    return claimsOf(text, [
-      ["share", new RegExp(`lost ${percent} of its equity`), ...between(share)],
-      ["change", new RegExp(`PnL moved by ${money}`), ...between(share.change)],
-      ["gain", new RegExp(`no longer losing: up ${money}`), ...between(share.change)],
-      ["PnL", new RegExp(`PnL moved by .* to ${money},`), now.profit, cent + view.money.room(wallet)],
-      ["equity", new RegExp(`equity ${money}`), now.equity],
-    ]);
+    return [
+      ...windowClaims(text, view.terms.windowMs("LosingFast", windowMs)),
+      ...claimsOf(text, [
+        ["share", new RegExp(`lost ${percent} of its equity`), ...shareOf(share, ends, now.equity)],
+        ["change", new RegExp(`PnL moved by ${money}`), ...profitOf(share.change, ends)],
+        ["gain", new RegExp(`no longer losing: up ${money}`), ...profitOf(share.change, ends)],
+        [
+          "PnL",
+          new RegExp(`PnL moved by .* to ${money},`),
+          ...profitOf(around(now.profit, cent + view.money.room(wallet)), ends),
+        ],
+        ["equity", new RegExp(`equity ${money}`), now.equity],
+      ]),
+    ];
   },
 );
 
@@ -138,10 +202,17 @@ export const dailyLoss = shareRule(
     view.money.sawMidnight(wallet) || view.seen.midnights.has(wallet)
       ? view.money.lossToday(wallet)
       : undefined,
-  (view, wallet, text) =>
-    claimsOf(text, [
-      ["share", new RegExp(`lost ${percent} today`), ...between(view.money.lossToday(wallet)!)],
-      ["profit of today", new RegExp(`today, ${money}`), view.money.profitToday(wallet), cent],
-      ["equity", new RegExp(`Equity ${money}`), view.money.now(wallet)!.equity],
-    ]),
+  (view, wallet, text, ends) => {
+    const { equity } = view.money.now(wallet)!;
+    const usd = view.money.profitToday(wallet);
+    const today = usd === undefined ? ([undefined] as const) : profitOf(around(usd, cent), ends);
+    return claimsOf(text, [
+      ["share", new RegExp(`lost ${percent} today`), ...shareOf(view.money.lossToday(wallet)!, ends, equity)],
+      ["profit of today", new RegExp(`today, ${money}`), ...today],
+      ["profit of today", new RegExp(`no longer losing today: up ${money}`), ...today],
+      ["fees of today", new RegExp(`fees of ${money}`), undefined],
+      ["funding of today", new RegExp(`funding of ${money}`), undefined],
+      ["equity", new RegExp(`Equity ${money}`), equity],
+    ]);
+  },
 );

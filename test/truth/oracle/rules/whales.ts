@@ -57,7 +57,7 @@ const whalePosition: Predicate = {
   },
   claims: (view, subject, text) => {
     const held = view.marked(subject);
-    if (!held) return [];
+    if (!held) return undefined;
     return [
       sideClaim(held, text.summary),
       ...claimsOf(text, [["notional", new RegExp(`(?:long|short), ${money}`), held.figures.notional]]),
@@ -104,7 +104,7 @@ const whaleTrades: Predicate = {
   },
   claims: (view, subject, text) => {
     const [held, found] = [view.marked(subject), grown(view, subject)];
-    if (!held || !found) return [];
+    if (!held || !found) return undefined;
     const { usd } = found;
     const isOver = (one: number) => Math.abs(one) < 0.2 * limitOf(view, subject);
     const wordOf = (one: number) => (isOver(one) ? "stopped trading" : one > 0 ? "added" : "took");
@@ -138,7 +138,7 @@ const whaleNearLiquidation: Predicate = {
   },
   claims: (view, subject, text) => {
     const held = view.position(subject);
-    if (!held) return [];
+    if (!held) return undefined;
     const { notional, distance, side } = held.figures;
     const sold = /that it is (sold|bought) into/.exec(text.description)?.[1];
     return [

@@ -1,0 +1,118 @@
+/** Lines of context of a message, name and value, against the truth. */
+import type { Alert } from "../../../src/domain/alert.ts";
+import { claimProblem } from "./claim.ts";
+import { type Claim, claimsOf, money, percent } from "./predicate.ts";
+import { missing } from "./rules/liquidation.ts";
+import { around, endsOf, profitOf } from "./rules/wallet.ts";
+import { accountOf, symbolOf, type View, walletOf } from "./view.ts";
+
+type Row = readonly [name: string, value: string];
+type Claims = Parameters<typeof claimsOf>[1];
+/** The claims about rows, by their names. */
+type Table = Readonly<Record<string, Claims>>;
+
+/** A joint figure of many positions, USD. */
+const cent = 0.01;
+const whole = (pattern: string): RegExp => new RegExp(`^${pattern}$`);
+const words = /^(.+)$/;
+/** Rows about how an alert was judged, which no figure of the exchange decides. */
+const ofJudging = /^(?:Seen of .*|Comment|Account's figures)$/;
+
+/** Rows of an alert about a condition that are not true. */
+export function detailProblems(view: View, alert: Alert, details: readonly Row[]): readonly string[] {
+  return details.flatMap(([name, value]) => {
+    if (name === "Judged by")
+      return alert.summary.includes(`(${value})`) ? [] : [`${name} ${value} is not what its summary says`];
+    return rowProblems(tableOf(view, alert), [name, value]);
+  });
+}
+
+/** Rows of an alert about an event that are not true. */
+export function eventRowProblems(truths: Rows, details: readonly Row[]): readonly string[] {
+  const table: Table = Object.fromEntries(
+    Object.entries(truths).map(([name, [truth, room = 0]]) => [name, [[name, words, truth, room]]]),
+  );
+  return details.flatMap((row) => rowProblems(table, row));
+}
+
+/** The values in rows of an alert about an event, by their names, give or take; undefined: nobody knows it. */
+export type Rows = Readonly<Record<string, readonly [truth: number | string | undefined, room?: number]>>;
+
+function rowProblems(table: Table, [name, value]: Row): readonly string[] {
+  if (ofJudging.test(name)) return [];
+  const own = table[name];
+  if (own === undefined) return [`nothing is known of a row "${name}"`];
+  const claims: readonly Claim[] = claimsOf({ summary: value, description: "" }, own);
+  return claims.length === 0 ? [`${name} ${value} is not understood`] : claims.flatMap(claimProblem);
+}
+
+function tableOf(view: View, alert: Alert): Table {
+  const { subject } = alert;
+  if (subject.startsWith("pair/")) return ofPair(view, subject.slice("pair/".length));
+  if (symbolOf(subject) !== "")
+    return { ...ofPosition(view, subject), ...ofAccount(view, accountOf(subject)) };
+  return subject.includes("/") ? ofAccount(view, subject) : ofWallet(view, walletOf(subject), alert);
+}
+
+function ofPosition(view: View, subject: string): Table {
+  const own = view.position(subject)?.figures;
+  const marked = view.marked(subject)?.figures;
+  const liquidation = own && (own.liquidation ?? missing(own.side));
+  const row = (name: string, pattern: string, truth: number | string | undefined) =>
+    [name, whole(pattern), truth] as const;
+  return {
+    Position: [
+      row("side", "(long|short) .*", marked?.side),
+      row("size", String.raw`\w+ ([\d,.]*\d) \w+.*`, marked && Math.abs(marked.size)),
+      row("symbol", String.raw`\w+ \S+ (\w+).*`, symbolOf(subject)),
+      row("notional", String.raw`.*\(${money}\)`, marked?.notional),
+    ],
+    "Mark price": [row("mark", money, marked?.mark)],
+    "Liquidation price": [
+      row("liquidation price", money, liquidation),
+      row("liquidation price", "(none)", own && (Number.isFinite(own.distance) ? "a price" : "none")),
+    ],
+    Distance: [row("distance", percent, own?.distance)],
+    "Unrealized PnL": [row("unrealized PnL", money, own?.unrealized)],
+  };
+}
+
+function ofAccount(view: View, account: string): Table {
+  const figures = view.account(account);
+  return {
+    "Margin ratio": [["margin ratio", whole(percent), figures?.ratio]],
+    Equity: [["equity", whole(money), figures?.equity]],
+    "Free collateral": [["free collateral", whole(money), figures?.free]],
+    "Exchange's tier": [
+      ["tier", words, figures?.tier.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)],
+    ],
+  };
+}
+
+function ofWallet(view: View, wallet: string, text: Alert): Table {
+  const now = view.money.now(wallet);
+  const profit = now?.stated
+    ? profitOf(around(now.profit, cent + view.money.room(wallet)), endsOf(text))
+    : ([undefined] as const);
+  return {
+    Equity: [["equity", whole(money), now?.equity]],
+    PnL: [["PnL", whole(money), ...profit]],
+  };
+}
+
+function ofPair(view: View, name: string): Table {
+  const figures = view.hedges.figures(name);
+  const mark = view.mark(view.hedges.plan(name).symbol);
+  const naked = figures?.naked ?? 0;
+  const side = naked === 0 ? "nothing" : naked > 0 ? "long" : "short";
+  return {
+    Legs: [["legs", words, undefined]],
+    Naked: [
+      ["naked side", /^(\w+)/, figures && side],
+      ["naked size", /^\w+ ([\d,.]*\d)/, Math.abs(naked)],
+      ["naked notional", new RegExp(`\\(${money}\\)$`), mark && Math.abs(naked) * mark],
+    ],
+    Imbalance: [["imbalance", whole(percent), figures?.imbalance]],
+    "Broken by": [["broken by", words, undefined]],
+  };
+}

@@ -1,0 +1,27 @@
+/** Figures of a text that no claim is about: each figure is either held against the truth, or part of what its rule says at all times. */
+import type { Claim, Text } from "./predicate.ts";
+
+/** Figures of rules that are the same in each of their texts. */
+const constants = /\bwith 429\b|\bbegins at 100%|\bwithin 0\.5% of the middle/g;
+/** Names have digits, too, and begin with a letter. */
+const figure = /^[^a-z].*[\d∞]|^[\d∞]/i;
+const around = /^[("'“`]+|(?:×|\/h)?[)"'”`.,;:!?]*$/g;
+
+export function unclaimed({ summary, description }: Text, claims: readonly Claim[]): readonly string[] {
+  const claimed = new Map<string, number>();
+  for (const claim of claims)
+    for (const word of wordsOf(("words" in claim && claim.words) || claim.text))
+      claimed.set(word, (claimed.get(word) ?? 0) + 1);
+  return [summary, description].flatMap((text) =>
+    wordsOf(text.replace(constants, "")).flatMap((word) => {
+      if (!figure.test(word)) return [];
+      const left = claimed.get(word) ?? 0;
+      if (left === 0) return [`nothing is known that ${word} may be`];
+      claimed.set(word, left - 1);
+      return [];
+    }),
+  );
+}
+
+const wordsOf = (text: string): readonly string[] =>
+  text.split(/\s+/).map((word) => word.replace(around, ""));
