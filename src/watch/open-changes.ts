@@ -41,6 +41,7 @@ import {
   precedes,
   rangeOf,
   roughnessOf,
+  sided,
   slackOf,
   sumOf,
   takenUsdOf,
@@ -83,6 +84,10 @@ export interface KeptChanges {
   readonly settled?: readonly OpenChange[];
   /** Absent: there are none. */
   readonly explained?: readonly ExplainedFlow[];
+  /** Records of the slots of newest states that no change shows yet. Absent: there are none. */
+  readonly loose?: readonly LooseRecord[];
+  /** Absent: there are none. */
+  readonly looseTakeovers?: readonly CashRecord[];
 }
 
 /** The newest state of an account that was compared with the one before. */
@@ -140,10 +145,19 @@ export class OpenChanges {
     };
     if (this.#settled.length > 0) kept.settled = this.#settled;
     if (this.#explained.length > 0) kept.explained = this.#explained;
+    if (this.#loose.length > 0) kept.loose = this.#loose;
+    if (this.#looseTakeovers.length > 0) kept.looseTakeovers = this.#looseTakeovers;
     return kept;
   }
 
-  restore({ open, ahead, settled = noChanges, explained = noExplained }: KeptChanges): void {
+  restore({
+    open,
+    ahead,
+    settled = noChanges,
+    explained = noExplained,
+    loose = noLoose,
+    looseTakeovers = noRecords,
+  }: KeptChanges): void {
     this.#settled = settled;
     this.#explained = explained;
     // Those that a state showed before a stop were taken.
@@ -156,6 +170,11 @@ export class OpenChanges {
     this.#ahead = ahead.filter((one) =>
       isFlow(one) ? flows.includes(one) : this.isAhead(one) || waitsWith(one),
     );
+    // A state that left all as it was is not stored: what was of its slot waits for the next one.
+    const isLater = (one: CashRecord): boolean => one.kind !== "flow" && one.slot > this.slotOf(one.account);
+    this.#loose = loose.filter((one) => !isLater(one));
+    this.#looseTakeovers = looseTakeovers.filter((one) => !isLater(one));
+    this.#ahead = this.#ahead.concat([...loose, ...looseTakeovers].filter(isLater));
     // An earlier version kept neither time.
     this.#setOpen(
       open.map((one) => ({ ...one, readMs: one.readMs ?? one.atMs, waitedMs: one.waitedMs ?? 0 })),
@@ -352,15 +371,14 @@ export class OpenChanges {
       this.#wait(record);
       return true;
     }
-    const takeover = this.#takeTakeover(record, atMs);
-    if (takeover !== null) return takeover;
+    if (this.#takeTakeover(record, atMs)) return true;
     const index = this.#placeOf(record);
     if (index < 0) {
       this.#explainedOfSlot = this.#explainedOfSlot.map((one) =>
         isWithin(one, record) ? less(one, record) : one,
       );
-      if ((record.kind === "fill" || record.kind === "flow") && this.#takeLoose(record, atMs)) return true;
-      return this.#takeUnlisted(record, atMs);
+      const isLoose = (record.kind === "fill" || record.kind === "flow") && this.#takeLoose(record, atMs);
+      return this.#takeUnlisted(record, atMs) || isLoose;
     }
     const applied = this.#lessTakeovers(less(this.#open[index]!, record));
     const left = isExplained(applied) ? applied : this.#lessLoose(applied, applied.fromSlot);
@@ -486,26 +504,26 @@ export class OpenChanges {
 
   /**
    * Takes a fill or a flow of the slot of a newest state, or of the state before an open change: together with others it may explain
-   * such a change. @returns true if it did
+   * such a change. @returns true if it is one
    */
   #takeLoose(record: LooseRecord, atMs: number): boolean {
     const { account, slot } = record;
     const index = this.#open.findIndex((one) => one.account === account && one.fromSlot === slot);
     if (index < 0 && slot !== this.slotOf(account)) return false;
     this.#keepLoose([...this.#loose.slice(1 - maxLoose), record]);
-    return this.#explainByLoose(index, atMs);
+    this.#explainByLoose(index, atMs);
+    return true;
   }
 
-  /** @param index of an open change, or -1 @returns true if fills and flows of the slot of the state before explained it */
-  #explainByLoose(index: number, atMs: number): boolean {
+  /** Applies fills and flows of the slot of the state before that explain an open change. @param index of it, or -1: there is none */
+  #explainByLoose(index: number, atMs: number): void {
     const open = this.#open[index];
-    if (open === undefined) return false;
+    if (open === undefined) return;
     const [left, fitting] = this.#lessFitting(open, open.fromSlot);
-    if (fitting.length === 0) return false;
+    if (fitting.length === 0) return;
     this.#keepLoose(this.#loose.filter((one) => !fitting.includes(one)));
     const settled = this.#isSettled(left, atMs);
     this.#setOpen(this.#open.toSpliced(index, 1, ...(settled ? [] : [left])));
-    return true;
   }
 
   /**
@@ -517,7 +535,10 @@ export class OpenChanges {
     const alone = fittingOf(open, loose);
     if (alone.length > 0 || loose.length === 0) return [alone.reduce(less, open), alone];
     const takeovers = this.#looseTakeovers.filter((one) => isWithin(open, one) || isOfSlotBefore(open, one));
-    const handed = takeovers.reduce((left: OpenChange, one) => unshownLess(left, one) ?? left, open);
+    const handed = takeovers.reduce(
+      (left: OpenChange, one) => unshownLess(left, sided(one, loose)) ?? left,
+      open,
+    );
     const fitting = handed === open ? [] : fittingOf(handed, loose);
     if (fitting.length === 0) return [open, []];
     this.#looseTakeovers = this.#looseTakeovers.filter((one) => !takeovers.includes(one));
@@ -531,13 +552,13 @@ export class OpenChanges {
   /**
    * Takes a stated takeover of the slot of a newest state, or of the state before an open change, that no change of this slot shows,
    * or of an open change that shows it once a fill is known by which the position was opened.
-   * @returns true if it explained an open change; null: it is no such record
+   * @returns true if it is one
    */
-  #takeTakeover(record: CashRecord, atMs: number): boolean | null {
-    if (record.kind !== "takeover" || record.handed === undefined) return null;
+  #takeTakeover(record: CashRecord, atMs: number): boolean {
+    if (record.kind !== "takeover" || record.handed === undefined) return false;
     const { account, slot } = record;
     const isShownIn = (one: OpenChange): boolean => isWithin(one, record) && isHandedIn(one, record);
-    if (this.#open.some(isShownIn) || this.#explainedOfSlot.some(isShownIn)) return null;
+    if (this.#open.some(isShownIn) || this.#explainedOfSlot.some(isShownIn)) return false;
     const index = this.#open.findIndex((one) => isOfSlotBefore(one, record) && isHandedIn(one, record));
     if (index >= 0) {
       const left = less(this.#open[index]!, record);
@@ -548,9 +569,10 @@ export class OpenChanges {
     const isOpen = (one: OpenChange): boolean => isWithin(one, record) || isOfSlotBefore(one, record);
     const isSeen =
       slot === this.slotOf(account) || this.#explainedOfSlot.some((one) => isWithin(one, record));
-    if (!isSeen && !this.#open.some(isOpen)) return null;
+    if (!isSeen && !this.#open.some(isOpen)) return false;
     this.#keepTakeover(record);
-    return this.#explainByLoose(this.#open.findIndex(isOpen), atMs);
+    this.#explainByLoose(this.#open.findIndex(isOpen), atMs);
+    return true;
   }
 
   #keepTakeover(record: CashRecord): void {

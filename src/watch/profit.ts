@@ -118,13 +118,19 @@ export class Profit implements Doubt {
   }
 
   restore(text: string): void {
-    const { open = [], ahead = [], settled = [], explained = [], ...kept } = readStored(text);
+    const { open = [], ahead = [], settled, explained, loose, looseTakeovers, ...kept } = readStored(text);
     this.#kept = kept;
     this.#highUsd = kept.highUsd;
     // The baseline was taken of all that was there: an account that neither it nor a later state shows is new.
     for (const [name, slot] of kept.slots ?? [])
       if (/^\d+$/.test(name)) this.changes.restoreWhole(Number(name), slot);
-    this.changes.restore({ open, ahead, settled, explained });
+    this.changes.restore({
+      ...{ open, ahead },
+      ...(settled && { settled }),
+      ...(explained && { explained }),
+      ...(loose && { loose }),
+      ...(looseTakeovers && { looseTakeovers }),
+    });
     this.#facts.values.highWaterMark = this.#highUsd;
   }
 
@@ -351,7 +357,8 @@ export function profitBefore(
   const kept = readStored(text);
   const counted = flows.filter(({ account, slot }) => slot > sinceSlot(kept, account));
   const netUsd = counted.reduce((sum, { usd }) => sum - usd, kept.netUsd);
-  return JSON.stringify({ ...kept, netUsd, highUsd: 0, open: [], ahead: [], settled: [], explained: [] });
+  const none = { open: [], ahead: [], settled: [], explained: [], loose: [], looseTakeovers: [] };
+  return JSON.stringify({ ...kept, netUsd, highUsd: 0, ...none });
 }
 
 function readStored(text: string): Kept & Partial<KeptChanges> {

@@ -277,6 +277,18 @@ export function unshownLess(open: OpenChange, record: CashRecord): OpenChange | 
   };
 }
 
+/** A takeover of a position with its side, where its record does not say that: the one of the fills by which it was opened. */
+export function sided(record: CashRecord, fills: readonly LooseRecord[]): CashRecord {
+  if (record.kind !== "takeover" || record.handed === undefined || record.handed.side !== undefined)
+    return record;
+  const { handed } = record;
+  const units = fills.reduce(
+    (sum, one) => (one.kind === "fill" && one.symbol === handed.symbol ? sum + one.units : sum),
+    0,
+  );
+  return { ...record, handed: { ...handed, side: units > 0 ? "long" : "short" } };
+}
+
 /** @returns the part of the collateral in other assets that a sale leaves to explain */
 function lessTaken(
   { taken = {} }: OpenChange,

@@ -4,7 +4,7 @@ import { parse } from "yaml";
 import { faultKinds, lifeKinds } from "./faults.ts";
 import { isWhale } from "./names.ts";
 import type { Judgement } from "./oracle/judge.ts";
-import type { Outcome } from "./scenario.ts";
+import type { Outcome, Plan } from "./scenario.ts";
 import { startKinds } from "./start.ts";
 
 /** The part that one scenario adds; plain data, since it crosses processes. */
@@ -22,7 +22,8 @@ export const least = { pairs: 50, rules: 100 };
 /** Fewer scenarios than this cannot reach all of it. */
 export const enoughScenarios = 1_000;
 
-const features: Readonly<Record<string, (outcome: Outcome) => boolean>> = {
+/** Those that a plan has. */
+const planned: Readonly<Record<string, (outcome: { readonly plan: Plan }) => boolean>> = {
   "one wallet": ({ plan }) => plan.world.wallets.length === 1,
   "over six": ({ plan }) => plan.world.wallets.length > 6,
   "PDA indices": ({ plan }) => plan.world.wallets.some(({ pdaIndices }) => pdaIndices.length > 1),
@@ -45,18 +46,25 @@ const features: Readonly<Record<string, (outcome: Outcome) => boolean>> = {
   hedge: ({ plan }) => plan.world.pairs.length > 0,
   whale: ({ plan }) => plan.world.wallets.some(isWhale),
   limit: ({ plan }) => plan.world.requestsPerSecond !== null,
+  ...Object.fromEntries(
+    startKinds.map((kind) => [
+      `at: ${kind}`,
+      ({ plan }: { readonly plan: Plan }) => plan.start.kind === kind,
+    ]),
+  ),
+};
+
+const features: Readonly<Record<string, (outcome: Outcome) => boolean>> = {
+  ...planned,
   "partly sold": (outcome) => isLiquidated(outcome, "market_order", false),
   "wholly sold": (outcome) => isLiquidated(outcome, "market_order", true),
   backstop: (outcome) => isLiquidated(outcome, "backstop"),
   ADL: (outcome) => isLiquidated(outcome, "adl"),
-  ...Object.fromEntries(
-    startKinds.map((kind) => [`at: ${kind}`, ({ plan }: Outcome) => plan.start.kind === kind]),
-  ),
 };
 
 export const featureNames: readonly string[] = Object.keys(features);
 
-const hasDeed = ({ plan }: Outcome, ...kinds: readonly string[]): boolean =>
+const hasDeed = ({ plan }: { readonly plan: Plan }, ...kinds: readonly string[]): boolean =>
   plan.world.deeds.some(({ kind }) => kinds.includes(kind));
 
 /** @param whole the position was closed by it; absent: either */
@@ -72,10 +80,19 @@ function isLiquidated({ simulator }: Outcome, kind: string, whole?: boolean): bo
   );
 }
 
+const troublesOf = ({ troubles: { faults, life } }: Plan): readonly string[] => [
+  ...new Set([...faults, ...life].map(({ kind }) => kind)),
+];
+
+/** The pairs of a trouble and a feature that a plan brings about, as `trouble feature`. */
+export function pairsOf(plan: Plan): readonly string[] {
+  const own = Object.entries(planned).flatMap(([name, has]) => (has({ plan }) ? [name] : []));
+  return troublesOf(plan).flatMap((trouble) => own.map((feature) => `${trouble} ${feature}`));
+}
+
 export function reachOf(outcome: Outcome, { counts }: Judgement): Reach {
-  const { faults, life } = outcome.plan.troubles;
   return {
-    troubles: [...new Set([...faults, ...life].map(({ kind }) => kind))],
+    troubles: troublesOf(outcome.plan),
     features: Object.entries(features).flatMap(([name, has]) => (has(outcome) ? [name] : [])),
     rules: [...counts],
   };

@@ -8,6 +8,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { chosenSeeds } from "./choose.ts";
 import { Coverage, enoughScenarios, least, reachOf } from "./coverage.ts";
 import { violations } from "./invariants.ts";
 import { lineOf } from "./oracle/finding.ts";
@@ -38,6 +39,8 @@ Plays scenarios of ten simulated minutes, each from a seed, and says what is wro
 the CPU seconds that it took. Ends with 1 if anything was found or not all were played.
 
   --seeds A..B    seeds to play: ranges and single ones, with commas between them (1..20)
+  --cover         plays only those of the seeds that it takes so that each trouble meets each feature of a plan in
+                  ${least.pairs} scenarios, and some more
   --jobs N        processes at a time (1)
   --out FOLDER    reports of scenarios in which something is wrong, and done.jsonl, which records what was played
                   (.runtime/truth); a record of another version begins anew
@@ -54,12 +57,16 @@ the CPU seconds that it took. Ends with 1 if anything was found or not all were 
 
 Examples:
   npm run truth -- --seeds 1..1000 --jobs 2
+  npm run truth -- --seeds 1..10000 --cover --jobs 2 --coverage
   npm run truth -- --seeds 1..10000 --jobs 2 --coverage --resume
   npm run truth -- --seeds 57 --show
   npm run truth -- --seeds 1..50 --twice
   npm run truth -- --seeds 57 --shrink
   npm run truth -- --plan .runtime/truth/seed-57.json
   node launch.mjs --node --inspect-brk test/truth/run.ts --here --seeds 57`;
+
+/** More than enough of each pair, so that the features that no plan tells (liquidations) come often enough, too. */
+const coverMargin = 1.2;
 
 async function work({ seed, twice, show, out }: Task): Promise<Done> {
   const plan = planOf(seed);
@@ -92,6 +99,7 @@ async function main(): Promise<void> {
       jobs: { type: "string", default: "1" },
       twice: { type: "boolean", default: false },
       show: { type: "boolean", default: false },
+      cover: { type: "boolean", default: false },
       coverage: { type: "boolean", default: false },
       shrink: { type: "boolean", default: false },
       plan: { type: "string" },
@@ -102,7 +110,11 @@ async function main(): Promise<void> {
     },
   });
   if (values.help) return console.log(help);
-  const all = [...new Set(values.seeds.split(",").flatMap(seedsOf))];
+  const named = [...new Set(values.seeds.split(",").flatMap(seedsOf))];
+  const all = values.cover
+    ? chosenSeeds(new Map(named.map((seed) => [seed, planOf(seed)])), Math.ceil(least.pairs * coverMargin))
+    : named;
+  if (values.cover) console.log(`${all.length} of ${named.length} scenarios are chosen`);
   const jobs = Number(values.jobs);
   if (!Number.isInteger(jobs) || jobs < 1)
     throw new Misuse(`--jobs: expected a number from 1 on, found "${values.jobs}"`);

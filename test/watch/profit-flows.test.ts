@@ -990,34 +990,56 @@ test.each([
   expect(figures(h)).toEqual({ pnl: -300, netDeposits: 0 });
 });
 
-test.each([
-  ["opened, taken, takeover, fill", ["opened", "taken", "takeover", "fill"]],
-  ["opened, taken, fill, takeover", ["opened", "taken", "fill", "takeover"]],
-  ["opened, takeover, taken, fill", ["opened", "takeover", "taken", "fill"]],
-  ["opened, fill, takeover, taken", ["opened", "fill", "takeover", "taken"]],
-  ["takeover, opened, taken, fill", ["takeover", "opened", "taken", "fill"]],
-  ["fill, takeover, opened, taken", ["fill", "takeover", "opened", "taken"]],
-] as const)("a position that two states of one slot show, opened and taken over: %s", (_, order) => {
-  const h = begun([subaccount(1_057, [])]);
-  h.pass(1_000);
-  const slot = h.slot + 1;
-  const fields = {
-    ...{ kind: "backstop", role: "liquidatee", side: "long" },
-    ...{ size: 40, price: 150, notional: 6_000, collateralChange: -1_054 },
-  };
-  for (const part of order) {
-    if (part === "opened") h.account([subaccount(1_054, [position(40, 150)])]);
-    else if (part === "taken") again(h, [subaccount(0, [])]);
-    else if (part === "fill") h.events("fills", [fill(slot, 0, "bid", 40, 150, 3)], "main", { coversMs: 0 });
-    else h.events("liquidations", [event({ kind: "liquidation", key: "l1", slot, fields })]);
-  }
-  expect(h.watch.status(h.nowMs).wallets[0]!.unexplained).toBeUndefined();
-  expect(figures(h)).toEqual({ pnl: -1_057, netDeposits: 0 });
+describe.each([
+  ["in one run", false],
+  ["with a restart after each", true],
+])("a position that two states of one slot show, opened and taken over, %s", (_, restarts) => {
+  test.each([
+    ["opened, taken, takeover, fill", ["opened", "taken", "takeover", "fill"]],
+    ["opened, taken, fill, takeover", ["opened", "taken", "fill", "takeover"]],
+    ["opened, takeover, taken, fill", ["opened", "takeover", "taken", "fill"]],
+    ["opened, fill, takeover, taken", ["opened", "fill", "takeover", "taken"]],
+    ["takeover, opened, taken, fill", ["takeover", "opened", "taken", "fill"]],
+    ["fill, takeover, opened, taken", ["fill", "takeover", "opened", "taken"]],
+  ] as const)("%s", (_, order) => {
+    let h = begun([subaccount(1_057, [])]);
+    h.pass(1_000);
+    const slot = h.slot + 10;
+    const fields = {
+      ...{ kind: "backstop", role: "liquidatee", side: "long" },
+      ...{ size: 40, price: 150, notional: 6_000, collateralChange: -1_054 },
+    };
+    let newest = [subaccount(1_057, [])];
+    for (const part of order) {
+      if (part === "opened") {
+        newest = [subaccount(1_054, [position(40, 150)])];
+        h.account(newest);
+      } else if (part === "taken") {
+        newest = [subaccount(0, [])];
+        again(h, newest);
+      } else if (part === "fill")
+        h.events("fills", [fill(slot, 0, "bid", 40, 150, 3)], "main", { coversMs: 0 });
+      else h.events("liquidations", [event({ kind: "liquidation", key: "l1", slot, fields })]);
+      if (!restarts) continue;
+      h = restarted(h);
+      if (part === "taken") again(h, newest);
+    }
+    if (restarts) h.account(newest);
+    expect(h.watch.status(h.nowMs).wallets[0]!.unexplained).toBeUndefined();
+    expect(figures(h)).toEqual({ pnl: -1_057, netDeposits: 0 });
+  });
 });
 
-describe.each([0, 1])(
-  "a position that was opened after a reading, in its slot, and taken over %d slots later",
-  (later) => {
+describe.each([
+  ["in its slot", 0, false, "short"],
+  ["one slot later", 1, false, "short"],
+  ["in its slot, with a restart after each", 0, true, "short"],
+  ["one slot later, with a restart after each", 1, true, "short"],
+  ["in its slot, by a record that does not say its side", 0, false, null],
+  ["one slot later, by a record that does not say its side", 1, false, null],
+] as const)(
+  "a position that was opened after a reading, in its slot, and taken over %s",
+  (_, later, restarts, side) => {
     test.each([
       ["state, takeover, fill", ["state", "takeover", "fill"]],
       ["state, fill, takeover", ["state", "fill", "takeover"]],
@@ -1026,11 +1048,11 @@ describe.each([0, 1])(
       ["fill, state, takeover", ["fill", "state", "takeover"]],
       ["fill, takeover, state", ["fill", "takeover", "state"]],
     ] as const)("%s", (_, order) => {
-      const h = begun([subaccount(26_246, [])]);
+      let h = begun([subaccount(26_246, [])]);
       const { slot } = h;
       h.pass(1_000);
       const fields = {
-        ...{ kind: "backstop", role: "liquidatee", side: "short" },
+        ...{ kind: "backstop", role: "liquidatee", side },
         ...{ size: 1_000, price: 150, notional: 150_000, collateralChange: -26_186 },
       };
       for (const part of order) {
@@ -1039,7 +1061,9 @@ describe.each([0, 1])(
           h.events("fills", [fill(slot, 0, "ask", 1_000, 150, 60)], "main", { coversMs: 0 });
         else
           h.events("liquidations", [event({ kind: "liquidation", key: "l1", slot: slot + later, fields })]);
+        if (restarts) h = restarted(h);
       }
+      if (restarts) h.account([subaccount(0, [])]);
       expect(h.watch.status(h.nowMs).wallets[0]!.unexplained).toBeUndefined();
       expect(figures(h)).toEqual({ pnl: -26_246, netDeposits: 0 });
     });

@@ -1014,7 +1014,10 @@ test("the highest profit of an answer outlives a kill before the next reading of
 
 test("collateral in another asset that came before midnight and is valued after it is no loss of the day", () => {
   const midnight = Date.UTC(2026, 0, 6);
-  const options = { rules: loss("wallet.pnlToday < -300.0").replace(/ }$/, ", noData: keep }"), timezone: "UTC" };
+  const options = {
+    rules: loss("wallet.pnlToday < -300.0").replace(/ }$/, ", noData: keep }"),
+    timezone: "UTC",
+  };
   const first = new Harness({ ...options, atMs: midnight - 2 * minute });
   first.see({ kind: "collateralAssets", atMs: first.nowMs, assets: [sol] });
   first.events("collateral", [], "main", { coversMs: 0 });
