@@ -77,13 +77,8 @@ export function sections(
 function lowCeiling(seed: number, wallets: readonly WalletPlan[]): number | null {
   const draw = new Draw(seed, 44);
   if (!draw.chance(0.15)) return null;
-  return Math.ceil(leastCeiling(wallets) * draw.between(1, 2));
-}
-
-/** Requests a second with which a daemon gets along, if with stretched schedules. */
-export function leastCeiling(wallets: readonly WalletPlan[]): number {
   const indices = wallets.reduce((sum, { pdaIndices }) => sum + pdaIndices.length, 0);
-  return 1 + 0.5 * indices + 0.4 * wallets.length;
+  return Math.ceil((1 + 0.5 * indices + 0.4 * wallets.length) * draw.between(1, 2));
 }
 
 export function settingsOf(sections: Readonly<Record<string, unknown>>): DaemonSettings {

@@ -13,6 +13,9 @@ const mostFolded = 10;
 /** Rows of a tally that are told apart. */
 const mostTallied = 20;
 
+/** A refused commit is tried again within this, ms. */
+const triedAgainMs = 6_000;
+
 /** The words that lead, by the kind of a step. Of an end, and of an event, they follow from the alert. */
 const leads: Readonly<Record<string, (severity: Severity) => string>> = {
   fired: (severity) => `FIRING ${severity}`,
@@ -58,7 +61,8 @@ export const messagesSayWhatWasDecided: Invariant = ({ log, plan }) => {
   const beginMs = log.entries[0]!.atMs;
   const isFull = (atMs: number): boolean =>
     plan.troubles.faults.some(
-      (one) => one.kind === "diskFull" && beginMs + one.fromMs <= atMs && atMs <= beginMs + one.toMs,
+      (one) =>
+        one.kind === "diskFull" && beginMs + one.fromMs <= atMs && atMs <= beginMs + one.toMs + triedAgainMs,
     );
   const seen = new Set<string>();
   const wrong: string[] = [];

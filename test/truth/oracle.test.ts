@@ -42,6 +42,55 @@ test("a figure that is off by one in its last digit", () => {
   expect(found).toEqual(["soundness LiquidationNear"]);
 });
 
+test("a figure that no pattern of its rule is about", () => {
+  const found = broken(
+    changed((one) => {
+      if (!isOf(one, "fired", "LiquidationNear")) return one;
+      return {
+        ...one,
+        alert: { ...one.alert, description: `${one.alert.description} Last week it was 3%.` },
+      };
+    }),
+  );
+  expect(found).toEqual(["soundness LiquidationNear"]);
+});
+
+test.each([
+  "Position",
+  "Mark price",
+  "Liquidation price",
+  "Distance",
+  "Unrealized PnL",
+  "Equity",
+  "Margin ratio",
+])("a line of context that is off: %s", (name) => {
+  const rows: string[] = [];
+  const found = broken(
+    changed((one) => {
+      if (!isOf(one, "fired", "LiquidationNear")) return one;
+      const details = one.details.map(([title, value]): readonly [string, string] => {
+        if (title !== name) return [title, value];
+        rows.push(value);
+        return [title, value.replace(/\d/, (digit) => String((Number(digit) + 1) % 10))];
+      });
+      return { ...one, details };
+    }),
+  );
+  expect(rows).not.toEqual([]);
+  expect(found).toEqual(["soundness LiquidationNear"]);
+});
+
+test("a line of context of which nothing is known, and one that another tier is in", () => {
+  const withRow = (of: (row: readonly [string, string]) => readonly [string, string]) =>
+    changed((one) =>
+      isOf(one, "fired", "LiquidationNear") ? { ...one, details: one.details.map(of) } : one,
+    );
+  expect(broken(withRow(([, value]) => ["Luck", value]))).toEqual(["soundness LiquidationNear"]);
+  expect(
+    broken(withRow(([name, value]) => [name, name === "Exchange's tier" ? "high risk" : value])),
+  ).toEqual(["soundness LiquidationNear"]);
+});
+
 test("an alert of another level, and one about what does not hold", () => {
   const worse = changed((one) =>
     isOf(one, "fired", "LiquidationNear") ? { ...one, alert: { ...one.alert, severity: "critical" } } : one,

@@ -5,12 +5,13 @@ import path from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { Journal } from "../../src/simulator/journal.ts";
 import type { Wallet } from "../../src/simulator/state.ts";
+import { chosenSeeds } from "./choose.ts";
 import { VirtualTime } from "./clock.ts";
-import { Coverage, featureNames, type Reach, shippedRules } from "./coverage.ts";
+import { Coverage, featureNames, pairsOf, type Reach, shippedRules } from "./coverage.ts";
 import { faultKinds, lifeKinds } from "./faults.ts";
 import { letHistoriesLag } from "./histories.ts";
 import { type Done, Progress } from "./progress.ts";
-import { lengthMs } from "./scenario.ts";
+import { lengthMs, planOf } from "./scenario.ts";
 import { planStart, startKinds } from "./start.ts";
 import { Weather } from "./weather.ts";
 
@@ -114,5 +115,21 @@ describe("coverage", () => {
       ...troubles.map((name) => `${name} in less than 50 with: ADL 49`),
       "Liquidated fired 100 and ended 99 times, less than 100",
     ]);
+  });
+
+  test("of many seeds those are chosen that bring about each pair often enough, and few of them", () => {
+    const plans = new Map(Array.from({ length: 400 }, (_, index) => [index + 1, planOf(index + 1)]));
+    const chosen = chosenSeeds(plans, 3);
+    const countIn = (seeds: Iterable<number>): Map<string, number> => {
+      const count = new Map<string, number>();
+      for (const pair of [...seeds].flatMap((seed) => pairsOf(plans.get(seed)!)))
+        count.set(pair, (count.get(pair) ?? 0) + 1);
+      return count;
+    };
+    const [all, few] = [countIn(plans.keys()), countIn(chosen)];
+    for (const [pair, count] of all) expect(few.get(pair)).toBeGreaterThanOrEqual(Math.min(count, 3));
+    expect(chosen.length).toBeLessThan(300);
+    expect(chosenSeeds(plans, 3)).toEqual(chosen);
+    expect(chosenSeeds(new Map(), 3)).toEqual([]);
   });
 });

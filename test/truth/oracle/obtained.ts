@@ -4,7 +4,6 @@
  */
 import { blindRule } from "../../../src/domain/built-in.ts";
 import type { Observation, Source } from "../../../src/domain/observation.ts";
-import { leastCeiling } from "../config.ts";
 import type { Outcome } from "../scenario.ts";
 import { Clear } from "./clear.ts";
 import type { Finding } from "./finding.ts";
@@ -171,8 +170,14 @@ function shownTo(
 const firstSources: ReadonlySet<Source> = new Set(["traderState", "markets"]);
 /** The part of its ceiling that the daemon asks where it has to let something wait. */
 const fullShare = 0.9;
-/** A ceiling of so many times what is needed at least stretches no schedule. */
+/** A ceiling of so many times what is needed stretches no schedule. */
 const plenty = 3;
+
+/** About what the schedules of these wallets need, requests a second. */
+function neededPerSecond(wallets: Outcome["plan"]["world"]["wallets"]): number {
+  const indices = wallets.reduce((sum, { pdaIndices }) => sum + pdaIndices.length, 0);
+  return 1 + 0.5 * indices + 0.4 * wallets.length;
+}
 
 /** All that was not read for more than two intervals, though nothing was in the way for that long. */
 function unread(outcome: Outcome, life: Life, lastMs: number, clear: Clear): readonly Finding[] {
@@ -186,7 +191,7 @@ function unread(outcome: Outcome, life: Life, lastMs: number, clear: Clear): rea
     terms.ceiling ?? Number.POSITIVE_INFINITY,
     requestsPerSecond ?? Number.POSITIVE_INFINITY,
   );
-  const isCeilingLow = ceiling < plenty * leastCeiling(wallets);
+  const isCeilingLow = ceiling < plenty * neededPerSecond(wallets);
   /** The part of the ceiling that was used. */
   const usedShare = (fromMs: number, toMs: number): number => {
     const count = askedMs.filter((ms) => fromMs < ms && ms <= toMs).length;

@@ -294,8 +294,11 @@ export class Wallets {
     });
     while (track.past[0]!.atMs < atMs - pastMs) track.past.shift();
     const isExplained = this.knownForMs(wallet, atMs) > 0;
+    // Before the first prices of all markets nothing that was answered is taken.
+    const isTaken = this.#seen.readMs.has("prices");
     if (
       answered &&
+      isTaken &&
       now.sure &&
       isExplained &&
       now.profit > (track.sureTop?.profit ?? Number.NEGATIVE_INFINITY)
@@ -303,9 +306,8 @@ export class Wallets {
       track.sureTop = now;
       track.higher = track.higher.filter(isHigher);
     }
-    // States that were answered before the first prices of all markets are taken with those.
-    if ((answered || track.answered === null) && this.#seen.readMs.has("prices"))
-      track.answered = { sample, atMs };
+    // What was answered before is taken with them.
+    if ((answered || track.answered === null) && isTaken) track.answered = { sample, atMs };
     if (track.lost && track.lost.moves !== null) {
       if (sample.moves !== track.lost.moves) track.day.unsure = true;
       track.lost = { moves: null };
