@@ -18,6 +18,8 @@ const heldMs = 5_000;
 const slackMs = 3_000;
 /** After a trouble requests and streams need so long to be as before, ms. */
 const settleMs = 60_000;
+/** The same for histories, which are tried again within two minutes after failures. */
+const historiesSettleMs = 125_000;
 /** A subscription is changed for another within this, ms. */
 const changedMs = 5_000;
 
@@ -207,14 +209,16 @@ function unread(outcome: Outcome, life: Life, lastMs: number, clear: Clear): rea
     const isDoubted = source === "traderState" && (doubtedMs.get(wallet!) ?? 0) > fromMs;
     const intervalsMs = (isDoubted ? 2 * emptyAnswers : 2) * terms.everyMs(source);
     const mostMs = intervalsMs + slackMs;
-    const lengthMs = settleMs + mostMs;
-    let dueMs = clear.after(fromMs - settleMs, lengthMs, wallet);
+    const isFirst = firstSources.has(source);
+    const beforeMs = isFirst ? settleMs : historiesSettleMs;
+    const lengthMs = beforeMs + mostMs;
+    let dueMs = clear.after(fromMs - beforeMs, lengthMs, wallet);
     // The exchange refuses some, and says for how long.
     for (const ms of refusedMs)
       if (dueMs !== null && ms >= dueMs - lengthMs && ms <= dueMs)
         dueMs = clear.after(ms + 1, lengthMs, wallet);
     // A ceiling stretches the schedules of histories first.
-    if (isCeilingLow && !firstSources.has(source)) return;
+    if (isCeilingLow && !isFirst) return;
     if (dueMs !== null && usedShare(fromMs, dueMs) >= fullShare) dueMs += intervalsMs;
     if (dueMs === null || dueMs >= toMs) return;
     findings.push({
