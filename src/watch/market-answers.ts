@@ -74,6 +74,8 @@ export class MarketAnswers {
   readonly #parts: Omit<MarketAnswersParts, "before">;
   readonly #world: World;
   readonly #rememberedStatus: Parameters<typeof statusChange>[0];
+  /** Markets that the newest list left out. */
+  #leftOut = new Set<string>();
   #toldUnlisted: boolean;
   readonly #reportedMismatches: Set<string>;
   /** The time at which each market last entered windows and history, ms. */
@@ -454,15 +456,21 @@ export class MarketAnswers {
   }
 
   /**
-   * Markets that the list does not name any more, that have no price in the newest answer and that nobody holds are gone.
-   * A list without anything in it says nothing, and a market whose row did not fit still has its price.
+   * Markets that two lists in a row do not name, that have no price in the newest answer and that nobody holds are gone.
+   * A list without anything in it says nothing, and a market whose row did not fit still has its price, or is in the next list.
    */
   #dropMarkets(listed: ReadonlySet<string>, draft: Draft): void {
     const { markets, nodes, accounts } = this.#world;
     if (listed.size === 0 || markets.pricesAtMs === null) return;
+    const before = this.#leftOut;
+    this.#leftOut = new Set();
     for (const { symbol, facts } of [...markets.entries.values()]) {
       if (listed.has(symbol) || (facts.seenMs.markets ?? 0) >= markets.pricesAtMs || accounts.anyIn(symbol))
         continue;
+      if (!before.has(symbol)) {
+        this.#leftOut.add(symbol);
+        continue;
+      }
       const node = nodes.get(`market/${symbol}`);
       nodes.delete(`market/${symbol}`);
       markets.remove(symbol);

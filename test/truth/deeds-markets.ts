@@ -88,6 +88,11 @@ export function planMarkets(
     );
   }
   if (draw.chance(0.6)) deeds.push(...sessions(draw, lengthMs));
+  const paid = new Draw(seed, 60);
+  const calm = coins.filter(
+    (coin) => deeds.filter((deed) => deed.kind === "settle" && deed.symbol === coin).length === 1,
+  );
+  if (paid.chance(0.3) && calm.length > 0) deeds.push(...paidBack(paid, paid.one(calm), lengthMs));
   return { accounts, deeds };
 }
 
@@ -107,6 +112,19 @@ function funding(draw: Draw, symbol: string, lengthMs: number): readonly Deed[] 
       ? times.map((ms): Deed => ({ kind: "settle", atMs: toMs + ms, symbol, percent: -percent }))
       : [{ kind: "settle", atMs: toMs, symbol, percent: 0.001 } as const]),
   ];
+}
+
+/** Funding that costs an account dearly, and is paid back. */
+function paidBack(draw: Draw, symbol: string, lengthMs: number): readonly Deed[] {
+  const percent = draw.between(0.12, 0.19) * (draw.chance(0.5) ? 1 : -1);
+  const intervals = draw.one([4, 8]);
+  const fromMs = draw.between(20_000, lengthMs * 0.35);
+  const toMs = fromMs + draw.between(60_000, 150_000);
+  const settle = (atMs: number, share: number): readonly Deed[] =>
+    Array.from({ length: intervals }, (_, i) => {
+      return { kind: "settle", atMs: atMs + i * 3_000, symbol, percent: percent * share };
+    });
+  return [...settle(fromMs, 1), ...settle(toMs, -1)];
 }
 
 /** Sessions that end and begin, announced or not. */

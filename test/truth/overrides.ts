@@ -74,9 +74,15 @@ function ofAccounts(seed: number): Readonly<Record<string, Override>> {
   return {
     ...Object.fromEntries(gates),
     Drawdown: { for: draw.one(["20s", "2m"]), keepFiringFor: draw.one(["20s", "45s", "2m"]) },
+    DailyLoss: dailyLossOf(seed),
     ManyWithdrawals: within("ManyWithdrawals", "1h"),
     RiskEngineClearsOrders: within("RiskEngineClearsOrders", "10m"),
   };
+}
+
+function dailyLossOf(seed: number): Override {
+  const draw = new Draw(seed, 61);
+  return { for: draw.one(["10s", "1m"]), keepFiringFor: draw.one(["10s", "30s", "2m"]) };
 }
 
 /** Those about the daemon itself. */

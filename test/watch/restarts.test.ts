@@ -346,6 +346,28 @@ rules:
   expect(after.remembered.ruleStates).toEqual([]);
 });
 
+test("a market that one list and one answer of prices leave out is known when a position in it is opened", () => {
+  const rules = `
+rules:
+  - name: Near
+    scope: position
+    when: position.liquidationDistance < 0.2
+    severity: critical
+    summary: "near"
+`;
+  const h = new Harness({ rules });
+  h.config(marketConfig(), marketConfig("BTC"));
+  h.mark(prices(150), prices(150, "BTC"));
+  h.account([subaccount(1_000, [])]);
+  h.pass(5_000);
+  // Rows that could not be read.
+  h.mark(prices(150));
+  h.config();
+  h.see({ kind: "prices", atMs: h.nowMs, markets: [prices(150, "BTC")], live: true });
+  h.account([subaccount(1_000, [position(50, 150, "BTC")])]);
+  expect(h.told).toEqual(["Near main/0.0/BTC fired critical"]);
+});
+
 test("a broken channel that is no longer configured is not nagged about", () => {
   const before = new Harness({ rules: near, routing: { receivers: ["chat", "mail"] } });
   before.see({ kind: "channel", atMs: before.nowMs, channel: "chat", working: false, detail: "401" });

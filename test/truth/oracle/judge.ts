@@ -31,7 +31,7 @@ import { predicates } from "./rules/index.ts";
 import { soonMs } from "./rules/markets.ts";
 import { tradesWithinMs } from "./rules/whales.ts";
 import { type Freshness, type Run, Runs } from "./runs.ts";
-import { lostSome, priceOf, Seen } from "./seen.ts";
+import { lostSome, priceOf, Seen, termsOf } from "./seen.ts";
 import { eventSources } from "./seen-events.ts";
 import { readByMarket } from "./seen-markets.ts";
 import { problemsOf } from "./shown.ts";
@@ -496,11 +496,12 @@ class Judge {
   /** @param name of what is read: prices, that of one market, or `wallet/0.`: the accounts of one PDA index */
   #rests({ restsOn }: Predicate, subject: string, name: string): boolean {
     const wallets = restsOn?.(this.#view, subject) ?? [subject];
-    if (name.startsWith(priceOf)) {
+    const ofMarket = [priceOf, termsOf].find((one) => name.startsWith(one));
+    if (ofMarket !== undefined) {
       const own = [...this.#seen.accounts.values()].filter(
         (one) => one.name === accountOf(subject) || wallets.includes(one.wallet),
       );
-      return own.some((one) => symbolsOf(one).includes(name.slice(priceOf.length)));
+      return own.some((one) => symbolsOf(one).includes(name.slice(ofMarket.length)));
     }
     return name === "prices" || wallets.includes(walletOf(name)) || subject.startsWith(name);
   }
@@ -538,10 +539,13 @@ class Judge {
       if (staleMs < atMs) runs.breakOff(Math.max(staleMs, this.#watchingMs));
     }
     const { accountsMs, pricesMs } = this.#terms;
+    const termsMs = this.#terms.everyMs("marketConfig");
     for (const [name, readMs] of this.#seen.readMs) {
       const ofAccounts = name.endsWith(".");
-      if (!ofAccounts && name !== "prices" && !name.startsWith(priceOf)) continue;
-      const staleMs = readMs + 2 * (ofAccounts ? accountsMs : pricesMs);
+      const ofTerms = name.startsWith(termsOf);
+      if (!ofAccounts && !ofTerms && name !== "prices" && !name.startsWith(priceOf)) continue;
+      const everyMs = ofTerms ? termsMs : ofAccounts ? accountsMs : pricesMs;
+      const staleMs = readMs + 2 * everyMs;
       if (staleMs >= atMs || this.#stale.get(name) === readMs) continue;
       this.#stale.set(name, readMs);
       for (const runs of this.#runs.values()) {

@@ -33,6 +33,7 @@ const secondMs = 1_000;
 
 /** Before a symbol: the name of its price among what is read. */
 export const priceOf = "price of ";
+export const termsOf = "terms of ";
 
 export class Seen {
   readonly accounts = new Map<string, AccountTruth>();
@@ -175,6 +176,8 @@ export class Seen {
         if (this.markets.list(observation)) this.version++;
         return observation.markets.flatMap((market) => {
           const { symbol, status, takerFee, openInterestCapBaseLots: cap } = market;
+          // A row that cannot be read leaves its market out.
+          this.readMs.set(termsOf + symbol, observation.atMs);
           if (this.statuses.get(symbol) !== status) this.version++;
           this.statuses.set(symbol, status);
           const states = between(this.#truth.markets.get(symbol) ?? [], atMs - this.#recentMs, atMs);
