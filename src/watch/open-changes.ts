@@ -41,7 +41,6 @@ import {
   precedes,
   rangeOf,
   roughnessOf,
-  sided,
   slackOf,
   sumOf,
   takenUsdOf,
@@ -171,10 +170,13 @@ export class OpenChanges {
       isFlow(one) ? flows.includes(one) : this.isAhead(one) || waitsWith(one),
     );
     // A state that left all as it was is not stored: what was of its slot waits for the next one.
-    const isLater = (one: CashRecord): boolean => one.kind !== "flow" && one.slot > this.slotOf(one.account);
+    const isLater = (one: CashRecord): boolean => one.slot > this.slotOf(one.account);
     this.#loose = loose.filter((one) => !isLater(one));
     this.#looseTakeovers = looseTakeovers.filter((one) => !isLater(one));
-    this.#ahead = this.#ahead.concat([...loose, ...looseTakeovers].filter(isLater));
+    const later = [...loose, ...looseTakeovers].filter(isLater);
+    this.#ahead = this.#ahead.concat(
+      later.map((one) => (one.kind === "flow" ? { ...one, unshown: true } : one)),
+    );
     // An earlier version kept neither time.
     this.#setOpen(
       open.map((one) => ({ ...one, readMs: one.readMs ?? one.atMs, waitedMs: one.waitedMs ?? 0 })),
@@ -535,14 +537,19 @@ export class OpenChanges {
     const alone = fittingOf(open, loose);
     if (alone.length > 0 || loose.length === 0) return [alone.reduce(less, open), alone];
     const takeovers = this.#looseTakeovers.filter((one) => isWithin(open, one) || isOfSlotBefore(open, one));
-    const handed = takeovers.reduce(
-      (left: OpenChange, one) => unshownLess(left, sided(one, loose)) ?? left,
-      open,
-    );
-    const fitting = handed === open ? [] : fittingOf(handed, loose);
-    if (fitting.length === 0) return [open, []];
-    this.#looseTakeovers = this.#looseTakeovers.filter((one) => !takeovers.includes(one));
-    return [fitting.reduce(less, handed), fitting];
+    let best: readonly [left: OpenChange, fitting: readonly LooseRecord[]] = [open, []];
+    // Not each record says of which side the position was.
+    for (const side of takeovers.length > 0 ? (["long", "short"] as const) : []) {
+      const handed = takeovers.reduce((left, one) => unshownLess(left, one, side), open);
+      const fitting = fittingOf(handed, loose);
+      if (fitting.length === 0) continue;
+      const left = fitting.reduce(less, handed);
+      if (best[1].length === 0 || Math.abs(unexplainedUsd(left)) < Math.abs(unexplainedUsd(best[0])))
+        best = [left, fitting];
+    }
+    if (best[1].length > 0)
+      this.#looseTakeovers = this.#looseTakeovers.filter((one) => !takeovers.includes(one));
+    return best;
   }
 
   #keepLoose(records: readonly LooseRecord[]): void {

@@ -256,12 +256,12 @@ function lessHanded(
 }
 
 /**
- * Applies a stated takeover to a change that does not show it, as one does not that contains the opening of the position, too; null where
- * the record does not say of which side the position was.
+ * Applies a stated takeover to a change that does not show it, as one does not that contains the opening of the position, too.
+ * @param usually the side of the position where the record does not say it
  */
-export function unshownLess(open: OpenChange, record: CashRecord): OpenChange | null {
-  if (record.kind !== "takeover" || record.handed?.side === undefined) return null;
-  const { symbol, side, units, entryUsd, changeUsd } = record.handed;
+export function unshownLess(open: OpenChange, record: CashRecord, usually: "long" | "short"): OpenChange {
+  if (record.kind !== "takeover" || record.handed === undefined) return open;
+  const { symbol, side = usually, units, entryUsd, changeUsd } = record.handed;
   const sign = side === "long" ? -1 : 1;
   const {
     price,
@@ -275,18 +275,6 @@ export function unshownLess(open: OpenChange, record: CashRecord): OpenChange | 
     cashUsd: open.cashUsd - changeUsd + sign * entryUsd,
     traded: { ...open.traded, [symbol]: { units: known - sign * units, price, slack } },
   };
-}
-
-/** A takeover of a position with its side, where its record does not say that: the one of the fills by which it was opened. */
-export function sided(record: CashRecord, fills: readonly LooseRecord[]): CashRecord {
-  if (record.kind !== "takeover" || record.handed === undefined || record.handed.side !== undefined)
-    return record;
-  const { handed } = record;
-  const units = fills.reduce(
-    (sum, one) => (one.kind === "fill" && one.symbol === handed.symbol ? sum + one.units : sum),
-    0,
-  );
-  return { ...record, handed: { ...handed, side: units > 0 ? "long" : "short" } };
 }
 
 /** @returns the part of the collateral in other assets that a sale leaves to explain */

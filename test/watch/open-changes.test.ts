@@ -1,6 +1,7 @@
 /** Open changes of one account by its states and records: each flow is reported once. */
 import { expect, test } from "vitest";
-import { OpenChanges } from "../../src/watch/open-changes.ts";
+import { type KeptChanges, OpenChanges } from "../../src/watch/open-changes.ts";
+import { position } from "./harness.ts";
 
 const account = "main/0.0";
 const balance = (usd: number) => ({
@@ -21,3 +22,52 @@ test("a flow that was reported as explained is not reported with the next one of
   expect(changes.explainedSince(4_000, 4_000)).toMatchObject({ usd: 500 });
   expect(changes.open).toEqual([]);
 });
+
+const holding = (usd: number, units: number) => ({
+  ...balance(usd),
+  positions: [position(units, 150)],
+});
+const pricing = () => ({ unitsPerLot: 0.01, markUsd: 150, ratePerHour: 0 });
+
+test.each([
+  ["a trade, then a deposit", false],
+  ["a deposit, then a trade", true],
+])(
+  "%s in the slot of a reading from before both explain the next state after a restart",
+  (_, depositFirst) => {
+    let changes = new OpenChanges();
+    changes.takeState(account, 90, balance(1_000), pricing, 0);
+    changes.takeWhole(0, 90, 0);
+    changes.takeSame(account, 100, balance(1_000));
+    changes.takeWhole(0, 100, 1_000);
+    const fill = { kind: "fill", account, slot: 100, symbol: "SOL", units: 40, usd: -6_003 } as const;
+    const flow = { kind: "flow", account, slot: 100, usd: 500, afterUsd: 1_497 } as const;
+    for (const record of depositFirst ? [flow, fill] : [fill, flow]) changes.takeRecord(record, 2_000);
+    const kept = JSON.parse(JSON.stringify(changes.kept)) as KeptChanges;
+    // A state that left all as it was is not stored.
+    changes = new OpenChanges();
+    changes.restoreWhole(0, 90);
+    changes.restoreState(account, 90, balance(1_000));
+    changes.restore(kept);
+    changes.takeState(account, 105, holding(1_497, 40), pricing, 3_000);
+    expect([changes.open, changes.aheadUsd()]).toEqual([[], 0]);
+  },
+);
+
+test.each([300, 600])(
+  "a takeover whose record says no side is explained where %d of it were sold before",
+  (sold) => {
+    const changes = new OpenChanges();
+    changes.takeState(account, 90, holding(30_000, 1_000), pricing, 0);
+    changes.takeWhole(0, 90, 0);
+    changes.takeState(account, 100, holding(29_997, 1_000 - sold), pricing, 1_000);
+    changes.takeState(account, 105, balance(0), pricing, 2_000);
+    const units = 1_500 - sold;
+    const handed = { symbol: "SOL", units, entryUsd: units * 150, changeUsd: -29_994 };
+    const fill = { kind: "fill", account, slot: 100, symbol: "SOL" } as const;
+    changes.takeRecord({ ...fill, units: -sold, usd: sold * 150 - 3 }, 3_000);
+    changes.takeRecord({ ...fill, units: 500, usd: -75_003 }, 3_000);
+    changes.takeRecord({ kind: "takeover", account, slot: 100, handed }, 3_000);
+    expect(changes.open).toEqual([]);
+  },
+);
