@@ -636,6 +636,8 @@ export class Conditions {
     const descriptionOf = (): string => rule.description?.render(env) ?? "";
     const doubt = judged.doubt?.matters(() => `${summaryOf()}\n${descriptionOf()}`) ? judged.doubt : null;
     const open = doubt && unexplainedText(doubt);
+    // Nothing says so where neither the judgement nor the text depends on it.
+    const isAtOneEnd = judged.doubt !== undefined && doubt === null;
     const uncertain = isUncertain(judged, firingSeverity(lifecycle.levels));
     const description = descriptionOf();
     const text: AlertText = {
@@ -643,7 +645,10 @@ export class Conditions {
       description: doubt ? `Not explained yet: ${open}. ${description}` : description,
       value: judged.value,
       dataAtMs: judged.dataAtMs,
-      details: [...detailsOf(node.subject.scope, env, rule.staleAfterMs), ...coverOf(rule.windows, shareOf)],
+      details: [
+        ...detailsOf(node.subject.scope, env, rule.staleAfterMs, isAtOneEnd),
+        ...coverOf(rule.windows, shareOf),
+      ],
       facts: this.#options.facts(env),
     };
     return env.oldAccounts ? labelled(text, env, this.#options.timezone) : text;

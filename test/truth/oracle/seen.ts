@@ -35,6 +35,9 @@ const secondMs = 1_000;
 export const priceOf = "price of ";
 export const termsOf = "terms of ";
 
+/** A row that could not be read is read again within this, ms. */
+const garbledMs = 30_000;
+
 export class Seen {
   readonly accounts = new Map<string, AccountTruth>();
   /** Accounts that answers leave out, since nothing is left in them: what was paid into them still counts. */
@@ -61,6 +64,8 @@ export class Seen {
    * market was last told; the daemon's clock, ms.
    */
   readonly readMs = new Map<string, number>();
+  /** The true wall time of the newest observation, ms. */
+  #takenMs = 0;
   /** Times at which accounts were last told of, alone or with others, by name; the daemon's clock, ms. */
   readonly toldMs = new Map<string, number>();
   /** Inputs of margins beside accounts and prices that were read since the start. */
@@ -96,6 +101,11 @@ export class Seen {
     this.rules = parts.truth.rules;
     this.noDataAlerts = parts.noDataAlerts;
     this.#recentMs = recentMs + parts.stalledMs;
+  }
+
+  /** True if answers of just now could not be read: rows that are missing may leave a profit unknown until they are read again. */
+  get isGarbledLately(): boolean {
+    return this.#parts.isGarbled(this.#takenMs - garbledMs, this.#takenMs);
   }
 
   /** A daemon that begins knows nothing. */
@@ -140,6 +150,7 @@ export class Seen {
    * @returns what it says that was not true
    */
   take(observation: Observation, atMs: number): readonly string[] {
+    this.#takenMs = atMs;
     switch (observation.kind) {
       case "watching":
         if (!observation.reloaded) this.forget();

@@ -79,7 +79,7 @@ function shareRule(
       const isUnknown = !now.sure || !view.seen.histories.has(wallet);
       const unsure = isUnknown || (isChanged && (ease > 0 || view.money.areLate(wallet)));
       // No clock of the rule runs where it may be that it cannot be judged.
-      const nothingSure = ease < 0 && share.sure === false;
+      const nothingSure = ease < 0 && (share.sure === false || view.seen.isGarbledLately);
       return bounds.map(([severity, on, off]) => ({
         severity,
         on: unsure ? ease > 0 : !nothingSure && above(ease > 0 ? share.high : share.low, on, ease),
