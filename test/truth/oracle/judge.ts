@@ -39,9 +39,10 @@ import { Sizes } from "./sizes.ts";
 import { Stakes } from "./stakes.ts";
 import { Terms } from "./terms.ts";
 import { type AccountTruth, between } from "./truth.ts";
-import { unclaimed } from "./unclaimed.ts";
+import { missingIn, unclaimed } from "./unclaimed.ts";
 import { accountOf, symbolOf, View, walletOf } from "./view.ts";
 import { Wallets } from "./wallets.ts";
+import { wordProblems } from "./words.ts";
 
 type Change = Life["changes"][number];
 
@@ -406,9 +407,7 @@ class Judge {
       const wallet = walletOf(subject);
       return only === null || wallet === only || !this.#view.wallets.has(wallet);
     };
-    const stale = [...this.#stale].flatMap(([name, readMs]) =>
-      this.#seen.readMs.get(name) === readMs ? [name] : [],
-    );
+    const stale = this.#staleNow();
     for (const predicate of predicates)
       for (const subject of predicate.subjects(this.#view)) {
         if (!isOf(subject)) continue;
@@ -465,6 +464,13 @@ class Judge {
       (state) => identityIn(state, subject) === identity,
     );
     return was ? fromMs : null;
+  }
+
+  /** Names of what is too old now. */
+  #staleNow(): readonly string[] {
+    return [...this.#stale].flatMap(([name, readMs]) =>
+      this.#seen.readMs.get(name) === readMs ? [name] : [],
+    );
   }
 
   /** @param stale names of what is too old now */
@@ -661,13 +667,18 @@ class Judge {
     };
   }
 
-  #claimProblems({ claims }: Predicate, { alert, details }: Change): readonly string[] {
+  #claimProblems(predicate: Predicate, { alert, details }: Change): readonly string[] {
+    const { claims } = predicate;
+    const { nowMs } = this.#view;
+    const isFresh = this.#freshness(predicate, alert.subject, nowMs, this.#staleNow()) === "fresh";
     const own = claims(this.#view, alert.subject, alert);
     if (own === undefined) return [];
     const found = [...own, ...ageClaims(this.#view, alert.subject, alert)];
     return [
       ...found.flatMap(claimProblem),
       ...unclaimed(alert, found),
+      ...(isFresh ? missingIn(alert) : []),
+      ...wordProblems(this.#view, alert.rule, alert.subject, alert),
       ...detailProblems(this.#view, alert, details),
     ];
   }

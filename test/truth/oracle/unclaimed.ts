@@ -23,5 +23,12 @@ export function unclaimed({ summary, description }: Text, claims: readonly Claim
   );
 }
 
+/** A text has no place where a figure is not known. */
+export function missingIn({ summary, description }: Text): readonly string[] {
+  // Of some sessions nobody knows when they end.
+  const words = [summary, description.replace("Next change: –", "")].flatMap(wordsOf);
+  return words.includes("–") ? ["a figure is missing"] : [];
+}
+
 const wordsOf = (text: string): readonly string[] =>
   text.split(/\s+/).map((word) => word.replace(around, ""));

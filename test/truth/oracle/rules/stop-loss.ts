@@ -3,7 +3,7 @@ import { above, below, claimsOf, minuteMs, money, type Predicate, percent } from
 import type { Holding, View } from "../view.ts";
 import { missing } from "./liquidation.ts";
 
-const stopsOf = ({ position }: Holding): readonly number[] =>
+export const stopsOf = ({ position }: Pick<Holding, "position">): readonly number[] =>
   position.triggers.filter(({ kind }) => kind === "stopLoss").map(({ ticks }) => ticks);
 
 /** USD of the stop that the mark meets first; undefined: none. */
