@@ -91,6 +91,39 @@ test("a line of context of which nothing is known, and one that another tier is 
   ).toEqual(["soundness LiquidationNear"]);
 });
 
+test("lines of context that are left out", () => {
+  const without = changed((one) => (isOf(one, "fired", "LiquidationNear") ? { ...one, details: [] } : one));
+  expect(broken(without)).toEqual(["soundness LiquidationNear"]);
+});
+
+test.each([
+  [
+    "the other side",
+    (text: string) =>
+      text
+        .replace(/ long\b/, " SIDE")
+        .replace(/ short\b/, " long")
+        .replace(" SIDE", " short"),
+  ],
+  ["another market", (text: string) => text.replace(/: \w+ /, ": DOGE ")],
+  ["another wallet", (text: string) => text.replace(/^\w+/, "w99")],
+  [
+    "what has not come about",
+    (text: string) => text.replace(/is \S+ from liquidation/, "can be liquidated now"),
+  ],
+  ["a figure that is missing", (text: string) => text.replace(/\S+ from liquidation/, "– from liquidation")],
+])("a text that tells of %s", (_, other) => {
+  const found = broken(
+    changed((one) => {
+      if (!isOf(one, "fired", "LiquidationNear")) return one;
+      const summary = other(one.alert.summary);
+      expect(summary).not.toBe(one.alert.summary);
+      return { ...one, alert: { ...one.alert, summary } };
+    }),
+  );
+  expect(found).toEqual(["soundness LiquidationNear"]);
+});
+
 test("an alert of another level, and one about what does not hold", () => {
   const worse = changed((one) =>
     isOf(one, "fired", "LiquidationNear") ? { ...one, alert: { ...one.alert, severity: "critical" } } : one,

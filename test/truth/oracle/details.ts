@@ -4,7 +4,7 @@ import { claimProblem } from "./claim.ts";
 import { type Claim, claimsOf, money, percent } from "./predicate.ts";
 import { missing } from "./rules/liquidation.ts";
 import { around, endsOf, profitOf } from "./rules/wallet.ts";
-import { accountOf, symbolOf, type View, walletOf } from "./view.ts";
+import { accountOf, symbolOf, type View } from "./view.ts";
 
 type Row = readonly [name: string, value: string];
 type Claims = Parameters<typeof claimsOf>[1];
@@ -18,14 +18,30 @@ const words = /^(.+)$/;
 /** Rows about how an alert was judged, which no figure of the exchange decides. */
 const ofJudging = /^(?:Seen of .*|Comment|Account's figures)$/;
 
-/** Rows of an alert about a condition that are not true. */
-export function detailProblems(view: View, alert: Alert, details: readonly Row[]): readonly string[] {
-  return details.flatMap(([name, value]) => {
+/** Rows of an alert about a condition that are not true. @param isFresh all that it rests on was read lately: no row is left out */
+export function detailProblems(
+  view: View,
+  alert: Alert,
+  details: readonly Row[],
+  isFresh: boolean,
+): readonly string[] {
+  const names = details.map(([name]) => name);
+  const wrong = details.flatMap(([name, value]) => {
     if (name === "Judged by")
       return alert.summary.includes(`(${value})`) ? [] : [`${name} ${value} is not what its summary says`];
     return rowProblems(tableOf(view, alert), [name, value]);
   });
+  if (!isFresh) return wrong;
+  const left = Object.entries(tableOf(view, alert)).flatMap(([name, claims]) =>
+    names.includes(name) || optional.has(name) || claims.every(([, , truth]) => truth === undefined)
+      ? []
+      : [`the row "${name}" is left out`],
+  );
+  return [...wrong, ...left];
 }
+
+/** Rows that are there at times only: a profit may not be known, and a hedge is not broken by something each time. */
+const optional: ReadonlySet<string> = new Set(["PnL", "Broken by"]);
 
 /** Rows of an alert about an event that are not true. */
 export function eventRowProblems(truths: Rows, details: readonly Row[]): readonly string[] {
@@ -51,7 +67,8 @@ function tableOf(view: View, alert: Alert): Table {
   if (subject.startsWith("pair/")) return ofPair(view, subject.slice("pair/".length));
   if (symbolOf(subject) !== "")
     return { ...ofPosition(view, subject), ...ofAccount(view, accountOf(subject)) };
-  return subject.includes("/") ? ofAccount(view, subject) : ofWallet(view, walletOf(subject), alert);
+  if (subject.includes("/")) return ofAccount(view, subject);
+  return view.wallets.has(subject) ? ofWallet(view, subject, alert) : {};
 }
 
 function ofPosition(view: View, subject: string): Table {

@@ -679,7 +679,7 @@ class Judge {
       ...unclaimed(alert, found),
       ...(isFresh ? missingIn(alert) : []),
       ...wordProblems(this.#view, alert.rule, alert.subject, alert),
-      ...detailProblems(this.#view, alert, details),
+      ...detailProblems(this.#view, alert, details, isFresh),
     ];
   }
 
