@@ -40,7 +40,7 @@ the CPU seconds that it took. Ends with 1 if anything was found or not all were 
 
   --seeds A..B    seeds to play: ranges and single ones, with commas between them (1..20)
   --cover         plays only those of the seeds that it takes so that each trouble meets each feature of a plan in
-                  ${least.pairs} scenarios, and some more
+                  ${least.pairs} scenarios and some more, as far as there are so many
   --jobs N        processes at a time (1)
   --out FOLDER    reports of scenarios in which something is wrong, and done.jsonl, which records what was played
                   (.runtime/truth); a record of another version begins anew

@@ -24,6 +24,36 @@ const one = (name: string, file: string, from: string, to: string): Defect => ({
 
 const others: readonly Defect[] = [
   one(
+    "watch: a day begins with an equity whose flows are still to be told",
+    "src/watch/profits.ts",
+    "    if (!this.#waiting.has(entry)) {\n      profit.answerUsd",
+    "    if (entry) {\n      profit.answerUsd",
+  ),
+  one(
+    "watch: a kill loses the highest profit",
+    "src/watch/profits.ts",
+    "    this.#begin(entry, draft);\n    profit.keepHigh(draft);",
+    "    this.#begin(entry, draft);",
+  ),
+  one(
+    "watch: the line of a profit at one end does not say so",
+    "src/watch/details.ts",
+    'if (!isAtOneEnd) add("PnL"',
+    'if (!isAtOneEnd || staleAfterMs) add("PnL"',
+  ),
+  one(
+    "watch: lines of context are left out",
+    "src/watch/details.ts",
+    "  const add = (name: string, text: string | null): void => {\n    if (text !== null)",
+    '  const add = (name: string, text: string | null): void => {\n    if (text !== null && name !== "Margin ratio")',
+  ),
+  one(
+    "watch: the highest profit of a text is the present one",
+    "src/watch/profit.ts",
+    "    if (this.#kept !== null) values.highWaterMark = this.#highUsd;\n  }",
+    "    if (this.#kept !== null) values.highWaterMark = Number.isNaN(pnl) ? this.#highUsd : pnl;\n  }",
+  ),
+  one(
     "watch: a restart forgets for how long a condition has held",
     "src/watch/conditions.ts",
     "      levels: state.levels,\n      countedAtMs: draft.atMs,",
