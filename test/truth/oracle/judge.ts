@@ -26,6 +26,7 @@ import { judgeObtained } from "./obtained.ts";
 import { judgeOldAlerts } from "./old-alerts.ts";
 import { judgeOwed } from "./owed.ts";
 import { type Level, minuteMs, type Predicate } from "./predicate.ts";
+import { Reminders, type Word } from "./reminders.ts";
 import { eventFigures } from "./rules/event-figures.ts";
 import { predicates } from "./rules/index.ts";
 import { soonMs } from "./rules/markets.ts";
@@ -100,6 +101,15 @@ interface Waited {
   isSaid: boolean;
 }
 
+/** An alert that got markedly worse since it was told last. */
+interface Worse {
+  readonly word: Word;
+  readonly value: number;
+  readonly fromMs: number;
+  /** The time by which that is told. */
+  readonly dueMs: number;
+}
+
 /** Numbers of times that each rule fired and ended. */
 export type Counts = ReadonlyMap<string, { fired: number; ended: number }>;
 
@@ -121,6 +131,7 @@ export function judge(outcome: Outcome): Judgement {
 
 class Judge {
   readonly #outcome: Outcome;
+  readonly #lives: readonly Life[];
   readonly #findings: Finding[] = [];
   readonly #seen: Seen;
   readonly #view: View;
@@ -137,6 +148,9 @@ class Judge {
   readonly #stalls: { readonly fromMs: number; readonly toMs: number }[] = [];
   /** The beginning of the last gap in the recording of this life, ms; null: there is none. */
   #gapMs: number | null = null;
+  readonly #reminders: Reminders;
+  /** Alerts whose value is markedly worse than what was told of them, by rule and subject. */
+  readonly #worse = new Map<string, Worse>();
   readonly #clear: Clear;
   /** Recoveries of this life, and those of later ones that may have begun to wait before it ended. */
   #waited = new Map<Change, Waited>();
@@ -152,6 +166,8 @@ class Judge {
     this.#outcome = outcome;
     this.#terms = new Terms(outcome.sections);
     const { truth, plan } = outcome;
+    this.#lives = livesOf(outcome.log);
+    this.#reminders = new Reminders(outcome.sections[0]!, this.#lives);
     this.#clear = new Clear(outcome);
     const margins = new Margins(truth.rules);
     const { wallets, pairs } = plan.world;
@@ -193,7 +209,7 @@ class Judge {
   }
 
   run(): Judgement {
-    const lives = livesOf(this.#outcome.log);
+    const lives = this.#lives;
     const counts = new Map<string, { fired: number; ended: number }>();
     for (const { changes } of lives)
       for (const { kind, atMs, alert } of changes) {
@@ -250,6 +266,7 @@ class Judge {
     ]);
     this.#watchingMs = Number.NEGATIVE_INFINITY;
     this.#gapMs = null;
+    this.#worse.clear();
     this.#beginLife(told[0]);
     let next = 0;
     let group = new Map<Change, readonly string[]>();
@@ -327,6 +344,7 @@ class Judge {
           if (name !== answered) this.#view.money.note(name, false, atMs);
         this.#judgeAll(atMs, only);
       }
+      this.#judgeWorse(atMs);
       look();
     }
     finish();
@@ -372,6 +390,7 @@ class Judge {
       this.#seen.forget();
     }
     this.#gapMs = fromMs;
+    this.#worse.clear();
     this.#lastGap = { fromMs, toMs: gap.toMs, aheadMs: this.#aheadMs };
     for (const runs of this.#runs.values()) runs.doubt(fromMs);
     this.#seen.lose(gap);
@@ -420,16 +439,54 @@ class Judge {
           if (doubtMs !== null) runs.doubt(doubtMs);
           this.#runs.set(key, runs);
         }
-        runs.judge(
-          this.#view,
-          this.#identity(subject),
-          atMs,
-          this.#freshness(predicate, subject, atMs, stale),
-          this.#arePositionsOld(predicate, subject, stale),
-        );
+        const freshness = this.#freshness(predicate, subject, atMs, stale);
+        const areOld = this.#arePositionsOld(predicate, subject, stale);
+        runs.judge(this.#view, this.#identity(subject), atMs, freshness, areOld);
+        this.#noteWorse(predicate, subject, atMs, freshness);
       }
     for (const [key, runs] of this.#runs) if (!there.has(key) && isOf(runs.subject)) runs.breakOff(atMs);
     this.#noteRecoveries(atMs);
+  }
+
+  /** Its value is markedly worse than what was told, at the level that was told. */
+  #noteWorse(
+    { rule, worsens, levels }: Predicate,
+    subject: string,
+    atMs: number,
+    freshness: Freshness,
+  ): void {
+    if (worsens === undefined) return;
+    const key = `${rule} ${subject}`;
+    const word = this.#reminders.at(rule, subject, atMs);
+    const value = word === null || freshness !== "fresh" ? undefined : worsens.value(this.#view, subject);
+    const isAt = (severity: Severity): boolean => {
+      const [most, least] = [levels(this.#view, subject, 1), levels(this.#view, subject, -1)];
+      const index = least?.findIndex((one) => one.severity === severity) ?? -1;
+      return least?.[index]?.on === true && !most!.slice(index + 1).some(({ on }) => on);
+    };
+    const isWorse =
+      value !== undefined && this.#reminders.isWorse(word!, value, worsens.falls) && isAt(word!.severity!);
+    const before = this.#worse.get(key);
+    if (!isWorse) this.#worse.delete(key);
+    else if (before?.word !== word) {
+      const waitMs = atMs < this.#watchingMs + startMs ? textPatienceMs : 0;
+      this.#worse.set(key, { word: word!, value, fromMs: atMs, dueMs: atMs + promptMs + tickMs + waitMs });
+    }
+  }
+
+  /** What got worse is told. */
+  #judgeWorse(atMs: number): void {
+    for (const [key, { word, value, fromMs, dueMs }] of this.#worse) {
+      if (atMs <= dueMs) continue;
+      const [rule, subject] = key.split(" ") as [string, string];
+      this.#worse.set(key, { word, value, fromMs, dueMs: Number.POSITIVE_INFINITY });
+      if (this.#reminders.at(rule, subject, dueMs) !== word) continue;
+      this.#findings.push({
+        ...{ check: "completeness", rule, subject, atMs: dueMs - this.#aheadMs },
+        expected: `word that alert ${word.id} got worse: ${word.value} was told at ${timeOf(word.atMs)}, and it is ${value} since ${timeOf(fromMs)}`,
+        seen: `nothing by ${timeOf(dueMs)}, all by the daemon's clock`,
+      });
+    }
   }
 
   #wait(change: Change, toMs: number): readonly [Change, Waited] {
@@ -580,6 +637,8 @@ class Judge {
       (fromMs < this.#watchingMs + startMs ? textPatienceMs : 0) +
       (byOld ? oldPatienceMs : 0) +
       (holds || !this.#lostPosition(subject, fromMs, toMs) ? 0 : endingPatienceMs);
+    if (holds)
+      this.#judgeReminders(predicate, subject, { severity, fromMs: againMs ?? fromMs, toMs }, slackMs);
     const times = this.#terms.of(rule, { forMs, keepMs });
     const countedMs = fromMs + (holds ? times.forMs.most : times.keepMs.most);
     const ownMs = Math.max(countedMs, againMs ?? countedMs);
@@ -597,6 +656,22 @@ class Judge {
         : `less than ${severity}, since that was gone from ${timeOf(fromMs)} to ${timeOf(toMs)}`,
       seen: `${stood ?? "nothing"} at ${timeOf(dueMs)}, all by the daemon's clock`,
     });
+  }
+
+  /** A level surely held for some time: while the lowest one does its alert is reminded of. */
+  #judgeReminders(
+    { rule }: Predicate,
+    subject: string,
+    { severity, ...span }: Pick<Run, "severity" | "fromMs" | "toMs">,
+    slackMs: number,
+  ): void {
+    if (severity !== this.#runs.get(`${rule} ${subject}`)?.levels[0]?.severity) return;
+    for (const { word, dueMs } of this.#reminders.missed(rule, subject, span, slackMs + tickMs, this.#stalls))
+      this.#findings.push({
+        ...{ check: "completeness", rule, subject, atMs: dueMs - this.#aheadMs },
+        expected: `a reminder of alert ${word.id}, which was told last at ${timeOf(word.atMs)}: it held from ${timeOf(span.fromMs)} to ${timeOf(span.toMs)}`,
+        seen: `nothing by ${timeOf(dueMs)}, all by the daemon's clock`,
+      });
   }
 
   /** True if its account lost some of a position before the end of a time, so that word of a liquidation is waited for. */
@@ -713,8 +788,13 @@ class Judge {
         return this.#hastyProblems(predicate, alert);
       case "worsened":
       case "changed":
-      case "reminder":
         return [];
+      case "reminder": {
+        const lowest = this.#runs.get(`${rule} ${subject}`)?.levels[0];
+        const goneMs = lastedMs(lowest?.surelyGoneMs && Math.max(lowest.surelyGoneMs, lowest.againMs ?? 0));
+        const lagMs = promptMs + tickMs + (predicate.looksBack ? 2 * this.#terms.pricesMs : 0);
+        return goneMs > lagMs ? [`it has been gone for ${goneMs} ms, and only waits for its end`] : [];
+      }
       case "fell": {
         const over = this.#runs.get(`${rule} ${subject}`)?.levels[index + 1];
         if (certain.slice(index + 1).some(({ on }) => on)) return [`more than ${severity} holds`];

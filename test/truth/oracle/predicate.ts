@@ -68,6 +68,11 @@ export interface Predicate {
   readonly standsStill?: true;
   /** It looks back at sizes, which time alone moves: it is judged with the next prices. */
   readonly looksBack?: true;
+  /** Its value, and the direction in which that gets worse, where it does not move with time alone. */
+  readonly worsens?: {
+    readonly falls: boolean;
+    readonly value: (view: View, subject: string) => number | undefined;
+  };
   /** The wallets that it rests on, where its subject is of none. */
   readonly restsOn?: (view: View, subject: string) => readonly string[];
 }

@@ -44,6 +44,13 @@ export const hedgeBroken: Predicate = {
   forMs: 0,
   keepMs: 10_000,
   subjects: (view) => view.hedges.names.map((name) => `pair/${name}`),
+  worsens: {
+    falls: false,
+    value: (view, subject) => {
+      const figures = figuresOf(view, subject);
+      return figures && nakedUsd(view, subject, figures);
+    },
+  },
   restsOn: (view, subject) => view.hedges.plan(nameOf(subject)).legs.map(({ wallet }) => wallet),
   levels: (view, subject, ease) => {
     const figures = figuresOf(view, subject);

@@ -1,0 +1,49 @@
+/** The oracle finds reminders that do not come or come too late, and what got worse and was not told. */
+import { describe, expect, test } from "vitest";
+import type { AlertChange } from "../../src/domain/alert.ts";
+import { type Outcome, planOf, runScenario } from "./scenario.ts";
+import { changed, findingsIn } from "./tampering.ts";
+
+const played = new Map<number, Promise<Outcome>>();
+function play(seed: number): Promise<Outcome> {
+  const outcome = played.get(seed) ?? runScenario(planOf(seed));
+  played.set(seed, outcome);
+  return outcome;
+}
+
+/** Small worlds, by what comes up in them. */
+const seeds = { reminded: 44, gone: 58, worse: 7 };
+
+const expected = (
+  outcome: Outcome,
+  of: (change: AlertChange) => AlertChange | readonly AlertChange[] | null,
+) => findingsIn(outcome, changed(of)).map((one) => `${one.check} ${one.rule}: ${one.expected}`);
+
+describe("an alert that fires on", () => {
+  test("is not reminded of", async () => {
+    const found = expected(await play(seeds.reminded), (one) => (one.kind === "reminder" ? null : one));
+    expect(found).toContainEqual(expect.stringMatching(/^completeness DailyLoss: a reminder of alert /));
+  });
+
+  test("is reminded of a minute late", async () => {
+    const found = expected(await play(seeds.reminded), (one) =>
+      one.kind === "reminder" ? { ...one, atMs: one.atMs + 60_000 } : one,
+    );
+    expect(found).toContainEqual(expect.stringMatching(/^completeness DailyLoss: a reminder of alert /));
+  });
+
+  test("is reminded of right before its end, when it was gone", async () => {
+    const found = expected(await play(seeds.gone), (one) =>
+      one.kind === "ended" && one.alert.ending === "recovered"
+        ? [{ ...one, kind: "reminder", alert: { ...one.alert, state: "firing", ending: null } }, one]
+        : one,
+    );
+    expect(found).toContainEqual(expect.stringMatching(/^soundness \w+: it has been gone for \d+ ms/));
+  });
+
+  test("got worse, and nobody was told", async () => {
+    const outcome = await play(seeds.worse);
+    const found = expected(outcome, (one) => (one.kind === "worsened" ? null : one));
+    expect(found).toContainEqual(expect.stringMatching(/^completeness LiquidationNear: word that alert /));
+  });
+});

@@ -1,0 +1,104 @@
+/**
+ * Word of an alert that fires on. One that nobody acknowledged is reminded of when its interval is over, and what got markedly worse since it
+ * was told last is told at once. Times are the daemon's, ms.
+ */
+import { type AlertChange, type Severity, severityRank } from "../../../src/domain/alert.ts";
+import { parseDurationMs } from "../../../src/domain/duration.ts";
+import type { Life } from "./lives.ts";
+
+/** A reminder that comes due while the condition does not hold waits for so long, again and again. */
+const postponedMs = 10_000;
+/** Default of `worseBy`. */
+const usualWorseBy = 0.2;
+/** Values in doubles, and a joint move that is looked for. */
+const tiny = 1e-4;
+
+interface Span {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/** An alert as it was told at one time. */
+export interface Word {
+  readonly atMs: number;
+  readonly id: number;
+  readonly kind: AlertChange["kind"];
+  /** Null: it ended. */
+  readonly severity: Severity | null;
+  readonly value: number | null;
+  readonly acknowledged: boolean;
+}
+
+/** A reminder that did not come. */
+export interface Missed {
+  readonly word: Word;
+  readonly dueMs: number;
+}
+
+const keyOf = (rule: string, subject: string): string => `${rule} ${subject}`;
+
+export class Reminders {
+  readonly #everyMs: number;
+  readonly #worseBy: number;
+  readonly #words = new Map<string, Word[]>();
+
+  constructor(sections: Readonly<Record<string, unknown>>, lives: readonly Life[]) {
+    const { critical, worseBy = usualWorseBy } = sections.remind as {
+      readonly critical: { readonly every: string };
+      readonly worseBy?: number;
+    };
+    this.#everyMs = Number(parseDurationMs(critical.every));
+    this.#worseBy = worseBy;
+    for (const { kind, atMs, alert } of lives.flatMap(({ changes }) => changes)) {
+      if (alert.event || alert.shadow) continue;
+      const key = keyOf(alert.rule, alert.subject);
+      const words = this.#words.get(key) ?? [];
+      this.#words.set(key, words);
+      const severity = kind === "ended" ? null : alert.severity;
+      const acknowledged = alert.acknowledgedAtMs !== null;
+      words.push({ atMs, id: alert.id, kind, severity, value: alert.value, acknowledged });
+    }
+  }
+
+  /** What was told last of an alert that fires at a time; null: none does. */
+  at(rule: string, subject: string, atMs: number): Word | null {
+    // The alert of a position that is gone may end after that of the next one fired.
+    const standing = new Map<number, Word>();
+    for (const word of this.#words.get(keyOf(rule, subject)) ?? []) {
+      if (word.atMs > atMs) break;
+      if (word.severity === null) standing.delete(word.id);
+      else standing.set(word.id, word);
+    }
+    return [...standing.values()].at(-1) ?? null;
+  }
+
+  /**
+   * Reminders that did not come in a time in which the condition surely held.
+   * @param stalls times in which nothing could be told
+   */
+  missed(
+    rule: string,
+    subject: string,
+    { fromMs, toMs }: Span,
+    slackMs: number,
+    stalls: readonly Span[],
+  ): readonly Missed[] {
+    const words = this.#words.get(keyOf(rule, subject)) ?? [];
+    return words.flatMap((word, index): Missed[] => {
+      if (word.severity !== "critical" || word.acknowledged) return [];
+      const ownMs = Math.max(word.atMs + this.#everyMs, fromMs) + postponedMs;
+      const stall = stalls.find((one) => one.fromMs <= ownMs + slackMs && ownMs < one.toMs);
+      const dueMs = (stall?.toMs ?? ownMs) + slackMs;
+      if (dueMs >= toMs) return [];
+      const next = words.slice(index + 1).find(({ id }) => id === word.id);
+      return next !== undefined && next.atMs <= dueMs ? [] : [{ word, dueMs }];
+    });
+  }
+
+  /** True if a value is markedly worse than the one that was told: of an info nobody is reminded. */
+  isWorse({ severity, value: told }: Word, value: number, falls: boolean): boolean {
+    if (severity === null || severityRank[severity] < severityRank.warning || told === null) return false;
+    const by = falls ? told - value : value - told;
+    return by > Math.abs(told) * this.#worseBy * (1 + tiny);
+  }
+}
