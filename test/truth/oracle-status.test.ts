@@ -75,6 +75,71 @@ describe("figures of the status", () => {
       expect(found.filter((one) => words.test(one))).not.toEqual([]);
   });
 
+  test.each<readonly [string, RegExp, (wallet: WalletStatus) => Partial<WalletStatus>]>([
+    [
+      "position",
+      /^w\d+\/\d+\.\d+\/\w+ is not shown$/,
+      ({ accounts }) => ({
+        accounts: accounts.map((one) => ({ ...one, positions: one.positions.slice(1) })),
+      }),
+    ],
+    ["account", /^w\d+\/\d+\.\d+ is not shown$/, ({ accounts }) => ({ accounts: accounts.slice(1) })],
+    [
+      "side",
+      /^\S+ is shown both$/,
+      ({ accounts }) => ({
+        accounts: accounts.map((one) => ({
+          ...one,
+          positions: one.positions.map((position) => ({ ...position, side: "both" })),
+        })),
+      }),
+    ],
+  ])("have to be there and are judged: each %s", async (_, words, of) => {
+    const found = figures(await play(seeds.calm), (wallet) => ({ ...wallet, ...of(wallet) }));
+    expect(found.filter((one) => words.test(one))).not.toEqual([]);
+  });
+
+  test.each(["freeCollateral", "marginRatio", "leverage", "initialMargin", "netNotional"])(
+    "are judged: %s of an account, and its tier",
+    async (figure) => {
+      const found = figures(await play(seeds.calm), (wallet) => ({
+        ...wallet,
+        accounts: wallet.accounts.map((one) => {
+          const value = one.figures[figure];
+          return {
+            ...one,
+            riskTier: "none",
+            figures:
+              typeof value === "number" ? { ...one.figures, [figure]: value * 1.001 + 0.01 } : one.figures,
+          };
+        }),
+      }));
+      expect(found.filter((one) => one.startsWith(`${figure} of `))).not.toEqual([]);
+      expect(found.filter((one) => one.startsWith("riskTier of "))).not.toEqual([]);
+    },
+  );
+
+  test.each(["liquidationPrice", "entryPrice", "size"])("are judged: %s of a position", async (figure) => {
+    const found = figures(await play(seeds.calm), (wallet) => ({
+      ...wallet,
+      accounts: wallet.accounts.map((one) => ({
+        ...one,
+        positions: one.positions.map((position) => {
+          const value = position.figures[figure];
+          return { ...position, figures: { ...position.figures, [figure]: value ? value * 1.01 : 1 } };
+        }),
+      })),
+    }));
+    expect(found.filter((one) => one.startsWith(`${figure} of `))).not.toEqual([]);
+  });
+
+  test("have to be there: each wallet", async () => {
+    const found = findingsIn(await play(seeds.calm), (entry) =>
+      entry.kind === "shown" ? { ...entry, wallets: entry.wallets.slice(1) } : entry,
+    );
+    expect(found).toContainEqual(expect.objectContaining({ seen: "w1 is not shown" }));
+  });
+
   test("are judged: a change that stays unexplained", async () => {
     const found = figures(await play(seeds.calm), (wallet) => ({ ...wallet, unexplained: "a loss" }));
     expect(found.filter((one) => one.startsWith("not explained"))).not.toEqual([]);

@@ -363,6 +363,12 @@ class Judge {
   /** Figures that are shown are those of what was told so far. */
   #judgeShown({ nowMs, wallets }: Shown): void {
     const atMs = nowMs - this.#aheadMs;
+    for (const name of this.#view.wallets.keys())
+      if (!wallets.some((one) => one.name === name))
+        this.#findings.push({
+          ...{ check: "figures", rule: "status", subject: name, atMs },
+          ...{ expected: "each wallet", seen: `${name} is not shown` },
+        });
     for (const wallet of wallets)
       for (const seen of problemsOf(this.#view, wallet, (forMs) =>
         this.#clear.all(atMs - forMs, atMs, wallet.name),
