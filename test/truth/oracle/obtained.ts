@@ -33,13 +33,21 @@ interface Shown {
   readonly what: string;
   /** Sequence of the account, or second of the price. */
   readonly version: number;
+  /** Null: it is no price. */
+  readonly mark: number | null;
   readonly atMs: number;
 }
 
 interface Seen {
   readonly version: number;
+  readonly mark: number | null;
+  /** It is a price of a poll. */
+  readonly polled: boolean;
   readonly atMs: number;
 }
+
+/** A mark in a frame. */
+type Mark = Pick<Shown, "mark" | "atMs">;
 
 export function judgeObtained(outcome: Outcome): readonly Finding[] {
   const { log, simulator, endMs } = outcome;
@@ -52,19 +60,43 @@ export function judgeObtained(outcome: Outcome): readonly Finding[] {
   for (const life of livesOf(log)) {
     const lastMs = ends.get(life.number) ?? endMs;
     const observed = observedIn(life);
-    for (const { what, version, atMs, dueMs } of shownTo(outcome, life, observed, names)) {
+    const all = shownTo(outcome, life, observed, names);
+    const marks = Map.groupBy(all, ({ what }) => what);
+    for (const shown of all) {
+      const { what, version, mark, atMs, dueMs } = shown;
       if (dueMs >= lastMs || !clear.works(atMs, dueMs)) continue;
-      const known = observed.get(what)?.some((one) => one.version >= version && one.atMs <= dueMs);
-      if (known) continue;
+      if (isObserved(shown, observed.get(what) ?? [], marks.get(what)!)) continue;
       findings.push({
         ...{ check: "completeness", rule: "stream", subject: what, atMs: dueMs },
-        expected: `an observation of ${version}, which a frame showed at ${new Date(atMs).toISOString()}`,
+        expected: `an observation of ${version}${mark === null ? "" : ` with the mark ${mark}`}, which a frame showed at ${new Date(atMs).toISOString()}`,
         seen: `nothing within ${dueMs - atMs} ms in life ${life.number}`,
       });
     }
     findings.push(...unread(outcome, life, lastMs, clear));
   }
   return findings;
+}
+
+/** @param marks of all frames, if it is a price */
+function isObserved(
+  { version, mark, atMs, dueMs }: Shown,
+  observed: readonly Seen[],
+  marks: readonly Mark[],
+): boolean {
+  if (mark === null) return observed.some((one) => one.version >= version && one.atMs <= dueMs);
+  // A price that was known before is not told again.
+  const before = observed.findLast((one) => one.atMs <= atMs);
+  if (before?.mark === mark && before.version >= version) return true;
+  const later = marks.filter((one) => one.atMs >= atMs);
+  return observed.some(
+    (one) =>
+      one.atMs >= atMs &&
+      one.atMs <= dueMs &&
+      // Seconds are whole: within one a poll may be of any time.
+      (one.version > version ||
+        (one.polled && one.version === version) ||
+        later.some((other) => other.atMs <= one.atMs && other.mark === one.mark)),
+  );
 }
 
 /** True wall time of the end of each life that was killed or told to stop, ms. */
@@ -77,21 +109,32 @@ function endsOf({ log }: Outcome): ReadonlyMap<number, number> {
   );
 }
 
-/** Accounts by name with their sequences, markets by symbol with their seconds, in the order of their commits. */
+/** Accounts by name with their sequences, markets by symbol with their seconds and marks, in the order of their commits. */
 function observedIn({ told }: Life): ReadonlyMap<string, readonly Seen[]> {
   const found = new Map<string, Seen[]>();
-  const note = (what: string, version: number, atMs: number): void => {
+  const note = (
+    what: string,
+    { atMs, version, mark = null, polled = false }: Partial<Seen> & Pick<Seen, "atMs" | "version">,
+  ): void => {
     const all = found.get(what) ?? [];
     found.set(what, all);
-    all.push({ version, atMs });
+    all.push({ version, mark, polled, atMs });
   };
   for (const { observation, committedMs } of told.filter(isTold)) {
     if (observation.kind === "accounts")
       for (const { subaccount, sequence } of observation.subaccounts)
-        note(`${observation.wallet}/${observation.pdaIndex}.${subaccount}`, sequence, committedMs);
+        note(`${observation.wallet}/${observation.pdaIndex}.${subaccount}`, {
+          version: sequence,
+          atMs: committedMs,
+        });
     else if (observation.kind === "prices")
-      for (const { symbol, exchangeMs } of observation.markets)
-        note(symbol, Math.floor(exchangeMs / 1_000), committedMs);
+      for (const { symbol, exchangeMs, markPriceUsd } of observation.markets)
+        note(symbol, {
+          version: Math.floor(exchangeMs / 1_000),
+          mark: markPriceUsd,
+          polled: observation.live !== true,
+          atMs: committedMs,
+        });
   }
   return found;
 }
@@ -112,9 +155,14 @@ function shownTo(
       newest.get(what) ?? Number.NEGATIVE_INFINITY,
       ...(observed.get(what) ?? []).filter((one) => one.atMs <= atMs).map(({ version }) => version),
     );
-  const show = (what: string, version: number, atMs: number, heldMs = 0): void => {
+  const show = (
+    what: string,
+    version: number,
+    atMs: number,
+    { heldMs = 0, mark = null as number | null },
+  ): void => {
     newest.set(what, version);
-    found.push({ what, version, atMs, dueMs: atMs + shownMs + heldMs });
+    found.push({ what, version, mark, atMs, dueMs: atMs + shownMs + heldMs });
   };
   const lists = life.told
     .filter(isTold)
@@ -158,12 +206,13 @@ function shownTo(
       }
       for (const row of rows)
         if (Number(row.sequence) > Math.max(0, knownOf(row)))
-          show(nameOf(row), Number(row.sequence), atMs, open.length > 0 ? heldMs : 0);
+          show(nameOf(row), Number(row.sequence), atMs, { heldMs: open.length > 0 ? heldMs : 0 });
     } else {
-      const rows: readonly { symbol: string; timestamp: number | string }[] = frame.stats ?? [frame];
-      for (const { symbol, timestamp } of rows)
+      const rows: readonly { symbol: string; timestamp: number | string; markPrice: number }[] =
+        frame.stats ?? [frame];
+      for (const { symbol, timestamp, markPrice } of rows)
         if (isListed(symbol, atMs) && Number(timestamp) >= versionAt(symbol, atMs))
-          show(symbol, Number(timestamp), atMs);
+          show(symbol, Number(timestamp), atMs, { mark: Number(markPrice) });
     }
   }
   return found;
