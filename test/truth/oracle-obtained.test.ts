@@ -1,5 +1,6 @@
-/** The oracle finds what a stream told and was not observed. */
+/** The oracle finds what a stream told and was not observed, and what a schedule never read. */
 import { beforeAll, describe, expect, test } from "vitest";
+import type { Observation } from "../../src/domain/observation.ts";
 import type { Logged } from "./log.ts";
 import { type Outcome, planOf, runScenario } from "./scenario.ts";
 import { findingsIn, observed } from "./tampering.ts";
@@ -9,8 +10,8 @@ beforeAll(async () => {
   outcome = await runScenario(planOf(195));
 });
 
-const expected = (change: (entry: Logged) => Logged): readonly string[] =>
-  findingsIn(outcome, change).map((one) => `${one.check} ${one.rule}: ${one.expected}`);
+const expected = (change: (entry: Logged) => Logged, of = outcome): readonly string[] =>
+  findingsIn(of, change).map((one) => `${one.check} ${one.rule}: ${one.expected}`);
 
 test("nothing is missing in the scenario as it was", () => {
   expect(expected((entry) => entry)).toEqual([]);
@@ -34,5 +35,52 @@ describe("what a stream told", () => {
         /^completeness stream: an observation of \d+ with the mark [\d.]+, which a frame/,
       ),
     );
+  });
+});
+
+/** Leaves out observations. */
+const without =
+  (is: (one: Observation, life: number) => boolean) =>
+  (entry: Logged): Logged => {
+    if (entry.kind !== "committed") return entry;
+    const observations = entry.changes.observations.filter((one) => !is(one, entry.life));
+    return { ...entry, changes: { ...entry.changes, observations } };
+  };
+
+describe("what a schedule never read", () => {
+  /** It is killed twice. */
+  let killed: Outcome;
+  beforeAll(async () => {
+    killed = await runScenario(planOf(16));
+  });
+
+  test.each(["exchangeStatus", "marketConfig"] as const)("%s", (source) => {
+    const found = expected(
+      without(({ kind }) => kind === source),
+      killed,
+    );
+    expect(found).toContainEqual(
+      expect.stringMatching(new RegExp(`^completeness Blind: a reading of ${source} within`)),
+    );
+  });
+
+  test("accounts", () => {
+    const found = expected(
+      without((one) => one.kind === "accounts" && one.told === undefined),
+      killed,
+    );
+    expect(found).toContainEqual(
+      expect.stringMatching(/^completeness Blind: a reading of traderState within/),
+    );
+  });
+
+  test("a history, in the last of several lives", () => {
+    const last = killed.log.of("life").at(-1)!.life;
+    expect(last).toBeGreaterThan(1);
+    const found = expected(
+      without((one, life) => life === last && one.kind === "events" && one.source === "fills"),
+      killed,
+    );
+    expect(found).toContainEqual(expect.stringMatching(/^completeness Blind: a reading of fills within/));
   });
 });

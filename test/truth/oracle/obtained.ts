@@ -57,7 +57,9 @@ export function judgeObtained(outcome: Outcome): readonly Finding[] {
   );
   const findings: Finding[] = [];
   const ends = endsOf(outcome);
-  for (const life of livesOf(log)) {
+  const lives = livesOf(log);
+  const scheduled = scheduledIn(outcome, lives);
+  for (const life of lives) {
     const lastMs = ends.get(life.number) ?? endMs;
     const observed = observedIn(life);
     const all = shownTo(outcome, life, observed, names);
@@ -72,7 +74,7 @@ export function judgeObtained(outcome: Outcome): readonly Finding[] {
         seen: `nothing within ${dueMs - atMs} ms in life ${life.number}`,
       });
     }
-    findings.push(...unread(outcome, life, lastMs, clear));
+    findings.push(...unread(outcome, life, lastMs, clear, scheduled));
   }
   return findings;
 }
@@ -230,8 +232,17 @@ function neededPerSecond(wallets: Outcome["plan"]["world"]["wallets"]): number {
   return 1 + 0.5 * indices + 0.4 * wallets.length;
 }
 
-/** All that was not read for more than two intervals, though nothing was in the way for that long. */
-function unread(outcome: Outcome, life: Life, lastMs: number, clear: Clear): readonly Finding[] {
+/**
+ * All that was not read for more than two intervals, or at all, though nothing was in the way for that long.
+ * @param scheduled what each life reads
+ */
+function unread(
+  outcome: Outcome,
+  life: Life,
+  lastMs: number,
+  clear: Clear,
+  scheduled: readonly Reading[],
+): readonly Finding[] {
   const { sections, log } = outcome;
   const terms = new Terms(sections);
   const findings: Finding[] = [];
@@ -250,6 +261,11 @@ function unread(outcome: Outcome, life: Life, lastMs: number, clear: Clear): rea
   };
   const readMs = new Map<string, number>();
   const readings = new Map<string, Reading>();
+  const began = log.of("life").find((one) => one.life === life.number && one.text === "watches");
+  for (const reading of began ? scheduled : []) {
+    readMs.set(reading.name, began!.atMs);
+    readings.set(reading.name, reading);
+  }
   /** The last times at which an answer about the accounts of a wallet was not believed, ms. */
   const doubtedMs = new Map<string, number>();
   const check = ({ name, source, wallet }: Reading, toMs: number): void => {
@@ -296,6 +312,22 @@ interface Reading {
   /** Its schedule. */
   readonly source: Source;
   readonly wallet: string | null;
+}
+
+/** All that has to be read in each life: what every daemon reads, and the histories that were read in any. */
+function scheduledIn({ plan }: Outcome, lives: readonly Life[]): readonly Reading[] {
+  const all = new Map<string, Reading>();
+  for (const { name: wallet, pdaIndices } of plan.world.wallets)
+    for (const index of pdaIndices)
+      all.set(`${wallet}/${index}`, { name: `${wallet}/${index}`, source: "traderState", wallet });
+  all.set("prices", { name: "prices", source: "markets", wallet: null });
+  for (const source of ["marketConfig", "exchangeStatus"] as const)
+    all.set(source, { name: source, source, wallet: null });
+  for (const { observation } of lives.flatMap(({ told }) => told).filter(isTold)) {
+    const reading = readingOf(observation);
+    if (reading !== null) all.set(reading.name, reading);
+  }
+  return [...all.values()];
 }
 
 /** The reading of which an observation tells; null: it tells of none, or of one that is needed at times only. */
