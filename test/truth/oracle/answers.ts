@@ -14,6 +14,9 @@ const targets: readonly (readonly [schedule: string, target: RegExp])[] = [
   ["liquidations", /^\/v1\/users\/(\w+)\/liquidation-history\?pdaIndex=(\d+)/],
   ["markets", /^\/v1\/markets\/stats\/latest/],
   ["marketConfig", /^\/v1\/view\/exchange\/markets/],
+  ["collateral", /^\/v1\/users\/(\w+)\/collateral-history\?limit=\d+()$/],
+  // Inboxes are read by the addresses of accounts, new notifications and those that nobody acknowledged apart.
+  ["notifications", /^\/v1\/traders\/(\w+)(?=\/notifications\?)(.*)$/],
   ["exchangeStatus", /^\/v1\/view\/exchange\/status/],
 ];
 
@@ -22,14 +25,20 @@ export class Answers {
   readonly #all = new Map<string, Answer[]>();
 
   constructor(log: EventLog, world: World) {
-    const names = new Map([...world.wallets.values()].map(({ authority, name }) => [authority, name]));
+    const names = new Map(
+      [...world.wallets.values()].flatMap(({ authority, name, accounts }) =>
+        [authority, ...[...accounts.values()].map(({ address }) => address)].map(
+          (one) => [one, name] as const,
+        ),
+      ),
+    );
     for (const { target, status, garbled, life, atMs, ofMs } of log.of("asked")) {
       if (status !== 200 || garbled !== null) continue;
       for (const [schedule, pattern] of targets) {
         const found = pattern.exec(target);
         if (!found) continue;
-        const [, authority = "", index = ""] = found;
-        const key = `${schedule} ${names.get(authority) ?? ""} ${index}`;
+        const [, owner = "", index = ""] = found;
+        const key = `${schedule} ${names.get(owner) ?? ""} ${owner} ${index}`;
         const answers = this.#all.get(key) ?? [];
         this.#all.set(key, answers);
         answers.push({ life, atMs, ofMs });

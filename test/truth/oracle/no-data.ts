@@ -3,12 +3,18 @@
  * is reported, and no outage is reported as over while it lasts.
  */
 import { blindRule, unreachableRule } from "../../../src/domain/built-in.ts";
+import type { Observation } from "../../../src/domain/observation.ts";
 import { isWhale } from "../names.ts";
 import type { Outcome } from "../scenario.ts";
 import type { FaultKind } from "../weather.ts";
+import type { WalletPlan } from "../world.ts";
 import { Answers } from "./answers.ts";
 import { type Finding, timeOf } from "./finding.ts";
 import { isTold, type Life, livesOf } from "./lives.ts";
+import { Causes } from "./no-data-causes.ts";
+import { endProblems, figureProblems } from "./no-data-figures.ts";
+import { type Row, rowsOf } from "./no-data-rows.ts";
+import { Readings } from "./readings.ts";
 import { Terms } from "./terms.ts";
 
 type Change = Life["changes"][number];
@@ -38,13 +44,6 @@ const causes: readonly (readonly [words: RegExp, kind: FaultKind])[] = [
 
 const ofAssets = /^collateral asset rules /;
 
-interface Row {
-  readonly schedule: string;
-  /** Empty: no wallet's. */
-  readonly wallets: readonly string[];
-  readonly text: string;
-}
-
 /** Data that come now and then, and may not come yet. */
 const again = /No data now and then .*, read again since /;
 
@@ -55,6 +54,7 @@ export function judgeNoData(outcome: Outcome): readonly Finding[] {
   const beginMs = log.entries[0]!.atMs;
   const findings: Finding[] = [];
   const lives = livesOf(log);
+  const names = new Set(plan.world.wallets.map(({ name }) => name));
   const isNoData = ({ alert: { rule } }: Change) => rule === blindRule || rule === unreachableRule;
   const changes = lives.flatMap(({ number, changes }) =>
     changes.filter(isNoData).map((one) => ({ ...one, life: number })),
@@ -143,7 +143,7 @@ export function judgeNoData(outcome: Outcome): readonly Finding[] {
         `another cause: there were answers from ${timeOf(quietFromMs)} on`,
         alert.summary,
       );
-    const rows = rowsOf(change);
+    const rows = rowsOf(change, names);
     const concerned = new Set(rows.flatMap(({ wallets }) => wallets));
     const isSilence = alert.rule === unreachableRule || silent.test(alert.summary);
     // One alert for several wallets stands for more than these: up to so many have one each.
@@ -157,6 +157,8 @@ export function judgeNoData(outcome: Outcome): readonly Finding[] {
     )
       report("soundness", `an alert for each of ${[...concerned].join(", ")}`, alert.summary);
     for (const { schedule, wallets, text } of rows) {
+      if (!alerting.has(schedule))
+        report("false no-data", `nothing of ${schedule}: no rule that has to judge reads it`, text);
       // Their inboxes are judged by the rules about notifications, as everybody's.
       if (schedule === "traderState" && wallets.some((wallet) => strangers.has(wallet)))
         report("false no-data", "nothing: nobody is woken for the positions of a stranger", text);
@@ -186,39 +188,120 @@ export function judgeNoData(outcome: Outcome): readonly Finding[] {
       }
     }
   }
-  for (const life of lives) findings.push(...unreported(life, changes, strangers));
+  const causesOf = new Causes(log, simulator.world);
+  const isCeilingLow = ceilingIsLow(outcome, terms);
+  const silence: Silence = {
+    ...{ changes, strangers, terms },
+    // A low ceiling stretches their schedules.
+    histories: isCeilingLow ? [] : plan.world.wallets.filter((one) => !isWhale(one)).flatMap(historiesOf),
+  };
+  for (const life of lives) {
+    const readings = new Readings(life, indices);
+    findings.push(...unreported(life, silence));
+    const gaps = life.told.filter((one) => !isTold(one));
+    for (const change of changes) {
+      const { kind, alert, atMs, committedMs, past } = change;
+      const isRecorded = !gaps.some(({ fromMs, toMs }) => fromMs <= atMs && atMs <= toMs);
+      if (change.life !== life.number || !isRecorded || past) continue;
+      const aheadMs = atMs - committedMs;
+      const report = (check: Finding["check"], problems: readonly string[]) => {
+        for (const expected of problems)
+          findings.push({
+            ...{ check, rule: alert.rule, subject: alert.subject, atMs: committedMs, expected },
+            seen: `alert ${alert.id} ${kind}: ${alert.summary}`,
+          });
+      };
+      if (kind === "ended" && alert.ending === "recovered")
+        report("figures", endProblems(change, terms.timezone));
+      if (!stating.has(kind)) continue;
+      const rows = rowsOf(change, names);
+      const known = { readings, timezone: terms.timezone, watched: names.size };
+      report("figures", figureProblems(change, rows, known));
+      for (const row of rows) {
+        const sinceMs = oldestMs(readings, row, atMs);
+        if (sinceMs === undefined) continue;
+        const told = { life: life.number, atMs: committedMs, sinceMs: sinceMs - aheadMs, aheadMs };
+        report("false no-data", causesOf.problems(row, { ...told, timezone: terms.timezone }, isCeilingLow));
+      }
+    }
+  }
   return findings;
 }
 
-function rowsOf({ details }: Change): readonly Row[] {
-  return details.flatMap(([name, text]) => {
-    const found = name === "Not read" ? /^([a-z ]+?)(?: of ([\w, ]+))? \(schedule (\w+)\)/.exec(text) : null;
-    return found ? [{ schedule: found[3]!, wallets: found[2]?.split(", ") ?? [], text }] : [];
-  });
+/** Steps of an alert whose text tells of what is missing as it is. */
+const stating: ReadonlySet<string> = new Set(["fired", "rose", "fell", "worsened", "reminder"]);
+
+/** The time since which something of a row was not read, by the daemon's clock, ms; undefined: not known. */
+function oldestMs(readings: Readings, { schedule, wallets, symbols }: Row, atMs: number): number | undefined {
+  const owners = wallets.length > 0 ? wallets : symbols.length > 0 ? symbols : [""];
+  const times = owners.flatMap((owner) => readings.at(schedule, owner, atMs));
+  const { startedMs } = readings;
+  if (times.includes(undefined) || startedMs === undefined) return undefined;
+  return Math.min(...times.map((ms) => ms ?? startedMs));
 }
+
+/** A ceiling of so many times what is needed lets nothing wait. */
+const plenty = 3;
+
+/** True if requests wait for their turn under the ceiling, so that schedules are stretched and reads are given up. */
+function ceilingIsLow({ plan }: Outcome, { ceiling }: Terms): boolean {
+  const { wallets, requestsPerSecond } = plan.world;
+  const indices = wallets.reduce((sum, { pdaIndices }) => sum + pdaIndices.length, 0);
+  const neededPerSecond = 1 + 0.5 * indices + 0.4 * wallets.length;
+  const most = Math.min(ceiling ?? Number.POSITIVE_INFINITY, requestsPerSecond ?? Number.POSITIVE_INFINITY);
+  return most < plenty * neededPerSecond;
+}
+
+/** Schedules that live rules read whose data may not be missing unsaid. */
+const alerting: ReadonlySet<string> = new Set([
+  ...["traderState", "markets", "marketConfig", "collateral", "liquidations", "notifications"],
+]);
 
 /** The list of markets: nothing that rests on margins can be judged before it was read once. */
 const listName = "markets";
 
+function historiesOf({ name, watchOnly, pdaIndices }: WalletPlan): readonly string[] {
+  return [
+    `collateral ${name}/`,
+    ...pdaIndices.map((index) => `liquidations ${name}/${index}`),
+    ...(watchOnly ? [] : [`notifications ${name}/`]),
+  ];
+}
+
+interface Silence {
+  readonly changes: readonly Change[];
+  /** Wallets of which nobody is told that they are not seen. */
+  readonly strangers: ReadonlySet<string>;
+  /** Names of the histories and inboxes that critical rules rest on, as `historyOf` has them. */
+  readonly histories: readonly string[];
+  readonly terms: Terms;
+}
+
+/** Data of a history or an inbox are too old after so many intervals, and that is reported within some time, ms. */
+const staleIntervals = 3;
+const reportedMs = 30_000;
+
 /**
- * Accounts and prices that were not read for a minute, and a list of markets that was not read in the first one, while nothing was said
- * of it.
- * @param strangers wallets of which nobody is told that they are not seen
+ * Accounts and prices that were not read for a minute, histories and inboxes that were not read for longer than rules bear, and a list
+ * of markets that was not read in the first minute, while nothing was said of it.
  */
 function unreported(
   { told, number }: Life,
-  changes: readonly Change[],
-  strangers: ReadonlySet<string>,
+  { changes, strangers, histories, terms }: Silence,
 ): readonly Finding[] {
   const findings: Finding[] = [];
   const readMs = new Map<string, number>();
   const wallets = new Set<string>();
+  const known = new Set(histories);
+  const mostOf = (name: string): number =>
+    slackMs + (known.has(name) ? reportedMs + staleIntervals * terms.everyMs(sourceOf(name)) : withinMs);
   const check = (name: string, untilMs: number): void => {
     const sinceMs = readMs.get(name);
-    if (sinceMs === undefined || untilMs - sinceMs < withinMs + slackMs) return;
-    const dueMs = sinceMs + withinMs + slackMs;
+    const mostMs = mostOf(name);
+    if (sinceMs === undefined || untilMs - sinceMs < mostMs) return;
+    const dueMs = sinceMs + mostMs;
     const isOfAll = name === "prices" || name === listName;
-    if (standing(changes, dueMs, isOfAll ? null : name.split("/")[0]!)) return;
+    if (standing(changes, dueMs, isOfAll ? null : ownerOf(name))) return;
     findings.push({
       ...{ check: "no data", rule: blindRule, subject: name, atMs: dueMs },
       expected: `word of it: ${name === listName ? "not read since" : "last read at"} ${new Date(sinceMs).toISOString()}`,
@@ -240,6 +323,10 @@ function unreported(
     if (kind === "watching" && !observation.reloaded) {
       readMs.set(listName, atMs);
       wallets.add(listName);
+      for (const name of histories) {
+        readMs.set(name, atMs);
+        wallets.add(name);
+      }
     } else if (kind === "marketConfig") {
       check(listName, atMs);
       readMs.delete(listName);
@@ -249,8 +336,8 @@ function unreported(
         ? `${observation.wallet}/${observation.pdaIndex}`
         : kind === "prices" && !observation.live
           ? "prices"
-          : null;
-    if (name === null || strangers.has(name.split("/")[0]!)) continue;
+          : historyOf(observation, known);
+    if (name === null || strangers.has(ownerOf(name))) continue;
     check(name, atMs);
     readMs.set(name, atMs);
     wallets.add(name);
@@ -258,6 +345,16 @@ function unreported(
   for (const name of wallets) check(name, lastMs);
   return findings;
 }
+
+/** `collateral w1/`, of one PDA index `liquidations w1/0`; null: it is none that is looked for. */
+function historyOf(observation: Observation, known: ReadonlySet<string>): string | null {
+  if (observation.kind !== "events" || observation.live || observation.past) return null;
+  const name = `${observation.source} ${observation.wallet}/${observation.pdaIndex ?? ""}`;
+  return known.has(name) ? name : null;
+}
+
+const sourceOf = (name: string): string => name.split(" ")[0]!;
+const ownerOf = (name: string): string => name.replace(/^\w+ /, "").split("/")[0]!;
 
 /** True if an alert about missing data of a wallet (null: of anything) fires at a time of the daemon's clock. */
 function standing(changes: readonly Change[], atMs: number, wallet: string | null): boolean {

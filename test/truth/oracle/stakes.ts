@@ -2,12 +2,19 @@
 import type { AlertChange } from "../../../src/domain/alert.ts";
 import type { Observation } from "../../../src/domain/observation.ts";
 import { claimProblem } from "./claim.ts";
+import { duration, durationClaims } from "./duration.ts";
+import { type Claim, percent } from "./predicate.ts";
+import { priceOf } from "./seen.ts";
 import { accountOf, symbolOf, type View, walletOf } from "./view.ts";
 
 interface Reading {
   /** A fraction; infinite: it cannot be liquidated; NaN: what it rests on was not known yet. */
   readonly distance: number;
   readonly side: string;
+  /** The mark at that time, USD; undefined: not known. */
+  readonly mark: number | undefined;
+  /** The daemon's clock. */
+  readonly atMs: number;
 }
 
 /** Three daily moves of a market that moves 1 % in a day, which is the least that any is taken to move. */
@@ -17,6 +24,10 @@ const tiny = 1e-6;
 /** Readings of a position that are kept: its account may be read again while an alert is written. */
 const kept = 3;
 const lead = /^(\S+) (\S+) (long|short) was (\S+ ?%) from liquidation /;
+/** A change of price since the reading, as a source tells it. */
+const movedText = new RegExp(String.raw`^, (mark|price \([a-z ]+\)) (unchanged|(up|down) ${percent}) since`);
+/** Half of the last digit of a change that is told as none. */
+const unmoved = 0.00005;
 const accountsMissing = /^[a-z ]+ of ([\w, ]+) \(schedule traderState\)/;
 
 export class Stakes {
@@ -28,7 +39,7 @@ export class Stakes {
   }
 
   /** Notes the positions of accounts that were read just now: a part leaves the others as they were read before. */
-  note({ wallet, pdaIndex, told }: Observation & { readonly kind: "accounts" }, view: View): void {
+  note({ wallet, pdaIndex, told, atMs }: Observation & { readonly kind: "accounts" }, view: View): void {
     const prefix = `${wallet}/${pdaIndex}.`;
     const isTold = (name: string): boolean =>
       name.startsWith(prefix) && (told === undefined || told.includes(Number(name.slice(prefix.length))));
@@ -42,7 +53,8 @@ export class Stakes {
       const distance = view.position(subject)?.figures.distance ?? Number.NaN;
       const readings = (this.#readings.get(subject) ?? []).filter((one) => one.side === side);
       const known = readings.filter((one) => !Number.isNaN(one.distance));
-      if (!Number.isNaN(distance) || known.length === 0) known.push({ distance, side });
+      if (!Number.isNaN(distance) || known.length === 0)
+        known.push({ distance, side, mark: view.mark(symbolOf(subject)), atMs });
       this.#readings.set(subject, known.slice(-kept));
     }
   }
@@ -50,21 +62,21 @@ export class Stakes {
   /** Statements of an alert about missing data about them that are not true. */
   problems({ alert, details }: AlertChange, view: View): readonly string[] {
     const problems: string[] = [];
-    const [, wallet, symbol, side, text] = lead.exec(alert.summary) ?? [];
+    const [, wallet, symbol = "", side, text] = lead.exec(alert.summary) ?? [];
     if (text !== undefined) {
-      const readings = [...this.#readings]
+      const wrong = [...this.#readings]
         .filter(([subject]) => walletOf(subject) === wallet && symbolOf(subject) === symbol)
         .flatMap(([subject, all]) => {
           const now = view.position(subject)?.figures.distance;
           const ofSide = all.filter((one) => one.side === side);
-          return ofSide.map(({ distance }) => (Number.isNaN(distance) ? (now ?? distance) : distance));
+          return ofSide.map((one) => ({
+            ...one,
+            distance: Number.isNaN(one.distance) ? (now ?? one.distance) : one.distance,
+          }));
         })
-        .filter(Number.isFinite);
-      const wrong = readings.map((distance) =>
-        claimProblem({ name: "distance at the last reading", text, truth: distance, room: tiny }),
-      );
-      if (readings.length === 0)
-        problems.push(`${wallet} held no ${side} of ${symbol} when it was read last`);
+        .filter(({ distance }) => Number.isFinite(distance))
+        .map((reading) => leadClaims(alert, symbol, reading, view).flatMap(claimProblem));
+      if (wrong.length === 0) problems.push(`${wallet} held no ${side} of ${symbol} when it was read last`);
       else if (wrong.every((one) => one.length > 0)) problems.push(...wrong.at(-1)!);
     }
     if (alert.severity === "critical") return problems;
@@ -81,4 +93,44 @@ export class Stakes {
     }
     return problems;
   }
+}
+
+/** All that the lead of a text says of a position, where it rests on that reading of it. */
+function leadClaims(
+  { summary }: AlertChange["alert"],
+  symbol: string,
+  { distance, mark, atMs }: Reading,
+  view: View,
+): readonly Claim[] {
+  const [found = "", , , , text = ""] = lead.exec(summary) ?? [];
+  const of = { summary, description: "" };
+  const pricedMs = view.seen.readMs.get(priceOf + symbol) ?? view.nowMs;
+  const age = new RegExp(`from liquidation ${duration}ago`);
+  const ages = durationClaims(of, "age of the last reading", age, view.nowMs - Math.min(atMs, pricedMs));
+  const rest = summary.slice(found.length).replace(/^.*? ago/, "");
+  const [, source = "", what, way, share] = movedText.exec(rest) ?? [];
+  const price = priceBy(source, symbol, view);
+  const moved: Claim[] = [];
+  if (what !== undefined && mark !== undefined && price !== undefined) {
+    const truth = price / mark - 1;
+    if (share === undefined) {
+      const word = Math.abs(truth) < unmoved * (1 + tiny) ? what : "moved";
+      moved.push({ name: "move since then", text: what, among: [word] });
+    } else {
+      moved.push({ name: "direction since then", text: way!, among: [truth < 0 ? "down" : "up"] });
+      moved.push({ name: "move since then", text: share, truth: Math.abs(truth), room: tiny });
+    }
+  }
+  return [{ name: "distance at the last reading", text, truth: distance, room: tiny }, ...ages, ...moved];
+}
+
+/** The price that a source tells now, USD; undefined: not known. */
+function priceBy(source: string, symbol: string, view: View): number | undefined {
+  const { seen } = view;
+  if (source === "mark") return view.mark(symbol);
+  if (source === "price (order book)") {
+    const depth = seen.markets.depths.get(symbol);
+    return depth && (depth.bestBid + depth.bestAsk) / 2;
+  }
+  return source === "price (other venues)" ? (seen.markets.elsewhere.get(symbol) ?? undefined) : undefined;
 }

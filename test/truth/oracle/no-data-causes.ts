@@ -1,0 +1,204 @@
+/** Causes that alerts about missing data state, against the requests of the daemon that failed. */
+import type { World } from "../../../src/simulator/state.ts";
+import type { EventLog } from "../log.ts";
+import type { Row } from "./no-data-rows.ts";
+import { timeIn } from "./times.ts";
+
+/** Requests by the name of their schedule; of a wallet where the first part of the target that is not fixed names one. */
+const targets: readonly (readonly [schedule: string, target: RegExp])[] = [
+  ["traderState", /^\/v1\/trader\/state\/(\w+)/],
+  ["liquidations", /^\/v1\/users\/(\w+)\/liquidation-history/],
+  ["collateral", /^\/v1\/users\/(\w+)\/collateral-history/],
+  ["notifications", /^\/v1\/traders\/(\w+)\/notifications\?/],
+  ["markets", /^\/v1\/markets\/stats\/latest/],
+  ["marketConfig", /^\/v1\/(?:view\/exchange\/markets|collateral\/assets)/],
+];
+/** Asked for a session, without which an inbox is not read. */
+const signIn = /^\/v1\/auth\//;
+
+/** The way in which a request ended. */
+type End = "answered" | "unreadable" | "refused" | "broken" | "late" | `HTTP ${number}`;
+
+interface Request {
+  readonly life: number;
+  readonly schedule: string | null;
+  /** Null: nobody's, or not known. */
+  readonly wallet: string | null;
+  readonly fromMs: number;
+  /** Of one that was given up: infinite. */
+  readonly toMs: number;
+  readonly end: End;
+}
+
+/** An answer is waited for that long, at most, ms. */
+const patienceMs = 10_000;
+/** A request may be given up after so long, at the end of the time that a read may take, ms. */
+const hastyMs = 4_500;
+/** A failed read is told after its last request within this: it is tried again before. */
+const triedMs = 25_000;
+/** The newest failure is told of, which may be of one request of several that make up a read. */
+const newestMs = 35_000;
+/** A wallet stays signed out for so long after it was refused, ms. */
+const signedOutMs = 180_000;
+/** Answers are too slow where there are some, within this before the last whole reading or since, ms. */
+const slowMs = 120_000;
+const slackMs = 2_000;
+
+export interface Told {
+  readonly life: number;
+  /** True wall time, ms. */
+  readonly atMs: number;
+  /** The time since which the row's data were not read; true wall time, ms. */
+  readonly sinceMs: number;
+  /** The daemon's clock less the true time. */
+  readonly aheadMs: number;
+  readonly timezone: string;
+}
+
+export class Causes {
+  readonly #requests: readonly Request[];
+
+  constructor(log: EventLog, world: World) {
+    // Inboxes are read by the addresses of accounts.
+    const names = new Map(
+      [...world.wallets.values()].flatMap(({ authority, name, accounts }) =>
+        [authority, ...[...accounts.values()].map(({ address }) => address)].map(
+          (one) => [one, name] as const,
+        ),
+      ),
+    );
+    const asked = new Map(
+      log.of("asked").map((one) => [`${one.life} ${one.sentMs} ${one.target}`, one] as const),
+    );
+    this.#requests = log.of("sent").map(({ life, target, atMs }) => {
+      const answer = asked.get(`${life} ${atMs} ${target}`);
+      const [schedule = null, pattern] = targets.find(([, one]) => one.test(target)) ?? [];
+      const owner = pattern?.exec(target)?.[1];
+      const wallet = (owner === undefined ? undefined : names.get(owner)) ?? answer?.wallet ?? null;
+      const toMs = answer?.atMs ?? Number.POSITIVE_INFINITY;
+      const isSignIn = signIn.test(target);
+      return {
+        life,
+        schedule: isSignIn ? "session" : schedule,
+        wallet,
+        fromMs: atMs,
+        toMs,
+        end: endOf(answer),
+      };
+    });
+  }
+
+  /** Statements about the cause of a row that are not true; `isCeilingLow`: requests wait for their turn. */
+  problems(row: Row, told: Told, isCeilingLow: boolean): readonly string[] {
+    const owners: readonly (string | null)[] = row.wallets.length > 0 ? row.wallets : [null];
+    const { cause } = row;
+    // Of several wallets that share it, each has to have had it.
+    return owners.flatMap((wallet) => {
+      const whose = wallet ?? "the exchange";
+      const own = this.#of(row.schedule, wallet, told);
+      const only = onlyCause(own, told);
+      if (only !== null && !only.test(cause ?? ""))
+        return [`the cause ${only.source}, of which all reads of ${whose} failed, not "${row.text}"`];
+      if (cause === null || this.#isThere(cause, row, own, told, isCeilingLow)) return [];
+      return [`no "${cause}": no read of ${whose} failed so, in "${row.text}"`];
+    });
+  }
+
+  /** Requests of a source and wallet that ended while its data were missing, or were given up. */
+  #of(schedule: string, wallet: string | null, { life, atMs, sinceMs }: Told): readonly Request[] {
+    return this.#requests.filter(
+      (one) =>
+        one.life === life &&
+        one.fromMs <= atMs &&
+        endedMs(one) >= sinceMs - slackMs &&
+        (one.schedule === schedule || (one.schedule === "session" && schedule === "notifications")) &&
+        (wallet === null || one.wallet === wallet || (one.wallet === null && schedule === "notifications")),
+    );
+  }
+
+  #isThere(
+    cause: string,
+    { schedule }: Row,
+    own: readonly Request[],
+    told: Told,
+    isCeilingLow: boolean,
+  ): boolean {
+    const { life, atMs, sinceMs, aheadMs, timezone } = told;
+    const failed = own.filter(({ end, toMs }) => end !== "answered" && (toMs <= atMs || end === "late"));
+    const newest = Math.max(...failed.map(endedMs)) - newestMs;
+    const recent = (isIt: (one: Request) => boolean): boolean =>
+      failed.some((one) => endedMs(one) >= newest && isIt(one));
+    const limited = this.#requests.filter(
+      (one) => one.life === life && one.end === "HTTP 429" && one.toMs <= atMs,
+    );
+    const isLimited = isCeilingLow || limited.some(({ toMs }) => toMs >= sinceMs - triedMs);
+    const [, status] = /^HTTP (\d+)$/.exec(cause) ?? [];
+    if (status !== undefined) return recent(({ end }) => end === cause);
+    const [, since] =
+      /^rate limited since (\d\d:\d\d:\d\d \S+?),? ?(?:next request at .*)?$/.exec(cause) ?? [];
+    if (since !== undefined)
+      return limited.some(({ toMs }) =>
+        seconds.some((ms) => timeIn(timezone, toMs + aheadMs + ms).endsWith(` ${since}`)),
+      );
+    if (/^rate limited|limits requests|request ceiling/.test(cause)) return isLimited;
+    if (cause === "timed out")
+      return (
+        isLimited || own.some((one) => one.end === "late" || Math.min(one.toMs, atMs) - one.fromMs >= hastyMs)
+      );
+    if (cause === "connection refused") return recent(({ end }) => end === "refused" || end === "broken");
+    if (cause === "unreadable record")
+      return failed.some(({ end }) => end === "unreadable") || own.some(({ end }) => end === "answered");
+    const signedOut = /^not signed in(?: \(HTTP (\d+)\))?$/.exec(cause);
+    if (signedOut)
+      return this.#requests.some(
+        (one) =>
+          one.life === life &&
+          (one.schedule === "session" || one.schedule === "notifications") &&
+          own.some(({ wallet }) => wallet !== null && wallet === one.wallet) &&
+          one.toMs <= atMs &&
+          one.toMs >= atMs - signedOutMs &&
+          (signedOut[1] === undefined ? one.end.startsWith("HTTP") : one.end === `HTTP ${signedOut[1]}`),
+      );
+    if (cause === "answers too slow")
+      return this.#requests.some(
+        (one) =>
+          one.life === life &&
+          one.schedule === schedule &&
+          own.some(({ wallet }) => wallet === one.wallet) &&
+          one.end === "answered" &&
+          one.toMs <= atMs &&
+          one.toMs >= sinceMs - slowMs,
+      );
+    if (/^connection closed$|^UND_ERR_SOCKET$/.test(cause)) return recent(({ end }) => end === "broken");
+    // Markets that the answers leave out, collateral without a value.
+    return true;
+  }
+}
+
+const seconds = [-2_000, -1_000, 0, 1_000, 2_000];
+
+type Asked = ReturnType<EventLog["of"]>[number] & { readonly kind: "asked" };
+
+function endOf(answer: Asked | undefined): End {
+  if (answer === undefined) return "late";
+  const { status, garbled, sentMs, ofMs } = answer;
+  if (status === null) return ofMs === sentMs ? "refused" : "broken";
+  if (status !== 200) return `HTTP ${status}`;
+  return garbled === null ? "answered" : "unreadable";
+}
+
+const endedMs = ({ fromMs, toMs }: Request): number =>
+  toMs === Number.POSITIVE_INFINITY ? fromMs + patienceMs : toMs;
+
+/** The words of the cause where all reads failed for one, and the first of them long enough ago; null: it is another case. */
+function onlyCause(own: readonly Request[], { atMs }: Told): RegExp | null {
+  const over = own.filter((one) => endedMs(one) <= atMs);
+  const ends = new Set(over.map(({ end }) => end));
+  const [end] = ends;
+  if (ends.size !== 1 || end === undefined || own.length > over.length) return null;
+  if (Math.min(...over.map(endedMs)) > atMs - triedMs) return null;
+  if (end === "HTTP 429") return /^rate limited|limits requests|request ceiling|^timed out/;
+  if (end === "refused") return /^connection refused$/;
+  if (end === "late") return /^timed out$/;
+  return /^HTTP 5/.test(end) ? new RegExp(`^${end}$`) : null;
+}
