@@ -74,6 +74,115 @@ test("an exchange that answers is said to answer nothing", async () => {
   expect(broken(await play(seeds.stake), change)).toContain("false no-data Blind");
 });
 
+describe("what alerts about missing data say of them", () => {
+  let outcome: Outcome;
+  beforeAll(async () => {
+    outcome = await play(seeds.stake);
+  });
+  type Alert = AlertChange["alert"];
+
+  /** Changes the words of alerts, and of their lines of context; `isIt` holds of no other. */
+  const reworded =
+    (isIt: (change: AlertChange) => boolean, of: (text: string) => string): ((entry: Logged) => Logged) =>
+    (entry) =>
+      alerts((one) =>
+        isIt(one)
+          ? {
+              ...one,
+              alert: { ...one.alert, summary: of(one.alert.summary) } satisfies Alert,
+              details: one.details.map(([name, text]) => [name, of(text)] as const),
+            }
+          : one,
+      )(entry);
+  const isEnd = ({ kind, alert }: AlertChange): boolean => kind === "ended" && alert.rule === "Blind";
+
+  test.each([
+    ["another status", / 502|HTTP 502/g, (text: string) => text.replace("502", "503")],
+    ["a limit in place of a status", /HTTP 502/g, () => "rate limited (HTTP 429)"],
+    ["time-outs in place of a status", /HTTP 502/g, () => "timed out"],
+    ["another beginning of a limit", /rate limited since \d\d/g, () => "rate limited since 11"],
+    [
+      "a refused connection in place of a limit",
+      /rate limited since [\d:]+ [A-Z]+-\d/g,
+      () => "connection refused",
+    ],
+  ])("%s", (_, words, into) => {
+    const change = reworded(isBlind, (text) => text.replace(words, into));
+    expect(broken(outcome, change)).toEqual(["false no-data Blind"]);
+  });
+
+  test("no cause where all reads fail for one", () => {
+    const change = reworded(isBlind, (text) => text.replace(/ \(HTTP 502\)$/, "").replace("HTTP 502, ", ""));
+    expect(broken(outcome, change)).toEqual(["false no-data Blind"]);
+  });
+
+  test.each([
+    ["a time without data that is ten times as long", / for (\d\d)s:/, " for $1m:"],
+    ["another time since which it is missing", /since (\d\d):(\d\d):(\d\d GMT-3) \(/, "since $1:00:$3 ("],
+    ["another last reading in a line of context", /last read (\S+) \d\d/, "last read $1 11"],
+    ["another cause than in the lines of context", /\(HTTP 502\)$/, "(timed out)"],
+    ["a figure of which nothing is known", /^/, "77 "],
+  ])("%s", (_, words, into) => {
+    const change = reworded(isBlind, (text) => text.replace(words, into));
+    expect(broken(outcome, change)).toContain("figures Blind");
+  });
+
+  test("numbers of wallets", async () => {
+    const change = reworded(isBlind, (text) => text.replace(/on \d+ of \d+ wallets/, "on 5 of 50 wallets"));
+    expect(broken(await play(seeds.near), change)).toContain("figures Blind");
+  });
+
+  test.each([
+    [
+      "an age of the last reading that is ten times as long",
+      /liquidation (\d\d)s ago/,
+      "liquidation $1m ago",
+    ],
+    ["a price that moved the other way", /mark up/, "mark down"],
+    ["a price that moved further", /mark (up|down) /, "mark $1 1"],
+  ])("%s", (_, words, into) => {
+    const change = reworded(isBlind, (text) => text.replace(words, into));
+    expect(broken(outcome, change)).toEqual(["soundness Blind"]);
+  });
+
+  test.each([
+    ["an end after another time", /after .*$/, "after 9m 59s"],
+    ["another time at which it began", /^(\d\d\d\d)-(\d\d-\d\d) /, "2001-$2 "],
+  ])("%s", (_, words, into) => {
+    const change = reworded(isEnd, (text) => text.replace(words, into));
+    expect(broken(outcome, change)).toContain("figures Blind");
+  });
+
+  test("data that no rule has to judge by", () => {
+    const change = reworded(isBlind, (text) => text.replace("schedule traderState", "schedule portfolio"));
+    expect(broken(outcome, change)).toContain("false no-data Blind");
+  });
+});
+
+test("deposits that were answered are called missing", async () => {
+  const change = alerts((one) =>
+    isBlind(one)
+      ? {
+          ...one,
+          details: one.details.map(
+            ([name, text]) =>
+              [
+                name,
+                text.replace(
+                  /^.*\(schedule \w+\)/,
+                  "deposits and withdrawals of w2, w4, w5 (schedule collateral)",
+                ),
+              ] as const,
+          ),
+        }
+      : one,
+  );
+  const found = findingsIn(await play(seeds.near), change);
+  expect(
+    found.some(({ check, expected }) => check === "false no-data" && expected.includes("are there")),
+  ).toBe(true);
+});
+
 describe("reasons of ends", () => {
   test("a position that its trader closed", async () => {
     const change = retold(
@@ -143,6 +252,23 @@ describe("what is read when", () => {
         : entry,
     );
     expect(found.some(({ check, subject }) => check === "no data" && subject === "markets")).toBe(true);
+  });
+
+  test.each(["collateral", "liquidations", "notifications"])("%s that nobody reads", async (source) => {
+    const found = findingsIn(await play(seeds.calm), (entry) =>
+      entry.kind === "committed"
+        ? {
+            ...entry,
+            changes: {
+              ...entry.changes,
+              observations: entry.changes.observations.filter(
+                (one) => one.kind !== "events" || one.source !== source,
+              ),
+            },
+          }
+        : entry,
+    );
+    expect(found.some(({ check, subject }) => check === "no data" && subject.startsWith(source))).toBe(true);
   });
 
   test("prices that go back", async () => {

@@ -131,23 +131,30 @@ export class Causes {
     const limited = this.#requests.filter(
       (one) => one.life === life && one.end === "HTTP 429" && one.toMs <= atMs,
     );
-    const isLimited = isCeilingLow || limited.some(({ toMs }) => toMs >= sinceMs - triedMs);
+    const isLimited = limited.some(({ toMs }) => toMs >= sinceMs - triedMs);
     const [, status] = /^HTTP (\d+)$/.exec(cause) ?? [];
     if (status !== undefined) return recent(({ end }) => end === cause);
     const [, since] =
       /^rate limited since (\d\d:\d\d:\d\d \S+?),? ?(?:next request at .*)?$/.exec(cause) ?? [];
-    if (since !== undefined)
+    if (since !== undefined && isLimited)
       return limited.some(({ toMs }) =>
         seconds.some((ms) => timeIn(timezone, toMs + aheadMs + ms).endsWith(` ${since}`)),
       );
-    if (/^rate limited|limits requests|request ceiling/.test(cause)) return isLimited;
+    if (/^rate limited|limits requests/.test(cause)) return isLimited;
+    if (/request ceiling/.test(cause)) return isLimited || isCeilingLow;
     if (cause === "timed out")
       return (
-        isLimited || own.some((one) => one.end === "late" || Math.min(one.toMs, atMs) - one.fromMs >= hastyMs)
+        isLimited ||
+        isCeilingLow ||
+        own.some((one) => one.end === "late" || Math.min(one.toMs, atMs) - one.fromMs >= hastyMs)
       );
-    if (cause === "connection refused") return recent(({ end }) => end === "refused" || end === "broken");
+    if (cause === "connection refused") return recent(({ end }) => end === "refused");
     if (cause === "unreadable record")
-      return failed.some(({ end }) => end === "unreadable") || own.some(({ end }) => end === "answered");
+      // An answer that leaves out all accounts is not believed at once.
+      return (
+        failed.some(({ end }) => end === "unreadable") ||
+        (schedule === "traderState" && own.some(({ end }) => end === "answered"))
+      );
     const signedOut = /^not signed in(?: \(HTTP (\d+)\))?$/.exec(cause);
     if (signedOut)
       return this.#requests.some(
@@ -191,11 +198,14 @@ const endedMs = ({ fromMs, toMs }: Request): number =>
   toMs === Number.POSITIVE_INFINITY ? fromMs + patienceMs : toMs;
 
 /** The words of the cause where all reads failed for one, and the first of them long enough ago; null: it is another case. */
-function onlyCause(own: readonly Request[], { atMs }: Told): RegExp | null {
-  const over = own.filter((one) => endedMs(one) <= atMs);
+function onlyCause(own: readonly Request[], { atMs, sinceMs }: Told): RegExp | null {
+  // Not those that made up the last reading.
+  const over = own.filter(
+    (one) => endedMs(one) <= atMs && !(one.end === "answered" && one.toMs <= sinceMs + slackMs),
+  );
   const ends = new Set(over.map(({ end }) => end));
   const [end] = ends;
-  if (ends.size !== 1 || end === undefined || own.length > over.length) return null;
+  if (ends.size !== 1 || end === undefined) return null;
   if (Math.min(...over.map(endedMs)) > atMs - triedMs) return null;
   if (end === "HTTP 429") return /^rate limited|limits requests|request ceiling|^timed out/;
   if (end === "refused") return /^connection refused$/;

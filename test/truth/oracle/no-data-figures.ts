@@ -36,7 +36,7 @@ export function figureProblems(
   const { alert, atMs } = change;
   const { summary } = alert;
   // A name that the configuration gets wrong is missing in another way.
-  if (!/No data /.test(summary)) return [];
+  if (alert.labels.source === "configuration") return [];
   const problems: string[] = [];
   const readOf = ({ schedule, wallets, symbols, words }: Row): readonly ReadMs[] => {
     if (words === assetRules) return [undefined];
@@ -157,7 +157,7 @@ function claimsAt(
 /** `2026-11-21 `. */
 const dateLength = 11;
 
-const endLasted = new RegExp(String.raw`^(?:Read again|The exchange answers again): .*, after ${duration}$`);
+const endLasted = new RegExp(`^(?:Read again|The exchange answers again): .*, after ${duration}$`);
 const endWallets = / of (\d+) wallets, after /;
 const kindsNamed = 4;
 
