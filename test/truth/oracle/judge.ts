@@ -16,7 +16,9 @@ import { garbledWithin, noDataAlerts, stalledMs, valuesOff } from "./daemon/trou
 import { detailProblems } from "./details.ts";
 import { judgeEndings } from "./endings.ts";
 import { judgeEvents } from "./events.ts";
+import { explainedClaims } from "./explained.ts";
 import { type Finding, timeOf } from "./finding.ts";
+import { FormerTexts, isOfFormer, type Look } from "./former-texts.ts";
 import { Hedges } from "./hedges.ts";
 import { judgeInTime } from "./in-time.ts";
 import { type Gap, isTold, type Life, livesOf, type Shown } from "./lives.ts";
@@ -25,7 +27,7 @@ import { judgeNoData } from "./no-data.ts";
 import { judgeObtained } from "./obtained.ts";
 import { judgeOldAlerts } from "./old-alerts.ts";
 import { judgeOwed } from "./owed.ts";
-import { type Level, minuteMs, type Predicate } from "./predicate.ts";
+import { type Claim, type Level, minuteMs, type Predicate } from "./predicate.ts";
 import { Reminders, type Word } from "./reminders.ts";
 import { eventFigures } from "./rules/event-figures.ts";
 import { predicates } from "./rules/index.ts";
@@ -122,6 +124,10 @@ export interface Judgement {
 const oldPatienceMs = 15_000;
 /** An alert that may rest on a payment alone fires no sooner, ms. */
 const uncertainMs = 10_000;
+/** Times of the daemon are whole, ms. */
+const roundedMs = 1;
+/** A payment is explained so long after it was seen at the latest, or counts as profit or loss, ms. */
+const unexplainedMs = 360_000;
 /** Records of a change are read within this, ms. */
 const recordMs = 15_000;
 
@@ -159,6 +165,7 @@ class Judge {
   /** The last gap of all lives, and the daemon's clock less the true time in it. */
   #lastGap: (Pick<Gap, "fromMs" | "toMs"> & { readonly aheadMs: number }) | null = null;
   #noticedMs = Number.NaN;
+  #former = new FormerTexts([]);
   /** Data that were too old, with the time at which they were read last. */
   readonly #stale = new Map<string, number>();
 
@@ -210,6 +217,9 @@ class Judge {
 
   run(): Judgement {
     const lives = this.#lives;
+    this.#former = new FormerTexts(
+      lives.flatMap(({ changes }) => changes).filter(({ alert }) => !alert.event && judged.has(alert.rule)),
+    );
     const counts = new Map<string, { fired: number; ended: number }>();
     for (const { changes } of lives)
       for (const { kind, atMs, alert } of changes) {
@@ -313,6 +323,8 @@ class Judge {
           group.set(waiting[next]!, ["not judged"]);
         look();
       }
+      // The last figures of what goes with this observation are those of just before it.
+      this.#lookBack(atMs, (change) => change.atMs === atMs || change.alert.wallet === ownerOf(observation));
       if (observation.kind === "watching") {
         this.#watchingMs = atMs;
         // Rules that a reload changes begin anew; all others go on.
@@ -343,6 +355,7 @@ class Judge {
         for (const name of only === null ? this.#view.wallets.keys() : [only])
           if (name !== answered) this.#view.money.note(name, false, atMs);
         this.#judgeAll(atMs, only);
+        this.#lookBack(atMs);
       }
       this.#judgeWorse(atMs);
       look();
@@ -511,6 +524,38 @@ class Judge {
       if (condition.length === 0) waited.isOver = true;
       if (waited.isOver && claims.length === 0) waited.isSaid = true;
     }
+  }
+
+  /**
+   * Holds texts that say what was so before against the figures of now, as long as their alert has fired and they were not told.
+   * @param concerns true for those that these figures may be about
+   */
+  #lookBack(atMs: number, concerns: (change: Change) => boolean = () => true): void {
+    const trueMs = atMs - this.#aheadMs;
+    for (const change of this.#former.open) {
+      const firedMs = this.#firedMs.get(change.alertId);
+      if (firedMs === undefined || firedMs > trueMs + roundedMs) continue;
+      if (change.committedMs < trueMs - roundedMs || !concerns(change)) continue;
+      this.#former.note(change, this.#lookAt(change));
+    }
+  }
+
+  /** A change by the figures of now; null: it cannot be judged by them. */
+  #lookAt({ alert, details }: Change): Look | null {
+    const predicate = judged.get(alert.rule)!;
+    if (!predicate.subjects(this.#view).includes(alert.subject)) return null;
+    if (predicate.levels(this.#view, alert.subject, 1) === undefined) return null;
+    const own = predicate.claims(this.#view, alert.subject, alert);
+    if (own === undefined) return null;
+    const ages = ageClaims(this.#view, alert.subject, alert);
+    return {
+      figures: [
+        ...own.flatMap(claimProblem),
+        ...unclaimed(alert, [...own, ...ages]),
+        ...detailProblems(this.#view, alert, details, false),
+      ],
+      ages: ages.flatMap(claimProblem),
+    };
   }
 
   #identity(subject: string): string {
@@ -713,12 +758,18 @@ class Judge {
 
   /** Statements of a change that are false by what the daemon has now. */
   #problems(change: Change): readonly string[] {
-    const { kind, alert, past } = change;
+    const { kind, alert } = change;
     if (alert.event)
       return kind === "fired"
         ? eventFigures.get(alert.rule)!(this.#view, alert.subject, alert).flatMap(claimProblem)
         : [];
-    if (!stating.has(kind) || past || (kind === "ended" && alert.ending !== "recovered")) return [];
+    if (isOfFormer(change) && judged.has(alert.rule)) {
+      const firedMs = this.#firedMs.get(alert.id);
+      const isLost = this.#lastGap !== null && (firedMs === undefined || firedMs <= this.#lastGap.toMs);
+      return isLost ? [] : this.#former.problems(change);
+    }
+    if (!stating.has(kind) || isOfFormer(change)) return [];
+    if (kind === "ended" && alert.ending === "explained") return this.#explainedProblems(change);
     if (ofNoData.has(alert.rule))
       return kind === "ended" || this.#gapMs !== null ? [] : this.#stakes.problems(change, this.#view);
     const { condition, claims } = this.#check(change, change.atMs);
@@ -748,13 +799,18 @@ class Judge {
     };
   }
 
-  #claimProblems(predicate: Predicate, { alert, details }: Change): readonly string[] {
+  /** @param more claims beside those of its rule */
+  #claimProblems(
+    predicate: Predicate,
+    { alert, details }: Change,
+    more: readonly Claim[] = [],
+  ): readonly string[] {
     const { claims } = predicate;
     const { nowMs } = this.#view;
     const isFresh = this.#freshness(predicate, alert.subject, nowMs, this.#staleNow()) === "fresh";
     const own = claims(this.#view, alert.subject, alert);
-    if (own === undefined) return [];
-    const found = [...own, ...ageClaims(this.#view, alert.subject, alert)];
+    if (own === undefined) return more.flatMap(claimProblem);
+    const found = [...own, ...ageClaims(this.#view, alert.subject, alert), ...more];
     return [
       ...found.flatMap(claimProblem),
       ...unclaimed(alert, found),
@@ -762,6 +818,24 @@ class Judge {
       ...wordProblems(this.#view, alert.rule, alert.subject, alert),
       ...detailProblems(this.#view, alert, details, isFresh),
     ];
+  }
+
+  /** An alert that was raised by a payment, which its end tells of, beside how its wallet stands. */
+  #explainedProblems(change: Change): readonly string[] {
+    const { rule, subject } = change.alert;
+    const predicate = judged.get(rule)!;
+    const certain = predicate.levels(this.#view, subject, -1);
+    return [
+      ...(certain?.some(({ on }) => on) ? ["it still holds"] : []),
+      ...this.#claimProblems(predicate, change, this.#paidClaims(change)),
+    ];
+  }
+
+  #paidClaims({ alert }: Change): readonly Claim[] {
+    const { truth } = this.#outcome;
+    const toMs = this.#view.nowMs - this.#aheadMs;
+    const fromMs = (this.#firedMs.get(alert.id) ?? toMs) - unexplainedMs;
+    return explainedClaims(truth, alert, { fromMs, toMs });
   }
 
   /** An alert that may rest on a withdrawal alone fires when that was not explained for some time. */
