@@ -1,12 +1,27 @@
 /** Durations as texts have them: `45s`, `1m 30s`, `3.2s`, `120ms`, `-19s`. */
-import { parseDurationMs } from "../../../src/domain/duration.ts";
 import { type Claim, claimsOf, type Text } from "./predicate.ts";
 
 export const duration = String.raw`(-?(?:\d+(?:\.\d+)?(?:ms|[smhdwy]) ?)+)`;
 
-const unitMs: Readonly<Record<string, number>> = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1_000, ms: 1 };
+const unitMs: Readonly<Record<string, number>> = {
+  y: 365 * 86_400_000,
+  w: 7 * 86_400_000,
+  ...{ d: 86_400_000, h: 3_600_000, m: 60_000, s: 1_000, ms: 1 },
+};
 /** The next smaller unit, of which nothing is told where a duration has one unit alone. */
 const below: Readonly<Record<string, number>> = { d: 3_600_000, h: 60_000, m: 1_000, s: 1_000, ms: 1 };
+
+const wholeMs = 1_000;
+/** Below this durations have a digit after the point. */
+const tenthsMs = 10_000;
+const tenthMs = 100;
+
+/** Milliseconds of `90s`, `1m30s`, `1m 30s`, `2.5h`; not a number where a text is no such thing. */
+export function durationMs(text: string): number {
+  if (!/^(?:\d+(?:\.\d+)?(?:ms|[smhdwy]) ?)+$/.test(text)) return Number.NaN;
+  const parts = [...text.matchAll(/([\d.]+)([a-z]+)/g)];
+  return Math.round(parts.reduce((sum, [, count, unit]) => sum + Number(count) * unitMs[unit!]!, 0));
+}
 
 /** The time of which a text tells: `within 15 min`, `in 24 h`, `of the last hour`. */
 export function windowClaims(text: Text, truthMs: number): readonly Claim[] {
@@ -24,10 +39,10 @@ export function windowClaims(text: Text, truthMs: number): readonly Claim[] {
 
 function windowMsOf(text: string): number {
   if (text.endsWith("hour")) return unitMs.h!;
-  return parseDurationMs(text.replace("min", "m").replaceAll(" ", "")) ?? Number.NaN;
+  return durationMs(text.replace(" min", "m").replace(/ h$/, "h"));
 }
 
-/** A duration that is told in its two largest units, the rest cut off. */
+/** A duration that is told in its two largest units, of whole seconds, the rest cut off; below ten seconds in tenths of them. */
 export function durationClaims(
   { summary, description }: Text,
   name: string,
@@ -39,17 +54,27 @@ export function durationClaims(
   if (truthMs === undefined) return [{ name, text, truth: undefined }];
   const negative = text.startsWith("-");
   const plain = text.replace("-", "");
-  const parts = plain.split(" ").map((part) => /[a-z]+$/.exec(part)![0]);
-  const step = parts.length > 1 ? unitMs[parts[1]!]! : below[parts[0]!]!;
-  const toldMs = parseDurationMs(plain.replaceAll(" ", ""))!;
-  // Seconds below ten have a decimal.
-  const room = plain.includes(".") || toldMs < 10_000 ? (parts[0] === "ms" ? 1 : 100) : step / 2 + 500;
-  const middle = plain.includes(".") || toldMs < 10_000 ? Math.abs(truthMs) : Math.abs(truthMs) - step / 2;
+  const toldMs = durationMs(plain);
+  const { fromMs, toMs } = toldAs(plain, toldMs);
+  const sizeMs = Math.abs(truthMs);
   const signed = (ms: number): number => (negative ? -ms : ms);
+  // The middle of all that is told so stands for the text.
+  const offMs = sizeMs - (fromMs + toMs) / 2;
   return [
     {
       ...{ name, text: String(signed(toldMs)), words: text },
-      ...{ truth: truthMs < 0 === negative ? signed(middle) : truthMs, room },
+      ...{ truth: truthMs < 0 === negative ? signed(toldMs + offMs) : truthMs, room: (toMs - fromMs) / 2 },
     },
   ];
+}
+
+/** The durations that are told by the same words. */
+function toldAs(text: string, toldMs: number): { readonly fromMs: number; readonly toMs: number } {
+  const units = [...text.matchAll(/[a-z]+/g)].map(([unit]) => unit);
+  if (units[0] === "ms") return { fromMs: toldMs - 0.5, toMs: toldMs + 0.5 };
+  if (toldMs < tenthsMs) return { fromMs: toldMs - tenthMs / 2, toMs: toldMs + tenthMs / 2 };
+  const stepMs = units.length > 1 ? unitMs[units[1]!]! : below[units[0]!]!;
+  // What rounds to ten seconds in tenths is told as them.
+  const fromMs = toldMs - (toldMs === tenthsMs ? tenthMs : wholeMs) / 2;
+  return { fromMs, toMs: toldMs + stepMs - wholeMs / 2 };
 }

@@ -1,5 +1,5 @@
 /** The part of a scenario's configuration that says when something is due. */
-import { parseDurationMs } from "../../../src/domain/duration.ts";
+import { durationMs } from "./duration.ts";
 
 export interface Span {
   readonly least: number;
@@ -111,8 +111,8 @@ const known = new Map<string, number>();
 function ms(text: string): number {
   const before = known.get(text);
   if (before !== undefined) return before;
-  const found = parseDurationMs(text);
-  if (found === undefined || found === null || Number.isNaN(found)) throw new Error(`no duration: ${text}`);
+  const found = durationMs(text);
+  if (Number.isNaN(found)) throw new Error(`no duration: ${text}`);
   known.set(text, found);
   return found;
 }
