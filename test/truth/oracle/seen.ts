@@ -12,6 +12,7 @@ import { type AccountFigures, type Margins, type Price, tickUsd } from "./margin
 import { Events } from "./seen-events.ts";
 import { Markets } from "./seen-markets.ts";
 import { Orders } from "./seen-orders.ts";
+import { Today } from "./seen-today.ts";
 import { type AccountTruth, at, between, type Truth } from "./truth.ts";
 
 export interface Parts {
@@ -53,6 +54,7 @@ export class Seen {
   readonly markets = new Markets();
   readonly orders = new Orders();
   readonly events = new Events();
+  readonly today: Today;
   readonly daemon = new DaemonSeen();
   exchange: {
     readonly active: boolean;
@@ -100,6 +102,7 @@ export class Seen {
     this.#truth = parts.truth;
     this.rules = parts.truth.rules;
     this.noDataAlerts = parts.noDataAlerts;
+    this.today = new Today(parts.indices);
     this.#recentMs = recentMs + parts.stalledMs;
   }
 
@@ -112,7 +115,7 @@ export class Seen {
   forget(): void {
     for (const known of [this.accounts, this.gone, this.prices, this.#pricedMs, this.statuses]) known.clear();
     for (const known of [this.readMs, this.toldMs]) known.clear();
-    for (const part of [this.markets, this.orders, this.events, this.daemon]) part.forget();
+    for (const part of [this.markets, this.orders, this.events, this.today, this.daemon]) part.forget();
     this.histories.clear();
     this.#fundingRead.clear();
     this.#terms.clear();
@@ -133,6 +136,7 @@ export class Seen {
     for (const [part, ms] of read[1]) this.#fundingRead.set(part, ms);
     for (const terms of read[2]) this.#terms.add(terms);
     this.#listsSinceGap = 0;
+    this.today.lose();
     for (const event of events)
       if (event.kind === "funding") keep(this.payments, event);
       else this.events.keep(event);
@@ -204,6 +208,7 @@ export class Seen {
         this.#takeTerms("collateralAssets");
         return [];
       case "events":
+        if (this.today.take(observation)) this.version++;
         if (observation.source === "funding") return this.#takePayments(observation);
         if (observation.source === "orders") this.orders.takeHistory(observation);
         if (this.events.take(observation)) this.version++;

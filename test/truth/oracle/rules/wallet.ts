@@ -54,8 +54,12 @@ const shareOf = (share: Share, { low, high }: Ends, equity: number): Bounds =>
     high: share.high - low / Math.max(equity, 1),
   });
 
+/** Figures that no flow of money makes uncertain. */
+const surelyTold: ReadonlySet<string> = new Set(["equity", "fees of today", "funding of today"]);
 /** Sums in doubles, of amounts that the exchange rounds. */
 const cent = 0.01;
+/** The same, of amounts that are told exactly. */
+const tiny = 1e-6;
 
 function shareRule(
   rule: string,
@@ -99,7 +103,7 @@ function shareRule(
       if (found === undefined) return undefined;
       const isStated = view.money.now(wallet)?.stated;
       return [
-        ...found.flatMap((one) => (isStated || one.name === "equity" ? [one] : unknown([one]))),
+        ...found.flatMap((one) => (isStated || surelyTold.has(one.name) ? [one] : unknown([one]))),
         ...claimsOf(text, [["not explained", new RegExp(`, or a (?:profit|loss) of ${money}`), undefined]]),
       ];
     },
@@ -204,14 +208,25 @@ export const dailyLoss = shareRule(
       : undefined,
   (view, wallet, text, ends) => {
     const { equity } = view.money.now(wallet)!;
+    const { timezone } = view.terms;
     const usd = view.money.profitToday(wallet);
     const today = usd === undefined ? ([undefined] as const) : profitOf(around(usd, cent), ends);
     return claimsOf(text, [
       ["share", new RegExp(`lost ${percent} today`), ...shareOf(view.money.lossToday(wallet)!, ends, equity)],
       ["profit of today", new RegExp(`today, ${money}`), ...today],
       ["profit of today", new RegExp(`no longer losing today: up ${money}`), ...today],
-      ["fees of today", new RegExp(`fees of ${money}`), undefined],
-      ["funding of today", new RegExp(`funding of ${money}`), undefined],
+      [
+        "fees of today",
+        new RegExp(`fees of ${money}`),
+        view.seen.today.fees(wallet, view.nowMs, timezone),
+        tiny,
+      ],
+      [
+        "funding of today",
+        new RegExp(`funding of ${money}`),
+        view.seen.today.funding(wallet, view.nowMs, timezone),
+        tiny,
+      ],
       ["equity", new RegExp(`Equity ${money}`), equity],
     ]);
   },
