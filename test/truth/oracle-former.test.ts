@@ -6,9 +6,10 @@ import { brokenIn, changed } from "./tampering.ts";
 
 /** A withdrawal that was not explained for a while, and positions that were closed. */
 const outcomes = new Map<number, Outcome>();
-beforeAll(async () => {
-  for (const seed of [195, 122]) outcomes.set(seed, await runScenario(planOf(seed)));
-});
+for (const seed of [195, 122])
+  beforeAll(async () => {
+    outcomes.set(seed, await runScenario(planOf(seed)));
+  });
 
 type Ending = NonNullable<AlertChange["alert"]["ending"]>;
 

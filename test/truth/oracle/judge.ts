@@ -8,7 +8,7 @@ import type { Observation } from "../../../src/domain/observation.ts";
 import { isWhale } from "../names.ts";
 import type { Outcome } from "../scenario.ts";
 import { judgeAcknowledged } from "./acknowledged.ts";
-import { ageClaims } from "./age.ts";
+import { ageClaims, ageProblems, oldAfterMs } from "./age.ts";
 import { claimProblem } from "./claim.ts";
 import { Clear } from "./clear.ts";
 import { judgeFigures } from "./daemon/figures.ts";
@@ -85,6 +85,9 @@ const stating: ReadonlySet<string> = new Set([
   "reminder",
   "ended",
 ]);
+
+/** Those of them that are told by the newest positions that there are; others wait until these are read. */
+const byNewest: ReadonlySet<string> = new Set(["fired", "rose", "worsened", "changed", "reminder"]);
 
 /** Severity null: it ended. */
 interface Step {
@@ -774,7 +777,8 @@ class Judge {
       return kind === "ended" || this.#gapMs !== null ? [] : this.#stakes.problems(change, this.#view);
     const { condition, claims } = this.#check(change, change.atMs);
     const { isOver = false, isSaid = false } = this.#waited.get(change) ?? {};
-    return [...(isOver ? [] : condition), ...(isSaid ? [] : claims)];
+    const ages = byNewest.has(kind) ? this.#ageProblems(change) : [];
+    return [...(isOver ? [] : condition), ...(isSaid ? [] : claims), ...ages];
   }
 
   #check(
@@ -836,6 +840,11 @@ class Judge {
     const toMs = this.#view.nowMs - this.#aheadMs;
     const fromMs = (this.#firedMs.get(alert.id) ?? toMs) - unexplainedMs;
     return explainedClaims(truth, alert, { fromMs, toMs });
+  }
+
+  #ageProblems({ alert, committedMs }: Change): readonly string[] {
+    const afterMs = oldAfterMs(this.#outcome, committedMs);
+    return ageProblems(this.#view, judged.get(alert.rule)!, alert, afterMs);
   }
 
   /** An alert that may rest on a withdrawal alone fires when that was not explained for some time. */

@@ -74,6 +74,7 @@ const fundingEatsMargin: Predicate = {
   rule: "FundingEatsMargin",
   ...times,
   standsStill: true,
+  restsOnPositions: true,
   // Without the settled rates nobody knows the unit of those in the statistics.
   reads: ["fundingRates"],
   subjects: (view) => view.accounts(),

@@ -72,6 +72,7 @@ function shareRule(
     rule,
     ...times,
     reads: ["collateral"],
+    restsOnPositions: true,
     subjects: (view) => view.ownWallets(),
     levels: (view, wallet, ease: Ease) => {
       const share = value(view, wallet);
