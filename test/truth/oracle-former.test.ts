@@ -9,7 +9,7 @@ const outcomes = new Map<number, Outcome>();
 for (const seed of [195, 122])
   beforeAll(async () => {
     outcomes.set(seed, await runScenario(planOf(seed)));
-  });
+  }, 300_000);
 
 type Ending = NonNullable<AlertChange["alert"]["ending"]>;
 

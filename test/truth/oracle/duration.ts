@@ -72,7 +72,8 @@ export function durationClaims(
 function toldAs(text: string, toldMs: number): { readonly fromMs: number; readonly toMs: number } {
   const units = [...text.matchAll(/[a-z]+/g)].map(([unit]) => unit);
   if (units[0] === "ms") return { fromMs: toldMs - 0.5, toMs: toldMs + 0.5 };
-  if (toldMs < tenthsMs) return { fromMs: toldMs - tenthMs / 2, toMs: toldMs + tenthMs / 2 };
+  if (toldMs < tenthsMs)
+    return { fromMs: Math.max(toldMs - tenthMs / 2, wholeMs), toMs: toldMs + tenthMs / 2 };
   const stepMs = units.length > 1 ? unitMs[units[1]!]! : below[units[0]!]!;
   // What rounds to ten seconds in tenths is told as them.
   const fromMs = toldMs - (toldMs === tenthsMs ? tenthMs : wholeMs) / 2;
