@@ -52,6 +52,8 @@ const others: readonly Defect[] = [
     "src/watch/profit.ts",
     "    if (this.#kept !== null) values.highWaterMark = this.#highUsd;\n  }",
     "    if (this.#kept !== null) values.highWaterMark = Number.isNaN(pnl) ? this.#highUsd : pnl;\n  }",
+  ),
+  one(
     "watch: the end of an alert tells three times the withdrawal that raised it",
     "src/watch/both-ends.ts",
     "const size = formatUsd(Math.abs(usd));",
