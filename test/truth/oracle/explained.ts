@@ -5,7 +5,7 @@ import { type Claim, money, type Text } from "./predicate.ts";
 import { at, type Truth } from "./truth.ts";
 import { walletOf } from "./view.ts";
 
-/** What was paid into an account, or negative, out of it, give or take. USD. */
+/** The amounts that were paid into an account or, negative, out of it, give or take, USD. */
 interface Paid {
   readonly usd: number;
   readonly room: number;

@@ -496,7 +496,7 @@ class Judge {
     }
   }
 
-  /** What got worse is told. */
+  /** Demands word of a value that got worse. */
   #judgeWorse(atMs: number): void {
     for (const [key, { word, value, fromMs, dueMs }] of this.#worse) {
       if (atMs <= dueMs) continue;

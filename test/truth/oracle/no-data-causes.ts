@@ -25,7 +25,7 @@ interface Request {
   /** Null: nobody's, or not known. */
   readonly wallet: string | null;
   readonly fromMs: number;
-  /** Of one that was given up: infinite. */
+  /** Infinite for one that was given up. */
   readonly toMs: number;
   readonly end: End;
 }

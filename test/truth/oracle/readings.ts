@@ -43,7 +43,7 @@ export class Readings {
     }
   }
 
-  /** When a source was last read at a time; more than one where answers came in that very moment. */
+  /** The last readings of a source up to a time; more than one where answers came in that very moment. */
   at(source: string, wallet: string, atMs: number): readonly ReadMs[] {
     return this.#at(`${source} ${wallet}`, atMs);
   }

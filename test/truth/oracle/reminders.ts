@@ -60,7 +60,7 @@ export class Reminders {
     }
   }
 
-  /** What was told last of an alert that fires at a time; null: none does. */
+  /** The last word of an alert that fires at a time; null: none does. */
   at(rule: string, subject: string, atMs: number): Word | null {
     // The alert of a position that is gone may end after that of the next one fired.
     const standing = new Map<number, Word>();
