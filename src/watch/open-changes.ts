@@ -565,7 +565,9 @@ export class OpenChanges {
     if (record.kind !== "takeover" || record.handed === undefined) return false;
     const { account, slot } = record;
     const isShownIn = (one: OpenChange): boolean => isWithin(one, record) && isHandedIn(one, record);
-    if (this.#open.some(isShownIn) || this.#explainedOfSlot.some(isShownIn)) return false;
+    // Without its side it is no more than like an explained change, which may be the opening.
+    const isSided = record.handed.side !== undefined;
+    if (this.#open.some(isShownIn) || (isSided && this.#explainedOfSlot.some(isShownIn))) return false;
     const index = this.#open.findIndex((one) => isOfSlotBefore(one, record) && isHandedIn(one, record));
     if (index >= 0) {
       const left = less(this.#open[index]!, record);

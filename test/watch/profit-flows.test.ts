@@ -991,9 +991,10 @@ test.each([
 });
 
 describe.each([
-  ["in one run", false],
-  ["with a restart after each", true],
-])("a position that two states of one slot show, opened and taken over, %s", (_, restarts) => {
+  ["in one run", false, "long"],
+  ["with a restart after each", true, "long"],
+  ["by a record that does not say its side", false, null],
+])("a position that two states of one slot show, opened and taken over, %s", (_, restarts, side) => {
   test.each([
     ["opened, taken, takeover, fill", ["opened", "taken", "takeover", "fill"]],
     ["opened, taken, fill, takeover", ["opened", "taken", "fill", "takeover"]],
@@ -1006,7 +1007,7 @@ describe.each([
     h.pass(1_000);
     const slot = h.slot + 10;
     const fields = {
-      ...{ kind: "backstop", role: "liquidatee", side: "long" },
+      ...{ kind: "backstop", role: "liquidatee", side },
       ...{ size: 40, price: 150, notional: 6_000, collateralChange: -1_054 },
     };
     let newest = [subaccount(1_057, [])];
