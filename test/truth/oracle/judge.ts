@@ -811,7 +811,9 @@ class Judge {
   ): readonly string[] {
     const { claims } = predicate;
     const { nowMs } = this.#view;
-    const isFresh = this.#freshness(predicate, alert.subject, nowMs, this.#staleNow()) === "fresh";
+    const isFresh =
+      this.#isReadAgain(alert.subject) &&
+      this.#freshness(predicate, alert.subject, nowMs, this.#staleNow()) === "fresh";
     const own = claims(this.#view, alert.subject, alert);
     if (own === undefined) return more.flatMap(claimProblem);
     const found = [...own, ...ageClaims(this.#view, alert.subject, alert), ...more];
