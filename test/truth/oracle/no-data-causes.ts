@@ -35,7 +35,7 @@ const patienceMs = 10_000;
 /** A request may be given up after so long, at the end of the time that a read may take, ms. */
 const hastyMs = 4_500;
 /** A failed read is told after its last request within this: it is tried again before. */
-const triedMs = 25_000;
+const triedMs = 45_000;
 /** The newest failure is told of, which may be of one request of several that make up a read. */
 const newestMs = 35_000;
 /** A wallet stays signed out for so long after it was refused, ms. */

@@ -284,8 +284,9 @@ function unread(
         dueMs = clear.after(ms + 1, lengthMs, wallet);
     // A ceiling stretches the schedules of histories first.
     if (isCeilingLow && !isFirst) return;
-    if (dueMs !== null && usedShare(fromMs, dueMs) >= fullShare) dueMs += intervalsMs;
     if (dueMs === null || dueMs >= toMs) return;
+    if (usedShare(fromMs, dueMs) >= fullShare) dueMs += intervalsMs;
+    if (dueMs >= toMs) return;
     findings.push({
       ...{ check: "completeness", rule: blindRule, subject: name, atMs: dueMs },
       expected: `a reading of ${source} within ${mostMs} ms, since nothing is in the way from ${new Date(dueMs - lengthMs).toISOString()} on`,

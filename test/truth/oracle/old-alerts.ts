@@ -33,8 +33,11 @@ export function judgeOldAlerts(outcome: Outcome): readonly Finding[] {
       const { rule, subject, summary, event } = alert;
       const predicate = judged.get(rule);
       if ((kind !== "fired" && kind !== "rose") || event || predicate === undefined) return [];
+      // A text without any figure tells nothing by the positions.
       const isByOld =
-        statesAge(predicate, subject) && areOld(reads, subject, atMs, oldAfterMs(outcome, committedMs));
+        /[$%]/.test(`${summary} ${alert.description}`) &&
+        statesAge(predicate, subject) &&
+        areOld(reads, subject, atMs, oldAfterMs(outcome, committedMs));
       if (!isByOld && !byOld.test(summary)) return [];
       const backMs = returns.find((ms) => ms <= atMs && atMs < ms + patienceMs);
       if (backMs === undefined) return [];

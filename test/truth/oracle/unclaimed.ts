@@ -23,7 +23,7 @@ export function unclaimed({ summary, description }: Text, claims: readonly Claim
   );
 }
 
-/** Of some sessions nobody knows when they end, and fees and funding of today only once their histories were read. */
+/** Figures that may not be known: the end of some sessions, and fees and funding of today before their histories were read. */
 const unknown = /Next change: –|fees of –|funding of –/g;
 
 /** A text has no place where a figure is not known. */
