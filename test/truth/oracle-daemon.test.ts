@@ -4,10 +4,15 @@ import type { DaemonFigures } from "../../src/domain/observation.ts";
 import type { Logged } from "./log.ts";
 import { judgeFigures } from "./oracle/daemon/figures.ts";
 import type { Finding } from "./oracle/finding.ts";
+import { daemonRules } from "./oracle/rules/daemon.ts";
 import { type Outcome, planOf, runScenario } from "./scenario.ts";
-import { changed as alerts, brokenIn as broken, observed } from "./tampering.ts";
+import { changed as alerts, brokenIn, observed } from "./tampering.ts";
 
 type Change = (entry: Logged) => Logged;
+
+const ofTheDaemon = daemonRules.map(({ rule }) => rule);
+const broken = (outcome: Outcome, change: Change): readonly string[] =>
+  brokenIn(outcome, change, ofTheDaemon);
 
 const figures = (of: (figures: DaemonFigures) => Partial<DaemonFigures>): Change =>
   observed((one) =>

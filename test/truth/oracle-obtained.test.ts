@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 
 const expected = (change: (entry: Logged) => Logged, of = outcome): readonly string[] =>
-  findingsIn(of, change).map((one) => `${one.check} ${one.rule}: ${one.expected}`);
+  findingsIn(of, change, []).map((one) => `${one.check} ${one.rule}: ${one.expected}`);
 
 test("nothing is missing in the scenario as it was", () => {
   expect(expected((entry) => entry)).toEqual([]);

@@ -25,7 +25,7 @@ const shown =
     entry.kind === "shown" ? { ...entry, wallets: entry.wallets.map(of) } : entry;
 
 const figures = (outcome: Outcome, of: (wallet: WalletStatus) => WalletStatus): readonly string[] =>
-  findingsIn(outcome, shown(of)).flatMap(({ check, seen }) => (check === "figures" ? [seen] : []));
+  findingsIn(outcome, shown(of), []).flatMap(({ check, seen }) => (check === "figures" ? [seen] : []));
 
 const broken = ({ log, ...outcome }: Outcome, of: (entry: Logged, index: number) => Logged) =>
   invariants.reloadForgetsNothing!({

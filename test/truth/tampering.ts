@@ -10,17 +10,28 @@ import type { Outcome } from "./scenario.ts";
  * Names of the checks that fail in a log made of that of an outcome, each with its rule. Without the check that each change is owed
  * to its receivers: most of what is put in place of a change is owed to nobody.
  */
-export function brokenIn(outcome: Outcome, change: (entry: Logged) => Logged): readonly string[] {
+export function brokenIn(
+  outcome: Outcome,
+  change: (entry: Logged) => Logged,
+  rules?: readonly string[],
+): readonly string[] {
   return [
     ...new Set(
-      findingsIn(outcome, change).flatMap(({ check, rule }) => (check === "owed" ? [] : `${check} ${rule}`)),
+      findingsIn(outcome, change, rules).flatMap(({ check, rule }) =>
+        check === "owed" ? [] : `${check} ${rule}`,
+      ),
     ),
   ];
 }
 
-export function findingsIn(outcome: Outcome, change: (entry: Logged) => Logged): readonly Finding[] {
+/** @param rules those of the shipped rules that are judged; absent: all of them */
+export function findingsIn(
+  outcome: Outcome,
+  change: (entry: Logged) => Logged,
+  rules?: readonly string[],
+): readonly Finding[] {
   const log = Object.create(outcome.log, { entries: { value: outcome.log.entries.map(change) } });
-  return judge({ ...outcome, log }).findings;
+  return judge({ ...outcome, log }, rules).findings;
 }
 
 /** Puts others in the place of changes of alerts; null: none. */

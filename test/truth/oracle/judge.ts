@@ -68,9 +68,9 @@ const ofTheClock: ReadonlySet<string> = new Set(["time", "daemon", "watching"]);
 /** Tolerance of the daemon's clock, which the exchange's corrects, from one life to another, ms. */
 const clockMs = 1_500;
 
-const judged = new Map(predicates.map((one) => [one.rule, one]));
+const allJudged: ReadonlyMap<string, Predicate> = new Map(predicates.map((one) => [one.rule, one]));
 const isRecovery = ({ kind, alert }: Change): boolean =>
-  kind === "ended" && alert.ending === "recovered" && !alert.event && judged.has(alert.rule);
+  kind === "ended" && alert.ending === "recovered" && !alert.event && allJudged.has(alert.rule);
 /** Alerts about missing data: what they say is at stake is judged here, and the rest of them apart. */
 const ofNoData: ReadonlySet<string> = new Set([blindRule, unreachableRule]);
 /** Rules that the changed configuration of a reload has other terms for. */
@@ -134,12 +134,16 @@ const unexplainedMs = 360_000;
 /** Records of a change are read within this, ms. */
 const recordMs = 15_000;
 
-export function judge(outcome: Outcome): Judgement {
-  return new Judge(outcome).run();
+/** @param rules those of the shipped rules that are judged; absent: all of them */
+export function judge(outcome: Outcome, rules?: readonly string[]): Judgement {
+  const judged =
+    rules === undefined ? allJudged : new Map([...allJudged].filter(([rule]) => rules.includes(rule)));
+  return new Judge(outcome, judged).run();
 }
 
 class Judge {
   readonly #outcome: Outcome;
+  readonly #judged: ReadonlyMap<string, Predicate>;
   readonly #lives: readonly Life[];
   readonly #findings: Finding[] = [];
   readonly #seen: Seen;
@@ -172,8 +176,10 @@ class Judge {
   /** Data that were too old, with the time at which they were read last. */
   readonly #stale = new Map<string, number>();
 
-  constructor(outcome: Outcome) {
+  /** @param judged by rule */
+  constructor(outcome: Outcome, judged: ReadonlyMap<string, Predicate>) {
     this.#outcome = outcome;
+    this.#judged = judged;
     this.#terms = new Terms(outcome.sections);
     const { truth, plan } = outcome;
     this.#lives = livesOf(outcome.log);
@@ -221,7 +227,9 @@ class Judge {
   run(): Judgement {
     const lives = this.#lives;
     this.#former = new FormerTexts(
-      lives.flatMap(({ changes }) => changes).filter(({ alert }) => !alert.event && judged.has(alert.rule)),
+      lives
+        .flatMap(({ changes }) => changes)
+        .filter(({ alert }) => !alert.event && this.#judged.has(alert.rule)),
     );
     const counts = new Map<string, { fired: number; ended: number }>();
     for (const { changes } of lives)
@@ -266,7 +274,7 @@ class Judge {
       (one) =>
         (one.alert.event
           ? eventFigures.has(one.alert.rule)
-          : judged.has(one.alert.rule) || ofNoData.has(one.alert.rule)) && isRecorded(one),
+          : this.#judged.has(one.alert.rule) || ofNoData.has(one.alert.rule)) && isRecorded(one),
     );
     for (const { kind, alertId, committedMs } of changes)
       if (kind === "fired") this.#firedMs.set(alertId, committedMs);
@@ -274,7 +282,10 @@ class Judge {
     this.#waited = new Map([
       ...waiting.filter(isRecovery).map((change) => this.#wait(change, change.atMs)),
       ...later
-        .filter((change) => isRecovery(change) && this.#firedMs.has(change.alertId))
+        .filter(
+          (change) =>
+            isRecovery(change) && this.#judged.has(change.alert.rule) && this.#firedMs.has(change.alertId),
+        )
         .map((change) => this.#wait(change, endMs)),
     ]);
     this.#watchingMs = Number.NEGATIVE_INFINITY;
@@ -426,7 +437,7 @@ class Judge {
     const { hedges, sizes, terms } = this.#view;
     return (
       this.#seen.markets.turns(fromMs, toMs, soonMs) ||
-      predicates.some((one) => one.turns?.(this.#view, fromMs, toMs)) ||
+      [...this.#judged.values()].some((one) => one.turns?.(this.#view, fromMs, toMs)) ||
       hedges.turns(fromMs, toMs) ||
       sizes.turns(fromMs, toMs, terms.windowMs("WhaleTrades", tradesWithinMs))
     );
@@ -449,7 +460,7 @@ class Judge {
       return only === null || wallet === only || !this.#view.wallets.has(wallet);
     };
     const stale = this.#staleNow();
-    for (const predicate of predicates)
+    for (const predicate of this.#judged.values())
       for (const subject of predicate.subjects(this.#view)) {
         if (!isOf(subject)) continue;
         const key = `${predicate.rule} ${subject}`;
@@ -545,7 +556,7 @@ class Judge {
 
   /** A change by the figures of now; null: it cannot be judged by them. */
   #lookAt({ alert, details }: Change): Look | null {
-    const predicate = judged.get(alert.rule)!;
+    const predicate = this.#judged.get(alert.rule)!;
     if (!predicate.subjects(this.#view).includes(alert.subject)) return null;
     if (predicate.levels(this.#view, alert.subject, 1) === undefined) return null;
     const own = predicate.claims(this.#view, alert.subject, alert);
@@ -766,7 +777,7 @@ class Judge {
       return kind === "fired"
         ? eventFigures.get(alert.rule)!(this.#view, alert.subject, alert).flatMap(claimProblem)
         : [];
-    if (isOfFormer(change) && judged.has(alert.rule)) {
+    if (isOfFormer(change) && this.#judged.has(alert.rule)) {
       const firedMs = this.#firedMs.get(alert.id);
       const isLost = this.#lastGap !== null && (firedMs === undefined || firedMs <= this.#lastGap.toMs);
       return isLost ? [] : this.#former.problems(change);
@@ -786,7 +797,7 @@ class Judge {
     atMs: number,
   ): { readonly condition: readonly string[]; readonly claims: readonly string[] } {
     const { rule, subject } = change.alert;
-    const predicate = judged.get(rule)!;
+    const predicate = this.#judged.get(rule)!;
     const isJudged = predicate.subjects(this.#view).includes(subject);
     const levels = isJudged && predicate.levels(this.#view, subject, 1);
     const certain = isJudged && predicate.levels(this.#view, subject, -1);
@@ -829,7 +840,7 @@ class Judge {
   /** An alert that was raised by a payment, which its end tells of, beside how its wallet stands. */
   #explainedProblems(change: Change): readonly string[] {
     const { rule, subject } = change.alert;
-    const predicate = judged.get(rule)!;
+    const predicate = this.#judged.get(rule)!;
     const certain = predicate.levels(this.#view, subject, -1);
     return [
       ...(certain?.some(({ on }) => on) ? ["it still holds"] : []),
@@ -846,7 +857,7 @@ class Judge {
 
   #ageProblems({ alert, committedMs }: Change): readonly string[] {
     const afterMs = oldAfterMs(this.#outcome, committedMs);
-    return ageProblems(this.#view, judged.get(alert.rule)!, alert, afterMs);
+    return ageProblems(this.#view, this.#judged.get(alert.rule)!, alert, afterMs);
   }
 
   /** An alert that may rest on a withdrawal alone fires when that was not explained for some time. */

@@ -35,7 +35,7 @@ const patienceMs = 10_000;
 /** A request may be given up after so long, at the end of the time that a read may take, ms. */
 const hastyMs = 4_500;
 /** A failed read is told after its last request within this: it is tried again before. */
-const triedMs = 45_000;
+const triedMs = 25_000;
 /** The newest failure is told of, which may be of one request of several that make up a read. */
 const newestMs = 35_000;
 /** A wallet stays signed out for so long after it was refused, ms. */
@@ -97,7 +97,9 @@ export class Causes {
       const whose = wallet ?? "the exchange";
       const own = this.#of(row.schedule, wallet, told);
       const only = onlyCause(own, told);
-      if (only !== null && !only.test(cause ?? ""))
+      // While prices stream, word of a failed poll of them comes later.
+      const mayBeLeftOut = row.schedule === "markets" && cause === null;
+      if (only !== null && !mayBeLeftOut && !only.test(cause ?? ""))
         return [`the cause ${only.source}, of which all reads of ${whose} failed, not "${row.text}"`];
       if (cause === null || this.#isThere(cause, row, own, told, isCeilingLow)) return [];
       return [`no "${cause}": no read of ${whose} failed so, in "${row.text}"`];
