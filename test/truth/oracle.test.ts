@@ -10,10 +10,11 @@ beforeAll(async () => {
   outcome = await runScenario(planOf(58));
 });
 
-const broken = (change: (entry: Logged) => Logged): readonly string[] => brokenIn(outcome, change);
+const judged = ["LiquidationNear", "FundingRateHigh", "StopLossBehindLiquidation"];
+const broken = (change: (entry: Logged) => Logged): readonly string[] => brokenIn(outcome, change, judged);
 
 test("nothing is wrong in the scenario as it was", () => {
-  expect(broken((entry) => entry)).toEqual([]);
+  expect(brokenIn(outcome, (entry) => entry)).toEqual([]);
 });
 
 test("an alert that never came", () => {
