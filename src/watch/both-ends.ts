@@ -15,6 +15,8 @@ export type Judged = Judgement & {
     readonly certain: Severity | null;
     /** True if what is told depends on it: the judgement, or a figure that its text names. */
     readonly matters: (text: () => string) => boolean;
+    /** Removes the figures that depend on it. */
+    readonly leave: () => void;
     /** The figures are at the high end: what came in is profit, and what went out was paid out. */
     readonly high: boolean;
   };
@@ -49,7 +51,10 @@ export function judgeBothEnds(rule: ConditionRule, env: Env, current: Severity |
     doubt.assume(high);
     return own !== ofOther;
   };
-  return { ...told, doubt: { certain: other.severity, inUsd, outUsd, matters, high } };
+  return {
+    ...told,
+    doubt: { certain: other.severity, inUsd, outUsd, matters, high, leave: () => doubt.leave() },
+  };
 }
 
 /** True if one of two judgements of the same level is less far beyond it than the other; false where the rule has no direction. */

@@ -636,19 +636,16 @@ export class Conditions {
     const descriptionOf = (): string => rule.description?.render(env) ?? "";
     const doubt = judged.doubt?.matters(() => `${summaryOf()}\n${descriptionOf()}`) ? judged.doubt : null;
     const open = doubt && unexplainedText(doubt);
-    // Nothing says so where neither the judgement nor the text depends on it.
-    const isAtOneEnd = judged.doubt !== undefined && doubt === null;
     const uncertain = isUncertain(judged, firingSeverity(lifecycle.levels));
-    const description = descriptionOf();
+    const [summary, description] = [summaryOf(), descriptionOf()];
+    // Where neither the judgement nor the text depends on it, nothing says of which end its figures are.
+    if (doubt === null) judged.doubt?.leave();
     const text: AlertText = {
-      summary: summaryOf() + (doubt ? ` (${uncertain ? open : endText(doubt)})` : ""),
+      summary: summary + (doubt ? ` (${uncertain ? open : endText(doubt)})` : ""),
       description: doubt ? `Not explained yet: ${open}. ${description}` : description,
       value: judged.value,
       dataAtMs: judged.dataAtMs,
-      details: [
-        ...detailsOf(node.subject.scope, env, rule.staleAfterMs, isAtOneEnd),
-        ...coverOf(rule.windows, shareOf),
-      ],
+      details: [...detailsOf(node.subject.scope, env, rule.staleAfterMs), ...coverOf(rule.windows, shareOf)],
       facts: this.#options.facts(env),
     };
     return env.oldAccounts ? labelled(text, env, this.#options.timezone) : text;

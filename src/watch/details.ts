@@ -23,13 +23,12 @@ export const tierLine = "Exchange's tier";
 
 /**
  * Leaves out what is too old, as in a text, but for what accounts hold where the judgement rests on it (`env.oldAccounts`).
- * @param staleAfterMs of the rule   @param isAtOneEnd profit is that of one end of what is not explained, and no text says so
+ * @param staleAfterMs of the rule
  */
 export function detailsOf(
   scope: Scope,
   env: Env,
   staleAfterMs: Readonly<Record<Source, number>>,
-  isAtOneEnd = false,
 ): readonly Line[] {
   const lines: Line[] = [];
   const add = (name: string, text: string | null): void => {
@@ -61,7 +60,7 @@ export function detailsOf(
   }
   if (scope === "wallet" && isFresh(wallet, "traderState", "markets")) {
     add("Equity", usd(wallet, "equity"));
-    if (!isAtOneEnd) add("PnL", usd(wallet, "pnl"));
+    add("PnL", usd(wallet, "pnl"));
   }
   if (scope === "market" && market) {
     if (isFresh(market, "markets")) {

@@ -171,7 +171,7 @@ export class OpenChanges {
     );
     // A state that left all as it was is not stored: what was of its slot waits for the next one.
     const isLater = (one: CashRecord): boolean => one.slot > this.slotOf(one.account);
-    this.#loose = loose.filter((one) => !isLater(one));
+    this.#keepLoose(loose.filter((one) => !isLater(one)));
     this.#looseTakeovers = looseTakeovers.filter((one) => !isLater(one));
     const later = [...loose, ...looseTakeovers].filter(isLater);
     this.#ahead = this.#ahead.concat(

@@ -118,19 +118,14 @@ export class Profit implements Doubt {
   }
 
   restore(text: string): void {
-    const { open = [], ahead = [], settled, explained, loose, looseTakeovers, ...kept } = readStored(text);
+    const { open = [], ahead = [], settled = [], explained = [], ...stored } = readStored(text);
+    const { loose = [], looseTakeovers = [], ...kept } = stored;
     this.#kept = kept;
     this.#highUsd = kept.highUsd;
     // The baseline was taken of all that was there: an account that neither it nor a later state shows is new.
     for (const [name, slot] of kept.slots ?? [])
       if (/^\d+$/.test(name)) this.changes.restoreWhole(Number(name), slot);
-    this.changes.restore({
-      ...{ open, ahead },
-      ...(settled && { settled }),
-      ...(explained && { explained }),
-      ...(loose && { loose }),
-      ...(looseTakeovers && { looseTakeovers }),
-    });
+    this.changes.restore({ open, ahead, settled, explained, loose, looseTakeovers });
     this.#facts.values.highWaterMark = this.#highUsd;
   }
 

@@ -14,7 +14,7 @@ export function chosenSeeds(plans: ReadonlyMap<number, Plan>, least: number): re
   const there = new Map<string, number>();
   for (const found of pairs.values()) for (const pair of found) there.set(pair, (there.get(pair) ?? 0) + 1);
   const short = new Map([...there].map(([pair, count]) => [pair, Math.min(count, least)]));
-  // What is rare is taken where it is, and the rest comes with it.
+  // A rare pair weighs more: common ones come with it.
   const gainOf = (seed: number): number => {
     let gain = 0;
     for (const pair of pairs.get(seed)!) if (short.get(pair)! > 0) gain += 1 / there.get(pair)!;

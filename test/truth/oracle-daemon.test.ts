@@ -6,7 +6,7 @@ import { judgeFigures } from "./oracle/daemon/figures.ts";
 import type { Finding } from "./oracle/finding.ts";
 import { daemonRules } from "./oracle/rules/daemon.ts";
 import { type Outcome, planOf, runScenario } from "./scenario.ts";
-import { changed as alerts, brokenIn, observed } from "./tampering.ts";
+import { changed as alerts, brokenIn, observed, unobserved } from "./tampering.ts";
 
 type Change = (entry: Logged) => Logged;
 
@@ -123,16 +123,8 @@ describe("figures", () => {
     const outcome = await play(142);
     const halfMs = outcome.log.entries[0]!.atMs + 300_000;
     const less: Change = (entry) =>
-      entry.kind === "committed" && entry.atMs > halfMs
-        ? {
-            ...entry,
-            changes: {
-              ...entry.changes,
-              observations: entry.changes.observations.filter(
-                ({ kind, atMs }) => kind !== "daemon" || atMs > halfMs + 20_000,
-              ),
-            },
-          }
+      entry.atMs > halfMs
+        ? unobserved(({ kind, atMs }) => kind === "daemon" && atMs <= halfMs + 20_000)(entry)
         : entry;
     expect(wrong(outcome, less)).not.toEqual([]);
   });

@@ -4,7 +4,7 @@ import type { AlertChange } from "../../src/domain/alert.ts";
 import { invariants } from "./invariants.ts";
 import type { Logged } from "./log.ts";
 import { type Outcome, planOf, runScenario } from "./scenario.ts";
-import { changed as alerts, brokenIn, findingsIn as findingsOf, observed } from "./tampering.ts";
+import { changed as alerts, brokenIn, findingsIn as findingsOf, observed, unobserved } from "./tampering.ts";
 
 /** No shipped rule is judged here: what is missing is. */
 const broken = (outcome: Outcome, change: (entry: Logged) => Logged) => brokenIn(outcome, change, []);
@@ -213,64 +213,31 @@ describe("what is read when", () => {
     const { atMs } = outcome.log.entries[0]!;
     const dark = (ms: number) => ms > atMs + 400_000 && ms < atMs + 580_000;
     const found = findingsIn(outcome, (entry) =>
-      entry.kind === "committed" && dark(entry.atMs)
-        ? {
-            ...entry,
-            changes: {
-              ...entry.changes,
-              observations: entry.changes.observations.filter(({ kind }) => kind !== "accounts"),
-            },
-          }
-        : entry,
+      dark(entry.atMs) ? unobserved(({ kind }) => kind === "accounts")(entry) : entry,
     );
     expect(found.some(({ check, rule }) => check === "completeness" && rule === "Blind")).toBe(true);
   });
 
   test("states that the stream showed and nobody observed", async () => {
-    const found = findingsIn(await play(seeds.calm), (entry) =>
-      entry.kind === "committed"
-        ? {
-            ...entry,
-            changes: {
-              ...entry.changes,
-              observations: entry.changes.observations.filter(
-                (one) => one.kind !== "accounts" || one.told === undefined,
-              ),
-            },
-          }
-        : entry,
+    const found = findingsIn(
+      await play(seeds.calm),
+      unobserved((one) => one.kind === "accounts" && one.told !== undefined),
     );
     expect(found.some(({ check, rule }) => check === "completeness" && rule === "stream")).toBe(true);
   });
 
   test("a list of markets that was never read, and nobody was told", async () => {
-    const found = findingsIn(await play(seeds.calm), (entry) =>
-      entry.kind === "committed"
-        ? {
-            ...entry,
-            changes: {
-              ...entry.changes,
-              observations: entry.changes.observations.filter(({ kind }) => kind !== "marketConfig"),
-            },
-          }
-        : entry,
+    const found = findingsIn(
+      await play(seeds.calm),
+      unobserved(({ kind }) => kind === "marketConfig"),
     );
     expect(found.some(({ check, subject }) => check === "no data" && subject === "markets")).toBe(true);
   });
 
   test.each(["collateral", "liquidations", "notifications"])("%s that nobody reads", async (source) => {
-    const found = findingsIn(await play(seeds.calm), (entry) =>
-      entry.kind === "committed"
-        ? {
-            ...entry,
-            changes: {
-              ...entry.changes,
-              observations: entry.changes.observations.filter(
-                (one) => one.kind !== "events" || one.source !== source,
-              ),
-            },
-          }
-        : entry,
+    const found = findingsIn(
+      await play(seeds.calm),
+      unobserved((one) => one.kind === "events" && one.source === source),
     );
     expect(found.some(({ check, subject }) => check === "no data" && subject.startsWith(source))).toBe(true);
   });

@@ -55,5 +55,19 @@ export const observed =
       ? { ...entry, changes: { ...entry.changes, observations: entry.changes.observations.map(of) } }
       : entry;
 
+/** Takes observations out. */
+export const unobserved =
+  (isOut: (observation: Observation) => boolean) =>
+  (entry: Logged): Logged =>
+    entry.kind === "committed"
+      ? {
+          ...entry,
+          changes: {
+            ...entry.changes,
+            observations: entry.changes.observations.filter((one) => !isOut(one)),
+          },
+        }
+      : entry;
+
 export const isOf = ({ kind, alert }: AlertChange, step: AlertChange["kind"], rule: string) =>
   kind === step && alert.rule === rule;

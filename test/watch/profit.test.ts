@@ -1037,14 +1037,16 @@ test("collateral in another asset that came before midnight and is valued after 
   expect(figure(h, "pnlToday") ?? 0).toBe(0);
 });
 
-test("a profit at one end of what is not explained stands in no line of context where no text says so", () => {
+test("a profit at one end of what is not explained stands in no line of context and no fact where no text says so", () => {
   const rules = `rules:
   - { name: Low, scope: wallet, value: wallet.equity, when: 'value < 9000.0 && wallet.pnl > -1000000.0', severity: info, summary: low }
 `;
-  const h = boot(rules);
+  const named = ["equity", "pnl"].map((field) => ({ owner: "wallet", field }) as const);
+  const h = boot(rules, { named });
   h.live(5 * second, calm(8_500), 150);
   expect(h.told).toEqual(["Low main fired info"]);
   const [fired] = h.changes.filter(({ kind }) => kind === "fired");
   expect(fired!.alert.summary).toBe("low");
   expect(fired!.details.map(([name]) => name)).toEqual(["Equity"]);
+  expect(fired!.facts).toEqual({ wallet: { equity: 8_500 } });
 });

@@ -5,6 +5,7 @@ import { duration, durationClaims } from "./duration.ts";
 import { type Claim, claimsOf, type Predicate, type Text } from "./predicate.ts";
 import type { Seen } from "./seen.ts";
 import { Terms } from "./terms.ts";
+import { timeIn } from "./times.ts";
 import { accountOf, symbolOf, type View, walletOf } from "./view.ts";
 
 /** Times at which accounts were told of, and PDA indices read whole, by their names; the daemon's clock, ms. */
@@ -20,6 +21,8 @@ const plentyOfRequests = 40;
 /** Schedules are stretched for so long after the last refusal, ms. */
 const slowMs = 180_000;
 const figure = /\$[\d,.]*\d|[\d,.]*\d%/;
+/** The time of day in `2026-11-21 03:41:18 UTC`. */
+const ofDay = [11, 19] as const;
 const ageWords = /\(positions as of .* old\)$/;
 
 export function ageClaims(view: View, subject: string, text: Text): readonly Claim[] {
@@ -33,7 +36,7 @@ function claimsAt({ nowMs, terms }: View, text: Text, readMs: number | undefined
   return [
     ...told.map(({ name, text: time }): Claim => {
       if (readMs === undefined) return { name, text: time, truth: undefined };
-      const near = [0, -secondMs, secondMs].map((ms) => timeIn(terms.timezone, readMs + ms));
+      const near = [0, -secondMs, secondMs].map((ms) => timeIn(terms.timezone, readMs + ms).slice(...ofDay));
       return { name, text: time, among: near };
     }),
     ...durationClaims(text, "age of the positions", new RegExp(`, ${duration} old\\)`), ageMs),
@@ -91,11 +94,4 @@ export function ageProblems(
   // A rule about the market of a position leaves figures out that are too old.
   if (!figure.test(summary) && !figure.test(description)) return [];
   return areOld(seen, subject, nowMs, afterMs) ? ["the age of the positions, which are too old"] : [];
-}
-
-function timeIn(timeZone: string, ms: number): string {
-  return new Intl.DateTimeFormat("en-GB", {
-    timeZone,
-    ...{ hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" },
-  }).format(ms);
 }

@@ -75,7 +75,7 @@ function toldAs(text: string, toldMs: number): { readonly fromMs: number; readon
   if (toldMs < tenthsMs)
     return { fromMs: Math.max(toldMs - tenthMs / 2, wholeMs), toMs: toldMs + tenthMs / 2 };
   const stepMs = units.length > 1 ? unitMs[units[1]!]! : below[units[0]!]!;
-  // What rounds to ten seconds in tenths is told as them.
+  // From 9.95 s on it is told as ten seconds.
   const fromMs = toldMs - (toldMs === tenthsMs ? tenthMs : wholeMs) / 2;
   return { fromMs, toMs: toldMs + stepMs - wholeMs / 2 };
 }

@@ -92,7 +92,7 @@ export class Causes {
   problems(row: Row, told: Told, isCeilingLow: boolean): readonly string[] {
     const owners: readonly (string | null)[] = row.wallets.length > 0 ? row.wallets : [null];
     const { cause } = row;
-    // Of several wallets that share it, each has to have had it.
+    // Each of the wallets that share it has to have had it.
     return owners.flatMap((wallet) => {
       const whose = wallet ?? "the exchange";
       const own = this.#of(row.schedule, wallet, told);

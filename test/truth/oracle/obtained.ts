@@ -38,7 +38,7 @@ interface Shown {
   readonly atMs: number;
 }
 
-interface Seen {
+interface Version {
   readonly version: number;
   readonly mark: number | null;
   /** It is a price of a poll. */
@@ -56,7 +56,7 @@ export function judgeObtained(outcome: Outcome): readonly Finding[] {
     [...simulator.world.wallets.values()].map(({ authority, name }) => [authority, name]),
   );
   const findings: Finding[] = [];
-  const ends = endsOf(outcome);
+  const ends = lifeEndsOf(outcome);
   const lives = livesOf(log);
   const scheduled = scheduledIn(outcome, lives);
   for (const life of lives) {
@@ -82,7 +82,7 @@ export function judgeObtained(outcome: Outcome): readonly Finding[] {
 /** @param marks of all frames, if it is a price */
 function isObserved(
   { version, mark, atMs, dueMs }: Shown,
-  observed: readonly Seen[],
+  observed: readonly Version[],
   marks: readonly Mark[],
 ): boolean {
   if (mark === null) return observed.some((one) => one.version >= version && one.atMs <= dueMs);
@@ -102,7 +102,7 @@ function isObserved(
 }
 
 /** True wall time of the end of each life that was killed or told to stop, ms. */
-function endsOf({ log }: Outcome): ReadonlyMap<number, number> {
+function lifeEndsOf({ log }: Outcome): ReadonlyMap<number, number> {
   return new Map(
     log
       .of("life")
@@ -112,11 +112,11 @@ function endsOf({ log }: Outcome): ReadonlyMap<number, number> {
 }
 
 /** Accounts by name with their sequences, markets by symbol with their seconds and marks, in the order of their commits. */
-function observedIn({ told }: Life): ReadonlyMap<string, readonly Seen[]> {
-  const found = new Map<string, Seen[]>();
+function observedIn({ told }: Life): ReadonlyMap<string, readonly Version[]> {
+  const found = new Map<string, Version[]>();
   const note = (
     what: string,
-    { atMs, version, mark = null, polled = false }: Partial<Seen> & Pick<Seen, "atMs" | "version">,
+    { atMs, version, mark = null, polled = false }: Partial<Version> & Pick<Version, "atMs" | "version">,
   ): void => {
     const all = found.get(what) ?? [];
     found.set(what, all);
@@ -145,7 +145,7 @@ function observedIn({ told }: Life): ReadonlyMap<string, readonly Seen[]> {
 function shownTo(
   { log, plan }: Outcome,
   life: Life,
-  observed: ReadonlyMap<string, readonly Seen[]>,
+  observed: ReadonlyMap<string, readonly Version[]>,
   names: ReadonlyMap<string, string>,
 ): readonly Shown[] {
   const found: Shown[] = [];

@@ -3,7 +3,7 @@
  * was told last is told at once. Times are the daemon's, ms.
  */
 import { type AlertChange, type Severity, severityRank } from "../../../src/domain/alert.ts";
-import { parseDurationMs } from "../../../src/domain/duration.ts";
+import { durationMs } from "./duration.ts";
 import type { Life } from "./lives.ts";
 
 /** A reminder that comes due while the condition does not hold waits for so long, again and again. */
@@ -47,7 +47,7 @@ export class Reminders {
       readonly critical: { readonly every: string };
       readonly worseBy?: number;
     };
-    this.#everyMs = Number(parseDurationMs(critical.every));
+    this.#everyMs = durationMs(critical.every);
     this.#worseBy = worseBy;
     for (const { kind, atMs, alert } of lives.flatMap(({ changes }) => changes)) {
       if (alert.event || alert.shadow) continue;

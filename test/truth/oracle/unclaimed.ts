@@ -5,7 +5,7 @@ import type { Claim, Text } from "./predicate.ts";
 const constants = /\bwith 429\b|\bbegins at 100%|\bwithin 0\.5% of the middle/g;
 /** Names have digits, too, and begin with a letter. */
 const figure = /^[^a-z].*[\d∞]|^[\d∞]/i;
-const around = /^[("'“`]+|(?:×|\/h)?[)"'”`.,;:!?]*$/g;
+const punctuation = /^[("'“`]+|(?:×|\/h)?[)"'”`.,;:!?]*$/g;
 
 export function unclaimed({ summary, description }: Text, claims: readonly Claim[]): readonly string[] {
   const claimed = new Map<string, number>();
@@ -33,4 +33,4 @@ export function missingIn({ summary, description }: Text): readonly string[] {
 }
 
 const wordsOf = (text: string): readonly string[] =>
-  text.split(/\s+/).map((word) => word.replace(around, ""));
+  text.split(/\s+/).map((word) => word.replace(punctuation, ""));

@@ -306,7 +306,7 @@ export class Wallets {
       track.sureTop = now;
       track.higher = track.higher.filter(isHigher);
     }
-    // What was answered before is taken with them.
+    // Answers of before are taken with them.
     if ((answered || track.answered === null) && isTaken) track.answered = { sample, atMs };
     if (track.lost && track.lost.moves !== null) {
       if (sample.moves !== track.lost.moves) track.day.unsure = true;

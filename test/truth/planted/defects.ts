@@ -37,9 +37,9 @@ const others: readonly Defect[] = [
   ),
   one(
     "watch: the line of a profit at one end does not say so",
-    "src/watch/details.ts",
-    'if (!isAtOneEnd) add("PnL"',
-    'if (!isAtOneEnd || staleAfterMs) add("PnL"',
+    "src/watch/conditions.ts",
+    "if (doubt === null) judged.doubt?.leave();",
+    "",
   ),
   one(
     "watch: lines of context are left out",
