@@ -694,9 +694,13 @@ function holds({ positions }: SubaccountState, symbol: string): boolean {
   return positions.some((one) => one.baseLots !== 0n && symbolKey(one.symbol) === symbol);
 }
 
-/** Keeps what a reading of an account says of its positions, once that is assessed: marks move on, readings may stop. */
-export function noteReading({ positions }: AccountEntry): void {
+/**
+ * Keeps what a reading of an account says of its positions, once that is assessed: marks move on, readings may stop.
+ * @param first only of positions of which nothing was kept: prices or terms came after their reading
+ */
+export function noteReading({ positions }: AccountEntry, first = false): void {
   for (const position of positions.values()) {
+    if (first && !Number.isNaN(position.readDistance)) continue;
     const { liquidationDistance, markPrice } = position.node.facts.values;
     if (typeof liquidationDistance !== "number" || typeof markPrice !== "number") continue;
     position.readDistance = liquidationDistance;

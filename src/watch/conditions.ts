@@ -36,7 +36,14 @@ import { coverOf, detailsOf } from "./details.ts";
 import type { Draft } from "./draft.ts";
 import { Instance, noInstances, noViews, noWindows, Timer } from "./instance.ts";
 import { unreadFigure } from "./known-figures.ts";
-import { judgeOld, labelled, oldFromMs, raisedByOld, restsOnOldPositions } from "./old-accounts.ts";
+import {
+  judgeOld,
+  labelled,
+  oldFromMs,
+  raisedByOld,
+  restsOnOldPositions,
+  showsOldPositions,
+} from "./old-accounts.ts";
 import type { ExplainedFlow } from "./open-changes.ts";
 import { noPlan, Plans, staysQuiet } from "./plan.ts";
 import { PresentWindow } from "./present-window.ts";
@@ -348,18 +355,24 @@ export class Conditions {
     doubt.leave();
   }
 
-  /** Judges at another moment, and uses the judgement while the figures are those that it was made by. */
+  /**
+   * Judges at another moment, and uses the judgement while the figures are those that it was made by. Whoever asks may be amid
+   * a judgement of the same subject, whose figures stand again afterwards.
+   */
   #look<T>(
     instance: Instance,
     nowMs: number,
     current: Severity | null,
     use: (judged: Judged, env: Env) => T,
   ): T {
+    const before = { ...instance.node.env };
     const env = this.#envOf(instance, nowMs);
     const doubt = this.#doubtOf(instance);
-    if (doubt === null) return use(judge(instance.rule, env, current), env);
-    const used = use(judgeBothEnds(instance.rule, env, current, doubt), env);
-    doubt.leave();
+    const judged =
+      doubt === null ? judge(instance.rule, env, current) : judgeBothEnds(instance.rule, env, current, doubt);
+    const used = use(judged, env);
+    doubt?.leave();
+    Object.assign(env, before);
     return used;
   }
 
@@ -370,13 +383,14 @@ export class Conditions {
   #conclude(instance: Instance, env: Env, judged: Judged, draft: Draft): void {
     if (judged.kind === "unknown") this.#keepLastSeen(instance, draft.atMs);
     const fresh = this.#withTexts(instance, env, judged);
-    this.#noteSight(instance, fresh, draft);
+    const turned = this.#noteSight(instance, fresh, draft);
     const old = fresh.kind === "unknown" ? this.#judgedOld(instance, env, judgeOld) : null;
     this.#advance(instance, env, old ?? fresh, old !== null, draft);
     // Arrivals of what only texts name are no reason to judge.
     if (fresh !== judged) this.#setTimer(instance, draft.atMs + driftMs);
     else if (fresh.kind === "unknown" && old === null) this.#awaitOld(instance, draft.atMs);
     env.oldAccounts = false;
+    if (turned && instance.rule.mode === "live") this.#options.onSight(instance, draft);
   }
 
   /** Keeps the last text of an alert that can be judged no longer: windows look back from the present only. */
@@ -628,6 +642,8 @@ export class Conditions {
 
   #textOf({ rule, node, windows, lifecycle }: Instance, env: Env, judged: Judged): AlertText {
     const { nowMs } = env;
+    const { oldAccounts = false } = env;
+    if (!oldAccounts && this.#options.isMarked(node)) env.oldAccounts = showsOldPositions(rule, env);
     const shareOf = (spec: WindowSpec, index: number): number =>
       (spec.path.kind === "event"
         ? this.#options.toldShare(spec, node, nowMs)
@@ -648,7 +664,9 @@ export class Conditions {
       details: [...detailsOf(node.subject.scope, env, rule.staleAfterMs), ...coverOf(rule.windows, shareOf)],
       facts: this.#options.facts(env),
     };
-    return env.oldAccounts ? labelled(text, env, this.#options.timezone) : text;
+    const told = env.oldAccounts ? labelled(text, env, this.#options.timezone) : text;
+    env.oldAccounts = oldAccounts;
+    return told;
   }
 
   /** Lets an alert speak for its instance while it stands. */
@@ -666,10 +684,11 @@ export class Conditions {
       instance.alert === alert ? (this.#lastText(instance, nowMs) ?? alert.lastSeen) : null;
   }
 
-  #noteSight(instance: Instance, judged: Judged, draft: Draft): void {
+  /** @returns true if it turned unknown, known again, or unknown for another reason */
+  #noteSight(instance: Instance, judged: Judged, draft: Draft): boolean {
     const unknown = judged.kind === "unknown" ? judged.unknown : null;
     const { unknown: before } = instance;
-    if (unknown === null && before === null) return;
+    if (unknown === null && before === null) return false;
     const changed =
       before === null || unknown === null
         ? before !== unknown
@@ -678,7 +697,7 @@ export class Conditions {
           before.wallet !== unknown.wallet;
     if (before === null) instance.unknownSinceMs = draft.atMs;
     instance.unknown = unknown;
-    if (changed && instance.rule.mode === "live") this.#options.onSight(instance, draft);
+    return changed;
   }
 
   /** No clock of it runs and nothing that it reads drifts: only that its data get stale can change anything. */

@@ -6,7 +6,7 @@ import type { MarketConfig, MarketPrices } from "../domain/account.ts";
 import type { Event } from "../domain/event.ts";
 import type { Observation, Source } from "../domain/observation.ts";
 import { type FactValue, unlistedSymbols } from "../rules/index.ts";
-import type { AccountEntry } from "./accounts.ts";
+import { type AccountEntry, noteReading } from "./accounts.ts";
 import type { AlertBook } from "./alert-book.ts";
 import type { Conditions } from "./conditions.ts";
 import type { Draft } from "./draft.ts";
@@ -151,6 +151,7 @@ export class MarketAnswers {
     for (const account of told === null ? accounts.all() : accounts.inMarkets(told)) {
       if (accounts.dependsOn(account, moved)) accounts.assess(account);
       else accounts.refreshAges(account);
+      if (!live) noteReading(account, true);
       if (live) touched.add(account.ref.wallet);
       this.#parts.judgeAccount(account, "markets", draft);
     }
@@ -275,6 +276,7 @@ export class MarketAnswers {
   #configured(account: AccountEntry, draft: Draft): void {
     this.#world.accounts.configured(account);
     this.#world.accounts.assess(account);
+    noteReading(account, true);
     this.#parts.judgeAccount(account, "marketConfig", draft);
   }
 

@@ -173,7 +173,7 @@ function causeOf(
   const answered = answeredMs !== null && answeredMs >= sinceMs;
   if (symbols.length > 0)
     return answered && !marketSources.has(source as Source) ? "not in the answers" : null;
-  return intermittent || (answered && readMs !== null) ? "answers too slow" : null;
+  return (intermittent || answered) && readMs !== null ? "answers too slow" : null;
 }
 
 export interface NoDataText {

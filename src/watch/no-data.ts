@@ -206,7 +206,7 @@ export class NoData {
     // Nearly always there is nothing that an answer could end.
     if (this.#failures.none && this.#gaps.size === 0 && this.#incidents.size === 0) return;
     const gap = this.#gaps.get(source, wallet);
-    if (gap === undefined) this.#failures.forget(source, wallet);
+    if (gap === undefined) this.#failures.answered(source, wallet, draft.atMs);
     else gap.answeredMs = draft.atMs;
     if (source === "traderState" || source === "markets")
       for (const incident of this.#incidents) if (incident.members.size > 0) this.#look(incident, draft);
@@ -425,7 +425,8 @@ export class NoData {
       incident.closed(gap, this.#options.world.lastSeenMs(gap.source as Source, gap.wallet));
       this.#endIfRead(incident, draft);
     }
-    this.#failures.forget(gap.source as Source, gap.wallet);
+    // A stream may have brought what a read still fails to.
+    if (gap.answeredMs !== null) this.#failures.answered(gap.source as Source, gap.wallet, gap.answeredMs);
   }
 
   /** @returns whether all that it listed is read again, and it ended */

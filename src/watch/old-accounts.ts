@@ -78,6 +78,21 @@ export function restsOnOldPositions(rule: ConditionRule, env: Env): boolean {
   return markets - traderState > markedlyMs;
 }
 
+/** True if the texts of a rule name figures that are too old for nothing but the age of the positions: it does not rest on them. */
+export function showsOldPositions({ shows, staleAfterMs }: ConditionRule, env: Env): boolean {
+  return shows.some(({ scope, symbol, sources, field }) => {
+    const facts = symbol === null ? env[scope] : undefined;
+    if (facts === undefined || facts.values[field] === undefined) return false;
+    const stale = sources.filter(
+      (source) => env.nowMs - (facts.seenMs[source] ?? Number.NEGATIVE_INFINITY) > staleAfterMs[source],
+    );
+    return (
+      stale.length > 0 &&
+      stale.every((source) => oldSources.has(source) && facts.seenMs[source] !== undefined)
+    );
+  });
+}
+
 /** A text that was rendered from old positions, with their age at a time. */
 export function labelled(text: AlertText, env: Env, timezone: string, nowMs = env.nowMs): AlertText {
   const readMs = (env.position ?? env.trader ?? env.wallet)?.seenMs.traderState ?? text.dataAtMs;

@@ -20,8 +20,11 @@ export class ReadFailures {
     if (failure.cause !== undefined) this.#limit = failure.cause;
   }
 
-  forget(source: Source, wallet: string | null): void {
-    this.#newest.delete(nameOf(source, wallet));
+  /** The source answered at a time: what failed before is over. */
+  answered(source: Source, wallet: string | null, atMs: number): void {
+    const name = nameOf(source, wallet);
+    const failure = this.#newest.get(name);
+    if (failure !== undefined && failure.atMs <= atMs) this.#newest.delete(name);
   }
 
   /** The kind of the newest failed read; null: none failed since the source answered. No connection and no answer are one. */

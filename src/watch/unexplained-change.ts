@@ -138,11 +138,12 @@ export function joined(first: OpenChange, second: OpenChange): OpenChange {
 
 /**
  * The fills that are the trades of a change and explain it, with flows that leave nothing beside them; those that leave the least of
- * it to explain; empty: none do.
+ * it to explain; empty: none do. Fills that opened and closed a position are trades that it does not show.
  */
 export function fittingOf(open: OpenChange, loose: readonly LooseRecord[]): readonly LooseRecord[] {
   const isFill = (one: LooseRecord): one is FillRecord => one.kind === "fill";
-  const fills = loose.filter((one) => isFill(one) && open.traded[one.symbol] !== undefined);
+  const isShown = (one: LooseRecord): boolean => isFill(one) && open.traded[one.symbol] !== undefined;
+  const fills = [...loose.filter((one) => isFill(one) && !isShown(one)), ...loose.filter(isShown)];
   const flows = loose.filter((one) => !isFill(one));
   let fitting: readonly LooseRecord[] = [];
   let leastUsd = Number.POSITIVE_INFINITY;

@@ -467,6 +467,73 @@ describe("what is missing", () => {
     expect(world.summaries[0]!.endsWith(`(${words})`), world.summaries[0]).toBe(true);
   });
 
+  test("is that of the reads that fail still where the stream told of a price meanwhile", () => {
+    const world = new World();
+    world.read(20_000);
+    const { nowMs: sinceMs } = world;
+    for (let passed = 0; passed < 120_000; passed += 5_000) {
+      world.config();
+      world.account(far);
+      if (passed === 5_000)
+        world.fail("markets", null, "rate-limited", "latestMarketsStats: 429 rate_limited", {
+          kind: "rateLimited",
+          sinceMs,
+          untilMs: sinceMs + 10_000,
+        });
+      if (passed === 50_000)
+        world.see({ kind: "prices", atMs: world.nowMs, markets: [prices(150)], live: true });
+      world.pass(5_000);
+    }
+    world.pass(30_000);
+    expect(world.changes.map(({ kind }) => kind)).toEqual(["fired", "ended", "fired"]);
+    expect(world.summaries[2]).toMatch(
+      / no prices from the exchange .* \(rate limited since 12:00:20 UTC\)$/,
+    );
+  });
+
+  test.each(["config", "prices"])(
+    "states the distance by the first %s after the reading, whatever the mark did since",
+    (later) => {
+      const world = new World();
+      if (later === "config") world.mark(150);
+      else world.config();
+      world.account(far);
+      world.pass(2_000);
+      if (later === "config") world.config();
+      else world.mark(150);
+      for (let passed = 0; passed < 60_000; passed += 5_000) {
+        world.config();
+        world.mark(149);
+        world.pass(5_000);
+      }
+      expect(world.summaries[0]).toMatch(
+        /^Blind fired \w+: main SOL long was 31% from liquidation \d+s ago, mark down 0.667% since\./,
+      );
+    },
+  );
+
+  test("is not that answers are too slow where none ever came", () => {
+    const world = new World({
+      rules: near.replace(
+        "position.liquidationDistance < 0.05",
+        "position.notional > 1.0 && wallet.pnl < 0.0",
+      ),
+    });
+    const read = (ms: number, accounts: typeof far) => {
+      for (let passed = 0; passed < ms; passed += 5_000) {
+        world.config();
+        world.mark(150);
+        world.account(accounts);
+        world.pass(5_000);
+      }
+    };
+    read(60_000, far);
+    read(30_000, [subaccount(5_000, [])]);
+    read(60_000, far);
+    expect(world.summaries.length).toBeGreaterThan(1);
+    for (const one of world.summaries) expect(one).not.toContain("too slow");
+  });
+
   test("is one rate limit with the newest time of its next request, in the future or left out", () => {
     const world = new World({ wallets: wallets(2) });
     world.read(20_000);

@@ -344,7 +344,33 @@ rules:
     expect(own(h).map(({ alert, details }) => [alert.summary, details])).toEqual([["paid $5.00, –", []]]);
     stream(h, 5_000, 160);
     const now = () => h.watch.status(h.nowMs).firing.find(({ rule }) => rule === "Near")!;
-    expect(now().summary).toBe("paid $5.00, –");
+    expect(now().summary).toBe("paid $5.00, $16,000.00 (positions as of 12:00:15 UTC, 1m 10s old)");
+  });
+
+  test("stand with their age in texts of a rule that does not rest on them", () => {
+    const h = begun(`
+rules:
+  - name: Near
+    scope: position
+    value: market.markPrice / market.oraclePrice
+    levels: { warning: { when: market.markPrice < 145.0 } }
+    for: 0s
+    keepFiringFor: 0s
+    summary: "mark {{ price(market.markPrice) }}: you hold {{ usd(position.notional) }}"
+`);
+    stream(h, 25_000, 150);
+    stream(h, 5_000, 140);
+    expect(told(h)).toEqual(["fired warning"]);
+    const { alert, details } = own(h)[0]!;
+    expect(alert.summary).toBe("mark $140.00: you hold $14,000.00 (positions as of 12:00:15 UTC, 30s old)");
+    expect(details[0]).toEqual(["Judged by", "positions as of 12:00:15 UTC, 30s old"]);
+    stream(h, 5_000, 150);
+    expect(own(h)[1]!.alert.summary).toBe(
+      "mark $150.00: you hold $15,000.00 (positions as of 12:00:15 UTC, 35s old)",
+    );
+    h.account(held);
+    stream(h, 5_000, 140, true);
+    expect(own(h)[2]!.alert.summary).toBe("mark $140.00: you hold $14,000.00");
   });
 
   test("are not known after a restart, and the alert goes on", () => {

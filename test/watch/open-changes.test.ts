@@ -71,3 +71,23 @@ test.each([300, 600])(
     expect(changes.open).toEqual([]);
   },
 );
+
+test.each(["before", "after"])(
+  "a position that was opened and closed in the slot of the state before explains the next one: records read %s it",
+  (when) => {
+    const changes = new OpenChanges();
+    changes.takeState(account, 90, holding(14_000, -10), pricing, 0);
+    changes.takeWhole(0, 90, 0);
+    changes.takeState(account, 100, holding(13_980, -11), pricing, 1_000);
+    changes.takeRecord({ kind: "fill", account, slot: 95, symbol: "SOL", units: -1, usd: 130 }, 1_500);
+    const fill = { kind: "fill", account, slot: 100, symbol: "ETH" } as const;
+    const records = () => {
+      changes.takeRecord({ ...fill, units: 91.397, usd: -480_118.492843 }, 2_000);
+      changes.takeRecord({ ...fill, units: -91.397, usd: 478_873.918871 }, 2_000);
+    };
+    if (when === "before") records();
+    changes.takeState(account, 105, holding(13_980 - 1_244.573972, -11), pricing, 3_000);
+    if (when === "after") records();
+    expect(changes.open).toEqual([]);
+  },
+);

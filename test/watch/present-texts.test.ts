@@ -232,3 +232,36 @@ test("the status states the change of collateral for which a profit is not known
   h.account([subaccount(7_500, [position(100, 150)])]);
   expect(h.watch.status(h.nowMs).wallets[0]!.unexplained).toBe("a withdrawal, or a loss of $500.00");
 });
+
+test("an alert that fires with what ends a no-data alert states its own figures", () => {
+  const h = Harness.seeing(
+    {
+      rules: `${rules}
+  - name: Cleared
+    scope: trader
+    value: countOver("notification", "10m", "notification.type == 'risk_engine_cancel_order'")
+    when: value >= 3.0
+    severity: critical
+    for: 0s
+    summary: "{{ amount(value) }} cancelled, {{ amount(countOver('notification', '10m')) }} in all"
+`,
+    },
+    150,
+    held,
+  );
+  const inbox = (...types: string[]) =>
+    h.events(
+      "notifications",
+      types.map((type, index) =>
+        event({ kind: "notification", key: `n${index}`, happenedMs: h.nowMs - 5_000, fields: { type } }),
+      ),
+    );
+  inbox();
+  h.live(20_000, held, 147);
+  h.live(5 * 60_000, held, 147);
+  expect(ofRule(h, "Blind").map(({ kind }) => kind)).toEqual(["fired"]);
+  const types = ["risk_engine_cancel_order", "risk_engine_cancel_order", "risk_engine_cancel_order"];
+  inbox(...types, "announcement");
+  expect(ofRule(h, "Cleared").map(({ alert }) => alert.summary)).toEqual(["3 cancelled, 4 in all"]);
+  expect(ofRule(h, "Blind", "ended")).toHaveLength(1);
+});

@@ -43,7 +43,7 @@ test.each([
     const before = Harness.seeing({ rules: near, remind: { critical: "never" } }, 150, endangered);
     before.pass(30 * 60_000);
     before.live(5_000, endangered, 155);
-    expect(before.told.at(-1)).toBe("Near main/0.0/SOL fell warning");
+    expect(before.told.at(-2)).toBe("Near main/0.0/SOL fell warning");
     const after = restart ? again(before) : before;
     const since = after.changes.length;
     for (let i = 0; i < 12 * 65; i++) after.live(5_000, endangered, i < 12 * 20 ? 155 : laterUsd);

@@ -91,7 +91,7 @@ export function ageProblems(
   afterMs: number,
 ): readonly string[] {
   if (!statesAge(predicate, subject) || ageWords.test(summary)) return [];
-  // A rule about the market of a position leaves figures out that are too old.
+  // Nor does a text without figures rest on them.
   if (!figure.test(summary) && !figure.test(description)) return [];
   return areOld(seen, subject, nowMs, afterMs) ? ["the age of the positions, which are too old"] : [];
 }

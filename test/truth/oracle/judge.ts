@@ -68,6 +68,9 @@ const ofTheClock: ReadonlySet<string> = new Set(["time", "daemon", "watching"]);
 /** Tolerance of the daemon's clock, which the exchange's corrects, from one life to another, ms. */
 const clockMs = 1_500;
 
+/** Observations by which positions that were read before become known. */
+const figuring: ReadonlySet<string> = new Set(["prices", "marketConfig", "collateralAssets"]);
+
 const allJudged: ReadonlyMap<string, Predicate> = new Map(predicates.map((one) => [one.rule, one]));
 const isRecovery = ({ kind, alert }: Change): boolean =>
   kind === "ended" && alert.ending === "recovered" && !alert.event && allJudged.has(alert.rule);
@@ -361,6 +364,7 @@ class Judge {
         sizes.note(observation);
         this.#stakes.note(observation, this.#view);
       }
+      if (figuring.has(observation.kind)) this.#stakes.fill(this.#view);
       const answered = observation.kind === "accounts" ? observation.wallet : null;
       if (answered !== null) this.#view.money.note(answered, true, atMs);
       if (version !== this.#seen.version || turns || lostTurns) {
@@ -549,7 +553,9 @@ class Judge {
     for (const change of this.#former.open) {
       const firedMs = this.#firedMs.get(change.alertId);
       if (firedMs === undefined || firedMs > trueMs + roundedMs) continue;
-      if (change.committedMs < trueMs - roundedMs || !concerns(change)) continue;
+      // What a full disk held up was committed at about that time.
+      const isOver = change.committedMs < trueMs - roundedMs && change.atMs < atMs;
+      if (isOver || !concerns(change)) continue;
       this.#former.note(change, this.#lookAt(change));
     }
   }
@@ -619,6 +625,18 @@ class Judge {
     const account = accountOf(subject);
     const { readMs } = this.#seen;
     return readMs.has("prices") && (!account.includes("/") || readMs.has(account.replace(/\d+$/, "")));
+  }
+
+  /** True if everything was read since the start by which the accounts of a subject are valued. */
+  #isValued(subject: string): boolean {
+    const account = accountOf(subject);
+    const { accounts, readMs } = this.#seen;
+    const isRead = (symbol: string): boolean => readMs.has(priceOf + symbol) && readMs.has(termsOf + symbol);
+    return [...accounts.values()].every(
+      (one) =>
+        (one.name !== account && one.wallet !== account) ||
+        (this.#seen.figures(one) !== undefined && symbolsOf(one).every(isRead)),
+    );
   }
 
   /** @param name of what is read: prices, that of one market, or `wallet/0.`: the accounts of one PDA index */
@@ -824,6 +842,7 @@ class Judge {
     const { nowMs } = this.#view;
     const isFresh =
       this.#isReadAgain(alert.subject) &&
+      this.#isValued(alert.subject) &&
       this.#freshness(predicate, alert.subject, nowMs, this.#staleNow()) === "fresh";
     const own = claims(this.#view, alert.subject, alert);
     if (own === undefined) return more.flatMap(claimProblem);

@@ -36,12 +36,16 @@ const patienceMs = 10_000;
 const hastyMs = 4_500;
 /** A failed read is told after its last request within this: it is tried again before. */
 const triedMs = 25_000;
+/** The same where requests are limited, and each try waits for its turn, ms. */
+const limitedMs = 90_000;
 /** The newest failure is told of, which may be of one request of several that make up a read. */
 const newestMs = 35_000;
 /** A wallet stays signed out for so long after it was refused, ms. */
 const signedOutMs = 180_000;
 /** Answers are too slow where there are some, within this before the last whole reading or since, ms. */
 const slowMs = 120_000;
+/** Standstills that long ago put nothing off any more, ms. */
+const standstillMs = 120_000;
 const slackMs = 2_000;
 
 export interface Told {
@@ -57,6 +61,7 @@ export interface Told {
 
 export class Causes {
   readonly #requests: readonly Request[];
+  readonly #stalls: readonly { readonly fromMs: number; readonly toMs: number }[];
 
   constructor(log: EventLog, world: World) {
     // Inboxes are read by the addresses of accounts.
@@ -67,6 +72,7 @@ export class Causes {
         ),
       ),
     );
+    this.#stalls = log.of("stalled").map(({ atMs, ms }) => ({ fromMs: atMs, toMs: atMs + ms }));
     const asked = new Map(
       log.of("asked").map((one) => [`${one.life} ${one.sentMs} ${one.target}`, one] as const),
     );
@@ -96,7 +102,7 @@ export class Causes {
     return owners.flatMap((wallet) => {
       const whose = wallet ?? "the exchange";
       const own = this.#of(row.schedule, wallet, told);
-      const only = onlyCause(own, told);
+      const only = this.#stoodStill(told) ? null : this.#onlyCause(own, told);
       // While prices stream, word of a failed poll of them comes later.
       const mayBeLeftOut = row.schedule === "markets" && cause === null;
       if (only !== null && !mayBeLeftOut && !only.test(cause ?? ""))
@@ -104,6 +110,33 @@ export class Causes {
       if (cause === null || this.#isThere(cause, row, own, told, isCeilingLow)) return [];
       return [`no "${cause}": no read of ${whose} failed so, in "${row.text}"`];
     });
+  }
+
+  /** True if the process stood still just before: a read that failed meanwhile is told of later. */
+  #stoodStill({ atMs }: Told): boolean {
+    return this.#stalls.some(({ fromMs, toMs }) => fromMs <= atMs && toMs > atMs - triedMs);
+  }
+
+  /** Time for which the process stood still lately, ms: what failed is told so much later. */
+  #stalledMs(atMs: number): number {
+    return this.#stalls.reduce(
+      (sum, { fromMs, toMs }) =>
+        sum + Math.max(0, Math.min(toMs, atMs) - Math.max(fromMs, atMs - standstillMs)),
+      0,
+    );
+  }
+
+  /** See `onlyCause`. Where requests are limited, a read may have failed without one since. */
+  #onlyCause(own: readonly Request[], told: Told): RegExp | null {
+    const limited = this.#limited(told).filter(({ toMs }) => toMs >= told.sinceMs);
+    return limited.some((one) => !own.includes(one)) && !own.every(({ end }) => end === "HTTP 429")
+      ? null
+      : onlyCause(own, told);
+  }
+
+  /** Requests that were refused since too many came. */
+  #limited({ life, atMs }: Told): readonly Request[] {
+    return this.#requests.filter((one) => one.life === life && one.end === "HTTP 429" && one.toMs <= atMs);
   }
 
   /** Requests of a source and wallet that ended while its data were missing, or were given up. */
@@ -122,17 +155,17 @@ export class Causes {
     cause: string,
     { schedule }: Row,
     own: readonly Request[],
-    told: Told,
+    change: Told,
     isCeilingLow: boolean,
   ): boolean {
-    const { life, atMs, sinceMs, aheadMs, timezone } = told;
+    const { life, atMs, sinceMs, aheadMs, timezone } = change;
     const failed = own.filter(({ end, toMs }) => end !== "answered" && (toMs <= atMs || end === "late"));
-    const newest = Math.max(...failed.map(endedMs)) - newestMs;
+    // Of the newest ones nobody may have been told yet.
+    const told = failed.map(endedMs).filter((ms) => ms <= atMs - triedMs);
+    const newest = Math.max(...told, Number.NEGATIVE_INFINITY) - newestMs - this.#stalledMs(atMs);
     const recent = (isIt: (one: Request) => boolean): boolean =>
       failed.some((one) => endedMs(one) >= newest && isIt(one));
-    const limited = this.#requests.filter(
-      (one) => one.life === life && one.end === "HTTP 429" && one.toMs <= atMs,
-    );
+    const limited = this.#limited(change);
     const isLimited = limited.some(({ toMs }) => toMs >= sinceMs - triedMs);
     const [, status] = /^HTTP (\d+)$/.exec(cause) ?? [];
     if (status !== undefined) return recent(({ end }) => end === cause);
@@ -206,9 +239,11 @@ function onlyCause(own: readonly Request[], { atMs, sinceMs }: Told): RegExp | n
     (one) => endedMs(one) <= atMs && !(one.end === "answered" && one.toMs <= sinceMs + slackMs),
   );
   const ends = new Set(over.map(({ end }) => end));
+  // Some of a read's time may be left for its last request only.
+  if (own.some(({ fromMs, toMs }) => fromMs <= atMs - hastyMs && toMs > atMs)) ends.add("late");
   const [end] = ends;
   if (ends.size !== 1 || end === undefined) return null;
-  if (Math.min(...over.map(endedMs)) > atMs - triedMs) return null;
+  if (Math.min(...over.map(endedMs)) > atMs - (end === "HTTP 429" ? limitedMs : triedMs)) return null;
   if (end === "HTTP 429") return /^rate limited|limits requests|request ceiling|^timed out/;
   if (end === "refused") return /^connection refused$/;
   if (end === "late") return /^timed out$/;

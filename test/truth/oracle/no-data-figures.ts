@@ -4,7 +4,7 @@ import { duration, durationClaims } from "./duration.ts";
 import type { Life } from "./lives.ts";
 import type { Row } from "./no-data-rows.ts";
 import { type Claim, claimsOf, percent, type Text } from "./predicate.ts";
-import type { Readings, ReadMs } from "./readings.ts";
+import { assetRules, type Readings, type ReadMs } from "./readings.ts";
 import { timeIn } from "./times.ts";
 import { unclaimed } from "./unclaimed.ts";
 
@@ -39,7 +39,7 @@ export function figureProblems(
   if (alert.labels.source === "configuration") return [];
   const problems: string[] = [];
   const readOf = ({ schedule, wallets, symbols, words }: Row): readonly ReadMs[] => {
-    if (words === assetRules) return [undefined];
+    if (words === assetRules) return readings.assetRulesAt(atMs);
     const owners = wallets.length > 0 ? wallets : symbols.length > 0 ? symbols : [""];
     return owners.map((owner) => readings.at(schedule, owner, atMs)).reduce(eitherOldest);
   };
@@ -62,9 +62,6 @@ export function figureProblems(
   if (wrong.every((one) => one.length > 0)) problems.push(...(wrong.at(-1) ?? []));
   return problems;
 }
-
-/** The second list of its schedule. */
-const assetRules = "collateral asset rules";
 
 /** The oldest of two times, for each that either may be. */
 function eitherOldest(some: readonly ReadMs[], others: readonly ReadMs[]): readonly ReadMs[] {
@@ -121,6 +118,7 @@ function claimsAt(
         /: no .*? and (\d+) more(?: from the exchange)? (?:ever )?since/,
         Math.max(0, kinds - namedKinds),
       ],
+      ["more kinds", /now and then.*?: .*? and (\d+) more[ ,]/, Math.max(0, kinds - namedKinds)],
     ]),
     ...(count === undefined
       ? []

@@ -14,7 +14,7 @@ import { isTold, type Life, livesOf } from "./lives.ts";
 import { Causes } from "./no-data-causes.ts";
 import { endProblems, figureProblems } from "./no-data-figures.ts";
 import { type Row, rowsOf } from "./no-data-rows.ts";
-import { Readings } from "./readings.ts";
+import { assetRules, Readings } from "./readings.ts";
 import { Terms } from "./terms.ts";
 
 type Change = Life["changes"][number];
@@ -232,9 +232,16 @@ export function judgeNoData(outcome: Outcome): readonly Finding[] {
 const stating: ReadonlySet<string> = new Set(["fired", "rose", "fell", "worsened", "reminder"]);
 
 /** The time since which something of a row was not read, by the daemon's clock, ms; undefined: not known. */
-function oldestMs(readings: Readings, { schedule, wallets, symbols }: Row, atMs: number): number | undefined {
+function oldestMs(
+  readings: Readings,
+  { words, schedule, wallets, symbols }: Row,
+  atMs: number,
+): number | undefined {
   const owners = wallets.length > 0 ? wallets : symbols.length > 0 ? symbols : [""];
-  const times = owners.flatMap((owner) => readings.at(schedule, owner, atMs));
+  const times =
+    words === assetRules
+      ? readings.assetRulesAt(atMs)
+      : owners.flatMap((owner) => readings.at(schedule, owner, atMs));
   const { startedMs } = readings;
   if (times.includes(undefined) || startedMs === undefined) return undefined;
   return Math.min(...times.map((ms) => ms ?? startedMs));

@@ -16,6 +16,9 @@ const answers: ReadonlySet<string> = new Set([
   ...["exchangeStatus", "traderView", "portfolio", "events", "backfill"],
 ]);
 
+/** The name under which readings of the rules of collateral assets are kept: the second list of the schedule of market rules. */
+export const assetRules = "collateral asset rules";
+
 /** The name under which readings of anything are kept. */
 const anything = "anything";
 
@@ -46,6 +49,11 @@ export class Readings {
   /** The last readings of a source up to a time; more than one where answers came in that very moment. */
   at(source: string, wallet: string, atMs: number): readonly ReadMs[] {
     return this.#at(`${source} ${wallet}`, atMs);
+  }
+
+  /** The same of the rules of collateral assets. */
+  assetRulesAt(atMs: number): readonly ReadMs[] {
+    return this.#at(assetRules, atMs);
   }
 
   /** The same of anything at all. */
@@ -87,6 +95,9 @@ export class Readings {
       case "marketConfig":
         this.#note("marketConfig ", atMs, atMs);
         for (const { symbol } of observation.markets) this.#note(`marketConfig ${symbol}`, atMs, atMs);
+        return;
+      case "collateralAssets":
+        this.#note(assetRules, atMs, atMs);
         return;
       case "events": {
         const { source, wallet, pdaIndex, live, past } = observation;

@@ -108,7 +108,8 @@ function moveProblems(name: string, figures: Figures, truth: AccountFigures): re
   const shown = figures.adverseMoveToLiquidation;
   const adverse = truth.positions.size === 0 ? Number.POSITIVE_INFINITY : truth.adverse;
   if (typeof shown !== "number" || Math.min(shown, adverse) > farMove) return [];
-  return Math.abs(shown - adverse) <= moveRoom * Math.max(1, adverse)
+  // Beyond the mark itself amounts are rounded that grow with the move.
+  return Math.abs(shown - adverse) <= moveRoom * (adverse > 1 ? 2 * adverse : 1)
     ? []
     : [`adverseMoveToLiquidation of ${name} is ${shown}, not ${adverse}`];
 }

@@ -59,6 +59,16 @@ export class Stakes {
     }
   }
 
+  /** Prices or terms were read: what was not known of the newest readings is taken by them. */
+  fill(view: View): void {
+    for (const [subject, readings] of this.#readings) {
+      const newest = readings.at(-1)!;
+      if (!Number.isNaN(newest.distance)) continue;
+      const distance = view.position(subject)?.figures.distance ?? Number.NaN;
+      readings[readings.length - 1] = { ...newest, distance, mark: view.mark(symbolOf(subject)) };
+    }
+  }
+
   /** Statements of an alert about missing data about them that are not true. */
   problems({ alert, details }: AlertChange, view: View): readonly string[] {
     const problems: string[] = [];

@@ -239,6 +239,9 @@ export class Wallets {
   /** @param answered its accounts were just read: the sample enters windows @param atMs of the daemon's clock */
   note(wallet: string, answered: boolean, atMs: number): void {
     const track = this.#tracks.get(wallet);
+    // Collateral in other assets is valued when its account is seen, whatever is seen of the others.
+    for (const account of this.#seen.accounts.values())
+      if (account.wallet === wallet && this.#equity(account) !== undefined) this.#flows(account);
     if (!track) this.#noteEarly(wallet, atMs);
     const sample = this.#sample(wallet);
     this.#await(wallet, atMs);

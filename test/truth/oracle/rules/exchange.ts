@@ -27,6 +27,7 @@ export const exchangeRules: readonly Predicate[] = [
   ofExchange("WithdrawalsOff", "warning", slow, (one) => !one.withdrawalsAvailable),
   {
     rule: "MarketNotTrading",
+    restsOnMarket: true,
     forMs: 0,
     keepMs: 5 * minuteMs,
     reads: ["marketConfig"],

@@ -25,12 +25,9 @@ export const levelAbove = (
   off: below(value, off, ease),
 });
 
-/** Infinite where nothing is left that positions stand on. */
-function leverageOf(figures: AccountFigures | undefined): number | undefined {
-  if (!figures) return undefined;
-  const { gross, effective } = figures;
-  return gross === 0 ? 0 : effective > 0 ? gross / effective : Number.POSITIVE_INFINITY;
-}
+/** Infinite where nothing is left that positions stand on. @param notional of a position, or of all, USD */
+export const leverageOf = (notional: number, { effective }: AccountFigures): number =>
+  notional === 0 ? 0 : effective > 0 ? notional / effective : Number.POSITIVE_INFINITY;
 
 export const marginHigh: Predicate = {
   rule: "MarginHigh",
@@ -50,13 +47,16 @@ export const marginHigh: Predicate = {
       ]
     );
   },
-  claims: (view, subject, text) => [
-    ...claimsOf(text, [
-      ["margin ratio", new RegExp(`margin ratio of \\S+ is ${percent}`), view.account(subject)?.ratio],
-      ["leverage", /leverage\s+([\d,.]*\d|∞)×?/, leverageOf(view.account(subject))],
-    ]),
-    ...accountClaims(view, subject, text),
-  ],
+  claims: (view, subject, text) => {
+    const figures = view.account(subject);
+    return [
+      ...claimsOf(text, [
+        ["margin ratio", new RegExp(`margin ratio of \\S+ is ${percent}`), figures?.ratio],
+        ["leverage", /leverage\s+([\d,.]*\d|∞)×?/, figures && leverageOf(figures.gross, figures)],
+      ]),
+      ...accountClaims(view, subject, text),
+    ];
+  },
 };
 
 export const ordersMayBeCancelled: Predicate = {

@@ -12,6 +12,7 @@ import {
 } from "../predicate.ts";
 import { type Holding, symbolOf, type View, walletOf } from "../view.ts";
 import { missing } from "./liquidation.ts";
+import { leverageOf } from "./margin.ts";
 
 const limitOf = (view: View, subject: string): number => view.whaleAbove(walletOf(subject));
 const amount = String.raw`([\d,.]*\d)`;
@@ -26,7 +27,7 @@ function common(view: View, subject: string, { figures }: Held, text: { readonly
     ["size", new RegExp(`${amount} \\w+(?: from|, mark)`), Math.abs(figures.size)],
     ["entry", new RegExp(`(?:from|entry) ${money}`), figures.entry, tick / 2],
     ["unrealized PnL", new RegExp(`unrealized PnL ${money}`), figures.unrealized],
-    ["leverage", new RegExp(`leverage ${amount}×`), whole && figures.notional / whole.of.effective],
+    ["leverage", /leverage ([\d,.]*\d|∞)×/, whole && leverageOf(figures.notional, whole.of)],
     ["mark", new RegExp(`[Mm]ark ${money}`), figures.mark],
     [
       "liquidation price",
