@@ -201,8 +201,11 @@ export class NoData {
     this.#answeredMs = atMs;
   }
 
-  /** A source answered. `whole`: all of what is read of it for the wallet was read since the start. */
-  seen(source: Source, wallet: string | null, draft: Draft, whole = true): void {
+  /**
+   * A source answered.
+   * @param wholeMs the time since which all of what is read of it for the wallet was read, ms; null: a part was not since the start
+   */
+  seen(source: Source, wallet: string | null, draft: Draft, wholeMs: number | null = draft.atMs): void {
     // Nearly always there is nothing that an answer could end.
     if (this.#failures.none && this.#gaps.size === 0 && this.#incidents.size === 0) return;
     const gap = this.#gaps.get(source, wallet);
@@ -210,7 +213,8 @@ export class NoData {
     else gap.answeredMs = draft.atMs;
     if (source === "traderState" || source === "markets")
       for (const incident of this.#incidents) if (incident.members.size > 0) this.#look(incident, draft);
-    if (!whole || gap?.open) return;
+    if (wholeMs === null || gap?.open) return;
+    if (draft.atMs - wholeMs > silentSchedules * this.#options.scheduleMs[source]) return;
     const key = gapKey(source, wallet);
     for (const incident of this.#incidents) {
       if (ofMarkets.has(source)) {

@@ -52,6 +52,10 @@ class Vigil implements Due {
     return this.#post.staleAfterMs;
   }
 
+  get isBlind(): boolean {
+    return this.#blind.length > 0;
+  }
+
   /** There is word. @returns those that were blind */
   heard(): readonly BlindRule[] {
     const blind = this.#blind;
@@ -161,6 +165,8 @@ export class Vigils {
   seen(source: Source, wallet: string | null, atMs: number, draft: Draft): void {
     const vigil = this.#vigils.get(source)?.get(wallet);
     if (!vigil) return;
+    // A part of it may have been read too long ago.
+    if (vigil.isBlind && atMs + vigil.staleAfterMs < draft.atMs) return;
     const blind = vigil.heard();
     this.#deadlines.set(vigil, Math.max(atMs + vigil.staleAfterMs, draft.atMs) + 1);
     for (const one of blind) {

@@ -853,7 +853,7 @@ export class Watch {
     sumAccounts(entry, this.#world.accounts.ofWallet(seen.wallet), true);
     this.#profits.answered(entry, draft);
     const wholeMs = whole ? wholeSeenMs(entry) : null;
-    if (whole) this.#noData.seen("traderState", seen.wallet, draft, wholeMs !== null);
+    if (whole) this.#noData.seen("traderState", seen.wallet, draft, wholeMs);
     if (wholeMs !== null) this.#vigils.seen("traderState", seen.wallet, wholeMs, draft);
     for (const account of told) {
       this.#named.update(account.node, draft.atMs);
@@ -984,7 +984,7 @@ export class Watch {
     }
     const wholeMs = partSeen(entry, seen.source, seen.pdaIndex, draft.atMs);
     if (wholeMs !== null) {
-      this.#noData.seen(seen.source, seen.wallet, draft);
+      this.#noData.seen(seen.source, seen.wallet, draft, wholeMs);
       this.#vigils.seen(seen.source, entry.wallet.name, wholeMs, draft);
       entry.node.seen(seen.source, wholeMs);
     }

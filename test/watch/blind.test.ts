@@ -99,6 +99,44 @@ rules:
   expect(harness.told).toHaveLength(3);
 });
 
+test.each([false, true])(
+  "a history of several PDA indices is read again once each of them is, restarted meanwhile: %s",
+  (restarted) => {
+    const rules = `
+rules:
+  - name: Liquidated
+    on: liquidation
+    severity: critical
+    summary: "liquidated"
+`;
+    const wallet = { ...mainWallet, pdaIndices: [0, 1] };
+    let harness = new Harness({ rules, wallets: [wallet] });
+    const now = () => ({ atMs: harness.nowMs, slot: harness.nowMs, slotIndex: 0, subaccounts: [] });
+    const read = (...indices: number[]) => {
+      for (const pdaIndex of indices) harness.events("liquidations", [], "main", { pdaIndex });
+    };
+    const others = (ms: number, ...indices: number[]) => {
+      for (let passed = 0; passed < ms; passed += 5_000) {
+        harness.config();
+        harness.mark(150);
+        for (const pdaIndex of [0, 1]) harness.see({ kind: "accounts", wallet: "main", pdaIndex, ...now() });
+        read(...indices);
+        harness.pass(5_000);
+      }
+    };
+    others(10_000, 0, 1);
+    others(90_000);
+    expect(harness.told).toEqual(["Blind main fired warning"]);
+    if (restarted) harness = harness.restarted({ rules, wallets: [wallet] });
+    const before = harness.changes.length;
+    read(1);
+    others(20_000, 1);
+    expect(harness.told.slice(before)).toEqual([]);
+    others(40_000, 0, 1);
+    expect(harness.told.slice(before)).toEqual(["Blind main ended warning recovered"]);
+  },
+);
+
 test("what takes two readings is not blind at each start", () => {
   const rules = `
 rules:

@@ -348,7 +348,7 @@ class Judge {
         for (const runs of this.#runs.values())
           if (!observation.reloaded || changedByReload.has(runs.predicate.rule)) runs.breakOff(atMs);
         if (!observation.reloaded) {
-          this.#view.money.forget();
+          this.#view.money.forget(atMs);
           this.#stakes.forget();
         }
       }

@@ -6,7 +6,7 @@ import type { Observation } from "../../../src/domain/observation.ts";
 export const eventSources: readonly string[] = ["collateral", "notifications"];
 
 export class Events {
-  /** Times of the newest readings since the start, as `source wallet`; the daemon's clock, ms. */
+  /** Times of the newest readings since the start, as `source wallet`, also of fills; the daemon's clock, ms. */
   readonly readMs = new Map<string, number>();
   /** By wallet and key: kept over lives. */
   readonly #all = new Map<string, Map<string, Event>>();
@@ -17,8 +17,9 @@ export class Events {
 
   /** @returns true if it tells of something new */
   take({ source, wallet, events, atMs, live }: Observation & { readonly kind: "events" }): boolean {
-    if (wallet === null || !eventSources.includes(source)) return false;
+    if (wallet === null || (source !== "fills" && !eventSources.includes(source))) return false;
     if (!live) this.readMs.set(`${source} ${wallet}`, atMs);
+    if (source === "fills") return false;
     for (const event of events) this.keep(event);
     return events.length > 0;
   }

@@ -202,6 +202,8 @@ export class Wallets {
   readonly #unknown = new Set<string>();
   /** There was a time of which nothing is known. */
   #wasLost = false;
+  /** The start of this life of the daemon, by its clock, ms. */
+  #startedMs = Number.NEGATIVE_INFINITY;
   /** By account. */
   readonly #steps = new Map<string, Step>();
   /** Wallets with a payment beside a trade that may be taken for a part of it until the history is read. */
@@ -332,7 +334,8 @@ export class Wallets {
   }
 
   /** A daemon that begins has read nothing. */
-  forget(): void {
+  forget(atMs: number): void {
+    this.#startedMs = atMs;
     for (const track of this.#tracks.values()) track.answered = null;
     for (const spot of this.#spots.values()) spot.stopped = true;
   }
@@ -391,7 +394,13 @@ export class Wallets {
     const track = this.#tracks.get(wallet);
     if (!track) return Number.NEGATIVE_INFINITY;
     const { changedMs } = track;
+    const { readMs } = this.#seen.events;
+    const isRead = ["fills", "collateral"].every(
+      (source) => (readMs.get(`${source} ${wallet}`) ?? Number.NEGATIVE_INFINITY) >= changedMs,
+    );
     const ms = nowMs - changedMs - this.#explainedMs(wallet);
+    // Where few requests are granted they are read later.
+    if (!isRead && ms < troubledMs) return -1;
     // In a trouble histories are read later, and again.
     return ms >= 0 && ms < troubledMs && !this.#isClear(wallet, changedMs, nowMs) ? -1 : ms;
   }
@@ -510,6 +519,8 @@ export class Wallets {
     const known: boolean[] = [];
     const counts = (one: Past, index: number): boolean => {
       if (!one.answered || !one.sure) return false;
+      // Nothing is stored of a profit that was not known yet when the daemon stopped.
+      if (one.atMs < this.#startedMs && one.explainedMs > this.#startedMs) return false;
       known[index] ??= !isPaidMeanwhile(past, index);
       return known[index];
     };
