@@ -56,7 +56,8 @@ const startMs = 60_000;
 const textPatienceMs = 5_000;
 /** The end of an alert about a position that is gone waits so long for word of it, at most. */
 const endingPatienceMs = minuteMs;
-const lookBackMs = 2 * minuteMs;
+/** Word of a liquidation is waited for where an account lost something so long before, ms. */
+const lossMs = 2 * minuteMs;
 /** Time is observed so often, and windows over figures of the daemon move with it, ms. */
 const tickMs = 1_000;
 /** A longer time between two observations is a standstill. */
@@ -159,6 +160,8 @@ class Judge {
   /** The daemon's clock less the true time, now. */
   #aheadMs = 0;
   #watchingMs = 0;
+  /** Time for which the daemon did not run before this life, ms. */
+  #awayMs = 0;
   #dayBegan = false;
   /** Times in which the process stood still or did not run, by the daemon's clock. */
   readonly #stalls: { readonly fromMs: number; readonly toMs: number }[] = [];
@@ -387,7 +390,7 @@ class Judge {
     if (reads || restsOnItself || this.#gapMs !== null) return false;
     const ms = atMs - this.#aheadMs - this.#outcome.log.entries[0]!.atMs;
     return !this.#outcome.plan.troubles.faults.some(
-      (one) => one.kind === "diskFull" && one.fromMs <= ms && one.toMs >= ms - lookBackMs,
+      (one) => one.kind === "diskFull" && one.fromMs <= ms && one.toMs >= ms - lossMs,
     );
   }
 
@@ -414,6 +417,7 @@ class Judge {
   #beginLife(first: Life["told"][number] | undefined): void {
     if (first === undefined) return;
     const backMs = this.#view.nowMs - (first.observation === null ? first.fromMs : first.observation.atMs);
+    this.#awayMs = Math.max(0, -backMs);
     if (backMs > 0) for (const runs of this.#runs.values()) runs.setBack(backMs);
   }
 
@@ -760,6 +764,8 @@ class Judge {
   /** True if its account lost some of a position before the end of a time, so that word of a liquidation is waited for. */
   #lostPosition(subject: string, fromMs: number, toMs: number): boolean {
     const all = this.#outcome.truth.accounts.get(accountOf(subject)) ?? [];
+    // Time in which nobody watched is none of it.
+    const lookBackMs = lossMs + (fromMs - lossMs <= this.#watchingMs ? this.#awayMs : 0);
     const held = between(all, fromMs - this.#aheadMs - lookBackMs, toMs - this.#aheadMs);
     const isLost = held.some((state, index) => index > 0 && lostSome(held[index - 1]!, state));
     const seenMs = this.#seen.lostMs.get(accountOf(subject)) ?? [];

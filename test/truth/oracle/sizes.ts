@@ -56,8 +56,7 @@ export class Sizes {
 
   /** Takes in what was just answered of accounts. */
   note({ wallet, pdaIndex, subaccounts, told, atMs }: Observation & { readonly kind: "accounts" }): void {
-    // Before the market list was read nobody knows how large a lot is.
-    if (!this.#wallets.has(wallet) || !this.#seen.readMs.has("marketConfig")) return;
+    if (!this.#wallets.has(wallet)) return;
     const prefix = `${wallet}/${pdaIndex}.`;
     const named = told ?? subaccounts.map(({ subaccount }) => subaccount);
     for (const account of named.map((subaccount) => prefix + subaccount)) {
@@ -73,6 +72,8 @@ export class Sizes {
         const before = this.#past.get(subject);
         const past = before?.sequence === sequence ? before : { sequence, samples: [] };
         this.#past.set(subject, past);
+        // Before the market list was read nobody knows how large a lot is.
+        if (!this.#seen.readMs.has("marketConfig")) continue;
         past.samples.push({ atMs, lots: baseLots });
         while (past.samples[0]!.atMs < atMs - keptMs) past.samples.shift();
       }
