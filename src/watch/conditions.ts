@@ -643,7 +643,10 @@ export class Conditions {
   #textOf({ rule, node, windows, lifecycle }: Instance, env: Env, judged: Judged): AlertText {
     const { nowMs } = env;
     const { oldAccounts = false } = env;
-    if (!oldAccounts && this.#options.isMarked(node)) env.oldAccounts = showsOldPositions(rule, env);
+    // A text of an earlier moment would state the age of then.
+    const isPresent = nowMs >= this.#options.draft().atMs;
+    if (!oldAccounts && isPresent && this.#options.isMarked(node))
+      env.oldAccounts = showsOldPositions(rule, env);
     const shareOf = (spec: WindowSpec, index: number): number =>
       (spec.path.kind === "event"
         ? this.#options.toldShare(spec, node, nowMs)

@@ -208,7 +208,7 @@ export class Profits {
   /** Counts collateral in other assets that was paid in or out. @param isAfter as of `Profit.takeFlow` */
   #takeSpotFlow({ profit, wallet }: WalletEntry, flow: SpotFlow, draft: Draft, isAfter = false): void {
     profit.takeFlow(flow.account, flow.slot, flow.usd, isAfter);
-    this.#today.takeFlow(wallet.name, isAfter ? { ...flow, after: true } : flow);
+    this.#today.takeFlow(wallet.name, isAfter ? { ...flow, after: true, shown: true } : flow);
     this.#today.keep(wallet.name, draft);
     profit.keep(draft);
   }

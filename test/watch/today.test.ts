@@ -192,6 +192,34 @@ test("a deposit in the slot of the last reading of yesterday, and after it, is t
   expect([figure(h, "pnlToday"), figure(h, "pnl")]).toEqual([0, 0]);
 });
 
+test("collateral in another asset that came in the slot of a reading, just before midnight, is no loss of the new day", () => {
+  const asset = { assetIndex: 4_294_901_760, symbol: "SOL", decimals: 9 };
+  const h = boot(losing, midnight - 5 * minute);
+  const limits = {
+    perpAssetId: 1,
+    maxGlobalBalance: 10n ** 15n,
+    minMarginDiscountBps: 0,
+    maxMarginDiscountBps: 0,
+  };
+  h.see({ kind: "collateralAssets", atMs: h.nowMs, assets: [{ ...asset, ...limits }] });
+  until(h, midnight - 1_000);
+  h.pass(200);
+  const [state] = holding();
+  const subaccounts = [{ ...state!, spotCollaterals: [{ ...asset, balance: 10n * 10n ** 9n }] }];
+  const told = { kind: "accounts", wallet: "main", pdaIndex: 0, slotIndex: 0, subaccounts } as const;
+  h.see({ ...told, atMs: h.nowMs, slot: h.slot });
+  expect(figure(h, "equity")).toBe(2_500);
+  for (let passed = 0; passed < 60_000; passed += 5_000) {
+    h.pass(5_000);
+    h.config();
+    h.mark(prices(150));
+    h.slot += 10;
+    h.see({ ...told, atMs: h.nowMs, slot: h.slot });
+    h.events("collateral", [], "main", { coversMs: 0 });
+  }
+  expect([figure(h, "pnlToday"), figure(h, "pnl")]).toEqual([0, 0]);
+});
+
 test("nobody who watches over midnight goes blind by it, and the next day begins with 0", () => {
   const h = boot(losing, midnight - 5 * minute);
   h.see(portfolio(h, 1_500, midnight - 24 * hour));

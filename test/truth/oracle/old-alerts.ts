@@ -34,7 +34,7 @@ export function judgeOldAlerts(outcome: Outcome): readonly Finding[] {
       const predicate = judged.get(rule);
       if ((kind !== "fired" && kind !== "rose") || event || predicate === undefined) return [];
       // A text without any figure tells nothing by the positions.
-      if (predicate.restsOnMarket) return [];
+      if (predicate.onlyNamesPositions) return [];
       const isByOld =
         /[$%]/.test(`${summary} ${alert.description}`) &&
         statesAge(predicate, subject) &&

@@ -66,8 +66,8 @@ export interface Predicate {
   readonly byOldPositions?: true;
   /** It rests on the positions of its account or wallet, beside those rules that hold by old ones or are about a position. */
   readonly restsOnPositions?: true;
-  /** It rests on the market of a position, and only its texts name the position. */
-  readonly restsOnMarket?: true;
+  /** It rests on something else, such as the market of a position, and only its texts name figures of positions. */
+  readonly onlyNamesPositions?: true;
   /** Time in which the positions of its account are too old counts for nothing once they are read. */
   readonly standsStill?: true;
   /** It looks back at sizes, which time alone moves: it is judged with the next prices. */

@@ -36,6 +36,7 @@ function manyWithin(
     rule,
     ...{ forMs: 0, keepMs: 0 },
     reads: [terms.source],
+    onlyNamesPositions: true,
     subjects: terms.subjects,
     levels: (view, subject) => {
       const on = within(view, subject, view.nowMs).length >= least;

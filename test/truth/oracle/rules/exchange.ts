@@ -27,7 +27,7 @@ export const exchangeRules: readonly Predicate[] = [
   ofExchange("WithdrawalsOff", "warning", slow, (one) => !one.withdrawalsAvailable),
   {
     rule: "MarketNotTrading",
-    restsOnMarket: true,
+    onlyNamesPositions: true,
     forMs: 0,
     keepMs: 5 * minuteMs,
     reads: ["marketConfig"],

@@ -28,7 +28,7 @@ const clockMs = 1_000;
 
 const marketAfterHours: Predicate = {
   rule: "MarketAfterHours",
-  restsOnMarket: true,
+  onlyNamesPositions: true,
   forMs: 0,
   keepMs: 0,
   reads: ["calendars"],
@@ -114,7 +114,7 @@ const elsewhere = (view: View, subject: string): number | undefined =>
 
 const markOffOtherVenues: Predicate = {
   rule: "MarkOffOtherVenues",
-  restsOnMarket: true,
+  onlyNamesPositions: true,
   forMs: 15 * minuteMs,
   keepMs: 5 * minuteMs,
   reads: ["candles"],
