@@ -247,6 +247,8 @@ function oldestMs(
   return Math.min(...times.map((ms) => ms ?? startedMs));
 }
 
+/** Requests a second at most, where neither the configuration nor the exchange says otherwise. */
+const usualCeiling = 40;
 /** A ceiling of so many times what is needed lets nothing wait. */
 const plenty = 3;
 
@@ -255,7 +257,7 @@ function ceilingIsLow({ plan }: Outcome, { ceiling }: Terms): boolean {
   const { wallets, requestsPerSecond } = plan.world;
   const indices = wallets.reduce((sum, { pdaIndices }) => sum + pdaIndices.length, 0);
   const neededPerSecond = 1 + 0.5 * indices + 0.4 * wallets.length;
-  const most = Math.min(ceiling ?? Number.POSITIVE_INFINITY, requestsPerSecond ?? Number.POSITIVE_INFINITY);
+  const most = Math.min(ceiling ?? usualCeiling, requestsPerSecond ?? usualCeiling);
   return most < plenty * neededPerSecond;
 }
 
