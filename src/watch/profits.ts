@@ -154,6 +154,7 @@ export class Profits {
       // It is compared when its collateral can be valued, as its equity is known then.
       if (spot === null) {
         whole = false;
+        this.#waiting.add(entry);
         continue;
       }
       const { addedUsd: usd, taken } = spot;
@@ -182,7 +183,8 @@ export class Profits {
   valued(draft: Draft): readonly WalletEntry[] {
     if (this.#waiting.size === 0) return [];
     const taken: WalletEntry[] = [];
-    for (const entry of this.#waiting) {
+    // One whose collateral has no price yet waits on.
+    for (const entry of [...this.#waiting]) {
       const { name } = entry.wallet;
       const accounts = this.#accounts.ofWallet(name);
       if (!this.#isReady(entry, accounts, true)) continue;

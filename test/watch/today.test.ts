@@ -4,7 +4,7 @@
  */
 import { expect, test } from "vitest";
 import type { Event } from "../../src/domain/event.ts";
-import { event, Harness, mainWallet, position, prices, rulesOf, scheduleMs, subaccount } from "./harness.ts";
+import { event, Harness, mainWallet, marketConfig, position, prices, rulesOf, scheduleMs, subaccount } from "./harness.ts";
 
 const midnight = Date.UTC(2026, 0, 6);
 const minute = 60_000;
@@ -218,6 +218,31 @@ test("collateral in another asset that came in the slot of a reading, just befor
     h.events("collateral", [], "main", { coversMs: 0 });
   }
   expect([figure(h, "pnlToday"), figure(h, "pnl")]).toEqual([0, 0]);
+});
+
+test("collateral in another asset is valued at the first price of its market after the reading that shows it", () => {
+  const asset = { assetIndex: 4_294_901_760, symbol: "ETH", decimals: 9 };
+  const h = boot(losing, midnight + hour);
+  const limits = { perpAssetId: 2, maxGlobalBalance: 10n ** 15n, minMarginDiscountBps: 0, maxMarginDiscountBps: 0 };
+  h.see({ kind: "collateralAssets", atMs: h.nowMs, assets: [{ ...asset, ...limits }] });
+  until(h, midnight + hour + minute);
+  h.config(marketConfig(), marketConfig("ETH", { assetId: 2 }));
+  const [state] = holding();
+  const subaccounts = [{ ...state!, spotCollaterals: [{ ...asset, balance: 10n ** 9n }] }];
+  const read = (usd: number | null) => {
+    h.pass(1_000);
+    h.mark(...(usd === null ? [prices(150)] : [prices(150), prices(usd, "ETH")]));
+  };
+  const told = () =>
+    h.see({ kind: "accounts", wallet: "main", pdaIndex: 0, atMs: h.nowMs, slot: h.slot, slotIndex: 0, subaccounts });
+  h.slot += 10;
+  told();
+  read(null);
+  read(3_000);
+  read(3_100);
+  h.slot += 10;
+  told();
+  expect([figure(h, "equity"), figure(h, "pnl")]).toEqual([4_100, 100]);
 });
 
 test("nobody who watches over midnight goes blind by it, and the next day begins with 0", () => {

@@ -716,9 +716,12 @@ class Judge {
 
   /** A level surely held, or was surely gone, for some time: it has to be reported. */
   #ran(predicate: Predicate, subject: string, { severity, holds, byOld, fromMs, toMs, againMs }: Run): void {
-    const { rule, forMs, keepMs, looksBack = false, restsOnItself = false } = predicate;
+    const { rule, forMs, keepMs, looksBack = false, restsOnItself = false, unreadForMs } = predicate;
+    // What a change of its accounts brought about may be a payment, before its records are read.
+    const mayBePaid = unreadForMs !== undefined && this.#view.money.changedMs(subject) >= fromMs - roundedMs;
     const slackMs =
       promptMs +
+      (holds && mayBePaid ? uncertainMs : 0) +
       (looksBack ? 2 * this.#terms.pricesMs : 0) +
       (restsOnItself ? tickMs : 0) +
       (fromMs < this.#watchingMs + startMs ? textPatienceMs : 0) +

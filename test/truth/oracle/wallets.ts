@@ -369,6 +369,12 @@ export class Wallets {
     return this.#tracks.get(wallet)?.day.watched ?? false;
   }
 
+  /** True if the exchange may have told its equity of midnight in a time of which nothing is known. */
+  mayKnowMidnight(wallet: string): boolean {
+    const day = this.#tracks.get(wallet)?.day;
+    return this.#wasLost && day !== undefined && day.base !== null && !day.watched;
+  }
+
   now(wallet: string): Sample | undefined {
     const { version } = this.#seen;
     let valued = this.#valued.get(wallet);
@@ -387,6 +393,11 @@ export class Wallets {
     const track = this.#tracks.get(wallet);
     if (!track) return 0;
     return track.beginningRoom + (track.now.sure ? 0 : Math.abs(track.now.equity) * negligible);
+  }
+
+  /** The time at which its accounts changed last, by the daemon's clock, ms; −∞: not known. */
+  changedMs(wallet: string): number {
+    return this.#tracks.get(wallet)?.changedMs ?? Number.NEGATIVE_INFINITY;
   }
 
   /** Time for which nothing moved in it, beyond that after which its histories tell of everything, ms; negative: they may not yet. */

@@ -204,7 +204,7 @@ export const dailyLoss = shareRule(
     ["critical", 0.1, 0.08],
   ],
   (view, wallet) =>
-    view.money.sawMidnight(wallet) || view.seen.midnights.has(wallet)
+    view.money.sawMidnight(wallet) || view.seen.midnights.has(wallet) || view.money.mayKnowMidnight(wallet)
       ? view.money.lossToday(wallet)
       : undefined,
   (view, wallet, text, ends) => {
