@@ -301,7 +301,13 @@ export class Today implements Due {
       };
       const { base } = day;
       const since = before.flatMap((one) => (one === day ? [] : one.flows));
-      const late = since.filter((flow) => !isBefore(flow, base, startMs));
+      // One that came after a state of its slot may be shown by the next one of that slot.
+      const isShown = ({ account, slot, usd, after }: DayFlow): boolean =>
+        after === true &&
+        account !== null &&
+        usd !== null &&
+        !profit.changes.isWaiting({ account, slot, usd });
+      const late = since.filter((flow) => !isBefore(flow, base, startMs) && !isShown(flow));
       if (late.length > 0) day.flows = day.flows.concat(late);
     }
     // They are the day's that is over.

@@ -4,7 +4,17 @@
  */
 import { expect, test } from "vitest";
 import type { Event } from "../../src/domain/event.ts";
-import { event, Harness, mainWallet, marketConfig, position, prices, rulesOf, scheduleMs, subaccount } from "./harness.ts";
+import {
+  event,
+  Harness,
+  mainWallet,
+  marketConfig,
+  position,
+  prices,
+  rulesOf,
+  scheduleMs,
+  subaccount,
+} from "./harness.ts";
 
 const midnight = Date.UTC(2026, 0, 6);
 const minute = 60_000;
@@ -192,6 +202,19 @@ test("a deposit in the slot of the last reading of yesterday, and after it, is t
   expect([figure(h, "pnlToday"), figure(h, "pnl")]).toEqual([0, 0]);
 });
 
+test("a withdrawal between two readings of one slot, just before midnight, is yesterday's", () => {
+  const h = boot(losing, midnight - 5 * minute, undefined, 1_500);
+  until(h, midnight - 2_000, 1_500);
+  const { slot } = h;
+  h.pass(500);
+  const subaccounts = holding(1_000);
+  h.see({ kind: "accounts", wallet: "main", pdaIndex: 0, atMs: h.nowMs, slot, slotIndex: 0, subaccounts });
+  const fields = { eventType: "withdrawal", amountUsd: -500, after: 1_000 };
+  h.events("collateral", [flow(h.nowMs - 100, slot, -500, { fields })], "main", { coversMs: 0 });
+  until(h, midnight + minute, 1_000);
+  expect([figure(h, "pnlToday"), figure(h, "pnl")]).toEqual([0, 0]);
+});
+
 test("collateral in another asset that came in the slot of a reading, just before midnight, is no loss of the new day", () => {
   const asset = { assetIndex: 4_294_901_760, symbol: "SOL", decimals: 9 };
   const h = boot(losing, midnight - 5 * minute);
@@ -223,7 +246,12 @@ test("collateral in another asset that came in the slot of a reading, just befor
 test("collateral in another asset is valued at the first price of its market after the reading that shows it", () => {
   const asset = { assetIndex: 4_294_901_760, symbol: "ETH", decimals: 9 };
   const h = boot(losing, midnight + hour);
-  const limits = { perpAssetId: 2, maxGlobalBalance: 10n ** 15n, minMarginDiscountBps: 0, maxMarginDiscountBps: 0 };
+  const limits = {
+    perpAssetId: 2,
+    maxGlobalBalance: 10n ** 15n,
+    minMarginDiscountBps: 0,
+    maxMarginDiscountBps: 0,
+  };
   h.see({ kind: "collateralAssets", atMs: h.nowMs, assets: [{ ...asset, ...limits }] });
   until(h, midnight + hour + minute);
   h.config(marketConfig(), marketConfig("ETH", { assetId: 2 }));
@@ -234,7 +262,15 @@ test("collateral in another asset is valued at the first price of its market aft
     h.mark(...(usd === null ? [prices(150)] : [prices(150), prices(usd, "ETH")]));
   };
   const told = () =>
-    h.see({ kind: "accounts", wallet: "main", pdaIndex: 0, atMs: h.nowMs, slot: h.slot, slotIndex: 0, subaccounts });
+    h.see({
+      kind: "accounts",
+      wallet: "main",
+      pdaIndex: 0,
+      atMs: h.nowMs,
+      slot: h.slot,
+      slotIndex: 0,
+      subaccounts,
+    });
   h.slot += 10;
   told();
   read(null);
