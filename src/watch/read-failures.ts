@@ -45,7 +45,7 @@ export class ReadFailures {
 /** Texts of Node.js and undici by their error codes. */
 const networkCauses: readonly (readonly [RegExp, string])[] = [
   [/ECONNREFUSED/, "connection refused"],
-  [/ECONNRESET|other side closed|socket hang up|EPIPE/, "connection closed"],
+  [/ECONNRESET|UND_ERR_SOCKET|other side closed|socket hang up|EPIPE/, "connection closed"],
   [/ENOTFOUND|EAI_AGAIN/, "host name not found"],
   [/ENETUNREACH|EHOSTUNREACH/, "no route to the host"],
   [/CERT|certificate|TLS/i, "TLS error"],

@@ -446,6 +446,11 @@ describe("what is missing", () => {
     ["timed out", "timeout", "traderState: no whole answer in time"],
     ["connection refused", "unreachable", "traderState: connect ECONNREFUSED 127.0.0.1:443"],
     ["host name not found", "unreachable", "traderState: getaddrinfo ENOTFOUND api.example"],
+    [
+      "connection closed",
+      "unreachable",
+      "session: main waits before it tries again (authNonce: UND_ERR_SOCKET)",
+    ],
     ["unreadable record", "bad-record", "traderState: snapshot.slot: expected a number"],
     ["rate limited (HTTP 429)", "rate-limited", "traderState: 429"],
     [

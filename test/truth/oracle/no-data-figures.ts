@@ -56,7 +56,9 @@ export function figureProblems(
     : leading.some(({ more }) => more) || rows.length === 0
       ? [undefined]
       : leading.map(readOf).reduce(eitherOldest);
-  const of = { alert, leading, rows, atMs, timezone, watched, startedMs: readings.startedMs };
+  // Of more rows only the number is told.
+  const isWhole = !change.details.some(([name, text]) => name === "Not read" && /^\d+ more$/.test(text));
+  const of = { alert, leading, rows, isWhole, atMs, timezone, watched, startedMs: readings.startedMs };
   const judged = all.map((readMs) => claimsAt(readMs, of));
   const wrong = judged.map((claims) => [...claims.flatMap(claimProblem), ...unclaimed(alert, claims)]);
   if (wrong.every((one) => one.length > 0)) problems.push(...(wrong.at(-1) ?? []));
@@ -77,6 +79,8 @@ interface Of {
   readonly alert: Text;
   readonly rows: readonly Row[];
   readonly leading: readonly Row[];
+  /** These are all rows. */
+  readonly isWhole: boolean;
   readonly atMs: number;
   readonly timezone: string;
   readonly watched: number;
@@ -86,7 +90,7 @@ interface Of {
 /** Everything that a text states where what it names was last read at that time. */
 function claimsAt(
   readMs: ReadMs,
-  { alert, rows, leading, atMs, timezone, watched, startedMs }: Of,
+  { alert, rows, leading, isWhole, atMs, timezone, watched, startedMs }: Of,
 ): readonly Claim[] {
   const { summary } = alert;
   const text: Text = { summary, description: "" };
@@ -101,6 +105,7 @@ function claimsAt(
     causes.slice(0, namedCauses).join(", ") +
     (causes.length > namedCauses ? ` and ${causes.length - namedCauses} more` : "");
   const kinds = new Set(rows.map(({ words, symbols }) => `${words} ${symbols.join(", ")}`)).size;
+  const moreKinds = isWhole ? Math.max(0, kinds - namedKinds) : undefined;
   return [
     ...durationClaims(
       text,
@@ -113,12 +118,8 @@ function claimsAt(
       ["distance", new RegExp(`was ${percent} from liquidation`), undefined],
       ["move", new RegExp(`, (?:mark|price \\([a-z ]+\\)) (?:up|down) ${percent} since`), undefined],
       ["time", againTime, undefined],
-      [
-        "more kinds",
-        /: no .*? and (\d+) more(?: from the exchange)? (?:ever )?since/,
-        Math.max(0, kinds - namedKinds),
-      ],
-      ["more kinds", /now and then.*?: .*? and (\d+) more[ ,]/, Math.max(0, kinds - namedKinds)],
+      ["more kinds", /: no .*? and (\d+) more(?: from the exchange)? (?:ever )?since/, moreKinds],
+      ["more kinds", /now and then.*?: .*? and (\d+) more[ ,]/, moreKinds],
     ]),
     ...(count === undefined
       ? []

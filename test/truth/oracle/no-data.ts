@@ -24,8 +24,8 @@ const slackMs = 2_000;
 const silent = /no read of the exchange succeeds/;
 /** The end of an alert about what is read of the accounts of one wallet, and nothing else. */
 const positionsAgain = /^Read again: positions and balances of wallet (\w+), after/;
-/** The end of an alert about prices alone, where rules do without what is not read. */
-const pricesAlone = /^No rule needs it any more: .*: no prices from the exchange since \d/;
+/** The end of an alert where rules do without what is not read: it says nothing of the exchange. */
+const notNeeded = /^No rule needs it any more: /;
 /** Wallets without data that have an alert each. */
 const ownAlerts = 3;
 /** An exchange that answers nothing has answered nothing for so long, ms. */
@@ -86,23 +86,6 @@ export function judgeNoData(outcome: Outcome): readonly Finding[] {
   /** True if an answer came just now: it may have been asked for before requests were limited. */
   const isAnswered = (atMs: number): boolean =>
     log.of("asked").some((one) => one.status === 200 && one.atMs > atMs - slackMs && one.atMs <= atMs);
-  /** True if its end tells of prices alone, and those of all markets were streamed since a time. */
-  const isPricedByStream = (
-    { alert, committedMs, life }: (typeof changes)[number],
-    sinceMs: number,
-  ): boolean => {
-    if (!pricesAlone.test(alert.summary)) return false;
-    const { told } = lives.find(({ number }) => number === life)!;
-    const [all, streamed] = [new Set<string>(), new Set<string>()];
-    for (const { observation, committedMs: ms } of told.filter(isTold)) {
-      if (observation.kind !== "prices" || ms > committedMs) continue;
-      for (const { symbol } of observation.markets) {
-        all.add(symbol);
-        if (observation.live && ms > sinceMs) streamed.add(symbol);
-      }
-    }
-    return all.size > 0 && all.size === streamed.size;
-  };
   /** True if an answer without the accounts of a wallet, which had some before, was not believed at once. */
   const isDoubted = (wallet: string, atMs: number): boolean =>
     log
@@ -120,14 +103,11 @@ export function judgeNoData(outcome: Outcome): readonly Finding[] {
     const report = (check: Finding["check"], expected: string, seen: string) =>
       findings.push({ check, rule: alert.rule, subject: alert.subject, atMs: committedMs, expected, seen });
     if (kind === "ended") {
-      if (alert.ending !== "recovered") continue;
+      if (alert.ending !== "recovered" || notNeeded.test(alert.summary)) continue;
       const still = [
         ...inForce("outage", committedMs, committedMs),
         ...inForce("limited", committedMs, committedMs).filter(
-          ({ fromMs }) =>
-            !isStreamedAgain(change, beginMs + fromMs) &&
-            !isPricedByStream(change, beginMs + fromMs) &&
-            !isAnswered(committedMs),
+          ({ fromMs }) => !isStreamedAgain(change, beginMs + fromMs) && !isAnswered(committedMs),
         ),
       ];
       for (const one of still)
