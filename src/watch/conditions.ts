@@ -390,6 +390,7 @@ export class Conditions {
     if (fresh !== judged) this.#setTimer(instance, draft.atMs + driftMs);
     else if (fresh.kind === "unknown" && old === null) this.#awaitOld(instance, draft.atMs);
     env.oldAccounts = false;
+    // Last, since texts of other rules of the subject may be written by it.
     if (turned && instance.rule.mode === "live") this.#options.onSight(instance, draft);
   }
 
@@ -397,11 +398,8 @@ export class Conditions {
   #keepLastSeen(instance: Instance, nowMs: number): void {
     const { alert, unknown, windows, staleMs } = instance;
     if (alert === null || unknown !== null || windows.length === 0) return;
-    const { env } = instance.node;
     const wasFresh = nowMs >= staleMs && nowMs - staleMs <= stoodStillMs;
     alert.lastSeen = wasFresh ? this.#textAt(instance, staleMs - 1, alert.alert.severity, () => null) : null;
-    this.#envOf(instance, nowMs);
-    env.value = undefined;
   }
 
   #judgedOld(instance: Instance, env: Env, by: typeof judgeOld): Judgement | null {

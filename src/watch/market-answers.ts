@@ -149,9 +149,10 @@ export class MarketAnswers {
     const touched = new Set<string>();
     const { accounts } = this.#world;
     for (const account of told === null ? accounts.all() : accounts.inMarkets(told)) {
-      if (accounts.dependsOn(account, moved)) accounts.assess(account);
-      else accounts.refreshAges(account);
-      if (!live) noteReading(account, true);
+      if (accounts.dependsOn(account, moved)) {
+        accounts.assess(account);
+        if (!live) noteReading(account, true);
+      } else accounts.refreshAges(account);
       if (live) touched.add(account.ref.wallet);
       this.#parts.judgeAccount(account, "markets", draft);
     }

@@ -445,7 +445,7 @@ export class NoData {
     const stands = others.length > 0 ? "noData" : firing.length > 0 ? "firing" : undefined;
     alerts.end(draft, incident.live, "recovered", text, null, stands);
     draft.changes.keep.push({ name: keptNoData + incident.live.alert.id, value: null });
-    // What it held and did not list goes on by itself.
+    // Alerts that it held and whose gaps it did not list go on by themselves.
     if (incident.wallet === null) for (const one of this.#incidents) alerts.hold(draft, one.live, false);
     return true;
   }

@@ -78,7 +78,7 @@ export function restsOnOldPositions(rule: ConditionRule, env: Env): boolean {
   return markets - traderState > markedlyMs;
 }
 
-/** True if the texts of a rule name figures that are too old for nothing but the age of the positions: it does not rest on them. */
+/** True if texts of a rule name figures of positions that are too old, and nothing else of these figures is. */
 export function showsOldPositions({ shows, staleAfterMs }: ConditionRule, env: Env): boolean {
   return shows.some(({ scope, symbol, sources, field }) => {
     const facts = symbol === null ? env[scope] : undefined;

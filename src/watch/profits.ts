@@ -74,6 +74,8 @@ export class Profits {
   readonly #loneSides = new Map<string, readonly Event[]>();
   /** Wallets of which an account was read before what values it. */
   readonly #waiting = new Set<WalletEntry>();
+  /** Accounts with collateral whose market had no price when they were read last, and their wallets. */
+  readonly #unpriced = new Map<AccountEntry, WalletEntry>();
   readonly #pricingOf = (symbol: string): Pricing | undefined => {
     const market = this.#markets.risk.get(symbol);
     if (market === undefined) return undefined;
@@ -149,12 +151,13 @@ export class Profits {
     let whole = seen.told === undefined;
     for (let i = 0; i < told.length; i++) {
       const { name, state } = told[i]!;
+      if (this.#unpriced.size > 0) this.#unpriced.delete(told[i]!);
       if (changes.takeSame(name, seen.slot, state)) continue;
       const spot = this.#spotChange(entry, name, state);
       // It is compared when its collateral can be valued, as its equity is known then.
       if (spot === null) {
         whole = false;
-        this.#waiting.add(entry);
+        this.#unpriced.set(told[i]!, entry);
         continue;
       }
       const { addedUsd: usd, taken } = spot;
@@ -181,10 +184,9 @@ export class Profits {
    * @returns the wallets of which it took some
    */
   valued(draft: Draft): readonly WalletEntry[] {
-    if (this.#waiting.size === 0) return [];
-    const taken: WalletEntry[] = [];
-    // One whose collateral has no price yet waits on.
-    for (const entry of [...this.#waiting]) {
+    if (this.#waiting.size === 0 && this.#unpriced.size === 0) return [];
+    const taken = new Set<WalletEntry>();
+    for (const entry of this.#waiting) {
       const { name } = entry.wallet;
       const accounts = this.#accounts.ofWallet(name);
       if (!this.#isReady(entry, accounts, true)) continue;
@@ -194,11 +196,21 @@ export class Profits {
         const slot = this.#accounts.slotOf(name, pdaIndex);
         this.takeStates(entry, told, { wallet: name, pdaIndex, slot }, draft);
       }
+      taken.add(entry);
+    }
+    for (const [account, entry] of [...this.#unpriced]) {
+      const { ref, name, state, slot } = account;
+      if (this.#accounts.get(ref) !== account) this.#unpriced.delete(account);
+      else if (this.#spotChange(entry, name, state) !== null) {
+        this.takeStates(entry, [account], { ...ref, slot, told: [ref.subaccount] }, draft);
+        taken.add(entry);
+      }
+    }
+    for (const entry of taken) {
       this.answered(entry, draft);
       if (!entry.given) entry.profit.publish();
-      taken.push(entry);
     }
-    return taken;
+    return [...taken];
   }
 
   /** Returns the change of the collateral in other assets; null where it cannot be valued. */
@@ -210,7 +222,7 @@ export class Profits {
   /** Counts collateral in other assets that was paid in or out. @param isAfter as of `Profit.takeFlow` */
   #takeSpotFlow({ profit, wallet }: WalletEntry, flow: SpotFlow, draft: Draft, isAfter = false): void {
     profit.takeFlow(flow.account, flow.slot, flow.usd, isAfter);
-    this.#today.takeFlow(wallet.name, isAfter ? { ...flow, after: true, shown: true } : flow);
+    this.#today.takeFlow(wallet.name, isAfter ? { ...flow, after: true } : flow);
     this.#today.keep(wallet.name, draft);
     profit.keep(draft);
   }

@@ -47,8 +47,6 @@ interface DayFlow {
   readonly account: string | null;
   /** It came after the state of its slot. Absent: that state shows it, as far as is known. */
   readonly after?: true;
-  /** It was told of by the state that shows it, at that time: the equity contains it since. Absent: by a record. */
-  readonly shown?: true;
   /** The loss of the day when a withdrawal was counted, USD. Absent: none, or equity was not known since. */
   lossUsd?: number;
 }
@@ -403,8 +401,7 @@ function isFromExchange({ slot, slots }: Base): boolean {
 }
 
 /** True if a flow is contained in the equity of midnight. */
-function isBefore({ slot, account, atMs, after, shown }: DayFlow, base: Base, startMs: number): boolean {
-  if (shown && base.slots !== undefined) return atMs <= base.readMs;
+function isBefore({ slot, account, atMs, after }: DayFlow, base: Base, startMs: number): boolean {
   if (base.slots !== undefined) return account !== null && slot - (after ? 0 : 1) < base.slots.of(account);
   return base.slot === null ? atMs < startMs : slot <= base.slot;
 }

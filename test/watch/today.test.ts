@@ -3,6 +3,7 @@
  * 0.
  */
 import { expect, test } from "vitest";
+import type { SubaccountState } from "../../src/domain/account.ts";
 import type { Event } from "../../src/domain/event.ts";
 import {
   event,
@@ -202,6 +203,15 @@ test("a deposit in the slot of the last reading of yesterday, and after it, is t
   expect([figure(h, "pnlToday"), figure(h, "pnl")]).toEqual([0, 0]);
 });
 
+/** Lists an asset as collateral. @returns the account with so many units of it */
+function spotOf(h: Harness, symbol: string, perpAssetId: number): (units: number) => SubaccountState[] {
+  const asset = { assetIndex: 4_294_901_760, symbol, decimals: 9 };
+  const margins = { maxGlobalBalance: 10n ** 15n, minMarginDiscountBps: 0, maxMarginDiscountBps: 0 };
+  h.see({ kind: "collateralAssets", atMs: h.nowMs, assets: [{ ...asset, perpAssetId, ...margins }] });
+  return (units) =>
+    holding().map((one) => ({ ...one, spotCollaterals: [{ ...asset, balance: BigInt(units * 1e9) }] }));
+}
+
 test("a withdrawal between two readings of one slot, just before midnight, is yesterday's", () => {
   const h = boot(losing, midnight - 5 * minute, undefined, 1_500);
   until(h, midnight - 2_000, 1_500);
@@ -216,19 +226,11 @@ test("a withdrawal between two readings of one slot, just before midnight, is ye
 });
 
 test("collateral in another asset that came in the slot of a reading, just before midnight, is no loss of the new day", () => {
-  const asset = { assetIndex: 4_294_901_760, symbol: "SOL", decimals: 9 };
   const h = boot(losing, midnight - 5 * minute);
-  const limits = {
-    perpAssetId: 1,
-    maxGlobalBalance: 10n ** 15n,
-    minMarginDiscountBps: 0,
-    maxMarginDiscountBps: 0,
-  };
-  h.see({ kind: "collateralAssets", atMs: h.nowMs, assets: [{ ...asset, ...limits }] });
+  const withSpot = spotOf(h, "SOL", 1);
   until(h, midnight - 1_000);
   h.pass(200);
-  const [state] = holding();
-  const subaccounts = [{ ...state!, spotCollaterals: [{ ...asset, balance: 10n * 10n ** 9n }] }];
+  const subaccounts = withSpot(10);
   const told = { kind: "accounts", wallet: "main", pdaIndex: 0, slotIndex: 0, subaccounts } as const;
   h.see({ ...told, atMs: h.nowMs, slot: h.slot });
   expect(figure(h, "equity")).toBe(2_500);
@@ -244,19 +246,11 @@ test("collateral in another asset that came in the slot of a reading, just befor
 });
 
 test("collateral in another asset is valued at the first price of its market after the reading that shows it", () => {
-  const asset = { assetIndex: 4_294_901_760, symbol: "ETH", decimals: 9 };
   const h = boot(losing, midnight + hour);
-  const limits = {
-    perpAssetId: 2,
-    maxGlobalBalance: 10n ** 15n,
-    minMarginDiscountBps: 0,
-    maxMarginDiscountBps: 0,
-  };
-  h.see({ kind: "collateralAssets", atMs: h.nowMs, assets: [{ ...asset, ...limits }] });
+  const withSpot = spotOf(h, "ETH", 2);
   until(h, midnight + hour + minute);
   h.config(marketConfig(), marketConfig("ETH", { assetId: 2 }));
-  const [state] = holding();
-  const subaccounts = [{ ...state!, spotCollaterals: [{ ...asset, balance: 10n ** 9n }] }];
+  const subaccounts = withSpot(1);
   const read = (usd: number | null) => {
     h.pass(1_000);
     h.mark(...(usd === null ? [prices(150)] : [prices(150), prices(usd, "ETH")]));
@@ -279,6 +273,29 @@ test("collateral in another asset is valued at the first price of its market aft
   h.slot += 10;
   told();
   expect([figure(h, "equity"), figure(h, "pnl")]).toEqual([4_100, 100]);
+});
+
+test("an account that waits for the price of its collateral leaves the slots of the others as they were", () => {
+  const h = boot(losing, midnight + hour);
+  const withSpot = spotOf(h, "ETH", 2);
+  until(h, midnight + hour + minute);
+  h.config(marketConfig(), marketConfig("ETH", { assetId: 2 }));
+  const tell = (slot: number, subaccounts: readonly SubaccountState[], told?: number[]) => {
+    h.slot = slot;
+    const of = { wallet: "main", pdaIndex: 0, atMs: h.nowMs, slot, slotIndex: 0 };
+    h.see({ kind: "accounts", ...of, subaccounts, ...(told ? { told } : {}) });
+    h.pass(1_000);
+  };
+  const other = (usd: number) => subaccount(usd, [], { subaccount: 1 });
+  const { slot } = h;
+  tell(slot + 10, [...holding(), other(0)]);
+  tell(slot + 20, withSpot(1), [0]);
+  h.mark(prices(150), prices(3_000, "ETH"));
+  const fields = { eventType: "deposit", amountUsd: 500, after: 500 };
+  h.events("collateral", [flow(h.nowMs, slot + 15, 500, { subaccount: 1, fields })], "main", { coversMs: 0 });
+  const pnls = [figure(h, "pnl")];
+  tell(slot + 30, [...withSpot(1), other(500)]);
+  expect([...pnls, figure(h, "pnl"), figure(h, "equity")]).toEqual([0, 0, 4_500]);
 });
 
 test("nobody who watches over midnight goes blind by it, and the next day begins with 0", () => {

@@ -91,7 +91,7 @@ export function ageProblems(
   afterMs: number,
 ): readonly string[] {
   if (!statesAge(predicate, subject) || ageWords.test(summary)) return [];
-  // Nor does a text without figures rest on them.
+  // A text without figures names none of the positions.
   if (!figure.test(summary) && !figure.test(description)) return [];
   return areOld(seen, subject, nowMs, afterMs) ? ["the age of the positions, which are too old"] : [];
 }

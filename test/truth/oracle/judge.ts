@@ -557,7 +557,7 @@ class Judge {
     for (const change of this.#former.open) {
       const firedMs = this.#firedMs.get(change.alertId);
       if (firedMs === undefined || firedMs > trueMs + roundedMs) continue;
-      // What a full disk held up was committed at about that time.
+      // The time of a commit that a full disk held up is known to some ms only.
       const isOver = change.committedMs < trueMs - roundedMs && change.atMs < atMs;
       if (isOver || !concerns(change)) continue;
       this.#former.note(change, this.#lookAt(change));
@@ -717,7 +717,7 @@ class Judge {
   /** A level surely held, or was surely gone, for some time: it has to be reported. */
   #ran(predicate: Predicate, subject: string, { severity, holds, byOld, fromMs, toMs, againMs }: Run): void {
     const { rule, forMs, keepMs, looksBack = false, restsOnItself = false, unreadForMs } = predicate;
-    // What a change of its accounts brought about may be a payment, before its records are read.
+    // A change of its accounts may be a payment as long as its records were not read.
     const mayBePaid = unreadForMs !== undefined && this.#view.money.changedMs(subject) >= fromMs - roundedMs;
     const slackMs =
       promptMs +

@@ -160,7 +160,7 @@ export class Causes {
   ): boolean {
     const { life, atMs, sinceMs, aheadMs, timezone } = change;
     const failed = own.filter(({ end, toMs }) => end !== "answered" && (toMs <= atMs || end === "late"));
-    // Of the newest ones nobody may have been told yet.
+    // Nobody may have been told yet of the newest ones.
     const told = failed.map(endedMs).filter((ms) => ms <= atMs - triedMs);
     const newest = Math.max(...told, Number.NEGATIVE_INFINITY) - newestMs - this.#stalledMs(atMs);
     const recent = (isIt: (one: Request) => boolean): boolean =>

@@ -56,7 +56,7 @@ export function figureProblems(
     : leading.some(({ more }) => more) || rows.length === 0
       ? [undefined]
       : leading.map(readOf).reduce(eitherOldest);
-  // Of more rows only the number is told.
+  // A long list ends with the number of the rows that are left out.
   const isWhole = !change.details.some(([name, text]) => name === "Not read" && /^\d+ more$/.test(text));
   const of = { alert, leading, rows, isWhole, atMs, timezone, watched, startedMs: readings.startedMs };
   const judged = all.map((readMs) => claimsAt(readMs, of));

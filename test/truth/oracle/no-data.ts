@@ -227,7 +227,7 @@ function oldestMs(
   return Math.min(...times.map((ms) => ms ?? startedMs));
 }
 
-/** Requests a second at most, where neither the configuration nor the exchange says otherwise. */
+/** Requests a second that are sent soon after a start where nothing limits them: the rate begins at 20 and grows as it is used. */
 const usualCeiling = 40;
 /** A ceiling of so many times what is needed lets nothing wait. */
 const plenty = 3;

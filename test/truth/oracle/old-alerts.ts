@@ -33,8 +33,8 @@ export function judgeOldAlerts(outcome: Outcome): readonly Finding[] {
       const { rule, subject, summary, event } = alert;
       const predicate = judged.get(rule);
       if ((kind !== "fired" && kind !== "rose") || event || predicate === undefined) return [];
-      // A text without any figure tells nothing by the positions.
       if (predicate.onlyNamesPositions) return [];
+      // A text without any figure tells nothing by the positions.
       const isByOld =
         /[$%]/.test(`${summary} ${alert.description}`) &&
         statesAge(predicate, subject) &&
