@@ -23,6 +23,9 @@ const fedAtOnce = 2_000;
 
 const { minute: minuteMs, hour: hourMs } = resolutionMs;
 
+/** Payments of funding from so long before the newest one may be of positions that closed during the stop, ms. */
+const paymentsMs = 2 * hourMs;
+
 /** The input of a new watch: the database, or what a replay keeps in its place. */
 export type Rememberable = Pick<
   Store,
@@ -92,6 +95,9 @@ async function watchOf(
   for (const [kind, spanMs] of watch.eventSpans) {
     for (const event of await store.events({ kind, fromMs: nowMs - spanMs })) watch.rememberEvent(event);
   }
+  const [newest] = await store.events({ kind: "funding", newestFirst: true, limit: 1 });
+  if (newest !== undefined)
+    watch.rememberPayments(await store.events({ kind: "funding", fromMs: newest.happenedMs - paymentsMs }));
   const dayMs = watch.dayToReadMs;
   if (dayMs !== null) {
     for (const kind of ["fill", "funding", "collateral"] as const)

@@ -72,8 +72,12 @@ export interface AccountEntry {
   shrunkAtMs: number;
   /** Slot of the first state since the start that showed its positions in their present sizes; 0: not known. */
   sizesSlot: number;
-  /** Its holdings changed since that was kept. */
+  /** Its holdings changed since they were kept. */
   moved: boolean;
+  /** Funding that is not settled changed since they were kept. */
+  accrued: boolean;
+  /** The time at which its holdings were kept last, ms; 0: they were not since the start. */
+  keptMs: number;
   /** Its deposited collateral as it changed lately, oldest first. */
   collaterals: readonly { readonly slot: number; readonly usd: number }[];
   /** The placement time of each of its orders, where known, ms. */
@@ -293,6 +297,8 @@ export class Accounts {
       shrunkAtMs: 0,
       sizesSlot: 0,
       moved: false,
+      accrued: false,
+      keptMs: 0,
       collaterals: noCollaterals,
       placedMs: new FewMap(),
       otherMarkets: noMarkets,
@@ -500,6 +506,8 @@ export class Accounts {
         shrunkAtMs: 0,
         sizesSlot: seen.slot,
         moved: true,
+        accrued: false,
+        keptMs: 0,
         collaterals: noCollaterals,
         placedMs: new FewMap(),
         otherMarkets: noMarkets,
@@ -511,15 +519,16 @@ export class Accounts {
       group.accounts.set(state.subaccount, account);
       this.#listAnew(seen.wallet);
     } else if (newer || state.sequence >= account.state.sequence) {
-      const { orders, spotCollaterals, collateralQuoteLots } = account.state;
+      const { orders, positions, spotCollaterals, collateralQuoteLots } = account.state;
       if (
         state.collateralQuoteLots !== collateralQuoteLots ||
         !hasSameSpot(state.spotCollaterals, spotCollaterals)
       )
         account.moved = true;
+      // Answers share what did not change.
+      if (state.positions !== positions) account.accrued = true;
       account.state = state;
       account.risk.take(state);
-      // Answers share what did not change.
       if (orders !== state.orders || spotCollaterals !== state.spotCollaterals) this.#linkMarkets(account);
     }
     account.seenMs = seen.atMs;

@@ -38,6 +38,8 @@ export interface BalanceChange {
   readonly unpriced?: readonly string[];
   /** Funding that was settled with a position that is gone is known only roughly. */
   readonly slackUsd: number;
+  /** Markets with such a position. Absent: none. */
+  readonly gone?: readonly string[];
 }
 
 export interface Pricing {
@@ -78,6 +80,7 @@ export function balanceChange(
   let slackUsd = 0;
   const traded: Record<string, Traded> = {};
   const unpriced: string[] = [];
+  const gone: string[] = [];
   for (const symbol of symbolsOf(before, after)) {
     const old = positionOf(before, symbol) ?? noPosition;
     const now = positionOf(after, symbol) ?? noPosition;
@@ -85,6 +88,8 @@ export function balanceChange(
     cashLots += now.virtualQuoteLots - old.virtualQuoteLots - now.accumulatedFundingQuoteLots;
     // The funding of a position that is gone was settled with it.
     cashLots -= same ? -old.accumulatedFundingQuoteLots : old.unsettledFundingQuoteLots;
+    const isGone = !same && old.baseLots !== 0n;
+    if (isGone) gone.push(symbol);
     const lots = now.baseLots - old.baseLots;
     const pricing = pricingOf(symbol);
     if (lots !== 0n && pricing === undefined) unpriced.push(symbol);
@@ -92,14 +97,17 @@ export function balanceChange(
     const units = Number(lots) * pricing.unitsPerLot;
     const one = estimate(old, now, units, pricing);
     traded[symbol] = one;
-    if (same || old.baseLots === 0n) continue;
+    if (!isGone) continue;
     // Funding is of the value at its time: the mark may have fallen since.
     const valueUsd = Math.abs(Number(old.baseLots)) * pricing.unitsPerLot * one.price;
     const entryUsd = Math.abs(usdFromQuoteLots(old.virtualQuoteLots));
     slackUsd += Math.max(valueUsd, entryUsd) * fundingShare(pricing);
   }
-  const change = { cashUsd: usdFromQuoteLots(cashLots), traded, slackUsd };
-  return unpriced.length === 0 ? change : { ...change, unpriced };
+  return {
+    ...{ cashUsd: usdFromQuoteLots(cashLots), traded, slackUsd },
+    ...(unpriced.length === 0 ? {} : { unpriced }),
+    ...(gone.length === 0 ? {} : { gone }),
+  };
 }
 
 /** Collateral in other assets that an account has no longer, by asset: in the asset's smallest units, and its value; positive. */

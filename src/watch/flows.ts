@@ -3,7 +3,7 @@ import type { Event } from "../domain/event.ts";
 import { accountName } from "../domain/subject.ts";
 import { usdFromQuoteLots } from "../risk/units.ts";
 import type { AccountEntry } from "./accounts.ts";
-import type { CashRecord } from "./unexplained-change.ts";
+import type { CashRecord, FundingRecord } from "./unexplained-change.ts";
 
 /** Data of a transfer's event beside its fields (see the translation of the collateral history). */
 interface TransferData {
@@ -77,6 +77,13 @@ export function tradeOf(event: Event): CashRecord | null {
   const units = side === "ask" ? -size : size;
   const usd = -units * price - (typeof fee === "number" ? fee : 0);
   return { kind: "fill", account, slot, symbol: symbol.toUpperCase(), units, usd };
+}
+
+/** A row of the funding history; null: it does not say where. */
+export function paymentOf({ key, kind, pdaIndex, symbol, happenedMs, fields }: Event): FundingRecord | null {
+  const { payment } = fields;
+  if (kind !== "funding" || pdaIndex === null || symbol === null || typeof payment !== "number") return null;
+  return { key, pdaIndex, symbol: symbol.toUpperCase(), usd: payment, endMs: happenedMs };
 }
 
 /** The backstop takes a position with its quote side, so that its value in the record is that at entry. */

@@ -13,6 +13,8 @@ import type { SeenBalance } from "./open-changes.ts";
 import type { World } from "./world.ts";
 
 const suffix = "/held";
+/** The shortest time between two times that holdings are kept for accrued funding alone, ms. */
+const accruedEveryMs = 60_000;
 
 interface Kept {
   readonly shrunkAtMs: number;
@@ -113,8 +115,11 @@ export class Holdings {
     }
     const isBehind = compared?.balance !== account.state;
     const caughtUp = !isBehind && this.#behind.size > 0 && this.#behind.delete(account.name);
-    if (!account.moved && !caughtUp) return;
+    const isDue = account.accrued && draft.atMs - account.keptMs >= accruedEveryMs;
+    if (!account.moved && !caughtUp && !isDue) return;
     account.moved = false;
+    account.accrued = false;
+    account.keptMs = draft.atMs;
     if (isBehind) this.#behind.add(account.name);
     const held: Record<string, Kept["held"][string]> = {};
     for (const [symbol, { node, state }] of account.positions)

@@ -21,6 +21,7 @@ import {
 import { pdaIndexOf, Slots, withIndex } from "./slots.ts";
 import {
   type CashRecord,
+  type FundingRecord,
   fittingOf,
   isExplained,
   isFlow,
@@ -33,6 +34,7 @@ import {
   joined,
   type LooseRecord,
   less,
+  lessFunding,
   nothingOpen,
   type OpenChange,
   type OpenPlace,
@@ -57,6 +59,9 @@ const maxAhead = 1_000;
 const maxSettled = 20;
 const maxLoose = 20;
 const maxExplained = 20;
+const maxPayments = 200;
+/** A payment of the funding history is kept for so long after it was read, ms: longer than an open change waits. */
+const paymentForMs = 600_000;
 /** Explained changes are kept for so long, ms. */
 const explainedForMs = 3_600_000;
 
@@ -95,11 +100,16 @@ export interface SeenBalance {
   readonly balance: Balance;
 }
 
+interface ReadPayment extends FundingRecord {
+  readonly readMs: number;
+}
+
 // Shared: of most wallets there is nothing to keep.
 const noChanges: readonly OpenChange[] = [];
 const noRecords: readonly CashRecord[] = [];
 const noFlows: readonly SpotFlow[] = [];
 const noLoose: readonly LooseRecord[] = [];
+const noPayments: readonly ReadPayment[] = [];
 const noExplained: readonly ExplainedFlow[] = [];
 const noIndices: readonly number[] = [];
 
@@ -128,6 +138,8 @@ export class OpenChanges {
   #loose: readonly LooseRecord[] = noLoose;
   /** Takeovers that state what was handed over, of such slots, that no change shows yet. */
   #looseTakeovers: readonly CashRecord[] = noRecords;
+  /** Payments of the funding history that were read lately, oldest first. */
+  #payments: readonly ReadPayment[] = noPayments;
   /** Those that turned out to be paid in or out lately, oldest first. */
   #explained: readonly ExplainedFlow[] = noExplained;
   /** See `takeHidden`. */
@@ -386,6 +398,23 @@ export class OpenChanges {
     const left = isExplained(applied) ? applied : this.#lessLoose(applied, applied.fromSlot);
     this.#setOpen(this.#open.toSpliced(index, 1, ...(this.#isSettled(left, atMs) ? [] : [left])));
     return true;
+  }
+
+  /** Takes payments of the funding history that were read before. */
+  rememberPayments(payments: readonly FundingRecord[], atMs: number): void {
+    const recent = this.#payments.filter(({ readMs }) => readMs > atMs - paymentForMs);
+    const fresh = payments.filter(({ key }) => !recent.some((one) => one.key === key));
+    const all = [...recent, ...fresh.map((one) => ({ ...one, readMs: atMs }))];
+    this.#payments = all.sort((a, b) => a.endMs - b.endMs).slice(-maxPayments);
+  }
+
+  /** Takes payments of the funding history that were read together. @returns true if they explain an open change */
+  takePayments(payments: readonly FundingRecord[], atMs: number): boolean {
+    this.rememberPayments(payments, atMs);
+    const left = this.#open.filter((one) => !this.#isSettled(one, atMs));
+    const isOther = left.length < this.#open.length;
+    if (isOther) this.#setOpen(left);
+    return isOther;
   }
 
   /**
@@ -699,8 +728,9 @@ export class OpenChanges {
   }
 
   /** Notes a change that is explained as paid in or out. @returns true if nothing is left of it */
-  #isSettled(open: OpenChange, atMs: number): boolean {
-    if (!isExplained(open)) return false;
+  #isSettled(change: OpenChange, atMs: number): boolean {
+    const open = isExplained(change) ? change : lessFunding(change, this.#payments);
+    if (open === null) return false;
     const takenUsd = takenUsdOf(open);
     if (takenUsd > 0) {
       // As far as the cash goes it may have been sold just as well; before the fills of trades are read that is not known.

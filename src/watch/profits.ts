@@ -16,7 +16,7 @@ import {
 } from "./balance-change.ts";
 import type { Deadlines, Due } from "./deadlines.ts";
 import type { Draft } from "./draft.ts";
-import { accountOf, flowOf, otherSide, tradeOf, transferOf } from "./flows.ts";
+import { accountOf, flowOf, otherSide, paymentOf, tradeOf, transferOf } from "./flows.ts";
 import type { Markets } from "./markets.ts";
 import type { SpotFlow } from "./open-changes.ts";
 import { withIndex } from "./slots.ts";
@@ -270,6 +270,20 @@ export class Profits {
     return true;
   }
 
+  /** Takes stored payments of the funding history, before the first observation. */
+  rememberPayments({ profit }: WalletEntry, stored: readonly Event[], atMs: number): void {
+    const payments = stored.flatMap((event) => paymentOf(event) ?? []);
+    profit.changes.rememberPayments(payments, atMs);
+  }
+
+  /** Takes what was read of the funding history. The caller stores the profit. @returns as of `takeEvent` */
+  takePayments(entry: WalletEntry, read: readonly Event[], draft: Draft): boolean {
+    const payments = read.flatMap((event) => paymentOf(event) ?? []);
+    if (!entry.profit.changes.takePayments(payments, draft.atMs)) return false;
+    this.#refresh(entry, draft, false);
+    return true;
+  }
+
   /** The collateral history was read. @param past only older pages of it @returns true if open changes were settled */
   historyRead(entry: WalletEntry, past: boolean, draft: Draft): boolean {
     entry.node.facts.seenMs.collateral = draft.atMs;
@@ -465,6 +479,7 @@ export class Profits {
     draft.ask("fills", name);
     if (open.some(({ traded }) => Object.keys(traded).length > 0)) draft.ask("liquidations", name);
     if (open.some(({ taken }) => taken !== undefined)) draft.ask("notifications", name);
+    if (open.some(({ gone }) => gone !== undefined)) draft.ask("funding", name);
     const often = open.some(({ atMs }) => draft.atMs - atMs < oftenForMs);
     this.#deadlines.set(reading, draft.atMs + (often ? againMs : laterMs));
   }

@@ -3,6 +3,7 @@
  */
 import { usdFromQuoteLots } from "../risk/units.ts";
 import type { Balance, BalanceChange, TakenSpots } from "./balance-change.ts";
+import { pdaIndexOf } from "./slots.ts";
 
 /** A liquidator that takes over a position keeps up to this share of its value. */
 const takeoverSlack = 0.05;
@@ -20,6 +21,10 @@ const exactUsd = 5e-7;
 /** Every choice of so many fills of one slot is tried. */
 const maxTried = 10;
 const maxTriedFlows = 3;
+/** A slot is at most so long, ms. */
+const longestSlotMs = 1_000;
+/** The time of a slot is known to this, ms. */
+const slotTimeMs = 60_000;
 
 export interface Place {
   /** Name of the account. */
@@ -52,6 +57,17 @@ export type CashRecord = Place &
     /** Collateral in another asset was liquidated: `units` of the asset were sold for `usd`. */
     | { readonly kind: "sale"; readonly assetIndex: number; readonly units: number; readonly usd: number }
   );
+
+/** A payment of the funding history, which does not say for which account of a PDA index it is. */
+export interface FundingRecord {
+  readonly key: string;
+  readonly pdaIndex: number;
+  readonly symbol: string;
+  /** Positive: received. */
+  readonly usd: number;
+  /** The end of its hour, ms. */
+  readonly endMs: number;
+}
 
 export type FlowRecord = CashRecord & { readonly kind: "flow" };
 type FillRecord = CashRecord & { readonly kind: "fill" };
@@ -129,6 +145,9 @@ export function joined(first: OpenChange, second: OpenChange): OpenChange {
     ...(first.unpriced || second.unpriced
       ? { unpriced: [...(first.unpriced ?? []), ...(second.unpriced ?? [])] }
       : {}),
+    ...(first.gone || second.gone
+      ? { gone: [...new Set([...(first.gone ?? []), ...(second.gone ?? [])])] }
+      : {}),
     flowUsd: first.flowUsd + second.flowUsd,
     ...(first.reportedUsd === undefined ? {} : { reportedUsd: first.reportedUsd }),
     ...(first.beforeUsd === undefined ? {} : { beforeUsd: first.beforeUsd }),
@@ -161,6 +180,30 @@ export function fittingOf(open: OpenChange, loose: readonly LooseRecord[]): read
     }
   }
   return fitting;
+}
+
+/**
+ * A change less the funding that was settled with positions that are gone since, as payments of its time tell; null where none of them
+ * explain it. Trades at estimated prices are too rough to tell that.
+ */
+export function lessFunding(open: OpenChange, payments: readonly FundingRecord[]): OpenChange | null {
+  const { gone, traded, account, unpriced, fromSlot, toSlot, atMs } = open;
+  if (gone === undefined || unpriced !== undefined || Object.keys(traded).length > 0) return null;
+  const pdaIndex = pdaIndexOf(account);
+  const fromMs = atMs - (toSlot - fromSlot) * longestSlotMs - slotTimeMs;
+  const toMs = atMs + slotTimeMs;
+  const own = payments.filter(
+    (one) =>
+      one.pdaIndex === pdaIndex && gone.includes(one.symbol) && one.endMs >= fromMs && one.endMs <= toMs,
+  );
+  let best: OpenChange | null = null;
+  for (const some of subsetsOf(own.slice(-maxTried))) {
+    const usd = some.reduce((sum, one) => sum + one.usd, 0);
+    const left = { ...open, cashUsd: open.cashUsd - usd };
+    if (some.length === 0 || !isExplained(left)) continue;
+    if (best === null || Math.abs(unexplainedUsd(left)) < Math.abs(unexplainedUsd(best))) best = left;
+  }
+  return best;
 }
 
 /** All selections of some of them, the largest first, the empty one last. */

@@ -685,6 +685,14 @@ export class Watch {
     if (wallet !== null && !backfilled) this.#gaps.takeFlow(wallet, happenedMs);
   }
 
+  /** Takes stored payments of the funding history: a position may have closed during the stop. */
+  rememberPayments(events: readonly Event[]): void {
+    for (const [name, entry] of this.#world.wallets) {
+      const own = events.filter(({ wallet, seenMs }) => wallet === name && seenMs >= entry.sinceMs);
+      if (own.length > 0) this.#profits.rememberPayments(entry, own, this.#nowMs);
+    }
+  }
+
   /** From when on the events of today have to be read from history at a start, ms; null: their sums were kept. */
   get dayToReadMs(): number | null {
     return this.#today.incomplete ? this.#today.startMs : null;
@@ -955,7 +963,8 @@ export class Watch {
     const events = [...seen.events].sort(
       (a, b) => Number(b.kind === "liquidation") - Number(a.kind === "liquidation"),
     );
-    let profitMoved = false;
+    let profitMoved =
+      entry !== undefined && seen.source === "funding" && this.#profits.takePayments(entry, events, draft);
     for (const event of events) {
       if (entry && this.#profits.takeEvent(entry, event, events, draft)) profitMoved = true;
       if (entry && event.kind === "collateral") this.rememberFlow(event);

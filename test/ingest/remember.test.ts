@@ -225,3 +225,22 @@ rules:
     expect(asked, kind).toEqual([2, 1]);
   }
 });
+
+test("a start reads the payments of the last hours of funding: a position that closed during the stop may have had them", async () => {
+  const asked: object[] = [];
+  const newest = event({ kind: "funding", key: "one", happenedMs: startMs - 6 * 3_600_000 });
+  const store = Object.assign(new Asked(), {
+    events: async (query: { readonly kind: string }) => {
+      if (query.kind !== "funding") return [];
+      asked.push(query);
+      return [newest];
+    },
+  });
+  const rules =
+    "rules:\n  - { name: One, scope: trader, when: 'trader.equity > 1.0', severity: info, summary: one }\n";
+  await rememberedWatch(settingsOf({ rules }), store as never, startMs);
+  expect(asked.slice(0, 2)).toEqual([
+    { kind: "funding", newestFirst: true, limit: 1 },
+    { kind: "funding", fromMs: newest.happenedMs - 2 * 3_600_000 },
+  ]);
+});
