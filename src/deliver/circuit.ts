@@ -11,7 +11,8 @@ import type { SendResult } from "../channels/channel.ts";
 import type { Random } from "../domain/clock.ts";
 import { type Backoff, backoffMs } from "./backoff.ts";
 
-const unwell: Backoff = { firstMs: 1_000, mostMs: 300_000 };
+/** A channel that is well again gets what waits within a minute. */
+const unwell: Backoff = { firstMs: 1_000, mostMs: 60_000 };
 const broken: Backoff = { firstMs: 40_000, mostMs: 300_000 };
 /** A critical message that was never tried waits at most this long after the last failure, unless told otherwise. */
 const freshCriticalMs = 1_000;

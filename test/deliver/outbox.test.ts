@@ -354,7 +354,20 @@ test("a message that cannot be sent for longer than patience lasts is given up, 
   expect(await one.store.messages({})).toMatchObject([
     { status: "dead", lastFailure: "server-error", lastDetail: "status 503", nextAttemptMs: null },
   ]);
-  expect(one.far.arrivals.length).toBeLessThan(45);
+  expect(one.far.arrivals.length).toBeLessThan(160);
+  expect(await one.store.owed({ open: true })).toEqual([]);
+});
+
+test("a channel that was down for long gets what waits within a minute after it is well again", async () => {
+  await using one = await rig();
+  one.far.answer = () => ({ status: 503 });
+  for (let count = 0; count < 3; count++)
+    await one.owe(one.alerts.step("fired", one.alerts.alert({ severity: "info" })));
+  await one.clock.advance(2 * hour);
+  const before = one.far.arrivals.length;
+  one.far.answer = () => ({ status: 200 });
+  await one.clock.advance(61 * second);
+  expect(one.far.arrivals.length).toBeGreaterThan(before);
   expect(await one.store.owed({ open: true })).toEqual([]);
 });
 

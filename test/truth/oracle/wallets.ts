@@ -38,7 +38,7 @@ interface Day {
   /** Something was paid in a time of which nothing is known. */
   unsure?: true;
   /** Several amounts were paid between two samples: more may have been there meanwhile. */
-  jumped?: true;
+  jumped?: boolean;
 }
 
 /** A sample of the last minutes. */
@@ -261,7 +261,7 @@ export class Wallets {
         ...{ beginning, beginningRoom: (most - least) / 2 },
         ...{ now: first, sureTop: first.sure ? first : null, anyTop: first },
         higher: [],
-        day: { base: null, watched: false, samples: [sample] },
+        day: { base: null, watched: false, samples: [sample], jumped: this.#wasPaidOut(wallet) },
         answered: answered ? { sample, atMs } : null,
         ...{
           sureEquity: answered ? first.equity : Number.NEGATIVE_INFINITY,
@@ -320,6 +320,20 @@ export class Wallets {
     const { samples } = track.day;
     if (sample.moves > samples.at(-1)!.moves + 1) track.day.jumped = true;
     if (Math.abs(samples.at(-1)!.paid - sample.paid) > 0.005) samples.push(sample);
+  }
+
+  /** True if something was paid out of an account up to its newest state: there was more in it before. */
+  #wasPaidOut(wallet: string): boolean {
+    return [...this.#seen.accounts.values()].some(
+      (one) =>
+        one.wallet === wallet &&
+        this.#truth.accounts
+          .get(one.name)!
+          .some(
+            (state, i, states) =>
+              state.sequence <= one.sequence && i > 0 && state.netDeposits < states[i - 1]!.netDeposits,
+          ),
+    );
   }
 
   #noteEarly(wallet: string, atMs: number): void {

@@ -37,7 +37,7 @@ interface Ends {
 /** One figure of a text is right: what is not explained may be all paid, or all gained. */
 export function endsOf({ summary, description }: Text): Ends {
   const usd = [...description.matchAll(openAmounts)].reduce(
-    (sum, [, amount]) => sum + Math.abs(printed(amount!)?.value ?? 0),
+    (sum, [, amount]) => sum + Math.abs(printed(amount!)?.value ?? 0) + cent / 2,
     0,
   );
   return { low: atHighEnd.test(summary) ? 0 : -usd, high: atLowEnd.test(summary) ? 0 : usd };
