@@ -13,6 +13,8 @@ import type { World } from "./world.ts";
 export function missingInput(world: World, subject: Subject, unknown: Unknown): Source | null {
   const { source } = unknown;
   if (unknown.unknown !== "missing" || (source !== "traderState" && source !== "markets")) return source;
+  // Accounts of a PDA index that was never read are missing more than any price.
+  if (source === "traderState" && isUnread(world, subject, unknown.wallet)) return source;
   for (const account of accountsOf(world, subject, unknown.wallet)) {
     if (account.given || account.node.facts.seenMs.traderState === undefined) continue;
     const missing = missingOf(world, account);
@@ -43,6 +45,12 @@ function accountsOf(world: World, subject: Subject, wallet: string | null): read
   }
   const name = wallet ?? ("wallet" in subject ? subject.wallet : null);
   return name === null ? [] : world.accounts.ofWallet(name);
+}
+
+/** True for a wallet of which a PDA index was not read since the start. */
+function isUnread(world: World, subject: Subject, wallet: string | null): boolean {
+  const name = "subaccount" in subject ? null : (wallet ?? ("wallet" in subject ? subject.wallet : null));
+  return name !== null && world.lastSeenMs("traderState", name) === null;
 }
 
 function symbolsOf({ positions, otherMarkets }: AccountEntry): string[] {

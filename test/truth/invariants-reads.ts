@@ -15,7 +15,9 @@ export const halfOpenIsNoticed: Invariant = ({ log, plan }) => {
     if (fault.kind !== "halfOpen" || beginMs + fault.toMs < dueMs) return [];
     const isAway = stalls.some((one) => one.fromMs <= dueMs && one.toMs >= fromMs);
     if (isAway || lives.some((ms) => ms >= fromMs && ms <= dueMs)) return [];
-    const number = log.of("life").findLast(({ atMs }) => atMs <= fromMs)?.life;
+    const last = log.of("life").findLast(({ atMs }) => atMs <= fromMs);
+    if (last === undefined || hasEnded(last.text)) return [];
+    const number = last.life;
     const isBefore = ({ atMs, life }: { readonly atMs: number; readonly life: number }) =>
       life === number && atMs <= fromMs;
     const opened = log.of("streamOpens").filter(isBefore).length;
@@ -25,6 +27,9 @@ export const halfOpenIsNoticed: Invariant = ({ log, plan }) => {
       : [];
   });
 };
+
+/** True for the end of a life of the daemon. */
+const hasEnded = (text: string): boolean => /^(is killed|is told to stop|has stopped)/.test(text);
 
 /** Nothing that the exchange answers has the daemon ask nothing at all for longer, ms. */
 const asksWithinMs = 30_000;

@@ -1,7 +1,7 @@
 /** Knowledge that is in memory only, or that history gives back in another form: a reload keeps it. */
 import { expect, test } from "vitest";
 import type { TraderViewState } from "../../src/domain/account.ts";
-import { event, Harness, position, rulesOf, startMs, subaccount } from "./harness.ts";
+import { event, Harness, mainWallet, position, rulesOf, startMs, subaccount } from "./harness.ts";
 
 const minute = 60_000;
 const held = [subaccount(1_000, [position(100, 150)])];
@@ -115,4 +115,24 @@ rules:
     return h.owed;
   });
   expect(owed).toHaveLength(4);
+});
+
+test("a PDA index that was never read is missing after a reload too, though the other one waits for its market", () => {
+  const rules = `
+rules:
+  - { name: Near, scope: position, when: position.liquidationDistance < 0.1, severity: critical, for: 0s, summary: near }
+`;
+  const wallets = [{ ...mainWallet, pdaIndices: [0, 1] }];
+  const told = each((reload) => {
+    const h = new Harness({ rules, wallets });
+    h.pass(2 * minute);
+    h.account(held);
+    if (reload) h.reload({ rules, wallets });
+    h.pass(1_000);
+    return h.watch
+      .status(h.nowMs)
+      .blind.map(({ source, wallet }) => `${source} of ${wallet}`)
+      .sort();
+  });
+  expect(told).toContain("traderState of main");
 });
