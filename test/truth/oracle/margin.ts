@@ -166,11 +166,11 @@ export class Margins {
           this.#market(symbol, moved(prices.get(symbol)!.markTicks, sides.get(symbol) ?? 0), fine),
         ]),
       );
-      const indexTicks = moved(prices.get("SOL")!.oracleTicks, spotSide);
-      // The library takes no price of nothing.
-      const spot = inputs.spotCollaterals?.flatMap((one) =>
-        indexTicks > 0n ? [{ ...one, indexPriceTicks: String(indexTicks) }] : [],
-      );
+      const spot = inputs.spotCollaterals?.flatMap((one) => {
+        const indexTicks = moved(prices.get("SOL")!.oracleTicks, spotSide);
+        // The library takes no price of nothing.
+        return indexTicks > 0n ? [{ ...one, indexPriceTicks: String(indexTicks) }] : [];
+      });
       const { margin } = sdk.computeSubaccountMarginFromInputs(
         spot ? { ...inputs, spotCollaterals: spot } : inputs,
         params,

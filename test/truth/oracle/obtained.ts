@@ -161,10 +161,11 @@ function shownTo(
     what: string,
     version: number,
     atMs: number,
-    { heldMs = 0, mark = null as number | null },
+    { heldMs = 0, mark = null as number | null, isDue = true },
   ): void => {
     newest.set(what, version);
-    found.push({ what, version, mark, atMs, dueMs: atMs + shownMs + heldMs });
+    const dueMs = isDue ? atMs + shownMs + heldMs : Number.POSITIVE_INFINITY;
+    found.push({ what, version, mark, atMs, dueMs });
   };
   const lists = life.told
     .filter(isTold)
@@ -186,9 +187,8 @@ function shownTo(
   for (const { life: number, text, atMs } of log.of("frame")) {
     if (number !== life.number) continue;
     const frame = JSON.parse(text);
-    // One that cannot be understood may have the channel of prices changed for another.
-    const changes = garbledMs.some((ms) => ms <= atMs && atMs - ms < changedMs);
-    if (frame.channel !== "traderState" && changes) continue;
+    // One that cannot be understood may have the channel of prices changed for another: then a price may be taken, and need not be.
+    const isDue = !garbledMs.some((ms) => ms <= atMs && atMs - ms < changedMs);
     if (frame.channel === "traderState") {
       const wallet = names.get(frame.authority) ?? "";
       const { traderPdaIndex: index } = frame;
@@ -214,7 +214,7 @@ function shownTo(
         frame.stats ?? [frame];
       for (const { symbol, timestamp, markPrice } of rows)
         if (isListed(symbol, atMs) && Number(timestamp) >= versionAt(symbol, atMs))
-          show(symbol, Number(timestamp), atMs, { mark: Number(markPrice) });
+          show(symbol, Number(timestamp), atMs, { mark: Number(markPrice), isDue });
     }
   }
   return found;
