@@ -16,7 +16,7 @@ const spotSymbol = "SOL";
 const spotUnits = 1e9;
 /** Share by which collateral in other assets is valued another way, at a price of another moment. */
 const spotRoom = 0.03;
-/** All sums of so many payments are tried; of more, those of payments that follow each other. */
+/** All sums of so many payments are tried; of more, those of two, and of payments that follow each other. */
 const mostTried = 12;
 
 /** @param within true wall times, ms */
@@ -73,7 +73,8 @@ function sumsOf(paid: readonly Paid[]): readonly Paid[] {
     for (const one of paid) sums.push(...sums.map((sum) => plus(sum, one)));
     return sums;
   }
-  return paid.flatMap((_, from) =>
-    paid.slice(from).map((_, index) => paid.slice(from, from + index + 1).reduce(plus, nothing)),
-  );
+  return paid.flatMap((one, from) => [
+    ...paid.slice(from).map((_, index) => paid.slice(from, from + index + 1).reduce(plus, nothing)),
+    ...paid.slice(from + 1).map((other) => plus(one, other)),
+  ]);
 }

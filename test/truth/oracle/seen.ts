@@ -394,6 +394,8 @@ export class Seen {
     return values.flatMap(({ pdaIndex, subaccount, ofMs, valueUsd }) => {
       const name = `${wallet}/${pdaIndex}.${subaccount}`;
       this.daemon.equity.compare(name, ofMs, valueUsd, atMs);
+      // Of a quarter that is not over the exchange tells the present; a clock that is ahead takes it for the end.
+      if (ofMs > committedMs) return [];
       const shares = this.#parts.valuesOff(wallet, committedMs - this.#recentMs, committedMs);
       const truths = this.#valuesAt(name, ofMs).flatMap((usd) =>
         [0, ...shares].map((share) => usd * (1 + share)),

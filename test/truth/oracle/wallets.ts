@@ -154,7 +154,7 @@ function fallsTo(now: Sample, samples: readonly Sample[], certain: readonly Samp
   const least = Math.max(now.profit, ...certain.map(({ profit }) => profit));
   return [now, ...samples]
     .filter(({ profit }) => profit >= least)
-    .map(({ profit, equity }) => Math.min((profit - now.profit) / equity, 1));
+    .map(({ profit, equity }) => (profit === now.profit ? 0 : Math.min((profit - now.profit) / equity, 1)));
 }
 
 /** True if something was paid between the change of the accounts that a sample shows and an answer by which that is explained. */

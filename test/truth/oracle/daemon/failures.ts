@@ -20,14 +20,12 @@ interface Row {
   listed: boolean;
 }
 
-/** The schedule that an observation shows to have worked; null: it may be only a part of what is read. */
+/** The schedule that an observation shows to have worked; null: it may be only a part of what is read, or streamed. */
 function workedOf(observation: Observation): string | null {
   switch (observation.kind) {
     case "prices":
       return observation.live ? null : "markets ";
     case "marketConfig":
-    case "exchangeStatus":
-      return `${observation.kind} `;
     case "collateralAssets":
       return "marketConfig ";
     case "portfolio":
