@@ -297,7 +297,11 @@ export class Wallets {
       changedMs,
       explainedMs: changedMs + this.#explainedMs(wallet),
     });
-    while (track.past[0]!.atMs < atMs - pastMs) track.past.shift();
+    // The last one that surely counts stands at the beginning of a window, however old it is.
+    const oldest = track.past.findLastIndex(
+      (one) => one.atMs < atMs - pastMs && one.answered && one.sure && one.explainedMs < atMs,
+    );
+    if (oldest > 0) track.past.splice(0, oldest);
     const isExplained = this.knownForMs(wallet, atMs) > 0;
     // Before the first prices of all markets nothing that was answered is taken.
     const isTaken = this.#seen.readMs.has("prices");
