@@ -203,15 +203,23 @@ const livesOnce: Invariant = ({ log, endMs }) => {
   const events = new Map<string, number>();
   const changeIds = new Set<number>();
   // The alert about a position that is gone waits for word of its end, while the next one of that name may have its own.
-  const doubled = new Map<number, { readonly by: string; readonly sinceMs: number }>();
-  const lasted = (id: number, untilMs: number): void => {
+  const doubled = new Map<
+    number,
+    { readonly by: string; readonly sinceMs: number; readonly decidedMs: number }
+  >();
+  const stalls = log.of("stalled");
+  /** @param decidedMs by the daemon's clock: a full disk takes later what was decided then */
+  const lasted = (id: number, untilMs: number, decidedMs: number): void => {
     const double = doubled.get(id);
-    if (double && untilMs - double.sinceMs > endingWithinMs)
-      wrong.push(`${double.by} fires while alert ${id} does`);
     doubled.delete(id);
+    if (!double) return;
+    const stood = stalls.filter(({ atMs, ms }) => atMs + ms > double.sinceMs && atMs < untilMs);
+    const ms = Math.min(untilMs - double.sinceMs, decidedMs - double.decidedMs);
+    if (stood.reduce((left, one) => left - one.ms, ms) > endingWithinMs)
+      wrong.push(`${double.by} fires while alert ${id} does`);
   };
   for (const entry of log.of("committed"))
-    for (const { id, kind, alert } of entry.changes.alertChanges) {
+    for (const { id, kind, alert, atMs: decidedMs } of entry.changes.alertChanges) {
       const name = `alert ${alert.id} (${alert.rule} of ${alert.subject})`;
       if (changeIds.has(id)) wrong.push(`${name}: change ${id} was committed twice`);
       changeIds.add(id);
@@ -227,18 +235,18 @@ const livesOnce: Invariant = ({ log, endMs }) => {
       if (kind === "fired") {
         const other = bySubject.get(subject);
         if (other !== undefined && isOneAtATime(alert.rule))
-          doubled.set(other, { by: name, sinceMs: entry.atMs });
+          doubled.set(other, { by: name, sinceMs: entry.atMs, decidedMs });
         if (standing.has(alert.id)) wrong.push(`${name} fires twice`);
         standing.set(alert.id, subject);
         bySubject.set(subject, alert.id);
       } else if (!standing.has(alert.id)) wrong.push(`${name}: ${kind} while it does not fire`);
       else if (kind === "ended") {
         standing.delete(alert.id);
-        lasted(alert.id, entry.atMs);
+        lasted(alert.id, entry.atMs, decidedMs);
         if (bySubject.get(subject) === alert.id) bySubject.delete(subject);
       }
     }
-  for (const id of [...doubled.keys()]) lasted(id, endMs);
+  for (const id of [...doubled.keys()]) lasted(id, endMs, Number.POSITIVE_INFINITY);
   return wrong;
 };
 
