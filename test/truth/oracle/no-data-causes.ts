@@ -181,6 +181,8 @@ export class Causes {
       return (
         isLimited ||
         isCeilingLow ||
+        // The time that a read may take goes on in a standstill.
+        this.#stalledMs(atMs) >= hastyMs ||
         own.some((one) => one.end === "late" || Math.min(one.toMs, atMs) - one.fromMs >= hastyMs)
       );
     if (cause === "connection refused") return recent(({ end }) => end === "refused");
