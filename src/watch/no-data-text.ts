@@ -1,4 +1,5 @@
 /** Texts of the no-data alerts: what is missing, of whom, since when, for which cause, and what is at stake. */
+import type { FailedRead } from "../domain/changes.ts";
 import { formatDurationMs } from "../domain/duration.ts";
 import { formatPercent } from "../domain/number-text.ts";
 import { exchangeSources, type FailureReason, marketSources, type Source } from "../domain/observation.ts";
@@ -15,6 +16,8 @@ type Line = readonly [string, string];
 
 /** From this age on a time is printed with its date. */
 const dateFromMs = 12 * 3_600_000;
+/** A failure by a rate limit tells for so long that requests are limited, ms. */
+const limitedForMs = 30_000;
 const maxRows = 8;
 const maxCauses = 2;
 /** Kinds of data that the end of an alert names. */
@@ -162,8 +165,8 @@ function causeOf(
 ): string | null {
   const failure = failures.of(source as Source, wallet);
   const concerns = !failure?.symbol || symbols.length === 0 || symbols.includes(failure.symbol.toUpperCase());
-  if (failure !== null && concerns && failure.atMs > (readMs ?? 0))
-    return causeText(failure, nowMs, (ms) => timeText(ms, nowMs, timezone));
+  const textOf = (one: FailedRead): string => causeText(one, nowMs, (ms) => timeText(ms, nowMs, timezone));
+  if (failure !== null && concerns && failure.atMs > (readMs ?? 0)) return textOf(failure);
   if (source === "marketConfig") {
     for (const { node } of unjudged) {
       const why = unlistedCollateral(world, node.subject);
@@ -173,6 +176,10 @@ function causeOf(
   const answered = answeredMs !== null && answeredMs >= sinceMs;
   if (symbols.length > 0)
     return answered && !marketSources.has(source as Source) ? "not in the answers" : null;
+  // While requests are limited, a read that waits for its turn has not failed yet.
+  const { limited } = failures;
+  if (limited !== null && limited.atMs > (readMs ?? 0) && nowMs - limited.atMs <= limitedForMs)
+    return textOf(limited);
   return (intermittent || answered) && readMs !== null ? "answers too slow" : null;
 }
 

@@ -9,6 +9,12 @@ export class ReadFailures {
   readonly #newest = new Map<string, FailedRead>();
   /** The rate limit as the newest failure of all that tells of one states it. */
   #limit: FailureCause | null = null;
+  #limited: FailedRead | null = null;
+
+  /** The newest read, of whatever source, that failed since requests are limited; null: none did since the start. */
+  get limited(): FailedRead | null {
+    return this.#limited;
+  }
 
   /** True while no read has failed, or each that did was read since. */
   get none(): boolean {
@@ -17,7 +23,9 @@ export class ReadFailures {
 
   failed(failure: FailedRead): void {
     this.#newest.set(nameOf(failure.source, failure.wallet), failure);
-    if (failure.cause !== undefined) this.#limit = failure.cause;
+    if (failure.cause === undefined) return;
+    this.#limit = failure.cause;
+    this.#limited = failure;
   }
 
   /** The source answered at a time: what failed before is over. */

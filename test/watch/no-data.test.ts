@@ -629,6 +629,21 @@ rules:
   });
 });
 
+test("a read that waits while requests are limited is not read because of that, though it did not fail itself", () => {
+  const world = new World();
+  world.read(20_000);
+  const cause = { kind: "rateLimited", sinceMs: world.nowMs - 5_000, untilMs: world.nowMs + 90_000 } as const;
+  for (let passed = 0; passed < 60_000; passed += 5_000) {
+    const failed = { kind: "failed", source: "liquidations", wallet: "main", symbol: null } as const;
+    world.see({ ...failed, atMs: world.nowMs, reason: "rate-limited", detail: "429 rate_limited", cause });
+    world.config();
+    world.mark(150);
+    world.pass(5_000);
+  }
+  expect(world.told).toEqual(["Blind main fired warning"]);
+  expect(world.summaries[0]).toMatch(/positions and balances.*\(rate limited since /);
+});
+
 describe("what is at stake", () => {
   const silent = (world: World, ms: number, markUsd: number | null) => {
     for (let passed = 0; passed < ms; passed += 5_000) {

@@ -105,7 +105,9 @@ export class Causes {
       const only = this.#stoodStill(told) ? null : this.#onlyCause(own, told);
       // While prices stream, word of a failed poll of them comes later.
       const mayBeLeftOut = row.schedule === "markets" && cause === null;
-      if (only !== null && !mayBeLeftOut && !only.test(cause ?? ""))
+      // Its next read may wait for its turn.
+      const mayWait = isCeilingLow && cause === null;
+      if (only !== null && !mayBeLeftOut && !mayWait && !only.test(cause ?? ""))
         return [`the cause ${only.source}, of which all reads of ${whose} failed, not "${row.text}"`];
       if (cause === null || this.#isThere(cause, row, own, told, isCeilingLow)) return [];
       return [`no "${cause}": no read of ${whose} failed so, in "${row.text}"`];

@@ -34,10 +34,13 @@ interface Ends {
   readonly high: number;
 }
 
+/** Trades whose fills were not read are estimated: what is not explained is off by a share of it. */
+const estimateError = 0.05;
+
 /** One figure of a text is right: what is not explained may be all paid, or all gained. */
 export function endsOf({ summary, description }: Text): Ends {
   const usd = [...description.matchAll(openAmounts)].reduce(
-    (sum, [, amount]) => sum + Math.abs(printed(amount!)?.value ?? 0) + cent / 2,
+    (sum, [, amount]) => sum + Math.abs(printed(amount!)?.value ?? 0) * (1 + estimateError) + cent / 2,
     0,
   );
   return { low: atHighEnd.test(summary) ? 0 : -usd, high: atLowEnd.test(summary) ? 0 : usd };
