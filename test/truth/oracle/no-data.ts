@@ -142,10 +142,14 @@ export function judgeNoData(outcome: Outcome): readonly Finding[] {
       // Their inboxes are judged by the rules about notifications, as everybody's.
       if (schedule === "traderState" && wallets.some((wallet) => strangers.has(wallet)))
         report("false no-data", "nothing: nobody is woken for the positions of a stranger", text);
+      const stoodMs = outcome.log
+        .of("stalled")
+        .filter((one) => one.atMs <= committedMs && one.atMs + one.ms >= committedMs - causeMs)
+        .reduce((sum, { ms }) => sum + ms, 0);
       for (const [words, fault] of causes)
         if (
           words.test(text) &&
-          inForce(fault, committedMs - causeMs, committedMs).length === 0 &&
+          inForce(fault, committedMs - causeMs - stoodMs, committedMs).length === 0 &&
           !(fault === "garbled" && wallets.some((wallet) => isDoubted(wallet, committedMs)))
         )
           report("false no-data", `another cause: there was no ${fault} within ${causeMs} ms`, text);
