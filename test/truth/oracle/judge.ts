@@ -633,6 +633,7 @@ class Judge {
 
   /** True if everything was read since the start by which the accounts of a subject are valued. */
   #isValued(subject: string): boolean {
+    if (this.#view.money.isUnknown(subject)) return false;
     const account = accountOf(subject);
     const { accounts, readMs } = this.#seen;
     const isRead = (symbol: string): boolean => readMs.has(priceOf + symbol) && readMs.has(termsOf + symbol);

@@ -9,6 +9,8 @@ interface Sample {
   readonly atMs: number;
   /** Signed, base lots. */
   readonly lots: bigint;
+  /** True before the market list was read: until then nobody knows how large a lot is. */
+  readonly early: boolean;
 }
 
 interface Gap {
@@ -72,9 +74,7 @@ export class Sizes {
         const before = this.#past.get(subject);
         const past = before?.sequence === sequence ? before : { sequence, samples: [] };
         this.#past.set(subject, past);
-        // Before the market list was read nobody knows how large a lot is.
-        if (!this.#seen.readMs.has("marketConfig")) continue;
-        past.samples.push({ atMs, lots: baseLots });
+        past.samples.push({ atMs, lots: baseLots, early: !this.#seen.readMs.has("marketConfig") });
         while (past.samples[0]!.atMs < atMs - keptMs) past.samples.shift();
       }
     }
@@ -116,7 +116,7 @@ export class Sizes {
     return found.flatMap((one) =>
       one === undefined || atMs - one.atMs > oldestMs
         ? []
-        : [{ lots: one.lots, sure: index >= 0 && atMs - one.atMs <= freshMs }],
+        : [{ lots: one.lots, sure: index >= 0 && !one.early && atMs - one.atMs <= freshMs }],
     );
   }
 
