@@ -1,15 +1,6 @@
 /**
  * `npm run truth:planted`: proof that the scenarios find defects. Each planted defect is put into a copy of the project, and
  * seeds are played in it until one of them has a violation that the project as it is does not have.
- *
- *   npm run truth:planted                                  all of them, at most 200 seeds each
- *   npm run truth:planted -- --only margin,outbox          those whose names contain one of these
- *   npm run truth:planted -- --seeds 1..60 --jobs 2
- *   npm run truth:planted -- --write                       notes the seeds that found them in seeds.json
- *
- * The seed that found a defect last (`seeds.json`) is played first. A line for each defect: the seed that found it, and by which
- * check. Ends with 1 if one of them was not found, or if the text
- * that it replaces is not in its file exactly once.
  */
 import { spawn } from "node:child_process";
 import fs from "node:fs";
@@ -32,6 +23,23 @@ interface Found {
   readonly violation: string;
 }
 
+const help = `Usage: npm run truth:planted -- [options]
+
+Puts each planted defect into a copy of the project and plays seeds in it until one of them has a violation that the project
+as it is does not have. The seed that found a defect last (seeds.json) is played first. Prints a line for each: the seed that
+found it, and by which check. Ends with 1 if one was not found, or if the text that it replaces is not in its file exactly once.
+
+  --only A,B      defects whose names contain one of these
+  --seeds A..B    seeds to play after the known one (1..200)
+  --jobs N        defects at a time (1)
+  --write         notes the seeds that found them in seeds.json
+  --help          prints this
+
+Examples:
+  npm run truth:planted -- --jobs 2
+  npm run truth:planted -- --only margin,outbox --seeds 1..60 --write
+`;
+
 /** Runs of seeds without a defect, by seed; true: it has violations of its own. */
 const plain = new Map<number, Promise<boolean>>();
 
@@ -42,8 +50,13 @@ async function main(): Promise<void> {
       seeds: { type: "string", default: "1..200" },
       jobs: { type: "string", default: "1" },
       write: { type: "boolean", default: false },
+      help: { type: "boolean", default: false },
     },
   });
+  if (values.help) {
+    process.stdout.write(help);
+    return;
+  }
   const names = values.only.split(",");
   const chosen = defects.filter(({ name }) => names.some((part) => name.includes(part)));
   if (chosen.length === 0) throw new Error(`--only: no defect has such a name: ${values.only}`);
