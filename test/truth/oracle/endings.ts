@@ -31,12 +31,12 @@ export function judgeEndings(outcome: Outcome): readonly Finding[] {
   const terms = new Terms(outcome.sections);
   const findings: Finding[] = [];
   for (const change of livesOf(log).flatMap((life) => life.changes)) {
-    const { kind, alert, committedMs } = change;
+    const { kind, alert, committedMs, latestMs } = change;
     const { rule, subject, ending } = alert;
     const wallet = walletOf(subject);
     if (kind !== "ended" || alert.event || !subject.includes("/") || !truth.accounts.has(accountOf(subject)))
       continue;
-    const expected = problemOf(change, outcome, terms, (fromMs) => clear.all(fromMs, committedMs, wallet));
+    const expected = problemOf(change, outcome, terms, (fromMs) => clear.all(fromMs, latestMs, wallet));
     if (expected !== null)
       findings.push({
         ...{ check: "false resolve", rule, subject, atMs: committedMs, expected },
@@ -48,7 +48,7 @@ export function judgeEndings(outcome: Outcome): readonly Finding[] {
 
 /** @param isClear true if histories could be read from a time to the end of the alert */
 function problemOf(
-  { alert, committedMs }: Change,
+  { alert, latestMs }: Change,
   { truth }: Outcome,
   terms: Terms,
   isClear: (fromMs: number) => boolean,
@@ -59,19 +59,19 @@ function problemOf(
   const breakers = truth
     .breakers(walletOf(subject))
     .filter((one) => one.account === account && (symbol === "" || one.symbol === symbol))
-    .filter(({ atMs }) => atMs >= fromMs && atMs <= committedMs + roundedMs);
+    .filter(({ atMs }) => atMs >= fromMs && atMs <= latestMs + roundedMs);
   const takings = breakers.filter(takes);
   const word = ending === "deleveraged" ? "adl" : "liquidation";
   if (isTaking(ending) && !takings.some(({ by }) => by === word))
     return `another end: there was no ${word} of it`;
   if (symbol === "") return null;
   const losses = lossesOf(truth.accounts.get(account)!, symbol, breakers).filter(
-    ({ atMs }) => atMs >= fromMs && atMs <= committedMs,
+    ({ atMs }) => atMs >= fromMs && atMs <= latestMs,
   );
   const [loss] = losses;
   // Where there are several, it may be of any of them, and it may be of a position that came after the last one.
   if (loss === undefined || losses.length > 1) return null;
-  if (isHeldAfter(truth.accounts.get(account)!, symbol, loss.atMs, committedMs)) return null;
+  if (isHeldAfter(truth.accounts.get(account)!, symbol, loss.atMs, latestMs)) return null;
   if (ending === "closed" || ending === "flipped")
     return loss.taken && isClear(loss.atMs - heardMs) ? "word that the exchange took it" : null;
   if (!isTaking(ending) || loss.taken) return null;

@@ -46,11 +46,19 @@ export interface Owed {
 /** True for what was recorded. */
 export const isTold = (one: Told | Gap): one is Told => one.observation !== null;
 
+/** A change of an alert, and the true wall time of its commit, ms; of what the disk refused at first, that of its decision. */
+export type Decided = AlertChange & {
+  /** By the clock as the daemon had it last. */
+  readonly committedMs: number;
+  /** At the latest: its clock goes astray. */
+  readonly latestMs: number;
+};
+
 export interface Life {
   readonly number: number;
   readonly told: readonly (Told | Gap)[];
   readonly shown: readonly Shown[];
-  readonly changes: readonly (AlertChange & { readonly committedMs: number })[];
+  readonly changes: readonly Decided[];
   readonly owed: readonly Owed[];
 }
 
@@ -61,7 +69,7 @@ class Written implements Life {
   readonly number: number;
   readonly told: (Told | Gap)[] = [];
   readonly shown: Shown[] = [];
-  readonly changes: (AlertChange & { committedMs: number })[] = [];
+  readonly changes: Decided[] = [];
   readonly #owed = new Map<number, Owed>();
   /** Commits that came late. */
   #events: Event[] = [];
@@ -90,12 +98,13 @@ class Written implements Life {
   committed(changes: Changes, atMs: number): void {
     const { observations, alertChanges, events, milestones } = changes;
     const timeOf = (ms: number): number => this.#timeOf(ms, atMs);
+    const latestOf = (ms: number): number => Math.min(atMs, timeOf(ms) + clockMs);
     this.#owe(changes, atMs, atMs);
     for (const observation of observations) {
-      const committedMs = Math.min(atMs, timeOf(observation.atMs) + clockMs);
-      this.told.push({ observation, committedMs });
+      this.told.push({ observation, committedMs: latestOf(observation.atMs) });
     }
-    for (const change of alertChanges) this.changes.push({ ...change, committedMs: timeOf(change.atMs) });
+    for (const change of alertChanges)
+      this.changes.push({ ...change, committedMs: timeOf(change.atMs), latestMs: latestOf(change.atMs) });
     if (this.#isLate) this.#events.push(...events);
     const gap = gapIn(milestones);
     if (gap !== null) this.told.push({ observation: null, ...gap, events: this.#events });
