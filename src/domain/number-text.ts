@@ -20,19 +20,16 @@ export function formatUsd(value: number): string {
 
 /**
  * A price keeps five digits at least: `$60,400.00`, `$151.35`, `$0.0012345`. With its market's tick it has that market's digits:
- * `$60,400`, `$151.35`. One decimal alone is never written: `$93.10`.
+ * `$60,400`, `$151.35`. One decimal alone is never written: `$93.10`. Averages and prices elsewhere may lie between two ticks.
  * @param tickUsd the smallest step of the market's price; left out or none: not known
  */
 export function formatPrice(value: number, tickUsd?: number): string {
   if (!Number.isFinite(value)) return infinite(value);
   const abs = Math.abs(value);
   const decimals = tickUsd === undefined ? null : decimalsOf(tickUsd);
-  if (decimals !== null) {
-    const onTick = Math.round(abs / tickUsd!) * tickUsd!;
-    // What is less than half a tick is not nothing.
-    if (onTick > 0 || abs === 0)
-      return `${value < 0 ? "-" : ""}$${fixed(onTick, decimals === 1 ? 2 : decimals)}`;
-  }
+  // What is less than half a tick is not nothing.
+  if (decimals !== null && (abs >= tickUsd! / 2 || abs === 0))
+    return `${value < 0 ? "-" : ""}$${fixed(abs, decimals === 1 ? 2 : decimals)}`;
   const digits = abs >= 100 || abs === 0 ? fixed(abs, 2) : significant(abs, 5).replace(/\.\d$/, "$&0");
   return `${value < 0 && abs > 0 ? "-" : ""}$${digits}`;
 }

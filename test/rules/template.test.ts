@@ -40,7 +40,7 @@ describe("templates", () => {
       ["{{ price(position.liquidationPrice) }}", 0.01, "$86.43"],
       ["{{ position.liquidationPrice }}", 0.01, "$86.43"],
       ["{{ position.liquidationPrice }}", 0.0001, "$86.4280"],
-      ["{{ price(position.liquidationPrice) }}", 5, "$85"],
+      ["{{ price(position.liquidationPrice) }}", 5, "$86"],
       // Less than half a tick is not nothing.
       ["{{ price(position.liquidationPrice) }}", 1_000, "$86.428"],
       ["{{ price(position.liquidationPrice) }}", 0, "$86.428"],
@@ -108,6 +108,7 @@ describe("templates", () => {
     [formatPrice(0.5), "$0.50"],
     [formatPrice(2_990, 0.1), "$2,990.00"],
     [formatPrice(60_400, 1), "$60,400"],
+    [formatPrice(2_774.95, 0.1), "$2,774.95"],
     [formatPercent(0.00001234), "0.00123%"],
     [formatPercent(12), "1,200%"],
     [formatAmount(-180), "-180"],
