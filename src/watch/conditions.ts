@@ -481,7 +481,16 @@ export class Conditions {
           const live = instance.alert;
           instance.alert = null;
           const text = this.#textOf(instance, env, judged);
-          const textAt = (nowMs: number): AlertText | null => this.#recoveredText(instance, nowMs);
+          const endedMs = draft.atMs;
+          // What arrived since may be too old by now. Windows look back from the present only.
+          const times = (nowMs: number) => (instance.windows.length === 0 ? [nowMs, endedMs] : [nowMs]);
+          const textAt = (nowMs: number): AlertText | null => {
+            for (const atMs of times(nowMs)) {
+              const newest = this.#recoveredText(instance, atMs);
+              if (newest !== null) return newest;
+            }
+            return null;
+          };
           this.#options.onRecovered(instance, live, { text, textAt, explained }, draft);
         }
         instance.alreadySo = false;

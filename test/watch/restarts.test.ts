@@ -124,6 +124,24 @@ rules:
   expect(ends(1_200)).toBe("equity $2,000.00");
 });
 
+test("a recovery that waited for word while nothing could be read is told with the newest figures of before", () => {
+  const rules = `
+rules:
+  - name: Poor
+    scope: trader
+    when: trader.equity < 1500.0
+    severity: warning
+    keepFiringFor: 0s
+    summary: "equity {{ usd(trader.equity) }}"
+`;
+  const harness = seen(rules);
+  harness.account([subaccount(2_000, [position(50, 150)])]);
+  harness.pass(5_000);
+  harness.account([subaccount(4_000, [position(50, 150)])]);
+  harness.pass(120_000);
+  expect(harness.changes.find(({ kind }) => kind === "ended")!.alert.summary).toBe("equity $4,000.00");
+});
+
 const liquidation = event({
   kind: "liquidation",
   slot: 1_000,
