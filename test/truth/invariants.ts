@@ -14,7 +14,7 @@ import { remindedSeldom, worseIsWorse } from "./invariants-few.ts";
 import { messagesSayWhatWasDecided } from "./invariants-messages.ts";
 import { asksOn, halfOpenIsNoticed, refusalsSlowIt, requestsAreBounded } from "./invariants-reads.ts";
 import { reloadForgetsNothing } from "./invariants-reload.ts";
-import { jsonOf } from "./log.ts";
+import { type EventLog, jsonOf } from "./log.ts";
 import { nameOf } from "./names.ts";
 import type { Outcome } from "./scenario.ts";
 import { accountOf } from "./world.ts";
@@ -192,6 +192,15 @@ const textsAreWhole: Invariant = ({ log }) => {
   return [...wrong];
 };
 
+/** The times between the end of one life of the daemon and the start of the next. */
+function absencesIn(log: EventLog): readonly { readonly atMs: number; readonly ms: number }[] {
+  const turns = log.of("life").filter(({ text }) => /^(is killed|has stopped|starts)$/.test(text));
+  return turns.flatMap(({ text, atMs }, index) => {
+    const next = turns[index + 1];
+    return text === "starts" || next?.text !== "starts" ? [] : [{ atMs, ms: next.atMs - atMs }];
+  });
+}
+
 /**
  * An alert fires once, changes while it fires, and ends once; one of a rule and a subject at a time; one of a rule and an event
  * ever. Over all lives.
@@ -207,13 +216,13 @@ const livesOnce: Invariant = ({ log, endMs }) => {
     number,
     { readonly by: string; readonly sinceMs: number; readonly decidedMs: number }
   >();
-  const stalls = log.of("stalled");
+  const pauses = [...log.of("stalled"), ...absencesIn(log)];
   /** @param decidedMs by the daemon's clock: a full disk takes later what was decided then */
   const lasted = (id: number, untilMs: number, decidedMs: number): void => {
     const double = doubled.get(id);
     doubled.delete(id);
     if (!double) return;
-    const stood = stalls.filter(({ atMs, ms }) => atMs + ms > double.sinceMs && atMs < untilMs);
+    const stood = pauses.filter(({ atMs, ms }) => atMs + ms > double.sinceMs && atMs < untilMs);
     const ms = Math.min(untilMs - double.sinceMs, decidedMs - double.decidedMs);
     if (stood.reduce((left, one) => left - one.ms, ms) > endingWithinMs)
       wrong.push(`${double.by} fires while alert ${id} does`);
