@@ -731,7 +731,10 @@ class Judge {
     if (holds)
       this.#judgeReminders(predicate, subject, { severity, fromMs: againMs ?? fromMs, toMs }, slackMs);
     const times = this.#terms.of(rule, { forMs, keepMs });
-    const countedMs = fromMs + (holds ? times.forMs.most : times.keepMs.most);
+    // What is judged by the second may not have been before it stood still.
+    const unseen = this.#stalls.find((one) => one.fromMs >= fromMs && one.fromMs < fromMs + tickMs);
+    const seenMs = restsOnItself && unseen ? unseen.toMs : fromMs;
+    const countedMs = seenMs + (holds ? times.forMs.most : times.keepMs.most);
     const ownMs = Math.max(countedMs, againMs ?? countedMs);
     const stall = this.#stalls.find((one) => one.fromMs <= ownMs + slackMs && ownMs < one.toMs);
     const dueMs = (stall?.toMs ?? ownMs) + slackMs;
