@@ -411,10 +411,11 @@ export class OpenChanges {
   /** Takes payments of the funding history that were read together. @returns true if they explain an open change */
   takePayments(payments: readonly FundingRecord[], atMs: number): boolean {
     this.rememberPayments(payments, atMs);
+    const { length } = this.#open;
     const left = this.#open.filter((one) => !this.#isSettled(one, atMs));
-    const isOther = left.length < this.#open.length;
-    if (isOther) this.#setOpen(left);
-    return isOther;
+    if (left.length < length) this.#setOpen(left);
+    for (const one of left) this.#explainByLoose(this.#open.indexOf(one), atMs);
+    return this.#open.length < length;
   }
 
   /**
@@ -563,14 +564,14 @@ export class OpenChanges {
    */
   #lessFitting(open: OpenChange, slot: number): readonly [left: OpenChange, fitting: readonly LooseRecord[]] {
     const loose = this.#loose.filter((one) => one.account === open.account && one.slot === slot);
-    const alone = fittingOf(open, loose);
+    const alone = fittingOf(open, loose, this.#payments);
     if (alone.length > 0 || loose.length === 0) return [alone.reduce(less, open), alone];
     const takeovers = this.#looseTakeovers.filter((one) => isWithin(open, one) || isOfSlotBefore(open, one));
     let best: readonly [left: OpenChange, fitting: readonly LooseRecord[]] = [open, []];
     // Not each record says of which side the position was.
     for (const side of takeovers.length > 0 ? (["long", "short"] as const) : []) {
       const handed = takeovers.reduce((left, one) => unshownLess(left, one, side), open);
-      const fitting = fittingOf(handed, loose);
+      const fitting = fittingOf(handed, loose, this.#payments);
       if (fitting.length === 0) continue;
       const left = fitting.reduce(less, handed);
       if (best[1].length === 0 || Math.abs(unexplainedUsd(left)) < Math.abs(unexplainedUsd(best[0])))

@@ -156,10 +156,15 @@ export function joined(first: OpenChange, second: OpenChange): OpenChange {
 }
 
 /**
- * The fills that are the trades of a change and explain it, with flows that leave nothing beside them; those that leave the least of
- * it to explain; empty: none do. Fills that opened and closed a position are trades that it does not show.
+ * The fills that are the trades of a change and explain it, with payments of funding, or with flows that leave nothing beside them;
+ * those that leave the least of it to explain; empty: none do. Fills that opened and closed a position are trades that it does not
+ * show.
  */
-export function fittingOf(open: OpenChange, loose: readonly LooseRecord[]): readonly LooseRecord[] {
+export function fittingOf(
+  open: OpenChange,
+  loose: readonly LooseRecord[],
+  payments: readonly FundingRecord[],
+): readonly LooseRecord[] {
   const isFill = (one: LooseRecord): one is FillRecord => one.kind === "fill";
   const isShown = (one: LooseRecord): boolean => isFill(one) && open.traded[one.symbol] !== undefined;
   const fills = [...loose.filter((one) => isFill(one) && !isShown(one)), ...loose.filter(isShown)];
@@ -171,7 +176,8 @@ export function fittingOf(open: OpenChange, loose: readonly LooseRecord[]): read
     if (trades.length === 0) continue;
     if (trades.some((one) => isFill(one) && untraded.traded[one.symbol] !== undefined)) continue;
     for (const paid of subsetsOf(flows.slice(-maxTriedFlows))) {
-      const left = paid.reduce(less, untraded);
+      const all = paid.reduce(less, untraded);
+      const left = isExplained(all) ? all : (lessFunding(all, payments) ?? all);
       const usd = Math.abs(unexplainedUsd(left));
       const isFitting = paid.length === 0 ? isExplained(left) : usd <= centUsd;
       if (!isFitting || usd >= leastUsd) continue;
@@ -260,12 +266,14 @@ export function less(open: OpenChange, record: CashRecord): OpenChange {
       const left = (known?.units ?? 0) - units;
       const price = known?.price ?? Math.abs(usd / units);
       // Rounding leaves something when fills add up to the whole trade.
-      const traded =
-        Math.abs(left) < Math.abs(units) * 1e-9
-          ? others
-          : { ...others, [symbol]: { units: left, price, slack: known?.slack ?? roundingSlack } };
+      const isWhole = Math.abs(left) < Math.abs(units) * 1e-9;
+      const traded = isWhole
+        ? others
+        : { ...others, [symbol]: { units: left, price, slack: known?.slack ?? roundingSlack } };
       const slackUsd = open.slackUsd + Math.abs(usd) * roundingSlack;
-      return { ...open, cashUsd: open.cashUsd - usd, traded, slackUsd };
+      // It may be the last of a position that no state shows, with which funding was settled.
+      const gone = isWhole ? { gone: [...new Set([...(open.gone ?? []), symbol])] } : {};
+      return { ...open, cashUsd: open.cashUsd - usd, traded, slackUsd, ...gone };
     }
     case "takeover": {
       const handed = record.handed && lessHanded(open, record.handed);

@@ -93,6 +93,31 @@ describe("a position that closes after a payment of funding", () => {
   });
 });
 
+test.each(["after", "before"])(
+  "a position that no state shows is explained by its fills, of which the first is of the slot of the state before, and a payment that is read %s them",
+  (when) => {
+    const h = new Harness({ rules, wallets });
+    markets(h);
+    read(h, "collateral");
+    for (let i = 0; i < 3; i++) {
+      h.account([subaccount(10_000, [])]);
+      h.pass(5_000);
+      markets(h);
+    }
+    const fields = { side: "bid", size: 20, price: 150 };
+    const bought = event({ kind: "fill", key: `fill${++keys}`, slot: h.slot, fields });
+    const paid = payment(-50, h.nowMs);
+    if (when === "before") read(h, "funding", [paid]);
+    h.account([subaccount(9_950, [])]);
+    read(h, "fills", [bought, sold(h)]);
+    if (when === "after") {
+      expect(pnl(h)).toBeUndefined();
+      read(h, "funding", [paid]);
+    }
+    expect(pnl(h)).toBe(-50);
+  },
+);
+
 test("funding that accrued before a stop is known after it, where the position closed meanwhile", () => {
   const before = begun();
   before.pass(60_000);
