@@ -19,8 +19,9 @@ export interface Sample {
   readonly profit: number;
   /** All that was paid in since its accounts were opened, less what was paid out. */
   readonly paid: number;
-  /** The number of times that something was paid. */
+  /** The number of times that something was paid, and the exchange's time of the newest of them, ms. */
   readonly moves: number;
+  readonly paidMs: number;
   /** The daemon knows all of that. */
   readonly sure: boolean;
   /** It says of what it does not know yet that it does not. */
@@ -37,7 +38,7 @@ interface Day {
   readonly samples: Sample[];
   /** Something was paid in a time of which nothing is known. */
   unsure?: true;
-  /** Several amounts were paid between two samples: more may have been there meanwhile. */
+  /** Several amounts were paid between two samples, or were not seen in their order: more may have been there meanwhile. */
   jumped?: boolean;
 }
 
@@ -322,8 +323,11 @@ export class Wallets {
       track.lost = { moves: null };
     }
     const { samples } = track.day;
-    if (sample.moves > samples.at(-1)!.moves + 1) track.day.jumped = true;
-    if (Math.abs(samples.at(-1)!.paid - sample.paid) > 0.005) samples.push(sample);
+    const before = samples.at(-1)!;
+    const isOther = Math.abs(before.paid - sample.paid) > 0.005;
+    const isInOrder = sample.moves <= before.moves + 1 && (!isOther || sample.paidMs > before.paidMs);
+    if (!isInOrder) track.day.jumped = true;
+    if (isOther) samples.push(sample);
   }
 
   /** True if something was paid out of an account up to its newest state: there was more in it before. */
@@ -601,6 +605,7 @@ export class Wallets {
     const { readMs, accounts, gone, events } = this.#seen;
     if (!this.#indices.get(wallet)!.every((index) => readMs.has(`${wallet}/${index}.`))) return undefined;
     let [equity, paid, moves, spotMoved] = [0, 0, 0, false];
+    let paidMs = Number.NEGATIVE_INFINITY;
     for (const account of [...accounts.values(), ...gone.values()]) {
       if (account.wallet !== wallet) continue;
       const value = accounts.has(account.name) ? equityOf(account) : 0;
@@ -611,6 +616,7 @@ export class Wallets {
       equity += value;
       paid += flows.paid;
       moves += flows.moves;
+      paidMs = Math.max(paidMs, flows.paidMs);
       spotMoved ||= flows.spotMoved;
     }
     const known = events.of(wallet, "collateral", Number.POSITIVE_INFINITY, 0).length;
@@ -619,6 +625,7 @@ export class Wallets {
       equity,
       paid,
       moves,
+      paidMs,
       profit: equity - paid,
       sure: known === moves && !spotMoved && !this.#unexplained.has(wallet),
       stated: !spotMoved && !this.#hidden.has(wallet),
@@ -646,9 +653,13 @@ export class Wallets {
   #flows({ name, wallet, sequence, netDeposits }: AccountTruth) {
     const states = this.#truth.accounts.get(name)!;
     let moves = 0;
+    let paidMs = Number.NEGATIVE_INFINITY;
     for (const [index, state] of states.entries()) {
       if (state.sequence > sequence) break;
-      if (state.netDeposits !== (states[index - 1]?.netDeposits ?? 0n)) moves++;
+      const before = states[index - 1];
+      if (state.netDeposits !== (before?.netDeposits ?? 0n)) moves++;
+      else if (state.spot === before?.spot) continue;
+      paidMs = state.ofMs;
     }
     const track = this.#tracks.get(wallet);
     const lost = track !== undefined && track.lost !== null;
@@ -670,7 +681,7 @@ export class Wallets {
       states.some((one, i) => isLater(one, spot.sequence, sequence) && one.spot !== states[i - 1]?.spot)
     )
       return undefined;
-    return { paid: Number(netDeposits) / 1e6 + spot.paid, moves, spotMoved: spot.unsure };
+    return { paid: Number(netDeposits) / 1e6 + spot.paid, moves, paidMs, spotMoved: spot.unsure };
   }
 
   #noteHidden(account: AccountTruth): void {
