@@ -18,6 +18,8 @@ export interface LifecycleRule {
   readonly keepFiringForMs: number;
   /** Levels above this one may hold because of something that is not explained: they fire no sooner than `uncertainForMs`. */
   readonly certain?: Severity | null;
+  /** The same of the judgement before: a level that was certain until now fires no sooner than so long from now. Absent: all were. */
+  readonly certainBefore?: Severity | null | undefined;
 }
 
 export const uncertainForMs = 10_000;
@@ -159,8 +161,11 @@ function stepLevel(level: LevelState, holds: boolean, elapsedMs: number, rule: L
   const spanMs = level.holds === holds ? elapsedMs : 0;
   if (holds) {
     const forMs = forMsOf(rule, level.severity);
+    const becomesUncertain =
+      !isCertain(rule.certain, level.severity) && isCertain(rule.certainBefore, level.severity);
     // Bounded, so that a level that has fired stays the same value while nothing changes.
-    const heldMs = Math.min((level.holds ? level.heldMs : 0) + spanMs, forMs);
+    const mostMs = becomesUncertain && !level.active ? forMs - uncertainForMs : forMs;
+    const heldMs = Math.min((level.holds ? level.heldMs : 0) + spanMs, mostMs);
     return {
       severity: level.severity,
       active: level.active || heldMs >= forMs,
@@ -175,9 +180,12 @@ function stepLevel(level: LevelState, holds: boolean, elapsedMs: number, rule: L
 }
 
 function forMsOf({ forMs, certain }: LifecycleRule, severity: Severity): number {
-  const isCertain =
-    certain === undefined || (certain !== null && severityRank[severity] <= severityRank[certain]);
-  return isCertain ? forMs : Math.max(forMs, uncertainForMs);
+  return isCertain(certain, severity) ? forMs : Math.max(forMs, uncertainForMs);
+}
+
+/** @param certain the highest level that is certain; null: none is; undefined: all are */
+function isCertain(certain: Severity | null | undefined, severity: Severity): boolean {
+  return certain === undefined || (certain !== null && severityRank[severity] <= severityRank[certain]);
 }
 
 function transition(

@@ -442,6 +442,7 @@ export class Conditions {
     }
     const before = known ? this.#countedOf(instance, lastKnownMs) : instance.lifecycle;
     const { doubt } = judged;
+    const certainBefore = instance.doubted ? instance.certain : undefined;
     if (known) {
       instance.doubted = doubt !== undefined && isUncertain(judged, judged.severity);
       instance.certain = instance.doubted ? doubt!.certain : null;
@@ -451,7 +452,7 @@ export class Conditions {
     const goneNow = known && !old && judged.severity === null;
     const explained = goneNow ? this.#explained(instance, lastKnownMs, draft.atMs) : null;
     const over = explained !== null || (goneNow && this.#options.emptied(instance));
-    const terms = doubt === undefined ? rule : { ...rule, certain: doubt.certain };
+    const terms = doubt === undefined ? rule : { ...rule, certain: doubt.certain, certainBefore };
     const { state, transition } = step(
       before,
       known ? { known, severity: judged.severity, old } : { known, ...countsUntil(instance, draft.atMs) },

@@ -153,6 +153,22 @@ describe("levels", () => {
 });
 
 describe("deadlines", () => {
+  test("that become uncertain fire 10 s after that at the earliest", () => {
+    const rule: LifecycleRule = { levels: [{ severity: "warning" }], forMs: 20_000, keepFiringForMs: 0 };
+    const held = (uncertainAfterMs: number): number => {
+      let state = newLifecycle(rule, 0);
+      let certainBefore: Severity | null | undefined;
+      for (let ms = 0; ; ms += 1_000) {
+        const certain = ms < uncertainAfterMs ? ("warning" as const) : null;
+        const next = step(state, known("warning"), { ...rule, certain, certainBefore }, ms);
+        if (next.transition === "fired") return ms;
+        state = next.state;
+        certainBefore = certain;
+      }
+    };
+    expect([0, 5_000, 14_000, 30_000].map(held)).toEqual([20_000, 20_000, 24_000, 20_000]);
+  });
+
   test("name the moment at which `for` is over", () => {
     const rule = oneLevel(10_000, 0);
     const { state } = step(newLifecycle(rule, 0), known("critical"), rule, 1_000);
