@@ -12,8 +12,8 @@ interface Readings {
   lastUsd: number;
   /** The lower and the higher one of the readings around each quarter, by its time. */
   readonly quarters: Map<number, readonly [low: number, high: number]>;
-  /** Share of the exchange's value by which it differs. */
-  apart: number | undefined;
+  /** Share of the exchange's value by which it differs; null: nobody knows. */
+  apart: number | null | undefined;
 }
 
 export class EquitySeen {
@@ -21,9 +21,16 @@ export class EquitySeen {
   /** Time of the last comparison, ms. */
   comparedMs = Number.NEGATIVE_INFINITY;
 
+  /** The newest time of which there are no records. */
+  #lost = { fromMs: Number.POSITIVE_INFINITY, toMs: Number.NEGATIVE_INFINITY };
+
   forget(): void {
     this.#accounts.clear();
     this.comparedMs = Number.NEGATIVE_INFINITY;
+  }
+
+  lose(fromMs: number, toMs: number): void {
+    this.#lost = { fromMs, toMs };
   }
 
   /** An account was read. */
@@ -47,16 +54,21 @@ export class EquitySeen {
   /** The exchange's value of an account at a quarter of an hour. */
   compare(account: string, ofMs: number, valueUsd: number, atMs: number): void {
     const known = this.#accounts.get(account);
-    const around = known?.quarters.get(ofMs);
-    if (!known || !around) return;
+    if (!known) return;
+    // One of the readings around it may be of that time.
+    const isUnsure = ofMs >= this.#lost.fromMs - apartMs && ofMs <= this.#lost.toMs + apartMs;
+    if (isUnsure) known.apart = null;
+    const around = known.quarters.get(ofMs);
+    if (isUnsure || !around) return;
     const [low, high] = around;
     known.apart = Math.max(0, low - valueUsd, valueUsd - high) / Math.max(Math.abs(valueUsd), 1);
     this.comparedMs = atMs;
   }
 
-  /** The largest difference; undefined: nothing was compared. */
+  /** The largest difference; undefined: nothing was compared, or nobody knows. */
   get worst(): number | undefined {
-    const all = [...this.#accounts.values()].flatMap(({ apart }) => apart ?? []);
-    return all.length === 0 ? undefined : Math.max(...all);
+    const all = [...this.#accounts.values()].flatMap(({ apart }) => (apart === undefined ? [] : [apart]));
+    if (all.length === 0 || all.includes(null)) return undefined;
+    return Math.max(...all.map(Number));
   }
 }

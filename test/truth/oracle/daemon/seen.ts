@@ -41,7 +41,7 @@ export class DaemonSeen {
   lose(fromMs: number, toMs: number): void {
     this.#gaps.push({ fromMs, toMs });
     this.isOld = true;
-    this.equity.forget();
+    this.equity.lose(fromMs, toMs);
   }
 
   take({ figures, atMs }: Observation & { readonly kind: "daemon" }): void {

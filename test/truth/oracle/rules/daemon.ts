@@ -23,11 +23,11 @@ interface Rule {
   /** Undefined: it cannot be judged. */
   readonly levels: (figures: DaemonFigures, view: View, ease: Ease) => readonly Level[] | undefined;
   readonly claims?: (figures: DaemonFigures, text: Text, view: View) => readonly Claim[];
-  /** By what history has alone, which is judged from the start on. */
-  readonly ofHistory?: (view: View) => readonly Level[] | undefined;
+  /** By what is known without its figures, from the start on. */
+  readonly before?: (view: View) => readonly Level[] | undefined;
 }
 
-const ofTheDaemon = ({ rule, forMs = 0, keepMs = minuteMs, levels, claims, ofHistory }: Rule): Predicate => ({
+const ofTheDaemon = ({ rule, forMs = 0, keepMs = minuteMs, levels, claims, before }: Rule): Predicate => ({
   ...{ rule, forMs, keepMs },
   restsOnItself: true,
   subjects: () => ["daemon"],
@@ -36,8 +36,8 @@ const ofTheDaemon = ({ rule, forMs = 0, keepMs = minuteMs, levels, claims, ofHis
     if (figures !== null && isOld)
       return levels(figures, view, ease)?.map(({ severity }) => level(severity, ease > 0, ease > 0));
     if (figures !== null) return levels(figures, view, ease);
-    const before = ofHistory?.(view);
-    return ease > 0 ? before : before?.map(({ severity }) => level(severity, false, false));
+    const first = before?.(view);
+    return ease > 0 ? first : first?.map(({ severity }) => level(severity, false, false));
   },
   claims: (view, _, text) => {
     const { figures, isOld } = view.seen.daemon;
@@ -132,7 +132,7 @@ const messagesLost = ofTheDaemon({
     return [level("critical", deadMessages > 0 && on, deadMessages === 0 || off)];
   },
   // Whatever the count is.
-  ofHistory: (view) => (lostLately(view).surely ? undefined : [level("critical", false, true)]),
+  before: (view) => (lostLately(view).surely ? undefined : [level("critical", false, true)]),
   claims: ({ deadMessages }, text, { terms }) => [
     ...claimsOf(text, [["messages", /^([\d,]+) messages? (?:was|were) given up/, deadMessages]]),
     ...windowClaims(text, terms.durations("MessagesLost", [60 * minuteMs])[0]!),
@@ -164,7 +164,7 @@ const signInsRefused = ofTheDaemon({
   rule: "SignInsRefused",
   keepMs: 15 * minuteMs,
   levels: (_, view, ease) => refusedLevels(view, view.seen.daemon.judgedMs, ease),
-  ofHistory: (view) => refusedLevels(view, view.nowMs),
+  before: (view) => refusedLevels(view, view.nowMs),
   claims: (_, text, view) => [
     ...countClaims(
       { ...text, summary: text.summary.replace(" once ", " 1 times ") },
@@ -217,7 +217,7 @@ const recordsNotUnderstood = ofTheDaemon({
   rule: "RecordsNotUnderstood",
   keepMs: 60 * minuteMs,
   levels: (_, view, ease) => notUnderstoodLevels(view, view.seen.daemon.judgedMs, ease),
-  ofHistory: (view) => notUnderstoodLevels(view, view.nowMs),
+  before: (view) => notUnderstoodLevels(view, view.nowMs),
   claims: (_, text, view) => [
     ...countClaims(
       text,
@@ -264,17 +264,20 @@ const portfolioMs = 30_000;
 /** Sums in doubles, and figures that the exchange rounds. */
 const shareRoom = 1e-6;
 
+const equityLevels = ({ seen, nowMs }: View, ease: Ease): readonly Level[] | undefined => {
+  const { worst, comparedMs } = seen.daemon.equity;
+  if (worst === undefined) return undefined;
+  const sure = ease > 0 || nowMs - comparedMs < 2 * portfolioMs;
+  const on = sure && above(worst, 0.02, ease, shareRoom);
+  return [level("warning", on, sure && below(worst, 0.01, ease, shareRoom))];
+};
+
 const equityMismatch = ofTheDaemon({
   rule: "EquityMismatch",
   forMs: 20 * minuteMs,
   keepMs: 0,
-  levels: (_, { seen, nowMs }, ease) => {
-    const { worst, comparedMs } = seen.daemon.equity;
-    if (worst === undefined) return undefined;
-    const sure = ease > 0 || nowMs - comparedMs < 2 * portfolioMs;
-    const on = sure && above(worst, 0.02, ease, shareRoom);
-    return [level("warning", on, sure && below(worst, 0.01, ease, shareRoom))];
-  },
+  levels: (_, view, ease) => equityLevels(view, ease),
+  before: (view) => equityLevels(view, 1),
   claims: (_, text, { seen }) =>
     claimsOf(text, [["difference", new RegExp(`is ${percent} off`), seen.daemon.equity.worst, shareRoom]]),
 });
