@@ -176,8 +176,7 @@ export class Pairs {
     const { world } = this.#parts;
     const { node, legs, settings } = pair;
     const { values, seenMs } = node.facts;
-    for (const source of sharedSources)
-      noteSeen(seenMs, source, Math.min(...walletsOf(legs).map((name) => this.#seenMs(name, source))));
+    for (const source of sharedSources) noteSeen(seenMs, source, this.#seenOf(pair, source));
     const sizes = legs.map((leg) => sizeOf(leg, world));
     const largest = Math.max(...sizes.map(Math.abs));
     // A leg that was not read yet is not flat.
@@ -236,6 +235,17 @@ export class Pairs {
     // The word why may be under way.
     for (const wallet of walletsOf(pair.legs))
       for (const source of ["notifications", "liquidations", "fills"] as const) draft.ask(source, wallet);
+  }
+
+  /** The age of a source: of its wallets, or of its own market alone, whatever else its wallets hold. */
+  #seenOf({ legs }: Pair, source: SharedSource): number {
+    const wallets = walletsOf(legs);
+    if (source !== "markets" && source !== "marketConfig")
+      return Math.min(...wallets.map((name) => this.#seenMs(name, source)));
+    const { world } = this.#parts;
+    if (legs.every((leg) => sizeOf(leg, world) === 0)) return Number.POSITIVE_INFINITY;
+    const market = world.markets.entries.get(legs[0]!.symbol);
+    return market?.facts.seenMs[source] ?? Number.NEGATIVE_INFINITY;
   }
 
   #seenMs(wallet: string, source: SharedSource): number {

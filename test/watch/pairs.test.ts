@@ -63,6 +63,37 @@ function live(h: Harness, sizes: Readonly<Record<string, number>>, ms: number): 
   }
 }
 
+test("its value is known while its own market has a price, whatever else its wallets hold", () => {
+  const h = begun(
+    `
+rules:
+  - name: NakedUsd
+    scope: pair
+    when: pair.nakedNotional > 250.0
+    severity: warning
+    noData: alert
+    summary: "naked {{ usd(pair.nakedNotional) }}"
+`,
+  );
+  const all = [marketConfig(), marketConfig("ETH")];
+  const both = (size: number) => {
+    const other = position(1, 3_000, "ETH");
+    h.account([subaccount(1_000_000, [...holding(10), other])]);
+    hold(h, "hedge", size);
+  };
+  h.config(...all);
+  h.mark(100, prices(3_000, "ETH"));
+  both(-9);
+  for (let i = 0; i < 60; i++) {
+    h.pass(1_000);
+    h.config(...all);
+    h.mark(100);
+    both(-9);
+  }
+  both(-7);
+  expect(summaries(h).filter((text) => text.includes("naked"))).toEqual(["fired naked $300.00"]);
+});
+
 describe("what is naked", () => {
   test("is the sum of the legs against the largest of them", () => {
     const h = begun(plain);
