@@ -99,6 +99,8 @@ export class Gaps {
   readonly #options: GapsOptions;
   readonly #gaps = new Map<string, Gap>();
   readonly #keyOf = new Map<Sighted, string>();
+  /** Rules and subjects that cannot be judged, from when on their own time counts, ms; −∞: one of their wallet was due. */
+  readonly #ownMs = new Map<Sighted, number>();
   readonly #darkTime: DarkTime;
   /** Those that were due and closed last, by key. */
   readonly #closed: Map<string, Closed>;
@@ -163,8 +165,12 @@ export class Gaps {
     if (before === key) return;
     const from = before === undefined ? undefined : this.#gaps.get(before);
     if (found !== null) {
-      const moved = from?.due && from.source !== "configuration" && found.source !== "configuration";
       const countsFromMs = this.#countsFromMs(one, found.source, draft);
+      const ownMs = Math.min(this.#ownMs.get(one) ?? Number.POSITIVE_INFINITY, countsFromMs);
+      // One of the exchange may be due for want of what only another wallet lacks.
+      const isOwn = found.wallet === null || from?.wallet !== null || draft.atMs - ownMs >= noDataForMs;
+      const moved = from?.due && isOwn && from.source !== "configuration" && found.source !== "configuration";
+      this.#ownMs.set(one, moved && from.wallet !== null ? Number.NEGATIVE_INFINITY : ownMs);
       // It goes on for want of another source, and is not the lateness of that one after an answer.
       const since = moved ? Math.min(countsFromMs, from.countsFromMs) : countsFromMs;
       const gap = this.#enter(found, one, since, draft);
@@ -175,7 +181,7 @@ export class Gaps {
         this.#options.deadlines.cancel(gap);
       }
       if (moved) this.#options.onMoved(gap, from, draft);
-    }
+    } else this.#ownMs.delete(one);
     if (before !== undefined) this.#leave(before, one, draft);
   }
 
@@ -279,7 +285,8 @@ export class Gaps {
       if (found !== null && gapKey(found.source, found.wallet) === gap.key) continue;
       gap.unjudged.delete(one);
       this.#keyOf.delete(one);
-      if (found !== null) this.#enter(found, one, gap.countsFromMs, draft);
+      if (found === null) this.#ownMs.delete(one);
+      else this.#enter(found, one, gap.countsFromMs, draft);
     }
     if (gap.unjudged.size === 0) {
       this.#close(gap, draft);

@@ -173,3 +173,39 @@ test("alerts of single wallets that a common alert lists are not reminded of aft
   read(before, 1_200_000, three);
   expect(restarted.owed).toEqual(before.owed.slice(known));
 });
+
+test("a no-data alert on one wallet does not make what others wait for after a restart missing, when it is reloaded", () => {
+  const rules = `
+rules:
+  - { name: Loss, scope: wallet, when: wallet.pnl < -1000.0, severity: critical, summary: loss }
+`;
+  const five = twelve.slice(0, 5);
+  const options = { rules, wallets: five };
+  const held = [subaccount(5_000, [position(100, 150)])];
+  const read = (harness: Harness, ms: number, failing: string | null) => {
+    for (let passed = 0; passed < ms; passed += 5_000) {
+      harness.config();
+      harness.mark(150);
+      for (const { name } of five) {
+        if (name !== failing) harness.account(held, name);
+        harness.events("collateral", [], name, { coversMs: 0 });
+      }
+      harness.pass(5_000);
+    }
+  };
+  const before = new Harness(options);
+  read(before, 30_000, null);
+  read(before, 60_000, "w1");
+  expect(before.told).toEqual(["Blind w1 fired warning"]);
+  const after = before.restarted(options);
+  after.mark(150);
+  for (const { name } of five.toReversed()) after.account(held, name);
+  after.pass(1_000);
+  after.config();
+  after.pass(1_000);
+  after.reload(options);
+  after.pass(1_000);
+  expect(after.told).toEqual([]);
+  read(after, 10_000, null);
+  expect(after.told).toEqual(["Blind w1 ended warning recovered"]);
+});
