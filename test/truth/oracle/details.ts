@@ -109,7 +109,7 @@ function ofAccount(view: View, account: string): Table {
 function ofWallet(view: View, wallet: string, text: Alert): Table {
   const now = view.money.now(wallet);
   const profit = now?.stated
-    ? profitOf(around(now.profit, cent + view.money.room(wallet)), endsOf(text))
+    ? profitOf(around(now.profit, cent + view.money.room(wallet)), endsOf(text, view.money.unreadUsd(wallet)))
     : ([undefined] as const);
   return {
     Equity: [["equity", whole(money), now?.equity]],

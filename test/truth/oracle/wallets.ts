@@ -444,6 +444,22 @@ export class Wallets {
     return !track || track.lost || track.unreadMs === null ? undefined : nowMs - track.unreadMs;
   }
 
+  /** All that was paid into a wallet less what was paid out, USD, of what no record that was read tells: the newest of each account. */
+  unreadUsd(wallet: string): number {
+    const { accounts, gone, events } = this.#seen;
+    let unread = 0n;
+    for (const { name, sequence, netDeposits, ...one } of [...accounts.values(), ...gone.values()]) {
+      if (one.wallet !== wallet) continue;
+      const sums = this.#truth.accounts.get(name)!.flatMap((state, index, states) => {
+        const isPaid = state.netDeposits !== (states[index - 1]?.netDeposits ?? 0n);
+        return isPaid && state.sequence <= sequence ? [state.netDeposits] : [];
+      });
+      const read = events.of(name, "collateral", Number.POSITIVE_INFINITY, 0).length;
+      unread += netDeposits - (read === 0 ? 0n : (sums[read - 1] ?? netDeposits));
+    }
+    return Number(unread) / 1e6;
+  }
+
   /** True if its histories may tell of what happened long after it. */
   areLate(wallet: string): boolean {
     return this.#explainedMs(wallet) > this.#readMs;

@@ -37,13 +37,20 @@ interface Ends {
 /** Trades whose fills were not read are estimated: what is not explained is off by a share of it. */
 const estimateError = 0.05;
 
-/** One figure of a text is right: what is not explained may be all paid, or all gained. */
-export function endsOf({ summary, description }: Text): Ends {
+/**
+ * One figure of a text is right: what is not explained may be all paid, or all gained.
+ * @param unreadUsd what was paid in, less what was paid out, that no record tells of: it is nothing but a loss or a profit at one end
+ */
+export function endsOf({ summary, description }: Text, unreadUsd: number): Ends {
   const usd = [...description.matchAll(openAmounts)].reduce(
     (sum, [, amount]) => sum + Math.abs(printed(amount!)?.value ?? 0) * (1 + estimateError) + cent / 2,
     0,
   );
-  return { low: atHighEnd.test(summary) ? 0 : -usd, high: atLowEnd.test(summary) ? 0 : usd };
+  if (usd === 0) return { low: 0, high: 0 };
+  return {
+    low: atHighEnd.test(summary) ? 0 : Math.min(-usd, unreadUsd),
+    high: atLowEnd.test(summary) ? 0 : Math.max(usd, unreadUsd),
+  };
 }
 
 /** A profit as a text may have it. @param share the range in which it lies */
@@ -103,7 +110,7 @@ function shareRule(
       return view.money.unreadForMs(wallet, view.nowMs);
     },
     claims: (view, wallet, text) => {
-      const found = claims(view, wallet, text, endsOf(text));
+      const found = claims(view, wallet, text, endsOf(text, view.money.unreadUsd(wallet)));
       if (found === undefined) return undefined;
       const isStated = view.money.now(wallet)?.stated;
       return [
