@@ -49,6 +49,8 @@ const ofMarkets: ReadonlySet<BlindSource> = new Set<BlindSource>([
   ...marketSources,
 ]);
 
+/** What is read more often than its rules need is not missing before this, ms. */
+const leastFreshMs = 5_000;
 /** So many schedules without an answer are a silence of the exchange. */
 const silentSchedules = 3;
 
@@ -105,7 +107,7 @@ export class NoData {
       isMissing: (source, wallet, nowMs) => {
         if (source !== "markets" && source !== "traderState") return false;
         const readMs = options.world.lastSeenMs(source, wallet);
-        const freshMs = Math.max(noDataForMs / 2, silentSchedules * options.scheduleMs[source]);
+        const freshMs = Math.max(leastFreshMs, 2 * options.scheduleMs[source]);
         return readMs !== null && nowMs - readMs > freshMs;
       },
       onMoved: (gap, from, draft) => {

@@ -22,8 +22,9 @@ type Change = Life["changes"][number];
 const withinMs = 60_000;
 const slackMs = 2_000;
 const silent = /no read of the exchange succeeds/;
-/** The end of an alert about what is read of the accounts of one wallet, and nothing else. */
-const positionsAgain = /^Read again: positions and balances of wallet (\w+), after/;
+/** The end of an alert about what streams show as well: the accounts of one wallet, with or without prices, and nothing else. */
+const streamedAgain =
+  /^(?:Read again|The exchange answers again): (prices; )?positions and balances of wallet (\w+), after/;
 /** The end of an alert where rules do without what is not read: it says nothing of the exchange. */
 const notNeeded = /^No rule needs it any more: /;
 /** Wallets without data that have an alert each. */
@@ -65,15 +66,22 @@ export function judgeNoData(outcome: Outcome): readonly Finding[] {
       (one) => one.kind === kind && beginMs + one.fromMs <= toMs && beginMs + one.toMs >= fromMs,
     );
   const indices = new Map(plan.world.wallets.map(({ name, pdaIndices }) => [name, pdaIndices]));
-  /** True if its end tells of positions and balances alone, and all were seen since a time: streams that open show them unasked. */
+  /** True if its end tells of what streams show alone, and all was seen since a time: those that open show it unasked. */
   const isStreamedAgain = (
     { alert, committedMs, life }: (typeof changes)[number],
     sinceMs: number,
   ): boolean => {
-    const wallet = positionsAgain.exec(alert.summary)?.[1];
-    if (wallet === undefined) return false;
+    const [again, prices, wallet = ""] = streamedAgain.exec(alert.summary) ?? [];
+    if (again === undefined) return false;
     const { told } = lives.find(({ number }) => number === life)!;
-    const fromMs = Math.max(sinceMs, committedMs - 2 * terms.accountsMs);
+    const arePricesSeen = told
+      .filter(isTold)
+      .some(
+        ({ observation: { kind }, committedMs: ms }) =>
+          kind === "prices" && Math.abs(committedMs - ms) <= slackMs,
+      );
+    if (prices !== undefined && !arePricesSeen) return false;
+    const fromMs = Math.max(sinceMs, committedMs - 3 * terms.accountsMs);
     const read = new Set(
       told.filter(isTold).flatMap(({ observation: one, committedMs: ms }) => {
         const isNew = ms > fromMs && ms <= committedMs;
