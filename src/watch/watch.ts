@@ -472,10 +472,10 @@ export class Watch {
       welcomed: (into) => this.#replayEvents(into),
       changed: (wallets, into) => this.#together.manyChanged(wallets, null, true, into),
     });
-    this.#world.daemon.facts.values.noDataAlerts = 0;
     for (const event of remembered.liquidations) this.#endings.remember(event);
     this.#alerts.recall(remembered.keep, remembered.alerts, nowMs);
     this.#restoring.restore(remembered, this.#draft);
+    this.#world.daemon.facts.values.noDataAlerts = this.#noData.alerts;
     for (const node of this.#world.nodes.values()) this.#named.prepare(node);
     for (const node of [...this.#world.nodes.values()]) {
       this.#conditions.attach(node, this.#draft);

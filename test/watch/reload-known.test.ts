@@ -1,7 +1,7 @@
 /** Knowledge that is in memory only, or that history gives back in another form: a reload keeps it. */
 import { expect, test } from "vitest";
 import type { TraderViewState } from "../../src/domain/account.ts";
-import { event, Harness, mainWallet, position, rulesOf, startMs, subaccount } from "./harness.ts";
+import { event, figures, Harness, mainWallet, position, rulesOf, startMs, subaccount } from "./harness.ts";
 
 const minute = 60_000;
 const held = [subaccount(1_000, [position(100, 150)])];
@@ -135,4 +135,31 @@ rules:
       .sort();
   });
   expect(told).toContain("traderState of main");
+});
+
+test("a rule that holds back while no-data alerts fire does so right after a reload and after a restart", () => {
+  const rules = `
+rules:
+  - { name: Near, scope: position, when: position.liquidationDistance < 0.05, severity: critical, summary: near }
+  - name: Failing
+    scope: daemon
+    when: daemon.failedPolls >= 5 && daemon.noDataAlerts == 0.0
+    severity: warning
+    summary: failing
+`;
+  const tick = (h: Harness): void => {
+    h.see({ kind: "daemon", atMs: h.nowMs, figures: { ...figures, failedPolls: 9 } });
+  };
+  const before = Harness.seeing({ rules }, 150, [subaccount(5_000, [position(100, 150)])]);
+  before.pass(60_000);
+  tick(before);
+  expect(before.told).toEqual(["Blind main fired warning"]);
+  before.reload({ rules });
+  before.see({ kind: "channel", atMs: before.nowMs, channel: "chat", working: true, detail: "it answers" });
+  before.pass(1_000);
+  tick(before);
+  const after = before.restarted({ rules });
+  after.pass(1_000);
+  tick(after);
+  expect([...before.told, ...after.told]).toEqual(["Blind main fired warning"]);
 });
