@@ -76,7 +76,7 @@ export interface GapsOptions {
   /** It goes on after a reload, listed by an alert though it settles or is not due yet. */
   readonly onGoesOn: (gap: Gap) => void;
   /** Rules that could not be judged for want of one that is due cannot be judged for want of this one now: it is due, too. */
-  readonly onMoved: (gap: Gap, from: Gap, draft: Draft) => void;
+  readonly onMoved: (gap: Gap, from: Gap) => void;
   /** Called when other rules than before cannot be judged because of a gap that is due. */
   readonly onChanged: (gap: Gap, draft: Draft) => void;
   /** All can be judged again, or nothing is to be judged any more. */
@@ -180,7 +180,7 @@ export class Gaps {
         gap.causes ??= from.causes;
         this.#options.deadlines.cancel(gap);
       }
-      if (moved) this.#options.onMoved(gap, from, draft);
+      if (moved) this.#options.onMoved(gap, from);
     } else this.#ownMs.delete(one);
     if (before !== undefined) this.#leave(before, one, draft);
   }

@@ -61,6 +61,8 @@ export class NoData {
   readonly #extents: Extents;
   readonly #misnamed: Misnamed;
   readonly #incidents = new Set<Incident>();
+  /** Those to look at when all rules are judged by what was observed. */
+  readonly #toLook = new Set<Incident>();
   /** The time of the last successful read, ms; null: none did since the start. */
   #answeredMs: number | null = null;
   /** The time of the first successful read after a silence, ms. */
@@ -110,11 +112,11 @@ export class NoData {
         const freshMs = Math.max(leastFreshMs, 2 * options.scheduleMs[source]);
         return readMs !== null && nowMs - readMs > freshMs;
       },
-      onMoved: (gap, from, draft) => {
+      onMoved: (gap, from) => {
         for (const incident of this.#incidents) {
           if (!incident.members.has(from.key)) continue;
           incident.add(gap);
-          this.#look(incident, draft);
+          this.#toLook.add(incident);
         }
       },
       onChanged: (gap, draft) => {
@@ -214,7 +216,7 @@ export class NoData {
     if (gap === undefined) this.#failures.answered(source, wallet, draft.atMs);
     else gap.answeredMs = draft.atMs;
     if (source === "traderState" || source === "markets")
-      for (const incident of this.#incidents) if (incident.members.size > 0) this.#look(incident, draft);
+      for (const incident of this.#incidents) this.#toLook.add(incident);
     if (wholeMs === null || gap?.open) return;
     if (draft.atMs - wholeMs > silentSchedules * this.#options.scheduleMs[source]) return;
     const key = gapKey(source, wallet);
@@ -229,6 +231,13 @@ export class NoData {
       if (draft.atMs > incident.live.alert.sinceMs) incident.readMs = draft.atMs;
       this.#endIfRead(incident, draft);
     }
+  }
+
+  /** All rules are judged by what was observed. */
+  judged(draft: Draft): void {
+    for (const incident of this.#toLook)
+      if (this.#incidents.has(incident) && incident.members.size > 0) this.#look(incident, draft);
+    this.#toLook.clear();
   }
 
   /** A judgement turned unknown, known again, or unknown for another reason. */

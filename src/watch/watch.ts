@@ -574,6 +574,7 @@ export class Watch {
     if (observation.kind !== "time")
       this.#happenings.retry("wallet" in observation ? observation.wallet : null, draft);
     this.#deadlines.run(atMs);
+    this.#noData.judged(draft);
     if (atMs - this.#startedMs > recallKeptMs) this.#recall.clear();
     const outcome = { changes: draft.changes, asks: draft.asks, notes: this.#notes };
     this.#draft = this.#between;

@@ -209,3 +209,20 @@ rules:
   read(after, 10_000, null);
   expect(after.told).toEqual(["Blind w1 ended warning recovered"]);
 });
+
+test("a no-data alert that goes on after a restart does not tell of positions that were just read as missing", () => {
+  const rules = `
+rules:
+  - { name: Near, scope: position, when: position.liquidationDistance < 0.05, severity: critical, summary: near }
+  - { name: Broke, scope: wallet, when: wallet.equity < 0.0, severity: critical, summary: broke }
+`;
+  const held = [subaccount(5_000, [position(100, 150)])];
+  const before = Harness.seeing({ rules }, 150, held);
+  before.pass(60_000);
+  const after = before.restarted({ rules });
+  after.pass(45_000);
+  after.account(held);
+  after.pass(1);
+  const texts = [...before.changes, ...after.changes].map(({ kind, alert }) => `${kind} ${alert.summary}`);
+  expect(texts.filter((text) => / for \\d+ms|too slow/.test(text))).toEqual([]);
+});

@@ -46,7 +46,7 @@ const causes: readonly (readonly [words: RegExp, kind: FaultKind])[] = [
 const ofAssets = /^collateral asset rules /;
 
 /** Data that come now and then, and may not come yet. */
-const again = /No data now and then .*, read again since /;
+const again = /No data now and then\b.*, read again since /;
 
 export function judgeNoData(outcome: Outcome): readonly Finding[] {
   const { log, simulator, plan } = outcome;
