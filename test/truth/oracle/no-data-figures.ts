@@ -22,7 +22,8 @@ const counted = /^(?:.*\. )?No data(?: now and then)? on (\d+) of (\d+) wallets/
 const sinceTime = /: no [^(]* since (\d\d:\d\d:\d\d \S+)(?: \(.*\))?$/;
 const everSince = /: no [^(]* ever since the start(?: \(.*\))?$/;
 const againTime = /, read again since (\d\d:\d\d:\d\d \S+)$/;
-const causesIn = / \(([^()]*(?:\([^()]*\)[^()]*)*)\)(?:, read again since .*)?$/;
+/** A cause that is cut off may lack what closes its brackets. */
+const causesIn = / \((.*)\)(?:, read again since .*)?$/;
 /** Causes and kinds of data that a text names. */
 const namedCauses = 2;
 const namedKinds = 2;
