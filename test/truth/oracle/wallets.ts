@@ -154,7 +154,7 @@ const coveredMs = 1_000;
 function fallsTo(now: Sample, samples: readonly Sample[], certain: readonly Sample[]): readonly number[] {
   const least = Math.max(now.profit, ...certain.map(({ profit }) => profit));
   return [now, ...samples]
-    .filter(({ profit }) => profit >= least)
+    .filter(({ profit }) => profit >= least - sumError)
     .map(({ profit, equity }) => (profit === now.profit ? 0 : Math.min((profit - now.profit) / equity, 1)));
 }
 
