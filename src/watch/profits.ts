@@ -65,6 +65,7 @@ export class Profits {
   readonly #draft: () => Draft;
   readonly #note: (text: string) => void;
   readonly #onGone: (account: string, draft: Draft) => void;
+  readonly #onSpotFlow: (wallet: string, atMs: number) => void;
   /** Some rule reads profit: the histories are read at once for it. */
   readonly #asked: boolean;
   readonly #readings = new Map<string, Reading>();
@@ -108,6 +109,8 @@ export class Profits {
     readonly note: (text: string) => void;
     /** Told of each account that is no longer there. */
     readonly onGone: (account: string, draft: Draft) => void;
+    /** Collateral in other assets was paid in or out. */
+    readonly onSpotFlow: (wallet: string, atMs: number) => void;
     readonly asked: boolean;
   }) {
     this.#markets = options.markets;
@@ -117,6 +120,7 @@ export class Profits {
     this.#draft = options.draft;
     this.#note = options.note;
     this.#onGone = options.onGone;
+    this.#onSpotFlow = options.onSpotFlow;
     this.#asked = options.asked;
   }
 
@@ -222,6 +226,7 @@ export class Profits {
   /** Counts collateral in other assets that was paid in or out. @param isAfter as of `Profit.takeFlow` */
   #takeSpotFlow({ profit, wallet }: WalletEntry, flow: SpotFlow, draft: Draft, isAfter = false): void {
     profit.takeFlow(flow.account, flow.slot, flow.usd, isAfter);
+    this.#onSpotFlow(wallet.name, draft.atMs);
     this.#today.takeFlow(wallet.name, isAfter ? { ...flow, after: true } : flow);
     this.#today.keep(wallet.name, draft);
     profit.keep(draft);

@@ -408,6 +408,7 @@ export class Watch {
       draft,
       note: (text) => this.#notes.push({ level: "warn", text }),
       onGone: (account, into) => this.#holdings.gone(account, into),
+      onSpotFlow: (wallet, atMs) => this.#gaps.takeFlow(wallet, atMs),
       asked: this.#needs.profit,
     });
     this.#restoring = new Restoring({

@@ -295,6 +295,25 @@ test.each([0, 0.5, 50, -50])(
   },
 );
 
+test("SOL that comes with the first reading after a withdrawal was explained is no profit of a short window either", () => {
+  const gain = rulesOf(
+    `rules:
+  - { name: Gain, scope: wallet, when: 'change("wallet.pnl", "1m") > 1000.0', severity: info, summary: "up {{ usd(change('wallet.pnl', '1m')) }}" }`,
+    wallets,
+  );
+  const h = new Harness({ rules: gain, wallets });
+  h.see({ kind: "collateralAssets", atMs: h.nowMs, assets: [asset] });
+  h.config();
+  h.mark(150);
+  h.events("collateral", [], "main", { coversMs: 0 });
+  readings(h, 12, withSol(10_000, 0));
+  readings(h, 1, withSol(9_500, 0));
+  h.events("collateral", translated([row(h.slot, 0, "withdrawal", 500, 9_500)], h));
+  readings(h, 24, withSol(9_500, 100));
+  expect(figures(h)).toEqual({ pnl: 0, netDeposits: 14_500 });
+  expect(h.told).toEqual([]);
+});
+
 test("SOL that comes in the slot of the baseline, after its state, is no profit", () => {
   const h = new Harness({ rules, wallets });
   h.see({ kind: "collateralAssets", atMs: h.nowMs, assets: [asset] });
