@@ -160,9 +160,9 @@ function fallsTo(now: Sample, samples: readonly Sample[], certain: readonly Samp
 
 /** True if something was paid between the change of the accounts that a sample shows and an answer by which that is explained. */
 function isPaidMeanwhile(past: readonly Past[], index: number): boolean {
-  const { atMs, moves, changedMs, explainedMs } = past[index]!;
+  const { atMs, moves, paidMs, changedMs, explainedMs } = past[index]!;
   if (atMs > explainedMs) return false;
-  const isOther = (other: Past): boolean => other.moves !== moves || !other.sure;
+  const isOther = (other: Past): boolean => other.moves !== moves || other.paidMs !== paidMs || !other.sure;
   for (let i = index - 1; i >= 0 && past[i]!.atMs >= changedMs; i--) if (isOther(past[i]!)) return true;
   for (let i = index + 1; i < past.length; i++) {
     if (isOther(past[i]!)) return true;
@@ -291,13 +291,10 @@ export class Wallets {
     const states = this.#statesOf(wallet);
     if (states !== track.states) Object.assign(track, { states, changedMs: atMs });
     const { changedMs } = track;
-    track.past.push({
-      ...now,
-      atMs,
-      answered,
-      changedMs,
-      explainedMs: changedMs + this.#explainedMs(wallet),
-    });
+    // Where requests are short a history has its turn late.
+    const lagMs = this.#seen.daemon.figures?.lagMs ?? 0;
+    const explainedMs = changedMs + this.#explainedMs(wallet) + lagMs;
+    track.past.push({ ...now, atMs, answered, changedMs, explainedMs });
     // The last one that surely counts stands at the beginning of a window, however old it is.
     const oldest = track.past.findLastIndex(
       (one) => one.atMs < atMs - pastMs && one.answered && one.sure && one.explainedMs < atMs,
