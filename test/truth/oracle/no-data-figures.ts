@@ -23,7 +23,7 @@ const sinceTime = /: no [^(]* since (\d\d:\d\d:\d\d \S+)(?: \(.*\))?$/;
 const everSince = /: no [^(]* ever since the start(?: \(.*\))?$/;
 const againTime = /, read again since (\d\d:\d\d:\d\d \S+)$/;
 /** A cause that is cut off may lack what closes its brackets. */
-const causesIn = / \((.*)\)(?:, read again since .*)?$/;
+const causesIn = /No data[^(]* \((.*)\)(?:, read again since .*)?$/;
 /** Causes and kinds of data that a text names. */
 const namedCauses = 2;
 const namedKinds = 2;
