@@ -49,7 +49,7 @@ const ofMarkets: ReadonlySet<BlindSource> = new Set<BlindSource>([
   ...marketSources,
 ]);
 
-/** What is read more often than its rules need is not missing before this, ms. */
+/** The least time for which a source that is read often counts as read, ms. */
 const leastFreshMs = 5_000;
 /** So many schedules without an answer are a silence of the exchange. */
 const silentSchedules = 3;

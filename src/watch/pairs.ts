@@ -239,13 +239,13 @@ export class Pairs {
 
   /** The age of a source: of its wallets, or of its own market alone, whatever else its wallets hold. */
   #seenOf({ legs }: Pair, source: SharedSource): number {
-    const wallets = walletsOf(legs);
-    if (source !== "markets" && source !== "marketConfig")
-      return Math.min(...wallets.map((name) => this.#seenMs(name, source)));
+    const ofWallets = Math.min(...walletsOf(legs).map((name) => this.#seenMs(name, source)));
+    if (source !== "markets" && source !== "marketConfig") return ofWallets;
     const { world } = this.#parts;
     if (legs.every((leg) => sizeOf(leg, world) === 0)) return Number.POSITIVE_INFINITY;
     const market = world.markets.entries.get(legs[0]!.symbol);
-    return market?.facts.seenMs[source] ?? Number.NEGATIVE_INFINITY;
+    // Positions that are given as figures come without a market.
+    return market?.facts.seenMs[source] ?? ofWallets;
   }
 
   #seenMs(wallet: string, source: SharedSource): number {

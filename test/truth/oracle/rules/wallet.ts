@@ -64,6 +64,17 @@ const shareOf = (share: Share, { low, high }: Ends, equity: number): Bounds =>
     high: share.high - low / Math.max(equity, 1),
   });
 
+/**
+ * The same of a change within some time, which may be of any size beside what is left.
+ * @param change the range of the change, USD
+ */
+const changedShareOf = (share: Share, change: Share, ends: Ends, equity: number): Bounds => {
+  if (ends.low === ends.high) return between(share);
+  const lossOf = (usd: number): number => (equity - usd > 0 ? -usd / (equity - usd) : 0);
+  const all = [change.low + ends.low, change.high + ends.high].map(lossOf);
+  return between({ low: Math.min(share.low, ...all), high: Math.max(share.high, ...all) });
+};
+
 /** Figures that no flow of money makes uncertain. */
 const surelyTold: ReadonlySet<string> = new Set(["equity", "fees of today", "funding of today"]);
 /** Sums in doubles, of amounts that the exchange rounds. */
@@ -187,7 +198,11 @@ const ofLosingFast = shareRule(
     return [
       ...windowClaims(text, view.terms.windowMs("LosingFast", windowMs)),
       ...claimsOf(text, [
-        ["share", new RegExp(`lost ${percent} of its equity`), ...shareOf(share, ends, now.equity)],
+        [
+          "share",
+          new RegExp(`lost ${percent} of its equity`),
+          ...changedShareOf(share, share.change, ends, now.equity),
+        ],
         ["change", new RegExp(`PnL moved by ${money}`), ...profitOf(share.change, ends)],
         ["gain", new RegExp(`no longer losing: up ${money}`), ...profitOf(share.change, ends)],
         [
