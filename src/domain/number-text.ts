@@ -27,7 +27,7 @@ export function formatPrice(value: number, tickUsd?: number): string {
   if (!Number.isFinite(value)) return infinite(value);
   const abs = Math.abs(value);
   const decimals = tickUsd === undefined ? null : decimalsOf(tickUsd);
-  // What is less than half a tick is not nothing.
+  // A price of less than half a tick is not nothing.
   if (decimals !== null && (abs >= tickUsd! / 2 || abs === 0))
     return `${value < 0 ? "-" : ""}$${fixed(abs, decimals === 1 ? 2 : decimals)}`;
   const digits = abs >= 100 || abs === 0 ? fixed(abs, 2) : significant(abs, 5).replace(/\.\d$/, "$&0");

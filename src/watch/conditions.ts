@@ -483,15 +483,10 @@ export class Conditions {
           instance.alert = null;
           const text = this.#textOf(instance, env, judged);
           const endedMs = draft.atMs;
-          // What arrived since may be too old by now. Windows look back from the present only.
-          const times = (nowMs: number) => (instance.windows.length === 0 ? [nowMs, endedMs] : [nowMs]);
-          const textAt = (nowMs: number): AlertText | null => {
-            for (const atMs of times(nowMs)) {
-              const newest = this.#recoveredText(instance, atMs);
-              if (newest !== null) return newest;
-            }
-            return null;
-          };
+          // Figures that arrived since may be too old by now. Windows look back from the present only.
+          const textAt = (nowMs: number): AlertText | null =>
+            this.#recoveredText(instance, nowMs) ??
+            (instance.windows.length === 0 ? this.#recoveredText(instance, endedMs) : null);
           this.#options.onRecovered(instance, live, { text, textAt, explained }, draft);
         }
         instance.alreadySo = false;

@@ -150,9 +150,7 @@ describe("levels", () => {
     ];
     expect(run(rule, judged)).toEqual(["0 pending", "10 fired info", "18 rose critical"]);
   });
-});
 
-describe("deadlines", () => {
   test("that become uncertain fire 10 s after that at the earliest", () => {
     const rule: LifecycleRule = { levels: [{ severity: "warning" }], forMs: 20_000, keepFiringForMs: 0 };
     const held = (uncertainAfterMs: number): number => {
@@ -168,7 +166,9 @@ describe("deadlines", () => {
     };
     expect([0, 5_000, 14_000, 30_000].map(held)).toEqual([20_000, 20_000, 24_000, 20_000]);
   });
+});
 
+describe("deadlines", () => {
   test("name the moment at which `for` is over", () => {
     const rule = oneLevel(10_000, 0);
     const { state } = step(newLifecycle(rule, 0), known("critical"), rule, 1_000);

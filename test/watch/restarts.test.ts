@@ -102,8 +102,7 @@ test("a recovery that waited for word of a liquidation goes on waiting, and is n
   expect(after.asks).toContain("liquidations main");
 });
 
-test("a recovery that waited for word is told with the figures of its telling, or of its time where it holds again", () => {
-  const rules = `
+const poor = `
 rules:
   - name: Poor
     scope: trader
@@ -112,8 +111,10 @@ rules:
     keepFiringFor: 0s
     summary: "equity {{ usd(trader.equity) }}"
 `;
+
+test("a recovery that waited for word is told with the figures of its telling, or of its time where it holds again", () => {
   const ends = (later: number): string => {
-    const harness = seen(rules);
+    const harness = seen(poor);
     // Smaller and richer at once: it may have been a liquidation.
     harness.account([subaccount(2_000, [position(50, 150)])]);
     expect(harness.told).toEqual(["Poor main/0.0 fired warning"]);
@@ -125,16 +126,7 @@ rules:
 });
 
 test("a recovery that waited for word while nothing could be read is told with the newest figures of before", () => {
-  const rules = `
-rules:
-  - name: Poor
-    scope: trader
-    when: trader.equity < 1500.0
-    severity: warning
-    keepFiringFor: 0s
-    summary: "equity {{ usd(trader.equity) }}"
-`;
-  const harness = seen(rules);
+  const harness = seen(poor);
   harness.account([subaccount(2_000, [position(50, 150)])]);
   harness.pass(5_000);
   harness.account([subaccount(4_000, [position(50, 150)])]);

@@ -24,7 +24,7 @@ export function printers(): readonly {
     ["usd(position.notional)", "money"],
     ["usd(position.unrealizedPnl)", ""],
     ["percent(alert.value)", "of a fraction; the rule's value is a number without a unit"],
-    ["price(position.liquidationPrice)", "to the market's tick"],
+    ["price(position.liquidationPrice)", "with the digits of the market's tick"],
     ["amount(position.size)", "base units and other numbers"],
     ["duration(alert.lasted)", 'also of a text, to compare with: duration("5m")'],
     ["ago(alert.firedAt)", "before the message was sealed; of a duration too"],

@@ -114,7 +114,7 @@ export const functionRows: readonly FunctionRow[] = [
     [
       "price",
       "price(position.markPrice)",
-      "$60,400 or $151.35, to the market's tick; $0.0012345, five digits at least, where no one market is meant",
+      "$60,400 or $151.35, with the digits of the market's tick; $0.0012345, five digits at least, where no one market is meant",
     ],
     ["amount", "amount(position.size)", "1,234.5678"],
     ["ago", "ago(event.at)", "2m 30s ago, or in 5h; of a duration too: ago(position.openedAgo)"],

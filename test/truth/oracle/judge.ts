@@ -731,7 +731,7 @@ class Judge {
     if (holds)
       this.#judgeReminders(predicate, subject, { severity, fromMs: againMs ?? fromMs, toMs }, slackMs);
     const times = this.#terms.of(rule, { forMs, keepMs });
-    // What is judged by the second may not have been before it stood still.
+    // Such a rule is judged by the second, and may not have been before the process stood still.
     const unseen = this.#stalls.find((one) => one.fromMs >= fromMs && one.fromMs < fromMs + tickMs);
     const seenMs = restsOnItself && unseen ? unseen.toMs : fromMs;
     const countedMs = seenMs + (holds ? times.forMs.most : times.keepMs.most);
