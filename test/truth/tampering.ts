@@ -24,14 +24,34 @@ export function brokenIn(
   ];
 }
 
-/** @param rules those of the shipped rules that are judged; absent: all of them */
+/** @param rules those of the shipped rules that are judged; absent: those whose changes were tampered with, or all if something else was */
 export function findingsIn(
   outcome: Outcome,
   change: (entry: Logged) => Logged,
   rules?: readonly string[],
 ): readonly Finding[] {
-  const log = Object.create(outcome.log, { entries: { value: outcome.log.entries.map(change) } });
-  return judge({ ...outcome, log }, rules).findings;
+  const { entries: before } = outcome.log;
+  const entries = before.map(change);
+  const log = Object.create(outcome.log, { entries: { value: entries } });
+  return judge({ ...outcome, log }, rules ?? rulesBetween(before, entries)).findings;
+}
+
+/** The rules of the alert changes in which two logs differ; undefined: they differ in something else, or in nothing. */
+function rulesBetween(some: readonly Logged[], others: readonly Logged[]): readonly string[] | undefined {
+  const rules = new Set<string>();
+  for (const [index, one] of some.entries()) {
+    const other = others[index]!;
+    if (one === other) continue;
+    if (one.kind !== "committed" || other.kind !== "committed") return undefined;
+    const [of, ofOther] = [one.changes, other.changes];
+    const areSame = of.observations.every((observation, i) => observation === ofOther.observations[i]);
+    if (!areSame || of.observations.length !== ofOther.observations.length) return undefined;
+    const kept = new Set(of.alertChanges);
+    const keptOther = new Set(ofOther.alertChanges);
+    for (const { alert } of of.alertChanges.filter((step) => !keptOther.has(step))) rules.add(alert.rule);
+    for (const { alert } of ofOther.alertChanges.filter((step) => !kept.has(step))) rules.add(alert.rule);
+  }
+  return rules.size > 0 ? [...rules] : undefined;
 }
 
 /** Puts others in the place of changes of alerts; null: none. */
