@@ -151,7 +151,7 @@ export class MarketAnswers {
     for (const account of told === null ? accounts.all() : accounts.inMarkets(told)) {
       if (accounts.dependsOn(account, moved)) {
         accounts.assess(account);
-        if (!live) noteReading(account, true);
+        noteReading(account, true);
       } else accounts.refreshAges(account);
       if (live) touched.add(account.ref.wallet);
       this.#parts.judgeAccount(account, "markets", draft);

@@ -496,7 +496,7 @@ describe("what is missing", () => {
     );
   });
 
-  test.each(["config", "prices"])(
+  test.each(["config", "prices", "streamed prices"])(
     "states the distance by the first %s after the reading, whatever the mark did since",
     (later) => {
       const world = new World();
@@ -504,8 +504,13 @@ describe("what is missing", () => {
       else world.config();
       world.account(far);
       world.pass(2_000);
+      const streamed = (mark: number): void =>
+        void world.see({ kind: "prices", atMs: world.nowMs, markets: [prices(mark)], live: true });
       if (later === "config") world.config();
-      else world.mark(150);
+      else if (later === "prices") world.mark(150);
+      else streamed(150);
+      // What the stream told already is no news in an answer.
+      if (later === "streamed prices") streamed(149);
       for (let passed = 0; passed < 60_000; passed += 5_000) {
         world.config();
         world.mark(149);

@@ -391,7 +391,7 @@ export class Wallets {
   /** True if the exchange may have told its equity of midnight in a time of which nothing is known. */
   mayKnowMidnight(wallet: string): boolean {
     const day = this.#tracks.get(wallet)?.day;
-    return this.#wasLost && day !== undefined && day.base !== null && !day.watched;
+    return this.#wasLost && day !== undefined && !day.watched;
   }
 
   now(wallet: string): Sample | undefined {

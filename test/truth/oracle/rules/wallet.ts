@@ -228,10 +228,12 @@ export const dailyLoss = shareRule(
     ["warning", 0.05, 0.04],
     ["critical", 0.1, 0.08],
   ],
-  (view, wallet) =>
-    view.money.sawMidnight(wallet) || view.seen.midnights.has(wallet) || view.money.mayKnowMidnight(wallet)
-      ? view.money.lossToday(wallet)
-      : undefined,
+  (view, wallet) => {
+    const { money, seen } = view;
+    if (money.sawMidnight(wallet) || seen.midnights.has(wallet)) return money.lossToday(wallet);
+    const share = money.mayKnowMidnight(wallet) ? money.lossToday(wallet) : undefined;
+    return share && { ...share, sure: false };
+  },
   (view, wallet, text, ends) => {
     const { equity } = view.money.now(wallet)!;
     const { timezone } = view.terms;
