@@ -6,7 +6,8 @@ import { type AlertChange, type Severity, severityRank } from "../../src/domain/
 import type { Changes } from "../../src/domain/changes.ts";
 import type { Message, OwedItem } from "../../src/domain/delivery.ts";
 import type { Invariant } from "./invariants.ts";
-import { jsonOf } from "./log.ts";
+import { jsonOf, type Logged } from "./log.ts";
+import type { Outcome } from "./scenario.ts";
 
 const mostItems = 50;
 const mostFolded = 10;
@@ -15,6 +16,10 @@ const mostTallied = 20;
 
 /** A refused commit is tried again within this, ms. */
 const triedAgainMs = 6_000;
+/** A critical message waits for the disk for so long, less what its clock may be off, ms. */
+const sealPatienceMs = 4_900;
+/** What goes before a critical message leaves so shortly before it, ms. */
+const besideCriticalMs = 15_000;
 
 /** The words that lead, by the kind of a step. Of an end, and of an event, they follow from the alert. */
 const leads: Readonly<Record<string, (severity: Severity) => string>> = {
@@ -59,11 +64,6 @@ export const messagesSayWhatWasDecided: Invariant = ({ log, plan }) => {
     if (entry.kind === "committed") take(entry.changes, entry.life);
     else if (entry.kind === "refused") for (const changes of entry.changes) take(changes, entry.life);
   const beginMs = log.entries[0]!.atMs;
-  const isFull = (atMs: number): boolean =>
-    plan.troubles.faults.some(
-      (one) =>
-        one.kind === "diskFull" && beginMs + one.fromMs <= atMs && atMs <= beginMs + one.toMs + triedAgainMs,
-    );
   const seen = new Set<string>();
   const wrong: string[] = [];
   for (const entry of log.entries) {
@@ -83,11 +83,52 @@ export const messagesSayWhatWasDecided: Invariant = ({ log, plan }) => {
       );
       if (isWhole(owed) && isWhole(changes))
         for (const text of problemsOf(message, owed, changes)) wrong.push(`${key}: ${text}`);
-      else if (!isFull(entry.atMs)) wrong.push(`${key}: it tells of what was never decided`);
+      else if (!isDiskFull(plan, beginMs, entry.atMs))
+        wrong.push(`${key}: it tells of what was never decided`);
     }
   }
   return wrong;
 };
+
+/**
+ * A message leaves once it is committed with what it tells: a life that ends meanwhile knows of it. While the disk takes nothing, a
+ * critical one and what goes before it wait some seconds for that.
+ */
+export const sealedFirst: Invariant = ({ log, plan }) => {
+  const sealed = new Set<string>();
+  const early = new Map<string, Pick<Logged, "atMs"> & { readonly channel: string; readonly id: string }>();
+  for (const entry of log.entries)
+    if (entry.kind === "committed")
+      for (const { id, receiver } of entry.changes.messages) sealed.add(`${receiver} ${id}`);
+    else if (entry.kind === "attempt" && !sealed.has(`${entry.channel} ${entry.id}`))
+      early.set(`${entry.channel} ${entry.id}`, entry);
+  if (early.size === 0) return [];
+  const severities = new Map(
+    log.of("arrived").map(({ channel, message }) => [`${channel} ${message.id}`, message.severity]),
+  );
+  const beginMs = log.entries[0]!.atMs;
+  const goesWithCritical = (channel: string, atMs: number): boolean =>
+    [...early].some(
+      ([key, other]) =>
+        other.channel === channel &&
+        Math.abs(other.atMs - atMs) < besideCriticalMs &&
+        (severities.get(key) ?? "critical") === "critical",
+    );
+  return [...early].flatMap(([key, { channel, atMs }]) => {
+    if (!isDiskFull(plan, beginMs + sealPatienceMs, atMs)) return [`${key} left before it was committed`];
+    return goesWithCritical(channel, atMs)
+      ? []
+      : [`${key} left before it was committed, for nothing critical`];
+  });
+};
+
+/** True while the disk takes nothing, and until what it refused is tried again. @param beginMs of the scenario, or later by a delay */
+function isDiskFull({ troubles }: Outcome["plan"], beginMs: number, atMs: number): boolean {
+  return troubles.faults.some(
+    (one) =>
+      one.kind === "diskFull" && beginMs + one.fromMs <= atMs && atMs <= beginMs + one.toMs + triedAgainMs,
+  );
+}
 
 function isWhole<T>(list: readonly (T | undefined)[]): list is readonly T[] {
   return !list.includes(undefined);

@@ -11,7 +11,7 @@ import { channelTraits } from "./channels.ts";
 import { longestScheduleMs } from "./config.ts";
 import { diskInvariants } from "./invariants-disk.ts";
 import { remindedSeldom, worseIsWorse } from "./invariants-few.ts";
-import { messagesSayWhatWasDecided } from "./invariants-messages.ts";
+import { messagesSayWhatWasDecided, sealedFirst } from "./invariants-messages.ts";
 import { asksOn, halfOpenIsNoticed, refusalsSlowIt, requestsAreBounded } from "./invariants-reads.ts";
 import { reloadForgetsNothing } from "./invariants-reload.ts";
 import { type EventLog, jsonOf } from "./log.ts";
@@ -332,6 +332,7 @@ export const invariants: Readonly<Record<string, Invariant>> = {
   saysNoFault,
   simulatorWorks,
   exactlyOnce,
+  sealedFirst,
   nothingLost,
   acknowledgedAfterwards,
   noneStandsForNothing,

@@ -72,6 +72,13 @@ describe("an invariant finds what breaks it", () => {
     expect(found).toEqual(["exactlyOnce"]);
   });
 
+  test("a message that left before it was committed", () => {
+    const left = outcome.log.of("attempt")[0]!;
+    expect(broken(([first, ...rest]) => [first!, { ...left, atMs: first!.atMs }, ...rest])).toEqual([
+      "sealedFirst",
+    ]);
+  });
+
   test("a message that never arrived", () => {
     expect(broken((entries) => entries.filter(({ kind }) => kind !== "arrived"))).toContain("nothingLost");
   });
