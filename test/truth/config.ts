@@ -66,11 +66,24 @@ export function sections(
       receivers: channels,
       groupBy: draw.one([["wallet"], ["wallet", "rule"], []]),
       stormFold: draw.one([3, 100]),
+      ...routesOf(seed),
     },
     remind: { critical: { every: draw.one(["2m", "5m"]), acknowledgedFor: "1h" } },
     acknowledge: { audit: draw.one(["1m", "off"]), unmatched: draw.one(["leave", "always"]) },
     dashboard: { listen: "off" },
   };
+}
+
+/** Routes below the first one, to the same channels: what they leave out they have from it. */
+function routesOf(seed: number): Record<string, unknown> {
+  const draw = new Draw(seed, 45);
+  if (!draw.chance(0.3)) return {};
+  const match = draw.one([
+    { severity: "critical" },
+    { severity: { not: "critical" } },
+    { wallet: { matches: "w[1-3]" } },
+  ]);
+  return { routes: [{ match, ...(draw.chance(0.5) && { groupBy: ["wallet", "severity"] }) }] };
 }
 
 /** A ceiling that the first reading of everything uses for some time; null: a usual one. */

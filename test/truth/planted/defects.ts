@@ -234,12 +234,6 @@ const others: readonly Defect[] = [
     "active: level.active || heldMs >= 0,",
   ),
   one(
-    "alerts: time counts while nothing is known",
-    "src/alerts/lifecycle.ts",
-    "state.blind || old !== (state.fresh !== null) ? 0 : Math.max(0, nowMs - state.countedAtMs);",
-    "Math.max(0, nowMs - state.countedAtMs);",
-  ),
-  one(
     "deliver: a message is sent before it is sealed",
     "src/deliver/line.ts",
     "if (!stuck && (await journal.seal({ message, entries }))) {",
