@@ -51,7 +51,8 @@ export interface Batch {
   readonly unacked?: number;
   readonly pdaIndex?: number;
   readonly past?: boolean;
-  /** As of the observation. */
+  /** As of the observation, both. */
+  readonly wholeMs?: number | null;
   readonly coversMs?: number;
   readonly cursor?: { readonly name: string; readonly value: string };
   /** Told as it happened: no reading of the source. */

@@ -242,6 +242,11 @@ export type Observation =
       readonly live?: boolean;
       /** The PDA index whose history was read; left out: that of the whole wallet. */
       readonly pdaIndex?: number;
+      /**
+       * When all lists that the source consists of for the wallet (its inboxes) had been read, ms; null: one was not since the start.
+       * Left out: with this answer.
+       */
+      readonly wholeMs?: number | null;
       /** Older rows only, read later: they do not say that there is nothing newer. */
       readonly past?: boolean;
       /** All that happened after this time is told by now, ms; left out: nobody says so. */

@@ -993,7 +993,8 @@ export class Watch {
         this.#judgeAccount(account, null, draft);
       return;
     }
-    const wholeMs = partSeen(entry, seen.source, seen.pdaIndex, draft.atMs);
+    const wholeMs =
+      seen.wholeMs === undefined ? partSeen(entry, seen.source, seen.pdaIndex, draft.atMs) : seen.wholeMs;
     if (wholeMs !== null) {
       this.#noData.seen(seen.source, seen.wallet, draft, wholeMs);
       this.#vigils.seen(seen.source, entry.wallet.name, wholeMs, draft);

@@ -116,6 +116,46 @@ test("inboxes, though the wallet's inbox does not count as read", async () => {
   expect(seen.some((one) => one.kind === "events" && one.unacked !== undefined)).toBe(false);
 });
 
+test("inboxes, and the wallet's counts as read when the last of them was", async () => {
+  const { accounts, shared, teller } = rig();
+  const book = new MarketBook();
+  book.take([{ symbol: "SOL", assetId: 1 } as never]);
+  const collector = notificationsCollector({ ...shared, accounts, book, teller });
+  const [first, second] = accounts.of("main").map(({ address }) => address);
+  let refused: string | undefined = first;
+  let nowMs = 1_000;
+  const item = { source: "general", notificationType: "account", title: "", body: "x", createdAt: 1 };
+  const client = {
+    notifications: async ({ traderPubkey }: { traderPubkey: string }) => {
+      if (traderPubkey === refused)
+        throw new ExchangeError({ endpoint: "any", what: "503", reason: "server-error", status: 503 });
+      return { items: [{ ...item, id: `${traderPubkey} ${nowMs}`, acked: false }], nextCursor: null };
+    },
+  };
+  /** The times that the answers of a turn say that all of it was read. */
+  const read = async () => {
+    const told: (number | null | undefined)[] = [];
+    await collector
+      .run({
+        ...{ client, wallet, catchUp: false, gap: false, call: () => ({}), nowMs: () => nowMs },
+        observe: async (one: Observation) => {
+          if (one.kind === "events" && one.wallet !== null) told.push(one.wholeMs);
+        },
+      } as unknown as WalletRun)
+      .catch(() => {});
+    nowMs += 1_000;
+    return [...new Set(told)];
+  };
+  // It brings events of the other one.
+  expect(await read()).toEqual([null]);
+  refused = second;
+  expect(await read()).toEqual([1_000]);
+  refused = first;
+  expect(await read()).toEqual([2_000]);
+  refused = undefined;
+  expect((await read()).at(-1)).toBe(4_000);
+});
+
 test("of an account that is gone are counted anew when something of the wallet was acknowledged", async () => {
   const { accounts, shared, teller, seen } = rig();
   const own = { ...wallet, pdaIndices: [0] };

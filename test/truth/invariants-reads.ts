@@ -31,6 +31,49 @@ export const halfOpenIsNoticed: Invariant = ({ log, plan }) => {
 /** True for the end of a life of the daemon. */
 const hasEnded = (text: string): boolean => /^(is killed|is told to stop|has stopped)/.test(text);
 
+/** An inbox that is asked for so often at least stands in what is read of its wallet, ms. */
+const inboxAskedMs = 30_000;
+/** Between an answer and what is committed of it, with other inboxes of the wallet read in between, ms. */
+const inboxToldMs = 2_000;
+
+/** What a reading says of when all inboxes of a wallet had been read is true of each. */
+export const inboxesAreRead: Invariant = ({ log, simulator }) => {
+  const wallets = new Map(
+    [...simulator.world.wallets.values()].flatMap(({ name, accounts }) =>
+      [...accounts.values()].map(({ address }) => [address, name] as const),
+    ),
+  );
+  const wrong: string[] = [];
+  /** By wallet and address: when it was asked for last, and when it was answered whole. */
+  const inboxes = new Map<string, Map<string, { askedMs: number; answeredMs: number }>>();
+  let life = 0;
+  for (const entry of log.entries) {
+    if (entry.kind === "life" && entry.life !== life) {
+      life = entry.life;
+      inboxes.clear();
+    } else if (entry.kind === "asked") {
+      const [, address = ""] = /^\/v1\/traders\/(\w+)\/notifications\?/.exec(entry.target) ?? [];
+      const wallet = wallets.get(address);
+      if (wallet === undefined || entry.life !== life) continue;
+      const own = inboxes.get(wallet) ?? new Map<string, { askedMs: number; answeredMs: number }>();
+      const before = own.get(address)?.answeredMs ?? Number.NEGATIVE_INFINITY;
+      const isWhole = entry.status === 200 && entry.garbled === null;
+      own.set(address, { askedMs: entry.atMs, answeredMs: isWhole ? entry.atMs : before });
+      inboxes.set(wallet, own);
+    } else if (entry.kind === "committed")
+      for (const one of entry.changes.observations) {
+        if (one.kind !== "events" || one.source !== "notifications" || !one.wallet || !one.wholeMs) continue;
+        const lagMs = one.atMs - one.wholeMs + inboxToldMs;
+        for (const [address, { askedMs, answeredMs }] of inboxes.get(one.wallet) ?? [])
+          if (askedMs > entry.atMs - inboxAskedMs && answeredMs < entry.atMs - lagMs)
+            wrong.push(
+              `at ${new Date(entry.atMs).toISOString()} ${one.wallet} counts as read ${one.atMs - one.wholeMs} ms ago, and the inbox ${address} was not`,
+            );
+      }
+  }
+  return wrong.slice(0, 3);
+};
+
 /** Nothing that the exchange answers has the daemon ask nothing at all for longer, ms. */
 const asksWithinMs = 30_000;
 

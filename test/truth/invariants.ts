@@ -12,7 +12,13 @@ import { longestScheduleMs } from "./config.ts";
 import { diskInvariants } from "./invariants-disk.ts";
 import { remindedSeldom, worseIsWorse } from "./invariants-few.ts";
 import { messagesSayWhatWasDecided, sealedFirst } from "./invariants-messages.ts";
-import { asksOn, halfOpenIsNoticed, refusalsSlowIt, requestsAreBounded } from "./invariants-reads.ts";
+import {
+  asksOn,
+  halfOpenIsNoticed,
+  inboxesAreRead,
+  refusalsSlowIt,
+  requestsAreBounded,
+} from "./invariants-reads.ts";
 import { reloadForgetsNothing } from "./invariants-reload.ts";
 import { type EventLog, jsonOf } from "./log.ts";
 import { nameOf } from "./names.ts";
@@ -346,6 +352,7 @@ export const invariants: Readonly<Record<string, Invariant>> = {
   halfOpenIsNoticed,
   asksOn,
   refusalsSlowIt,
+  inboxesAreRead,
   requestsAreBounded,
   reloadForgetsNothing,
   replaysAlike,

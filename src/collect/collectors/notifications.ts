@@ -37,6 +37,8 @@ interface Inbox {
   unacked: ReadonlySet<string>;
   countedMs: number | null;
   readMs: number;
+  /** When the exchange answered for it last, ms; null: not since the start. */
+  answeredMs: number | null;
 }
 
 export function notificationsCollector(parts: {
@@ -86,6 +88,7 @@ export function notificationsCollector(parts: {
       unacked: new Set(),
       countedMs: null,
       readMs: Number.NEGATIVE_INFINITY,
+      answeredMs: null,
     };
     inboxes.set(account.address, inbox);
     return inbox;
@@ -157,6 +160,16 @@ export function notificationsCollector(parts: {
     };
   }
 
+  /** When all of these had been read, ms; null: one was not since the start. */
+  function wholeMsOf(some: readonly Inbox[]): number | null {
+    let oldestMs = Number.POSITIVE_INFINITY;
+    for (const { answeredMs } of some) {
+      if (answeredMs === null) return null;
+      oldestMs = Math.min(oldestMs, answeredMs);
+    }
+    return oldestMs;
+  }
+
   /** Each item once, in however many inboxes it stands; undefined while one of them is not counted. */
   function unackedOf(wallet: string): number | undefined {
     const all = new Set<string>();
@@ -172,14 +185,20 @@ export function notificationsCollector(parts: {
     const { name } = run.wallet;
     let more = false;
     let failure: unknown = null;
+    let answered = false;
     const present = new Set(accounts.present(name).map((account) => account.address));
     const now = elapsedMs();
     const acknowledged = parts.acknowledged?.delete(name) ?? false;
-    for (const account of accounts.of(name)) {
-      const inbox = inboxOf(run, account);
-      const gone = accounts.complete(run.wallet) && account.subaccount > 0 && !present.has(account.address);
-      const countAgain = acknowledged && inbox.unacked.size > 0;
-      if (gone && !run.gap && !countAgain && now - inbox.readMs < GONE_AGAIN_MS) continue;
+    const due = accounts
+      .of(name)
+      .map((account) => inboxOf(run, account))
+      .filter((inbox) => {
+        const { address, subaccount } = inbox.account;
+        const gone = accounts.complete(run.wallet) && subaccount > 0 && !present.has(address);
+        const countAgain = acknowledged && inbox.unacked.size > 0;
+        return !gone || run.gap || countAgain || now - inbox.readMs >= GONE_AGAIN_MS;
+      });
+    for (const inbox of due) {
       let reading: Awaited<ReturnType<typeof readOne>>;
       try {
         reading = await readOne(run, inbox);
@@ -191,14 +210,17 @@ export function notificationsCollector(parts: {
       }
       more ||= reading.more;
       failure ??= reading.failure;
+      answered = true;
+      if (reading.failure === null) inbox.answeredMs = run.nowMs();
       if (reading.batch.events.length > 0 || reading.batch.cursor)
-        await teller.tell(run, "notifications", reading.batch);
+        await teller.tell(run, "notifications", { ...reading.batch, wholeMs: wholeMsOf(due) });
       reading.done();
     }
-    // The wallet's inbox counts as read when all of it was.
+    if (failure !== null && !answered) throw failure;
+    const unacked = failure === null ? unackedOf(name) : undefined;
+    const counted = unacked === undefined ? {} : { unacked };
+    await teller.tell(run, "notifications", { events: [], ...counted, wholeMs: wholeMsOf(due) });
     if (failure !== null) throw failure;
-    const unacked = unackedOf(name);
-    await teller.tell(run, "notifications", { events: [], ...(unacked === undefined ? {} : { unacked }) });
     return more ? "more" : "done";
   }
 
@@ -206,7 +228,7 @@ export function notificationsCollector(parts: {
     catchUpOne(
       accounts.of(run.wallet.name).map((account) => inboxOf(run, account)),
       run,
-      (_inbox, batch) => teller.tell(run, "notifications", batch),
+      (_inbox, batch) => teller.tell(run, "notifications", { ...batch, wholeMs: null }),
     );
 
   return {

@@ -339,8 +339,10 @@ function unreported(
           ? "prices"
           : historyOf(observation, known);
     if (name === null || strangers.has(ownerOf(name))) continue;
+    const { wholeMs = atMs } = observation.kind === "events" ? observation : {};
+    if (wholeMs === null) continue;
     check(name, atMs);
-    readMs.set(name, atMs);
+    readMs.set(name, Math.max(wholeMs, readMs.get(name) ?? wholeMs));
     wallets.add(name);
   }
   for (const name of wallets) check(name, lastMs);

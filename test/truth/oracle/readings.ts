@@ -100,10 +100,10 @@ export class Readings {
         this.#note(assetRules, atMs, atMs);
         return;
       case "events": {
-        const { source, wallet, pdaIndex, live, past } = observation;
-        // Older rows do not say that there is nothing newer.
-        if (wallet === null || live || past) return;
-        if (pdaIndex === undefined) this.#note(`${source} ${wallet}`, atMs, atMs);
+        const { source, wallet, pdaIndex, live, past, wholeMs = atMs } = observation;
+        // Older rows do not say that there is nothing newer, and an inbox nothing of the others.
+        if (wallet === null || live || past || wholeMs === null) return;
+        if (pdaIndex === undefined) this.#note(`${source} ${wallet}`, atMs, wholeMs);
         else this.#part(source, wallet, pdaIndex, atMs);
         return;
       }

@@ -16,9 +16,16 @@ export class Events {
   }
 
   /** @returns true if it tells of something new */
-  take({ source, wallet, events, atMs, live }: Observation & { readonly kind: "events" }): boolean {
+  take({
+    source,
+    wallet,
+    events,
+    atMs,
+    live,
+    wholeMs = atMs,
+  }: Observation & { readonly kind: "events" }): boolean {
     if (wallet === null || (source !== "fills" && !eventSources.includes(source))) return false;
-    if (!live) this.readMs.set(`${source} ${wallet}`, atMs);
+    if (!live && wholeMs !== null) this.readMs.set(`${source} ${wallet}`, wholeMs);
     if (source === "fills") return false;
     for (const event of events) this.keep(event);
     return events.length > 0;

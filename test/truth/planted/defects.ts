@@ -294,6 +294,12 @@ const others: readonly Defect[] = [
     "groupWaitMs: route.groupWait ?? 120_000,",
   ),
   one(
+    "collect: an inbox that is read stands for those that are not",
+    "src/collect/collectors/notifications.ts",
+    "if (answeredMs === null) return null;",
+    "if (answeredMs === null) continue;",
+  ),
+  one(
     "collect: a liquidation is told an hour late",
     "src/collect/translate/liquidation.ts",
     "happenedMs: row.timestamp,",
