@@ -243,8 +243,8 @@ export type Observation =
       /** The PDA index whose history was read; left out: that of the whole wallet. */
       readonly pdaIndex?: number;
       /**
-       * When all lists that the source consists of for the wallet (its inboxes) had been read, ms; null: one was not since the start.
-       * Left out: with this answer.
+       * The time by which all lists that the source consists of for the wallet (its inboxes) had been read, ms; null: one was not since
+       * the start. Left out: this answer is all of it.
        */
       readonly wholeMs?: number | null;
       /** Older rows only, read later: they do not say that there is nothing newer. */

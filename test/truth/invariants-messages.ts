@@ -18,7 +18,7 @@ const mostTallied = 20;
 const triedAgainMs = 6_000;
 /** A critical message waits for the disk for so long, less what its clock may be off, ms. */
 const sealPatienceMs = 4_900;
-/** What goes before a critical message leaves so shortly before it, ms. */
+/** Another message goes so shortly before a critical one, ms. */
 const besideCriticalMs = 15_000;
 
 /** The words that lead, by the kind of a step. Of an end, and of an event, they follow from the alert. */

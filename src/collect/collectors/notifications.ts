@@ -37,7 +37,7 @@ interface Inbox {
   unacked: ReadonlySet<string>;
   countedMs: number | null;
   readMs: number;
-  /** When the exchange answered for it last, ms; null: not since the start. */
+  /** The time of its last answer, ms; null: none since the start. */
   answeredMs: number | null;
 }
 
@@ -160,7 +160,7 @@ export function notificationsCollector(parts: {
     };
   }
 
-  /** When all of these had been read, ms; null: one was not since the start. */
+  /** The time by which all of these had been read, ms; null: one was not since the start. */
   function wholeMsOf(some: readonly Inbox[]): number | null {
     let oldestMs = Number.POSITIVE_INFINITY;
     for (const { answeredMs } of some) {
