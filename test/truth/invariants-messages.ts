@@ -123,7 +123,7 @@ export const sealedFirst: Invariant = ({ log, plan }) => {
 };
 
 /** True while the disk takes nothing, and until what it refused is tried again. @param beginMs of the scenario, or later by a delay */
-function isDiskFull({ troubles }: Outcome["plan"], beginMs: number, atMs: number): boolean {
+export function isDiskFull({ troubles }: Outcome["plan"], beginMs: number, atMs: number): boolean {
   return troubles.faults.some(
     (one) =>
       one.kind === "diskFull" && beginMs + one.fromMs <= atMs && atMs <= beginMs + one.toMs + triedAgainMs,

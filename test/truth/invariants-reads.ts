@@ -1,5 +1,6 @@
 /** Invariants of reads: a stream over which nothing comes any more is given up, so that its data are polled, and polls go on. */
 import type { Invariant } from "./invariants.ts";
+import { isDiskFull } from "./invariants-messages.ts";
 
 /** A stream is pinged after 20 s, given up 10 s later, and may have had late frames on their way. */
 const noticedWithinMs = 45_000;
@@ -37,7 +38,7 @@ const inboxAskedMs = 30_000;
 const inboxToldMs = 2_000;
 
 /** The time by which all inboxes of a wallet are said to have been read is true of each. */
-export const inboxesAreRead: Invariant = ({ log, simulator }) => {
+export const inboxesAreRead: Invariant = ({ log, simulator, plan }) => {
   const wallets = new Map(
     [...simulator.world.wallets.values()].flatMap(({ name, accounts }) =>
       [...accounts.values()].map(({ address }) => [address, name] as const),
@@ -61,7 +62,7 @@ export const inboxesAreRead: Invariant = ({ log, simulator }) => {
       const isWhole = entry.status === 200 && entry.garbled !== "cut";
       own.set(address, { askedMs: entry.atMs, answeredMs: isWhole ? entry.atMs : before });
       inboxes.set(wallet, own);
-    } else if (entry.kind === "committed")
+    } else if (entry.kind === "committed" && !isDiskFull(plan, log.entries[0]!.atMs, entry.atMs))
       for (const one of entry.changes.observations) {
         if (one.kind !== "events" || one.source !== "notifications" || !one.wallet || !one.wholeMs) continue;
         const lagMs = one.atMs - one.wholeMs + inboxToldMs;

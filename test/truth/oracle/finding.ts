@@ -15,6 +15,8 @@ export type Check =
   | "no data"
   | "false no-data"
   | "once"
+  /** A message that adds nothing. */
+  | "few"
   /** Word of a change is not owed to whom the configuration names, or it is to somebody else, or for too late. */
   | "owed"
   /** A message arrived later than its channel, its group and the messages before it explain. */

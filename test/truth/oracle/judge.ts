@@ -28,6 +28,7 @@ import { judgeObtained } from "./obtained.ts";
 import { judgeOldAlerts } from "./old-alerts.ts";
 import { judgeOwed } from "./owed.ts";
 import { type Claim, type Level, minuteMs, type Predicate } from "./predicate.ts";
+import { judgeReminded } from "./reminded.ts";
 import { Reminders, type Word } from "./reminders.ts";
 import { eventFigures } from "./rules/event-figures.ts";
 import { predicates } from "./rules/index.ts";
@@ -267,6 +268,7 @@ class Judge {
         ...judgeOwed(this.#outcome),
         ...judgeInTime(this.#outcome),
         ...judgeOldAlerts(this.#outcome),
+        ...judgeReminded(this.#outcome),
       ],
       counts,
     };

@@ -14,6 +14,7 @@ import { isTold, type Life, livesOf } from "./lives.ts";
 import { Causes } from "./no-data-causes.ts";
 import { endProblems, figureProblems } from "./no-data-figures.ts";
 import { type Row, rowsOf } from "./no-data-rows.ts";
+import { type FiringRow, firingIn, rowProblems, worseProblems } from "./no-data-words.ts";
 import { assetRules, Readings } from "./readings.ts";
 import { Terms } from "./terms.ts";
 
@@ -187,12 +188,17 @@ export function judgeNoData(outcome: Outcome): readonly Finding[] {
     // A low ceiling stretches their schedules.
     histories: isCeilingLow ? [] : plan.world.wallets.filter((one) => !isWhale(one)).flatMap(historiesOf),
   };
+  const all = lives.flatMap((one) => one.changes);
+  /** The newest texts, by alert. */
+  const lastTold = new Map<number, string>();
   for (const life of lives) {
     const readings = new Readings(life, indices);
     findings.push(...unreported(life, silence));
     const gaps = life.told.filter((one) => !isTold(one));
     for (const change of changes) {
-      const { kind, alert, atMs, committedMs, past } = change;
+      const { kind, alert, alertId, atMs, committedMs, past } = change;
+      const before = lastTold.get(alertId);
+      lastTold.set(alertId, alert.summary);
       const isRecorded = !gaps.some(({ fromMs, toMs }) => fromMs <= atMs && atMs <= toMs);
       if (change.life !== life.number || !isRecorded || past) continue;
       const aheadMs = atMs - committedMs;
@@ -203,6 +209,11 @@ export function judgeNoData(outcome: Outcome): readonly Finding[] {
             seen: `alert ${alert.id} ${kind}: ${alert.summary}`,
           });
       };
+      const isOfSources = alert.labels.source !== "configuration";
+      if (isOfSources && (stating.has(kind) || kind === "ended")) report("figures", rowProblems(change));
+      if (kind === "worsened" && isOfSources) report("few", worseProblems(alert.summary, before ?? ""));
+      for (const one of kind === "ended" ? firingIn(change.details) : [])
+        if (!firesAt(all, one, atMs)) report("figures", [`an alert that fires, not "${one.text}"`]);
       if (kind === "ended" && alert.ending === "recovered")
         report("figures", endProblems(change, terms.timezone));
       if (!stating.has(kind)) continue;
@@ -218,6 +229,16 @@ export function judgeNoData(outcome: Outcome): readonly Finding[] {
     }
   }
   return findings;
+}
+
+/** True if the alert of a row fires at a time of the daemon's clock, at that severity, or did in the same moment. */
+function firesAt(changes: readonly Change[], { id, severity }: FiringRow, atMs: number): boolean {
+  const own = changes.filter(({ alertId }) => alertId === id);
+  const last = own.findLast((one) => one.atMs < atMs);
+  const now = own.filter((one) => one.atMs === atMs);
+  return [...(last ? [last] : []), ...now].some(
+    (one) => one.kind !== "ended" && one.alert.severity === severity,
+  );
 }
 
 /** Steps of an alert whose text tells of what is missing as it is. */

@@ -44,8 +44,8 @@ class OwedJudge {
   readonly #receivers: readonly string[];
   /** Receivers of each alert. */
   readonly #told = new Map<number, Set<string>>();
-  /** No-data alerts that fire. */
-  readonly #noData = new Set<number>();
+  /** Subjects of no-data alerts that fire, by alert. */
+  readonly #noData = new Map<number, string>();
   readonly #held = new Map<number, Held>();
   /** Times at which something of a throttled rule and subject left last. */
   readonly #leftMs = new Map<string, number>();
@@ -139,7 +139,11 @@ class OwedJudge {
       return;
     }
     // A common no-data alert tells of single wallets as well.
-    const isCovered = isNoData(alert) && [...this.#noData].some((id) => id !== alert.id);
+    const isCovered =
+      isNoData(alert) &&
+      [...this.#noData].some(
+        ([id, subject]) => id !== alert.id && (subject === "exchange" || subject === alert.subject),
+      );
     if (isCovered && kind !== "ended") return;
     this.#report(change, `word of it for ${[...missing].join(", ")}`, "nothing is owed to them");
   }
@@ -147,7 +151,7 @@ class OwedJudge {
   #note({ kind, alert }: AlertChange): void {
     if (!isNoData(alert)) return;
     if (kind === "ended") this.#noData.delete(alert.id);
-    else this.#noData.add(alert.id);
+    else this.#noData.set(alert.id, alert.subject);
   }
 
   #unknown(item: OwedItem): void {

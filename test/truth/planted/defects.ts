@@ -294,6 +294,12 @@ const others: readonly Defect[] = [
     "groupWaitMs: route.groupWait ?? 120_000,",
   ),
   one(
+    "alerts: an alert without a value is not reminded of",
+    "src/watch/alert-book.ts",
+    "if (dueMs === null) this.#deadlines.cancel(live);",
+    "if (dueMs === null || live.alert.value === null) this.#deadlines.cancel(live);",
+  ),
+  one(
     "collect: an inbox that is read stands for those that are not",
     "src/collect/collectors/notifications.ts",
     "if (answeredMs === null) return null;",
