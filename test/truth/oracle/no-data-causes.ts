@@ -203,7 +203,7 @@ export class Causes {
           own.some(({ wallet }) => wallet !== null && wallet === one.wallet) &&
           one.toMs <= atMs &&
           one.toMs >= atMs - signedOutMs &&
-          (signedOut[1] === undefined ? one.end.startsWith("HTTP") : one.end === `HTTP ${signedOut[1]}`),
+          (signedOut[1] === undefined ? one.end !== "answered" : one.end === `HTTP ${signedOut[1]}`),
       );
     if (cause === "answers too slow")
       return this.#requests.some(

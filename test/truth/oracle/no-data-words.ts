@@ -3,8 +3,11 @@
  * nearest position is the one that the text leads with, and alerts that fire now are such.
  */
 import type { AlertChange } from "../../../src/domain/alert.ts";
+import type { Row } from "./no-data-rows.ts";
+import type { Readings } from "./readings.ts";
+import type { Terms } from "./terms.ts";
 
-type Row = readonly [name: string, value: string];
+type Line = readonly [name: string, value: string];
 
 /** Rows of texts about what is missing, and of their ends. */
 const missingRows: ReadonlySet<string> = new Set([
@@ -40,11 +43,50 @@ export function rowProblems({ kind, alert, details }: Pick<AlertChange, "kind" |
   return problems;
 }
 
-export function firingIn(details: readonly Row[]): readonly FiringRow[] {
+export function firingIn(details: readonly Line[]): readonly FiringRow[] {
   return details.flatMap(([name, text]) => {
     if (name !== "Firing now" || more.test(text)) return [];
     const [, severity = "", summary = "", id = ""] = firingNow.exec(text) ?? [];
     return [{ id: Number(id), severity, summary, text }];
+  });
+}
+
+/** Data of wallets that rules rest on, and of everybody's. */
+const ofWallets = ["traderState", "liquidations", "collateral", "notifications"];
+const ofAll = ["marketConfig"];
+/** After so many intervals rules cannot do without. */
+const intervals = 3;
+/** It is reported then, and named in the texts that follow, ms. */
+const namedMs = 60_000;
+
+/**
+ * Data that are missing for long and that no row names.
+ * @param wallets those that the text is about, without those whose data no rule has to judge
+ */
+export function unnamed(
+  rows: readonly Row[],
+  wallets: readonly string[],
+  readings: Readings,
+  terms: Terms,
+  atMs: number,
+): readonly string[] {
+  const { startedMs } = readings;
+  if (startedMs === undefined || rows.some(({ more }) => more)) return [];
+  const isNamed = (source: string, wallet: string): boolean =>
+    rows.some(
+      ({ schedule, wallets: named }) => schedule === source && (wallet === "" || named.includes(wallet)),
+    );
+  const owned = [
+    ...wallets.flatMap((wallet) => ofWallets.map((source) => [source, wallet] as const)),
+    ...ofAll.map((source) => [source, ""] as const),
+  ];
+  return owned.flatMap(([source, wallet]) => {
+    const all = readings.at(source, wallet, atMs);
+    if (isNamed(source, wallet) || all.includes(undefined)) return [];
+    const readMs = Math.max(startedMs, ...all.flatMap((ms) => ms ?? []));
+    return atMs - readMs > intervals * terms.everyMs(source) + namedMs
+      ? [`a row for ${source} of ${wallet || "the exchange"}, which was read ${atMs - readMs} ms before`]
+      : [];
   });
 }
 

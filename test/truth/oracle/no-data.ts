@@ -12,9 +12,10 @@ import { Answers } from "./answers.ts";
 import { type Finding, timeOf } from "./finding.ts";
 import { isTold, type Life, livesOf } from "./lives.ts";
 import { Causes } from "./no-data-causes.ts";
+import { earlyProblems } from "./no-data-early.ts";
 import { endProblems, figureProblems } from "./no-data-figures.ts";
 import { type Row, rowsOf } from "./no-data-rows.ts";
-import { type FiringRow, firingIn, rowProblems, worseProblems } from "./no-data-words.ts";
+import { type FiringRow, firingIn, rowProblems, unnamed, worseProblems } from "./no-data-words.ts";
 import { assetRules, Readings } from "./readings.ts";
 import { Terms } from "./terms.ts";
 
@@ -188,6 +189,9 @@ export function judgeNoData(outcome: Outcome): readonly Finding[] {
     // A low ceiling stretches their schedules.
     histories: isCeilingLow ? [] : plan.world.wallets.filter((one) => !isWhale(one)).flatMap(historiesOf),
   };
+  const keyed = new Set(
+    plan.world.wallets.filter((one) => !isWhale(one) && !one.watchOnly).map((one) => one.name),
+  );
   const all = lives.flatMap((one) => one.changes);
   /** The newest texts, by alert. */
   const lastTold = new Map<number, string>();
@@ -220,6 +224,14 @@ export function judgeNoData(outcome: Outcome): readonly Finding[] {
       const rows = rowsOf(change, names);
       const known = { readings, timezone: terms.timezone, watched: names.size };
       report("figures", figureProblems(change, rows, known));
+      if (kind === "fired" && isOfSources)
+        report("false no-data", earlyProblems(rows, readings, terms, atMs));
+      const isShort = change.details.some(([name, text]) => name === "Not read" && /^\d+ more$/.test(text));
+      if (isOfSources && !isShort && !isCeilingLow) {
+        const about = names.has(alert.subject) ? [alert.subject] : rows.flatMap(({ wallets }) => wallets);
+        const own = [...new Set(about)].filter((wallet) => keyed.has(wallet));
+        report("no data", unnamed(rows, own, readings, terms, atMs));
+      }
       for (const row of rows) {
         const sinceMs = oldestMs(readings, row, atMs);
         if (sinceMs === undefined) continue;

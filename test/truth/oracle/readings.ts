@@ -5,6 +5,11 @@ import { isTold, type Life } from "./lives.ts";
 /** An answer to each PDA index of a wallet makes a reading of it. Null: one was not read since the start. Undefined: not known. */
 export type ReadMs = number | null | undefined;
 
+export interface Span {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
 interface Step {
   readonly atMs: number;
   readonly readMs: ReadMs;
@@ -59,6 +64,20 @@ export class Readings {
   /** The same of anything at all. */
   anyAt(atMs: number): readonly ReadMs[] {
     return this.#at(anything, atMs);
+  }
+
+  /** Times up to `toMs` in which a source was not read for longer than it may be; what nobody knows counts as such. */
+  stale(source: string, wallet: string, limitMs: number, toMs: number): readonly Span[] {
+    const steps = [...this.#forgotten, ...(this.#steps.get(`${source} ${wallet}`) ?? [])]
+      .filter((one) => one.atMs <= toMs)
+      .sort((a, b) => a.atMs - b.atMs);
+    return steps.map(({ atMs, readMs }, index) => {
+      const untilMs = steps[index + 1]?.atMs ?? toMs;
+      return {
+        fromMs: Math.min(untilMs, Math.max(atMs, (readMs ?? atMs - limitMs) + limitMs)),
+        toMs: untilMs,
+      };
+    });
   }
 
   #at(name: string, atMs: number): readonly ReadMs[] {

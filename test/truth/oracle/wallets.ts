@@ -114,6 +114,8 @@ interface Unexplained {
 
 /** After so much time of readings what nothing explains is profit or loss, ms. */
 const unexplainedMs = 300_000;
+/** The accounts that are there when a scenario begins are as old as that, ms. */
+const begunMs = 1_000;
 /** From one reading to the next at most this counts, ms. */
 const readingMs = 30_000;
 /** The equity of midnight may have been read so long before, ms. */
@@ -455,6 +457,32 @@ export class Wallets {
       unread += netDeposits - (read === 0 ? 0n : (sums[read - 1] ?? netDeposits));
     }
     return Number(unread) / 1e6;
+  }
+
+  /** All by which the collateral of its accounts may have changed, USD: no more than that is unexplained. Infinite: of other assets, too. */
+  changedUsd(wallet: string): number {
+    const { accounts, gone } = this.#seen;
+    // What was there before all of it is no change.
+    const beginMs = Math.min(...[...this.#truth.accounts.values()].map(([first]) => first!.ofMs));
+    let usd = 0;
+    for (const { name, sequence, ...one } of [...accounts.values(), ...gone.values()]) {
+      if (one.wallet !== wallet) continue;
+      for (const [index, state] of this.#truth.accounts.get(name)!.entries()) {
+        if (state.sequence > sequence) break;
+        if (state.ofMs < beginMs + begunMs) continue;
+        const before = this.#truth.accounts.get(name)![index - 1];
+        if (before !== undefined && before.spot !== state.spot) return Number.POSITIVE_INFINITY;
+        const changes = [
+          state.collateral - (before?.collateral ?? 0n),
+          // A payment may hide what a trade won or lost.
+          state.netDeposits - (before?.netDeposits ?? 0n),
+        ];
+        usd += Math.max(...changes.map((one) => Math.abs(Number(one)))) / 1e6;
+        // Until its fills are read a trade counts at the mark.
+        if (before !== undefined) usd += this.#tradedUsd(before, state);
+      }
+    }
+    return usd;
   }
 
   /** True if its histories may tell of what happened long after it. */

@@ -294,6 +294,30 @@ const others: readonly Defect[] = [
     "groupWaitMs: route.groupWait ?? 120_000,",
   ),
   one(
+    "watch: time without data is counted twice",
+    "src/watch/dark-time.ts",
+    "Math.min(spell.toMs, toMs)",
+    "Math.max(spell.toMs, toMs)",
+  ),
+  one(
+    "watch: a no-data alert names only what weighs most",
+    "src/watch/no-data-text.ts",
+    "return [...rows.values()].sort(",
+    "return [...rows.values()].filter((one, _, all) => all.every((other) => weight(one) <= weight(other))).sort(",
+  ),
+  one(
+    "watch: what adds nothing is told as worse",
+    "src/watch/no-data.ts",
+    "else if (review && wider && rise === 0)",
+    "else if (review && rise === 0)",
+  ),
+  one(
+    "watch: what is not explained is told thrice as large",
+    "src/watch/both-ends.ts",
+    "formatUsd(-outUsd)",
+    "formatUsd(-3 * outUsd)",
+  ),
+  one(
     "alerts: an alert without a value is not reminded of",
     "src/watch/alert-book.ts",
     "if (dueMs === null) this.#deadlines.cancel(live);",

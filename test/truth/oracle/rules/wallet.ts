@@ -5,6 +5,7 @@ import { windowClaims } from "../duration.ts";
 import {
   above,
   below,
+  type Claim,
   claimsOf,
   type Ease,
   type Level,
@@ -51,6 +52,16 @@ export function endsOf({ summary, description }: Text, unreadUsd: number): Ends 
     low: atHighEnd.test(summary) ? 0 : Math.min(-usd, unreadUsd),
     high: atLowEnd.test(summary) ? 0 : Math.max(usd, unreadUsd),
   };
+}
+
+/** The amounts of what is not explained: no more than changed. */
+function unexplainedClaims({ summary, description }: Text, changedUsd: number): readonly Claim[] {
+  const amounts = [summary, description].flatMap((text) => [...text.matchAll(openAmounts)]);
+  return amounts.map(([, text = ""]) => {
+    const usd = Math.abs(printed(text)?.value ?? 0);
+    const mostUsd = changedUsd * (1 + estimateError) + cent;
+    return { name: "not explained", text, truth: Math.min(usd, mostUsd), room: cent };
+  });
 }
 
 /** A profit as a text may have it. @param share the range in which it lies */
@@ -126,7 +137,7 @@ function shareRule(
       const isStated = view.money.now(wallet)?.stated;
       return [
         ...found.flatMap((one) => (isStated || surelyTold.has(one.name) ? [one] : unknown([one]))),
-        ...claimsOf(text, [["not explained", new RegExp(`, or a (?:profit|loss) of ${money}`), undefined]]),
+        ...unexplainedClaims(text, view.money.changedUsd(wallet)),
       ];
     },
   };
