@@ -102,6 +102,8 @@ class SqliteStore implements History {
   readonly #opened: OpenDatabase;
   readonly #db: Database.Database;
   readonly #clock: Clock;
+  /** The newest time at which something was observed, ms; null: nothing was. */
+  #aliveMs: number | null = null;
   readonly #reader: Reader;
   readonly #samples: Samples;
   readonly #recordings: Recordings;
@@ -137,9 +139,13 @@ class SqliteStore implements History {
   async commit(batch: readonly Changes[]): Promise<void> {
     const { writer, log, recording } = this.#writing();
     if (batch.every(isEmpty)) return;
+    // What is observed has the corrected time, by which the next start counts; this machine's clock may be off.
+    for (const { observations } of batch)
+      for (const { atMs } of observations) this.#aliveMs = Math.max(this.#aliveMs ?? atMs, atMs);
+    const aliveMs = this.#aliveMs;
     const write = () => {
       for (const changes of batch) writer.write(changes);
-      writer.alive(this.#clock.nowMs());
+      writer.alive(aliveMs ?? this.#clock.nowMs());
     };
     try {
       this.#transaction(write, batch.some(mustBeDurable));

@@ -188,16 +188,18 @@ test("a fact learned late is kept in the history and does not displace a newer o
   });
 });
 
-test("the last sign of life is the time of the newest commit, also for the next process", async () => {
+test("the last sign of life is what was observed last, by the corrected clock, also for the next process", async () => {
   using folder = temporaryFolder();
   const clock = new FakeClock(t0);
   const store = openStore({ path: folder.file(), clock });
-  await store.commit([everything()]);
-  await clock.advance(1_234);
   await store.commit([changes({ keep: [{ name: "x", value: "1" }] })]);
+  expect(await store.lastAliveMs()).toBe(t0);
+  await store.commit([changes({ observations: [{ kind: "time", atMs: t0 + 20_000 }] })]);
+  await clock.advance(1_234);
+  await store.commit([changes({ keep: [{ name: "x", value: "2" }] })]);
   await store.close();
   const reader = openStore({ path: folder.file(), readonly: true });
-  expect(await reader.lastAliveMs()).toBe(t0 + 1_234);
+  expect(await reader.lastAliveMs()).toBe(t0 + 20_000);
   await reader.close();
 });
 

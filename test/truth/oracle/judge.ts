@@ -24,6 +24,7 @@ import { judgeInTime } from "./in-time.ts";
 import { type Gap, isTold, type Life, livesOf, type Shown } from "./lives.ts";
 import { Margins, symbolsOf } from "./margin.ts";
 import { judgeNoData } from "./no-data.ts";
+import { judgeNotWatched } from "./not-watched.ts";
 import { judgeObtained } from "./obtained.ts";
 import { judgeOldAlerts } from "./old-alerts.ts";
 import { judgeOwed } from "./owed.ts";
@@ -269,6 +270,7 @@ class Judge {
         ...judgeInTime(this.#outcome),
         ...judgeOldAlerts(this.#outcome),
         ...judgeReminded(this.#outcome),
+        ...judgeNotWatched(this.#outcome),
       ],
       counts,
     };

@@ -93,18 +93,20 @@ export function unnamed(
 interface Said {
   readonly wallets: number;
   readonly isSilent: boolean;
-  readonly isLed: boolean;
+  /** It tells of positions, by what their figures rest on or by the one that is nearest to liquidation. */
+  readonly isRisky: boolean;
 }
 
 const saidBy = (summary: string): Said => ({
   wallets: Number(counted.exec(summary)?.[1] ?? (/ on wallet /.test(summary) ? 1 : 0)),
   isSilent: silent.test(summary),
-  isLed: / from liquidation /.test(summary),
+  isRisky: / from liquidation |: no [^(]*(?:positions and balances|prices|market rules)/.test(summary),
 });
 
 /** Problems of a text that is told as worse. @param before the text that was told last */
 export function worseProblems(summary: string, before: string): readonly string[] {
   const [now, last] = [saidBy(summary), saidBy(before)];
-  const adds = now.wallets > last.wallets || (now.isSilent && !last.isSilent) || (now.isLed && !last.isLed);
+  const adds =
+    now.wallets > last.wallets || (now.isSilent && !last.isSilent) || (now.isRisky && !last.isRisky);
   return adds ? [] : [`more than was told before: "${before}"`];
 }

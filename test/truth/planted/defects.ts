@@ -318,6 +318,18 @@ const others: readonly Defect[] = [
     "formatUsd(-3 * outUsd)",
   ),
   one(
+    "watch: the time in which nobody watched is told thrice as long",
+    "src/watch/downtime.ts",
+    "const lasted = formatDurationMs(draft.atMs - lastAliveMs);",
+    "const lasted = formatDurationMs(3 * (draft.atMs - lastAliveMs));",
+  ),
+  one(
+    "history: the last sign of life is by this machine's clock",
+    "src/history/store.ts",
+    "writer.alive(aliveMs ?? this.#clock.nowMs());",
+    "writer.alive(this.#clock.nowMs());",
+  ),
+  one(
     "alerts: an alert without a value is not reminded of",
     "src/watch/alert-book.ts",
     "if (dueMs === null) this.#deadlines.cancel(live);",
