@@ -21,8 +21,10 @@ import { Incident, keptNoData } from "./incident.ts";
 import { Misnamed } from "./misnamed.ts";
 import { missingInput } from "./missing-input.ts";
 import { type Extent, Extents, endText } from "./no-data-extent.ts";
+import { timeText } from "./no-data-text.ts";
 import { ReadFailures } from "./read-failures.ts";
 import { groupedFromWallets, noDataForMs, type WatchedWallet } from "./settings.ts";
+import { firingAlert } from "./status.ts";
 import { wholeSeenMs } from "./wallets.ts";
 import type { World } from "./world.ts";
 
@@ -51,6 +53,8 @@ const ofMarkets: ReadonlySet<BlindSource> = new Set<BlindSource>([
 
 /** The least time for which a source that is read often counts as read, ms. */
 const leastFreshMs = 5_000;
+/** The same text as before a while ago is that of now, ms. */
+const recentMs = 10_000;
 /** So many schedules without an answer are a silence of the exchange. */
 const silentSchedules = 3;
 
@@ -472,10 +476,12 @@ export class NoData {
       .sort(
         (a, b) => severityRank[b.alert.severity] - severityRank[a.alert.severity] || a.alert.id - b.alert.id,
       )
-      .map(
-        (one) =>
-          `${one.alert.severity}: ${one.textNow(nowMs)?.summary ?? one.alert.summary} (#${one.alert.id})`,
-      );
+      .map((one) => {
+        const { id, severity, summary, textAtMs } = firingAlert(one, nowMs);
+        const asOf =
+          nowMs - textAtMs > recentMs ? `, as of ${timeText(textAtMs, nowMs, this.#options.timezone)}` : "";
+        return `${severity}: ${summary}${asOf} (#${id})`;
+      });
   }
 
   #keep(incident: Incident, draft: Draft): void {

@@ -246,11 +246,10 @@ const livesOnce: Invariant = ({ log, endMs }) => {
         events.set(key, alert.id);
         continue;
       }
-      const subject = `${alert.rule} ${alert.subject}`;
+      const subject = `${alert.rule} ${alert.subject}${partOf(alert)}`;
       if (kind === "fired") {
         const other = bySubject.get(subject);
-        if (other !== undefined && isOneAtATime(alert.rule))
-          doubled.set(other, { by: name, sinceMs: entry.atMs, decidedMs });
+        if (other !== undefined) doubled.set(other, { by: name, sinceMs: entry.atMs, decidedMs });
         if (standing.has(alert.id)) wrong.push(`${name} fires twice`);
         standing.set(alert.id, subject);
         bySubject.set(subject, alert.id);
@@ -301,8 +300,11 @@ const replaysAlike: Invariant = ({ log, replayed }) => {
   return [];
 };
 
-/** Rules of the program itself may have an alert for each of several things of one subject. */
-const isOneAtATime = (rule: string): boolean => !(builtInRules as readonly string[]).includes(rule);
+/** Rules of the program itself may have an alert for each of several things of one subject: a channel, a rule, names in the configuration. */
+const partOf = ({ rule, labels }: Pick<AlertChange["alert"], "rule" | "labels">): string =>
+  (builtInRules as readonly string[]).includes(rule)
+    ? ` ${labels.channel ?? ""} ${labels.failing ?? ""} ${labels.source === "configuration"}`
+    : "";
 
 /** On each channel the steps of an alert arrive in their order; those of a higher level alone may overtake. */
 const inOrder: Invariant = ({ log }) => {

@@ -9,6 +9,7 @@ import { isWhale } from "../names.ts";
 import type { Outcome } from "../scenario.ts";
 import { judgeAcknowledged } from "./acknowledged.ts";
 import { ageClaims, ageProblems, oldAfterMs } from "./age.ts";
+import { judgeBuiltIn } from "./built-in.ts";
 import { claimProblem } from "./claim.ts";
 import { Clear } from "./clear.ts";
 import { judgeFigures } from "./daemon/figures.ts";
@@ -42,6 +43,7 @@ import { readByMarket } from "./seen-markets.ts";
 import { problemsOf } from "./shown.ts";
 import { Sizes } from "./sizes.ts";
 import { Stakes } from "./stakes.ts";
+import { ListedAlerts } from "./standing.ts";
 import { Terms } from "./terms.ts";
 import { type AccountTruth, between } from "./truth.ts";
 import { missingIn, unclaimed } from "./unclaimed.ts";
@@ -181,6 +183,7 @@ class Judge {
   #lastGap: (Pick<Gap, "fromMs" | "toMs"> & { readonly aheadMs: number }) | null = null;
   #noticedMs = Number.NaN;
   #former = new FormerTexts([]);
+  readonly #listed: ListedAlerts;
   /** Data that were too old, with the time at which they were read last. */
   readonly #stale = new Map<string, number>();
 
@@ -193,6 +196,7 @@ class Judge {
     this.#lives = livesOf(outcome.log);
     this.#reminders = new Reminders(outcome.sections[0]!, this.#lives);
     this.#clear = new Clear(outcome);
+    this.#listed = new ListedAlerts(this.#lives);
     const margins = new Margins(truth.rules);
     const { wallets, pairs } = plan.world;
     const indices = new Map(wallets.map(({ name, pdaIndices }) => [name, pdaIndices]));
@@ -260,6 +264,7 @@ class Judge {
     return {
       findings: [
         ...this.#findings,
+        ...this.#listed.findings,
         ...judgeEvents(this.#outcome),
         ...judgeEndings(this.#outcome),
         ...judgeAcknowledged(this.#outcome),
@@ -270,6 +275,7 @@ class Judge {
         ...judgeInTime(this.#outcome),
         ...judgeOldAlerts(this.#outcome),
         ...judgeReminded(this.#outcome),
+        ...judgeBuiltIn(this.#outcome),
         ...judgeNotWatched(this.#outcome),
       ],
       counts,
@@ -277,7 +283,8 @@ class Judge {
   }
 
   /** @param later changes of later lives */
-  #live({ told, changes, shown }: Life, later: readonly Change[]): void {
+  #live(life: Life, later: readonly Change[]): void {
+    const { told, changes, shown } = life;
     const gaps = told.flatMap((one) => (one.observation === null ? [one] : []));
     const isRecorded = ({ atMs }: Change) => !gaps.some(({ fromMs, toMs }) => fromMs <= atMs && atMs <= toMs);
     const waiting = changes.filter(
@@ -316,6 +323,7 @@ class Judge {
         if (problems.includes("not judged") || found.length < problems.length) group.set(change, found);
       }
     };
+    this.#listed.begin(life, this.#outcome.log);
     let version = -1;
     const { hedges, sizes } = this.#view;
     let seen = 0;
@@ -384,6 +392,7 @@ class Judge {
       }
       this.#judgeWorse(atMs);
       look();
+      this.#listed.look(atMs, this.#aheadMs, (change, summary) => this.#summaryProblems(change, summary));
     }
     finish();
     for (const runs of this.#runs.values()) runs.stop(groupMs, this.#carries(runs, groupMs));
@@ -584,6 +593,17 @@ class Judge {
       ],
       ages: ages.flatMap(claimProblem),
     };
+  }
+
+  /** What is false in a summary of an alert that fires, by the figures of now; null: it cannot be judged by them. */
+  #summaryProblems({ alert }: Change, summary: string): readonly string[] | null {
+    const predicate = this.#judged.get(alert.rule);
+    if (predicate === undefined || !predicate.subjects(this.#view).includes(alert.subject)) return null;
+    if (predicate.levels(this.#view, alert.subject, 1) === undefined) return null;
+    // Amounts of what is not explained are looked for in the description, which names the legs of a hedge as well.
+    const text = { ...alert, summary, description: summary };
+    const own = predicate.claims(this.#view, alert.subject, text);
+    return own === undefined ? null : own.flatMap(claimProblem).filter((one) => !one.includes("not named"));
   }
 
   #identity(subject: string): string {

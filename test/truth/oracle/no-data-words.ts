@@ -18,7 +18,7 @@ const endRows: ReadonlySet<string> = new Set(["Not read from", "Until", "Still w
 const lead = /^(?!No data)(.+?)\. No data/;
 const counted = / on (\d+) of \d+ wallets/;
 const silent = /: no read of the exchange succeeds /;
-const firingNow = /^(\w+): (.*) \(#(\d+)\)$/s;
+const firingNow = /^(\w+): (.*?)(, as of [^(]*)? \(#(\d+)\)$/s;
 const more = /^\d+ more$/;
 
 /** An alert that a row says fires now. */
@@ -26,6 +26,8 @@ export interface FiringRow {
   readonly id: number;
   readonly severity: string;
   readonly summary: string;
+  /** False: it says that its text is an older one. */
+  readonly isOfNow: boolean;
   readonly text: string;
 }
 
@@ -46,8 +48,8 @@ export function rowProblems({ kind, alert, details }: Pick<AlertChange, "kind" |
 export function firingIn(details: readonly Line[]): readonly FiringRow[] {
   return details.flatMap(([name, text]) => {
     if (name !== "Firing now" || more.test(text)) return [];
-    const [, severity = "", summary = "", id = ""] = firingNow.exec(text) ?? [];
-    return [{ id: Number(id), severity, summary, text }];
+    const [, severity = "", summary = "", asOf, id = ""] = firingNow.exec(text) ?? [];
+    return [{ id: Number(id), severity, summary, isOfNow: asOf === undefined, text }];
   });
 }
 

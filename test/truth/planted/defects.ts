@@ -330,6 +330,24 @@ const others: readonly Defect[] = [
     "writer.alive(this.#clock.nowMs());",
   ),
   one(
+    "deliver: the others of a group are listed as they were told last",
+    "src/deliver/standing.ts",
+    "return [{ id: one.id, severity, summary,",
+    "return [{ id: one.id, severity, summary: one.summary,",
+  ),
+  one(
+    "watch: alerts that fire now are listed by another one's number",
+    "src/watch/no-data.ts",
+    "const { id, severity, summary, textAtMs } = firingAlert(one, nowMs);",
+    "const { severity, summary, textAtMs } = firingAlert(one, nowMs), id = 1 + one.alert.id;",
+  ),
+  one(
+    "watch: an old text is listed as that of now",
+    "src/watch/no-data.ts",
+    "nowMs - textAtMs > recentMs ?",
+    "nowMs - textAtMs > 3_600_000 ?",
+  ),
+  one(
     "alerts: an alert without a value is not reminded of",
     "src/watch/alert-book.ts",
     "if (dueMs === null) this.#deadlines.cancel(live);",
