@@ -17,21 +17,36 @@ export const longestScheduleMs = 30_000;
 const zones = ["UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata", "America/Santiago"];
 const zoneAt = ({ timezone }: Start, drawn: string): string => timezone ?? drawn;
 
+/** What a seed makes of the channels and the exchange. */
+function drawnOf(seed: number) {
+  const draw = new Draw(seed, 3);
+  return {
+    channels: draw.some(Object.keys(channelTraits), 0.6),
+    requestsPerSecond: draw.chance(0.6) ? ("auto" as const) : 40,
+    streams: draw.chance(0.25) ? ("off" as const) : ("auto" as const),
+    draw,
+  };
+}
+
+/** The channels of a scenario, and whether the daemon opens streams in it. */
+export function linesOf(seed: number): { readonly channels: readonly string[]; readonly streams: boolean } {
+  const { channels, streams } = drawnOf(seed);
+  return { channels, streams: streams === "auto" };
+}
+
 /** Sections of config.yaml. @param version another one is a changed configuration */
 export function sections(
   { seed, start, world: { wallets, pairs } }: Plan,
   simulator: Simulator,
   version: number,
 ): Record<string, unknown> {
-  const draw = new Draw(seed, 3);
-  const channels = draw.some(Object.keys(channelTraits), 0.6);
+  const { draw, channels, requestsPerSecond, streams } = drawnOf(seed);
   const url = "https://truth.invalid/hook";
-  const requestsPerSecond = draw.chance(0.6) ? "auto" : 40;
   return {
     exchange: {
       baseUrl: "https://truth.invalid",
       requestsPerSecond: lowCeiling(seed, wallets) ?? requestsPerSecond,
-      streams: draw.chance(0.25) ? "off" : "auto",
+      streams,
     },
     timezone: zoneAt(start, draw.one(zones)),
     wallets: wallets.map(({ name, watchOnly, pdaIndices, labels, limits = {} }) => {

@@ -1,6 +1,7 @@
 /** The reach of many scenarios: each trouble with each feature of a world, and each rule that fired and ended. */
 import fs from "node:fs";
 import { parse } from "yaml";
+import { linesOf } from "./config.ts";
 import { faultKinds, lifeKinds } from "./faults.ts";
 import { isWhale } from "./names.ts";
 import type { Judgement } from "./oracle/judge.ts";
@@ -80,19 +81,55 @@ function isLiquidated({ simulator }: Outcome, kind: string, whole?: boolean): bo
   );
 }
 
-const troublesOf = ({ troubles: { faults, life } }: Plan): readonly string[] => [
-  ...new Set([...faults, ...life].map(({ kind }) => kind)),
+/** Troubles of streams: without streams they hit nothing. */
+const ofStreams: ReadonlySet<string> = new Set([
+  ...["framesLost", "framesTwice", "framesLate", "halfOpen", "streamsDown", "streamsBreak"],
+]);
+
+type Trouble = Plan["troubles"]["faults"][number] | Plan["troubles"]["life"][number];
+
+/** The troubles of a plan, without those of channels and streams that its configuration does not have. */
+function troublesOf({ seed, troubles: { faults, life } }: Plan): readonly Trouble[] {
+  const { channels, streams } = linesOf(seed);
+  return [...faults, ...life].filter(
+    (one) => (!("channel" in one) || channels.includes(one.channel)) && (streams || !ofStreams.has(one.kind)),
+  );
+}
+
+/** True if a trouble of a scenario hit something: it was there to be hit. */
+function hasHit(trouble: Trouble, { log, plan }: Outcome): boolean {
+  const { kind } = trouble;
+  const isSaid = (pattern: RegExp): boolean => log.of("life").some(({ text }) => pattern.test(text));
+  if (kind === "kill") return isSaid(/^is killed$/);
+  if (kind === "reload") return isSaid(/^is reloaded$/);
+  // The end of the scenario tells the last life to stop as well.
+  if (kind === "restart") return log.of("life").filter(({ text }) => text === "is told to stop").length > 1;
+  if (kind === "stall") return log.of("stalled").length > 0;
+  if (kind === "diskFull") return log.of("refused").length > 0;
+  if (ofStreams.has(kind)) return log.of("streamOpens").length > 0;
+  if (!("channel" in trouble)) return true;
+  const beginMs = plan.start.atMs;
+  return log
+    .of("attempt")
+    .some(
+      ({ channel, atMs }) =>
+        channel === trouble.channel && atMs >= beginMs + trouble.fromMs && atMs <= beginMs + trouble.toMs,
+    );
+}
+
+const kindsOf = (troubles: readonly Trouble[]): readonly string[] => [
+  ...new Set(troubles.map(({ kind }) => kind)),
 ];
 
-/** The pairs of a trouble and a feature that a plan brings about, as `trouble feature`. */
+/** The pairs of a trouble and a feature that a plan may bring about, as `trouble feature`. */
 export function pairsOf(plan: Plan): readonly string[] {
   const own = Object.entries(planned).flatMap(([name, has]) => (has({ plan }) ? [name] : []));
-  return troublesOf(plan).flatMap((trouble) => own.map((feature) => `${trouble} ${feature}`));
+  return kindsOf(troublesOf(plan)).flatMap((trouble) => own.map((feature) => `${trouble} ${feature}`));
 }
 
 export function reachOf(outcome: Outcome, { counts }: Judgement): Reach {
   return {
-    troubles: troublesOf(outcome.plan),
+    troubles: kindsOf(troublesOf(outcome.plan).filter((one) => hasHit(one, outcome))),
     features: Object.entries(features).flatMap(([name, has]) => (has(outcome) ? [name] : [])),
     rules: [...counts],
   };

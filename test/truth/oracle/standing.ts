@@ -27,6 +27,8 @@ export class ListedAlerts {
   readonly #findings: Finding[] = [];
   /** Those that are still to be looked at, by the time at which they are listed. */
   #waiting: Listed[] = [];
+  /** In this life something was read that is not recorded. */
+  #hasGaps = false;
   /** Those whose figures are not true so far, with what is wrong; null: they were not looked at. */
   readonly #open = new Map<Listed, readonly string[] | null>();
 
@@ -44,6 +46,7 @@ export class ListedAlerts {
   /** What the texts of a life list. */
   begin({ number, told, changes }: Life, log: EventLog): void {
     this.#open.clear();
+    this.#hasGaps = told.some(({ observation }) => observation === null);
     const firstMs = told.flatMap((one) => (one.observation === null ? [] : [one.observation.atMs]))[0];
     const gaps = told.flatMap((one) => (one.observation === null ? [one] : []));
     const seen = new Set<string>();
@@ -93,7 +96,8 @@ export class ListedAlerts {
     }
     for (const [listed, before] of this.#open) {
       const found = nowMs > listed.atMs + slackMs ? before : problems(this.#of(listed)!, listed.summary);
-      if (found?.length === 0) this.#open.delete(listed);
+      // What was read in a gap is not known, and may be the ground.
+      if (found?.length === 0 || (found === null && this.#hasGaps)) this.#open.delete(listed);
       else if (nowMs <= listed.atMs + slackMs)
         this.#open.set(
           listed,
