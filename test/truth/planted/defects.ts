@@ -348,6 +348,12 @@ const others: readonly Defect[] = [
     "nowMs - textAtMs > 3_600_000 ?",
   ),
   one(
+    "deliver: a message is sent a second late",
+    "src/deliver/line.ts",
+    "const { clock, journal, sender, instance, standing, charts, log } = this.#options;",
+    "const { clock, journal, sender, instance, standing, charts, log } = this.#options;\n    await clock.sleep(1_000);",
+  ),
+  one(
     "alerts: an alert without a value is not reminded of",
     "src/watch/alert-book.ts",
     "if (dueMs === null) this.#deadlines.cancel(live);",
