@@ -25,6 +25,7 @@ import {
   worseOf,
   worstSeverityOf,
 } from "../domain/alert.ts";
+import { isBuiltIn } from "../domain/built-in.ts";
 import { drillGroup } from "../domain/delivery.ts";
 import type { Silence } from "../domain/silence.ts";
 import type { TemplateFacts } from "../domain/template-data.ts";
@@ -274,7 +275,7 @@ export class AlertBook {
     reminders: number,
     notified: Notified | null,
   ): LiveAlert {
-    const except = this.#former.get(alert.id)?.except ?? [];
+    const except = this.#former.get(alert.id)?.except ?? aboutChannel(alert);
     const live = new LiveAlert(alert, told, except, this.#onReminder);
     live.toldAtMs = lastTold?.atMs ?? alert.firedAtMs;
     live.notified = notified;
@@ -634,6 +635,11 @@ export class AlertBook {
     const past = live.renew(draft.atMs);
     this.#record(draft, live, "reminder", null, undefined, past);
   };
+}
+
+/** The channel that an alert of the program itself is about: it is not told of itself. */
+function aboutChannel({ rule, labels: { channel } }: Alert): readonly string[] {
+  return isBuiltIn(rule) && channel !== undefined ? [channel] : [];
 }
 
 function pick(text: AlertText): Pick<Alert, "summary" | "description" | "value" | "dataAtMs"> {

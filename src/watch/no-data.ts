@@ -65,6 +65,8 @@ export class NoData {
   readonly #extents: Extents;
   readonly #misnamed: Misnamed;
   readonly #incidents = new Set<Incident>();
+  /** Alerts that ended just now, with the wallets of which something is missing. */
+  readonly #ended: { readonly incident: Incident; readonly others: readonly string[] }[] = [];
   /** Those to look at when all rules are judged by what was observed. */
   readonly #toLook = new Set<Incident>();
   /** The time of the last successful read, ms; null: none did since the start. */
@@ -239,6 +241,17 @@ export class NoData {
 
   /** All rules are judged by what was observed. */
   judged(draft: Draft): void {
+    // An end lists what fires as it is when all of the answer was taken in.
+    for (const { incident, others } of this.#ended.splice(0)) {
+      const { alertChanges } = draft.changes;
+      const at = alertChanges.findLastIndex(
+        ({ kind, alertId }) => kind === "ended" && alertId === incident.live.alert.id,
+      );
+      if (at < 0) continue;
+      const firing = this.#firingBeside(incident, draft.atMs);
+      const { details = [] } = endText(incident, others, firing, draft.atMs, this.#options.timezone);
+      alertChanges[at] = { ...alertChanges[at]!, details };
+    }
     for (const incident of this.#toLook)
       if (this.#incidents.has(incident) && incident.members.size > 0) this.#look(incident, draft);
     this.#toLook.clear();
@@ -459,6 +472,7 @@ export class NoData {
     const text = endText(incident, others, firing, draft.atMs, timezone);
     const stands = others.length > 0 ? "noData" : firing.length > 0 ? "firing" : undefined;
     alerts.end(draft, incident.live, "recovered", text, null, stands);
+    if (firing.length > 0) this.#ended.push({ incident, others });
     draft.changes.keep.push({ name: keptNoData + incident.live.alert.id, value: null });
     // Alerts that it held and whose gaps it did not list go on by themselves.
     if (incident.wallet === null) for (const one of this.#incidents) alerts.hold(draft, one.live, false);

@@ -39,6 +39,12 @@ const leastMs = 15;
 const spreadMs = 400;
 const ok: ProbeResult = { kind: "ok", detail: "it answers" };
 const away = { kind: "failed", failure: "unreachable", detail: "no answer", fix: "wait" } as const;
+const forbidden: ProbeResult = {
+  kind: "failed",
+  failure: "authentication",
+  detail: "401 unknown key",
+  fix: "give it another key",
+};
 
 /** Makes the channels of one life. */
 export function channelsOf(parts: ChannelsParts): typeof createChannel {
@@ -71,6 +77,7 @@ class SimulatedChannel implements Channel {
     const ours = ({ channel }: { readonly channel: string }) => channel === this.name;
     await this.#trip(signal);
     if (weather.now("channelHangs", ours)) await never(signal);
+    if (weather.now("channelForbids", ours)) return forbidden;
     return weather.now("channelRefuses", ours) ? away : ok;
   }
 
@@ -90,6 +97,11 @@ class SimulatedChannel implements Channel {
       return refuses.limited
         ? { kind: "retry", failure: "rate-limited", detail: "slow down", afterMs: 3_000 }
         : { kind: "retry", failure: "server-error", detail: "503", afterMs: null };
+    }
+    if (weather.now("channelForbids", ours)) {
+      await this.#trip(signal);
+      log.add({ kind: "forbidden", life, channel });
+      return { kind: "refused", failure: "authentication", detail: "401 unknown key", channelBroken: true };
     }
     const rejects = weather.now("channelRejects", ours);
     if (rejects && random() < rejects.share) {

@@ -17,6 +17,7 @@ export const daemonFaultKinds = [
   "streamsDown",
   "partErrors",
   "channelRejects",
+  "channelForbids",
 ] as const satisfies readonly DaemonFaultKind[];
 
 /** The share of scenarios that have each of them. */
@@ -28,7 +29,9 @@ const shares: Readonly<Record<DaemonFaultKind, number>> = {
   streamsDown: 0.15,
   partErrors: 0.2,
   channelRejects: 0.2,
+  channelForbids: 0.12,
 };
+const mostForbiddenMs = 75_000;
 const stallShare = 0.2;
 const setRightShare = 0.6;
 const channelNames = Object.keys(channelTraits);
@@ -79,6 +82,11 @@ function faultOf(
       return { ...span, kind, part: draw.one(Object.keys(parts) as Part[]), status: draw.one([500, 503]) };
     case "channelRejects":
       return { ...span, kind, channel: draw.one(channelNames), share: draw.one([0.1, 0.5]) };
+    case "channelForbids": {
+      // The daemon looks at such a channel after longer and longer pauses.
+      const toMs = Math.min(span.toMs, span.fromMs + mostForbiddenMs);
+      return { ...span, toMs, kind, channel: draw.one(channelNames) };
+    }
   }
 }
 

@@ -107,7 +107,10 @@ export const sealedFirst: Invariant = ({ log, plan }) => {
     log.of("arrived").map(({ channel, message }) => [`${channel} ${message.id}`, message.severity]),
   );
   const beginMs = log.entries[0]!.atMs;
+  const ends = log.of("life").flatMap(({ text, atMs }) => (text === "is killed" ? [atMs] : []));
   const goesWithCritical = (channel: string, atMs: number): boolean =>
+    // A life that ends does not come to the critical one.
+    ends.some((ms) => ms >= atMs && ms < atMs + besideCriticalMs) ||
     [...early].some(
       ([key, other]) =>
         other.channel === channel &&
@@ -115,12 +118,17 @@ export const sealedFirst: Invariant = ({ log, plan }) => {
         (severities.get(key) ?? "critical") === "critical",
     );
   return [...early].flatMap(([key, { channel, atMs }]) => {
-    if (!isDiskFull(plan, beginMs + sealPatienceMs, atMs)) return [`${key} left before it was committed`];
+    const isHeld =
+      log.entries.findLast((one) => one.atMs < atMs && isOfDisk.has(one.kind))?.kind === "refused";
+    if (!isHeld && !isDiskFull(plan, beginMs + sealPatienceMs, atMs))
+      return [`${key} left before it was committed`];
     return goesWithCritical(channel, atMs)
       ? []
       : [`${key} left before it was committed, for nothing critical`];
   });
 };
+
+const isOfDisk: ReadonlySet<string> = new Set(["committed", "refused"]);
 
 /** True while the disk takes nothing, and until what it refused is tried again. @param beginMs of the scenario, or later by a delay */
 export function isDiskFull({ troubles }: Outcome["plan"], beginMs: number, atMs: number): boolean {

@@ -75,6 +75,8 @@ export type LogEntry =
   /** A stream frame about accounts or prices reached the daemon. */
   | { readonly kind: "frame"; readonly life: number; readonly text: string }
   | { readonly kind: "attempt"; readonly life: number; readonly channel: string; readonly id: string }
+  /** A channel does not know the daemon's key. */
+  | { readonly kind: "forbidden"; readonly life: number; readonly channel: string }
   /** A message is at its channel. @property attempt attempts before it, as the daemon counts them */
   | {
       readonly kind: "arrived";

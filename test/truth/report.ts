@@ -104,6 +104,8 @@ function linesOf(entry: Logged): readonly string[] {
       return [`stream    ${entry.was ? "ends" : "cannot be had"}${entry.by ? ", by the exchange" : ""}`];
     case "garbledFrame":
       return [`stream    a frame is garbled: ${entry.garbled}`];
+    case "forbidden":
+      return [`refused   everything on ${entry.channel}, whose key is not known`];
     case "rejected":
       return [`refused   ${entry.channel} ${entry.id}, for good`];
     case "ledger":

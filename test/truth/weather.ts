@@ -65,7 +65,9 @@ export type DaemonFault =
   /** 5xx for one kind of reads, which no critical rule needs. */
   | { readonly kind: "partErrors"; readonly part: Part; readonly status: number }
   /** A channel refuses messages for good. */
-  | { readonly kind: "channelRejects"; readonly channel: string; readonly share: number };
+  | { readonly kind: "channelRejects"; readonly channel: string; readonly share: number }
+  /** A channel knows the daemon's key no more: it takes nothing until it does again. */
+  | { readonly kind: "channelForbids"; readonly channel: string };
 
 /** The common connection, those of wallets, or both. */
 export type StreamsOf = "common" | "wallets" | "all";

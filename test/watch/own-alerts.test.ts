@@ -84,6 +84,25 @@ test.each([
   expect([alert.summary, details]).toEqual([fired.alert.summary, fired.details]);
 });
 
+test("a broken channel is not told of itself after a restart either", () => {
+  const own = {
+    rules,
+    routing: { receivers: ["chat", "mail"] },
+    remind: { critical: { every: "1m" } },
+  };
+  const before = new Harness(own);
+  before.see({ kind: "channel", atMs: before.nowMs, channel: "mail", working: false, detail: "401" });
+  const { remembered } = before;
+  const after = new Harness({ ...own, remembered, atMs: before.nowMs + 1_000 });
+  after.pass(120_000);
+  const owed = [before, after].map((one) => one.all.flatMap((changes) => changes.owed));
+  expect(after.told).toContain("ChannelBroken daemon reminder critical");
+  expect(owed.map((items) => [...new Set(items.map(({ receiver }) => receiver))])).toEqual([
+    ["chat"],
+    ["chat"],
+  ]);
+});
+
 test("a drill owes each channel that it names one marked alert, and decides nothing else", () => {
   const harness = new Harness({ rules, routing: { receivers: ["chat"] } });
   harness.see({ kind: "drill", atMs: harness.nowMs, id: "x", by: "ann", receivers: ["mail", "pager"] });

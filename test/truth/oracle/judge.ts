@@ -600,10 +600,11 @@ class Judge {
     const predicate = this.#judged.get(alert.rule);
     if (predicate === undefined || !predicate.subjects(this.#view).includes(alert.subject)) return null;
     if (predicate.levels(this.#view, alert.subject, 1) === undefined) return null;
-    // Amounts of what is not explained are looked for in the description, which names the legs of a hedge as well.
+    // Amounts of what is not explained are looked for in the description, which names more than that.
     const text = { ...alert, summary, description: summary };
     const own = predicate.claims(this.#view, alert.subject, text);
-    return own === undefined ? null : own.flatMap(claimProblem).filter((one) => !one.includes("not named"));
+    const found = own?.filter((one) => one.text !== summary && one.text !== "not named");
+    return found === undefined ? null : found.flatMap(claimProblem);
   }
 
   #identity(subject: string): string {

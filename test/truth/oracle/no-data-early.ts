@@ -1,6 +1,6 @@
 /** Alerts about missing data that come too early: before something was missing for 30 s of the last two minutes. */
 import type { Row } from "./no-data-rows.ts";
-import type { Readings, Span } from "./readings.ts";
+import { assetRules, type Readings, type Span } from "./readings.ts";
 import type { Terms } from "./terms.ts";
 
 const leastMs = 30_000;
@@ -20,10 +20,12 @@ export function earlyProblems(
   if (rows.length === 0 || rows.some(({ more }) => more)) return [];
   const fromMs = atMs - windowMs;
   const names = [
-    ...rows.flatMap(({ schedule, wallets, symbols }) =>
-      (wallets.length > 0 ? wallets : symbols.length > 0 ? symbols : [""]).map(
-        (owner) => [schedule, owner] as const,
-      ),
+    ...rows.flatMap(({ words, schedule, wallets, symbols }) =>
+      words === assetRules
+        ? []
+        : (wallets.length > 0 ? wallets : symbols.length > 0 ? symbols : [""]).map(
+            (owner) => [schedule, owner] as const,
+          ),
     ),
     // A rule that cannot be judged names one source of those that it lacks.
     ...rows.flatMap(({ wallets }) => wallets.map((wallet) => ["traderState", wallet] as const)),
@@ -32,6 +34,8 @@ export function earlyProblems(
   const spans = names.flatMap(([schedule, owner]) =>
     readings.stale(schedule, owner, intervals * terms.everyMs(schedule), atMs),
   );
+  if (rows.some(({ words }) => words === assetRules))
+    spans.push(...readings.staleAssetRules(intervals * terms.everyMs("marketConfig"), atMs));
   const missingMs = lengthOf(
     spans
       .filter(({ toMs }) => toMs > fromMs)

@@ -18,6 +18,7 @@ const endRows: ReadonlySet<string> = new Set(["Not read from", "Until", "Still w
 const lead = /^(?!No data)(.+?)\. No data/;
 const counted = / on (\d+) of \d+ wallets/;
 const silent = /: no read of the exchange succeeds /;
+const sinceTime = / since (\d\d:\d\d:\d\d \S+)(?: \(.*\))?$/;
 const firingNow = /^(\w+): (.*?)(, as of [^(]*)? \(#(\d+)\)$/s;
 const more = /^\d+ more$/;
 
@@ -53,13 +54,12 @@ export function firingIn(details: readonly Line[]): readonly FiringRow[] {
   });
 }
 
-/** Data of wallets that rules rest on, and of everybody's. */
+/** Data of wallets that rules rest on. */
 const ofWallets = ["traderState", "liquidations", "collateral", "notifications"];
-const ofAll = ["marketConfig"];
 /** After so many intervals rules cannot do without. */
 const intervals = 3;
 /** It is reported then, and named in the texts that follow, ms. */
-const namedMs = 60_000;
+const namedMs = 120_000;
 
 /**
  * Data that are missing for long and that no row names.
@@ -75,19 +75,14 @@ export function unnamed(
   const { startedMs } = readings;
   if (startedMs === undefined || rows.some(({ more }) => more)) return [];
   const isNamed = (source: string, wallet: string): boolean =>
-    rows.some(
-      ({ schedule, wallets: named }) => schedule === source && (wallet === "" || named.includes(wallet)),
-    );
-  const owned = [
-    ...wallets.flatMap((wallet) => ofWallets.map((source) => [source, wallet] as const)),
-    ...ofAll.map((source) => [source, ""] as const),
-  ];
+    rows.some(({ schedule, wallets: named }) => schedule === source && named.includes(wallet));
+  const owned = wallets.flatMap((wallet) => ofWallets.map((source) => [source, wallet] as const));
   return owned.flatMap(([source, wallet]) => {
     const all = readings.at(source, wallet, atMs);
     if (isNamed(source, wallet) || all.includes(undefined)) return [];
     const readMs = Math.max(startedMs, ...all.flatMap((ms) => ms ?? []));
     return atMs - readMs > intervals * terms.everyMs(source) + namedMs
-      ? [`a row for ${source} of ${wallet || "the exchange"}, which was read ${atMs - readMs} ms before`]
+      ? [`a row for ${source} of ${wallet}, which was read ${atMs - readMs} ms before`]
       : [];
   });
 }
@@ -105,10 +100,20 @@ const saidBy = (summary: string): Said => ({
   isRisky: / from liquidation |: no [^(]*(?:positions and balances|prices|market rules)/.test(summary),
 });
 
-/** Problems of a text that is told as worse. @param before the text that was told last */
-export function worseProblems(summary: string, before: string): readonly string[] {
+/**
+ * Problems of a text that is told as worse.
+ * @param before the text that was told last
+ * @param timesSince all times since that was told, as texts have them
+ */
+export function worseProblems(
+  summary: string,
+  before: string,
+  timesSince: () => ReadonlySet<string>,
+): readonly string[] {
   const [now, last] = [saidBy(summary), saidBy(before)];
-  const adds =
-    now.wallets > last.wallets || (now.isSilent && !last.isSilent) || (now.isRisky && !last.isRisky);
-  return adds ? [] : [`more than was told before: "${before}"`];
+  if (now.wallets > last.wallets || (now.isSilent && !last.isSilent) || (now.isRisky && !last.isRisky))
+    return [];
+  // It was better meanwhile, of which no word was due.
+  const since = sinceTime.exec(summary)?.[1];
+  return since !== undefined && timesSince().has(since) ? [] : [`more than was told before: "${before}"`];
 }

@@ -18,9 +18,12 @@ import { type Row, rowsOf } from "./no-data-rows.ts";
 import { type FiringRow, firingIn, rowProblems, unnamed, worseProblems } from "./no-data-words.ts";
 import { assetRules, Readings } from "./readings.ts";
 import { Terms } from "./terms.ts";
+import { timeIn } from "./times.ts";
 
 type Change = Life["changes"][number];
 
+/** `2026-11-21 `. */
+const dateLength = 11;
 const withinMs = 60_000;
 const slackMs = 2_000;
 const silent = /no read of the exchange succeeds/;
@@ -194,7 +197,7 @@ export function judgeNoData(outcome: Outcome): readonly Finding[] {
   );
   const all = lives.flatMap((one) => one.changes);
   /** The newest texts, by alert. */
-  const lastTold = new Map<number, string>();
+  const lastTold = new Map<number, { readonly summary: string; readonly atMs: number }>();
   for (const life of lives) {
     const readings = new Readings(life, indices);
     findings.push(...unreported(life, silence));
@@ -202,7 +205,7 @@ export function judgeNoData(outcome: Outcome): readonly Finding[] {
     for (const change of changes) {
       const { kind, alert, alertId, atMs, committedMs, past } = change;
       const before = lastTold.get(alertId);
-      lastTold.set(alertId, alert.summary);
+      lastTold.set(alertId, { summary: alert.summary, atMs });
       const isRecorded = !gaps.some(({ fromMs, toMs }) => fromMs <= atMs && atMs <= toMs);
       if (change.life !== life.number || !isRecorded || past) continue;
       const aheadMs = atMs - committedMs;
@@ -215,7 +218,13 @@ export function judgeNoData(outcome: Outcome): readonly Finding[] {
       };
       const isOfSources = alert.labels.source !== "configuration";
       if (isOfSources && (stating.has(kind) || kind === "ended")) report("figures", rowProblems(change));
-      if (kind === "worsened" && isOfSources) report("few", worseProblems(alert.summary, before ?? ""));
+      if (kind === "worsened" && isOfSources)
+        report(
+          "few",
+          worseProblems(alert.summary, before?.summary ?? "", () =>
+            timesBetween(before?.atMs ?? atMs, atMs, terms.timezone),
+          ),
+        );
       for (const one of kind === "ended" ? firingIn(change.details) : [])
         if (!firesAt(all, one, atMs)) report("figures", [`an alert that fires, not "${one.text}"`]);
       if (kind === "ended" && alert.ending === "recovered")
@@ -241,6 +250,13 @@ export function judgeNoData(outcome: Outcome): readonly Finding[] {
     }
   }
   return findings;
+}
+
+/** All seconds from one time to another, as texts have them without their date. */
+function timesBetween(fromMs: number, toMs: number, timezone: string): ReadonlySet<string> {
+  const times = new Set<string>();
+  for (let ms = fromMs - slackMs; ms <= toMs; ms += 1_000) times.add(timeIn(timezone, ms).slice(dateLength));
+  return times;
 }
 
 /** True if the alert of a row fires at a time of the daemon's clock, at that severity, or did in the same moment. */
@@ -343,10 +359,13 @@ function unreported(
     });
   };
   let lastMs = told.find(isTold)?.observation.atMs ?? 0;
-  for (const { observation } of told) {
+  let clearedMs = Number.NEGATIVE_INFINITY;
+  for (const one of told) {
+    const { observation } = one;
     if (observation === null) {
       // Nobody knows what was read in a gap.
       readMs.clear();
+      clearedMs = one.toMs;
       continue;
     }
     const { kind, atMs } = observation;
@@ -375,7 +394,7 @@ function unreported(
     const { wholeMs = atMs } = observation.kind === "events" ? observation : {};
     if (wholeMs === null) continue;
     check(name, atMs);
-    readMs.set(name, Math.max(wholeMs, readMs.get(name) ?? wholeMs));
+    readMs.set(name, Math.max(wholeMs, clearedMs, readMs.get(name) ?? wholeMs));
     wallets.add(name);
   }
   for (const name of wallets) check(name, lastMs);

@@ -68,7 +68,16 @@ export class Readings {
 
   /** Times up to `toMs` in which a source was not read for longer than it may be; what nobody knows counts as such. */
   stale(source: string, wallet: string, limitMs: number, toMs: number): readonly Span[] {
-    const steps = [...this.#forgotten, ...(this.#steps.get(`${source} ${wallet}`) ?? [])]
+    return this.#stale(`${source} ${wallet}`, limitMs, toMs);
+  }
+
+  /** The same of the rules of collateral assets. */
+  staleAssetRules(limitMs: number, toMs: number): readonly Span[] {
+    return this.#stale(assetRules, limitMs, toMs);
+  }
+
+  #stale(name: string, limitMs: number, toMs: number): readonly Span[] {
+    const steps = [...this.#forgotten, ...(this.#steps.get(name) ?? [])]
       .filter((one) => one.atMs <= toMs)
       .sort((a, b) => a.atMs - b.atMs);
     return steps.map(({ atMs, readMs }, index) => {

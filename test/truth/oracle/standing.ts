@@ -69,7 +69,8 @@ export class ListedAlerts {
       .filter(
         ({ atMs }) =>
           firstMs !== undefined &&
-          atMs >= firstMs &&
+          // Right after a start a text may be the last one of the life before.
+          atMs >= firstMs + recentMs &&
           !gaps.some(({ fromMs, toMs }) => atMs >= fromMs - recentMs && atMs <= toMs + recentMs),
       )
       .sort((a, b) => a.atMs - b.atMs);

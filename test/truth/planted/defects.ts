@@ -354,6 +354,12 @@ const others: readonly Defect[] = [
     "const { clock, journal, sender, instance, standing, charts, log } = this.#options;\n    await clock.sleep(1_000);",
   ),
   one(
+    "watch: nobody is told of a broken channel",
+    "src/watch/channel-alerts.ts",
+    "if (known) return;\n    const live",
+    "if (known || !seen.working) return;\n    const live",
+  ),
+  one(
     "alerts: an alert without a value is not reminded of",
     "src/watch/alert-book.ts",
     "if (dueMs === null) this.#deadlines.cancel(live);",
