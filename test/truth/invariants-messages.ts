@@ -6,7 +6,7 @@ import { type AlertChange, type Severity, severityRank } from "../../src/domain/
 import type { Changes } from "../../src/domain/changes.ts";
 import type { Message, OwedItem } from "../../src/domain/delivery.ts";
 import type { Invariant } from "./invariants.ts";
-import { jsonOf, type Logged } from "./log.ts";
+import { type EventLog, jsonOf, type Logged } from "./log.ts";
 import type { Outcome } from "./scenario.ts";
 
 const mostItems = 50;
@@ -127,6 +127,10 @@ export const sealedFirst: Invariant = ({ log, plan }) => {
       : [`${key} left before it was committed, for nothing critical`];
   });
 };
+
+/** True if what was to be committed just before a time was refused. */
+export const isHeld = (log: EventLog, atMs: number): boolean =>
+  log.entries.findLast((one) => one.atMs < atMs && isOfDisk.has(one.kind))?.kind === "refused";
 
 const isOfDisk: ReadonlySet<string> = new Set(["committed", "refused"]);
 

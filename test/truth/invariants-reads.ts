@@ -1,6 +1,6 @@
 /** Invariants of reads: a stream over which nothing comes any more is given up, so that its data are polled, and polls go on. */
 import type { Invariant } from "./invariants.ts";
-import { isDiskFull } from "./invariants-messages.ts";
+import { isDiskFull, isHeld } from "./invariants-messages.ts";
 
 /** A stream is pinged after 20 s, given up 10 s later, and may have had late frames on their way. */
 const noticedWithinMs = 45_000;
@@ -48,9 +48,12 @@ export const inboxesAreRead: Invariant = ({ log, simulator, plan }) => {
   /** By wallet and address: when it was asked for last, and when it was answered whole. */
   const inboxes = new Map<string, Map<string, { askedMs: number; answeredMs: number }>>();
   let life = 0;
+  /** The daemon's clock less the true time, ms. */
+  let aheadMs = Number.NEGATIVE_INFINITY;
   for (const entry of log.entries) {
     if (entry.kind === "life" && entry.life !== life) {
       life = entry.life;
+      aheadMs = Number.NEGATIVE_INFINITY;
       inboxes.clear();
     } else if (entry.kind === "asked") {
       const [, address = ""] = /^\/v1\/traders\/(\w+)\/notifications\?/.exec(entry.target) ?? [];
@@ -65,9 +68,16 @@ export const inboxesAreRead: Invariant = ({ log, simulator, plan }) => {
     } else if (entry.kind === "committed" && !isDiskFull(plan, log.entries[0]!.atMs, entry.atMs))
       for (const one of entry.changes.observations) {
         if (one.kind !== "events" || one.source !== "notifications" || !one.wallet || !one.wholeMs) continue;
+        aheadMs = Math.max(aheadMs, one.atMs - entry.atMs);
+        // It was held for long before it was committed.
+        if (entry.atMs + aheadMs - one.atMs > inboxToldMs) continue;
         const lagMs = one.atMs - one.wholeMs + inboxToldMs;
         for (const [address, { askedMs, answeredMs }] of inboxes.get(one.wallet) ?? [])
-          if (askedMs > entry.atMs - inboxAskedMs && answeredMs < entry.atMs - lagMs)
+          if (
+            askedMs > entry.atMs - inboxAskedMs &&
+            answeredMs < entry.atMs - lagMs &&
+            !isHeld(log, entry.atMs)
+          )
             wrong.push(
               `at ${new Date(entry.atMs).toISOString()} ${one.wallet} counts as read ${one.atMs - one.wholeMs} ms ago, and the inbox ${address} was not`,
             );

@@ -135,6 +135,8 @@ export interface Judgement {
 const oldPatienceMs = 15_000;
 /** An alert that may rest on a payment alone fires no sooner, ms. */
 const uncertainMs = 10_000;
+/** No window of a rule is longer, but for those of a day, ms. */
+const tenMinutesMs = 600_000;
 /** Times of the daemon are whole, ms. */
 const roundedMs = 1;
 /** A payment is explained so long after it was seen at the latest, or counts as profit or loss, ms. */
@@ -599,7 +601,13 @@ class Judge {
   #summaryProblems({ alert }: Change, summary: string): readonly string[] | null {
     const predicate = this.#judged.get(alert.rule);
     if (predicate === undefined || !predicate.subjects(this.#view).includes(alert.subject)) return null;
-    if (predicate.levels(this.#view, alert.subject, 1) === undefined) return null;
+    const levels = predicate.levels(this.#view, alert.subject, 1);
+    if (levels === undefined) return null;
+    // Its figures may be any of some.
+    if (levels.some(({ perhapsUnknown }) => perhapsUnknown)) return [];
+    // It looks back into a life before, of whose last samples some are not known here.
+    const isYoung = this.#view.nowMs - this.#watchingMs < tenMinutesMs;
+    if (isYoung && alert.rule === "LosingFast") return null;
     // Amounts of what is not explained are looked for in the description, which names more than that.
     const text = { ...alert, summary, description: summary };
     const own = predicate.claims(this.#view, alert.subject, text);

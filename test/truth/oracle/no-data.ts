@@ -196,7 +196,10 @@ export function judgeNoData(outcome: Outcome): readonly Finding[] {
     plan.world.wallets.filter((one) => !isWhale(one) && !one.watchOnly).map((one) => one.name),
   );
   const all = lives.flatMap((one) => one.changes);
-  /** The newest texts, by alert. */
+  const owed = new Set(
+    log.of("committed").flatMap((entry) => entry.changes.owed.map(({ changeId }) => changeId)),
+  );
+  /** The newest texts that anybody is owed word of, by alert. */
   const lastTold = new Map<number, { readonly summary: string; readonly atMs: number }>();
   for (const life of lives) {
     const readings = new Readings(life, indices);
@@ -205,7 +208,8 @@ export function judgeNoData(outcome: Outcome): readonly Finding[] {
     for (const change of changes) {
       const { kind, alert, alertId, atMs, committedMs, past } = change;
       const before = lastTold.get(alertId);
-      lastTold.set(alertId, { summary: alert.summary, atMs });
+      const isOwed = owed.has(change.id);
+      if (isOwed) lastTold.set(alertId, { summary: alert.summary, atMs });
       const isRecorded = !gaps.some(({ fromMs, toMs }) => fromMs <= atMs && atMs <= toMs);
       if (change.life !== life.number || !isRecorded || past) continue;
       const aheadMs = atMs - committedMs;
@@ -218,7 +222,7 @@ export function judgeNoData(outcome: Outcome): readonly Finding[] {
       };
       const isOfSources = alert.labels.source !== "configuration";
       if (isOfSources && (stating.has(kind) || kind === "ended")) report("figures", rowProblems(change));
-      if (kind === "worsened" && isOfSources)
+      if (kind === "worsened" && isOfSources && isOwed)
         report(
           "few",
           worseProblems(alert.summary, before?.summary ?? "", () =>
