@@ -17,7 +17,7 @@ export const longestScheduleMs = 30_000;
 const zones = ["UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata", "America/Santiago"];
 const zoneAt = ({ timezone }: Start, drawn: string): string => timezone ?? drawn;
 
-/** What a seed makes of the channels and the exchange. */
+/** The channels and the settings of the exchange that a seed draws. */
 function drawnOf(seed: number) {
   const draw = new Draw(seed, 3);
   return {

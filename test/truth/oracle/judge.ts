@@ -597,7 +597,7 @@ class Judge {
     };
   }
 
-  /** What is false in a summary of an alert that fires, by the figures of now; null: it cannot be judged by them. */
+  /** Problems of a summary of an alert that fires, by the figures of now; null: it cannot be judged by them. */
   #summaryProblems({ alert }: Change, summary: string): readonly string[] | null {
     const predicate = this.#judged.get(alert.rule);
     if (predicate === undefined || !predicate.subjects(this.#view).includes(alert.subject)) return null;

@@ -1,5 +1,5 @@
 /**
- * What alerts about missing data say beside what is missing: a text that is told as worse adds something, rows are of known names, the
+ * Words of alerts about missing data beside those that name it: a text that is told as worse adds something, rows are of known names, the
  * nearest position is the one that the text leads with, and alerts that fire now are such.
  */
 import type { AlertChange } from "../../../src/domain/alert.ts";

@@ -20,7 +20,7 @@ export function judgeNotWatched({ log, sections }: Outcome): readonly Finding[] 
   const { timezone } = sections[0] as { readonly timezone: string };
   const findings: Finding[] = [];
   const open = new Set<string>();
-  /** When it was last heard of, by its clock and by the true one; null: never. */
+  /** The time at which it was last heard of, by its clock and by the true one; null: never. */
   let lastMs: number | null = null;
   let trueLastMs = 0;
   let isSure = true;

@@ -19,7 +19,7 @@ export interface Listed {
 
 /** A text is that of now for so long. */
 const recentMs = 12_000;
-/** What is decided in the same moment as a text may be known to it, or not. */
+/** A text may know of a decision of the same moment, or not. */
 const slackMs = 1_500;
 
 export class ListedAlerts {
@@ -43,7 +43,7 @@ export class ListedAlerts {
     return this.#findings;
   }
 
-  /** What the texts of a life list. */
+  /** Takes in the lists of the texts of a life. */
   begin({ number, told, changes }: Life, log: EventLog): void {
     this.#open.clear();
     this.#hasGaps = told.some(({ observation }) => observation === null);
@@ -116,7 +116,7 @@ export class ListedAlerts {
     return this.#changes.get(alertId)?.at(-1);
   }
 
-  /** What is wrong where it does not fire as it is listed; null: it does. */
+  /** The truth where it does not fire as it is listed; null: it does. */
   #standing({ alertId, atMs, severity }: Listed): string | null {
     const own = this.#changes.get(alertId) ?? [];
     const before = own.findLast((one) => one.atMs < atMs - slackMs);
