@@ -112,6 +112,8 @@ export class LiveAlert implements Due {
   lastSeen: AlertText | null = null;
   /** Its text before its account was last seen to hold less; null: that was not seen. */
   beforeLoss: AlertText | null = null;
+  /** Told that its newest text is told, by a reminder or an acknowledgement. */
+  onRenewed: (nowMs: number) => void = () => {};
   /** Until when its reminder waits because its condition does not hold, ms. */
   postponedToMs = Number.NEGATIVE_INFINITY;
   /** Its text holds until whoever fired it changes it: nothing is judged. */
@@ -160,6 +162,7 @@ export class LiveAlert implements Due {
     if (newest === null) return !this.lasting;
     this.says(newest.text);
     this.alert = { ...this.alert, ...pick(newest.text) };
+    this.onRenewed(nowMs);
     return newest.atMs < nowMs;
   }
 

@@ -369,6 +369,8 @@ export class NoData {
       this.#incidents.has(incident) && incident.members.size > 0
         ? this.#extents.text(this.#extents.of(incident.state(), nowMs), nowMs)
         : null;
+    // What a reminder tells is no news for the next review.
+    incident.live.onRenewed = (nowMs) => incident.reported(this.#extents.of(incident.state(), nowMs));
     incident.onReview = () => this.#review(incident);
   }
 

@@ -951,7 +951,7 @@ class Judge {
       case "rose":
         if (!levels.slice(index).some(({ on }) => on)) return [`${severity} does not hold`];
         if (short(lastedMs(runs?.perhapsOnMs), times.forMs.least))
-          return [`${severity} has held for ${lastedMs(runs?.perhapsOnMs)} ms`];
+          return [lasted(`${severity} has held`, lastedMs(runs?.perhapsOnMs), times.forMs.least)];
         return this.#hastyProblems(predicate, alert);
       case "worsened":
       case "changed":
@@ -966,19 +966,23 @@ class Judge {
         const over = this.#runs.get(`${rule} ${subject}`)?.levels[index + 1];
         if (certain.slice(index + 1).some(({ on }) => on)) return [`more than ${severity} holds`];
         return short(lastedMs(over?.perhapsGoneMs), times.keepMs.least)
-          ? [`more than ${severity} has been gone for ${lastedMs(over?.perhapsGoneMs)} ms`]
+          ? [lasted(`more than ${severity} has been gone`, lastedMs(over?.perhapsGoneMs), times.keepMs.least)]
           : [];
       }
       default: {
         if (certain.some(({ on }) => on)) return ["it still holds"];
         const lowest = this.#runs.get(`${rule} ${subject}`)?.levels[0];
         return short(lastedMs(lowest?.perhapsGoneMs), times.keepMs.least)
-          ? [`it has been gone for ${lastedMs(lowest?.perhapsGoneMs)} ms`]
+          ? [lasted("it has been gone", lastedMs(lowest?.perhapsGoneMs), times.keepMs.least)]
           : [];
       }
     }
   }
 }
+
+/** That something lasted for too short a time. @param ms below 0: not at all */
+const lasted = (what: string, ms: number, leastMs: number): string =>
+  `${leastMs} ms for which ${what}, not ${Math.max(0, Math.round(ms))} ms`;
 
 /** The wallet that an observation is about; null: more than one, or anything else. */
 function ownerOf(observation: Observation): string | null {

@@ -240,7 +240,11 @@ export function judgeNoData(outcome: Outcome): readonly Finding[] {
       if (kind === "fired" && isOfSources)
         report("false no-data", earlyProblems(rows, readings, terms, atMs));
       const isShort = change.details.some(([name, text]) => name === "Not read" && /^\d+ more$/.test(text));
-      if (isOfSources && !isShort && !isCeilingLow) {
+      // Another alert may name the rest.
+      const isAlone = !changes.some(
+        (one) => one.alertId !== alertId && firesAt(changes, { id: one.alertId, severity: null }, atMs),
+      );
+      if (isOfSources && !isShort && !isCeilingLow && isAlone) {
         const about = names.has(alert.subject) ? [alert.subject] : rows.flatMap(({ wallets }) => wallets);
         const own = [...new Set(about)].filter((wallet) => keyed.has(wallet));
         report("no data", unnamed(rows, own, readings, terms, atMs));
@@ -263,13 +267,17 @@ function timesBetween(fromMs: number, toMs: number, timezone: string): ReadonlyS
   return times;
 }
 
-/** True if the alert of a row fires at a time of the daemon's clock, at that severity, or did in the same moment. */
-function firesAt(changes: readonly Change[], { id, severity }: FiringRow, atMs: number): boolean {
+/** True if an alert fires at a time of the daemon's clock, at that severity (null: any), or did in the same moment. */
+function firesAt(
+  changes: readonly Change[],
+  { id, severity }: Pick<FiringRow, "id"> & { readonly severity: string | null },
+  atMs: number,
+): boolean {
   const own = changes.filter(({ alertId }) => alertId === id);
   const last = own.findLast((one) => one.atMs < atMs);
   const now = own.filter((one) => one.atMs === atMs);
   return [...(last ? [last] : []), ...now].some(
-    (one) => one.kind !== "ended" && one.alert.severity === severity,
+    (one) => one.kind !== "ended" && (severity === null || one.alert.severity === severity),
   );
 }
 

@@ -360,6 +360,12 @@ const others: readonly Defect[] = [
     "if (known || !seen.working) return;\n    const live",
   ),
   one(
+    "watch: a reminder of missing data is told again as worse",
+    "src/watch/no-data.ts",
+    "(nowMs) => incident.reported(this.#extents.of(incident.state(), nowMs));",
+    "() => {};",
+  ),
+  one(
     "alerts: an alert without a value is not reminded of",
     "src/watch/alert-book.ts",
     "if (dueMs === null) this.#deadlines.cancel(live);",
