@@ -38,7 +38,7 @@ export class Progress {
       first === undefined ? version : (JSON.parse(first) as { readonly version: string }).version;
     if (resume && played !== version)
       throw new Error(
-        `${this.#file} is of version ${played}, and this is ${version}: begin without --resume`,
+        `${this.#file} is of version ${played}, and this is ${version}: without --resume its record begins anew`,
       );
     for (const line of resume ? rest : []) {
       const one = JSON.parse(line) as Done;

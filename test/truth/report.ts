@@ -4,7 +4,11 @@ import type { Finding } from "./oracle/finding.ts";
 import type { Outcome } from "./scenario.ts";
 
 /** Text of a file about one scenario. */
-export function reportOf({ plan, log, digest, sections }: Outcome, violations: readonly string[]): string {
+export function reportOf(
+  { plan, log, digest, sections }: Outcome,
+  violations: readonly string[],
+  options = `--seeds ${plan.seed}`,
+): string {
   const { seed, start, world, troubles } = plan;
   const times = [
     ...troubles.faults.map(({ fromMs, toMs, ...fault }) => ({
@@ -18,7 +22,7 @@ export function reportOf({ plan, log, digest, sections }: Outcome, violations: r
   ];
   const { channels, routing, ruleOverrides } = sections[0] ?? {};
   return [
-    `seed ${seed}: npm run truth -- --seeds ${seed}`,
+    `seed ${seed}: npm run truth -- ${options}`,
     `hash ${digest}`,
     "",
     "VIOLATIONS",
@@ -62,10 +66,19 @@ const aroundMs = 4_000;
 const mostAround = 14;
 
 /** The timeline around a finding of the oracle, as far as it is about the same wallet or about nobody's. */
-export function around({ log }: Outcome, { subject, atMs }: Finding): readonly string[] {
+export function around(
+  { log, plan: { world } }: Outcome,
+  { subject, atMs }: Pick<Finding, "subject" | "atMs">,
+): readonly string[] {
   const wallet = subject.split("/")[0] ?? "";
+  const [symbol] = subject.split("/").slice(2);
+  const isOfWallet = world.wallets.some(({ name }) => name === wallet);
+  const mark = symbol === undefined ? /^world {5}mark/ : new RegExp(`^world {5}mark of ${symbol}`);
   const isAbout = (line: string): boolean =>
-    line.includes(`${wallet}/`) || line.includes(` ${wallet}:`) || /^(world {5}mark|trouble|life)/.test(line);
+    /^(trouble|life)/.test(line) ||
+    (isOfWallet
+      ? line.includes(`${wallet}/`) || line.includes(` ${wallet}:`) || mark.test(line)
+      : /^(alert|arrived|refused|failed)/.test(line));
   const lines = log.entries
     .filter((entry) => Math.abs(entry.atMs - atMs) <= aroundMs && entry.kind !== "said")
     .flatMap((entry) =>

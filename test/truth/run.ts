@@ -25,11 +25,13 @@ interface Task {
   readonly out: string;
 }
 
+const mostSeeds = 1_000_000;
+
 /** Options that cannot be used: told without a stack. */
 class Misuse extends Error {}
 
 /** A scenario that takes longer stands still: something in it never returns. */
-const stuckAfterMs = 600_000;
+const stuckAfterMs = 180_000;
 /** A process grows over its scenarios, since little of its memory is ever given back. */
 const scenariosOfWorker = 50;
 
@@ -50,10 +52,14 @@ the CPU seconds that it took. Ends with 1 if anything was found or not all were 
                   ${least.rules} times; from ${enoughScenarios} scenarios on, ends with 1 if there are any
   --twice         plays each again and compares the hashes
   --show          writes a report of each scenario
-  --shrink        leaves out what the violation of the seed does not need: FOLDER/seed-N.json
+  --shrink        leaves out what the first violation of the seed does not need, in at most 120 plays:
+                  FOLDER/seed-N.json
   --plan FILE     plays a file that --shrink wrote, and prints its report
   --here          plays in this process, for a debugger
   --help          prints this
+
+A scenario that does not end within ${stuckAfterMs / 1_000} s counts as violating ("stuck"), and so does a process that ends before
+its scenario ("died"): play the seed with --here to see where. Ends with 2 where the options cannot be used.
 
 Examples:
   npm run truth -- --seeds 1..1000 --jobs 2
@@ -80,10 +86,12 @@ async function work({ seed, twice, show, out }: Task): Promise<Done> {
   ];
   if (twice && (await runScenario(planOf(seed))).digest !== outcome.digest)
     found.push("the second run differs from the first");
+  const file = path.join(out, `seed-${seed}.txt`);
   if (show || found.length > 0) {
     fs.mkdirSync(out, { recursive: true });
-    fs.writeFileSync(path.join(out, `seed-${seed}.txt`), reportOf(outcome, found));
-  }
+    fs.writeFileSync(file, reportOf(outcome, found));
+    // One of an earlier run tells of what is no longer so.
+  } else fs.rmSync(file, { force: true });
   const messages = outcome.log.of("arrived").length;
   return {
     ...{ seed, wallets: plan.world.wallets.length, messages, violations: found },
@@ -110,6 +118,11 @@ async function main(): Promise<void> {
     },
   });
   if (values.help) return console.log(help);
+  const given = process.argv
+    .slice(2)
+    .filter((one) => one !== "--resume")
+    .map((one) => (/^[\w./,-]+$/.test(one) ? one : JSON.stringify(one)))
+    .join(" ");
   const named = [...new Set(values.seeds.split(",").flatMap(seedsOf))];
   const all = values.cover
     ? chosenSeeds(new Map(named.map((seed) => [seed, planOf(seed)])), Math.ceil(least.pairs * coverMargin))
@@ -119,12 +132,21 @@ async function main(): Promise<void> {
   if (!Number.isInteger(jobs) || jobs < 1)
     throw new Misuse(`--jobs: expected a number from 1 on, found "${values.jobs}"`);
   const { twice, show, out } = values;
+  if (values.plan !== undefined) return play(planIn(values.plan), values.plan);
+  if (values.shrink && all.length > 1) throw new Misuse("--shrink: takes one seed, such as --seeds 57");
   if (values.shrink) return shrinkTo(all[0]!, out);
-  if (values.plan !== undefined) return play(JSON.parse(fs.readFileSync(values.plan, "utf8")) as Plan);
   const startedMs = performance.now();
-  const progress = new Progress(out, playedVersion(), values.resume);
+  const progress = recordIn(out, values.resume);
   const waiting = all.filter((seed) => !progress.done.has(seed));
-  if (waiting.length < all.length) console.log(`${all.length - waiting.length} scenarios were played before`);
+  if (waiting.length < all.length) {
+    const before = all.flatMap((seed) => progress.done.get(seed) ?? []);
+    console.log(`${before.length} scenarios were played before`);
+    for (const {
+      seed,
+      violations: [first],
+    } of before)
+      if (first !== undefined) console.log(`seed ${seed}: ${first}`);
+  }
   const tell = (one: Done): void => {
     const { seed, wallets, messages, tookMs, violations: found } = one;
     progress.add(one);
@@ -146,7 +168,7 @@ async function main(): Promise<void> {
       `${done.length} scenarios, ${perScenario.toFixed(2)} CPU seconds each, this run ${seconds} s; ${bad.length === 0 ? "none" : bad.length} with violations${bad.length === 0 ? "" : `: ${bad.join(", ")}`}`,
     );
     const open = all.length - done.length;
-    if (open > 0) console.log(`${open} were not played: go on with --seeds ${values.seeds} --resume`);
+    if (open > 0) console.log(`${open} were not played: go on with npm run truth -- ${given} --resume`);
     process.exit(bad.length > 0 || open > 0 || failed ? 1 : 0);
   };
   process.once("SIGINT", end);
@@ -170,6 +192,7 @@ function seedsOf(text: string): readonly number[] {
   const [first, last] = [Number(from), Number(to)];
   if (!(first <= last))
     throw new Misuse(`--seeds: expected a range such as 1..1000, or seeds such as 7,12, found "${text}"`);
+  if (last - first >= mostSeeds) throw new Misuse(`--seeds: at most ${mostSeeds} at a time, found "${text}"`);
   return Array.from({ length: last - first + 1 }, (_, index) => first + index);
 }
 
@@ -205,10 +228,29 @@ async function shrinkTo(seed: number, out: string): Promise<void> {
   );
 }
 
-async function play(plan: Plan): Promise<void> {
+/** A plan that --shrink wrote. */
+function planIn(file: string): Plan {
+  try {
+    const plan = JSON.parse(fs.readFileSync(file, "utf8")) as Plan;
+    if (plan.start && plan.world && plan.troubles) return plan;
+  } catch (error) {
+    throw new Misuse(`--plan ${file}: ${error instanceof Error ? error.message : error}`);
+  }
+  throw new Misuse(`--plan ${file}: no plan that --shrink wrote`);
+}
+
+function recordIn(folder: string, resume: boolean): Progress {
+  try {
+    return new Progress(folder, playedVersion(), resume);
+  } catch (error) {
+    throw new Misuse(error instanceof Error ? error.message : String(error));
+  }
+}
+
+async function play(plan: Plan, file: string): Promise<void> {
   const outcome = await runScenario(plan);
   const found = [...violations(outcome), ...judge(outcome).findings.map(lineOf)];
-  console.log(reportOf(outcome, found));
+  console.log(reportOf(outcome, found, `--plan ${file}`));
   if (found.length > 0) process.exitCode = 1;
 }
 

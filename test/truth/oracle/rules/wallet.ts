@@ -132,6 +132,7 @@ function shareRule(
       return view.money.unreadForMs(wallet, view.nowMs);
     },
     claims: (view, wallet, text) => {
+      if (!view.money.now(wallet)) return undefined;
       const found = claims(view, wallet, text, endsOf(text, view.money.unreadUsd(wallet)));
       if (found === undefined) return undefined;
       const isStated = view.money.now(wallet)?.stated;
