@@ -216,7 +216,7 @@ export class Hedges {
     const { readMs, statuses } = this.#seen;
     const isRead = ({ wallet }: (typeof legs)[number]) =>
       this.#indices.get(wallet)!.every((index) => readMs.has(`${wallet}/${index}.`));
-    if (!legs.every(isRead) || !statuses.has(symbol)) return undefined;
+    if (!legs.every(isRead)) return undefined;
     const units = 10 ** this.#truth.rules.get(symbol)!.baseLotsDecimals;
     const lots = legs.map(({ wallet, account }) =>
       this.#accountsOf(plan)
@@ -227,6 +227,8 @@ export class Hedges {
           0n,
         ),
     );
+    // Nothing held is nothing by whatever terms.
+    if (!statuses.has(symbol) && lots.some((one) => one !== 0n)) return undefined;
     const naked = Number(lots.reduce((sum, one) => sum + one, 0n));
     const largest = Math.max(...lots.map((one) => Math.abs(Number(one))));
     return {

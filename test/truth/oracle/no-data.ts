@@ -426,7 +426,9 @@ const ownerOf = (name: string): string => name.replace(/^\w+ /, "").split("/")[0
 /** True if an alert about missing data of a wallet (null: of anything) fires at a time of the daemon's clock. */
 function standing(changes: readonly Change[], atMs: number, wallet: string | null): boolean {
   const alerts = new Map<number, Change>();
-  for (const change of changes) if (change.atMs <= atMs) alerts.set(change.alertId, change);
+  // One that ends just then stood until then.
+  for (const change of changes)
+    if (change.atMs <= atMs - (change.kind === "ended" ? slackMs : 0)) alerts.set(change.alertId, change);
   return [...alerts.values()].some(
     ({ kind, alert }) =>
       kind !== "ended" &&
