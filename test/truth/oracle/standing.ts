@@ -49,6 +49,9 @@ export class ListedAlerts {
     this.#hasGaps = told.some(({ observation }) => observation === null);
     const firstMs = told.flatMap((one) => (one.observation === null ? [] : [one.observation.atMs]))[0];
     const gaps = told.flatMap((one) => (one.observation === null ? [one] : []));
+    this.#waiting = [];
+    // While the disk takes nothing alerts are told of that nobody knows of afterwards.
+    if (log.of("refused").some(({ life }) => life === number)) return;
     const seen = new Set<string>();
     const ofMessages = log.of("arrived").flatMap(({ life, message, channel }): Listed[] => {
       const { id, sealedAtMs, content } = message;

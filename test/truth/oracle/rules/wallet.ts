@@ -83,6 +83,13 @@ const changedShareOf = (share: Share, change: Share, ends: Ends, equity: number)
   if (ends.low === ends.high) return between(share);
   const lossOf = (usd: number): number => (equity - usd > 0 ? -usd / (equity - usd) : 0);
   const all = [change.low + ends.low, change.high + ends.high].map(lossOf);
+  // A fall from the peak: what was paid out meanwhile is a part of what was there then, and none of the fall.
+  const fallBy = (fall: number, usd: number): number => {
+    const lost = fall < 1 ? (fall / (1 - fall)) * equity : 0;
+    const capital = equity + lost + Math.max(0, -usd);
+    return capital > 0 ? Math.max(0, lost - usd) / capital : fall;
+  };
+  all.push(fallBy(share.low, ends.high), fallBy(share.high, ends.low));
   return between({ low: Math.min(share.low, ...all), high: Math.max(share.high, ...all) });
 };
 
