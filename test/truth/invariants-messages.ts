@@ -7,15 +7,13 @@ import type { Changes } from "../../src/domain/changes.ts";
 import type { Message, OwedItem } from "../../src/domain/delivery.ts";
 import type { Invariant } from "./invariants.ts";
 import { type EventLog, jsonOf, type Logged } from "./log.ts";
-import type { Outcome } from "./scenario.ts";
+import { isDiskFull } from "./oracle/full-disk.ts";
 
 const mostItems = 50;
 const mostFolded = 10;
 /** Rows of a tally that are told apart. */
 const mostTallied = 20;
 
-/** A refused commit is tried again within this, ms. */
-const triedAgainMs = 6_000;
 /** A critical message waits for the disk for so long, less what its clock may be off, ms. */
 const sealPatienceMs = 4_900;
 /** Another message goes so shortly before a critical one, ms. */
@@ -133,14 +131,6 @@ export const isHeld = (log: EventLog, atMs: number): boolean =>
   log.entries.findLast((one) => one.atMs < atMs && isOfDisk.has(one.kind))?.kind === "refused";
 
 const isOfDisk: ReadonlySet<string> = new Set(["committed", "refused"]);
-
-/** True while the disk takes nothing, and until what it refused is tried again. @param beginMs of the scenario, or later by a delay */
-export function isDiskFull({ troubles }: Outcome["plan"], beginMs: number, atMs: number): boolean {
-  return troubles.faults.some(
-    (one) =>
-      one.kind === "diskFull" && beginMs + one.fromMs <= atMs && atMs <= beginMs + one.toMs + triedAgainMs,
-  );
-}
 
 function isWhole<T>(list: readonly (T | undefined)[]): list is readonly T[] {
   return !list.includes(undefined);

@@ -1,6 +1,7 @@
 /** Invariants of reads: a stream over which nothing comes any more is given up, so that its data are polled, and polls go on. */
 import type { Invariant } from "./invariants.ts";
-import { isDiskFull, isHeld } from "./invariants-messages.ts";
+import { isHeld } from "./invariants-messages.ts";
+import { isDiskFull } from "./oracle/full-disk.ts";
 
 /** A stream is pinged after 20 s, given up 10 s later, and may have had late frames on their way. */
 const noticedWithinMs = 45_000;

@@ -980,7 +980,7 @@ class Judge {
   }
 }
 
-/** That something lasted for too short a time. @param ms below 0: not at all */
+/** Says for how long something has to last that lasted shorter. @param ms below 0: not at all */
 const lasted = (what: string, ms: number, leastMs: number): string =>
   `${leastMs} ms for which ${what}, not ${Math.max(0, Math.round(ms))} ms`;
 
