@@ -49,7 +49,7 @@ describe("what is at stake while data are missing", () => {
         summary: summary.replace(lead, (_, digits, rest) => `${Number(digits) + 1}%${rest}`),
       }),
     );
-    expect(broken(outcome, change)).toEqual(["soundness Blind"]);
+    expect(broken(outcome, change)).toEqual(["soundness Blind", "figures Blind"]);
   });
 
   test("a position that nobody held", () => {
@@ -59,7 +59,7 @@ describe("what is at stake while data are missing", () => {
         summary: summary.replace(" long was", " short was"),
       }),
     );
-    expect(broken(outcome, change)).toEqual(["soundness Blind"]);
+    expect(broken(outcome, change)).toEqual(["soundness Blind", "figures Blind"]);
   });
 
   test("a warning where a position is near liquidation", async () => {

@@ -18,7 +18,8 @@ export function brokenIn(
   return [
     ...new Set(
       findingsIn(outcome, change, rules).flatMap(({ check, rule }) =>
-        check === "owed" ? [] : `${check} ${rule}`,
+        // A message may list an alert that was taken out.
+        check === "owed" || (check === "figures" && rule === "") ? [] : `${check} ${rule}`,
       ),
     ),
   ];
