@@ -244,7 +244,7 @@ export type Observation =
       readonly pdaIndex?: number;
       /**
        * The time by which all lists that the source consists of for the wallet (its inboxes) had been read, ms; null: one was not since
-       * the start. Left out: this answer is all of it.
+       * the start, or these are older rows. Left out: this answer is all of it.
        */
       readonly wholeMs?: number | null;
       /** Older rows only, read later: they do not say that there is nothing newer. */

@@ -124,7 +124,7 @@ export interface Store {
   keep(): Promise<ReadonlyMap<string, string>>;
   /** The highest ids in use, so that the next ones follow. */
   lastIds(): Promise<{ readonly alert: number; readonly change: number; readonly owed: number }>;
-  /** The time of the daemon's last write, ms; null for a new database. */
+  /** The newest time that the daemon observed and wrote, by its corrected clock, ms; null for a new database. */
   lastAliveMs(): Promise<number | null>;
   sizeBytes(): Promise<number>;
   close(): Promise<void>;

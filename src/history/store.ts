@@ -139,7 +139,7 @@ class SqliteStore implements History {
   async commit(batch: readonly Changes[]): Promise<void> {
     const { writer, log, recording } = this.#writing();
     if (batch.every(isEmpty)) return;
-    // What is observed has the corrected time, by which the next start counts; this machine's clock may be off.
+    // Observations have the corrected time, by which the next start counts; this machine's clock may be off.
     for (const { observations } of batch)
       for (const { atMs } of observations) this.#aliveMs = Math.max(this.#aliveMs ?? atMs, atMs);
     const aliveMs = this.#aliveMs;

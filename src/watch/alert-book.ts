@@ -112,7 +112,7 @@ export class LiveAlert implements Due {
   lastSeen: AlertText | null = null;
   /** Its text before its account was last seen to hold less; null: that was not seen. */
   beforeLoss: AlertText | null = null;
-  /** Told that its newest text is told, by a reminder or an acknowledgement. */
+  /** Called when a reminder or an acknowledgement states its newest text. */
   onRenewed: (nowMs: number) => void = () => {};
   /** Until when its reminder waits because its condition does not hold, ms. */
   postponedToMs = Number.NEGATIVE_INFINITY;

@@ -53,7 +53,7 @@ const ofMarkets: ReadonlySet<BlindSource> = new Set<BlindSource>([
 
 /** The least time for which a source that is read often counts as read, ms. */
 const leastFreshMs = 5_000;
-/** The same text as before a while ago is that of now, ms. */
+/** A text of so short a time ago counts as one of now, ms. */
 const recentMs = 10_000;
 /** So many schedules without an answer are a silence of the exchange. */
 const silentSchedules = 3;
@@ -65,7 +65,7 @@ export class NoData {
   readonly #extents: Extents;
   readonly #misnamed: Misnamed;
   readonly #incidents = new Set<Incident>();
-  /** Alerts that ended just now, with the wallets of which something is missing. */
+  /** Alerts that ended in the observation that is being taken in, with the wallets of which something is missing still. */
   readonly #ended: { readonly incident: Incident; readonly others: readonly string[] }[] = [];
   /** Those to look at when all rules are judged by what was observed. */
   readonly #toLook = new Set<Incident>();
@@ -241,7 +241,7 @@ export class NoData {
 
   /** All rules are judged by what was observed. */
   judged(draft: Draft): void {
-    // An end lists what fires as it is when all of the answer was taken in.
+    // The end of an alert was made amid an answer: it lists what fires once all of that was taken in.
     for (const { incident, others } of this.#ended.splice(0)) {
       const { alertChanges } = draft.changes;
       const at = alertChanges.findLastIndex(
@@ -369,7 +369,7 @@ export class NoData {
       this.#incidents.has(incident) && incident.members.size > 0
         ? this.#extents.text(this.#extents.of(incident.state(), nowMs), nowMs)
         : null;
-    // What a reminder tells is no news for the next review.
+    // The next review looks for news beside what a reminder told.
     incident.live.onRenewed = (nowMs) => incident.reported(this.#extents.of(incident.state(), nowMs));
     incident.onReview = () => this.#review(incident);
   }

@@ -509,7 +509,7 @@ describe("what is missing", () => {
       if (later === "config") world.config();
       else if (later === "prices") world.mark(150);
       else streamed(150);
-      // What the stream told already is no news in an answer.
+      // Answers then repeat a price that the stream told already.
       if (later === "streamed prices") streamed(149);
       for (let passed = 0; passed < 60_000; passed += 5_000) {
         world.config();

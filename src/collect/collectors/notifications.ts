@@ -37,7 +37,7 @@ interface Inbox {
   unacked: ReadonlySet<string>;
   countedMs: number | null;
   readMs: number;
-  /** The time of its last answer, ms; null: none since the start. */
+  /** The wall time of its last whole reading, ms; null: none since the start. */
   answeredMs: number | null;
 }
 

@@ -79,7 +79,7 @@ function problemsOf({ alert, details }: AlertChange, { lastMs, awayMs, open, tim
   );
   if (awayMs.most - awayMs.least < slackMs && !froms.includes(from))
     problems.push(`from ${timeIn(timezone, lastMs)} on, not ${from}`);
-  // Of more than an hour minutes are told, and of more than a day hours.
+  // Lengths of more than an hour are told in minutes, of more than a day in hours.
   const roundedMs = awayMs.most > 86_400_000 ? 3_600_000 : awayMs.most > 3_600_000 ? 60_000 : 1_000;
   const toldMs = durationMs(lasted);
   if (!(toldMs > awayMs.least - slackMs - roundedMs && toldMs < awayMs.most + slackMs))

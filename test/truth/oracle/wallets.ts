@@ -462,7 +462,7 @@ export class Wallets {
   /** All by which the collateral of its accounts may have changed, USD: no more than that is unexplained. Infinite: of other assets, too. */
   changedUsd(wallet: string): number {
     const { accounts, gone } = this.#seen;
-    // What was there before all of it is no change.
+    // The collateral with which a scenario begins is no change.
     const beginMs = Math.min(...[...this.#truth.accounts.values()].map(([first]) => first!.ofMs));
     let usd = 0;
     for (const { name, sequence, ...one } of [...accounts.values(), ...gone.values()]) {

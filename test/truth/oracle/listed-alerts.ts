@@ -7,7 +7,7 @@ import type { Finding } from "./finding.ts";
 import type { Decided, Life } from "./lives.ts";
 import { firingIn } from "./no-data-words.ts";
 
-export interface Listed {
+interface Listed {
   /** The time at which it is listed. */
   readonly atMs: number;
   readonly alertId: number;
@@ -100,7 +100,7 @@ export class ListedAlerts {
     }
     for (const [listed, before] of this.#open) {
       const found = nowMs > listed.atMs + slackMs ? before : problems(this.#of(listed)!, listed.summary);
-      // What was read in a gap is not known, and may be the ground.
+      // A text may rest on something that was read in a gap, which is not known here.
       if (found?.length === 0 || (found === null && this.#hasGaps)) this.#open.delete(listed);
       else if (nowMs <= listed.atMs + slackMs)
         this.#open.set(
