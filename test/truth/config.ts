@@ -83,7 +83,7 @@ export function sections(
       stormFold: draw.one([3, 100]),
       ...routesOf(seed),
     },
-    remind: { critical: { every: draw.one(["2m", "5m"]), acknowledgedFor: "1h" } },
+    remind: { critical: { every: draw.one(["1m", "2m", "5m"]), acknowledgedFor: "1h" } },
     acknowledge: { audit: draw.one(["1m", "off"]), unmatched: draw.one(["leave", "always"]) },
     dashboard: { listen: "off" },
   };

@@ -26,8 +26,6 @@ const unsureMs = 1_500;
 const triedAgainMs = 6_000;
 /** For so long the trouble of a channel is felt. */
 const feltMs = 150_000;
-/** One that knew no key is looked at after longer pauses. */
-const forbiddenMs = 320_000;
 /** A clock that is set stands for as long as it went ahead. */
 const clockMs = 60_000;
 
@@ -49,15 +47,7 @@ export function judgeInTime(outcome: Outcome): readonly Finding[] {
   );
   const unwell = faults.flatMap((one) => {
     const { fromMs, toMs } = at(one);
-    return "channel" in one
-      ? [
-          {
-            channel: one.channel,
-            fromMs,
-            toMs: toMs + (one.kind === "channelForbids" ? forbiddenMs : feltMs),
-          },
-        ]
-      : [];
+    return "channel" in one ? [{ channel: one.channel, fromMs, toMs: toMs + feltMs }] : [];
   });
   const set = events
     .filter(({ kind }) => kind === "clock")

@@ -162,8 +162,11 @@ export class Causes {
   ): boolean {
     const { life, atMs, sinceMs, aheadMs, timezone } = change;
     const failed = own.filter(({ end, toMs }) => end !== "answered" && (toMs <= atMs || end === "late"));
-    // Nobody may have been told yet of the newest ones.
-    const told = failed.map(endedMs).filter((ms) => ms <= atMs - triedMs);
+    // Nobody may have been told yet of the newest ones. A read whose session has ended goes on with another one.
+    const told = failed
+      .filter((one) => one.end !== "HTTP 401" && !(one.schedule === "session" && one.end === "HTTP 404"))
+      .map(endedMs)
+      .filter((ms) => ms <= atMs - triedMs);
     const newest = Math.max(...told, Number.NEGATIVE_INFINITY) - newestMs - this.#stalledMs(atMs);
     const recent = (isIt: (one: Request) => boolean): boolean =>
       failed.some((one) => endedMs(one) >= newest && isIt(one));
@@ -247,7 +250,9 @@ function onlyCause(own: readonly Request[], { atMs, sinceMs }: Told): RegExp | n
   if (own.some(({ fromMs, toMs }) => fromMs <= atMs - hastyMs && toMs > atMs)) ends.add("late");
   const [end] = ends;
   if (ends.size !== 1 || end === undefined) return null;
-  if (Math.min(...over.map(endedMs)) > atMs - (end === "HTTP 429" ? limitedMs : triedMs)) return null;
+  // The tries of the last reading are none of the next one's.
+  const since = over.map(endedMs).filter((ms) => ms > sinceMs + slackMs);
+  if (Math.min(...since) > atMs - (end === "HTTP 429" ? limitedMs : triedMs)) return null;
   if (end === "HTTP 429") return /^rate limited|limits requests|request ceiling|^timed out/;
   if (end === "refused") return /^connection refused$/;
   if (end === "late") return /^timed out$/;

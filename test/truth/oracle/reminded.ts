@@ -11,7 +11,7 @@ import { type Decided, isTold, type Life, livesOf } from "./lives.ts";
 /** Time is observed so often, and a reminder comes with it. */
 const slackMs = 5_000;
 /** One whose data are read again waits for its end for so long, and for its reminder with it. */
-const endingMs = 60_000;
+const endingMs = 25_000;
 /** A longer time between two observations is a standstill. */
 const stoodStillMs = 2_000;
 

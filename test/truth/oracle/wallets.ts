@@ -161,8 +161,8 @@ function fallsTo(now: Sample, samples: readonly Sample[], certain: readonly Samp
 }
 
 /** True if something was paid between the change of the accounts that a sample shows and an answer by which that is explained. */
-function isPaidMeanwhile(past: readonly Past[], index: number): boolean {
-  const { atMs, moves, paidMs, changedMs, explainedMs } = past[index]!;
+function isPaidMeanwhile(past: readonly Past[], index: number, explainedMs: number): boolean {
+  const { atMs, moves, paidMs, changedMs } = past[index]!;
   if (atMs > explainedMs) return false;
   const isOther = (other: Past): boolean => other.moves !== moves || other.paidMs !== paidMs || !other.sure;
   for (let i = index - 1; i >= 0 && past[i]!.atMs >= changedMs; i--) if (isOther(past[i]!)) return true;
@@ -577,11 +577,23 @@ export class Wallets {
     // Each judgement asks twice.
     const asked = `${windowMs} ${nowMs} ${answersMs} ${past.length}`;
     if (this.#losing?.asked !== asked || this.#losing.now !== now)
-      this.#losing = { asked, now, found: this.#losingOf(track, windowMs, nowMs, answersMs) };
+      this.#losing = { asked, now, found: this.#losingOf(wallet, track, windowMs, nowMs, answersMs) };
     return this.#losing.found;
   }
 
-  #losingOf(track: Track, windowMs: number, nowMs: number, answersMs: number): Losing | undefined {
+  #isPaidMeanwhile(wallet: string, past: readonly Past[], index: number): boolean {
+    const { changedMs, explainedMs } = past[index]!;
+    if (!isPaidMeanwhile(past, index, explainedMs + troubledMs)) return false;
+    return !this.#isClear(wallet, changedMs, explainedMs) || isPaidMeanwhile(past, index, explainedMs);
+  }
+
+  #losingOf(
+    wallet: string,
+    track: Track,
+    windowMs: number,
+    nowMs: number,
+    answersMs: number,
+  ): Losing | undefined {
     const { past, now } = track;
     const edgeMs = nowMs - windowMs;
     const [oldest] = past;
@@ -595,7 +607,7 @@ export class Wallets {
       if (!one.answered || !one.sure) return false;
       // Nothing is stored of a profit that was not known yet when the daemon stopped.
       if (one.atMs < this.#startedMs && one.explainedMs > this.#startedMs) return false;
-      known[index] ??= !isPaidMeanwhile(past, index);
+      known[index] ??= !this.#isPaidMeanwhile(wallet, past, index);
       return known[index];
     };
     const first = past.findLastIndex((one, index) => one.atMs <= edgeMs - edgeRoomMs && counts(one, index));

@@ -372,6 +372,26 @@ const others: readonly Defect[] = [
     "if (dueMs === null || live.alert.value === null) this.#deadlines.cancel(live);",
   ),
   one(
+    "alerts: nobody is told of a wallet's missing data while another's are told of",
+    "src/watch/alert-book.ts",
+    "    const owed = this.owe(draft, change, toEarlier ? live.told : routed, null);",
+    `    const others = [...this.live.values()].filter((one) => one !== live && one.alert.rule === "Blind");
+    const hidden = kind === "fired" && live.alert.rule === "Blind" && others.length > 0;
+    const owed = this.owe(draft, change, hidden ? [] : toEarlier ? live.told : routed, null);`,
+  ),
+  one(
+    "deliver: an inbox audit knows no notification",
+    "src/deliver/inbox-audit.ts",
+    "const missing = keys.filter((key) => !known.has(`notification/",
+    "const missing = keys.filter((key) => !known.has(`notification.",
+  ),
+  one(
+    "watch: a broken channel is told of a second time",
+    "src/watch/channel-alerts.ts",
+    "    if (channel !== undefined) this.#broken.set(channel, live);",
+    '    if (channel === "") this.#broken.set(channel, live);',
+  ),
+  one(
     "collect: an inbox that is read stands for those that are not",
     "src/collect/collectors/notifications.ts",
     "if (answeredMs === null) return null;",

@@ -1,0 +1,74 @@
+/** Rows of no-data alerts about what fires beside them, and reminders of no-data alerts. */
+import { expect, test } from "vitest";
+import { Harness, position, subaccount } from "./harness.ts";
+
+const rules = `
+rules:
+  - name: Near
+    scope: position
+    when: position.liquidationDistance < 0.2
+    for: 0s
+    severity: critical
+    summary: "{{ percent(position.liquidationDistance) }} from liquidation"
+  - { name: Sold, on: liquidation, severity: critical, summary: sold }
+`;
+
+/** 100 SOL long at 150: 17.2 % and 6.9 % from liquidation. */
+const near = [subaccount(3_000, [position(100, 150)])];
+const nearer = [subaccount(1_500, [position(100, 150)])];
+
+const firingBeside = (h: Harness): string | undefined =>
+  h.changes
+    .find(({ kind, alert }) => kind === "ended" && alert.rule === "Blind")
+    ?.details.find(([name]) => name === "Firing now")?.[1];
+
+test("an end lists an alert whose figures are old with the time that they are of", () => {
+  const h = Harness.seeing({ rules }, 150, near);
+  h.live(20_000, near, 150);
+  for (let passed = 0; passed < 60_000; passed += 5_000) {
+    h.pass(5_000);
+    h.config();
+    h.mark(150);
+    h.account(near);
+  }
+  expect(h.told.at(-1)).toBe("Blind main fired warning");
+  h.pass(25_000);
+  h.events("liquidations", []);
+  h.pass(10_000);
+  expect(firingBeside(h)).toBe("critical: 17.2% from liquidation, as of 12:01:20 UTC (#1)");
+});
+
+test("an end lists an alert by the answer that brings it", () => {
+  const h = Harness.seeing({ rules }, 150, near);
+  h.live(20_000, near, 150);
+  for (let passed = 0; passed < 60_000; passed += 5_000) {
+    h.pass(5_000);
+    h.config();
+    h.mark(150);
+    h.events("liquidations", []);
+  }
+  expect(h.told.at(-1)).toBe("Blind main fired critical");
+  h.account(nearer);
+  expect(firingBeside(h)).toBe("critical: 6.9% from liquidation (#1)");
+});
+
+test("what a reminder told is not told again as worse a moment later", () => {
+  let reminders = 0;
+  for (let silentFromMs = 60_000; silentFromMs <= 150_000; silentFromMs += 1_000) {
+    const h = Harness.seeing({ rules, remind: { critical: { every: "2m" } } }, 150, near);
+    h.live(20_000, near, 150);
+    for (let passed = 0; passed < 240_000; passed += 5_000) {
+      h.pass(5_000);
+      if (passed < silentFromMs) h.config();
+    }
+    const told = h.changes.filter(({ alert }) => alert.rule === "Blind");
+    for (const [index, { kind, atMs, alert }] of told.entries()) {
+      const before = told[index - 1];
+      if (before?.kind !== "reminder") continue;
+      reminders++;
+      expect(`${kind} after ${atMs - before.atMs} ms`).not.toMatch(/^worsened after \d{1,4} ms/);
+      expect(alert.summary).not.toBe(before.alert.summary);
+    }
+  }
+  expect(reminders).toBeGreaterThan(0);
+});
