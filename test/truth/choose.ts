@@ -12,12 +12,14 @@ const restAsWallets = 2;
 export function chosenSeeds(plans: ReadonlyMap<number, Plan>, least: number): readonly number[] {
   const pairs = new Map([...plans].map(([seed, plan]) => [seed, pairsOf(plan)]));
   const there = new Map<string, number>();
-  for (const found of pairs.values()) for (const pair of found) there.set(pair, (there.get(pair) ?? 0) + 1);
+  for (const found of pairs.values())
+    for (const [pair, chance] of found) there.set(pair, (there.get(pair) ?? 0) + chance);
   const short = new Map([...there].map(([pair, count]) => [pair, Math.min(count, least)]));
   // A rare pair weighs more: common ones come with it.
   const gainOf = (seed: number): number => {
     let gain = 0;
-    for (const pair of pairs.get(seed)!) if (short.get(pair)! > 0) gain += 1 / there.get(pair)!;
+    for (const [pair, chance] of pairs.get(seed)!)
+      if (short.get(pair)! > 0) gain += chance / there.get(pair)!;
     return gain / (restAsWallets + plans.get(seed)!.world.wallets.length);
   };
   const left = [...plans.keys()]
@@ -30,7 +32,7 @@ export function chosenSeeds(plans: ReadonlyMap<number, Plan>, least: number): re
     // A gain only gets less: one that is as much as the next one was is the best.
     if (gain >= (left.at(-1)?.gain ?? 0)) {
       if (gain > 0) chosen.push(seed);
-      for (const pair of pairs.get(seed)!) short.set(pair, short.get(pair)! - 1);
+      for (const [pair, chance] of pairs.get(seed)!) short.set(pair, short.get(pair)! - chance);
     } else left.splice(placeOf(left, gain), 0, { seed, gain });
   }
   return chosen.sort((a, b) => a - b);

@@ -68,9 +68,9 @@ export const inboxesAreRead: Invariant = ({ log, simulator, plan }) => {
       inboxes.set(wallet, own);
     } else if (entry.kind === "committed" && !isDiskFull(plan, log.entries[0]!.atMs, entry.atMs))
       for (const one of entry.changes.observations) {
-        if (one.kind !== "events" || one.source !== "notifications" || !one.wallet || !one.wholeMs) continue;
         aheadMs = Math.max(aheadMs, one.atMs - entry.atMs);
-        // It was held for long before it was committed.
+        if (one.kind !== "events" || one.source !== "notifications" || !one.wallet || !one.wholeMs) continue;
+        // It was held for long before it was committed, or the clock goes slowly since it was ahead.
         if (entry.atMs + aheadMs - one.atMs > inboxToldMs) continue;
         const lagMs = one.atMs - one.wholeMs + inboxToldMs;
         for (const [address, { askedMs, answeredMs }] of inboxes.get(one.wallet) ?? [])

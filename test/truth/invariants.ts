@@ -255,9 +255,11 @@ const livesOnce: Invariant = ({ log, endMs }) => {
         bySubject.set(subject, alert.id);
       } else if (!standing.has(alert.id)) wrong.push(`${name}: ${kind} while it does not fire`);
       else if (kind === "ended") {
+        // An alert about missing data may end under another rule than it fired with.
+        const fired = standing.get(alert.id)!;
         standing.delete(alert.id);
         lasted(alert.id, entry.atMs, decidedMs);
-        if (bySubject.get(subject) === alert.id) bySubject.delete(subject);
+        if (bySubject.get(fired) === alert.id) bySubject.delete(fired);
       }
     }
   for (const id of [...doubled.keys()]) lasted(id, endMs, Number.POSITIVE_INFINITY);

@@ -72,7 +72,7 @@ Examples:
   node launch.mjs --node --inspect-brk test/truth/run.ts --here --seeds 57`;
 
 /** More than enough of each pair, so that the features that no plan tells (liquidations) come often enough, too. */
-const coverMargin = 1.2;
+const coverMargin = 1.3;
 
 async function work({ seed, twice, show, out }: Task): Promise<Done> {
   const plan = planOf(seed);

@@ -751,8 +751,9 @@ class Judge {
   /** A level surely held, or was surely gone, for some time: it has to be reported. */
   #ran(predicate: Predicate, subject: string, { severity, holds, byOld, fromMs, toMs, againMs }: Run): void {
     const { rule, forMs, keepMs, looksBack = false, restsOnItself = false, unreadForMs } = predicate;
-    // A change of its accounts may be a payment as long as its records were not read.
-    const mayBePaid = unreadForMs !== undefined && this.#view.money.changedMs(subject) >= fromMs - roundedMs;
+    // A change of its accounts may be a payment as long as its records were not read, each kind for itself.
+    const mayBePaid =
+      unreadForMs !== undefined && this.#view.money.changedMs(subject) >= fromMs - uncertainMs;
     const slackMs =
       promptMs +
       (holds && mayBePaid ? uncertainMs : 0) +

@@ -73,6 +73,8 @@ interface Track {
   anyTop: Sample;
   /** Others that are higher than the sure one, or as high: any of them may be the peak. */
   higher: Sample[];
+  /** The highest profit where a payment that a trade hid counts as one, USD. */
+  hiddenTop: number;
   day: Day;
   /** The last time at which its accounts were read in this life of the daemon. */
   answered: { readonly sample: Sample; readonly atMs: number } | null;
@@ -102,6 +104,14 @@ interface Spot {
   lost: boolean;
   /** The daemon was stopped since `sequence`. */
   stopped: boolean;
+}
+
+/** The change of an account within a slot, sizes in USD. */
+interface SlotChange {
+  readonly name: string;
+  readonly ofMs: number;
+  readonly paidUsd: number;
+  readonly tradedUsd: number;
 }
 
 /** Funding that nothing explains: it may have been a withdrawal or a deposit. */
@@ -209,8 +219,10 @@ export class Wallets {
   #startedMs = Number.NEGATIVE_INFINITY;
   /** By account. */
   readonly #steps = new Map<string, Step>();
-  /** Wallets with a payment beside a trade that may be taken for a part of it until the history is read. */
-  readonly #hidden = new Set<string>();
+  /** Payments beside a trade, by wallet, that may be taken for a part of it until the history is read: their sizes, USD. */
+  readonly #hidden = new Map<string, number>();
+  /** Payments and trades of the newest slot, by wallet, one of each account. */
+  readonly #recent = new Map<string, readonly SlotChange[]>();
   /** Wallets whose accounts are known and valued by what is seen, by the version of that. */
   readonly #valued = new Map<string, { readonly version: number; readonly is: boolean }>();
   /** By wallet. */
@@ -263,7 +275,7 @@ export class Wallets {
       this.#tracks.set(wallet, {
         ...{ beginning, beginningRoom: (most - least) / 2 },
         ...{ now: first, sureTop: first.sure ? first : null, anyTop: first },
-        higher: [],
+        ...{ higher: [], hiddenTop: first.profit },
         day: { base: null, watched: false, samples: [sample], jumped: this.#wasPaidOut(wallet) },
         answered: answered ? { sample, atMs } : null,
         ...{
@@ -286,6 +298,7 @@ export class Wallets {
     track.anyEquity = Math.max(track.anyEquity, now.equity);
     if (answered) track.sureEquity = Math.max(track.sureEquity, now.equity);
     if (now.profit > track.anyTop.profit) track.anyTop = now;
+    track.hiddenTop = Math.max(track.hiddenTop, now.profit + (this.#hidden.get(wallet) ?? 0));
     const isHigher = (one: Sample): boolean =>
       one.profit >= (track.sureTop?.profit ?? Number.NEGATIVE_INFINITY) - sumError;
     const last = track.higher.at(-1);
@@ -296,7 +309,9 @@ export class Wallets {
     // Where requests are short a history has its turn late.
     const lagMs = this.#seen.daemon.figures?.lagMs ?? 0;
     const explainedMs = changedMs + this.#explainedMs(wallet) + lagMs;
-    track.past.push({ ...now, atMs, answered, changedMs, explainedMs });
+    // After a start no profit is known before the history of payments was read.
+    const isKnown = this.#seen.histories.has(wallet);
+    track.past.push({ ...now, atMs, answered: answered && isKnown, changedMs, explainedMs });
     // The last one that surely counts stands at the beginning of a window, however old it is.
     const oldest = track.past.findLastIndex(
       (one) => one.atMs < atMs - pastMs && one.answered && one.sure && one.explainedMs < atMs,
@@ -512,7 +527,7 @@ export class Wallets {
     const [sure, any] = [track.sureTop?.profit ?? track.now.profit, track.anyTop.profit];
     return {
       low: Math.min(sure, any) - track.beginningRoom,
-      high: Math.max(sure, any) + track.beginningRoom,
+      high: Math.max(sure, any, track.hiddenTop) + track.beginningRoom,
     };
   }
 
@@ -523,7 +538,8 @@ export class Wallets {
     const { equity, profit } = track.now;
     // The top may be one that nobody knows of, with any equity.
     if (track.lost) return anything;
-    const shares = [track.sureTop ?? track.now, track.anyTop, ...track.higher].map((top) => {
+    const hiddenTop = { ...track.anyTop, profit: Math.max(track.anyTop.profit, track.hiddenTop) };
+    const shares = [track.sureTop ?? track.now, track.anyTop, hiddenTop, ...track.higher].map((top) => {
       const lost = Math.max(0, top.profit - profit);
       const ofTop = Math.min(lost / top.equity, 1);
       return equity + lost > 0 ? Math.min(ofTop, lost / (equity + lost)) : ofTop;
@@ -744,9 +760,17 @@ export class Wallets {
     const before = isSlot ? step.before : step?.last;
     this.#steps.set(account.name, { before: before ?? account, last: account });
     if (before === undefined) return;
-    const usd = Number(account.netDeposits - before.netDeposits) / 1e6;
-    if (usd !== 0 && Math.abs(usd) <= this.#tradedUsd(before, account) * tradeSlack)
-      this.#hidden.add(account.wallet);
+    const { wallet, name, ofMs } = account;
+    const paidUsd = Math.abs(Number(account.netDeposits - before.netDeposits) / 1e6);
+    const recent = (this.#recent.get(wallet) ?? []).filter(
+      (one) => one.name !== name && Math.abs(one.ofMs - ofMs) < slotMs,
+    );
+    recent.push({ name, ofMs, paidUsd, tradedUsd: this.#tradedUsd(before, account) });
+    this.#recent.set(wallet, recent);
+    // What one account paid may be hidden by a trade of another one with which it exchanged collateral.
+    const slackUsd = recent.reduce((sum, { tradedUsd }) => sum + tradedUsd, 0) * tradeSlack;
+    const hiddenUsd = recent.reduce((sum, one) => sum + (one.paidUsd <= slackUsd ? one.paidUsd : 0), 0);
+    if (hiddenUsd > 0) this.#hidden.set(wallet, Math.max(hiddenUsd, this.#hidden.get(wallet) ?? 0));
   }
 
   /** Value of what an account traded between two states, at the marks, USD. */

@@ -65,6 +65,11 @@ export class EquitySeen {
     this.comparedMs = atMs;
   }
 
+  /** True if nobody knows how far one of them differs. */
+  get isUnsure(): boolean {
+    return [...this.#accounts.values()].some(({ apart }) => apart === null);
+  }
+
   /** The largest difference; undefined: nothing was compared, or nobody knows. */
   get worst(): number | undefined {
     const all = [...this.#accounts.values()].flatMap(({ apart }) => (apart === undefined ? [] : [apart]));

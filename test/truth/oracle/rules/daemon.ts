@@ -265,7 +265,8 @@ const portfolioMs = 30_000;
 const shareRoom = 1e-6;
 
 const equityLevels = ({ seen, nowMs }: View, ease: Ease): readonly Level[] | undefined => {
-  const { worst, comparedMs } = seen.daemon.equity;
+  const { worst, comparedMs, isUnsure } = seen.daemon.equity;
+  if (isUnsure) return [level("warning", ease > 0, ease > 0)];
   if (worst === undefined) return undefined;
   const sure = ease > 0 || nowMs - comparedMs < 2 * portfolioMs;
   const on = sure && above(worst, 0.02, ease, shareRoom);

@@ -118,7 +118,6 @@ const markOffOtherVenues: Predicate = {
   forMs: 15 * minuteMs,
   keepMs: 5 * minuteMs,
   reads: ["candles"],
-  standsStill: true,
   subjects: (view) => view.positions(),
   levels: (view, subject, ease) => {
     const [held, other] = [view.marked(subject), elsewhere(view, subject)];

@@ -43,14 +43,16 @@ const estimateError = 0.05;
  * @param unreadUsd what was paid in, less what was paid out, that no record tells of: it is nothing but a loss or a profit at one end
  */
 export function endsOf({ summary, description }: Text, unreadUsd: number): Ends {
-  const usd = [...description.matchAll(openAmounts)].reduce(
-    (sum, [, amount]) => sum + Math.abs(printed(amount!)?.value ?? 0) * (1 + estimateError) + cent / 2,
+  const openUsd = [...description.matchAll(openAmounts)].reduce(
+    (sum, [, amount]) => sum + Math.abs(printed(amount!)?.value ?? 0),
     0,
   );
-  if (usd === 0) return { low: 0, high: 0 };
+  if (openUsd === 0) return { low: 0, high: 0 };
+  const roomUsd = openUsd * estimateError + cent;
+  const usd = openUsd + roomUsd;
   return {
-    low: atHighEnd.test(summary) ? 0 : Math.min(-usd, unreadUsd),
-    high: atLowEnd.test(summary) ? 0 : Math.max(usd, unreadUsd),
+    low: atHighEnd.test(summary) ? -roomUsd : Math.min(-usd, unreadUsd),
+    high: atLowEnd.test(summary) ? roomUsd : Math.max(usd, unreadUsd),
   };
 }
 
@@ -134,6 +136,8 @@ function shareRule(
     unreadForMs: (view, wallet, text, severity) => {
       const [, on = 0] = bounds.find(([one]) => one === severity) ?? [];
       const share = value(view, wallet);
+      // Of what came in at an unknown price nobody knows whether it was paid.
+      if (!view.money.now(wallet)?.stated) return undefined;
       if (!share || above(share.high, on, 1) || !bothEnds.test(`${text.summary} ${text.description}`))
         return undefined;
       return view.money.unreadForMs(wallet, view.nowMs);
