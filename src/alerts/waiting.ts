@@ -6,7 +6,7 @@
  * so that a critical rise pulls the firing message before it along instead of passing it.
  */
 import { type AlertChange, type Severity, severityRank } from "../domain/alert.ts";
-import { drillGroup, type Folded, lateAfterMs, type OwedItem } from "../domain/delivery.ts";
+import { drillGroup, type Folded, lateAfterMs, type OwedItem, throttleGroup } from "../domain/delivery.ts";
 import { maxReported } from "./reported.ts";
 
 /** An owed item on its way, until its end is recorded. */
@@ -135,7 +135,7 @@ export class Waiting {
       const folds = !leaving.tellsEach && real.length > most;
       const taken = folds
         ? worstFirst(real.flat()).slice(0, mostFolded)
-        : (real[0] ?? all[0]!).slice(0, leaving.tellsEach ? maxReported : undefined);
+        : asMessage(real[0] ?? all[0]!, leaving.tellsEach);
       for (const entry of taken) this.#remove(entry);
       return { entries: taken, folded: !folds ? null : late ? "digest" : "storm" };
     }
@@ -239,6 +239,21 @@ function isHurried({ item }: Entry, { nowMs, scarce }: Leaving): boolean {
 
 function isLate({ item }: Entry, { nowMs }: Leaving): boolean {
   return dueSinceMs(item) < nowMs - lateAfterMs;
+}
+
+/**
+ * As many of a group as one message names, the worst first, in order: of what it does not name nobody was told. What a throttle held
+ * back is one message, that says how many there are.
+ */
+function asMessage(entries: readonly Entry[], tellsEach: boolean): readonly Entry[] {
+  const counts = !tellsEach && (entries[0]?.item.groupKey?.startsWith(throttleGroup) ?? false);
+  if (entries.length <= maxReported || counts) return entries;
+  const alerts = new Set<number>();
+  const taken = worstFirst(entries).filter(({ item }) => {
+    if (alerts.size < maxReported) alerts.add(item.alertId);
+    return alerts.has(item.alertId);
+  });
+  return taken.sort((a, b) => a.item.id - b.item.id);
 }
 
 /** By level, then alert by alert in the order in which they came. */

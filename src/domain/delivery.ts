@@ -35,6 +35,8 @@ export const lateAfterMs = 60_000;
 
 /** The prefix of the group keys of fire drills: a drill leaves alone, and is folded into nothing. No other key begins so. */
 export const drillGroup = "drill/";
+/** The same of events of one rule and subject that a throttle held back: their number is what they tell. */
+export const throttleGroup = "throttle/";
 
 export type MessageStatus = "sealed" | "delivered" | "dead";
 

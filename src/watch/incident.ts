@@ -142,6 +142,17 @@ export class Incident implements Due {
     this.betterSinceMs = null;
   }
 
+  /** Less is missing, of which nobody is told: those who read of more learn nothing from less. */
+  narrowed({ silence, wallets, risky }: Pick<NoDataText, "silence" | "wallets" | "risky">): void {
+    const { told } = this;
+    this.told = {
+      silent: silence !== null,
+      wallets: Math.max(told.wallets, wallets.length),
+      risky: told.risky || risky,
+    };
+    this.betterSinceMs = null;
+  }
+
   /** The state from which an extent is computed. */
   state(): { gaps: Iterable<Gap>; awaited: Iterable<Listed>; unreadSeverity: Severity } {
     return {

@@ -310,10 +310,11 @@ export class MarketAnswers {
   }
 
   /** The funding rate that one market settled last. */
-  rate({ symbol, ratePerHour, atMs }: Seen<"fundingRate">, draft: Draft): void {
+  rate(seen: Seen<"fundingRate">, draft: Draft): void {
+    const { symbol, ratePerHour } = seen;
     const { noData, series } = this.#parts;
     const node = this.#world.marketNode(symbol);
-    this.#world.markets.takeRate(symbol, ratePerHour, atMs);
+    this.#world.markets.takeRate(seen);
     this.#decideFundingUnit(draft);
     this.#compare(this.#world.markets.entry(symbol));
     const settled = rateFacts(ratePerHour);

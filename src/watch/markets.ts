@@ -14,6 +14,8 @@ export interface MarketEntry {
   prices: MarketPrices | null;
   /** Funding rate of the last settled hour, a fraction; null: not read. */
   settledPerHour: number | null;
+  /** The exchange's time of that, ms. */
+  settledMs: number;
   readonly facts: Facts;
 }
 
@@ -53,6 +55,7 @@ export class Markets {
         config: null,
         prices: null,
         settledPerHour: null,
+        settledMs: Number.NEGATIVE_INFINITY,
         facts: { values: {}, seenMs: {} },
       };
       this.entries.set(key, entry);
@@ -72,9 +75,10 @@ export class Markets {
   /** Compares the funding rates of the statistics with the settled ones. */
   decideFundingUnit(): Comparison {
     const priced = [...this.entries.values()].filter(({ prices }) => prices !== null);
-    const markets = priced.map(({ prices, settledPerHour, config }) => ({
+    const markets = priced.map(({ prices, settledPerHour, settledMs, config }) => ({
       stated: prices?.statedFundingRate ?? null,
-      settled: settledPerHour,
+      // What was stated before an hour was settled, as during an outage, is of another size than that hour.
+      settled: prices !== null && prices.exchangeMs >= settledMs ? settledPerHour : null,
       cap: capPerHour(config),
     }));
     return decideFundingUnit(markets, this.#fundingUnit);
@@ -197,9 +201,11 @@ export class Markets {
     return had;
   }
 
-  takeRate(symbol: string, settledPerHour: number, atMs: number): MarketEntry {
+  takeRate(seen: Observation & { readonly kind: "fundingRate" }): MarketEntry {
+    const { symbol, ratePerHour, exchangeMs, atMs } = seen;
     const entry = this.entry(symbol);
-    entry.settledPerHour = settledPerHour;
+    entry.settledPerHour = ratePerHour;
+    entry.settledMs = exchangeMs;
     this.#seen(entry, "fundingRates", atMs);
     this.#takeFacts(entry);
     return entry;

@@ -441,7 +441,7 @@ export class NoData {
       if (!review || quiet || nowMs - incident.betterSinceMs < noDataForMs) return;
       if (rise < 0) update("fell");
       else {
-        incident.reported(extent);
+        incident.narrowed(extent);
         this.#keep(incident, draft);
       }
       return;

@@ -3,6 +3,7 @@
  * history, so that nothing that was held is forgotten by a restart: a row a match, which costs the same however many are held.
  */
 import type { AlertChange } from "../domain/alert.ts";
+import { throttleGroup } from "../domain/delivery.ts";
 import type { EventRule } from "../rules/index.ts";
 import type { AlertBook } from "./alert-book.ts";
 import type { Deadlines, Due } from "./deadlines.ts";
@@ -106,7 +107,7 @@ export class Throttles {
       draft.changes.keep.push({ name: throttlePrefix + throttle.key, value: null });
       return;
     }
-    const groupKey = `${throttlePrefix}${throttle.key}/${nowMs}`;
+    const groupKey = `${throttleGroup}${throttle.key}/${nowMs}`;
     for (const change of throttle.held) {
       this.#alerts.owe(draft, change, this.#alerts.receivers(change.alert), groupKey);
       draft.changes.keep.push({ name: heldPrefix + change.id, value: null });

@@ -256,6 +256,23 @@ test("a hundred critical ones that piled up are no hundred messages", async () =
   expect(one.far.accepted.length).toBeLessThan(15);
 });
 
+test("a large group leaves in messages that name each of its alerts, the worst first", async () => {
+  await using one = await rig();
+  const { alerts } = one;
+  const owed = (severity: Severity) =>
+    alerts.step("fired", alerts.alert({ severity, event: true }), ["chat"], "a", second);
+  await one.owe(...Array.from({ length: 118 }, () => owed("warning")));
+  const long = alerts.alert({ severity: "info" });
+  await one.owe(...Array.from({ length: 60 }, () => alerts.step("reminder", long, ["chat"], "a", second)));
+  await one.owe(owed("critical"));
+  await one.clock.advance(10 * second);
+  const messages = [...(await one.store.messages({}))].sort((a, b) => a.itemIds[0]! - b.itemIds[0]!);
+  expect(messages.map(({ content }) => content.more ?? 0)).toEqual([0, 0, 0]);
+  expect(one.far.arrivals[0]!.items).toContain(179);
+  const named = messages.flatMap(({ content }) => content.items.map(({ change }) => change.alertId));
+  expect(named.toSorted((x, y) => x - y)).toEqual(Array.from({ length: 120 }, (_, index) => index + 1));
+});
+
 test("several steps of one alert in one message are told as where it stands now", async () => {
   await using one = await rig();
   const { alerts } = one;

@@ -27,7 +27,11 @@ const settled = [0.00002, 0.00001, -0.00003, 0.000015];
 class Rates extends Harness {
   stated(rates: readonly number[]) {
     return this.mark(
-      ...symbols.map((symbol, index) => ({ ...prices(150, symbol), statedFundingRate: rates[index]! })),
+      ...symbols.map((symbol, index) => ({
+        ...prices(150, symbol),
+        exchangeMs: this.nowMs,
+        statedFundingRate: rates[index]!,
+      })),
     );
   }
 
@@ -122,6 +126,20 @@ describe("statistics that state rates far above the settled ones", () => {
     h.stated(percent);
     expect(h.notes.filter((text) => /percentage an hour/.test(text))).toHaveLength(1);
   });
+});
+
+test("rates that were stated before the hour was settled say nothing of it", () => {
+  const h = begun();
+  h.stated(percent.map((rate) => rate / 4));
+  h.pass(120_000);
+  // As after an outage: the history of an hour with far higher rates is read before the statistics of it.
+  const dear = settled.map((rate) => rate * 40);
+  h.hours(dear);
+  expect(h.notes).toEqual([]);
+  h.pass(1_000);
+  h.stated(dear.map((rate) => rate * 100));
+  h.hours(dear);
+  expect(h.notes).toEqual([expect.stringMatching(/^funding rates .* are taken as a percentage an hour/)]);
 });
 
 test("until the unit is decided rules see the last settled hour", () => {

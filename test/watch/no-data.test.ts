@@ -124,6 +124,23 @@ describe("one outage is one alert", () => {
     expect(new Set(world.changes.map(({ alertId }) => alertId)).size).toBe(1);
   });
 
+  test("that narrows untold is not worse with fewer wallets than were told of, and is with a new silence", () => {
+    const world = new World({ wallets: twelve });
+    world.read(20_000);
+    world.read(120_000, names.slice(0, 4));
+    world.nothing(300_000);
+    world.read(120_000, names.slice(0, 4));
+    const told = world.changes.length;
+    world.read(120_000, names.slice(0, 8));
+    expect(world.told.slice(told)).toEqual([]);
+    world.nothing(120_000);
+    expect(world.summaries.slice(told)).toEqual([
+      expect.stringMatching(
+        /^ExchangeUnreachable worsened warning: .* on 12 of 12 wallets .*: no read of the exchange/,
+      ),
+    ]);
+  });
+
   test("also where one wallet is watched and everything fails", () => {
     const world = new World();
     world.read(20_000);

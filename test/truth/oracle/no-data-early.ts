@@ -4,7 +4,7 @@ import { assetRules, type Readings, type Span } from "./readings.ts";
 import type { Terms } from "./terms.ts";
 
 const leastMs = 30_000;
-const windowMs = 120_000;
+export const windowMs = 120_000;
 /** Clocks, and times that are observed once a second, ms. */
 const slackMs = 3_000;
 /** Rules bear an age of two intervals at least. */

@@ -190,10 +190,11 @@ export function endProblems({ alert, details, atMs }: Change, timezone: string):
   const lengths: number[] = [];
   for (let ms = atMs; ms > sinceMs - secondMs && lengths.length === 0; ms -= secondMs)
     if (timeIn(timezone, ms) === until)
-      lengths.push(ms - sinceMs, ms - sinceMs - secondMs, ms - sinceMs + secondMs);
+      for (let offMs = -secondMs; offMs <= secondMs; offMs += tenthMs) lengths.push(ms - sinceMs + offMs);
   if (lengths.length === 0) return [...problems, `a time between ${from} and now, not ${until}`];
   const wrong = lengths.map(within);
   return wrong.every((one) => one.length > 0) ? [...problems, ...wrong[0]!] : problems;
 }
 
 const secondMs = 1_000;
+const tenthMs = 100;

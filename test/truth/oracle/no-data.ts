@@ -12,7 +12,7 @@ import { Answers } from "./answers.ts";
 import { type Finding, timeOf } from "./finding.ts";
 import { isTold, type Life, livesOf } from "./lives.ts";
 import { Causes } from "./no-data-causes.ts";
-import { earlyProblems } from "./no-data-early.ts";
+import { earlyProblems, windowMs } from "./no-data-early.ts";
 import { endProblems, figureProblems } from "./no-data-figures.ts";
 import { type Row, rowsOf } from "./no-data-rows.ts";
 import { type FiringRow, firingIn, rowProblems, unnamed, worseProblems } from "./no-data-words.ts";
@@ -237,7 +237,9 @@ export function judgeNoData(outcome: Outcome): readonly Finding[] {
       const rows = rowsOf(change, names);
       const known = { readings, timezone: terms.timezone, watched: names.size };
       report("figures", figureProblems(change, rows, known));
-      if (kind === "fired" && isOfSources)
+      // Nobody knows what was read in a time of which there are no records.
+      const isWhole = !gaps.some(({ toMs }) => toMs > atMs - windowMs);
+      if (kind === "fired" && isOfSources && isWhole)
         report("false no-data", earlyProblems(rows, readings, terms, atMs));
       const isShort = change.details.some(([name, text]) => name === "Not read" && /^\d+ more$/.test(text));
       // Another alert may name the rest.
