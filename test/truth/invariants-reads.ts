@@ -49,12 +49,12 @@ export const inboxesAreRead: Invariant = ({ log, simulator, plan }) => {
   /** By wallet and address: when it was asked for last, and when it was answered whole. */
   const inboxes = new Map<string, Map<string, { askedMs: number; answeredMs: number }>>();
   let life = 0;
-  /** The daemon's clock less the true time, ms. */
-  let aheadMs = Number.NEGATIVE_INFINITY;
+  /** Times that the daemon's clock showed, and the true ones, ms. */
+  let times: { readonly shownMs: number; readonly trueMs: number }[] = [];
   for (const entry of log.entries) {
     if (entry.kind === "life" && entry.life !== life) {
       life = entry.life;
-      aheadMs = Number.NEGATIVE_INFINITY;
+      times = [];
       inboxes.clear();
     } else if (entry.kind === "asked") {
       const [, address = ""] = /^\/v1\/traders\/(\w+)\/notifications\?/.exec(entry.target) ?? [];
@@ -66,23 +66,25 @@ export const inboxesAreRead: Invariant = ({ log, simulator, plan }) => {
       const isWhole = entry.status === 200 && entry.garbled !== "cut";
       own.set(address, { askedMs: entry.atMs, answeredMs: isWhole ? entry.atMs : before });
       inboxes.set(wallet, own);
-    } else if (entry.kind === "committed" && !isDiskFull(plan, log.entries[0]!.atMs, entry.atMs))
-      for (const one of entry.changes.observations) {
-        aheadMs = Math.max(aheadMs, one.atMs - entry.atMs);
+    } else if (entry.kind === "committed" && !isDiskFull(plan, log.entries[0]!.atMs, entry.atMs)) {
+      const { observations } = entry.changes;
+      const time = observations.findLast(({ kind }) => kind === "time");
+      if (time !== undefined) times.push({ shownMs: time.atMs, trueMs: entry.atMs });
+      for (const one of observations) {
         if (one.kind !== "events" || one.source !== "notifications" || !one.wallet || !one.wholeMs) continue;
-        // It was held for long before it was committed, or the clock goes slowly since it was ahead.
-        if (entry.atMs + aheadMs - one.atMs > inboxToldMs) continue;
-        const lagMs = one.atMs - one.wholeMs + inboxToldMs;
+        const { wholeMs } = one;
+        const whole = times.findLast(({ shownMs }) => shownMs <= wholeMs);
+        const now = times.findLast(({ shownMs }) => shownMs <= one.atMs);
+        // It was held for long before it was committed.
+        if (whole === undefined || now === undefined || entry.atMs - now.trueMs > inboxToldMs) continue;
+        const fromMs = whole.trueMs - inboxToldMs;
         for (const [address, { askedMs, answeredMs }] of inboxes.get(one.wallet) ?? [])
-          if (
-            askedMs > entry.atMs - inboxAskedMs &&
-            answeredMs < entry.atMs - lagMs &&
-            !isHeld(log, entry.atMs)
-          )
+          if (askedMs > entry.atMs - inboxAskedMs && answeredMs < fromMs && !isHeld(log, entry.atMs))
             wrong.push(
-              `at ${new Date(entry.atMs).toISOString()} ${one.wallet} counts as read ${one.atMs - one.wholeMs} ms ago, and the inbox ${address} was not`,
+              `at ${new Date(entry.atMs).toISOString()} ${one.wallet} counts as read ${one.atMs - wholeMs} ms ago, and the inbox ${address} was not`,
             );
       }
+    }
   }
   return wrong.slice(0, 3);
 };

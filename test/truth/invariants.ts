@@ -257,6 +257,8 @@ const livesOnce: Invariant = ({ log, endMs }) => {
       else if (kind === "ended") {
         // An alert about missing data may end under another rule than it fired with.
         const fired = standing.get(alert.id)!;
+        if (fired !== subject && alert.rule !== blindRule && alert.rule !== unreachableRule)
+          wrong.push(`${name} ends as another than it fired: ${fired}`);
         standing.delete(alert.id);
         lasted(alert.id, entry.atMs, decidedMs);
         if (bySubject.get(fired) === alert.id) bySubject.delete(fired);

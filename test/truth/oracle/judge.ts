@@ -606,7 +606,7 @@ class Judge {
     // Its figures may be any of some.
     if (levels.some(({ perhapsUnknown }) => perhapsUnknown)) return [];
     // It looks back into a life before, of whose last samples some are not known here.
-    const isYoung = this.#view.nowMs - this.#watchingMs < tenMinutesMs;
+    const isYoung = this.#view.nowMs - this.#watchingMs < this.#terms.windowMs("LosingFast", tenMinutesMs);
     if (isYoung && alert.rule === "LosingFast") return null;
     // Amounts of what is not explained are looked for in the description, which names more than that.
     const text = { ...alert, summary, description: summary };
@@ -752,8 +752,10 @@ class Judge {
   #ran(predicate: Predicate, subject: string, { severity, holds, byOld, fromMs, toMs, againMs }: Run): void {
     const { rule, forMs, keepMs, looksBack = false, restsOnItself = false, unreadForMs } = predicate;
     // A change of its accounts may be a payment as long as its records were not read, each kind for itself.
+    const times = this.#terms.of(rule, { forMs, keepMs });
     const mayBePaid =
-      unreadForMs !== undefined && this.#view.money.changedMs(subject) >= fromMs - uncertainMs;
+      unreadForMs !== undefined &&
+      this.#view.money.changedWithin(subject, fromMs - uncertainMs, fromMs + times.forMs.most);
     const slackMs =
       promptMs +
       (holds && mayBePaid ? uncertainMs : 0) +
@@ -764,7 +766,6 @@ class Judge {
       (holds || !this.#lostPosition(subject, fromMs, toMs) ? 0 : endingPatienceMs);
     if (holds)
       this.#judgeReminders(predicate, subject, { severity, fromMs: againMs ?? fromMs, toMs }, slackMs);
-    const times = this.#terms.of(rule, { forMs, keepMs });
     // Such a rule is judged by the second, and may not have been before the process stood still.
     const unseen = this.#stalls.find((one) => one.fromMs >= fromMs && one.fromMs < fromMs + tickMs);
     const seenMs = restsOnItself && unseen ? unseen.toMs : fromMs;

@@ -98,7 +98,9 @@ class Written implements Life {
   committed(changes: Changes, atMs: number): void {
     const { observations, alertChanges, events, milestones } = changes;
     const timeOf = (ms: number): number => this.#timeOf(ms, atMs);
-    const latestOf = (ms: number): number => Math.min(atMs, timeOf(ms) + clockMs);
+    // A clock that is ahead is put right in time.
+    const astrayMs = clockMs + Math.max(0, this.#aheadMs);
+    const latestOf = (ms: number): number => Math.min(atMs, timeOf(ms) + astrayMs);
     this.#owe(changes, atMs, atMs);
     for (const observation of observations) {
       this.told.push({ observation, committedMs: latestOf(observation.atMs) });

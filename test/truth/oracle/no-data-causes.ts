@@ -47,6 +47,8 @@ const slowMs = 120_000;
 /** Standstills that long ago put nothing off any more, ms. */
 const standstillMs = 120_000;
 const slackMs = 2_000;
+/** After a session ended its read goes on within this, when it is its turn, ms. */
+const goneOnMs = 30_000;
 
 export interface Told {
   readonly life: number;
@@ -163,8 +165,12 @@ export class Causes {
     const { life, atMs, sinceMs, aheadMs, timezone } = change;
     const failed = own.filter(({ end, toMs }) => end !== "answered" && (toMs <= atMs || end === "late"));
     // Nobody may have been told yet of the newest ones. A read whose session has ended goes on with another one.
+    const goesOn = (one: Request): boolean =>
+      own.some(
+        (next) => next !== one && next.fromMs >= endedMs(one) && next.fromMs - endedMs(one) <= goneOnMs,
+      );
     const told = failed
-      .filter((one) => one.end !== "HTTP 401" && !(one.schedule === "session" && one.end === "HTTP 404"))
+      .filter((one) => !(isSessionEnd(one) && goesOn(one)))
       .map(endedMs)
       .filter((ms) => ms <= atMs - triedMs);
     const newest = Math.max(...told, Number.NEGATIVE_INFINITY) - newestMs - this.#stalledMs(atMs);
@@ -223,6 +229,11 @@ export class Causes {
     return true;
   }
 }
+
+/** A session is over: it is refreshed, or another one is asked for. */
+const isSessionEnd = ({ schedule, end }: Request): boolean =>
+  (end === "HTTP 401" && (schedule === "notifications" || schedule === "session")) ||
+  (end === "HTTP 404" && schedule === "session");
 
 const seconds = [-2_000, -1_000, 0, 1_000, 2_000];
 

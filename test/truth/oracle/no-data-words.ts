@@ -113,7 +113,8 @@ export function worseProblems(
   const [now, last] = [saidBy(summary), saidBy(before)];
   if (now.wallets > last.wallets || (now.isSilent && !last.isSilent) || (now.isRisky && !last.isRisky))
     return [];
-  // It was better meanwhile, of which no word was due.
+  // A silence that ended without word is followed by another one.
   const since = sinceTime.exec(summary)?.[1];
-  return since !== undefined && timesSince().has(since) ? [] : [`more than was told before: "${before}"`];
+  const isNew = now.isSilent && since !== undefined && timesSince().has(since);
+  return isNew ? [] : [`more than was told before: "${before}"`];
 }

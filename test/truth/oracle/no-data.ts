@@ -238,7 +238,7 @@ export function judgeNoData(outcome: Outcome): readonly Finding[] {
       const known = { readings, timezone: terms.timezone, watched: names.size };
       report("figures", figureProblems(change, rows, known));
       // Nobody knows what was read in a time of which there are no records.
-      const isWhole = !gaps.some(({ toMs }) => toMs > atMs - windowMs);
+      const isWhole = !gaps.some(({ fromMs, toMs }) => fromMs <= atMs && toMs > atMs - windowMs);
       if (kind === "fired" && isOfSources && isWhole)
         report("false no-data", earlyProblems(rows, readings, terms, atMs));
       const isShort = change.details.some(([name, text]) => name === "Not read" && /^\d+ more$/.test(text));

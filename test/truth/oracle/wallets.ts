@@ -86,6 +86,8 @@ interface Track {
   /** The newest states of its accounts, and when they were first seen together, ms: they may have to be explained first. */
   states: string;
   changedMs: number;
+  /** All times at which they changed, ms. */
+  readonly changesMs: number[];
   /** Since when it has payments whose records were not read, ms; null: it has none. */
   unreadMs: number | null;
   /** There was a time of which nothing is known. `moves`: payments before it; null: it was read again since. */
@@ -106,7 +108,7 @@ interface Spot {
   stopped: boolean;
 }
 
-/** The change of an account within a slot, sizes in USD. */
+/** The change of an account within a slot, USD: what was paid in or, negative, out, and the size of what was traded. */
 interface SlotChange {
   readonly name: string;
   readonly ofMs: number;
@@ -219,7 +221,7 @@ export class Wallets {
   #startedMs = Number.NEGATIVE_INFINITY;
   /** By account. */
   readonly #steps = new Map<string, Step>();
-  /** Payments beside a trade, by wallet, that may be taken for a part of it until the history is read: their sizes, USD. */
+  /** Payments beside a trade, by wallet, that may be taken for a part of it until the history is read: the sum that came in, USD. */
   readonly #hidden = new Map<string, number>();
   /** Payments and trades of the newest slot, by wallet, one of each account. */
   readonly #recent = new Map<string, readonly SlotChange[]>();
@@ -287,7 +289,8 @@ export class Wallets {
           ...(sinceMs < atMs ? [{ ...first, ...begun, atMs: sinceMs, answered: false }] : []),
           { ...first, ...begun, atMs, answered },
         ],
-        ...{ states: this.#statesOf(wallet), changedMs: atMs, unreadMs: first.sure ? null : atMs },
+        ...{ states: this.#statesOf(wallet), changedMs: atMs, changesMs: [atMs] },
+        unreadMs: first.sure ? null : atMs,
         lost: null,
       });
       return;
@@ -304,7 +307,10 @@ export class Wallets {
     const last = track.higher.at(-1);
     if (isHigher(now) && (last?.profit !== now.profit || last.equity !== now.equity)) track.higher.push(now);
     const states = this.#statesOf(wallet);
-    if (states !== track.states) Object.assign(track, { states, changedMs: atMs });
+    if (states !== track.states) {
+      Object.assign(track, { states, changedMs: atMs });
+      track.changesMs.push(atMs);
+    }
     const { changedMs } = track;
     // Where requests are short a history has its turn late.
     const lagMs = this.#seen.daemon.figures?.lagMs ?? 0;
@@ -431,9 +437,9 @@ export class Wallets {
     return track.beginningRoom + (track.now.sure ? 0 : Math.abs(track.now.equity) * negligible);
   }
 
-  /** The time at which its accounts changed last, by the daemon's clock, ms; −∞: not known. */
-  changedMs(wallet: string): number {
-    return this.#tracks.get(wallet)?.changedMs ?? Number.NEGATIVE_INFINITY;
+  /** True if its accounts changed from one of the daemon's times to another. */
+  changedWithin(wallet: string, fromMs: number, toMs: number): boolean {
+    return this.#tracks.get(wallet)?.changesMs.some((ms) => ms >= fromMs && ms <= toMs) ?? false;
   }
 
   /** Time for which nothing moved in it, beyond that after which its histories tell of everything, ms; negative: they may not yet. */
@@ -761,7 +767,7 @@ export class Wallets {
     this.#steps.set(account.name, { before: before ?? account, last: account });
     if (before === undefined) return;
     const { wallet, name, ofMs } = account;
-    const paidUsd = Math.abs(Number(account.netDeposits - before.netDeposits) / 1e6);
+    const paidUsd = Number(account.netDeposits - before.netDeposits) / 1e6;
     const recent = (this.#recent.get(wallet) ?? []).filter(
       (one) => one.name !== name && Math.abs(one.ofMs - ofMs) < slotMs,
     );
@@ -769,8 +775,11 @@ export class Wallets {
     this.#recent.set(wallet, recent);
     // What one account paid may be hidden by a trade of another one with which it exchanged collateral.
     const slackUsd = recent.reduce((sum, { tradedUsd }) => sum + tradedUsd, 0) * tradeSlack;
-    const hiddenUsd = recent.reduce((sum, one) => sum + (one.paidUsd <= slackUsd ? one.paidUsd : 0), 0);
-    if (hiddenUsd > 0) this.#hidden.set(wallet, Math.max(hiddenUsd, this.#hidden.get(wallet) ?? 0));
+    const hidden = recent.filter(({ paidUsd }) => paidUsd !== 0 && Math.abs(paidUsd) <= slackUsd);
+    if (hidden.length === 0) return;
+    // Only what came in looks like a profit.
+    const inUsd = hidden.reduce((sum, one) => sum + Math.max(0, one.paidUsd), 0);
+    this.#hidden.set(wallet, Math.max(inUsd, this.#hidden.get(wallet) ?? 0));
   }
 
   /** Value of what an account traded between two states, at the marks, USD. */

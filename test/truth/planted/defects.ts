@@ -392,6 +392,24 @@ const others: readonly Defect[] = [
     '    if (channel === "") this.#broken.set(channel, live);',
   ),
   one(
+    "watch: an outage that narrowed without word is told as worse with less",
+    "src/watch/no-data.ts",
+    "incident.narrowed(extent);",
+    "incident.reported(extent);",
+  ),
+  one(
+    "alerts: a large group names fifty and counts the others",
+    "src/alerts/waiting.ts",
+    "if (entries.length <= maxReported || counts) return entries;",
+    "if (entries.length > 0 || counts) return entries;",
+  ),
+  one(
+    "watch: a funding rate is compared with an hour that was settled after it",
+    "src/watch/markets.ts",
+    "prices.exchangeMs >= settledMs ? settledPerHour : null",
+    "prices.exchangeMs > 0 ? settledPerHour : null",
+  ),
+  one(
     "collect: an inbox that is read stands for those that are not",
     "src/collect/collectors/notifications.ts",
     "if (answeredMs === null) return null;",
