@@ -47,7 +47,7 @@ the CPU seconds that it took. Ends with 1 if anything was found or not all were 
   --out FOLDER    reports of scenarios in which something is wrong, and done.jsonl, which records what was played
                   (.runtime/truth); a record of another version begins anew
   --resume        leaves out what that record has, and counts it; refused where it is of another version
-  --coverage      prints which troubles hit scenarios with which features, and how often each rule fired and ended; names
+  --coverage      prints which troubles met which features in scenarios, and how often each rule fired and ended; names
                   each pair that met in fewer than ${least.pairs} scenarios, and each shipped rule that fired or ended fewer than
                   ${least.rules} times; from ${enoughScenarios} scenarios on, ends with 1 if there are any
   --twice         plays each again and compares the hashes
@@ -71,7 +71,7 @@ Examples:
   npm run truth -- --plan .runtime/truth/seed-57.json
   node launch.mjs --node --inspect-brk test/truth/run.ts --here --seeds 57`;
 
-/** More than enough of each pair, so that the features that no plan tells (liquidations) come often enough, too. */
+/** More than enough of each pair: not each trouble that is planned hits something, and chances are chances. */
 const coverMargin = 1.3;
 
 async function work({ seed, twice, show, out }: Task): Promise<Done> {
