@@ -215,14 +215,18 @@ export class Causes {
           (signedOut[1] === undefined ? one.end !== "answered" : one.end === `HTTP ${signedOut[1]}`),
       );
     if (cause === "answers too slow")
-      return this.#requests.some(
-        (one) =>
-          one.life === life &&
-          one.schedule === schedule &&
-          own.some(({ wallet }) => wallet === one.wallet) &&
-          one.end === "answered" &&
-          one.toMs <= atMs &&
-          one.toMs >= sinceMs - slowMs,
+      // What came before a standstill is old after it, whether a stream or a read brought it.
+      return (
+        this.#stoodStill(change) ||
+        this.#requests.some(
+          (one) =>
+            one.life === life &&
+            one.schedule === schedule &&
+            own.some(({ wallet }) => wallet === one.wallet) &&
+            one.end === "answered" &&
+            one.toMs <= atMs &&
+            one.toMs >= sinceMs - slowMs,
+        )
       );
     if (/^connection closed$|^UND_ERR_SOCKET$/.test(cause)) return recent(({ end }) => end === "broken");
     // Markets that the answers leave out, collateral without a value.
