@@ -75,11 +75,10 @@ export class Markets {
   /** Compares the funding rates of the statistics with the settled ones. */
   decideFundingUnit(): Comparison {
     const priced = [...this.entries.values()].filter(({ prices }) => prices !== null);
-    const markets = priced.map(({ prices, settledPerHour, settledMs, config }) => ({
-      stated: prices?.statedFundingRate ?? null,
-      // What was stated before an hour was settled, as during an outage, is of another size than that hour.
-      settled: prices !== null && prices.exchangeMs >= settledMs ? settledPerHour : null,
-      cap: capPerHour(config),
+    const markets = priced.map((entry) => ({
+      stated: entry.prices?.statedFundingRate ?? null,
+      settled: comparableRate(entry),
+      cap: capPerHour(entry.config),
     }));
     return decideFundingUnit(markets, this.#fundingUnit);
   }
@@ -293,19 +292,23 @@ function capPerHour(config: MarketConfig | null): number | null {
 const mostRateFactor = 50;
 const leastComparedRate = 1e-6;
 
+/**
+ * The settled rate that the stated one can be compared with; null: there is none. One that was stated before the hour was settled, as
+ * before an outage, may have another size.
+ */
+function comparableRate({ prices, settledPerHour, settledMs }: MarketEntry): number | null {
+  return prices !== null && prices.exchangeMs >= settledMs ? settledPerHour : null;
+}
+
 /** @returns what is wrong with a market's running funding rate, held against its last settled one */
-export function rateMismatch(
-  { symbol, prices, settledPerHour }: MarketEntry,
-  unit: FundingUnit | null,
-): string | null {
-  if (unit === null || prices === null || settledPerHour === null) return null;
+export function rateMismatch(entry: MarketEntry, unit: FundingUnit | null): string | null {
+  const { symbol, prices } = entry;
+  const settled = comparableRate(entry);
+  if (unit === null || prices === null || settled === null) return null;
   const running = inFraction(prices.statedFundingRate, unit);
-  const [small, large] = [Math.abs(running), Math.abs(settledPerHour)].sort((a, b) => a - b) as [
-    number,
-    number,
-  ];
+  const [small, large] = [Math.abs(running), Math.abs(settled)].sort((a, b) => a - b) as [number, number];
   if (small < leastComparedRate || large <= mostRateFactor * small) return null;
-  return `${symbol}: the statistics state a funding rate of ${running} an hour, the funding history one of ${settledPerHour}; rules see the former`;
+  return `${symbol}: the statistics state a funding rate of ${running} an hour, the funding history one of ${settled}; rules see the former`;
 }
 
 /** Mark and middle of the book, or other venues, further apart than this are not of one thing. */

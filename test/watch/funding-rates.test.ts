@@ -139,6 +139,9 @@ test("rates that were stated before the hour was settled say nothing of it", () 
   h.pass(1_000);
   h.stated(dear.map((rate) => rate * 100));
   h.hours(dear);
+  // Nor are they reported as another rate than the settled one.
+  h.pass(1_000);
+  h.hours(settled.map((rate) => rate / 10));
   expect(h.notes).toEqual([expect.stringMatching(/^funding rates .* are taken as a percentage an hour/)]);
 });
 

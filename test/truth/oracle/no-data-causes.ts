@@ -215,7 +215,7 @@ export class Causes {
           (signedOut[1] === undefined ? one.end !== "answered" : one.end === `HTTP ${signedOut[1]}`),
       );
     if (cause === "answers too slow")
-      // What came before a standstill is old after it, whether a stream or a read brought it.
+      // Data from before a standstill are old after it, whichever way they came.
       return (
         this.#stoodStill(change) ||
         this.#requests.some(

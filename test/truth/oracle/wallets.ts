@@ -773,7 +773,7 @@ export class Wallets {
     );
     recent.push({ name, ofMs, paidUsd, tradedUsd: this.#tradedUsd(before, account) });
     this.#recent.set(wallet, recent);
-    // What one account paid may be hidden by a trade of another one with which it exchanged collateral.
+    // A payment of one account may be hidden by a trade of another one of the wallet.
     const slackUsd = recent.reduce((sum, { tradedUsd }) => sum + tradedUsd, 0) * tradeSlack;
     const hidden = recent.filter(({ paidUsd }) => paidUsd !== 0 && Math.abs(paidUsd) <= slackUsd);
     if (hidden.length === 0) return;

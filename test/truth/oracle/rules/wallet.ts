@@ -136,7 +136,7 @@ function shareRule(
     unreadForMs: (view, wallet, text, severity) => {
       const [, on = 0] = bounds.find(([one]) => one === severity) ?? [];
       const share = value(view, wallet);
-      // Of what came in at an unknown price nobody knows whether it was paid.
+      // Profit is not known after collateral came at an unknown price, or beside a payment that a trade may hide.
       if (!view.money.now(wallet)?.stated) return undefined;
       if (!share || above(share.high, on, 1) || !bothEnds.test(`${text.summary} ${text.description}`))
         return undefined;
