@@ -30,6 +30,7 @@ import {
   isLikeSale,
   isOfSlotBefore,
   isSale,
+  isTakenIn,
   isWithin,
   joined,
   type LooseRecord,
@@ -136,7 +137,7 @@ export class OpenChanges {
    * them.
    */
   #loose: readonly LooseRecord[] = noLoose;
-  /** Takeovers that state what was handed over, of such slots, that no change shows yet. */
+  /** Takeovers that state what was handed over, and sales, of such slots, that no change shows yet. */
   #looseTakeovers: readonly CashRecord[] = noRecords;
   /** Payments of the funding history that were read lately, oldest first. */
   #payments: readonly ReadPayment[] = noPayments;
@@ -385,7 +386,7 @@ export class OpenChanges {
       this.#wait(record);
       return true;
     }
-    if (this.#takeTakeover(record, atMs)) return true;
+    if (this.#takeTakeover(record, atMs) || this.#takeSale(record, atMs)) return true;
     const index = this.#placeOf(record);
     if (index < 0) {
       this.#explainedOfSlot = this.#explainedOfSlot.map((one) =>
@@ -566,7 +567,9 @@ export class OpenChanges {
     const loose = this.#loose.filter((one) => one.account === open.account && one.slot === slot);
     const alone = fittingOf(open, loose, this.#payments);
     if (alone.length > 0 || loose.length === 0) return [alone.reduce(less, open), alone];
-    const takeovers = this.#looseTakeovers.filter((one) => isWithin(open, one) || isOfSlotBefore(open, one));
+    const takeovers = this.#looseTakeovers.filter(
+      (one) => one.kind === "takeover" && (isWithin(open, one) || isOfSlotBefore(open, one)),
+    );
     let best: readonly [left: OpenChange, fitting: readonly LooseRecord[]] = [open, []];
     // Not each record says of which side the position was.
     for (const side of takeovers.length > 0 ? (["long", "short"] as const) : []) {
@@ -614,17 +617,34 @@ export class OpenChanges {
     return true;
   }
 
+  /**
+   * Takes a sale of collateral of the slot of a newest state that no change shows: the next state of that slot may, or an open change
+   * did whose state before is of that slot. @returns true if it is one
+   */
+  #takeSale(record: CashRecord, atMs: number): boolean {
+    if (record.kind !== "sale" || this.#open.some((one) => isWithin(one, record))) return false;
+    const index = this.#open.findIndex((one) => isOfSlotBefore(one, record) && isTakenIn(one, record));
+    if (index >= 0) {
+      const left = less(this.#open[index]!, record);
+      this.#setOpen(this.#open.toSpliced(index, 1, ...(this.#isSettled(left, atMs) ? [] : [left])));
+      return true;
+    }
+    if (record.slot !== this.slotOf(record.account)) return false;
+    this.#keepTakeover(record);
+    return true;
+  }
+
   #keepTakeover(record: CashRecord): void {
     this.#looseTakeovers = [...this.#looseTakeovers.slice(1 - maxLoose), record];
   }
 
-  /** Applies stated takeovers that a change shows, of its slots or that of the state before it. */
+  /** Applies stated takeovers and sales that a change shows, of its slots or that of the state before it. */
   #lessTakeovers(open: OpenChange): OpenChange {
     let left = open;
     for (const one of this.#looseTakeovers) {
       const { account, slot } = one;
       if (account !== open.account || slot > open.toSlot) continue;
-      if (slot >= open.fromSlot && !isHandedIn(left, one)) continue;
+      if (slot >= open.fromSlot && !isHandedIn(left, one) && !isTakenIn(left, one)) continue;
       this.#looseTakeovers = this.#looseTakeovers.filter((other) => other !== one);
       if (slot >= open.fromSlot) left = less(left, one);
     }

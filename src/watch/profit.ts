@@ -5,10 +5,11 @@
  * between two ends: what came in was paid in and what went out was lost, or what came in was earned and what went out was paid
  * out. The figures are absent then, and who judges by them looks at both ends (`Doubt`). Where nothing is open they are as fresh as equity.
  */
-import type { Facts } from "../rules/index.ts";
+import type { Facts, FactValue } from "../rules/index.ts";
 import type { AccountEntry } from "./accounts.ts";
 import { type Draft, walletKeepPrefix } from "./draft.ts";
 import { type ExplainedFlow, type KeptChanges, OpenChanges } from "./open-changes.ts";
+import { Peak } from "./peak.ts";
 import { Slots, type StoredSlots } from "./slots.ts";
 import { nothingOpen, type OpenRange } from "./unexplained-change.ts";
 
@@ -20,6 +21,13 @@ const partialShare = 0.1;
  * keep it unknown, and out of windows and history, for ever.
  */
 const negligibleShare = 1e-4;
+
+/**
+ * Profit after a trade that may hide a flow stays out of the peak and of samples until the collateral history is read so long after
+ * it, ms; where one such trade follows the other, for at most so long.
+ */
+const heldMs = 20_000;
+const heldAtMostMs = 60_000;
 
 /** The part that is kept over a restart, beside the changes. */
 interface Kept {
@@ -73,6 +81,8 @@ export class Profit implements Doubt {
   /** Equity by the newest answer about the accounts, and when that came: a day begins with it. */
   answerUsd = Number.NaN;
   answerMs = Number.NEGATIVE_INFINITY;
+  /** Since the first and the newest of trades that may hide a flow, ms; null: there is none. */
+  #held: { readonly fromMs: number; readonly sinceMs: number } | null = null;
   readonly #facts: Facts;
   readonly #wallet: string;
   #kept: Kept | null = null;
@@ -80,7 +90,7 @@ export class Profit implements Doubt {
   #checked = false;
   /** Equity at which profit would be 0; NaN: it is not known. */
   #zeroUsd = Number.NaN;
-  #highUsd = 0;
+  #peak = new Peak();
 
   constructor(facts: Facts, wallet: string) {
     this.#facts = facts;
@@ -112,6 +122,27 @@ export class Profit implements Doubt {
     return !(range.inUsd - range.outUsd <= limitUsd);
   }
 
+  /** A trade was seen that may hide a flow in its estimate. */
+  hold(atMs: number): void {
+    this.#held = { fromMs: this.#held?.fromMs ?? atMs, sinceMs: atMs };
+  }
+
+  /** Ends that where the time for it has come. @param isRead the collateral history was read */
+  release(atMs: number, isRead: boolean): void {
+    if (this.#held === null) return;
+    const { fromMs, sinceMs } = this.#held;
+    if (atMs < fromMs + heldAtMostMs && !(isRead && atMs >= sinceMs + heldMs)) return;
+    this.#held = null;
+  }
+
+  /** Returns the figures for a sample. */
+  sample(): Readonly<Record<string, FactValue>> {
+    const { values } = this.#facts;
+    if (this.#held === null) return values;
+    const { pnl: _pnl, pnlToday: _pnlToday, lossToday: _lossToday, ...others } = values;
+    return others;
+  }
+
   /** As of `OpenChanges.explainedSince`. */
   explainedSince(ms: number, raisedMs: number): ExplainedFlow | null {
     return this.changes.explainedSince(ms, raisedMs);
@@ -121,12 +152,17 @@ export class Profit implements Doubt {
     const { open = [], ahead = [], settled = [], explained = [], ...stored } = readStored(text);
     const { loose = [], looseTakeovers = [], ...kept } = stored;
     this.#kept = kept;
-    this.#highUsd = kept.highUsd;
+    this.#peak = new Peak(kept.highUsd);
     // The baseline was taken of all that was there: an account that neither it nor a later state shows is new.
     for (const [name, slot] of kept.slots ?? [])
       if (/^\d+$/.test(name)) this.changes.restoreWhole(Number(name), slot);
     this.changes.restore({ open, ahead, settled, explained, loose, looseTakeovers });
-    this.#facts.values.highWaterMark = this.#highUsd;
+    this.#facts.values.highWaterMark = this.#peak.usd;
+  }
+
+  /** A state of an account is taken that may have other collateral. */
+  takeChange(account: string, slot: number, atMs: number): void {
+    this.#peak.changed(account, slot, atMs);
   }
 
   /** True if the baseline of an account is of before a slot. */
@@ -144,6 +180,7 @@ export class Profit implements Doubt {
     if (kept === null) return true;
     if (!isAfter && slot <= sinceSlot(kept, account)) return false;
     this.#kept = { ...kept, netUsd: kept.netUsd + usd };
+    if (!isAfter) this.#peak.flowed(account, slot, usd);
     return true;
   }
 
@@ -199,7 +236,7 @@ export class Profit implements Doubt {
       } else if (!kept.indices) this.#kept = { ...kept, indices: now };
     }
     this.#checked = true;
-    this.#highUsd = this.#kept!.highUsd;
+    if (this.#kept!.highUsd !== this.#peak.usd) this.#peak = new Peak(this.#kept!.highUsd);
     this.refresh();
     this.keep(draft);
     return text;
@@ -253,9 +290,9 @@ export class Profit implements Doubt {
   /** Writes the figures by the newest equity. */
   publish(): void {
     const { equity } = this.#facts.values;
-    if (typeof equity === "number" && !this.#isOpen(this.changes.range)) {
+    if (typeof equity === "number" && this.#held === null && !this.#isOpen(this.changes.range)) {
       const pnl = equity - this.#zeroUsd;
-      if (pnl > this.#highUsd) this.#highUsd = pnl;
+      if (!Number.isNaN(pnl)) this.#peak.take(pnl);
     }
     this.leave();
   }
@@ -268,7 +305,7 @@ export class Profit implements Doubt {
     const pnl = equity - this.#zeroUsd - (high ? range.outUsd : range.inUsd);
     if (!Number.isNaN(pnl)) {
       values.pnl = pnl;
-      values.highWaterMark = Math.max(this.#highUsd, pnl);
+      values.highWaterMark = Math.max(this.#peak.usd, pnl);
     }
     const { openToday } = this;
     this.#publishToday(equity, this.zeroTodayUsd + (high ? openToday.outUsd : openToday.inUsd));
@@ -282,7 +319,7 @@ export class Profit implements Doubt {
     if (!Number.isNaN(pnl)) values.pnl = pnl;
     else if (values.pnl !== undefined) delete values.pnl;
     this.#publishToday(usd, this.#isOpen(this.openToday) ? Number.NaN : this.zeroTodayUsd);
-    if (this.#kept !== null) values.highWaterMark = this.#highUsd;
+    if (this.#kept !== null) values.highWaterMark = pnl > this.#peak.usd ? pnl : this.#peak.usd;
   }
 
   /** @param zeroUsd equity at which the profit of today would be 0; NaN: it is not known */
@@ -318,14 +355,14 @@ export class Profit implements Doubt {
   /** Puts it where a start finds it. */
   keep(draft: Draft): void {
     if (this.#kept === null) return;
-    this.#kept.highUsd = this.#highUsd;
+    this.#kept.highUsd = this.#peak.usd;
     const value = JSON.stringify({ ...this.#kept, ...this.changes.kept });
     draft.changes.keep.push({ name: `${walletKeepPrefix}${this.#wallet}/profit`, value });
   }
 
   /** The same where only the highest profit changed since. */
   keepHigh(draft: Draft): void {
-    if (this.#kept !== null && this.#kept.highUsd !== this.#highUsd) this.keep(draft);
+    if (this.#kept !== null && this.#kept.highUsd !== this.#peak.usd) this.keep(draft);
   }
 }
 

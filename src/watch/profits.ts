@@ -29,8 +29,8 @@ import type { WalletEntry } from "./wallets.ts";
 const againMs = 2_000;
 const laterMs = 10_000;
 const oftenForMs = 30_000;
-/** Pause after which the collateral history is read once more for a trade that may hide a flow. */
-const hiddenAgainMs = 5_000;
+/** Pauses between the readings of the collateral history for a trade that may hide a flow, the last one first. */
+const hiddenAgainMs = [15_000, 5_000] as const;
 /** Flows that may be hidden in the estimate of a trade matter above this share of equity. */
 const hiddenShare = 1e-3;
 /** So many sides of transfers wait for the other one in each wallet. */
@@ -167,6 +167,7 @@ export class Profits {
       const { addedUsd: usd, taken } = spot;
       // A baseline of the slot has the state before this one.
       const isSameSlot = changes.slotOf(name) === seen.slot;
+      entry.profit.takeChange(name, seen.slot, draft.atMs);
       if (changes.takeState(name, seen.slot, state, this.#pricingOf, draft.atMs, taken)) moved = true;
       if (usd === 0) continue;
       this.#takeSpotFlow(entry, { account: name, slot: seen.slot, atMs: draft.atMs, usd }, draft, isSameSlot);
@@ -247,6 +248,7 @@ export class Profits {
     const { profit, node, given } = entry;
     const { equity } = node.facts.values;
     if (given || typeof equity !== "number") return;
+    profit.release(draft.atMs, false);
     // A day does not begin with an equity of states of which flows may still have to be told.
     if (!this.#waiting.has(entry)) {
       profit.answerUsd = equity;
@@ -296,6 +298,7 @@ export class Profits {
     this.#begin(entry, draft);
     const waited = !past && profit.changes.open.length > 0;
     const expired = waited && profit.changes.expire(draft.atMs);
+    if (!past) profit.release(draft.atMs, true);
     this.#refresh(entry, draft);
     if (!entry.given) profit.publish();
     if (waited) profit.keep(draft);
@@ -425,6 +428,7 @@ export class Profits {
   /** Takes that an account is no longer there. @returns as of `OpenChanges.takeState` */
   #takeEmptied(entry: WalletEntry, name: string, slot: number, { atMs }: Draft): boolean {
     const taken = this.#spotChange(entry, name, emptyBalance)?.taken ?? null;
+    entry.profit.takeChange(name, slot, atMs);
     return entry.profit.changes.takeGone(name, slot, this.#pricingOf, atMs, taken);
   }
 
@@ -451,13 +455,15 @@ export class Profits {
 
   /** A flow may be hidden in the estimate of a trade: has the collateral history read, now if that is not under way, and again. */
   #readHidden(entry: WalletEntry, draft: Draft): void {
-    const usd = entry.profit.changes.takeHidden();
+    const { profit } = entry;
+    const usd = profit.changes.takeHidden();
     if (usd === 0 || !this.#asked) return;
     const { equity } = entry.node.facts.values;
     if (typeof equity === "number" && usd <= Math.abs(equity) * hiddenShare) return;
     const reading = this.#readingOf(entry);
     const isUnderWay = reading.dueMs !== Number.POSITIVE_INFINITY;
-    reading.left = 2;
+    reading.left = 1 + hiddenAgainMs.length;
+    profit.hold(draft.atMs);
     if (!isUnderWay) this.#readAll(entry, draft);
   }
 
@@ -478,7 +484,7 @@ export class Profits {
     draft.ask("collateral", name);
     reading.left = Math.max(0, left - 1);
     if (open.length === 0) {
-      if (reading.left > 0) this.#deadlines.set(reading, draft.atMs + hiddenAgainMs);
+      if (reading.left > 0) this.#deadlines.set(reading, draft.atMs + hiddenAgainMs[reading.left - 1]!);
       return;
     }
     draft.ask("fills", name);

@@ -293,6 +293,11 @@ export function isHandedIn(open: OpenChange, record: CashRecord): boolean {
   return handed ? lessHanded(open, handed) !== null : false;
 }
 
+/** True if a record states that collateral was sold, and a change shows that it is gone. */
+export function isTakenIn({ taken }: OpenChange, record: CashRecord): boolean {
+  return record.kind === "sale" && taken?.[record.assetIndex] !== undefined;
+}
+
 /** @returns null where the change has no such trade */
 function lessHanded(
   open: OpenChange,

@@ -1023,11 +1023,11 @@ export class Watch {
   }
 
   /** Stores the wallet's figures in history and feeds them to its windows. */
-  #sampleWallet({ node, wallet }: WalletEntry, draft: Draft): void {
-    const { values } = node.facts;
+  #sampleWallet({ node, wallet, profit }: WalletEntry, draft: Draft): void {
     this.#named.update(node, draft.atMs);
+    const values = profit.sample();
     draft.changes.ticks.push(this.#series.wallet(wallet.name, values, draft.atMs));
-    this.#gaps.take(wallet.name, node.windows, draft.atMs, values);
+    this.#gaps.take(wallet.name, node.windows, draft.atMs, values, node.facts.values.pnl);
     node.windows?.feed(draft.atMs, values);
   }
 

@@ -160,7 +160,7 @@ test.each([
     150,
   ],
 ])(
-  "money %s counts with the collateral history, which is read at once and once more",
+  "money %s counts with the collateral history, which is read at once, after five seconds and after fifteen more",
   (_, usd, after, markUsd) => {
     const h = boot(loss("wallet.pnl > 100.0"));
     h.pass(second);
@@ -174,12 +174,16 @@ test.each([
     h.events("collateral", [flow(h, usd)]);
     expect(figure(h, "pnl")).toBeCloseTo(before - usd, 6);
     expect(figure(h, "netDeposits")).toBe(usd);
-    h.pass(minute);
+    h.pass(14 * second);
     expect(h.asks.length).toBe(2);
+    h.pass(second);
+    expect(h.asks.length).toBe(3);
+    h.pass(minute);
+    expect(h.asks.length).toBe(3);
   },
 );
 
-test("one trade a second has the collateral history read every five seconds, and twice after the last one at most", () => {
+test("one trade a second has the collateral history read every five seconds, and three times after the last one at most", () => {
   const h = boot(loss());
   let usd = 10_000;
   for (let i = 0; i < 60; i++) {
@@ -191,7 +195,7 @@ test("one trade a second has the collateral history read every five seconds, and
   expect([...new Set(h.asks)]).toEqual(["collateral main"]);
   expect(h.asks.length).toBe(12);
   h.pass(minute);
-  expect(h.asks.length).toBe(14);
+  expect(h.asks.length).toBe(15);
 });
 
 test("no history is read at once for a trade whose estimate hides less than a thousandth of equity", () => {
@@ -1049,4 +1053,75 @@ test("a profit at one end of what is not explained stands in no line of context 
   expect(fired!.alert.summary).toBe("low");
   expect(fired!.details.map(([name]) => name)).toEqual(["Equity"]);
   expect(fired!.facts).toEqual({ wallet: { equity: 8_500 } });
+});
+
+/** 700 of 1,000 SOL are sold at the mark of 150, and money is paid in or out with it: the fill may have had another price. */
+function sold(when: string, paidUsd: number): { readonly h: Harness; readonly after: SubaccountState[] } {
+  const h = new Harness({ rules: loss(when) });
+  h.events("collateral", [], "main", { coversMs: 0 });
+  live(h, minute, [subaccount(10_000, [position(1_000, 150)])]);
+  h.pass(second);
+  const after = [subaccount(10_000 + paidUsd, [position(300, 150)])];
+  h.account(after);
+  expect(figure(h, "pnl")).toBe(paidUsd);
+  return { h, after };
+}
+
+test("a deposit that the estimate of a trade hides makes no peak and no drawdown", () => {
+  const { h, after } = sold('drawdown("wallet.pnl", "24h") > 0.05', 700);
+  const slot = h.slot;
+  live(h, 15 * second, after);
+  h.events("collateral", [flow(h, 700, slot)]);
+  live(h, 2 * minute, after);
+  expect([h.told, figure(h, "pnl"), figure(h, "highWaterMark")]).toEqual([[], 0, 0]);
+});
+
+test("a withdrawal that the estimate of a trade hides makes no loss within minutes", () => {
+  const { h, after } = sold('change("wallet.pnl", "1m") > 500.0', -700);
+  const slot = h.slot;
+  live(h, 15 * second, after);
+  h.events("collateral", [flow(h, -700, slot)]);
+  live(h, 2 * minute, after);
+  expect([h.told, figure(h, "pnl")]).toEqual([[], 0]);
+});
+
+test("a hidden deposit whose record comes after minutes leaves no peak", () => {
+  const { h, after } = sold("wallet.pnl > 5000.0", 700);
+  const slot = h.slot;
+  live(h, 2 * minute, after);
+  expect(figure(h, "highWaterMark")).toBe(700);
+  h.events("collateral", [flow(h, 700, slot)]);
+  expect([figure(h, "pnl"), figure(h, "highWaterMark")]).toEqual([0, 0]);
+});
+
+test("profit after a trade that hides nothing is a peak, and in windows, once the collateral history was read", () => {
+  const { h, after } = sold('drawdown("wallet.pnl", "24h") > 0.05', 700);
+  live(h, 30 * second, after);
+  expect(figure(h, "highWaterMark")).toBe(700);
+  live(h, 10 * second, after, 147);
+  expect([h.told, figure(h, "highWaterMark")]).toEqual([["Loss main fired critical"], 700]);
+});
+
+test("one trade after the other, each of which may hide a flow, leaves windows a sample a minute", () => {
+  const h = new Harness({ rules: loss('drawdown("wallet.pnl", "24h") > 0.05') });
+  h.events("collateral", [], "main", { coversMs: 0 });
+  live(h, minute, [subaccount(10_000, [position(1_000, 150)])]);
+  for (let i = 0; i < 150; i++) {
+    // A dollar was lost by the newest trade.
+    const size = i % 2 === 0 ? 900 : 1_000;
+    h.live(second, [subaccount(9_999 - i, [position(size, 150)])], i < 140 ? 151 : 150, second);
+    if (i % 5 === 0) h.events("collateral", []);
+  }
+  expect(h.told).toEqual(["Loss main fired critical"]);
+});
+
+test("profit after a trade that hides nothing is in short windows at its own time, though money was moved just before it", () => {
+  const { h, after } = sold('change("wallet.pnl", "1m") < -500.0', -1);
+  const moved = [300, -300].map((usd) => ({ ...flow(h, usd, h.slot - 20), happenedMs: h.nowMs - second }));
+  h.events("collateral", moved);
+  for (let i = 0; i < 90; i++) {
+    h.live(second, after, i >= 5 && i < 15 ? 153 : 150, second);
+    if (i % 5 === 4) h.events("collateral", []);
+    expect(h.told.length).toBe(i < 65 ? 0 : 1);
+  }
 });

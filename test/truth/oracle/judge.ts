@@ -226,6 +226,7 @@ class Judge {
         money: new Wallets({
           ...known,
           indices,
+          notified: new Set(plan.world.wallets.filter((one) => !one.watchOnly).map(({ name }) => name)),
           equity,
           marginEquity,
           explainedMs,

@@ -26,6 +26,8 @@ export interface Sample {
   readonly sure: boolean;
   /** It says of what it does not know yet that it does not. */
   readonly stated: boolean;
+  /** It knows what all collateral in other assets was worth when it came and went. */
+  readonly priced: boolean;
 }
 
 /** The ground of a day: profit and loss of it are measured from there. */
@@ -73,8 +75,11 @@ interface Track {
   anyTop: Sample;
   /** Others that are higher than the sure one, or as high: any of them may be the peak. */
   higher: Sample[];
-  /** The highest profit where a payment that a trade hid counts as one, USD. */
+  /** The highest profit in windows where a payment that a trade hid counts as one, USD. */
   hiddenTop: number;
+  /** The same of what it keeps as the highest profit, until the payment is read; for good where it was stopped before. */
+  perhapsTop: number;
+  keptTop: number;
   day: Day;
   /** The last time at which its accounts were read in this life of the daemon. */
   answered: { readonly sample: Sample; readonly atMs: number } | null;
@@ -100,7 +105,7 @@ interface Spot {
   sequence: number;
   /** Value when it was seen, USD; no history tells of it. */
   paid: number;
-  /** Some was taken out, or came when nobody saw: nobody knows for what, and at which price. */
+  /** Some came or went when nobody saw: nobody knows at which price. */
   unsure: boolean;
   /** Nothing is known of the time since `sequence`. */
   lost: boolean;
@@ -116,7 +121,16 @@ interface SlotChange {
   readonly tradedUsd: number;
 }
 
-/** Funding that nothing explains: it may have been a withdrawal or a deposit. */
+/** Payments beside a trade that may be taken for a part of it, and since when, ms. USD; `outUsd` is positive. */
+export interface Hidden {
+  readonly inUsd: number;
+  readonly outUsd: number;
+  readonly sinceMs: number;
+}
+
+const nothingHidden: Hidden = { inUsd: 0, outUsd: 0, sinceMs: 0 };
+
+/** Funding, or a sale of collateral, that nothing explains: it may have been a withdrawal or a deposit. */
 interface Unexplained {
   /** The time of the newest reading of the history of those, or when it was seen, ms; null: it was seen just now. */
   readMs: number | null;
@@ -150,11 +164,20 @@ const sumError = 1e-6;
 const troubledMs = 60_000;
 /** A share of the equity that is next to nothing. */
 const negligible = 1e-4;
+/**
+ * After a trade that may hide more than this share of the equity profit is no peak and no sample for so long at least, and at most
+ * where all can be read, ms.
+ */
+const heldShare = 1e-3;
+const heldLeastMs = 15_000;
+const heldMostMs = 25_000;
 /** Share by which sums in doubles are off. */
 const roundingError = 16 * Number.EPSILON;
 /** The asset that is collateral beside USD, and its smallest units. */
 const spotSymbol = "SOL";
 const spotUnits = 1e9;
+/** It may have been worth so much more before. */
+const spotRoom = 1.2;
 /** Around the beginning of a window samples differ by an interval. */
 const edgeRoomMs = 12_000;
 /** A sample so long after the beginning of a window may count as its first. */
@@ -203,6 +226,7 @@ export class Wallets {
   /** The answer that was given last, and to what. */
   #losing: { readonly asked: string; readonly now: Sample; readonly found: Losing | undefined } | null = null;
   readonly #indices: ReadonlyMap<string, readonly number[]>;
+  readonly #notified: ReadonlySet<string>;
   readonly #explainedMs: (wallet: string) => number;
   readonly #readMs: number;
   readonly #isClear: (wallet: string, fromMs: number, toMs: number) => boolean;
@@ -217,12 +241,14 @@ export class Wallets {
   readonly #unknown = new Set<string>();
   /** There was a time of which nothing is known. */
   #wasLost = false;
+  /** The daemon's time of the newest sample, ms. */
+  #nowMs = Number.NEGATIVE_INFINITY;
   /** The start of this life of the daemon, by its clock, ms. */
   #startedMs = Number.NEGATIVE_INFINITY;
   /** By account. */
   readonly #steps = new Map<string, Step>();
-  /** Payments beside a trade, by wallet, that may be taken for a part of it until the history is read: the sum that came in, USD. */
-  readonly #hidden = new Map<string, number>();
+  /** By wallet, until the history is read. */
+  readonly #hidden = new Map<string, Hidden>();
   /** Payments and trades of the newest slot, by wallet, one of each account. */
   readonly #recent = new Map<string, readonly SlotChange[]>();
   /** Wallets whose accounts are known and valued by what is seen, by the version of that. */
@@ -235,6 +261,8 @@ export class Wallets {
     readonly truth: Truth;
     /** PDA indices that are read, by wallet. */
     readonly indices: ReadonlyMap<string, readonly number[]>;
+    /** Wallets whose notifications are read. */
+    readonly notified: ReadonlySet<string>;
     readonly equity: (account: AccountTruth) => number | undefined;
     /** The same where its terms were not read yet. */
     readonly marginEquity: (account: AccountTruth) => number | undefined;
@@ -248,6 +276,7 @@ export class Wallets {
     this.#seen = parts.seen;
     this.#truth = parts.truth;
     this.#indices = parts.indices;
+    this.#notified = parts.notified;
     this.#equity = parts.equity;
     this.#marginEquity = parts.marginEquity;
     this.#explainedMs = parts.explainedMs;
@@ -257,6 +286,7 @@ export class Wallets {
 
   /** @param answered its accounts were just read: the sample enters windows @param atMs of the daemon's clock */
   note(wallet: string, answered: boolean, atMs: number): void {
+    this.#nowMs = atMs;
     const track = this.#tracks.get(wallet);
     // Collateral in other assets is valued when its account is seen, whatever is seen of the others.
     for (const account of this.#seen.accounts.values())
@@ -277,7 +307,7 @@ export class Wallets {
       this.#tracks.set(wallet, {
         ...{ beginning, beginningRoom: (most - least) / 2 },
         ...{ now: first, sureTop: first.sure ? first : null, anyTop: first },
-        ...{ higher: [], hiddenTop: first.profit },
+        ...{ higher: [], hiddenTop: first.profit, perhapsTop: first.profit, keptTop: first.profit },
         day: { base: null, watched: false, samples: [sample], jumped: this.#wasPaidOut(wallet) },
         answered: answered ? { sample, atMs } : null,
         ...{
@@ -301,7 +331,7 @@ export class Wallets {
     track.anyEquity = Math.max(track.anyEquity, now.equity);
     if (answered) track.sureEquity = Math.max(track.sureEquity, now.equity);
     if (now.profit > track.anyTop.profit) track.anyTop = now;
-    track.hiddenTop = Math.max(track.hiddenTop, now.profit + (this.#hidden.get(wallet) ?? 0));
+    this.#noteHiddenTop(track, this.#hidden.get(wallet), atMs);
     const isHigher = (one: Sample): boolean =>
       one.profit >= (track.sureTop?.profit ?? Number.NEGATIVE_INFINITY) - sumError;
     const last = track.higher.at(-1);
@@ -314,7 +344,7 @@ export class Wallets {
     const { changedMs } = track;
     // Where requests are short a history has its turn late.
     const lagMs = this.#seen.daemon.figures?.lagMs ?? 0;
-    const explainedMs = changedMs + this.#explainedMs(wallet) + lagMs;
+    const explainedMs = changedMs + Math.max(this.#explainedMs(wallet), heldMostMs) + lagMs;
     // After a start no profit is known before the history of payments was read.
     const isKnown = this.#seen.histories.has(wallet);
     track.past.push({ ...now, atMs, answered: answered && isKnown, changedMs, explainedMs });
@@ -323,7 +353,7 @@ export class Wallets {
       (one) => one.atMs < atMs - pastMs && one.answered && one.sure && one.explainedMs < atMs,
     );
     if (oldest > 0) track.past.splice(0, oldest);
-    const isExplained = this.knownForMs(wallet, atMs) > 0;
+    const isExplained = this.knownForMs(wallet, atMs) > heldMostMs - this.#readMs;
     // Before the first prices of all markets nothing that was answered is taken.
     const isTaken = this.#seen.readMs.has("prices");
     if (
@@ -378,7 +408,10 @@ export class Wallets {
   /** A daemon that begins has read nothing. */
   forget(atMs: number): void {
     this.#startedMs = atMs;
-    for (const track of this.#tracks.values()) track.answered = null;
+    for (const track of this.#tracks.values()) {
+      track.answered = null;
+      track.keptTop = Math.max(track.keptTop, track.perhapsTop);
+    }
     for (const spot of this.#spots.values()) spot.stopped = true;
   }
 
@@ -480,7 +513,7 @@ export class Wallets {
     return Number(unread) / 1e6;
   }
 
-  /** All by which the collateral of its accounts may have changed, USD: no more than that is unexplained. Infinite: of other assets, too. */
+  /** All by which the collateral of its accounts may have changed, USD: no more than that is unexplained. */
   changedUsd(wallet: string): number {
     const { accounts, gone } = this.#seen;
     // The collateral with which a scenario begins is no change.
@@ -492,7 +525,8 @@ export class Wallets {
         if (state.sequence > sequence) break;
         if (state.ofMs < beginMs + begunMs) continue;
         const before = this.#truth.accounts.get(name)![index - 1];
-        if (before !== undefined && before.spot !== state.spot) return Number.POSITIVE_INFINITY;
+        if (before !== undefined && before.spot !== state.spot)
+          usd += this.#spotUsd(state.spot - before.spot) * spotRoom;
         const changes = [
           state.collateral - (before?.collateral ?? 0n),
           // A payment may hide what a trade won or lost.
@@ -533,7 +567,7 @@ export class Wallets {
     const [sure, any] = [track.sureTop?.profit ?? track.now.profit, track.anyTop.profit];
     return {
       low: Math.min(sure, any) - track.beginningRoom,
-      high: Math.max(sure, any, track.hiddenTop) + track.beginningRoom,
+      high: Math.max(sure, any, track.perhapsTop, track.keptTop) + track.beginningRoom,
     };
   }
 
@@ -704,7 +738,24 @@ export class Wallets {
       profit: equity - paid,
       sure: known === moves && !spotMoved && !this.#unexplained.has(wallet),
       stated: !spotMoved && !this.#hidden.has(wallet),
+      priced: !spotMoved,
     };
+  }
+
+  /** Payments that may be taken for a part of a trade now. */
+  hidden(wallet: string): Hidden {
+    return this.#hidden.get(wallet) ?? nothingHidden;
+  }
+
+  #noteHiddenTop(track: Track, hidden: Hidden | undefined, atMs: number): void {
+    if (hidden === undefined) {
+      track.perhapsTop = track.keptTop;
+      return;
+    }
+    const { equity, profit } = track.now;
+    if (hidden.inUsd > equity * heldShare && atMs < hidden.sinceMs + heldLeastMs) return;
+    track.perhapsTop = Math.max(track.perhapsTop, profit + hidden.inUsd);
+    track.hiddenTop = Math.max(track.hiddenTop, track.perhapsTop);
   }
 
   /** Waits for an explanation of funding. */
@@ -777,9 +828,14 @@ export class Wallets {
     const slackUsd = recent.reduce((sum, { tradedUsd }) => sum + tradedUsd, 0) * tradeSlack;
     const hidden = recent.filter(({ paidUsd }) => paidUsd !== 0 && Math.abs(paidUsd) <= slackUsd);
     if (hidden.length === 0) return;
-    // Only what came in looks like a profit.
     const inUsd = hidden.reduce((sum, one) => sum + Math.max(0, one.paidUsd), 0);
-    this.#hidden.set(wallet, Math.max(inUsd, this.#hidden.get(wallet) ?? 0));
+    const outUsd = hidden.reduce((sum, one) => sum + Math.max(0, -one.paidUsd), 0);
+    const known = this.#hidden.get(wallet);
+    this.#hidden.set(wallet, {
+      inUsd: Math.max(inUsd, known?.inUsd ?? 0),
+      outUsd: Math.max(outUsd, known?.outUsd ?? 0),
+      sinceMs: known?.sinceMs ?? this.#nowMs,
+    });
   }
 
   /** Value of what an account traded between two states, at the marks, USD. */
@@ -794,18 +850,31 @@ export class Wallets {
     }, 0);
   }
 
+  /** Value of units of the asset, USD, positive; infinite where nothing tells its price. */
+  #spotUsd(units: bigint): number {
+    const price = this.#seen.prices.get(spotSymbol);
+    if (price === undefined) return Number.POSITIVE_INFINITY;
+    return (
+      Math.abs(Number(units) / spotUnits) * price.oracleTicks * tickUsd(this.#truth.rules.get(spotSymbol)!)
+    );
+  }
+
   /** Takes in the collateral in other assets up to a state. */
   #follow(spot: Spot, states: readonly AccountTruth[], sequence: number): void {
     if (spot.sequence >= sequence) return;
     for (const [index, state] of states.entries()) {
       if (!isLater(state, spot.sequence, sequence)) continue;
-      const more = state.spot - (states[index - 1]?.spot ?? 0n);
+      const before = states[index - 1];
+      const more = state.spot - (before?.spot ?? 0n);
       if (more === 0n) continue;
-      const price = this.#seen.prices.get(spotSymbol);
-      if (more < 0n || price === undefined || spot.lost) spot.unsure = true;
-      else
-        spot.paid +=
-          (Number(more) / spotUnits) * price.oracleTicks * tickUsd(this.#truth.rules.get(spotSymbol)!);
+      // What the exchange sells comes back as collateral: that is no payment. Notifications tell of it, and of nothing else.
+      if (more < 0n && state.collateral > (before?.collateral ?? 0n)) {
+        if (!this.#notified.has(state.wallet))
+          this.#unexplained.set(state.wallet, { readMs: null, waitedMs: 0 });
+        continue;
+      }
+      if (!this.#seen.prices.has(spotSymbol) || spot.lost) spot.unsure = true;
+      else spot.paid += Math.sign(Number(more)) * this.#spotUsd(more);
     }
     Object.assign(spot, { sequence, lost: false });
   }

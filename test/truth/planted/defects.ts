@@ -50,8 +50,8 @@ const others: readonly Defect[] = [
   one(
     "watch: the highest profit of a text is the present one",
     "src/watch/profit.ts",
-    "    if (this.#kept !== null) values.highWaterMark = this.#highUsd;\n  }",
-    "    if (this.#kept !== null) values.highWaterMark = Number.isNaN(pnl) ? this.#highUsd : pnl;\n  }",
+    "    if (this.#kept !== null) values.highWaterMark = pnl > this.#peak.usd ? pnl : this.#peak.usd;\n  }",
+    "    if (this.#kept !== null) values.highWaterMark = Number.isNaN(pnl) ? this.#peak.usd : pnl;\n  }",
   ),
   one(
     "watch: the end of an alert tells three times the withdrawal that raised it",
@@ -408,6 +408,24 @@ const others: readonly Defect[] = [
     "src/watch/markets.ts",
     "prices.exchangeMs >= settledMs ? settledPerHour : null",
     "prices.exchangeMs > 0 ? settledPerHour : null",
+  ),
+  one(
+    "watch: profit beside a deposit that a trade hides is a peak",
+    "src/watch/profits.ts",
+    "    profit.hold(draft.atMs);\n",
+    "",
+  ),
+  one(
+    "watch: the record of a hidden deposit leaves the highest profit as it is",
+    "src/watch/profit.ts",
+    "    if (!isAfter) this.#peak.flowed(account, slot, usd);\n",
+    "",
+  ),
+  one(
+    "watch: a sale in the slot of a state is forgotten",
+    "src/watch/open-changes.ts",
+    " || this.#takeSale(record, atMs)) return true;",
+    ") return true;",
   ),
   one(
     "collect: an inbox that is read stands for those that are not",

@@ -144,11 +144,13 @@ function shareRule(
     },
     claims: (view, wallet, text) => {
       if (!view.money.now(wallet)) return undefined;
-      const found = claims(view, wallet, text, endsOf(text, view.money.unreadUsd(wallet)));
+      const { low, high } = endsOf(text, view.money.unreadUsd(wallet));
+      const { inUsd, outUsd } = view.money.hidden(wallet);
+      const found = claims(view, wallet, text, { low: low - outUsd, high: high + inUsd });
       if (found === undefined) return undefined;
-      const isStated = view.money.now(wallet)?.stated;
+      const isPriced = view.money.now(wallet)?.priced;
       return [
-        ...found.flatMap((one) => (isStated || surelyTold.has(one.name) ? [one] : unknown([one]))),
+        ...found.flatMap((one) => (isPriced || surelyTold.has(one.name) ? [one] : unknown([one]))),
         ...unexplainedClaims(text, view.money.changedUsd(wallet)),
       ];
     },

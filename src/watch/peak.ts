@@ -1,0 +1,62 @@
+/**
+ * The highest profit of a wallet, USD. A flow whose record is read late was part of the profit since its account's state was seen:
+ * the record lowers or raises the values of that time. Pure.
+ */
+
+/** Values since one change of an account, up to the next one. */
+interface Stretch {
+  readonly account: string;
+  /** Slot of the state that showed the change. */
+  readonly slot: number;
+  readonly atMs: number;
+  /** -∞: there was none. */
+  mostUsd: number;
+}
+
+/** A record may come so long after the state that shows its flow, ms. */
+const keptMs = 600_000;
+const maxStretches = 50;
+// Shared: most wallets have none.
+const noStretches: readonly Stretch[] = [];
+
+export class Peak {
+  /** The highest value of before the stretches, of all, and of the newest stretch. */
+  #baseUsd: number;
+  #usd: number;
+  #stretches: readonly Stretch[] = noStretches;
+
+  constructor(usd = 0) {
+    this.#baseUsd = usd;
+    this.#usd = usd;
+  }
+
+  get usd(): number {
+    return this.#usd;
+  }
+
+  take(profitUsd: number): void {
+    const newest = this.#stretches.at(-1);
+    if (newest === undefined) this.#baseUsd = Math.max(this.#baseUsd, profitUsd);
+    else if (profitUsd > newest.mostUsd) newest.mostUsd = profitUsd;
+    if (profitUsd > this.#usd) this.#usd = profitUsd;
+  }
+
+  /** A state of an account with other collateral is seen. */
+  changed(account: string, slot: number, atMs: number): void {
+    const added = [...this.#stretches, { account, slot, atMs, mostUsd: Number.NEGATIVE_INFINITY }];
+    const fromIndex = Math.max(
+      added.findIndex((one) => one.atMs > atMs - keptMs),
+      added.length - maxStretches,
+    );
+    for (const { mostUsd } of added.slice(0, fromIndex)) this.#baseUsd = Math.max(this.#baseUsd, mostUsd);
+    this.#stretches = added.slice(fromIndex);
+  }
+
+  /** A record tells of a flow that a state shows. @param usd positive: paid in */
+  flowed(account: string, slot: number, usd: number): void {
+    const index = this.#stretches.findIndex((one) => one.account === account && one.slot >= slot);
+    if (index < 0) return;
+    for (const one of this.#stretches.slice(index)) one.mostUsd -= usd;
+    this.#usd = Math.max(this.#baseUsd, ...this.#stretches.map(({ mostUsd }) => mostUsd));
+  }
+}
