@@ -52,9 +52,9 @@ export class Peak {
     this.#stretches = added.slice(fromIndex);
   }
 
-  /** A record tells of a flow that a state shows. @param usd positive: paid in */
-  flowed(account: string, slot: number, usd: number): void {
-    const index = this.#stretches.findIndex((one) => one.account === account && one.slot >= slot);
+  /** A record tells of a flow that states show from a slot on, or will. @param usd positive: paid in */
+  flowed(account: string, fromSlot: number, usd: number): void {
+    const index = this.#stretches.findIndex((one) => one.account === account && one.slot >= fromSlot);
     if (index < 0) return;
     for (const one of this.#stretches.slice(index)) one.mostUsd -= usd;
     this.#usd = Math.max(this.#baseUsd, ...this.#stretches.map(({ mostUsd }) => mostUsd));

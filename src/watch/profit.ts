@@ -180,7 +180,7 @@ export class Profit implements Doubt {
     if (kept === null) return true;
     if (!isAfter && slot <= sinceSlot(kept, account)) return false;
     this.#kept = { ...kept, netUsd: kept.netUsd + usd };
-    if (!isAfter) this.#peak.flowed(account, slot, usd);
+    this.#peak.flowed(account, isAfter ? slot + 1 : slot, usd);
     return true;
   }
 

@@ -503,6 +503,27 @@ test.each([
   expect(figures(h)).toEqual(expected);
 });
 
+test("a transfer of the slot of the states before it, which are of before it, makes no peak", () => {
+  const accounts = (cashUsd: number, isolated: readonly SubaccountState[]) => [
+    subaccount(cashUsd, []),
+    ...isolated,
+  ];
+  const h = begun(accounts(10_000, [subaccount(5_000, [position(100, 150)], { subaccount: 1 })]));
+  const { slot } = h;
+  // It is closed at 151, and all of it is moved.
+  const after = accounts(15_100, [subaccount(0, [], { subaccount: 1 })]);
+  h.pass(5_000);
+  h.config();
+  h.mark(151);
+  h.account(after);
+  h.events("fills", [fill(slot, 1, "ask", 100, 151)]);
+  const rows = [row(slot, 1, "transfer", 5_100, 0), row(slot, 0, "transfer", 5_100, 15_100)];
+  h.events("collateral", translated(rows, h));
+  readings(h, 12, after, 151);
+  expect(figures(h)).toEqual({ pnl: 100, netDeposits: 0 });
+  expect(h.watch.status(h.nowMs).wallets[0]!.figures.highWaterMark).toBe(100);
+});
+
 test("a transfer between accounts that a second state of the slot of a trade shows is no loss", () => {
   const accounts = (cashUsd: number, isolatedUsd: number, size: number) => [
     subaccount(cashUsd, []),

@@ -418,7 +418,7 @@ const others: readonly Defect[] = [
   one(
     "watch: the record of a hidden deposit leaves the highest profit as it is",
     "src/watch/profit.ts",
-    "    if (!isAfter) this.#peak.flowed(account, slot, usd);\n",
+    "    this.#peak.flowed(account, isAfter ? slot + 1 : slot, usd);\n",
     "",
   ),
   one(
