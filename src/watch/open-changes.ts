@@ -22,6 +22,7 @@ import { pdaIndexOf, Slots, withIndex } from "./slots.ts";
 import {
   type CashRecord,
   type FundingRecord,
+  firstFlowOf,
   fittingOf,
   isExplained,
   isFlow,
@@ -227,6 +228,7 @@ export class OpenChanges {
     const slot = this.slotOf(account);
     if (record.slot !== slot) return record.slot > slot;
     if (record.kind === "flow" && record.unshown) return true;
+    if (record.kind === "flow" && record.shown) return false;
     const balance = this.before(account);
     if (balance === undefined) return false;
     const waiting = this.#ahead.filter((one) => isFlow(one) && one.account === account && one.slot === slot);
@@ -420,12 +422,15 @@ export class OpenChanges {
   }
 
   /**
-   * The unexplained change of an account nearest to a transfer whose record does not say which way it went, USD; null: there
-   * is none of that size.
+   * A transfer whose record does not say which way it went, USD, by the open change of its account: it is the first flow after the
+   * state before, or all that is not explained; null: neither.
+   * @param afterUsd collateral after it; undefined: not known
    */
-  directionOf({ account, slot }: Place, sizeUsd: number): number | null {
+  directionOf({ account, slot }: Place, sizeUsd: number, afterUsd: number | undefined): number | null {
     for (const one of this.#open) {
       if (!isWithin(one, { account, slot })) continue;
+      const first = afterUsd === undefined ? undefined : firstFlowOf(one, sizeUsd, afterUsd);
+      if (first !== undefined) return first;
       const usd = unexplainedUsd(one);
       if (Math.abs(Math.abs(usd) - sizeUsd) <= slackOf(one)) return Math.sign(usd) * sizeUsd;
     }

@@ -1,6 +1,6 @@
 /**
- * The highest profit of a wallet, USD. A flow whose record is read late was part of the profit since its account's state was seen:
- * the record lowers or raises the values of that time. Pure.
+ * The highest profit of a wallet, USD. A deposit whose record is read late was part of the profit since its account's state was seen:
+ * the record lowers the values of that time. Pure.
  */
 
 /** Values since one change of an account, up to the next one. */
@@ -52,8 +52,8 @@ export class Peak {
     this.#stretches = added.slice(fromIndex);
   }
 
-  /** A record tells of a flow that states show from a slot on, or will. @param usd positive: paid in */
-  flowed(account: string, fromSlot: number, usd: number): void {
+  /** A record tells of what was paid in, which states show from a slot on, or will. */
+  paidIn(account: string, fromSlot: number, usd: number): void {
     const index = this.#stretches.findIndex((one) => one.account === account && one.slot >= fromSlot);
     if (index < 0) return;
     for (const one of this.#stretches.slice(index)) one.mostUsd -= usd;

@@ -160,6 +160,11 @@ export class Profit implements Doubt {
     this.#facts.values.highWaterMark = this.#peak.usd;
   }
 
+  /** Corrects the peak for a flow that counts and was profit until now. @param isAfter as of `takeFlow` */
+  takePaidIn(account: string, slot: number, usd: number, isAfter: boolean): void {
+    this.#peak.paidIn(account, isAfter ? slot + 1 : slot, usd);
+  }
+
   /** A state of an account is taken that may have other collateral. */
   takeChange(account: string, slot: number, atMs: number): void {
     this.#peak.changed(account, slot, atMs);
@@ -180,7 +185,6 @@ export class Profit implements Doubt {
     if (kept === null) return true;
     if (!isAfter && slot <= sinceSlot(kept, account)) return false;
     this.#kept = { ...kept, netUsd: kept.netUsd + usd };
-    this.#peak.flowed(account, isAfter ? slot + 1 : slot, usd);
     return true;
   }
 

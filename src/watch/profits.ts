@@ -33,9 +33,12 @@ const oftenForMs = 30_000;
 const hiddenAgainMs = [15_000, 5_000] as const;
 /** Flows that may be hidden in the estimate of a trade matter above this share of equity. */
 const hiddenShare = 1e-3;
+/** Amounts are multiples of 10⁻⁶ USD, read as doubles. */
+const exactUsd = 5e-7;
 /** So many sides of transfers wait for the other one in each wallet. */
 const maxLoneSides = 32;
 
+type Shown = Pick<FlowRecord, "shown" | "unshown">;
 type StatesSeen = Pick<AccountsSeen, "wallet" | "pdaIndex" | "slot" | "told">;
 
 /** Readings of the histories of one wallet outside of their schedules. */
@@ -349,8 +352,9 @@ export class Profits {
     if (usd !== null || account === null || transfer === null) return usd;
     const { transferUsd } = transfer;
     const place = { account, slot: event.slot };
-    if (event.fields.after === transferUsd && profit.changes.isFirstFlow(place)) return transferUsd;
-    return profit.changes.directionOf(place, transferUsd);
+    const { after } = event.fields;
+    if (after === transferUsd && profit.changes.isFirstFlow(place)) return transferUsd;
+    return profit.changes.directionOf(place, transferUsd, typeof after === "number" ? after : undefined);
   }
 
   #takeFlow(entry: WalletEntry, event: Event, read: readonly Event[], draft: Draft): boolean {
@@ -362,8 +366,7 @@ export class Profits {
     const after = typeof fields.after === "number" ? { afterUsd: fields.after } : {};
     const own =
       account === null || usd === null ? null : ({ kind: "flow", account, slot, usd, ...after } as const);
-    const record =
-      own !== null && this.#isUnshown(entry, event, own, read) ? { ...own, unshown: true as const } : own;
+    const record = own === null ? null : { ...own, ...this.#otherSideShown(entry, event, own, read) };
     const isAfter = record !== null && profit.changes.isAfterState(record);
     // Between two accounts that are both watched the wallet as a whole has neither more nor less.
     this.#today.take(event, usd ?? (transfer?.within ? 0 : null), isAfter);
@@ -378,24 +381,35 @@ export class Profits {
     if (usd === 0 || record === null) return false;
     const movedBefore = transfer !== null && this.#takeOtherSide(entry, event, usd, draft);
     const counts = profit.takeFlow(account, slot, usd, isAfter);
+    // What moves within the wallet is none of it at any time.
+    if (counts && usd > 0 && transfer?.within !== true) profit.takePaidIn(account, slot, usd, isAfter);
     if (!profit.changes.takeRecord(record, draft.atMs) && !counts) return movedBefore;
     this.#refresh(entry, draft, false);
     return true;
   }
 
   /**
-   * True if no state shows a flow since none shows the other side of its transfer: one answer tells of both accounts. Fills of the
-   * slot may have changed the collateral beside it, so that this does not tell.
+   * Tells by the other side of a transfer that the state of its slot does not show a flow, or does: one answer tells of both accounts.
+   * Fills of the slot may have changed the collateral beside it, and an account that gave back what it was given has what it had, so
+   * that its own does not tell.
    */
-  #isUnshown({ profit }: WalletEntry, event: Event, own: FlowRecord, read: readonly Event[]): boolean {
+  #otherSideShown({ profit }: WalletEntry, event: Event, own: FlowRecord, read: readonly Event[]): Shown {
     const other = transferOf(event) === null ? undefined : otherSide(event, read);
     const account = other === undefined ? null : accountOf(other);
-    if (other === undefined || account === null || other.pdaIndex !== event.pdaIndex) return false;
+    if (other === undefined || account === null || other.pdaIndex !== event.pdaIndex) return {};
     const { changes } = profit;
     const { after } = other.fields;
-    if (typeof after !== "number" || after === own.afterUsd) return false;
-    if (changes.slotOf(own.account) !== own.slot || changes.slotOf(account) !== own.slot) return false;
-    return changes.isAhead({ kind: "flow", account, slot: own.slot, usd: -own.usd, afterUsd: after });
+    if (typeof after !== "number" || after === own.afterUsd) return {};
+    if (changes.slotOf(own.account) !== own.slot || changes.slotOf(account) !== own.slot) return {};
+    const isAhead = changes.isAhead({
+      kind: "flow",
+      account,
+      slot: own.slot,
+      usd: -own.usd,
+      afterUsd: after,
+    });
+    if (!isAhead) return changes.isAhead(own) && isUndone(event, own, read) ? { shown: true } : {};
+    return isUndone(other, { usd: -own.usd, afterUsd: after }, read) ? {} : { unshown: true };
   }
 
   #begin(entry: WalletEntry, draft: Draft): void {
@@ -494,6 +508,19 @@ export class Profits {
     const often = open.some(({ atMs }) => draft.atMs - atMs < oftenForMs);
     this.#deadlines.set(reading, draft.atMs + (often ? againMs : laterMs));
   }
+}
+
+/** True if an account has again what it had before a flow, by another row of its slot. */
+function isUndone(
+  event: Event,
+  { usd, afterUsd = Number.NaN }: Pick<FlowRecord, "usd" | "afterUsd">,
+  read: readonly Event[],
+): boolean {
+  return read.some((one) => {
+    const { after } = one.fields;
+    if (one.slot !== event.slot || accountOf(one) !== accountOf(event)) return false;
+    return typeof after === "number" && Math.abs(after - (afterUsd - usd)) <= exactUsd;
+  });
 }
 
 /** True for a record of before profit began: the first reading of a history has those, and those of a stop, too. */

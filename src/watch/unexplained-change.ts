@@ -47,9 +47,15 @@ export interface Handed {
 export type CashRecord = Place &
   /** `afterUsd`: the account's collateral after it. Absent: the record does not say. */
 
-  /** `unshown`: the state of its slot that was read does not show it, whatever collateral that has. */
+  /** `unshown`, `shown`: the state of its slot that was read does not show it, or does, whatever collateral that has. */
   (
-    | { readonly kind: "flow"; readonly usd: number; readonly afterUsd?: number; readonly unshown?: true }
+    | {
+        readonly kind: "flow";
+        readonly usd: number;
+        readonly afterUsd?: number;
+        readonly unshown?: true;
+        readonly shown?: true;
+      }
     /** `units`: signed change of the size; `usd`: after fees. */
     | { readonly kind: "fill"; readonly symbol: string; readonly units: number; readonly usd: number }
     /** A liquidator took a position over, or counterparties closed it; `handed`: with its entry value. */
@@ -238,6 +244,16 @@ export function isFlowBefore(open: OpenChange, record: CashRecord): boolean {
     beforeUsd !== undefined &&
     isOf(beforeUsd, record)
   );
+}
+
+/** A flow of a size, USD, that came after the state before a change and before all others; undefined: that does not fit. */
+export function firstFlowOf(
+  { beforeUsd }: OpenChange,
+  sizeUsd: number,
+  afterUsd: number,
+): number | undefined {
+  if (beforeUsd === undefined) return undefined;
+  return [sizeUsd, -sizeUsd].find((usd) => Math.abs(beforeUsd + usd - afterUsd) <= exactUsd);
 }
 
 export function sumOf(records: readonly CashRecord[]): number {

@@ -30,6 +30,7 @@ const planned: Readonly<Record<string, (outcome: { readonly plan: Plan }) => boo
   "PDA indices": ({ plan }) => plan.world.wallets.some(({ pdaIndices }) => pdaIndices.length > 1),
   isolated: ({ plan }) => plan.world.accounts.some(({ subaccount }) => subaccount > 0),
   spot: ({ plan }) => plan.world.accounts.some(({ spot }) => spot > 0),
+  "brief account": ({ plan }) => plan.world.accounts.some(({ collateral }) => collateral === 0),
   "watch-only": ({ plan }) => plan.world.wallets.some(({ watchOnly }) => watchOnly),
   flat: ({ plan }) =>
     plan.world.accounts.some(

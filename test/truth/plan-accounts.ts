@@ -35,7 +35,9 @@ export function planAccounts(
   planned: readonly AccountPlan[],
 ): { readonly accounts: readonly AccountPlan[]; readonly deeds: readonly Deed[] } {
   const given: Given = { lengthMs, wallets, accounts: [...planned] };
-  const [rightsDraw, orders, money, told, taken] = [30, 31, 32, 33, 36].map((part) => new Draw(seed, part));
+  const [rightsDraw, orders, money, told, taken, brief] = [30, 31, 32, 33, 36, 37].map(
+    (part) => new Draw(seed, part),
+  );
   const deeds = [
     ...lostRights(rightsDraw!, given),
     ...oldOrders(orders!, given),
@@ -46,17 +48,23 @@ export function planAccounts(
     ...gates(money!, given),
     ...triggers(told!, given),
     ...takeovers(taken!, given),
+    ...flashes(brief!, given),
   ];
   return { accounts: given.accounts.slice(planned.length), deeds };
 }
 
 /** Number of an account of a wallet's own for such deeds, in one market. */
-function addAccount(draw: Draw, { wallets, accounts }: Given, symbol: string): number {
+function addAccount(
+  draw: Draw,
+  { wallets, accounts }: Given,
+  symbol: string,
+  given?: { readonly collateral: number },
+): number {
   const { name, pdaIndices } = draw.one(wallets);
   const pdaIndex = draw.one(pdaIndices);
   const taken = accounts.filter((one) => one.wallet === name && one.pdaIndex === pdaIndex);
   const subaccount = Math.max(ownSubaccount - 1, ...taken.map((one) => one.subaccount)) + 1;
-  const collateral = Math.round(10 ** draw.between(3, 4.5));
+  const collateral = given?.collateral ?? Math.round(10 ** draw.between(3, 4.5));
   accounts.push({ wallet: name, pdaIndex, subaccount, symbols: [symbol], collateral, spot: 0 });
   return accounts.length - 1;
 }
@@ -174,6 +182,36 @@ function takeovers(draw: Draw, given: Given): readonly Deed[] {
     jump,
     ...(draw.chance(0.7) ? [{ kind: "mark", atMs: backMs, symbol, factor: 1 / factor } as const] : []),
   ];
+}
+
+/** Isolated accounts that are given collateral, trade and give back what is left, all within a second or some: nobody may ever read them. */
+function flashes(draw: Draw, given: Given): readonly Deed[] {
+  if (!draw.chance(0.15)) return [];
+  const symbol = draw.one(symbols);
+  const account = addAccount(draw, given, symbol, { collateral: 0 });
+  const { wallet, pdaIndex } = given.accounts[account]!;
+  const cross = given.accounts.findIndex((one) => one.wallet === wallet && one.pdaIndex === pdaIndex);
+  const deeds: Deed[] = [];
+  let atMs = draw.between(5_000, given.lengthMs * 0.5);
+  const pauseMs = draw.one([100, 500, 2_000]);
+  const soon = (): number => {
+    atMs += pauseMs * draw.between(0.2, 1.5);
+    return atMs;
+  };
+  for (let rounds = draw.whole(1, 4); rounds > 0; rounds--) {
+    const leverage = draw.between(0.5, 8) * (draw.chance(0.5) ? 1 : -1);
+    deeds.push(
+      { kind: "transfer", atMs: soon(), from: cross, to: account, share: draw.between(0.05, 0.3) },
+      { kind: "trade", atMs: soon(), account, symbol, leverage },
+      ...(draw.chance(0.5)
+        ? [{ kind: "mark", atMs: soon(), symbol, factor: draw.between(0.98, 1.02) } as const]
+        : []),
+      { kind: "close", atMs: soon(), account, symbol, share: 1 },
+      { kind: "transfer", atMs: soon(), from: account, to: cross, share: 1 },
+    );
+    atMs += draw.one([200, 3_000, 60_000]);
+  }
+  return deeds;
 }
 
 /** Accounts that are emptied in pieces. */

@@ -332,6 +332,8 @@ export async function settle(
     Object.assign(market, { spec: { ...market.spec, maxLiquidationSizeBaseLots } });
   }
   for (const plan of accounts) {
+    // An account without collateral is opened by whoever gives it some.
+    if (plan.collateral === 0) continue;
     const account = accountOf(world, plan);
     transact(world, (tx) => moveExternally(world, tx, account, BigInt(plan.collateral) * 1_000_000n));
     if (plan.spot > 0)

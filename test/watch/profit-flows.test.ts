@@ -474,6 +474,46 @@ test.each([
   expect(h.told).toEqual([]);
 });
 
+test("an account that is given collateral, trades and gives it back, all in the slot of a state, leaves profit known", () => {
+  const accounts = (cashUsd: number) => [subaccount(cashUsd, []), subaccount(0, [], { subaccount: 1 })];
+  const h = begun(accounts(10_000));
+  h.pass(5_000);
+  h.config();
+  h.mark(150);
+  h.account(accounts(10_100));
+  const { slot } = h;
+  const rows = [
+    { ...row(slot, 0, "transfer", 4_000, 6_000), slotIndex: 0 },
+    { ...row(slot, 1, "transfer", 4_000, 4_000), slotIndex: 0 },
+    { ...row(slot, 1, "transfer", 4_100, 0), slotIndex: 3 },
+    { ...row(slot, 0, "transfer", 4_100, 10_100), slotIndex: 3 },
+  ];
+  h.events("collateral", translated(rows, h));
+  h.events("fills", [fill(slot, 1, "bid", 100, 150), fill(slot, 1, "ask", 100, 151)]);
+  expect(figures(h)).toEqual({ pnl: 100, netDeposits: 0 });
+});
+
+test("a transfer in a stop whose record does not say which way it went is told by the state of before it", () => {
+  const accounts = (cashUsd: number) => [subaccount(cashUsd, []), subaccount(0, [], { subaccount: 1 })];
+  const before = begun(accounts(10_000));
+  const { slot } = before;
+  const h = restarted(before);
+  h.slot = slot + 10;
+  h.pass(5_000);
+  h.account(accounts(10_100));
+  const rows = [
+    row(slot + 2, 0, "transfer", 5_000, 5_000),
+    row(slot + 2, 1, "transfer", 5_000, 5_000),
+    row(slot + 5, 1, "transfer", 5_100, 0),
+    row(slot + 5, 0, "transfer", 5_100, 10_100),
+  ];
+  const untold = (one: Event) =>
+    one.slot === slot + 2 ? { ...one, fields: { ...one.fields, amountUsd: null } } : one;
+  h.events("collateral", translated(rows, h).map(untold));
+  h.events("fills", [fill(slot + 3, 1, "bid", 100, 150), fill(slot + 4, 1, "ask", 100, 151)]);
+  expect(figures(h)).toEqual({ pnl: 100, netDeposits: 0 });
+});
+
 test("a transfer within the wallet counts on both sides whatever the rounding of their amounts", () => {
   const h = begun([subaccount(17_696.399384, []), subaccount(3_540.326523, [], { subaccount: 1 })]);
   const { slot } = h;

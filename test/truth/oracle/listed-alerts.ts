@@ -105,7 +105,8 @@ export class ListedAlerts {
       else if (nowMs <= listed.atMs + slackMs)
         this.#open.set(
           listed,
-          before === null || (found !== null && found.length < before.length) ? found : before,
+          // What was wrong before nobody could judge it says nothing of the text of now.
+          found === null || before === null || found.length < before.length ? found : before,
         );
       else {
         this.#open.delete(listed);

@@ -417,9 +417,21 @@ const others: readonly Defect[] = [
   ),
   one(
     "watch: the record of a hidden deposit leaves the highest profit as it is",
-    "src/watch/profit.ts",
-    "    this.#peak.flowed(account, isAfter ? slot + 1 : slot, usd);\n",
-    "",
+    "src/watch/profits.ts",
+    "if (counts && usd > 0 && transfer?.within !== true) profit",
+    "if (counts && usd > 0 && transfer?.within === undefined && usd < 0) profit",
+  ),
+  one(
+    "watch: an account that gave back what it was given in a slot is taken for one of before",
+    "src/watch/profits.ts",
+    "isUndone(event, own, read) ? { shown: true } : {}",
+    "isUndone(event, own, read) ? {} : {}",
+  ),
+  one(
+    "watch: the direction of a transfer in a stop is not told by the state before",
+    "src/watch/open-changes.ts",
+    "if (first !== undefined) return first;",
+    "if (first !== undefined && first === 0) return first;",
   ),
   one(
     "watch: a sale in the slot of a state is forgotten",
