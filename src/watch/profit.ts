@@ -127,7 +127,7 @@ export class Profit implements Doubt {
     this.#held = { fromMs: this.#held?.fromMs ?? atMs, sinceMs: atMs };
   }
 
-  /** Ends that where the time for it has come. @param isRead the collateral history was read */
+  /** Ends the hold once its time has passed. @param isRead the collateral history was read */
   release(atMs: number, isRead: boolean): void {
     if (this.#held === null) return;
     const { fromMs, sinceMs } = this.#held;

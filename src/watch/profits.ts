@@ -408,8 +408,8 @@ export class Profits {
       usd: -own.usd,
       afterUsd: after,
     });
-    if (!isAhead) return changes.isAhead(own) && isUndone(event, own, read) ? { shown: true } : {};
-    return isUndone(other, { usd: -own.usd, afterUsd: after }, read) ? {} : { unshown: true };
+    if (isAhead && !isUndone(other, { usd: -own.usd, afterUsd: after }, read)) return { unshown: true };
+    return changes.isAhead(own) && isUndone(event, own, read) ? { shown: true } : {};
   }
 
   #begin(entry: WalletEntry, draft: Draft): void {

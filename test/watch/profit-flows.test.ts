@@ -474,24 +474,32 @@ test.each([
   expect(h.told).toEqual([]);
 });
 
-test("an account that is given collateral, trades and gives it back, all in the slot of a state, leaves profit known", () => {
-  const accounts = (cashUsd: number) => [subaccount(cashUsd, []), subaccount(0, [], { subaccount: 1 })];
-  const h = begun(accounts(10_000));
-  h.pass(5_000);
-  h.config();
-  h.mark(150);
-  h.account(accounts(10_100));
-  const { slot } = h;
-  const rows = [
-    { ...row(slot, 0, "transfer", 4_000, 6_000), slotIndex: 0 },
-    { ...row(slot, 1, "transfer", 4_000, 4_000), slotIndex: 0 },
-    { ...row(slot, 1, "transfer", 4_100, 0), slotIndex: 3 },
-    { ...row(slot, 0, "transfer", 4_100, 10_100), slotIndex: 3 },
-  ];
-  h.events("collateral", translated(rows, h));
-  h.events("fills", [fill(slot, 1, "bid", 100, 150), fill(slot, 1, "ask", 100, 151)]);
-  expect(figures(h)).toEqual({ pnl: 100, netDeposits: 0 });
-});
+test.each([
+  ["trades", 100],
+  ["does nothing", 0],
+])(
+  "an account that is given collateral, %s and gives it back, all in the slot of a state, leaves profit known",
+  (_, gainUsd) => {
+    const accounts = (cashUsd: number) => [subaccount(cashUsd, []), subaccount(0, [], { subaccount: 1 })];
+    const h = begun(accounts(10_000));
+    h.pass(5_000);
+    h.config();
+    h.mark(150);
+    h.account(accounts(10_000 + gainUsd));
+    const { slot } = h;
+    const rows = [
+      { ...row(slot, 0, "transfer", 4_000, 6_000), slotIndex: 0 },
+      { ...row(slot, 1, "transfer", 4_000, 4_000), slotIndex: 0 },
+      { ...row(slot, 1, "transfer", 4_000 + gainUsd, 0), slotIndex: 3 },
+      { ...row(slot, 0, "transfer", 4_000 + gainUsd, 10_000 + gainUsd), slotIndex: 3 },
+    ];
+    h.events("collateral", translated(rows, h));
+    if (gainUsd > 0) h.events("fills", [fill(slot, 1, "bid", 100, 150), fill(slot, 1, "ask", 100, 151)]);
+    expect(figures(h)).toEqual({ pnl: gainUsd, netDeposits: 0 });
+    readings(h, 1, accounts(10_000 + gainUsd));
+    expect(figures(h)).toEqual({ pnl: gainUsd, netDeposits: 0 });
+  },
+);
 
 test("a transfer in a stop whose record does not say which way it went is told by the state of before it", () => {
   const accounts = (cashUsd: number) => [subaccount(cashUsd, []), subaccount(0, [], { subaccount: 1 })];
