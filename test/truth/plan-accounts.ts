@@ -35,7 +35,7 @@ export function planAccounts(
   planned: readonly AccountPlan[],
 ): { readonly accounts: readonly AccountPlan[]; readonly deeds: readonly Deed[] } {
   const given: Given = { lengthMs, wallets, accounts: [...planned] };
-  const [rightsDraw, orders, money, told, taken, brief] = [30, 31, 32, 33, 36, 37].map(
+  const [rightsDraw, orders, money, told, taken, brief] = [30, 31, 32, 33, 36, 46].map(
     (part) => new Draw(seed, part),
   );
   const deeds = [
