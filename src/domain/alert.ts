@@ -177,6 +177,8 @@ export interface RuleState {
   readonly doubted?: true;
   /** The level that held beside those in any case. Absent: none did. */
   readonly certain?: Severity;
+  /** The time at which its alert was last judged to hold though a flow was explained just then, ms. Absent: never. */
+  readonly outlivedMs?: number;
 }
 
 /** The built-in rule of fire drills. */

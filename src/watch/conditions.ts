@@ -451,6 +451,8 @@ export class Conditions {
     // Nor can what held because of a withdrawal that is explained now.
     const goneNow = known && !old && judged.severity === null;
     const explained = goneNow ? this.#explained(instance, lastKnownMs, draft.atMs) : null;
+    const outlived = known && !old && !goneNow && this.#explained(instance, lastKnownMs, draft.atMs) !== null;
+    if (outlived) instance.outlivedMs = draft.atMs;
     const over = explained !== null || (goneNow && this.#options.emptied(instance));
     const terms = doubt === undefined ? rule : { ...rule, certain: doubt.certain, certainBefore };
     const { state, transition } = step(
@@ -515,7 +517,7 @@ export class Conditions {
     }
     const clocked = clocksRun(state) || clocksRun(before);
     const moved = before !== state && (transition !== "none" || clocked);
-    this.#store(instance, moved || instance.heldSlot !== lastHeldSlot, draft);
+    this.#store(instance, moved || outlived || instance.heldSlot !== lastHeldSlot, draft);
     this.#schedule(instance, env, terms, instance.unknown === null || old);
   }
 
@@ -531,10 +533,12 @@ export class Conditions {
   }
 
   /** The flow that an alert was raised by, where that is explained at this moment, or was while its rule could not be judged. */
-  #explained({ rule, node, alert }: Instance, lastKnownMs: number, atMs: number): ExplainedFlow | null {
+  #explained(instance: Instance, lastKnownMs: number, atMs: number): ExplainedFlow | null {
+    const { rule, node, alert, outlivedMs } = instance;
     if (alert === null || !this.#ofProfit.has(rule)) return null;
-    const sinceMs = Number.isNaN(lastKnownMs) ? Number.NEGATIVE_INFINITY : Math.min(lastKnownMs + 1, atMs);
-    return this.#options.explainedSince(node, sinceMs, alert.alert.firedAtMs);
+    // After a start that is all that is known of the judgements before it.
+    const judgedMs = Number.isNaN(lastKnownMs) ? outlivedMs : lastKnownMs;
+    return this.#options.explainedSince(node, Math.min(judgedMs + 1, atMs), alert.alert.firedAtMs);
   }
 
   /** Waits with a new alert until the figures that its texts name were read, for some seconds after a start. */
@@ -787,6 +791,7 @@ export class Conditions {
     instance.heldSlot = state.heldSlot ?? 0;
     instance.doubted = state.doubted ?? false;
     instance.certain = state.certain ?? null;
+    if (state.outlivedMs !== undefined) instance.outlivedMs = state.outlivedMs;
     if (alert) this.#follow(instance, alert);
   }
 
@@ -811,6 +816,7 @@ export class Conditions {
       ...(instance.heldSlot > 0 ? { heldSlot: instance.heldSlot } : {}),
       ...(instance.doubted ? { doubted: true } : {}),
       ...(instance.certain === null ? {} : { certain: instance.certain }),
+      ...(Number.isFinite(instance.outlivedMs) ? { outlivedMs: instance.outlivedMs } : {}),
     });
   }
 

@@ -45,6 +45,7 @@ export interface KeptEnding {
   /** Absent in databases of earlier versions. */
   readonly fromSlot?: number;
   readonly goneMs: number;
+  readonly goneSlot?: number;
   readonly another: boolean;
   /** The text of a recovery as it was then. Absent: it is none, or an earlier version wrote it. */
   readonly text?: AlertText;
@@ -89,6 +90,8 @@ interface Waiting extends Due {
   readonly side?: string | undefined;
   /** The time at which the subject was seen to be gone, ms. */
   readonly goneMs: number;
+  /** Slot of the state that shows its end; absent: nobody knows. */
+  readonly goneSlot?: number | undefined;
   /** Another position of its name stands there now. */
   readonly another: boolean;
   /** Since when it waits for word in this run, ms: nobody could hear it while nobody watched. */
@@ -165,6 +168,8 @@ export class Endings {
       readonly taken?: boolean | undefined;
       /** The time at which it was seen to be gone, ms; left out: now. A liquidation well after that is not what ended it. */
       readonly goneMs?: number;
+      /** Slot of the state that shows its end; absent: nobody knows. */
+      readonly goneSlot?: number | undefined;
       /** Another position of its name stands there now. */
       readonly another: boolean;
       /** Something of the account's went away lately: word of a liquidation may be under way. */
@@ -254,9 +259,10 @@ export class Endings {
   }
 
   #keep(draft: Draft, waiting: Waiting): void {
-    const { live, fallback, fromMs, fromSlot, goneMs, another, text, size, side } = waiting;
+    const { live, fallback, fromMs, fromSlot, goneMs, goneSlot, another, text, size, side } = waiting;
     const kept: KeptEnding = {
       ...{ fallback, fromMs, fromSlot, goneMs, another, size, side },
+      ...(goneSlot !== undefined && { goneSlot }),
       ...(text && { text }),
       ...(waiting.fills.taken && { taken: true }),
     };
@@ -371,6 +377,8 @@ export class Endings {
     const { ending, profited, happenedMs, slot, leftSome } = newest;
     // A condition that held after a liquidation was ended by something else. A reading in its slot may be from before it.
     if (slot < waiting.fromSlot) return null;
+    // Nor did one end what a state from before it shows as ended.
+    if (waiting.goneSlot !== undefined && slot > waiting.goneSlot) return null;
     // So did a position of which it left a part, unless the last of it went the same way.
     const isGone = waiting.symbol !== null && waiting.fallback !== "recovered";
     if (isGone && !waiting.fills.taken && (leftSome ?? this.#isPart(waiting))) return null;

@@ -73,6 +73,14 @@ export class Instance {
     this.#own().knownAtMs = atMs;
   }
 
+  /** The time at which its alert was last judged to hold though a flow was explained just then, ms; -∞: never. */
+  get outlivedMs(): number {
+    return this.#course?.outlivedMs ?? Number.NEGATIVE_INFINITY;
+  }
+  set outlivedMs(atMs: number) {
+    this.#own().outlivedMs = atMs;
+  }
+
   /** The time at which its condition was last known to hold, ms; null: not since the start. Not kept while it is quiet. */
   get heldAtMs(): number | null {
     return this.#course?.heldAtMs ?? null;
@@ -164,6 +172,7 @@ class Course {
   // Always doubles: they are written with each judgement, and what may be null, too, would be made anew each time.
   knownAtMs = Number.NaN;
   staleMs = Number.POSITIVE_INFINITY;
+  outlivedMs = Number.NEGATIVE_INFINITY;
   heldAtMs: number | null = null;
   heldSlot = 0;
   doubted = false;

@@ -294,10 +294,16 @@ export class Restoring {
               ? this.#slotBefore(subject)
               : (state?.heldSlot ?? 0),
           ...(ending
-            ? { goneMs: ending.goneMs, size: ending.size, side: ending.side, taken: ending.taken }
+            ? {
+                ...{ goneMs: ending.goneMs, goneSlot: ending.goneSlot },
+                ...{ size: ending.size, side: ending.side, taken: ending.taken },
+              }
             : symbol !== null && state
               ? this.#parts.holdings.extentBefore(subject, symbol, state.incarnation, this.#parts.world)
               : {}),
+          ...(ending || fallback === "recovered"
+            ? {}
+            : { goneSlot: this.#parts.world.accounts.slotOf(wallet, pdaIndex) || undefined }),
           another: ending?.another ?? false,
           suspicious: true,
         });

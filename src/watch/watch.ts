@@ -318,6 +318,7 @@ export class Watch {
             text: null,
             fromMs: live.alert.sinceMs,
             fromSlot: this.#holdings.slotBefore(accountName(subject), this.#world.accounts.get(subject)),
+            goneSlot: this.#world.accounts.slotOf(subject.wallet, subject.pdaIndex) || undefined,
             ...this.#holdings.extentBefore(subject, subject.symbol, incarnation, this.#world),
             another: true,
             suspicious: true,
@@ -346,6 +347,7 @@ export class Watch {
           textAt,
           fromMs: Math.max(live.alert.sinceMs, instance.heldAtMs ?? 0),
           fromSlot: instance.heldSlot,
+          goneSlot: account?.slot || undefined,
           side: extentOf(instance.node).side,
           another: false,
           suspicious: account !== undefined && into.atMs - account.shrunkAtMs < endingPatienceMs,
@@ -1211,6 +1213,8 @@ export class Watch {
         fromMs: Math.max(live.alert.sinceMs, node.facts.seenMs.traderState ?? 0),
         // An account that is gone may have stood on without what held.
         fromSlot: symbol === null ? heldSlot : account.slot,
+        // Accounts that are given have no slots.
+        goneSlot: this.#world.accounts.slotOf(account.ref.wallet, account.ref.pdaIndex) || undefined,
         ...(symbol === null ? {} : extentOf(node)),
         another: why !== "closed",
         suspicious: true,

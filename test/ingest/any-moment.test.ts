@@ -342,3 +342,18 @@ test("a restart at any moment changes nothing of what is told", { timeout: 120_0
   );
   expect(alerts).toBeGreaterThan(20);
 });
+
+test("after a restart an alert that outlived the explanation of a flow ends as recovered", async () => {
+  const seen: Round = { ...begins, kind: "seen", holds: "long", flowed: false } as Round;
+  const paidIn: Round = { ...seen, kind: "seen", collateral: 3_000 } as Round;
+  const paidOut: readonly Round[] = Array.from({ length: 6 }, () => seen);
+  const explained: Round = { ...seen, kind: "seen", mark: 145, flowed: true } as Round;
+  using folder = temporaryFolder();
+  const store = openStore({ path: folder.file() });
+  // The restart is between the two rounds in which the loss is real.
+  const downs = [{ at: 114, downS: 20 }];
+  const { still, anew } = await outcomes([paidIn, ...paidOut, explained, explained, seen], downs, store);
+  await store.close();
+  expect(still).toContain("Losing main: fired warning, ended recovered");
+  expect(anew).toEqual(still);
+});

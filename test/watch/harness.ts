@@ -252,7 +252,9 @@ export class Harness {
 
   /** The start after this run, with what a store would give back to it. */
   restarted(options: HarnessOptions, afterMs = 1_000): Harness {
-    return new Harness({ ...options, remembered: this.remembered, atMs: this.nowMs + afterMs });
+    const after = new Harness({ ...options, remembered: this.remembered, atMs: this.nowMs + afterMs });
+    after.slot = this.slot;
+    return after;
   }
 
   /** Goes on with other rules or settings, as at a reload. */

@@ -270,7 +270,6 @@ describe("a liquidation of a part, after which the position stood", () => {
   });
   const restarted = (before: Harness): Harness => {
     const after = again(before, near);
-    after.slot = before.slot;
     after.config();
     after.mark(150);
     return after;
@@ -449,6 +448,28 @@ describe("a liquidation of a part, after which the position stood", () => {
     expect(endings(after)).toEqual(["Near main/0.0/SOL ended critical closed"]);
   });
 
+  test.each(["is opened anew on its side", "is opened anew on the other side"])(
+    "is not why it is gone where it was closed before, and %s",
+    (how) => {
+      const harness = seen(near, holding("7"));
+      harness.pass(2_000);
+      harness.account([subaccount(1_000, [])]);
+      harness.pass(3_000);
+      const size = how.includes("other") ? -100 : 100;
+      harness.account([subaccount(1_000, [{ ...position(size, 150), sequence: "8" }])]);
+      harness.pass(3_000);
+      const taken = part(harness, true);
+      harness.account([subaccount(10, [])]);
+      harness.events("liquidations", [taken]);
+      harness.live(70_000, [subaccount(10, [])], 150);
+      const ends = harness.changes.filter(({ kind }) => kind === "ended");
+      expect(ends.map(({ alertId, alert }) => `${alertId} ${alert.ending}`).sort()).toEqual([
+        "1 closed",
+        "2 liquidated",
+      ]);
+    },
+  );
+
   test("is not why a position of the other side, which was flipped before it, is gone", () => {
     const harness = seen(near, holding("7"));
     harness.pass(2_000);
@@ -506,7 +527,6 @@ rules:
   }
   function restarted(before: Harness): Harness {
     const after = again(before, margin);
-    after.slot = before.slot;
     after.config();
     after.mark(150);
     return after;
@@ -580,6 +600,29 @@ rules:
     expect(ofMargin(harness).at(-1)).toBe(ended("liquidated"));
   });
 
+  test.each(["nothing", "a reload", "a restart"])(
+    "is not why it ends, where it had recovered before that, with %s meanwhile",
+    (meanwhile) => {
+      let harness = begun();
+      harness.account(holds(100, 10_000));
+      harness.live(100_000, holds(100, 10_000), 150);
+      // Something of the account's went, so that the recovery waits for word.
+      harness.account(holds(60, 10_000));
+      harness.live(25_000, holds(60, 10_000), 150);
+      expect(ofMargin(harness)).toEqual([fired]);
+      if (meanwhile === "a reload") harness.reload({ rules: margin });
+      if (meanwhile === "a restart") {
+        harness = restarted(harness);
+        harness.account(holds(60, 10_000));
+      }
+      harness.events("notifications", [taken(harness, harness.slot + 5)]);
+      harness.account(nothing);
+      harness.live(20_000, nothing, 150);
+      harness.events("liquidations", []);
+      expect(ofMargin(harness).at(-1)).toBe(ended("recovered"));
+    },
+  );
+
   test("is not why a position recovers when its price does", () => {
     const harness = begun();
     harness.events("notifications", [taken(harness)]);
@@ -626,7 +669,6 @@ describe("a recovery that waits for word of a liquidation", () => {
       if (meanwhile === "a reload") harness.reload({ rules: priced });
       if (meanwhile === "a restart") {
         const after = again(harness, priced);
-        after.slot = harness.slot;
         after.config();
         harness = after;
       }
@@ -650,7 +692,6 @@ describe("a recovery that waits for word of a liquidation", () => {
     before.account(shrunk);
     before.live(5_000, shrunk, 150);
     const harness = again(before, priced);
-    harness.slot = before.slot;
     harness.config();
     harness.mark(accounts.length > 0 ? 130 : 160);
     harness.account([...accounts]);
@@ -679,9 +720,7 @@ describe("a recovery that waits for word of a liquidation", () => {
     expect(before.told).toHaveLength(1);
     let harness = before;
     for (const ms of [5_000, 10_000]) {
-      const { slot } = harness;
       harness = again(harness, rules);
-      harness.slot = slot;
       harness.config();
       harness.mark(150);
       harness.account(laterAccounts(100));
@@ -713,7 +752,6 @@ describe("a recovery that waits for word of a liquidation", () => {
     paying(before, 0);
     expect(before.told).toHaveLength(1);
     const harness = again(before, rate);
-    harness.slot = before.slot;
     harness.config();
     harness.mark(150);
     harness.account(shrunk);

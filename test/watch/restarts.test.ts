@@ -136,7 +136,7 @@ test("a recovery that waited for word while nothing could be read is told with t
 
 const liquidation = event({
   kind: "liquidation",
-  slot: 1_000,
+  slot: 15,
   key: "500.1.0",
   wallet: "main",
   pdaIndex: 0,
@@ -168,7 +168,7 @@ test("a liquidation whose account is not named is why a position is gone, told b
 
 test("a liquidation that was told as one alert's end is not told as the next one's, before a restart or after", () => {
   const before = seen();
-  before.events("notifications", [liquidation]);
+  before.events("notifications", [{ ...liquidation, slot: before.slot + 5 }]);
   before.account([subaccount(100, [])]);
   before.account(endangered);
   expect(before.told.slice(1)).toEqual([
@@ -225,7 +225,7 @@ rules:
     after.account([subaccount(100_000, [now])]);
     const ended = "Margin main/0.0 ended critical recovered";
     expect(after.told, `shrunk: ${shrunk}`).toEqual(shrunk ? [] : [ended]);
-    after.events("notifications", [{ ...liquidation, happenedMs: after.nowMs }]);
+    after.events("notifications", [{ ...liquidation, slot: after.slot, happenedMs: after.nowMs }]);
     expect(after.told[0]).toBe(shrunk ? "Margin main/0.0 ended critical liquidated" : ended);
   }
 });
@@ -434,7 +434,8 @@ test("an ending that waited for word of its reason goes on waiting with what was
   gone.account([subaccount(1_000, [])]);
   const next = again(gone, rules);
   next.live(20_000, endangered, 150);
-  next.events("liquidations", [{ ...liquidation, key: "late", happenedMs: next.nowMs, seenMs: next.nowMs }]);
+  const its = { key: "late", slot: next.slot + 5, happenedMs: next.nowMs, seenMs: next.nowMs };
+  next.events("liquidations", [{ ...liquidation, ...its }]);
   next.account([subaccount(100, [])]);
   next.live(30_000, [subaccount(100, [])], 150);
   expect(next.told.filter((line) => line.startsWith("Near"))).toEqual([
@@ -453,7 +454,7 @@ test.each([
   before.account([subaccount(100, [])]);
   const kept = (of: Harness) => [...of.remembered.keep.keys()].filter((name) => name.startsWith("ending/"));
   expect(kept(before)).toEqual(["ending/1"]);
-  const news = told ? [{ ...liquidation, happenedMs: before.nowMs }] : [];
+  const news = told ? [{ ...liquidation, slot: before.slot, happenedMs: before.nowMs }] : [];
   const remembered = { ...before.remembered, liquidations: news };
   const after = new Harness({ rules, remembered, atMs: before.nowMs + 1_000 });
   after.live(90_000, [subaccount(100, [])], 140);

@@ -87,6 +87,7 @@ rules:
     expect(fired.length).toBe(2);
     before.pass(5_000);
     before.account([subaccount(100, [])]);
+    const { slot } = before;
     expect(before.told.length).toBe(2);
     const after = goOn(before, options, way);
     after.account([subaccount(100, [])]);
@@ -98,7 +99,7 @@ rules:
         key: "1",
         happenedMs: after.nowMs,
         seenMs: after.nowMs,
-        slot: after.slot,
+        slot,
         fields,
       }),
     ]);
