@@ -260,6 +260,11 @@ export class OpenChanges {
     return this.#wholes.has(pdaIndexOf(account)) ? emptyBalance : undefined;
   }
 
+  /** True if there is an open change of an account at a slot. */
+  isOpenAt(place: Place): boolean {
+    return this.#open.some((one) => isWithin(one, place));
+  }
+
   /** The slots of the newest states. */
   slots(): Slots {
     const slots = new Slots();
@@ -514,7 +519,10 @@ export class OpenChanges {
     const isSame = fromSlot === toSlot && taken === null;
     const other = isSame ? this.#open.find(isOfSlot) : undefined;
     const former = other ?? (isSame ? this.#explainedOfSlot.find(isOfSlot) : undefined);
-    const whole = this.#lessTakeovers(former === undefined ? own : joined(former, own));
+    const isBeside = Object.keys(own.traded).length === 0 && !isExplained(own);
+    const whole = this.#lessTakeovers(
+      former === undefined ? own : joined(former, isBeside ? { ...own, movedBeside: true } : own),
+    );
     const open = this.#lessLoose(whole, fromSlot);
     if (other !== undefined) this.#setOpen(this.#open.filter((one) => one !== other));
     // A deposit may have been paid out again before the state was seen.

@@ -4,7 +4,7 @@
  */
 
 /** Values since one change of an account, up to the next one. */
-interface Stretch {
+interface Part {
   readonly account: string;
   /** Slot of the state that showed the change. */
   readonly slot: number;
@@ -15,15 +15,13 @@ interface Stretch {
 
 /** A record may come so long after the state that shows its flow, ms. */
 const keptMs = 600_000;
-const maxStretches = 50;
-// Shared: most wallets have none.
-const noStretches: readonly Stretch[] = [];
+const maxParts = 1_000;
 
 export class Peak {
-  /** The highest value of before the stretches, of all, and of the newest stretch. */
+  /** The highest value of before the parts, and of all. */
   #baseUsd: number;
   #usd: number;
-  #stretches: readonly Stretch[] = noStretches;
+  #parts: Part[] = [];
 
   constructor(usd = 0) {
     this.#baseUsd = usd;
@@ -35,7 +33,7 @@ export class Peak {
   }
 
   take(profitUsd: number): void {
-    const newest = this.#stretches.at(-1);
+    const newest = this.#parts.at(-1);
     if (newest === undefined) this.#baseUsd = Math.max(this.#baseUsd, profitUsd);
     else if (profitUsd > newest.mostUsd) newest.mostUsd = profitUsd;
     if (profitUsd > this.#usd) this.#usd = profitUsd;
@@ -43,20 +41,19 @@ export class Peak {
 
   /** A state of an account with other collateral is seen. */
   changed(account: string, slot: number, atMs: number): void {
-    const added = [...this.#stretches, { account, slot, atMs, mostUsd: Number.NEGATIVE_INFINITY }];
-    const fromIndex = Math.max(
-      added.findIndex((one) => one.atMs > atMs - keptMs),
-      added.length - maxStretches,
-    );
-    for (const { mostUsd } of added.slice(0, fromIndex)) this.#baseUsd = Math.max(this.#baseUsd, mostUsd);
-    this.#stretches = added.slice(fromIndex);
+    const parts = this.#parts;
+    parts.push({ account, slot, atMs, mostUsd: Number.NEGATIVE_INFINITY });
+    let settled = 0;
+    while (parts[settled]!.atMs <= atMs - keptMs || parts.length - settled > maxParts)
+      this.#baseUsd = Math.max(this.#baseUsd, parts[settled++]!.mostUsd);
+    if (settled > 0) this.#parts = parts.slice(settled);
   }
 
   /** A record tells of what was paid in, which states show from a slot on, or will. */
   paidIn(account: string, fromSlot: number, usd: number): void {
-    const index = this.#stretches.findIndex((one) => one.account === account && one.slot >= fromSlot);
+    const index = this.#parts.findIndex((one) => one.account === account && one.slot >= fromSlot);
     if (index < 0) return;
-    for (const one of this.#stretches.slice(index)) one.mostUsd -= usd;
-    this.#usd = Math.max(this.#baseUsd, ...this.#stretches.map(({ mostUsd }) => mostUsd));
+    for (const one of this.#parts.slice(index)) one.mostUsd -= usd;
+    this.#usd = Math.max(this.#baseUsd, ...this.#parts.map(({ mostUsd }) => mostUsd));
   }
 }

@@ -8,8 +8,10 @@
 import type { Facts, FactValue } from "../rules/index.ts";
 import type { AccountEntry } from "./accounts.ts";
 import { type Draft, walletKeepPrefix } from "./draft.ts";
+import { HeldProfit, type HeldTrades } from "./held-profit.ts";
 import { type ExplainedFlow, type KeptChanges, OpenChanges } from "./open-changes.ts";
 import { Peak } from "./peak.ts";
+import type { HeldSample } from "./profit-gaps.ts";
 import { Slots, type StoredSlots } from "./slots.ts";
 import { nothingOpen, type OpenRange } from "./unexplained-change.ts";
 
@@ -21,13 +23,6 @@ const partialShare = 0.1;
  * keep it unknown, and out of windows and history, for ever.
  */
 const negligibleShare = 1e-4;
-
-/**
- * Profit after a trade that may hide a flow stays out of the peak and of samples until the collateral history is read so long after
- * it, ms; where one such trade follows the other, for at most so long.
- */
-const heldMs = 20_000;
-const heldAtMostMs = 60_000;
 
 /** The part that is kept over a restart, beside the changes. */
 interface Kept {
@@ -42,6 +37,8 @@ interface Kept {
   readonly netUsd: number;
   /** As it was stored last. */
   highUsd: number;
+  /** Trades that may hide flows. Absent: none. */
+  held?: readonly HeldTrades[];
 }
 
 interface StoredProfit extends Omit<Kept, "slots">, Partial<KeptChanges> {
@@ -81,8 +78,7 @@ export class Profit implements Doubt {
   /** Equity by the newest answer about the accounts, and when that came: a day begins with it. */
   answerUsd = Number.NaN;
   answerMs = Number.NEGATIVE_INFINITY;
-  /** Since the first and the newest of trades that may hide a flow, ms; null: there is none. */
-  #held: { readonly fromMs: number; readonly sinceMs: number } | null = null;
+  readonly held = new HeldProfit();
   readonly #facts: Facts;
   readonly #wallet: string;
   #kept: Kept | null = null;
@@ -122,25 +118,24 @@ export class Profit implements Doubt {
     return !(range.inUsd - range.outUsd <= limitUsd);
   }
 
-  /** A trade was seen that may hide a flow in its estimate. */
-  hold(atMs: number): void {
-    this.#held = { fromMs: this.#held?.fromMs ?? atMs, sinceMs: atMs };
-  }
-
-  /** Ends the hold once its time has passed. @param isRead the collateral history was read */
+  /** Lets go of trades that may hide a flow, where their time has passed. @param isRead the collateral history was read */
   release(atMs: number, isRead: boolean): void {
-    if (this.#held === null) return;
-    const { fromMs, sinceMs } = this.#held;
-    if (atMs < fromMs + heldAtMostMs && !(isRead && atMs >= sinceMs + heldMs)) return;
-    this.#held = null;
+    if (!this.held.isEmpty) this.#peak.take(this.held.release(atMs, isRead));
   }
 
-  /** Returns the figures for a sample. */
+  /** Returns the figures for a sample. Profit that may be too high stays out of it. */
   sample(): Readonly<Record<string, FactValue>> {
     const { values } = this.#facts;
-    if (this.#held === null) return values;
+    if (this.held.isEmpty) return values;
     const { pnl: _pnl, pnlToday: _pnlToday, lossToday: _lossToday, ...others } = values;
     return others;
+  }
+
+  /** Returns the profit that stays out of a sample; null: it does not, or is not known. */
+  heldSample(): HeldSample | null {
+    const { pnl } = this.#facts.values;
+    if (this.held.isEmpty || typeof pnl !== "number") return null;
+    return { pnl, leastPnl: pnl - this.held.usd, sinceMs: this.held.sinceMs };
   }
 
   /** As of `OpenChanges.explainedSince`. */
@@ -153,6 +148,7 @@ export class Profit implements Doubt {
     const { loose = [], looseTakeovers = [], ...kept } = stored;
     this.#kept = kept;
     this.#peak = new Peak(kept.highUsd);
+    this.held.restore(kept.held ?? []);
     // The baseline was taken of all that was there: an account that neither it nor a later state shows is new.
     for (const [name, slot] of kept.slots ?? [])
       if (/^\d+$/.test(name)) this.changes.restoreWhole(Number(name), slot);
@@ -163,6 +159,7 @@ export class Profit implements Doubt {
   /** Corrects the peak for a flow that counts and was profit until now. @param isAfter as of `takeFlow` */
   takePaidIn(account: string, slot: number, usd: number, isAfter: boolean): void {
     this.#peak.paidIn(account, isAfter ? slot + 1 : slot, usd);
+    this.held.paidIn(usd);
   }
 
   /** A state of an account is taken that may have other collateral. */
@@ -294,9 +291,12 @@ export class Profit implements Doubt {
   /** Writes the figures by the newest equity. */
   publish(): void {
     const { equity } = this.#facts.values;
-    if (typeof equity === "number" && this.#held === null && !this.#isOpen(this.changes.range)) {
+    if (typeof equity === "number" && !this.#isOpen(this.changes.range)) {
       const pnl = equity - this.#zeroUsd;
-      if (!Number.isNaN(pnl)) this.#peak.take(pnl);
+      if (!Number.isNaN(pnl)) {
+        this.held.take(pnl);
+        this.#peak.take(pnl - this.held.usd);
+      }
     }
     this.leave();
   }
@@ -360,6 +360,8 @@ export class Profit implements Doubt {
   keep(draft: Draft): void {
     if (this.#kept === null) return;
     this.#kept.highUsd = this.#peak.usd;
+    if (this.held.isEmpty) delete this.#kept.held;
+    else this.#kept.held = this.held.kept;
     const value = JSON.stringify({ ...this.#kept, ...this.changes.kept });
     draft.changes.keep.push({ name: `${walletKeepPrefix}${this.#wallet}/profit`, value });
   }

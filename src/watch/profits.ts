@@ -29,8 +29,6 @@ import type { WalletEntry } from "./wallets.ts";
 const againMs = 2_000;
 const laterMs = 10_000;
 const oftenForMs = 30_000;
-/** Pauses between the readings of the collateral history for a trade that may hide a flow, the last one first. */
-const hiddenAgainMs = [15_000, 5_000] as const;
 /** Flows that may be hidden in the estimate of a trade matter above this share of equity. */
 const hiddenShare = 1e-3;
 /** Amounts are multiples of 10⁻⁶ USD, read as doubles. */
@@ -47,8 +45,6 @@ class Reading implements Due {
   queuedMs = Number.POSITIVE_INFINITY;
   place = -1;
   order: number | undefined;
-  /** Readings of the collateral history that are still to be made for trades. */
-  left = 0;
   readonly #due: () => void;
 
   constructor(due: () => void) {
@@ -170,7 +166,8 @@ export class Profits {
       const { addedUsd: usd, taken } = spot;
       // A baseline of the slot has the state before this one.
       const isSameSlot = changes.slotOf(name) === seen.slot;
-      entry.profit.takeChange(name, seen.slot, draft.atMs);
+      if (changes.before(name)?.collateralQuoteLots !== state.collateralQuoteLots)
+        entry.profit.takeChange(name, seen.slot, draft.atMs);
       if (changes.takeState(name, seen.slot, state, this.#pricingOf, draft.atMs, taken)) moved = true;
       if (usd === 0) continue;
       this.#takeSpotFlow(entry, { account: name, slot: seen.slot, atMs: draft.atMs, usd }, draft, isSameSlot);
@@ -183,7 +180,7 @@ export class Profits {
       entry.profit.keep(draft);
     }
     if (changes.open !== openBefore) this.#opened(entry, draft);
-    else if (first && changes.open.length > 0) this.#readAll(entry, draft);
+    else if (first && (changes.open.length > 0 || !entry.profit.held.isEmpty)) this.#readAll(entry, draft);
     this.#readHidden(entry, draft);
   }
 
@@ -382,7 +379,9 @@ export class Profits {
     const movedBefore = transfer !== null && this.#takeOtherSide(entry, event, usd, draft);
     const counts = profit.takeFlow(account, slot, usd, isAfter);
     // What moves within the wallet is none of it at any time.
-    if (counts && usd > 0 && transfer?.within !== true) profit.takePaidIn(account, slot, usd, isAfter);
+    // Nor is what an open change shows: profit was not known with it, or as what it is.
+    const isHidden = transfer?.within !== true && !profit.changes.isOpenAt(record);
+    if (counts && usd > 0 && isHidden) profit.takePaidIn(account, slot, usd, isAfter);
     if (!profit.changes.takeRecord(record, draft.atMs) && !counts) return movedBefore;
     this.#refresh(entry, draft, false);
     return true;
@@ -476,8 +475,8 @@ export class Profits {
     if (typeof equity === "number" && usd <= Math.abs(equity) * hiddenShare) return;
     const reading = this.#readingOf(entry);
     const isUnderWay = reading.dueMs !== Number.POSITIVE_INFINITY;
-    reading.left = 1 + hiddenAgainMs.length;
-    profit.hold(draft.atMs);
+    profit.held.add(draft.atMs, usd);
+    profit.keep(draft);
     if (!isUnderWay) this.#readAll(entry, draft);
   }
 
@@ -491,14 +490,14 @@ export class Profits {
   /** Asks for the histories that may explain what is open, now and again. */
   #readAll(entry: WalletEntry, draft: Draft): void {
     const { name } = entry.wallet;
-    const { open } = entry.profit.changes;
-    const left = this.#readings.get(name)?.left ?? 0;
-    if (!this.#asked || (open.length === 0 && left === 0)) return;
+    const { held, changes } = entry.profit;
+    const { open } = changes;
+    if (!this.#asked || (open.length === 0 && held.isEmpty)) return;
     const reading = this.#readingOf(entry);
     draft.ask("collateral", name);
-    reading.left = Math.max(0, left - 1);
+    const nextMs = held.nextReadMs(draft.atMs);
     if (open.length === 0) {
-      if (reading.left > 0) this.#deadlines.set(reading, draft.atMs + hiddenAgainMs[reading.left - 1]!);
+      if (Number.isFinite(nextMs)) this.#deadlines.set(reading, nextMs);
       return;
     }
     draft.ask("fills", name);
@@ -506,11 +505,11 @@ export class Profits {
     if (open.some(({ taken }) => taken !== undefined)) draft.ask("notifications", name);
     if (open.some(({ gone }) => gone !== undefined)) draft.ask("funding", name);
     const often = open.some(({ atMs }) => draft.atMs - atMs < oftenForMs);
-    this.#deadlines.set(reading, draft.atMs + (often ? againMs : laterMs));
+    this.#deadlines.set(reading, Math.min(nextMs, draft.atMs + (often ? againMs : laterMs)));
   }
 }
 
-/** True if an account has again what it had before a flow, by another row of its slot. */
+/** True if an account has again what it had before a flow, by a later row of its slot. */
 function isUndone(
   event: Event,
   { usd, afterUsd = Number.NaN }: Pick<FlowRecord, "usd" | "afterUsd">,
@@ -519,6 +518,7 @@ function isUndone(
   return read.some((one) => {
     const { after } = one.fields;
     if (one.slot !== event.slot || accountOf(one) !== accountOf(event)) return false;
+    if ((one.slotIndex - event.slotIndex || one.eventIndex - event.eventIndex) <= 0) return false;
     return typeof after === "number" && Math.abs(after - (afterUsd - usd)) <= exactUsd;
   });
 }

@@ -103,6 +103,8 @@ export interface OpenChange extends BalanceChange {
   readonly beforeUsd?: number;
   /** The state before is of the slot of the state after it. */
   readonly ofOneSlot?: boolean;
+  /** A state of its slot shows what no trade of it explains: money was moved beside trades whose estimates could hide it. */
+  readonly movedBeside?: boolean;
 }
 
 export type OpenPlace = Pick<OpenChange, "account" | "fromSlot" | "toSlot" | "atMs">;
@@ -158,6 +160,7 @@ export function joined(first: OpenChange, second: OpenChange): OpenChange {
     ...(first.reportedUsd === undefined ? {} : { reportedUsd: first.reportedUsd }),
     ...(first.beforeUsd === undefined ? {} : { beforeUsd: first.beforeUsd }),
     ofOneSlot: first.ofOneSlot ?? false,
+    ...(first.movedBeside || second.movedBeside ? { movedBeside: true } : {}),
   };
 }
 
@@ -451,5 +454,6 @@ export function isExplained(open: OpenChange): boolean {
   if (open.unlisted && Object.keys(open.traded).length > 0) return false;
   // Nor do they without what was paid in for them.
   if (open.unlisted && open.flowUsd === 0 && open.cashUsd !== 0) return false;
+  if (open.movedBeside && open.flowUsd === 0 && Object.keys(open.traded).length > 0) return false;
   return Math.abs(unexplainedUsd(open)) <= slackOf(open);
 }

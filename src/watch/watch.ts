@@ -1028,9 +1028,14 @@ export class Watch {
   #sampleWallet({ node, wallet, profit }: WalletEntry, draft: Draft): void {
     this.#named.update(node, draft.atMs);
     const values = profit.sample();
+    const held = profit.heldSample();
     draft.changes.ticks.push(this.#series.wallet(wallet.name, values, draft.atMs));
-    this.#gaps.take(wallet.name, node.windows, draft.atMs, values, node.facts.values.pnl);
+    this.#gaps.take(wallet.name, node.windows, draft.atMs, values, held, (atMs, pnl, equity) =>
+      draft.changes.ticks.push(this.#series.wallet(wallet.name, { pnl, equity }, atMs)),
+    );
     node.windows?.feed(draft.atMs, values);
+    if (held !== null && typeof values.equity === "number")
+      node.windows?.feedLeast(draft.atMs, held.leastPnl, values.equity);
   }
 
   /** The realized profit of an account's positions today, as old as the fills that were read. */

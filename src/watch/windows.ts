@@ -19,6 +19,8 @@ interface Fed {
   readonly companion: string | null;
   /** Takes profit that becomes known late (see profit-gaps.ts). */
   readonly late: boolean;
+  /** Looks for a peak of profit, for which the least that it may be is a sample. */
+  readonly least: boolean;
 }
 
 /**
@@ -74,14 +76,15 @@ export class WindowPlan {
     if (known !== undefined) return known;
     const { path, windowMs } = spec;
     const place = this.size;
-    const late =
-      path.kind === "field" && path.field === "pnl" && windowMs !== "today" && windowMs <= rawUpToMs;
+    const ofProfit = path.kind === "field" && path.field === "pnl";
+    const late = ofProfit && windowMs !== "today" && windowMs <= rawUpToMs;
+    const least = ofProfit && (spec.fn === "maxOver" || spec.fn === "drawdown");
     const next = new WindowPlan(
       this.#timezone,
       [...this.#makers, windowMaker(spec, this.#timezone)],
       new Map([...this.#places, [spec.key, place]]),
       path.kind === "field"
-        ? [...this.fed, { place, field: path.field, companion: path.companion, late }]
+        ? [...this.fed, { place, field: path.field, companion: path.companion, late, least }]
         : this.fed,
       path.kind === "event" ? [...this.overEvents, { place, spec }] : this.overEvents,
     );
@@ -138,8 +141,22 @@ export class WindowSet {
 
   /** Feeds the profit of an earlier sample to the windows that take it late. */
   feedLate(atMs: number, pnl: number, equity: number): void {
-    for (const { place, late, companion } of this.#plan.fed)
-      if (late) this.#windows[place]!.push(atMs, pnl, companion === null ? undefined : equity);
+    this.#feedProfit(({ late }) => late, atMs, pnl, equity);
+  }
+
+  /** Feeds the profit of an earlier sample that was not certain then. */
+  feedHeld(atMs: number, pnl: number, equity: number): void {
+    this.#feedProfit(({ field }) => field === "pnl", atMs, pnl, equity);
+  }
+
+  /** Feeds the least that profit may be to the windows that look for its peak. */
+  feedLeast(atMs: number, pnl: number, equity: number): void {
+    this.#feedProfit(({ least }) => least, atMs, pnl, equity);
+  }
+
+  #feedProfit(takes: (fed: Fed) => boolean, atMs: number, pnl: number, equity: number): void {
+    for (const fed of this.#plan.fed)
+      if (takes(fed)) this.#windows[fed.place]!.push(atMs, pnl, fed.companion === null ? undefined : equity);
     this.heldUntilMs = Number.NEGATIVE_INFINITY;
   }
 

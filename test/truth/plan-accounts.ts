@@ -35,7 +35,7 @@ export function planAccounts(
   planned: readonly AccountPlan[],
 ): { readonly accounts: readonly AccountPlan[]; readonly deeds: readonly Deed[] } {
   const given: Given = { lengthMs, wallets, accounts: [...planned] };
-  const [rightsDraw, orders, money, told, taken, brief] = [30, 31, 32, 33, 36, 46].map(
+  const [rightsDraw, orders, money, told, taken, brief, safer] = [30, 31, 32, 33, 36, 46, 65].map(
     (part) => new Draw(seed, part),
   );
   const deeds = [
@@ -49,6 +49,7 @@ export function planAccounts(
     ...triggers(told!, given),
     ...takeovers(taken!, given),
     ...flashes(brief!, given),
+    ...reductions(safer!, given),
   ];
   return { accounts: given.accounts.slice(planned.length), deeds };
 }
@@ -210,6 +211,34 @@ function flashes(draw: Draw, given: Given): readonly Deed[] {
       { kind: "transfer", atMs: soon(), from: account, to: cross, share: 1 },
     );
     atMs += draw.one([200, 3_000, 60_000]);
+  }
+  return deeds;
+}
+
+/** A high leverage that is made less by a close and a deposit at once, so that one reading shows both, and the deposit looks like a gain. */
+function reductions(draw: Draw, given: Given): readonly Deed[] {
+  if (!draw.chance(0.12)) return [];
+  const symbol = draw.one(symbols);
+  // Most of what its wallet has, so that the deposit is a good part of that.
+  const account = addAccount(draw, given, symbol, { collateral: Math.round(10 ** draw.between(5, 5.5)) });
+  const deeds: Deed[] = [];
+  let atMs = draw.between(5_000, given.lengthMs * 0.3);
+  for (let rounds = draw.whole(1, 3); rounds > 0; rounds--) {
+    const leverage = draw.between(9, 16) * (draw.chance(0.5) ? 1 : -1);
+    deeds.push({ kind: "trade", atMs, account, symbol, leverage });
+    atMs += draw.between(10_000, 60_000);
+    const closed: Deed = { kind: "close", atMs, account, symbol, share: draw.between(0.4, 1) };
+    const share = draw.between(0.02, 0.07);
+    const paid: Deed = { kind: "money", atMs: atMs + draw.one([0, 100, 400]), account, share };
+    deeds.push(
+      ...(draw.chance(0.5)
+        ? [closed, paid]
+        : [
+            { ...paid, atMs },
+            { ...closed, atMs: paid.atMs },
+          ]),
+    );
+    atMs += draw.between(30_000, 150_000);
   }
   return deeds;
 }

@@ -44,10 +44,10 @@ test("a deposit that no state shows, or one of another account, changes nothing"
   expect(peak.usd).toBe(60);
 });
 
-test("changes of before ten minutes, and all but fifty, are settled", () => {
-  const peak = taken(...Array.from({ length: 60 }, (_, i) => 100 - i));
-  peak.paidIn(account, 0, 1_000);
-  expect(peak.usd).toBe(100);
+test("changes of before ten minutes, and all but a thousand, are settled", () => {
+  const peak = taken(...Array.from({ length: 1_010 }, (_, i) => 2_000 - i));
+  peak.paidIn(account, 0, 10_000);
+  expect(peak.usd).toBe(2_000);
   const old = new Peak();
   old.changed(account, 1, 0);
   old.take(50);

@@ -171,6 +171,10 @@ const negligible = 1e-4;
 const heldShare = 1e-3;
 const heldLeastMs = 15_000;
 const heldMostMs = 25_000;
+/** The same where it cannot be read, ms. */
+const roughForMs = 65_000;
+/** A trade is counted by prices that may be others than those of the daemon. */
+const surelyShare = 0.9;
 /** Share by which sums in doubles are off. */
 const roundingError = 16 * Number.EPSILON;
 /** The asset that is collateral beside USD, and its smallest units. */
@@ -249,6 +253,8 @@ export class Wallets {
   readonly #steps = new Map<string, Step>();
   /** By wallet, until the history is read. */
   readonly #hidden = new Map<string, Hidden>();
+  /** By wallet, the time of the newest trade that may hide a payment, ms. */
+  readonly #roughMs = new Map<string, number>();
   /** Payments and trades of the newest slot, by wallet, one of each account. */
   readonly #recent = new Map<string, readonly SlotChange[]>();
   /** Wallets whose accounts are known and valued by what is seen, by the version of that. */
@@ -344,7 +350,8 @@ export class Wallets {
     const { changedMs } = track;
     // Where requests are short a history has its turn late.
     const lagMs = this.#seen.daemon.figures?.lagMs ?? 0;
-    const explainedMs = changedMs + Math.max(this.#explainedMs(wallet), heldMostMs) + lagMs;
+    const heldMs = this.#heldMs(wallet, atMs);
+    const explainedMs = changedMs + Math.max(this.#explainedMs(wallet), heldMs) + lagMs;
     // After a start no profit is known before the history of payments was read.
     const isKnown = this.#seen.histories.has(wallet);
     track.past.push({ ...now, atMs, answered: answered && isKnown, changedMs, explainedMs });
@@ -353,7 +360,7 @@ export class Wallets {
       (one) => one.atMs < atMs - pastMs && one.answered && one.sure && one.explainedMs < atMs,
     );
     if (oldest > 0) track.past.splice(0, oldest);
-    const isExplained = this.knownForMs(wallet, atMs) > heldMostMs - this.#readMs;
+    const isExplained = this.knownForMs(wallet, atMs) > Math.max(0, heldMs - this.#readMs);
     // Before the first prices of all markets nothing that was answered is taken.
     const isTaken = this.#seen.readMs.has("prices");
     if (
@@ -747,6 +754,11 @@ export class Wallets {
     return this.#hidden.get(wallet) ?? nothingHidden;
   }
 
+  /** Profit may be held back for so long after a change now, ms. */
+  #heldMs(wallet: string, atMs: number): number {
+    return atMs - (this.#roughMs.get(wallet) ?? Number.NEGATIVE_INFINITY) < roughForMs ? heldMostMs : 0;
+  }
+
   #noteHiddenTop(track: Track, hidden: Hidden | undefined, atMs: number): void {
     if (hidden === undefined) {
       track.perhapsTop = track.keptTop;
@@ -826,6 +838,8 @@ export class Wallets {
     this.#recent.set(wallet, recent);
     // A payment of one account may be hidden by a trade of another one of the wallet.
     const slackUsd = recent.reduce((sum, { tradedUsd }) => sum + tradedUsd, 0) * tradeSlack;
+    const { equity = 0 } = this.#tracks.get(wallet)?.now ?? {};
+    if (slackUsd > equity * heldShare * surelyShare) this.#roughMs.set(wallet, this.#nowMs);
     const hidden = recent.filter(({ paidUsd }) => paidUsd !== 0 && Math.abs(paidUsd) <= slackUsd);
     if (hidden.length === 0) return;
     const inUsd = hidden.reduce((sum, one) => sum + Math.max(0, one.paidUsd), 0);

@@ -412,14 +412,32 @@ const others: readonly Defect[] = [
   one(
     "watch: profit beside a deposit that a trade hides is a peak",
     "src/watch/profits.ts",
-    "    profit.hold(draft.atMs);\n",
+    "    profit.held.add(draft.atMs, usd);\n",
     "",
+  ),
+  one(
+    "watch: profit that was held beside a trade is dropped",
+    "src/watch/held-profit.ts",
+    "      mostUsd = Math.max(mostUsd, oldest.mostUsd);\n",
+    "",
+  ),
+  one(
+    "watch: one trade ends the time of the next one as well",
+    "src/watch/held-profit.ts",
+    "      this.#trades.shift();\n",
+    "      this.#trades.length = 0;\n",
+  ),
+  one(
+    "watch: money in the second state of a slot is hidden by the trade in the first",
+    "src/watch/open-changes.ts",
+    "isBeside ? { ...own, movedBeside: true } : own",
+    "own",
   ),
   one(
     "watch: the record of a hidden deposit leaves the highest profit as it is",
     "src/watch/profits.ts",
-    "if (counts && usd > 0 && transfer?.within !== true) profit",
-    "if (counts && usd > 0 && transfer?.within === undefined && usd < 0) profit",
+    "if (counts && usd > 0 && isHidden) profit",
+    "if (counts && usd < 0 && isHidden) profit",
   ),
   one(
     "watch: an account that gave back what it was given in a slot is taken for one of before",

@@ -1,0 +1,101 @@
+/**
+ * Trades in whose estimates a flow may be hidden, until the collateral history was read long enough after each. The profit that is
+ * known meanwhile may be too high by what was paid in. Pure.
+ */
+
+export interface HeldTrades {
+  /** The times at which the first and the newest of them were seen, ms. */
+  readonly fromMs: number;
+  readonly toMs: number;
+  /** So much may be hidden in them, USD. */
+  readonly usd: number;
+}
+
+interface Trades extends HeldTrades {
+  toMs: number;
+  usd: number;
+  /** The highest profit since then, up to the next ones, USD; -∞: none. */
+  mostUsd: number;
+}
+
+/** The history tells of a flow so long after a state that shows it, ms. */
+const readAfterMs = 20_000;
+/** It is read so long after the newest trade, in case it tells of it early, and again when it tells of all. */
+const earlyMs = 5_000;
+/** The same where it cannot be read. */
+const unreadAfterMs = 60_000;
+/** Trades within so long of each other are one entry, ms. */
+const togetherMs = 5_000;
+
+export class HeldProfit {
+  readonly #trades: Trades[] = [];
+
+  /** Since when profit may be too high, ms; ∞: it is not. */
+  get sinceMs(): number {
+    return this.#trades[0]?.fromMs ?? Number.POSITIVE_INFINITY;
+  }
+
+  get isEmpty(): boolean {
+    return this.#trades.length === 0;
+  }
+
+  /** By so much profit may be too high, USD. */
+  get usd(): number {
+    return this.#trades.reduce((sum, { usd }) => sum + usd, 0);
+  }
+
+  /** A trade was seen in which up to so much may be hidden. */
+  add(atMs: number, usd: number): void {
+    const newest = this.#trades.at(-1);
+    if (newest === undefined || atMs - newest.fromMs >= togetherMs)
+      this.#trades.push({ fromMs: atMs, toMs: atMs, usd, mostUsd: Number.NEGATIVE_INFINITY });
+    else {
+      newest.toMs = atMs;
+      newest.usd += usd;
+    }
+  }
+
+  /** The part that is kept over a restart. */
+  get kept(): readonly HeldTrades[] {
+    return this.#trades.map(({ fromMs, toMs, usd }) => ({ fromMs, toMs, usd }));
+  }
+
+  restore(kept: readonly HeldTrades[]): void {
+    for (const one of kept) this.#trades.push({ ...one, mostUsd: Number.NEGATIVE_INFINITY });
+  }
+
+  /** The time at which the collateral history is to be read next, ms; ∞: no more. */
+  nextReadMs(nowMs: number): number {
+    const toMs = this.#trades.at(-1)?.toMs ?? Number.NEGATIVE_INFINITY;
+    if (nowMs >= toMs + readAfterMs) return Number.POSITIVE_INFINITY;
+    // No more often than that while one trade follows the other.
+    return Math.max(nowMs + earlyMs, nowMs < toMs + earlyMs ? toMs + earlyMs : toMs + readAfterMs);
+  }
+
+  /** Takes a profit that may be too high. */
+  take(profitUsd: number): void {
+    const newest = this.#trades.at(-1);
+    if (newest !== undefined && profitUsd > newest.mostUsd) newest.mostUsd = profitUsd;
+  }
+
+  /** A record tells of what was paid in. Since which trade it was part of the profit is not looked up: it is taken off all. */
+  paidIn(usd: number): void {
+    for (const one of this.#trades) one.mostUsd -= usd;
+  }
+
+  /**
+   * Lets go of the trades whose time has passed.
+   * @param isRead the collateral history was read just now
+   * @returns the highest profit of theirs, USD; -∞: none
+   */
+  release(atMs: number, isRead: boolean): number {
+    let mostUsd = Number.NEGATIVE_INFINITY;
+    for (let oldest = this.#trades[0]; oldest !== undefined; oldest = this.#trades[0]) {
+      const ageMs = atMs - oldest.toMs;
+      if (ageMs < unreadAfterMs && !(isRead && ageMs >= readAfterMs)) break;
+      mostUsd = Math.max(mostUsd, oldest.mostUsd);
+      this.#trades.shift();
+    }
+    return mostUsd;
+  }
+}

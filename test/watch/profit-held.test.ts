@@ -1,0 +1,310 @@
+/** Trades whose estimates may hide a deposit or withdrawal: the profit that they leave is judged, and proven before it is a peak. */
+import { expect, test } from "vitest";
+import type { SubaccountState } from "../../src/domain/account.ts";
+import type { Event } from "../../src/domain/event.ts";
+import { event, Harness, position, subaccount } from "./harness.ts";
+
+const second = 1_000;
+const minute = 60_000;
+
+const figure = (h: Harness, name: string) => h.watch.status(h.nowMs).wallets[0]!.figures[name];
+
+/** Answers every 5 s, and the collateral history with each of them. */
+function live(h: Harness, ms: number, accounts: readonly SubaccountState[], markUsd = 150): void {
+  for (let passed = 0; passed < ms; passed += 5_000) {
+    h.live(5_000, accounts, markUsd);
+    h.events("collateral", []);
+  }
+}
+
+const loss = (when: string, more = "") =>
+  `rules:\n  - { name: Loss, scope: wallet, when: '${when}', severity: critical${more}, summary: "pnl {{ usd(wallet.pnl) }}" }`;
+const drawdown = 'drawdown("wallet.pnl", "24h") > 0.05';
+const never = "wallet.pnl > 90000.0";
+
+let rows = 0;
+/** A record of the newest answer's slot. */
+const flow = (h: Harness, amountUsd: number, slot = h.slot, number = 0): Event =>
+  event({
+    kind: "collateral",
+    key: `flow${++rows}`,
+    symbol: null,
+    slot,
+    subaccount: number,
+    fields: { eventType: amountUsd < 0 ? "withdrawal" : "deposit", amountUsd },
+  });
+
+/** 700 of 1,000 SOL are sold at the mark of 150, and money is paid in or out with it: the fill may have had another price. */
+function sold(when: string, paidUsd: number): { readonly h: Harness; readonly after: SubaccountState[] } {
+  const h = new Harness({ rules: loss(when) });
+  h.events("collateral", [], "main", { coversMs: 0 });
+  live(h, minute, [subaccount(10_000, [position(1_000, 150)])]);
+  h.pass(second);
+  const after = [subaccount(10_000 + paidUsd, [position(300, 150)])];
+  h.account(after);
+  expect(figure(h, "pnl")).toBe(paidUsd);
+  return { h, after };
+}
+
+test("a deposit that the estimate of a trade hides makes no peak and no drawdown", () => {
+  const { h, after } = sold(drawdown, 700);
+  const slot = h.slot;
+  live(h, 15 * second, after);
+  h.events("collateral", [flow(h, 700, slot)]);
+  live(h, 2 * minute, after);
+  expect([h.told, figure(h, "pnl"), figure(h, "highWaterMark")]).toEqual([[], 0, 0]);
+});
+
+test("a withdrawal that the estimate of a trade hides makes no loss within minutes", () => {
+  const { h, after } = sold('change("wallet.pnl", "1m") > 500.0', -700);
+  const slot = h.slot;
+  live(h, 15 * second, after);
+  h.events("collateral", [flow(h, -700, slot)]);
+  live(h, 2 * minute, after);
+  expect([h.told, figure(h, "pnl")]).toEqual([[], 0]);
+});
+
+test("a hidden deposit whose record comes after minutes leaves no peak", () => {
+  const { h, after } = sold("wallet.pnl > 5000.0", 700);
+  const slot = h.slot;
+  live(h, 2 * minute, after);
+  expect(figure(h, "highWaterMark")).toBe(700);
+  h.events("collateral", [flow(h, 700, slot)]);
+  expect([figure(h, "pnl"), figure(h, "highWaterMark")]).toEqual([0, 0]);
+});
+
+test("profit after a trade that hides nothing is a peak, and in windows, once the collateral history was read", () => {
+  const { h, after } = sold(drawdown, 700);
+  live(h, 30 * second, after);
+  expect(figure(h, "highWaterMark")).toBe(700);
+  live(h, 10 * second, after, 147);
+  expect([h.told, figure(h, "highWaterMark")]).toEqual([["Loss main fired critical"], 700]);
+});
+
+test("a deposit hidden in a trade makes no drawdown where another trade was seen a minute before it", () => {
+  const h = new Harness({ rules: loss(drawdown) });
+  h.events("collateral", [], "main", { coversMs: 0 });
+  live(h, minute, [subaccount(10_000, [position(1_000, 150)])]);
+  h.pass(second);
+  const before = [subaccount(9_999, [position(700, 150)])];
+  h.account(before);
+  h.live(15 * second, before, 150);
+  h.events("collateral", []);
+  h.live(45 * second, before, 150);
+  const after = [subaccount(10_699, [position(200, 150)])];
+  h.account(after);
+  const slot = h.slot;
+  h.live(15 * second, after, 150);
+  h.events("collateral", [flow(h, 700, slot)]);
+  live(h, 2 * minute, after);
+  expect(h.told.filter((line) => line.startsWith("Loss"))).toEqual([]);
+  expect([figure(h, "pnl"), figure(h, "highWaterMark")]).toEqual([-1, 0]);
+});
+
+test("profit after a trade makes a drawdown at once, less what the trade may hide", () => {
+  const fall = (peakUsd: number): readonly string[] => {
+    const { h, after } = sold(drawdown, 1);
+    // 300 SOL are left, and the trade of 105,000 USD may hide 735.
+    h.live(5 * second, after, 150 + peakUsd / 300);
+    h.live(5 * second, after, 150);
+    return h.told;
+  };
+  expect(fall(1_100)).toEqual([]);
+  expect(fall(1_500)).toEqual(["Loss main fired critical"]);
+});
+
+test("profit after a trade that hides nothing is in windows of a day after a restart", () => {
+  const { h, after } = sold('maxOver("wallet.pnl", "24h") - wallet.pnl > 200.0', 1);
+  h.live(5 * second, after, 151);
+  live(h, minute, after, 150);
+  expect(h.told).toEqual(["Loss main fired critical"]);
+  const again = h.restarted({ rules: loss('maxOver("wallet.pnl", "24h") - wallet.pnl > 200.0') });
+  for (const tick of h.all.flatMap((one) => one.ticks).sort((a, b) => a.atMs - b.atMs))
+    again.watch.rememberTick(tick);
+  live(again, minute, after, 150);
+  expect(again.told).toEqual([]);
+  expect(again.watch.status(again.nowMs).firing.map(({ rule }) => rule)).toEqual(["Loss"]);
+});
+
+test("one trade after the other, each of which may hide a flow, leaves profit in windows half a minute later", () => {
+  const h = new Harness({ rules: loss(drawdown) });
+  h.events("collateral", [], "main", { coversMs: 0 });
+  live(h, minute, [subaccount(10_000, [position(1_000, 150)])]);
+  for (let i = 0; i < 150; i++) {
+    // A dollar was lost by the newest trade.
+    const size = i % 2 === 0 ? 900 : 1_000;
+    h.live(second, [subaccount(9_999 - i, [position(size, 150)])], i < 140 ? 151 : 150, second);
+    if (i % 5 === 0) h.events("collateral", []);
+  }
+  expect(h.told).toEqual(["Loss main fired critical"]);
+});
+
+test("profit after a trade that hides nothing is in short windows at its own time, though money was moved just before it", () => {
+  const { h, after } = sold('change("wallet.pnl", "1m") < -500.0', -1);
+  const moved = [300, -300].map((usd) => ({ ...flow(h, usd, h.slot - 20), happenedMs: h.nowMs - second }));
+  h.events("collateral", moved);
+  for (let i = 0; i < 90; i++) {
+    h.live(second, after, i >= 5 && i < 15 ? 153 : 150, second);
+    if (i % 5 === 4) h.events("collateral", []);
+    expect(h.told.length).toBe(i < 65 ? 0 : 1);
+  }
+});
+
+test("a peak while trades go on is known, in windows as well", () => {
+  for (const everyMs of [second, 5 * second]) {
+    const h = new Harness({ rules: loss(drawdown) });
+    h.events("collateral", [], "main", { coversMs: 0 });
+    live(h, minute, [subaccount(10_000, [position(1_000, 150)])]);
+    // Cash, size and what the position cost, USD.
+    let [usd, size, costUsd, bestUsd] = [10_000, 1_000, 150_000, 0];
+    const accounts = () => [subaccount(usd, [position(size, costUsd / size)])];
+    for (let ms = 0; ms < 3 * minute; ms += everyMs) {
+      const mark = ms >= minute && ms < minute + 45 * second ? 153 : 150;
+      const to = size === 1_000 ? 800 : 1_000;
+      const sold = size - to;
+      const cost = sold > 0 ? (costUsd * sold) / size : sold * mark;
+      usd += (sold > 0 ? sold * mark - cost : 0) - 0.01;
+      costUsd -= cost;
+      size = to;
+      h.live(everyMs, accounts(), mark, everyMs);
+      if (ms % (5 * second) === 0) h.events("collateral", []);
+      bestUsd = Math.max(bestUsd, usd + size * mark - costUsd - 10_000);
+    }
+    live(h, minute, accounts(), 150);
+    expect(figure(h, "highWaterMark"), `every ${everyMs} ms`).toBeCloseTo(bestUsd, 1);
+    expect(h.told, `every ${everyMs} ms`).toEqual(["Loss main fired critical"]);
+  }
+});
+
+test("a restart goes on with trades that may hide a flow", () => {
+  const rules = loss(drawdown, ", for: 1m");
+  const before = new Harness({ rules });
+  before.events("collateral", [], "main", { coversMs: 0 });
+  live(before, minute, [subaccount(10_000, [position(1_000, 150)])]);
+  before.pass(second);
+  const after = [subaccount(10_699.9, [position(300, 150)])];
+  before.account(after);
+  const slot = before.slot;
+  before.pass(2 * second);
+  const h = before.restarted({ rules });
+  h.config();
+  h.mark(150);
+  h.events("collateral", []);
+  h.account(after);
+  expect(h.asks).toContain("collateral main");
+  live(h, 10 * second, after);
+  h.events("collateral", [flow(h, 700, slot)]);
+  live(h, 3 * minute, after);
+  expect([h.told, figure(h, "highWaterMark")]).toEqual([[], 0]);
+});
+
+test("a reload goes on with the readings of the history for a trade", () => {
+  const { h } = sold(drawdown, 700);
+  h.pass(second);
+  h.asks.length = 0;
+  h.reload({ rules: loss(drawdown) });
+  h.pass(30 * second);
+  expect(h.asks.filter((ask) => ask.startsWith("collateral")).length).toBeGreaterThanOrEqual(2);
+});
+
+test("the history is read twenty seconds after a trade, though an open change had it read before", () => {
+  const { h } = sold(drawdown, 700);
+  const tradedMs = h.nowMs;
+  const slot = h.slot;
+  h.pass(second);
+  const after = [subaccount(7_700, [position(300, 150)])];
+  h.account(after);
+  const paidSlot = h.slot;
+  const readMs: number[] = [];
+  let paid = [flow(h, -3_000, paidSlot)];
+  let hidden = [flow(h, 700, slot)];
+  for (let i = 0; i < 60; i++) {
+    h.asks.length = 0;
+    h.live(second, after, 150, second);
+    if (!h.asks.includes("collateral main")) continue;
+    const ageMs = h.nowMs - tradedMs;
+    readMs.push(ageMs);
+    const told = [...(ageMs >= 5 * second ? paid : []), ...(ageMs >= 15 * second ? hidden : [])];
+    if (told.some((one) => paid.includes(one))) paid = [];
+    if (told.some((one) => hidden.includes(one))) hidden = [];
+    h.events("collateral", told);
+    h.events("fills", []);
+  }
+  expect(readMs.at(-1)).toBe(20 * second);
+  live(h, 2 * minute, after);
+  expect(h.told.filter((line) => line.startsWith("Loss"))).toEqual([]);
+  expect([figure(h, "pnl"), figure(h, "highWaterMark")]).toEqual([0, 0]);
+});
+
+test("a deposit that an open change shows takes nothing off a peak that never counted it", () => {
+  const h = new Harness({ rules: loss(never) });
+  h.events("collateral", [], "main", { coversMs: 0 });
+  const both = (usd: number, isolatedUsd: number) => [
+    subaccount(usd, [position(100, 150)]),
+    subaccount(isolatedUsd, [], { subaccount: 1 }),
+  ];
+  live(h, minute, both(10_000, 1_000));
+  h.pass(second);
+  h.account(both(5_000, 6_000));
+  const slot = h.slot;
+  h.mark(160);
+  expect([figure(h, "pnl"), figure(h, "highWaterMark")]).toEqual([1_000, 1_000]);
+  h.mark(150);
+  h.events("collateral", [flow(h, -5_000, slot), flow(h, 5_000, slot, 1)]);
+  expect([figure(h, "pnl"), figure(h, "highWaterMark")]).toEqual([0, 1_000]);
+});
+
+test("a deposit beside trades leaves the profit before it in windows", () => {
+  const h = new Harness({ rules: loss('change("wallet.pnl", "1m") < -500.0') });
+  h.events("collateral", [], "main", { coversMs: 0 });
+  live(h, minute, [subaccount(10_000, [position(1_000, 150)])]);
+  let usd = 10_000;
+  let size = 1_000;
+  const told: number[] = [];
+  for (let i = 0; i < 110; i++) {
+    if (i < 45) {
+      usd -= 0.01;
+      size = size === 1_000 ? 700 : 1_000;
+    }
+    if (i === 50) usd += 500;
+    h.live(second, [subaccount(usd, [position(size, 150)])], i < 80 ? 150 : 145, second);
+    if (i === 50) h.events("collateral", [{ ...flow(h, 500), happenedMs: h.nowMs }]);
+    else if (i % 5 === 0) h.events("collateral", []);
+    told.push(h.told.length);
+  }
+  expect(told.indexOf(1)).toBe(80);
+});
+
+test("money moved in a second state of a slot is not hidden by the trade in the first", () => {
+  const { h } = sold(never, 1);
+  const state = {
+    kind: "accounts",
+    wallet: "main",
+    pdaIndex: 0,
+    atMs: h.nowMs,
+    slot: h.slot,
+    slotIndex: 1,
+  } as const;
+  const after = [subaccount(10_701, [position(300, 150)])];
+  h.see({ ...state, subaccounts: after });
+  expect(figure(h, "pnl")).toBe(undefined);
+  const { slot } = h;
+  h.live(10 * second, after, 150);
+  h.events("collateral", []);
+  expect(figure(h, "pnl")).toBe(undefined);
+  h.events("collateral", [flow(h, 700, slot)]);
+  expect([figure(h, "pnl"), figure(h, "netDeposits"), figure(h, "highWaterMark")]).toEqual([1, 700, 1]);
+});
+
+test("a hidden deposit whose record comes with that of another flow makes no loss within minutes", () => {
+  const { h } = sold('change("wallet.pnl", "1m") < -500.0', 700);
+  const hidden = { ...flow(h, 700), happenedMs: h.nowMs };
+  h.live(5 * second, [subaccount(10_700, [position(300, 150)])], 150);
+  const after = [subaccount(10_400, [position(300, 150)])];
+  h.account(after);
+  const paidOut = { ...flow(h, -300), happenedMs: h.nowMs };
+  h.live(5 * second, after, 150);
+  h.events("collateral", [hidden, paidOut]);
+  live(h, 2 * minute, after);
+  expect([h.told, figure(h, "pnl"), figure(h, "netDeposits")]).toEqual([[], 0, 400]);
+});
