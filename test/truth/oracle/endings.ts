@@ -14,6 +14,7 @@ type Change = Life["changes"][number];
 /** A position that was there, and then was not, or was another one. */
 interface Loss {
   readonly atMs: number;
+  readonly sequence: number;
   /** The exchange took it. */
   readonly taken: boolean;
 }
@@ -22,6 +23,8 @@ interface Loss {
 const clockMs = 60_000;
 /** Times of the daemon are whole, ms. */
 const roundedMs = 1;
+/** An answer is under way for so long, ms. */
+const readingMs = 5_000;
 /** Histories that were readable for so long before a loss tell of it in time, ms. */
 const heardMs = 30_000;
 
@@ -30,13 +33,20 @@ export function judgeEndings(outcome: Outcome): readonly Finding[] {
   const clear = new Clear(outcome);
   const terms = new Terms(outcome.sections);
   const findings: Finding[] = [];
-  for (const change of livesOf(log).flatMap((life) => life.changes)) {
+  const changes = livesOf(log).flatMap((life) => life.changes);
+  const fired = new Map(
+    changes.flatMap((one) => (one.kind === "fired" ? [[one.alert.id, one.committedMs]] : [])),
+  );
+  for (const change of changes) {
     const { kind, alert, committedMs, latestMs } = change;
     const { rule, subject, ending } = alert;
     const wallet = walletOf(subject);
     if (kind !== "ended" || alert.event || !subject.includes("/") || !truth.accounts.has(accountOf(subject)))
       continue;
-    const expected = problemOf(change, outcome, terms, (fromMs) => clear.all(fromMs, latestMs, wallet));
+    const isClear = (fromMs: number): boolean => clear.all(fromMs, latestMs, wallet);
+    const expected =
+      problemOf(change, outcome, terms, isClear) ??
+      problemOfLater(change, fired.get(alert.id), outcome, terms, isClear);
     if (expected !== null)
       findings.push({
         ...{ check: "false resolve", rule, subject, atMs: committedMs, expected },
@@ -83,6 +93,43 @@ function problemOf(
   return "that it was closed: the exchange took some of it, and its trader closed the rest";
 }
 
+/**
+ * The same of a position that was there when the alert fired, and beyond doubt the only one, where others of its name followed it.
+ * @param firedMs undefined: not known
+ */
+function problemOfLater(
+  { alert, latestMs }: Change,
+  firedMs: number | undefined,
+  { truth }: Outcome,
+  terms: Terms,
+  isClear: (fromMs: number) => boolean,
+): string | null {
+  const { subject, ending, firedAtMs, dataAtMs } = alert;
+  const [account, symbol] = [accountOf(subject), symbolOf(subject)];
+  if (symbol === "" || firedMs === undefined) return null;
+  const states = truth.accounts.get(account)!;
+  const seenMs = 2 * terms.accountsMs + readingMs;
+  const fromMs = firedMs - Math.max(0, firedAtMs - dataAtMs) - seenMs;
+  const before = states.findLastIndex(({ ofMs }) => ofMs < fromMs);
+  const then = states.filter(({ ofMs }, index) => index >= before && ofMs <= firedMs);
+  const sequences = new Set(then.flatMap((state) => sequenceIn(state, symbol) ?? []));
+  const [own] = sequences;
+  if (own === undefined || sequences.size > 1) return null;
+  const breakers = truth
+    .breakers(walletOf(subject))
+    .filter((one) => one.account === account && one.symbol === symbol && takes(one));
+  const losses = lossesOf(states, symbol, breakers).filter(({ atMs }) => atMs <= latestMs);
+  const loss = losses.find(({ sequence, atMs }) => sequence === own && atMs > fromMs);
+  const later = breakers.find(({ atMs }) => loss !== undefined && atMs > loss.atMs);
+  if (loss === undefined || later === undefined || later.atMs > latestMs) return null;
+  // Between two answers nobody saw that there were two.
+  if (later.atMs < loss.atMs + seenMs || !isClear(loss.atMs - heardMs)) return null;
+  if (isTaking(ending) && !breakers.some(({ atMs }) => atMs > fromMs && atMs <= loss.atMs))
+    return "that it was closed: the exchange took a later position of its name";
+  if ((ending === "closed" || ending === "flipped") && loss.taken) return "word that the exchange took it";
+  return null;
+}
+
 const takes = ({ by }: BreakerTruth): boolean => by === "liquidation" || by === "adl";
 
 /** True if there was a position after a loss, up to a time. */
@@ -96,12 +143,14 @@ function lossesOf(
   symbol: string,
   breakers: readonly BreakerTruth[],
 ): readonly Loss[] {
-  const heldIn = (state: AccountTruth | undefined) =>
-    state?.positions.find((one) => one.symbol === symbol)?.sequence;
   return states.flatMap((state, index) => {
-    const before = heldIn(states[index - 1]);
-    if (before === undefined || heldIn(state) === before) return [];
+    const before = sequenceIn(states[index - 1], symbol);
+    if (before === undefined || sequenceIn(state, symbol) === before) return [];
     const here = breakers.filter(({ atMs }) => atMs === state.ofMs);
-    return [{ atMs: state.ofMs, taken: here.some(takes) }];
+    return [{ atMs: state.ofMs, sequence: before, taken: here.some(takes) }];
   });
+}
+
+function sequenceIn(state: AccountTruth | undefined, symbol: string): number | undefined {
+  return state?.positions.find((one) => one.symbol === symbol)?.sequence;
 }

@@ -110,12 +110,21 @@ export const former: readonly Defect[] = [
     "(seen.slot === known.slot && seen.slotIndex < known.slotIndex)",
     "(seen.slot === known.slot && seen.slotIndex < -1)",
   ),
-  one(
-    "a liquidation long after an end is taken as its reason",
-    "src/watch/endings.ts",
-    "const before = happenedMs <= waiting.goneMs + settledAfterMs;",
-    "const before = happenedMs <= waiting.goneMs + 1e12;",
-  ),
+  {
+    name: "formerly: a liquidation long after an end is taken as its reason",
+    changes: [
+      {
+        file: "src/watch/endings.ts",
+        from: "const before = happenedMs <= waiting.goneMs + settledAfterMs;",
+        to: "const before = happenedMs <= waiting.goneMs + 1e12;",
+      },
+      {
+        file: "src/watch/endings.ts",
+        from: "if (waiting.goneSlot !== undefined && slot > waiting.goneSlot) return null;",
+        to: "",
+      },
+    ],
+  },
   one(
     "clocks are taken to agree where a liquidation is set against an alert",
     "src/watch/endings.ts",
