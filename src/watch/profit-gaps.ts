@@ -51,7 +51,6 @@ export class ProfitGaps {
   readonly #gaps = new Map<string, Gap>();
   /** By wallet, the times of its newest flows, ms. */
   readonly #flows = new Map<string, number[]>();
-
   /** By wallet, the time of the first of the flows that became known since its newest sample, ms. */
   readonly #firstNewMs = new Map<string, number>();
 

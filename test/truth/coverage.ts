@@ -108,14 +108,12 @@ function hasHit(trouble: Trouble, { log, plan }: Outcome): boolean {
   if (kind === "stall") return log.of("stalled").length > 0;
   if (kind === "diskFull") return log.of("refused").length > 0;
   if (ofStreams.has(kind)) return log.of("streamOpens").length > 0;
-  if (!("channel" in trouble)) return true;
+  if (!("toMs" in trouble)) return true;
   const beginMs = plan.start.atMs;
-  return log
-    .of("attempt")
-    .some(
-      ({ channel, atMs }) =>
-        channel === trouble.channel && atMs >= beginMs + trouble.fromMs && atMs <= beginMs + trouble.toMs,
-    );
+  const isWithin = ({ atMs }: { readonly atMs: number }): boolean =>
+    atMs >= beginMs + trouble.fromMs && atMs <= beginMs + trouble.toMs;
+  if (!("channel" in trouble)) return log.of("sent").some(isWithin);
+  return log.of("attempt").some((one) => one.channel === trouble.channel && isWithin(one));
 }
 
 const kindsOf = (troubles: readonly Trouble[]): readonly string[] => [
