@@ -72,7 +72,8 @@ export class Extents {
     const wallets = new Set<string>();
     for (const { wallet } of listed) if (wallet !== null) wallets.add(wallet);
     const silence = this.#options.silence(nowMs);
-    const risky = silence !== null || listed.some(({ source }) => riskSources.has(source));
+    // What the rules of a gap lack beside it is missing as well.
+    const risky = silence !== null || [...listed, ...missing].some(({ source }) => riskSources.has(source));
     const lackedMs = gaps.reduce((first, { sinceMs }) => Math.min(first, sinceMs), nowMs);
     // Sources that answered before the outage say nothing of the time since.
     const answersFromMs = silence === null ? lackedMs : Number.POSITIVE_INFINITY;
@@ -131,6 +132,8 @@ export class Extents {
     const wallets = new Set<string>();
     for (const { source, wallet } of listed)
       if (wallet !== null && riskSources.has(source)) wallets.add(wallet);
+    for (const { source, wallets: names } of missing)
+      if (riskSources.has(source)) for (const name of names) wallets.add(name);
     for (const { source, wallet, unjudged } of gaps) {
       if (wallet !== null || !riskSources.has(source)) continue;
       for (const { node } of unjudged) if ("wallet" in node.subject) wallets.add(node.subject.wallet);

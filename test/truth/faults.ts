@@ -86,6 +86,8 @@ const hiding: ReadonlySet<FaultKind> = new Set([
 const noticedMs = 40_000;
 const amidstShare = 0.5;
 const reloadShare = 0.3;
+const brokenShare = 0.06;
+const brokenDraw = 112;
 
 const steps: readonly Step[] = [
   "observed",
@@ -170,6 +172,20 @@ function addedFaults(seed: number, overMs: number, wallets: readonly string[]): 
   if (wallets.length >= blackoutFromWallets && dark.chance(blackoutShare)) {
     const fromMs = dark.between(30_000, overMs * 0.5);
     faults.push({ fromMs, toMs: fromMs + dark.between(60_000, 150_000), kind: "outage", streams: true });
+  }
+  faults.push(...brokenOutage(new Draw(seed, brokenDraw), overMs));
+  return faults;
+}
+
+/** An outage that answers interrupt for moments: it goes on. */
+function brokenOutage(draw: Draw, overMs: number): readonly Fault[] {
+  if (!draw.chance(brokenShare)) return [];
+  const faults: Fault[] = [];
+  let fromMs = draw.between(30_000, overMs * 0.4);
+  for (let parts = draw.whole(2, 4); parts > 0; parts--) {
+    const toMs = fromMs + draw.between(45_000, 90_000);
+    faults.push({ fromMs, toMs, kind: "outage", streams: true });
+    fromMs = toMs + draw.between(200, 2_500);
   }
   return faults;
 }

@@ -752,3 +752,38 @@ test("an alert on prices that come and go does not end while they are missing, w
   h.read(120_000);
   expect(h.told.at(-1)).toMatch(/ended .* recovered$/);
 });
+
+test("what else the rules of a gap lack is at risk as well", () => {
+  const rules = `${near}
+  - { name: Loss, scope: wallet, when: wallet.pnl < -9000.0, severity: warning, noData: alert, summary: loss }
+`;
+  const two = wallets(2);
+  const world = new World({ rules, wallets: two, remind: { critical: { every: "1m" } } });
+  const unread = (): void => {
+    for (const { name } of two) world.fail("collateral", name, "server-error", "collateral: 503");
+  };
+  for (const { name } of two) world.events("collateral", [], name);
+  world.read(60_000, [], far);
+  // A change that the collateral history would explain.
+  for (let ms = 0; ms < 120_000; ms += 5_000) {
+    world.read(5_000, [], closer);
+    unread();
+  }
+  const blind = () => world.changes.filter(({ alert }) => alert.rule === "Blind");
+  expect(blind().map(({ alert }) => alert.severity)).toEqual(["warning", "warning"]);
+  for (const outage of [80_000, 120_000]) {
+    for (let ms = 0; ms < outage; ms += 5_000) {
+      world.nothing(5_000);
+      unread();
+    }
+    world.read(1, [], closer);
+  }
+  for (const { alert, details } of blind()) {
+    const lacks = details.some(([name, text]) => name === "Not read" && text.startsWith("positions"));
+    if (lacks)
+      expect([alert.severity, alert.description]).toEqual([
+        "critical",
+        expect.not.stringContaining("Positions and prices are read."),
+      ]);
+  }
+});

@@ -76,8 +76,11 @@ describe("a wallet is as near as its nearest account", () => {
     const h = begun();
     h.pass(3 * scheduleMs.fundingRates + 60_000);
     const blind = h.changes.filter(({ alert }) => alert.rule === "Blind");
-    // Rates alone are no risk; then nothing else is read either.
-    expect(blind.map(({ kind }) => kind)).toEqual(["fired", "rose"]);
+    // Nothing else is read either, which is told first by name and then as a silence.
+    expect(blind.map(({ kind, alert }) => `${kind} ${alert.severity}`)).toEqual([
+      "fired critical",
+      "worsened critical",
+    ]);
     const missing = blind[0]!.details.filter(([name]) => name === "Not read").map(([, text]) => text);
     expect(missing.some((text) => text.startsWith("funding rates of SOL (schedule fundingRates)"))).toBe(
       true,

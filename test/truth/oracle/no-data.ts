@@ -128,6 +128,14 @@ export function judgeNoData(outcome: Outcome): readonly Finding[] {
           report("false resolve", `nothing: ${JSON.stringify(one)} lasts`, alert.summary);
       continue;
     }
+    const before = changes.findLast(
+      (one) => one.alertId === change.alertId && one.atMs < change.atMs && one.kind !== "reminder",
+    );
+    // Single answers do not end a silence: nothing is known by which it would be less.
+    if (kind === "fell" && before !== undefined && silent.test(before.alert.summary))
+      for (const one of inForce("outage", committedMs, committedMs))
+        if (one.kind === "outage" && one.streams && beginMs + one.fromMs < committedMs - settledMs)
+          report("false resolve", `nothing less: ${JSON.stringify(one)} lasts`, alert.summary);
     if (!["fired", "rose", "worsened"].includes(kind)) continue;
     const quietFromMs = committedMs - quietMs;
     if (silent.test(alert.summary) && answers.anyWithin(change.life, quietFromMs, committedMs - slackMs))
