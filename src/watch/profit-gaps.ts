@@ -109,10 +109,11 @@ export class ProfitGaps {
     const known = this.#flows.get(wallet) ?? [];
     const flows = known.filter((ms) => ms > fromMs - beginsMs && ms < toMs + clocksMs);
     const newestMs = Math.max(...flows);
-    // One of them began the gap; equity from before another is not told from profit.
+    // One of them began the gap, or came just after what did; equity from before another is not told from profit.
     const others = flows.length > 1 || newestMs > fromMs + clocksMs;
+    const fedFromMs = newestMs + (others ? shownMs : clocksMs);
     for (const { atMs, equityUsd } of samples)
-      if (!others || atMs > newestMs + shownMs) windows.feedLate(atMs, equityUsd - zeroUsd, equityUsd);
+      if (atMs > fedFromMs) windows.feedLate(atMs, equityUsd - zeroUsd, equityUsd);
   }
 }
 

@@ -79,6 +79,8 @@ export class Profit implements Doubt {
   answerUsd = Number.NaN;
   answerMs = Number.NEGATIVE_INFINITY;
   readonly held = new HeldProfit();
+  /** Equity has states of accounts that profit was not compared with yet, as their collateral had no value. */
+  isBehind = false;
   readonly #facts: Facts;
   readonly #wallet: string;
   #kept: Kept | null = null;
@@ -291,7 +293,7 @@ export class Profit implements Doubt {
   /** Writes the figures by the newest equity. */
   publish(): void {
     const { equity } = this.#facts.values;
-    if (typeof equity === "number" && !this.#isOpen(this.changes.range)) {
+    if (typeof equity === "number" && !this.isBehind && !this.#isOpen(this.changes.range)) {
       const pnl = equity - this.#zeroUsd;
       if (!Number.isNaN(pnl)) {
         this.held.take(pnl);

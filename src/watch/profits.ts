@@ -144,12 +144,14 @@ export class Profits {
     const first = !comparedIndices.includes(seen.pdaIndex);
     if (!this.#isReady(entry, told, first)) {
       this.#waiting.add(entry);
+      entry.profit.isBehind = true;
       return;
     }
     // A part of an account family says nothing of the others, which have to be known first.
     if (first && seen.told !== undefined) return;
     if (first) entry.profit.comparedIndices = withIndex(comparedIndices, seen.pdaIndex);
     const openBefore = changes.open;
+    const unpricedBefore = this.#unpriced.size;
     let moved = false;
     let whole = seen.told === undefined;
     for (let i = 0; i < told.length; i++) {
@@ -173,6 +175,7 @@ export class Profits {
       this.#takeSpotFlow(entry, { account: name, slot: seen.slot, atMs: draft.atMs, usd }, draft, isSameSlot);
       moved = true;
     }
+    if (unpricedBefore > 0 || this.#unpriced.size > 0) this.#noteBehind(entry);
     if (first && this.#takeGone(entry, told, seen, draft)) moved = true;
     if (whole && changes.takeWhole(seen.pdaIndex, seen.slot, draft.atMs)) moved = true;
     if (moved) {
@@ -182,6 +185,11 @@ export class Profits {
     if (changes.open !== openBefore) this.#opened(entry, draft);
     else if (first && (changes.open.length > 0 || !entry.profit.held.isEmpty)) this.#readAll(entry, draft);
     this.#readHidden(entry, draft);
+  }
+
+  #noteBehind(entry: WalletEntry): void {
+    const isUnpriced = [...this.#unpriced.values()].includes(entry);
+    entry.profit.isBehind = isUnpriced || this.#waiting.has(entry);
   }
 
   /**
@@ -196,6 +204,7 @@ export class Profits {
       const accounts = this.#accounts.ofWallet(name);
       if (!this.#isReady(entry, accounts, true)) continue;
       this.#waiting.delete(entry);
+      this.#noteBehind(entry);
       for (const pdaIndex of this.#accounts.readIndices(name)) {
         const told = accounts.filter(({ ref }) => ref.pdaIndex === pdaIndex);
         const slot = this.#accounts.slotOf(name, pdaIndex);
@@ -205,8 +214,10 @@ export class Profits {
     }
     for (const [account, entry] of [...this.#unpriced]) {
       const { ref, name, state, slot } = account;
-      if (this.#accounts.get(ref) !== account) this.#unpriced.delete(account);
-      else if (this.#spotChange(entry, name, state) !== null) {
+      if (this.#accounts.get(ref) !== account) {
+        this.#unpriced.delete(account);
+        this.#noteBehind(entry);
+      } else if (this.#spotChange(entry, name, state) !== null) {
         this.takeStates(entry, [account], { ...ref, slot, told: [ref.subaccount] }, draft);
         taken.add(entry);
       }
@@ -399,7 +410,8 @@ export class Profits {
     const { changes } = profit;
     const { after } = other.fields;
     if (typeof after !== "number" || after === own.afterUsd) return {};
-    if (changes.slotOf(own.account) !== own.slot || changes.slotOf(account) !== own.slot) return {};
+    if (changes.slotOf(own.account) !== own.slot || changes.slotOf(account) !== own.slot)
+      return isUndone(event, own, read) ? { shown: true } : {};
     const isAhead = changes.isAhead({
       kind: "flow",
       account,

@@ -241,6 +241,7 @@ function isOf(collateralUsd: number, record: CashRecord): boolean {
 /** True if a flow of the slot of the state before a change came after that state. */
 export function isFlowBefore(open: OpenChange, record: CashRecord): boolean {
   const { account, fromSlot, toSlot, beforeUsd, ofOneSlot = false } = open;
+  if (record.kind === "flow" && record.shown) return false;
   return (
     record.account === account &&
     record.slot === (ofOneSlot ? toSlot : fromSlot) &&
@@ -267,7 +268,9 @@ export function isFlow({ kind }: CashRecord): boolean {
   return kind === "flow";
 }
 
-export function less(open: OpenChange, record: CashRecord): OpenChange {
+export function less(change: OpenChange, record: CashRecord): OpenChange {
+  // What was moved beside trades is known now.
+  const open = change.movedBeside && record.kind !== "fill" ? { ...change, movedBeside: false } : change;
   switch (record.kind) {
     case "flow": {
       const left = { ...open, cashUsd: open.cashUsd - record.usd, flowUsd: open.flowUsd + record.usd };
@@ -454,6 +457,7 @@ export function isExplained(open: OpenChange): boolean {
   if (open.unlisted && Object.keys(open.traded).length > 0) return false;
   // Nor do they without what was paid in for them.
   if (open.unlisted && open.flowUsd === 0 && open.cashUsd !== 0) return false;
-  if (open.movedBeside && open.flowUsd === 0 && Object.keys(open.traded).length > 0) return false;
-  return Math.abs(unexplainedUsd(open)) <= slackOf(open);
+  // What came and went again explains itself; else the estimates of trades do not explain what was moved beside them.
+  const isMoved = open.movedBeside === true && Object.keys(open.traded).length > 0;
+  return Math.abs(unexplainedUsd(open)) <= (isMoved ? centUsd : slackOf(open));
 }

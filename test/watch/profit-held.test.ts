@@ -308,3 +308,33 @@ test("a hidden deposit whose record comes with that of another flow makes no los
   live(h, 2 * minute, after);
   expect([h.told, figure(h, "pnl"), figure(h, "netDeposits")]).toEqual([[], 0, 400]);
 });
+
+test("an account that is given money, trades and gives it back in one slot, each of which a stream shows, hides nothing", () => {
+  const h = new Harness({ rules: loss(never) });
+  h.events("collateral", [], "main", { coversMs: 0 });
+  const cross = (usd: number) => subaccount(usd, [position(10, 150)]);
+  const isolated = (usd: number, size: number) =>
+    subaccount(usd, size === 0 ? [] : [position(size, 150)], { subaccount: 1 });
+  live(h, minute, [cross(10_000), isolated(0, 0)]);
+  h.pass(second);
+  h.slot += 10;
+  for (const [slotIndex, [usd, isolatedUsd, size]] of [
+    [9_500, 500, 0],
+    [9_500, 499, 3],
+    [9_500, 498, 0],
+    [9_998, 0, 0],
+  ].entries())
+    h.see({
+      ...{ kind: "accounts", wallet: "main", pdaIndex: 0, atMs: h.nowMs, slot: h.slot, slotIndex },
+      subaccounts: [cross(usd!), isolated(isolatedUsd!, size!)],
+    });
+  const { slot } = h;
+  // Of the other account alone it is not known yet.
+  h.events("collateral", [
+    flow(h, -500, slot),
+    flow(h, 498, slot),
+    flow(h, 500, slot, 1),
+    flow(h, -498, slot, 1),
+  ]);
+  expect([figure(h, "pnl"), figure(h, "netDeposits")]).toEqual([-2, 0]);
+});
