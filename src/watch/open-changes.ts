@@ -276,6 +276,13 @@ export class OpenChanges {
     return slots;
   }
 
+  /** Accounts with an open change between two states of their newest slot. */
+  shownTwice(): readonly string[] {
+    return this.#open.flatMap(({ account, toSlot, ofOneSlot }) =>
+      ofOneSlot && toSlot === this.slotOf(account) ? [account] : [],
+    );
+  }
+
   accounts(): Iterable<string> {
     return this.#seen.keys();
   }

@@ -19,6 +19,8 @@ import { nothingOpen } from "./unexplained-change.ts";
 import type { WalletEntry } from "./wallets.ts";
 
 export const todayKeepSuffix = "/today";
+/** Added to the slot of an account of which two states of one slot were seen. */
+const amidSlot = 0.5;
 /** Maximum time before midnight at which the equity of midnight may have been read. */
 const beforeMidnightMs = 60_000;
 
@@ -289,6 +291,8 @@ export class Today implements Due {
     if (profit.answerMs < startMs && profit.answerMs >= startMs - beforeMidnightMs) {
       const indices = entry.wallet.pdaIndices ?? null;
       const slots = profit.changes.slots();
+      // It has the newest of several states of a slot: records of that slot may be read later.
+      for (const account of profit.changes.shownTwice()) slots.set(account, slots.of(account) + amidSlot);
       day.base = {
         usd: profit.answerUsd,
         slots,

@@ -212,18 +212,23 @@ function spotOf(h: Harness, symbol: string, perpAssetId: number): (units: number
     holding().map((one) => ({ ...one, spotCollaterals: [{ ...asset, balance: BigInt(units * 1e9) }] }));
 }
 
-test("a withdrawal between two readings of one slot, just before midnight, is yesterday's", () => {
-  const h = boot(losing, midnight - 5 * minute, undefined, 1_500);
-  until(h, midnight - 2_000, 1_500);
-  const { slot } = h;
-  h.pass(500);
-  const subaccounts = holding(1_000);
-  h.see({ kind: "accounts", wallet: "main", pdaIndex: 0, atMs: h.nowMs, slot, slotIndex: 0, subaccounts });
-  const fields = { eventType: "withdrawal", amountUsd: -500, after: 1_000 };
-  h.events("collateral", [flow(h.nowMs - 100, slot, -500, { fields })], "main", { coversMs: 0 });
-  until(h, midnight + minute, 1_000);
-  expect([figure(h, "pnlToday"), figure(h, "pnl")]).toEqual([0, 0]);
-});
+test.each(["before", "after"])(
+  "a withdrawal between two readings of one slot, just before midnight, is yesterday's, read %s it",
+  (read) => {
+    const h = boot(losing, midnight - 5 * minute, undefined, 1_500);
+    until(h, midnight - 2_000, 1_500);
+    const { slot } = h;
+    h.pass(500);
+    const subaccounts = holding(1_000);
+    h.see({ kind: "accounts", wallet: "main", pdaIndex: 0, atMs: h.nowMs, slot, slotIndex: 0, subaccounts });
+    const fields = { eventType: "withdrawal", amountUsd: -500, after: 1_000 };
+    const record = flow(h.nowMs - 100, slot, -500, { fields });
+    if (read === "after") until(h, midnight + 5_000, 1_000);
+    h.events("collateral", [record], "main", { coversMs: 0 });
+    until(h, midnight + minute, 1_000);
+    expect([figure(h, "pnlToday"), figure(h, "pnl")]).toEqual([0, 0]);
+  },
+);
 
 test("collateral in another asset that came in the slot of a reading, just before midnight, is no loss of the new day", () => {
   const h = boot(losing, midnight - 5 * minute);

@@ -454,8 +454,8 @@ const others: readonly Defect[] = [
   one(
     "watch: an account that gave back what it was given in a slot is taken for one of before",
     "src/watch/profits.ts",
-    "isUndone(event, own, read) ? { shown: true } : {}",
-    "isUndone(event, own, read) ? {} : {}",
+    "return changes.isAhead(own) && isUndone(event, own, read) ? { shown: true } : {};",
+    "return {};",
   ),
   one(
     "watch: the direction of a transfer in a stop is not told by the state before",
