@@ -173,6 +173,7 @@ const heldLeastMs = 15_000;
 const heldMostMs = 25_000;
 /** The same where it cannot be read, ms. */
 const roughForMs = 65_000;
+const centUsd = 0.01;
 /** A trade is counted by prices that may be others than those of the daemon. */
 const surelyShare = 0.9;
 /** Share by which sums in doubles are off. */
@@ -253,8 +254,8 @@ export class Wallets {
   readonly #steps = new Map<string, Step>();
   /** By wallet, until the history is read. */
   readonly #hidden = new Map<string, Hidden>();
-  /** By wallet, the time of the newest trade that may hide a payment, ms. */
-  readonly #roughMs = new Map<string, number>();
+  /** By wallet, the newest trades that may hide a payment, and so much of it, USD. */
+  readonly #rough = new Map<string, readonly { readonly ms: number; readonly usd: number }[]>();
   /** Payments and trades of the newest slot, by wallet, one of each account. */
   readonly #recent = new Map<string, readonly SlotChange[]>();
   /** Wallets whose accounts are known and valued by what is seen, by the version of that. */
@@ -591,7 +592,8 @@ export class Wallets {
       const ofTop = Math.min(lost / top.equity, 1);
       return equity + lost > 0 ? Math.min(ofTop, lost / (equity + lost)) : ofTop;
     });
-    return { low: Math.min(...shares), high: Math.max(...shares) };
+    const least = this.#leastFall(wallet, track, this.#nowMs);
+    return { low: Math.min(...shares, least), high: Math.max(...shares) };
   }
 
   /**
@@ -666,8 +668,11 @@ export class Wallets {
     // Only samples of answers stand in windows. Where they are few, as in an outage, an old one counts at the beginning, or none.
     // One whose profit is explained later counts only where nothing was paid meanwhile.
     const known: boolean[] = [];
+    const roughFromMs = this.#roughOf(wallet, nowMs)[0]?.ms ?? Number.POSITIVE_INFINITY;
     const counts = (one: Past, index: number): boolean => {
       if (!one.answered || !one.sure) return false;
+      // What a trade may hide is taken off until it is known.
+      if (one.atMs >= roughFromMs) return false;
       // Nothing is stored of a profit that was not known yet when the daemon stopped.
       if (one.atMs < this.#startedMs && one.explainedMs > this.#startedMs) return false;
       known[index] ??= !this.#isPaidMeanwhile(wallet, past, index);
@@ -683,7 +688,7 @@ export class Wallets {
       past.filter((one, index) => one.atMs > edgeMs + edgeRoomMs && counts(one, index)),
     );
     return {
-      low: Math.min(...falls, shareOf(Math.min(...lost))),
+      low: Math.min(...falls, shareOf(Math.min(...lost)), this.#leastFall(wallet, track, nowMs)),
       high: Math.min(Math.max(...falls), shareOf(Math.max(...lost))),
       change: { low: -Math.max(...lost), high: -Math.min(...lost) },
       // After a time without answers the first of them may come too late to be kept for itself.
@@ -756,7 +761,23 @@ export class Wallets {
 
   /** Profit may be held back for so long after a change now, ms. */
   #heldMs(wallet: string, atMs: number): number {
-    return atMs - (this.#roughMs.get(wallet) ?? Number.NEGATIVE_INFINITY) < roughForMs ? heldMostMs : 0;
+    return this.#roughOf(wallet, atMs).length > 0 ? heldMostMs : 0;
+  }
+
+  /** Trades that may still hide a payment now. */
+  #roughOf(wallet: string, atMs: number) {
+    return (this.#rough.get(wallet) ?? []).filter(({ ms }) => atMs - ms < roughForMs);
+  }
+
+  /** The fall from the highest sample of the time since such trades, less all that they may hide, as a share of its equity. */
+  #leastFall(wallet: string, { past, now }: Track, nowMs: number): number {
+    const rough = this.#roughOf(wallet, nowMs);
+    const [first] = rough;
+    if (first === undefined) return Number.POSITIVE_INFINITY;
+    const since = past.filter(({ atMs }) => atMs >= first.ms);
+    const top = since.reduce((best, one) => (one.profit > best.profit ? one : best), { ...now });
+    const hiddenUsd = rough.reduce((sum, { usd }) => sum + usd, 0);
+    return Math.max(0, top.profit - hiddenUsd - now.profit) / Math.max(top.equity, centUsd);
   }
 
   #noteHiddenTop(track: Track, hidden: Hidden | undefined, atMs: number): void {
@@ -839,7 +860,8 @@ export class Wallets {
     // A payment of one account may be hidden by a trade of another one of the wallet.
     const slackUsd = recent.reduce((sum, { tradedUsd }) => sum + tradedUsd, 0) * tradeSlack;
     const { equity = 0 } = this.#tracks.get(wallet)?.now ?? {};
-    if (slackUsd > equity * heldShare * surelyShare) this.#roughMs.set(wallet, this.#nowMs);
+    if (slackUsd > equity * heldShare * surelyShare)
+      this.#rough.set(wallet, [...this.#roughOf(wallet, this.#nowMs), { ms: this.#nowMs, usd: slackUsd }]);
     const hidden = recent.filter(({ paidUsd }) => paidUsd !== 0 && Math.abs(paidUsd) <= slackUsd);
     if (hidden.length === 0) return;
     const inUsd = hidden.reduce((sum, one) => sum + Math.max(0, one.paidUsd), 0);
