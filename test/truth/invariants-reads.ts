@@ -46,8 +46,8 @@ export const inboxesAreRead: Invariant = ({ log, simulator, plan }) => {
     ),
   );
   const wrong: string[] = [];
-  /** By wallet and address: when it was asked for last, and when it was answered whole. */
-  const inboxes = new Map<string, Map<string, { askedMs: number; answeredMs: number }>>();
+  /** By wallet and address: since when it is asked for, when it was asked for last, and when it was answered whole. */
+  const inboxes = new Map<string, Map<string, { sinceMs: number; askedMs: number; answeredMs: number }>>();
   let life = 0;
   /** Times that the daemon's clock showed, and the true ones, ms. */
   let times: { readonly shownMs: number; readonly trueMs: number }[] = [];
@@ -60,11 +60,12 @@ export const inboxesAreRead: Invariant = ({ log, simulator, plan }) => {
       const [, address = ""] = /^\/v1\/traders\/(\w+)\/notifications\?/.exec(entry.target) ?? [];
       const wallet = wallets.get(address);
       if (wallet === undefined || entry.life !== life) continue;
-      const own = inboxes.get(wallet) ?? new Map<string, { askedMs: number; answeredMs: number }>();
-      const before = own.get(address)?.answeredMs ?? Number.NEGATIVE_INFINITY;
+      const own =
+        inboxes.get(wallet) ?? new Map<string, { sinceMs: number; askedMs: number; answeredMs: number }>();
+      const { sinceMs = entry.atMs, answeredMs: before = Number.NEGATIVE_INFINITY } = own.get(address) ?? {};
       // A record with a wrong field costs only itself.
       const isWhole = entry.status === 200 && entry.garbled !== "cut";
-      own.set(address, { askedMs: entry.atMs, answeredMs: isWhole ? entry.atMs : before });
+      own.set(address, { sinceMs, askedMs: entry.atMs, answeredMs: isWhole ? entry.atMs : before });
       inboxes.set(wallet, own);
     } else if (entry.kind === "committed" && !isDiskFull(plan, log.entries[0]!.atMs, entry.atMs)) {
       const { observations } = entry.changes;
@@ -78,8 +79,14 @@ export const inboxesAreRead: Invariant = ({ log, simulator, plan }) => {
         // It was held for long before it was committed.
         if (whole === undefined || now === undefined || entry.atMs - now.trueMs > inboxToldMs) continue;
         const fromMs = whole.trueMs - inboxToldMs;
-        for (const [address, { askedMs, answeredMs }] of inboxes.get(one.wallet) ?? [])
-          if (askedMs > entry.atMs - inboxAskedMs && answeredMs < fromMs && !isHeld(log, entry.atMs))
+        // That of an account that came after that time was not there.
+        for (const [address, { sinceMs, askedMs, answeredMs }] of inboxes.get(one.wallet) ?? [])
+          if (
+            sinceMs <= whole.trueMs &&
+            askedMs > entry.atMs - inboxAskedMs &&
+            answeredMs < fromMs &&
+            !isHeld(log, entry.atMs)
+          )
             wrong.push(
               `at ${new Date(entry.atMs).toISOString()} ${one.wallet} counts as read ${one.atMs - wholeMs} ms ago, and the inbox ${address} was not`,
             );
