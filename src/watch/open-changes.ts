@@ -409,6 +409,7 @@ export class OpenChanges {
       const isLoose = (record.kind === "fill" || record.kind === "flow") && this.#takeLoose(record, atMs);
       return this.#takeUnlisted(record, atMs) || isLoose;
     }
+    if (record.kind === "sale") this.#takeUnseen(this.#open[index]!, record, atMs);
     const applied = this.#lessTakeovers(less(this.#open[index]!, record));
     const left = isExplained(applied) ? applied : this.#lessLoose(applied, applied.fromSlot);
     this.#setOpen(this.#open.toSpliced(index, 1, ...(this.#isSettled(left, atMs) ? [] : [left])));
@@ -800,6 +801,14 @@ export class OpenChanges {
     const { account, toSlot: slot, atMs } = open;
     const usd = -takenUsdOf(open);
     if (usd !== 0) this.#paidOut = [...this.#paidOut, { account, slot, atMs, usd }];
+  }
+
+  /** More of an asset was sold than the states of a change show as taken: the rest was paid in between them, for about as much. */
+  #takeUnseen({ taken }: OpenChange, record: CashRecord & { readonly kind: "sale" }, atMs: number): void {
+    const { account, slot, assetIndex, units, usd } = record;
+    const unseen = units - (taken?.[assetIndex]?.units ?? 0);
+    if (unseen > units * 1e-9)
+      this.#paidOut = [...this.#paidOut, { account, slot, atMs, usd: (usd * unseen) / units }];
   }
 
   #setOpen(open: readonly OpenChange[]): void {

@@ -363,6 +363,16 @@ test.each([
   expect(h.told.filter((one) => one.includes("ended"))).toEqual([]);
 });
 
+test("SOL that was paid in and sold between two states counts as paid in for what it was sold for", () => {
+  const h = begunWithSol(withSol(3_000, 0));
+  const { slot } = h;
+  h.pass(5_000);
+  // 20 more came after it.
+  h.account(withSol(8_200, 20));
+  h.events("notifications", [sale(slot + 3, 30, 3_900), sale(slot + 4, 10, 1_300)]);
+  expect(figures(h)).toEqual({ pnl: 0, netDeposits: 8_200 });
+});
+
 test.each([
   ["before the second state", false, 0],
   ["before the second state, and a restart between", true, 0],
