@@ -87,7 +87,7 @@ const noticedMs = 40_000;
 const amidstShare = 0.5;
 const reloadShare = 0.3;
 const brokenShare = 0.06;
-const brokenDraw = 112;
+const brokenDraw = 78;
 
 const steps: readonly Step[] = [
   "observed",

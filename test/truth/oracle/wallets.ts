@@ -898,6 +898,7 @@ export class Wallets {
   /** Takes in the collateral in other assets up to a state. */
   #follow(spot: Spot, states: readonly AccountTruth[], sequence: number): void {
     if (spot.sequence >= sequence) return;
+    let [came, sold] = [false, false];
     for (const [index, state] of states.entries()) {
       if (!isLater(state, spot.sequence, sequence)) continue;
       const before = states[index - 1];
@@ -907,11 +908,15 @@ export class Wallets {
       if (more < 0n && state.collateral > (before?.collateral ?? 0n)) {
         if (!this.#notified.has(state.wallet))
           this.#unexplained.set(state.wallet, { readMs: null, waitedMs: 0 });
+        sold = true;
         continue;
       }
+      if (more > 0n) came = true;
       if (!this.#seen.prices.has(spotSymbol) || spot.lost) spot.unsure = true;
       else spot.paid += Math.sign(Number(more)) * this.#spotUsd(more);
     }
+    // Between two readings nobody sees how much came, only how much was sold, and for what.
+    if (came && sold) spot.unsure = true;
     Object.assign(spot, { sequence, lost: false });
   }
 }
