@@ -20,10 +20,10 @@ interface Trades extends HeldTrades {
 
 /** The history tells of a flow so long after a state that shows it, ms. */
 const readAfterMs = 20_000;
-/** It is read so long after the newest trade, in case it tells of it early, and again when it tells of all. */
-const earlyMs = 5_000;
-/** The same where it cannot be read. */
+/** A trade is let go of after this where the history is not read, ms. */
 const unreadAfterMs = 60_000;
+/** The history is read so long after the newest trade as well, in case it tells of a flow early; the least pause between readings, ms. */
+const earlyMs = 5_000;
 /** Trades within so long of each other are one entry, ms. */
 const togetherMs = 5_000;
 
@@ -68,7 +68,7 @@ export class HeldProfit {
   nextReadMs(nowMs: number): number {
     const toMs = this.#trades.at(-1)?.toMs ?? Number.NEGATIVE_INFINITY;
     if (nowMs >= toMs + readAfterMs) return Number.POSITIVE_INFINITY;
-    // No more often than that while one trade follows the other.
+    // While one trade follows the other the pause between readings stays the same.
     return Math.max(nowMs + earlyMs, nowMs < toMs + earlyMs ? toMs + earlyMs : toMs + readAfterMs);
   }
 

@@ -72,7 +72,7 @@ export class Extents {
     const wallets = new Set<string>();
     for (const { wallet } of listed) if (wallet !== null) wallets.add(wallet);
     const silence = this.#options.silence(nowMs);
-    // What the rules of a gap lack beside it is missing as well.
+    // The rules of a gap may lack other data than its own.
     const risky = silence !== null || [...listed, ...missing].some(({ source }) => riskSources.has(source));
     const lackedMs = gaps.reduce((first, { sinceMs }) => Math.min(first, sinceMs), nowMs);
     // Sources that answered before the outage say nothing of the time since.

@@ -126,7 +126,7 @@ export class OpenChanges {
   #ahead: readonly CashRecord[] = noRecords;
   /** Explained changes of accounts that no state shows: a record that comes later belongs to one of them. */
   #settled: readonly OpenChange[] = noChanges;
-  #paidOut: readonly SpotFlow[] = noFlows;
+  #spotFlows: readonly SpotFlow[] = noFlows;
   /** The range of all open changes together. */
   range: OpenRange = nothingOpen;
   /** PDA indices of which a state from before a restart was taken. */
@@ -297,10 +297,10 @@ export class OpenChanges {
     return rangeOf(this.#open.filter(({ atMs }) => atMs > ms));
   }
 
-  /** Hands over collateral in other assets that turned out to be paid out. */
-  takePaidOut(): readonly SpotFlow[] {
-    const flows = this.#paidOut;
-    this.#paidOut = noFlows;
+  /** Hands over collateral in other assets that turned out to be paid out, or in without a state that shows it. */
+  takeSpotFlows(): readonly SpotFlow[] {
+    const flows = this.#spotFlows;
+    this.#spotFlows = noFlows;
     return flows;
   }
 
@@ -358,7 +358,7 @@ export class OpenChanges {
     if (still && !waited.some(isFlow)) return waited.length > 0;
     const at = { account, fromSlot, toSlot: slot, atMs };
     const opened = this.#compare(at, before, balance, waited, pricingOf, taken);
-    return opened || waited.length > 0 || this.#paidOut.length > 0;
+    return opened || waited.length > 0 || this.#spotFlows.length > 0;
   }
 
   /** Takes that an account is no longer there. `taken` and what it returns are as of `takeState`. */
@@ -800,7 +800,7 @@ export class OpenChanges {
   #payOut(open: OpenChange): void {
     const { account, toSlot: slot, atMs } = open;
     const usd = -takenUsdOf(open);
-    if (usd !== 0) this.#paidOut = [...this.#paidOut, { account, slot, atMs, usd }];
+    if (usd !== 0) this.#spotFlows = [...this.#spotFlows, { account, slot, atMs, usd }];
   }
 
   /** More of an asset was sold than the states of a change show as taken: the rest was paid in between them, for about as much. */
@@ -808,7 +808,7 @@ export class OpenChanges {
     const { account, slot, assetIndex, units, usd } = record;
     const unseen = units - (taken?.[assetIndex]?.units ?? 0);
     if (unseen > units * 1e-9)
-      this.#paidOut = [...this.#paidOut, { account, slot, atMs, usd: (usd * unseen) / units }];
+      this.#spotFlows = [...this.#spotFlows, { account, slot, atMs, usd: (usd * unseen) / units }];
   }
 
   #setOpen(open: readonly OpenChange[]): void {

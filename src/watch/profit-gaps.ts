@@ -77,7 +77,7 @@ export class ProfitGaps {
   ): void {
     const { equity, pnl, netDeposits } = sample;
     if (!isKnown(equity)) return;
-    // What was held before it had nothing of these flows.
+    // Profit that was held before this time has none of the new flows in it.
     const flowMs = this.#firstNewMs.get(wallet) ?? Number.NEGATIVE_INFINITY;
     this.#firstNewMs.delete(wallet);
     const gap = this.#gaps.get(wallet);

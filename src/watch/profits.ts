@@ -459,7 +459,7 @@ export class Profits {
 
   /** @param keep false: the day is stored later, by who calls */
   #refresh(entry: WalletEntry, draft: Draft, keep = true): void {
-    for (const flow of entry.profit.changes.takePaidOut()) this.#takeSpotFlow(entry, flow, draft);
+    for (const flow of entry.profit.changes.takeSpotFlows()) this.#takeSpotFlow(entry, flow, draft);
     entry.profit.refresh();
     this.#today.refresh(entry);
     if (keep) this.#today.keep(entry.wallet.name, draft);
@@ -475,6 +475,7 @@ export class Profits {
     const { comparedIndices } = entry.profit;
     for (const pdaIndex of this.#accounts.readIndices(entry.wallet.name))
       if (!comparedIndices.includes(pdaIndex)) this.#waiting.add(entry);
+    this.#noteBehind(entry);
     this.#readAll(entry, draft);
   }
 

@@ -269,7 +269,7 @@ export function isFlow({ kind }: CashRecord): boolean {
 }
 
 export function less(change: OpenChange, record: CashRecord): OpenChange {
-  // What was moved beside trades is known now.
+  // The record tells of the money that was moved beside trades.
   const open = change.movedBeside && record.kind !== "fill" ? { ...change, movedBeside: false } : change;
   switch (record.kind) {
     case "flow": {
@@ -457,7 +457,7 @@ export function isExplained(open: OpenChange): boolean {
   if (open.unlisted && Object.keys(open.traded).length > 0) return false;
   // Nor do they without what was paid in for them.
   if (open.unlisted && open.flowUsd === 0 && open.cashUsd !== 0) return false;
-  // What came and went again explains itself; else the estimates of trades do not explain what was moved beside them.
+  // Money that came and went again leaves nothing; else the estimates of trades do not explain money moved beside them.
   const isMoved = open.movedBeside === true && Object.keys(open.traded).length > 0;
   return Math.abs(unexplainedUsd(open)) <= (isMoved ? centUsd : slackOf(open));
 }

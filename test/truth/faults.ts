@@ -86,8 +86,9 @@ const hiding: ReadonlySet<FaultKind> = new Set([
 const noticedMs = 40_000;
 const amidstShare = 0.5;
 const reloadShare = 0.3;
-const brokenShare = 0.06;
-const brokenDraw = 78;
+/** The share of scenarios with an interrupted outage, and the part of the seed that is drawn from for it. */
+const interruptedShare = 0.06;
+const interruptedPart = 78;
 
 const steps: readonly Step[] = [
   "observed",
@@ -173,13 +174,13 @@ function addedFaults(seed: number, overMs: number, wallets: readonly string[]): 
     const fromMs = dark.between(30_000, overMs * 0.5);
     faults.push({ fromMs, toMs: fromMs + dark.between(60_000, 150_000), kind: "outage", streams: true });
   }
-  faults.push(...brokenOutage(new Draw(seed, brokenDraw), overMs));
+  faults.push(...interruptedOutage(new Draw(seed, interruptedPart), overMs));
   return faults;
 }
 
 /** An outage that answers interrupt for moments: it goes on. */
-function brokenOutage(draw: Draw, overMs: number): readonly Fault[] {
-  if (!draw.chance(brokenShare)) return [];
+function interruptedOutage(draw: Draw, overMs: number): readonly Fault[] {
+  if (!draw.chance(interruptedShare)) return [];
   const faults: Fault[] = [];
   let fromMs = draw.between(30_000, overMs * 0.4);
   for (let parts = draw.whole(2, 4); parts > 0; parts--) {

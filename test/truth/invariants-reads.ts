@@ -79,7 +79,7 @@ export const inboxesAreRead: Invariant = ({ log, simulator, plan }) => {
         // It was held for long before it was committed.
         if (whole === undefined || now === undefined || entry.atMs - now.trueMs > inboxToldMs) continue;
         const fromMs = whole.trueMs - inboxToldMs;
-        // That of an account that came after that time was not there.
+        // An account that came after that time had no inbox then.
         for (const [address, { sinceMs, askedMs, answeredMs }] of inboxes.get(one.wallet) ?? [])
           if (
             sinceMs <= whole.trueMs &&

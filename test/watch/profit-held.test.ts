@@ -329,7 +329,6 @@ test("an account that is given money, trades and gives it back in one slot, each
       subaccounts: [cross(usd!), isolated(isolatedUsd!, size!)],
     });
   const { slot } = h;
-  // Of the other account alone it is not known yet.
   h.events("collateral", [
     flow(h, -500, slot),
     flow(h, 498, slot),

@@ -671,7 +671,7 @@ export class Wallets {
     const roughFromMs = this.#roughOf(wallet, nowMs)[0]?.ms ?? Number.POSITIVE_INFINITY;
     const counts = (one: Past, index: number): boolean => {
       if (!one.answered || !one.sure) return false;
-      // What a trade may hide is taken off until it is known.
+      // The daemon takes off all that a trade may hide until it is known.
       if (one.atMs >= roughFromMs) return false;
       // Nothing is stored of a profit that was not known yet when the daemon stopped.
       if (one.atMs < this.#startedMs && one.explainedMs > this.#startedMs) return false;

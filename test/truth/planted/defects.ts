@@ -416,12 +416,6 @@ const others: readonly Defect[] = [
     "",
   ),
   one(
-    "watch: a liquidation after a state that shows the end is taken as its reason",
-    "src/watch/endings.ts",
-    "if (waiting.goneSlot !== undefined && slot > waiting.goneSlot) return null;",
-    "",
-  ),
-  one(
     "watch: an alert that outlived the explanation of a flow ends as explained after a restart",
     "src/watch/conditions.ts",
     "if (outlived) instance.outlivedMs = draft.atMs;",
