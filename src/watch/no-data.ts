@@ -112,12 +112,7 @@ export class NoData {
           ? this.#misnamed.isListed
           : this.#listing(gapKey(source, wallet)) !== undefined,
       onDue: (gap, draft) => this.#onDue(gap, draft),
-      isMissing: (source, wallet, nowMs) => {
-        if (source !== "markets" && source !== "traderState") return false;
-        const readMs = options.world.lastSeenMs(source, wallet);
-        const freshMs = Math.max(leastFreshMs, 2 * options.scheduleMs[source]);
-        return readMs !== null && nowMs - readMs > freshMs;
-      },
+      isMissing: (source, wallet, nowMs) => this.#isMissing(source, wallet, nowMs),
       onMoved: (gap, from) => {
         for (const incident of this.#incidents) {
           if (!incident.members.has(from.key)) continue;
@@ -264,6 +259,29 @@ export class NoData {
 
   #isSilent(nowMs: number): boolean {
     return nowMs - (this.#answeredMs ?? this.#options.startedMs) > this.#silentAfterMs;
+  }
+
+  /** True if a source that is always read was not for longer than it may be. */
+  #isMissing(source: BlindSource, wallet: string | null, nowMs: number): boolean {
+    if (source !== "markets" && source !== "traderState") return false;
+    const { world, scheduleMs } = this.#options;
+    const readMs = world.lastSeenMs(source, wallet);
+    const freshMs = Math.max(leastFreshMs, 2 * scheduleMs[source]);
+    return readMs !== null && nowMs - readMs > freshMs;
+  }
+
+  /** Waits for what an alert listed and is missing again, before it is for so long that a gap tells. @returns true if it waits */
+  #awaitMissing(incident: Incident, draft: Draft): boolean {
+    const { sources, wallets, awaited } = incident;
+    for (const source of ["markets", "traderState"] as const) {
+      if (!sources.has(source)) continue;
+      for (const wallet of source === "markets" ? [null] : wallets)
+        if (this.#isMissing(source, wallet, draft.atMs))
+          awaited.set(gapKey(source, wallet), { source, wallet });
+    }
+    if (awaited.size === 0) return false;
+    this.#options.deadlines.set(incident, Math.min(incident.dueMs, draft.atMs + noDataForMs));
+    return true;
   }
 
   #listing(key: string): Incident | undefined {
@@ -466,6 +484,7 @@ export class NoData {
   /** @returns whether all that it listed is read again, and it ended */
   #endIfRead(incident: Incident, draft: Draft): boolean {
     if (incident.members.size > 0 || incident.awaited.size > 0) return false;
+    if (this.#awaitMissing(incident, draft)) return false;
     const { alerts, deadlines, timezone } = this.#options;
     this.#incidents.delete(incident);
     deadlines.cancel(incident);
