@@ -213,7 +213,7 @@ const endingMeaning: Readonly<Record<Ending, string>> = {
   liquidated: "The exchange liquidated the position. Look at what is left of the account.",
   deleveraged: "The exchange auto-deleveraged the position. Look at what is left of the account.",
   flipped: "The position changed its side. It is watched as a new one.",
-  explained: "Money was paid in or out. That is no profit and no loss.",
+  explained: "Money was paid in or out, or moved between accounts. That is no profit and no loss.",
   ruleChanged: "The rule was changed, so this alert ends. What it watched may be no better.",
   noLongerWatched: "This is no longer watched. It may be no better.",
 };

@@ -95,8 +95,9 @@ export function unexplainedText({ inUsd, outUsd }: OpenRange): string {
   return outUsd === 0 ? came : inUsd === 0 ? left : `${left}; and ${came}`;
 }
 
-/** The same once it is known to be none of the latter. */
+/** The same once it is known to be none of the latter. @param usd what was paid in or, negative, out; 0: moved between accounts */
 export function explainedText(usd: number): string {
+  if (usd === 0) return "a transfer between accounts, no profit or loss";
   const size = formatUsd(Math.abs(usd));
   return usd < 0 ? `a withdrawal of ${size}, no loss` : `a deposit of ${size}, no profit`;
 }

@@ -1,7 +1,8 @@
 /**
- * Trades in whose estimates a flow may be hidden, until the collateral history was read long enough after each. The profit that is
- * known meanwhile may be too high by what was paid in. Pure.
+ * Trades in whose estimates a flow may be hidden, until their fills tell that none is, or the collateral history was read long enough
+ * after each. The profit that is known meanwhile may be too high by what was paid in. Pure.
  */
+import type { Proof } from "./rough-changes.ts";
 
 export interface HeldTrades {
   /** The times at which the first and the newest of them were seen, ms. */
@@ -9,11 +10,14 @@ export interface HeldTrades {
   readonly toMs: number;
   /** So much may be hidden in them, USD. */
   readonly usd: number;
+  /** The part of it of trades whose fills are not known, USD. Absent: all. */
+  readonly roughUsd?: number;
 }
 
 interface Trades extends HeldTrades {
   toMs: number;
   usd: number;
+  roughUsd: number;
   /** The highest profit since then, up to the next ones, USD; -∞: none. */
   mostUsd: number;
 }
@@ -22,6 +26,11 @@ interface Trades extends HeldTrades {
 const readAfterMs = 20_000;
 /** A trade is let go of after this where the history is not read, ms. */
 const unreadAfterMs = 60_000;
+/** The same where the fills of a trade are not known, as histories may be late then, ms. */
+const roughReadAfterMs = 125_000;
+const roughAfterMs = 180_000;
+/** Fills leave nothing of it, USD: a millionth is the least amount. */
+const nothingUsd = 1e-6;
 /** The history is read so long after the newest trade as well, in case it tells of a flow early; the least pause between readings, ms. */
 const earlyMs = 5_000;
 /** Trades within so long of each other are one entry, ms. */
@@ -48,28 +57,44 @@ export class HeldProfit {
   add(atMs: number, usd: number): void {
     const newest = this.#trades.at(-1);
     if (newest === undefined || atMs - newest.fromMs >= togetherMs)
-      this.#trades.push({ fromMs: atMs, toMs: atMs, usd, mostUsd: Number.NEGATIVE_INFINITY });
+      this.#trades.push({
+        ...{ fromMs: atMs, toMs: atMs, usd, roughUsd: usd },
+        mostUsd: Number.NEGATIVE_INFINITY,
+      });
     else {
       newest.toMs = atMs;
       newest.usd += usd;
+      newest.roughUsd += usd;
     }
+  }
+
+  /** Fills tell of a trade. */
+  prove({ atMs, fromUsd, toUsd }: Proof): void {
+    const trades = this.#trades.find(({ fromMs, toMs }) => atMs >= fromMs && atMs <= toMs);
+    if (trades === undefined) return;
+    trades.usd += toUsd - fromUsd;
+    trades.roughUsd -= fromUsd;
   }
 
   /** The part that is kept over a restart. */
   get kept(): readonly HeldTrades[] {
-    return this.#trades.map(({ fromMs, toMs, usd }) => ({ fromMs, toMs, usd }));
+    return this.#trades.map(({ mostUsd: _, ...one }) => ({ ...one }));
   }
 
   restore(kept: readonly HeldTrades[]): void {
-    for (const one of kept) this.#trades.push({ ...one, mostUsd: Number.NEGATIVE_INFINITY });
+    for (const one of kept)
+      this.#trades.push({ roughUsd: one.usd, ...one, mostUsd: Number.NEGATIVE_INFINITY });
   }
 
   /** The time at which the collateral history is to be read next, ms; ∞: no more. */
   nextReadMs(nowMs: number): number {
-    const toMs = this.#trades.at(-1)?.toMs ?? Number.NEGATIVE_INFINITY;
-    if (nowMs >= toMs + readAfterMs) return Number.POSITIVE_INFINITY;
+    const newest = this.#trades.at(-1);
+    if (newest === undefined) return Number.POSITIVE_INFINITY;
+    const { toMs } = newest;
+    const dueMs = [earlyMs, readAfterMs, ...(isRough(newest) ? [roughReadAfterMs] : [])];
+    const nextMs = dueMs.map((ms) => toMs + ms).find((ms) => ms > nowMs);
     // While one trade follows the other the pause between readings stays the same.
-    return Math.max(nowMs + earlyMs, nowMs < toMs + earlyMs ? toMs + earlyMs : toMs + readAfterMs);
+    return Math.max(nowMs + earlyMs, nextMs ?? Number.POSITIVE_INFINITY);
   }
 
   /** Takes a profit that may be too high. */
@@ -84,18 +109,28 @@ export class HeldProfit {
   }
 
   /**
-   * Lets go of the trades whose time has passed.
+   * Lets go of the trades that hide nothing, or whose time has passed.
    * @param isRead the collateral history was read just now
+   * @param limitUsd so much does not matter where fills are known
    * @returns the highest profit of theirs, USD; -∞: none
    */
-  release(atMs: number, isRead: boolean): number {
+  release(atMs: number, isRead: boolean, limitUsd: number): number {
     let mostUsd = Number.NEGATIVE_INFINITY;
     for (let oldest = this.#trades[0]; oldest !== undefined; oldest = this.#trades[0]) {
       const ageMs = atMs - oldest.toMs;
-      if (ageMs < unreadAfterMs && !(isRead && ageMs >= readAfterMs)) break;
+      const rough = isRough(oldest);
+      const isKnown = !rough && oldest.usd <= limitUsd;
+      const isOver =
+        ageMs >= (rough ? roughAfterMs : unreadAfterMs) ||
+        (isRead && ageMs >= (rough ? roughReadAfterMs : readAfterMs));
+      if (!isKnown && !isOver) break;
       mostUsd = Math.max(mostUsd, oldest.mostUsd);
       this.#trades.shift();
     }
     return mostUsd;
   }
+}
+
+function isRough({ roughUsd }: Trades): boolean {
+  return roughUsd > nothingUsd;
 }

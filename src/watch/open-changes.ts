@@ -18,6 +18,7 @@ import {
   type Pricing,
   type TakenSpots,
 } from "./balance-change.ts";
+import { type Proof, RoughChanges } from "./rough-changes.ts";
 import { pdaIndexOf, Slots, withIndex } from "./slots.ts";
 import {
   type CashRecord,
@@ -44,7 +45,6 @@ import {
   type Place,
   precedes,
   rangeOf,
-  roughnessOf,
   slackOf,
   sumOf,
   takenUsdOf,
@@ -64,6 +64,8 @@ const maxExplained = 20;
 const maxPayments = 200;
 /** A payment of the funding history is kept for so long after it was read, ms: longer than an open change waits. */
 const paymentForMs = 600_000;
+/** Sums of amounts of 10⁻⁶ USD, in doubles, are equal to within this. */
+const sameUsd = 1e-5;
 /** Explained changes are kept for so long, ms. */
 const explainedForMs = 3_600_000;
 
@@ -144,8 +146,9 @@ export class OpenChanges {
   #payments: readonly ReadPayment[] = noPayments;
   /** Those that turned out to be paid in or out lately, oldest first. */
   #explained: readonly ExplainedFlow[] = noExplained;
-  /** See `takeHidden`. */
-  #hiddenUsd = 0;
+  /** Explained changes whose fills are still to come. */
+  readonly #rough = new RoughChanges();
+  #reopened: readonly OpenChange[] = noChanges;
 
   get open(): readonly OpenChange[] {
     return this.#open;
@@ -304,11 +307,24 @@ export class OpenChanges {
     return flows;
   }
 
-  /** Hands over how far the estimates of trades that explained a change may be wrong, USD: so much may have flowed unseen. */
-  takeHidden(): number {
-    const usd = this.#hiddenUsd;
-    this.#hiddenUsd = 0;
-    return usd;
+  /**
+   * Hands over how far the estimates of trades that explained a change may be wrong, USD: so much may have flowed unseen.
+   * @param limitUsd up to so much is 0
+   */
+  takeHidden(limitUsd: number): number {
+    return this.#rough.takeHidden(limitUsd);
+  }
+
+  /** Hands over changes that fills have left open. */
+  takeReopened(): readonly OpenChange[] {
+    const reopened = this.#reopened;
+    this.#reopened = noChanges;
+    return reopened;
+  }
+
+  /** Hands over that fills have told of such trades. */
+  takeProofs(): readonly Proof[] {
+    return this.#rough.takeProofs();
   }
 
   /** Takes the newest state of an account if it left its collateral as it was and no record waits for it. @returns true if so */
@@ -407,12 +423,22 @@ export class OpenChanges {
         isWithin(one, record) ? less(one, record) : one,
       );
       const isLoose = (record.kind === "fill" || record.kind === "flow") && this.#takeLoose(record, atMs);
-      return this.#takeUnlisted(record, atMs) || isLoose;
+      const reopens = this.#takeRough(record);
+      return this.#takeUnlisted(record, atMs) || isLoose || reopens;
     }
     if (record.kind === "sale") this.#takeUnseen(this.#open[index]!, record, atMs);
     const applied = this.#lessTakeovers(less(this.#open[index]!, record));
     const left = isExplained(applied) ? applied : this.#lessLoose(applied, applied.fromSlot);
     this.#setOpen(this.#open.toSpliced(index, 1, ...(this.#isSettled(left, atMs) ? [] : [left])));
+    return true;
+  }
+
+  /** Takes a record of a change that estimates explained. @returns true if it does not explain all of it: it is open again */
+  #takeRough(record: CashRecord): boolean {
+    const left = this.#rough.take(record);
+    if (left === null || isExplained(left)) return false;
+    this.#setOpen([...this.#open.slice(1 - maxOpen), left]);
+    this.#reopened = [...this.#reopened, left];
     return true;
   }
 
@@ -466,7 +492,8 @@ export class OpenChanges {
 
   /**
    * The flow that raised an alert, with those explained after it, if the newest was explained from a time on; null: there is
-   * none. Flows of both directions have no sum that tells anything: the newest stands for them.
+   * none. The sides of a transfer are none; where nothing else flowed it is 0. Flows of both directions have no sum that tells
+   * anything: the newest stands for them.
    *
    * @param raisedMs when the alert was raised
    */
@@ -476,14 +503,17 @@ export class OpenChanges {
     const flows = this.#explained.filter(({ atMs }) => atMs >= raisedMs);
     const sinceMs = Math.min(...flows.map((one) => one.sinceMs));
     if (sinceMs > raisedMs) return null;
-    const isSame = flows.every(({ usd }) => Math.sign(usd) === Math.sign(newest.usd));
-    return { ...newest, sinceMs, usd: isSame ? flows.reduce((sum, { usd }) => sum + usd, 0) : newest.usd };
+    const paid = lessTransfers(flows);
+    const last = paid.at(-1)?.usd ?? 0;
+    const isSame = paid.every(({ usd }) => Math.sign(usd) === Math.sign(last));
+    return { ...newest, sinceMs, usd: isSame ? paid.reduce((sum, { usd }) => sum + usd, 0) : last };
   }
 
   /** Lets go of all open changes. */
   forget(): void {
     this.#settled = noChanges;
     this.#explainedOfSlot = noChanges;
+    this.#rough.forget();
     this.#loose = noLoose;
     this.#looseTakeovers = noRecords;
     this.#setOpen([]);
@@ -536,7 +566,8 @@ export class OpenChanges {
     // A deposit may have been paid out again before the state was seen.
     if (taken === null && isExplained(open) && !waited.some(isFlow)) {
       const left = this.#lessAll(open, waited);
-      this.#noteHidden(left);
+      if (!isExplained(left)) return this.#addOpen(left, noRecords) || other !== undefined;
+      this.#rough.add(left, at.atMs);
       this.#noteOfSlot(left);
       return other !== undefined;
     }
@@ -781,7 +812,7 @@ export class OpenChanges {
     }
     if (open.unlisted) this.#settled = [...this.#settled.slice(1 - maxSettled), open];
     else {
-      this.#noteHidden(open);
+      this.#rough.add(open, atMs);
       if (open.taken === undefined)
         this.#noteOfSlot(open.flowUsd === 0 ? open : { ...open, reportedUsd: open.flowUsd });
     }
@@ -791,10 +822,6 @@ export class OpenChanges {
       this.#explained = [...recent.slice(1 - maxExplained), { sinceMs: open.atMs, atMs, usd }];
     }
     return true;
-  }
-
-  #noteHidden(explained: OpenChange): void {
-    this.#hiddenUsd = Math.max(this.#hiddenUsd, roughnessOf(explained));
   }
 
   #payOut(open: OpenChange): void {
@@ -815,4 +842,15 @@ export class OpenChanges {
     this.#open = open.length > 0 ? open : noChanges;
     this.range = rangeOf(open);
   }
+}
+
+/** Flows of a wallet without those that come to nothing in pairs: one account gave what another one took. */
+function lessTransfers(flows: readonly ExplainedFlow[]): readonly ExplainedFlow[] {
+  const left: ExplainedFlow[] = [];
+  for (const flow of flows) {
+    const other = left.findIndex(({ usd }) => Math.abs(usd + flow.usd) <= sameUsd);
+    if (other >= 0) left.splice(other, 1);
+    else left.push(flow);
+  }
+  return left;
 }

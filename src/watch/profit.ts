@@ -24,6 +24,9 @@ const partialShare = 0.1;
  */
 const negligibleShare = 1e-4;
 
+/** Flows that may be hidden in the estimate of a trade matter above this share of equity. */
+const hiddenShare = 1e-3;
+
 /** The part that is kept over a restart, beside the changes. */
 interface Kept {
   readonly baselineUsd: number;
@@ -120,9 +123,16 @@ export class Profit implements Doubt {
     return !(range.inUsd - range.outUsd <= limitUsd);
   }
 
+  /** Flows up to this may be hidden in the estimates of trades, USD. */
+  get hiddenLimitUsd(): number {
+    const { equity } = this.#facts.values;
+    return typeof equity === "number" ? Math.abs(equity) * hiddenShare : 0;
+  }
+
   /** Lets go of trades that may hide a flow, where their time has passed. @param isRead the collateral history was read */
   release(atMs: number, isRead: boolean): void {
-    if (!this.held.isEmpty) this.#peak.take(this.held.release(atMs, isRead));
+    if (this.held.isEmpty) return;
+    this.#peak.take(this.held.release(atMs, isRead, this.hiddenLimitUsd));
   }
 
   /** Returns the figures for a sample. Profit that may be too high stays out of it. */

@@ -22,15 +22,13 @@ import type { SpotFlow } from "./open-changes.ts";
 import { withIndex } from "./slots.ts";
 import { hasSpot } from "./spot-collateral.ts";
 import type { Today } from "./today.ts";
-import type { FlowRecord } from "./unexplained-change.ts";
+import { type FlowRecord, unexplainedUsd } from "./unexplained-change.ts";
 import type { WalletEntry } from "./wallets.ts";
 
 /** Pauses after which the histories are read again while a change is open: often at first. */
 const againMs = 2_000;
 const laterMs = 10_000;
 const oftenForMs = 30_000;
-/** Flows that may be hidden in the estimate of a trade matter above this share of equity. */
-const hiddenShare = 1e-3;
 /** Amounts are multiples of 10⁻⁶ USD, read as doubles. */
 const exactUsd = 5e-7;
 /** So many sides of transfers wait for the other one in each wallet. */
@@ -277,13 +275,18 @@ export class Profits {
   takeEvent(entry: WalletEntry, event: Event, read: readonly Event[], draft: Draft): boolean {
     if (event.kind === "collateral") return this.#takeFlow(entry, event, read, draft);
     const record = tradeOf(event);
-    if (
-      record === null ||
-      isPast(entry, event, record.account) ||
-      !entry.profit.changes.takeRecord(record, draft.atMs)
-    )
-      return false;
+    if (record === null || isPast(entry, event, record.account)) return false;
+    const { changes } = entry.profit;
+    const isTaken = changes.takeRecord(record, draft.atMs);
+    this.#takeProofs(entry);
+    if (!isTaken) return false;
+    const reopened = changes.takeReopened();
+    for (const one of reopened) {
+      const usd = unexplainedUsd(one);
+      if (usd > 0) entry.profit.takePaidIn(one.account, one.toSlot, usd, false);
+    }
     this.#refresh(entry, draft, false);
+    if (reopened.length > 0) this.#opened(entry, draft);
     this.#readHidden(entry, draft);
     return true;
   }
@@ -482,15 +485,18 @@ export class Profits {
   /** A flow may be hidden in the estimate of a trade: has the collateral history read, now if that is not under way, and again. */
   #readHidden(entry: WalletEntry, draft: Draft): void {
     const { profit } = entry;
-    const usd = profit.changes.takeHidden();
+    const usd = profit.changes.takeHidden(profit.hiddenLimitUsd);
     if (usd === 0 || !this.#asked) return;
-    const { equity } = entry.node.facts.values;
-    if (typeof equity === "number" && usd <= Math.abs(equity) * hiddenShare) return;
     const reading = this.#readingOf(entry);
     const isUnderWay = reading.dueMs !== Number.POSITIVE_INFINITY;
     profit.held.add(draft.atMs, usd);
+    this.#takeProofs(entry);
     profit.keep(draft);
     if (!isUnderWay) this.#readAll(entry, draft);
+  }
+
+  #takeProofs({ profit: { changes, held } }: WalletEntry): void {
+    for (const proof of changes.takeProofs()) held.prove(proof);
   }
 
   #readingOf(entry: WalletEntry): Reading {
@@ -508,12 +514,12 @@ export class Profits {
     if (!this.#asked || (open.length === 0 && held.isEmpty)) return;
     const reading = this.#readingOf(entry);
     draft.ask("collateral", name);
+    draft.ask("fills", name);
     const nextMs = held.nextReadMs(draft.atMs);
     if (open.length === 0) {
       if (Number.isFinite(nextMs)) this.#deadlines.set(reading, nextMs);
       return;
     }
-    draft.ask("fills", name);
     if (open.some(({ traded }) => Object.keys(traded).length > 0)) draft.ask("liquidations", name);
     if (open.some(({ taken }) => taken !== undefined)) draft.ask("notifications", name);
     if (open.some(({ gone }) => gone !== undefined)) draft.ask("funding", name);

@@ -1,50 +1,7 @@
 /** Trades whose estimates may hide a deposit or withdrawal: the profit that they leave is judged, and proven before it is a peak. */
 import { expect, test } from "vitest";
-import type { SubaccountState } from "../../src/domain/account.ts";
-import type { Event } from "../../src/domain/event.ts";
-import { event, Harness, position, subaccount } from "./harness.ts";
-
-const second = 1_000;
-const minute = 60_000;
-
-const figure = (h: Harness, name: string) => h.watch.status(h.nowMs).wallets[0]!.figures[name];
-
-/** Answers every 5 s, and the collateral history with each of them. */
-function live(h: Harness, ms: number, accounts: readonly SubaccountState[], markUsd = 150): void {
-  for (let passed = 0; passed < ms; passed += 5_000) {
-    h.live(5_000, accounts, markUsd);
-    h.events("collateral", []);
-  }
-}
-
-const loss = (when: string, more = "") =>
-  `rules:\n  - { name: Loss, scope: wallet, when: '${when}', severity: critical${more}, summary: "pnl {{ usd(wallet.pnl) }}" }`;
-const drawdown = 'drawdown("wallet.pnl", "24h") > 0.05';
-const never = "wallet.pnl > 90000.0";
-
-let rows = 0;
-/** A record of the newest answer's slot. */
-const flow = (h: Harness, amountUsd: number, slot = h.slot, number = 0): Event =>
-  event({
-    kind: "collateral",
-    key: `flow${++rows}`,
-    symbol: null,
-    slot,
-    subaccount: number,
-    fields: { eventType: amountUsd < 0 ? "withdrawal" : "deposit", amountUsd },
-  });
-
-/** 700 of 1,000 SOL are sold at the mark of 150, and money is paid in or out with it: the fill may have had another price. */
-function sold(when: string, paidUsd: number): { readonly h: Harness; readonly after: SubaccountState[] } {
-  const h = new Harness({ rules: loss(when) });
-  h.events("collateral", [], "main", { coversMs: 0 });
-  live(h, minute, [subaccount(10_000, [position(1_000, 150)])]);
-  h.pass(second);
-  const after = [subaccount(10_000 + paidUsd, [position(300, 150)])];
-  h.account(after);
-  expect(figure(h, "pnl")).toBe(paidUsd);
-  return { h, after };
-}
+import { Harness, position, subaccount } from "./harness.ts";
+import { drawdown, figure, fill, filled, flow, live, loss, minute, never, second, sold } from "./traded.ts";
 
 test("a deposit that the estimate of a trade hides makes no peak and no drawdown", () => {
   const { h, after } = sold(drawdown, 700);
@@ -73,9 +30,10 @@ test("a hidden deposit whose record comes after minutes leaves no peak", () => {
   expect([figure(h, "pnl"), figure(h, "highWaterMark")]).toEqual([0, 0]);
 });
 
-test("profit after a trade that hides nothing is a peak, and in windows, once the collateral history was read", () => {
+test("profit after a trade that hides nothing is a peak, and in windows, once the collateral history was read two minutes later", () => {
   const { h, after } = sold(drawdown, 700);
-  live(h, 30 * second, after);
+  live(h, 2 * minute, after);
+  live(h, 10 * second, after);
   expect(figure(h, "highWaterMark")).toBe(700);
   live(h, 10 * second, after, 147);
   expect([h.told, figure(h, "highWaterMark")]).toEqual([["Loss main fired critical"], 700]);
@@ -115,6 +73,7 @@ test("profit after a trade makes a drawdown at once, less what the trade may hid
 
 test("profit after a trade that hides nothing is in windows of a day after a restart", () => {
   const { h, after } = sold('maxOver("wallet.pnl", "24h") - wallet.pnl > 200.0', 1);
+  filled(h, 1);
   h.live(5 * second, after, 151);
   live(h, minute, after, 150);
   expect(h.told).toEqual(["Loss main fired critical"]);
@@ -143,7 +102,9 @@ test("profit after a trade that hides nothing is in short windows at its own tim
   const { h, after } = sold('change("wallet.pnl", "1m") < -500.0', -1);
   const moved = [300, -300].map((usd) => ({ ...flow(h, usd, h.slot - 20), happenedMs: h.nowMs - second }));
   h.events("collateral", moved);
+  const { slot } = h;
   for (let i = 0; i < 90; i++) {
+    if (i === 20) filled(h, -1, slot);
     h.live(second, after, i >= 5 && i < 15 ? 153 : 150, second);
     if (i % 5 === 4) h.events("collateral", []);
     expect(h.told.length).toBe(i < 65 ? 0 : 1);
@@ -336,4 +297,67 @@ test("an account that is given money, trades and gives it back in one slot, each
     flow(h, -498, slot, 1),
   ]);
   expect([figure(h, "pnl"), figure(h, "netDeposits")]).toEqual([-2, 0]);
+});
+
+for (const late of ["the fill is read early", "the fill is late, too"] as const)
+  test(`a hidden deposit whose record comes after a minute and a half makes no peak and no drawdown: ${late}`, () => {
+    for (const when of [drawdown, 'change("wallet.pnl", "3m") < -500.0']) {
+      const { h, after } = sold(when, 700);
+      const { slot } = h;
+      live(h, 10 * second, after);
+      if (late === "the fill is read early") filled(h, 0, slot);
+      live(h, 80 * second, after);
+      h.events("collateral", [flow(h, 700, slot)]);
+      live(h, 4 * minute, after);
+      const told = h.told.filter((line) => line.startsWith("Loss"));
+      expect([told, figure(h, "pnl"), figure(h, "highWaterMark")]).toEqual([[], 0, 0]);
+    }
+  });
+
+test("profit after a trade that hides nothing is a peak once the fill is read", () => {
+  const { h, after } = sold('drawdown("wallet.pnl", "24h") > 0.02', 1, 20_000);
+  const { slot } = h;
+  h.live(second, after, 152, second);
+  expect(figure(h, "highWaterMark")).toBe(601);
+  h.live(second, after, 149, second);
+  expect(figure(h, "highWaterMark")).toBe(0);
+  filled(h, 1, slot);
+  h.live(2 * second, after, 149, second);
+  expect([figure(h, "highWaterMark"), h.told]).toEqual([601, ["Loss main fired critical"]]);
+});
+
+test("a fill tells that money was moved with its trade, and the record how much", () => {
+  for (const paidUsd of [700, -700]) {
+    const { h, after } = sold(never, paidUsd);
+    const { slot } = h;
+    filled(h, 0, slot);
+    expect([figure(h, "pnl"), figure(h, "netDeposits")]).toEqual([undefined, 0]);
+    expect(h.asks).toContain("collateral main");
+    h.live(second, after, 150, second);
+    h.events("collateral", [flow(h, paidUsd, slot)]);
+    expect([figure(h, "pnl"), figure(h, "netDeposits"), figure(h, "highWaterMark")]).toEqual([0, paidUsd, 0]);
+  }
+});
+
+test("a fill that is read before the state of its trade tells that money was moved with it", () => {
+  const h = new Harness({ rules: loss(never) });
+  h.events("collateral", [], "main", { coversMs: 0 });
+  live(h, minute, [subaccount(10_000, [position(1_000, 150)])]);
+  h.pass(second);
+  const slot = h.slot + 1;
+  filled(h, 0, slot);
+  h.account([subaccount(10_700, [position(300, 150)])]);
+  expect(figure(h, "pnl")).toBe(undefined);
+  h.events("collateral", [flow(h, 700, h.slot)]);
+  expect([figure(h, "pnl"), figure(h, "netDeposits"), figure(h, "highWaterMark")]).toEqual([0, 700, 0]);
+});
+
+test("fills at another price than the estimate leave nothing to explain", () => {
+  const { h } = sold(never, 700);
+  const { slot } = h;
+  h.events("fills", [fill(h, "ask", 300, 151, slot), fill(h, "ask", 400, 151, slot)]);
+  const after = [subaccount(10_700, [position(300, 150)])];
+  h.live(second, after, 150, second);
+  h.live(second, after, 149, second);
+  expect([figure(h, "pnl"), figure(h, "highWaterMark")]).toEqual([400, 700]);
 });

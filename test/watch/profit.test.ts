@@ -160,30 +160,35 @@ test.each([
     150,
   ],
 ])(
-  "money %s counts with the collateral history, which is read at once, after five seconds and after fifteen more",
+  "money %s counts with the collateral history, which is read with the fills at once, after five and twenty seconds, and when none can be late",
   (_, usd, after, markUsd) => {
     const h = boot(loss("wallet.pnl > 100.0"));
+    const asked = () => h.asks.filter((one) => one === "collateral main").length;
     h.pass(second);
     h.mark(markUsd);
     h.account(after(usd));
-    expect(h.asks).toEqual(["collateral main"]);
+    expect(h.asks).toEqual(["collateral main", "fills main"]);
     const before = figure(h, "pnl") as number;
     h.events("collateral", []);
     h.pass(5 * second);
-    expect(h.asks).toEqual(["collateral main", "collateral main"]);
+    expect(h.asks).toEqual(["collateral main", "fills main", "collateral main", "fills main"]);
     h.events("collateral", [flow(h, usd)]);
     expect(figure(h, "pnl")).toBeCloseTo(before - usd, 6);
     expect(figure(h, "netDeposits")).toBe(usd);
-    h.pass(14 * second);
-    expect(h.asks.length).toBe(2);
-    h.pass(second);
-    expect(h.asks.length).toBe(3);
-    h.pass(minute);
-    expect(h.asks.length).toBe(3);
+    for (const [ms, times] of [
+      [14 * second, 2],
+      [second, 3],
+      [104 * second, 3],
+      [second, 4],
+      [10 * minute, 4],
+    ] as const) {
+      h.pass(ms);
+      expect(asked()).toBe(times);
+    }
   },
 );
 
-test("one trade a second has the collateral history read every five seconds, and three times after the last one at most", () => {
+test("one trade a second has the histories read every five seconds, and four times after the last one at most", () => {
   const h = boot(loss());
   let usd = 10_000;
   for (let i = 0; i < 60; i++) {
@@ -192,10 +197,10 @@ test("one trade a second has the collateral history read every five seconds, and
     h.account([subaccount(usd, [position(i % 2 === 0 ? 190 : 100, 150)])]);
   }
   expect(figure(h, "pnl")).toBeCloseTo(usd - 10_000, 6);
-  expect([...new Set(h.asks)]).toEqual(["collateral main"]);
-  expect(h.asks.length).toBe(12);
-  h.pass(minute);
-  expect(h.asks.length).toBe(15);
+  expect([...new Set(h.asks)]).toEqual(["collateral main", "fills main"]);
+  expect(h.asks.length).toBe(24);
+  h.pass(3 * minute);
+  expect(h.asks.length).toBe(32);
 });
 
 test("no history is read at once for a trade whose estimate hides less than a thousandth of equity", () => {
@@ -531,7 +536,7 @@ test("a takeover by the liquidator is a loss, with the part that it kept", () =>
   // A withdrawal beside it may be hidden in what the liquidator keeps.
   h.asks.length = 0;
   h.pass(2 * second);
-  expect(h.asks).toEqual(["collateral main"]);
+  expect(h.asks).toEqual(["collateral main", "fills main"]);
 });
 
 test("a takeover whose record states the change of collateral is a loss, however far the mark had fallen", () => {

@@ -12,6 +12,7 @@ interface Paid {
 }
 
 const pattern = new RegExp(`: a (withdrawal|deposit) of ${money}, no (loss|profit)$`);
+const transferred = ": a transfer between accounts, no profit or loss";
 const spotSymbol = "SOL";
 const spotUnits = 1e9;
 /** Share by which collateral in other assets is valued another way, at a price of another moment. */
@@ -25,6 +26,11 @@ export function explainedClaims(
   { subject, summary }: Text & { readonly subject: string },
   within: { readonly fromMs: number; readonly toMs: number },
 ): readonly Claim[] {
+  if (summary.endsWith(transferred)) {
+    const paid = paidTo(truth, walletOf(subject), within);
+    const isMoved = paid.some((one) => paid.some((other) => other.usd < 0 && one.usd === -other.usd));
+    return isMoved ? [] : [{ name: "end", text: summary, among: ["a transfer"] }];
+  }
   const [, word, text, other] = pattern.exec(summary) ?? [];
   if (text === undefined)
     return [{ name: "end", text: summary, among: ["a withdrawal, no loss", "a deposit, no profit"] }];

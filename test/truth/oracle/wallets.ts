@@ -171,8 +171,8 @@ const negligible = 1e-4;
 const heldShare = 1e-3;
 const heldLeastMs = 15_000;
 const heldMostMs = 25_000;
-/** The same where it cannot be read, ms. */
-const roughForMs = 65_000;
+/** The same where neither it nor the fills can be read, ms. */
+const roughForMs = 185_000;
 const centUsd = 0.01;
 /** A trade is counted by prices that may be others than those of the daemon. */
 const surelyShare = 0.9;

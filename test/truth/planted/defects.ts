@@ -434,6 +434,30 @@ const others: readonly Defect[] = [
     "      this.#trades.length = 0;\n",
   ),
   one(
+    "watch: a fill that is read before the state of its trade proves nothing",
+    "src/watch/open-changes.ts",
+    "      if (!isExplained(left)) return this.#addOpen(left, noRecords) || other !== undefined;\n",
+    "",
+  ),
+  one(
+    "watch: money that a fill tells of stays in the profit",
+    "src/watch/open-changes.ts",
+    "    if (left === null || isExplained(left)) return false;",
+    "    if (left !== null) return false;",
+  ),
+  one(
+    "watch: the sides of transfers end an alert as a withdrawal",
+    "src/watch/open-changes.ts",
+    "    const paid = lessTransfers(flows);",
+    "    const paid = flows;",
+  ),
+  one(
+    "watch: a no-data alert ends while what it listed is missing again",
+    "src/watch/no-data.ts",
+    "    if (this.#awaitMissing(incident, draft)) return false;\n",
+    "",
+  ),
+  one(
     "watch: money in the second state of a slot is hidden by the trade in the first",
     "src/watch/open-changes.ts",
     "isBeside ? { ...own, movedBeside: true } : own",
