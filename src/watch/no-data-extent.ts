@@ -10,6 +10,8 @@ import {
   descriptionOf,
   detailsOf,
   endSummary,
+  type Lack,
+  lackOf,
   type Missing,
   missingOf,
   type NoDataText,
@@ -68,7 +70,9 @@ export class Extents {
     const listed: readonly Listed[] = [...gaps, ...state.awaited];
     // What was read just now, and not yet for long enough, is listed where nothing else is missing.
     const open = gaps.filter((gap) => gap.open);
-    const missing = missingOf(open.length > 0 ? open : gaps, this.#options, nowMs);
+    // After a start or a reload it may be that no rule lacks yet what the alert listed before.
+    const lacks = gaps.length > 0 ? gaps : this.#unread(listed, nowMs);
+    const missing = missingOf(open.length > 0 ? open : lacks, this.#options, nowMs);
     const wallets = new Set<string>();
     for (const { wallet } of listed) if (wallet !== null) wallets.add(wallet);
     const silence = this.#options.silence(nowMs);
@@ -87,7 +91,7 @@ export class Extents {
       ...new Set(gaps.flatMap(({ unjudged }) => [...unjudged].map(({ rule }) => rule.name))),
     ].sort();
     let failure = null;
-    for (const { source, wallet } of gaps) {
+    for (const { source, wallet } of lacks) {
       const one = failures.of(source as Source, wallet);
       if (one !== null && (failure === null || one.atMs > failure.atMs)) failure = one;
     }
@@ -115,6 +119,17 @@ export class Extents {
       dataAtMs: extent.dataAtMs,
       details: detailsOf(extent, this.#options, nowMs),
     };
+  }
+
+  /** Those that were not read for a while. */
+  #unread(listed: readonly Listed[], nowMs: number): readonly Lack[] {
+    const { world, freshMs, startedMs } = this.#options;
+    return listed.flatMap(({ source, wallet }) => {
+      if (source === "configuration") return [];
+      const readMs = world.lastSeenMs(source, wallet);
+      if (readMs !== null && nowMs - readMs <= freshMs(source)) return [];
+      return [lackOf(source, wallet, readMs ?? startedMs)];
+    });
   }
 
   /** Wallets of which the figures of positions rest on what is missing. */

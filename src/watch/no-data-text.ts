@@ -62,7 +62,7 @@ export interface TextSources {
 }
 
 /** The missing data that an alert lists, its parts by source and cause, the weightiest first. */
-export function missingOf(gaps: Iterable<Gap>, of: TextSources, nowMs: number): Missing[] {
+export function missingOf(gaps: Iterable<Lack>, of: TextSources, nowMs: number): Missing[] {
   const rows = new Map<string, { -readonly [K in keyof Missing]: Missing[K] }>();
   for (const gap of withOthers([...gaps], of, nowMs).values()) {
     const source = gap.source as Source;
@@ -91,12 +91,16 @@ export function missingOf(gaps: Iterable<Gap>, of: TextSources, nowMs: number): 
   );
 }
 
-type Lack = Pick<Gap, "source" | "wallet" | "unjudged" | "sinceMs" | "answeredMs" | "intermittent">;
+/** One thing that is missing. */
+export type Lack = Pick<
+  Gap,
+  "key" | "source" | "wallet" | "unjudged" | "sinceMs" | "answeredMs" | "intermittent"
+>;
 
 /**
  * Gaps, and what else their rules read that is too old. A judgement names one source, though all of them may be missing.
  */
-function withOthers(gaps: readonly Gap[], { world }: TextSources, nowMs: number): Map<string, Lack> {
+function withOthers(gaps: readonly Lack[], { world }: TextSources, nowMs: number): Map<string, Lack> {
   const found = new Map<string, Lack>(
     gaps.flatMap((gap) => (gap.source === "configuration" ? [] : [[gap.key, gap] as const])),
   );
@@ -114,18 +118,17 @@ function withOthers(gaps: readonly Gap[], { world }: TextSources, nowMs: number)
         const readMs = world.lastSeenMs(source, owner);
         if (readMs === null || nowMs - readMs <= rule.staleAfterMs[source]) continue;
         const sinceMs = readMs + rule.staleAfterMs[source];
-        found.set(key, {
-          source,
-          wallet: owner,
-          unjudged: new Set(),
-          sinceMs,
-          answeredMs: null,
-          intermittent: false,
-        });
+        found.set(key, lackOf(source, owner, sinceMs));
       }
     }
   }
   return found;
+}
+
+/** A source that was not read since a time, whatever rules read it. */
+export function lackOf(source: BlindSource, wallet: string | null, sinceMs: number): Lack {
+  const key = gapKey(source, wallet);
+  return { key, source, wallet, unjudged: new Set(), sinceMs, answeredMs: null, intermittent: false };
 }
 
 /** The markets of a gap, where other markets of its source are read. */

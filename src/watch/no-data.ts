@@ -383,10 +383,11 @@ export class NoData {
 
   /** Lets an alert speak of now, and looks at it again from time to time. */
   #follow(incident: Incident): void {
-    incident.live.textNow = (nowMs) =>
-      this.#incidents.has(incident) && incident.members.size > 0
-        ? this.#extents.text(this.#extents.of(incident.state(), nowMs), nowMs)
-        : null;
+    incident.live.textNow = (nowMs) => {
+      if (!this.#incidents.has(incident)) return null;
+      const extent = this.#extents.of(incident.state(), nowMs);
+      return extent.missing.length > 0 ? this.#extents.text(extent, nowMs) : null;
+    };
     // The next review looks for news beside what a reminder told.
     incident.live.onRenewed = (nowMs) => incident.reported(this.#extents.of(incident.state(), nowMs));
     incident.onReview = () => this.#review(incident);

@@ -226,3 +226,16 @@ rules:
   const texts = [...before.changes, ...after.changes].map(({ kind, alert }) => `${kind} ${alert.summary}`);
   expect(texts.filter((text) => / for \d+ms|too slow/.test(text))).toEqual([]);
 });
+
+test("a no-data alert tells of what it lists as it is where no rule lacks it yet after a restart", () => {
+  const held = [subaccount(5_000, [position(100, 150)])];
+  const before = Harness.seeing({ rules: near }, 150, held);
+  before.pass(60_000);
+  expect(before.told).toEqual(["Blind main fired warning"]);
+  const after = before.restarted({ rules: near });
+  const text = () => after.watch.status(after.nowMs).firing[0]!.summary;
+  after.pass(10_000);
+  expect(text()).toMatch(/^No data on wallet main for 10s: no positions and balances ever since the start/);
+  after.pass(10_000);
+  expect(text()).toMatch(/^No data on wallet main for 20s: no positions and balances ever since the start/);
+});
