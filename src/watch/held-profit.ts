@@ -58,7 +58,10 @@ export class HeldProfit {
     const newest = this.#trades.at(-1);
     if (newest === undefined || atMs - newest.fromMs >= togetherMs)
       this.#trades.push({
-        ...{ fromMs: atMs, toMs: atMs, usd, roughUsd: usd },
+        fromMs: atMs,
+        toMs: atMs,
+        usd,
+        roughUsd: usd,
         mostUsd: Number.NEGATIVE_INFINITY,
       });
     else {
@@ -91,8 +94,11 @@ export class HeldProfit {
     const newest = this.#trades.at(-1);
     if (newest === undefined) return Number.POSITIVE_INFINITY;
     const { toMs } = newest;
-    const dueMs = [earlyMs, readAfterMs, ...(isRough(newest) ? [roughReadAfterMs] : [])];
-    const nextMs = dueMs.map((ms) => toMs + ms).find((ms) => ms > nowMs);
+    // By then those before it are read as well.
+    const rough = this.#trades.findLast(isRough);
+    const dueMs = [toMs + earlyMs, toMs + readAfterMs];
+    if (rough !== undefined) dueMs.push(rough.toMs + roughReadAfterMs);
+    const nextMs = dueMs.find((ms) => ms > nowMs);
     // While one trade follows the other the pause between readings stays the same.
     return Math.max(nowMs + earlyMs, nextMs ?? Number.POSITIVE_INFINITY);
   }

@@ -44,6 +44,8 @@ export class Incident implements Due {
   readonly members = new Map<string, Gap>();
   /** Listed before the start, and neither read nor missing since, by key. */
   readonly awaited = new Map<string, Listed>();
+  /** Keys of what was missing again as it was about to end: each is waited for once, until it is missing for so long that a gap tells. */
+  readonly waited = new Set<string>();
   /** All that it ever listed. */
   readonly sources = new Set<BlindSource>();
   readonly wallets = new Set<string>();
@@ -118,6 +120,7 @@ export class Incident implements Due {
 
   add(gap: Gap): void {
     this.awaited.delete(gap.key);
+    this.waited.delete(gap.key);
     this.members.set(gap.key, gap);
     this.#list(gap);
   }

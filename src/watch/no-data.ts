@@ -272,12 +272,15 @@ export class NoData {
 
   /** Waits for what an alert listed and is missing again, before it is for so long that a gap tells. @returns true if it waits */
   #awaitMissing(incident: Incident, draft: Draft): boolean {
-    const { sources, wallets, awaited } = incident;
+    const { sources, wallets, awaited, waited } = incident;
     for (const source of ["markets", "traderState"] as const) {
       if (!sources.has(source)) continue;
-      for (const wallet of source === "markets" ? [null] : wallets)
-        if (this.#isMissing(source, wallet, draft.atMs))
-          awaited.set(gapKey(source, wallet), { source, wallet });
+      for (const wallet of source === "markets" ? [null] : wallets) {
+        const key = gapKey(source, wallet);
+        if (waited.has(key) || !this.#isMissing(source, wallet, draft.atMs)) continue;
+        waited.add(key);
+        awaited.set(key, { source, wallet });
+      }
     }
     if (awaited.size === 0) return false;
     this.#options.deadlines.set(incident, Math.min(incident.dueMs, draft.atMs + noDataForMs));

@@ -38,6 +38,7 @@ import {
   type LooseRecord,
   less,
   lessFunding,
+  lessLate,
   nothingOpen,
   type OpenChange,
   type OpenPlace,
@@ -66,6 +67,8 @@ const maxPayments = 200;
 const paymentForMs = 600_000;
 /** Sums of amounts of 10⁻⁶ USD, in doubles, are equal to within this. */
 const sameUsd = 1e-5;
+/** The sides of a transfer are seen within so long of each other, ms. */
+const transferMs = 10_000;
 /** Explained changes are kept for so long, ms. */
 const explainedForMs = 3_600_000;
 
@@ -75,6 +78,7 @@ export interface ExplainedFlow {
   readonly sinceMs: number;
   readonly atMs: number;
   readonly usd: number;
+  readonly account?: string;
 }
 
 /** Collateral in other assets that was paid out, USD, negative. */
@@ -263,9 +267,9 @@ export class OpenChanges {
     return this.#wholes.has(pdaIndexOf(account)) ? emptyBalance : undefined;
   }
 
-  /** True if there is an open change of an account at a slot. */
+  /** True if there is an open change of an account at a slot that was never part of the profit. */
   isOpenAt(place: Place): boolean {
-    return this.#open.some((one) => isWithin(one, place));
+    return this.#open.some((one) => !one.reopened && isWithin(one, place));
   }
 
   /** The slots of the newest states. */
@@ -310,9 +314,10 @@ export class OpenChanges {
   /**
    * Hands over how far the estimates of trades that explained a change may be wrong, USD: so much may have flowed unseen.
    * @param limitUsd up to so much is 0
+   * @param atMs the time from which that is held
    */
-  takeHidden(limitUsd: number): number {
-    return this.#rough.takeHidden(limitUsd);
+  takeHidden(limitUsd: number, atMs: number): number {
+    return this.#rough.takeHidden(limitUsd, atMs);
   }
 
   /** Hands over changes that fills have left open. */
@@ -423,21 +428,31 @@ export class OpenChanges {
         isWithin(one, record) ? less(one, record) : one,
       );
       const isLoose = (record.kind === "fill" || record.kind === "flow") && this.#takeLoose(record, atMs);
-      const reopens = this.#takeRough(record);
+      const reopens = this.#takeRough(record, atMs);
       return this.#takeUnlisted(record, atMs) || isLoose || reopens;
     }
-    if (record.kind === "sale") this.#takeUnseen(this.#open[index]!, record, atMs);
-    const applied = this.#lessTakeovers(less(this.#open[index]!, record));
+    const found = this.#open[index]!;
+    if (record.kind === "sale") this.#takeUnseen(found, record, atMs);
+    const isGuess = record.kind === "flow" && !isWithin(found, record) && !isFlowBefore(found, record);
+    const applied = this.#lessTakeovers(less(isGuess ? { ...found, guessed: true } : found, record));
     const left = isExplained(applied) ? applied : this.#lessLoose(applied, applied.fromSlot);
-    this.#setOpen(this.#open.toSpliced(index, 1, ...(this.#isSettled(left, atMs) ? [] : [left])));
+    const settled = this.#isSettled(left, atMs);
+    this.#setOpen(this.#open.toSpliced(index, 1, ...(settled ? [] : [left])));
+    // Fills that came after its last state are those of the next change.
+    if (settled && left.late !== undefined) this.#explainByLoose(this.#openAfter(left), atMs);
     return true;
   }
 
+  /** The index of the open change that begins with the last slot of another one; -1: there is none. */
+  #openAfter({ account, toSlot }: Pick<OpenChange, "account" | "toSlot">): number {
+    return this.#open.findIndex((one) => one.account === account && one.fromSlot === toSlot);
+  }
+
   /** Takes a record of a change that estimates explained. @returns true if it does not explain all of it: it is open again */
-  #takeRough(record: CashRecord): boolean {
-    const left = this.#rough.take(record);
+  #takeRough(record: CashRecord, atMs: number): boolean {
+    const left = this.#rough.take(record, atMs);
     if (left === null || isExplained(left)) return false;
-    this.#setOpen([...this.#open.slice(1 - maxOpen), left]);
+    this.#setOpen([...this.#open.slice(1 - maxOpen), { ...left, reopened: true }]);
     this.#reopened = [...this.#reopened, left];
     return true;
   }
@@ -506,7 +521,7 @@ export class OpenChanges {
     const paid = lessTransfers(flows);
     const last = paid.at(-1)?.usd ?? 0;
     const isSame = paid.every(({ usd }) => Math.sign(usd) === Math.sign(last));
-    return { ...newest, sinceMs, usd: isSame ? paid.reduce((sum, { usd }) => sum + usd, 0) : last };
+    return { sinceMs, atMs: newest.atMs, usd: isSame ? paid.reduce((sum, { usd }) => sum + usd, 0) : last };
   }
 
   /** Lets go of all open changes. */
@@ -593,7 +608,7 @@ export class OpenChanges {
    */
   #takeLoose(record: LooseRecord, atMs: number): boolean {
     const { account, slot } = record;
-    const index = this.#open.findIndex((one) => one.account === account && one.fromSlot === slot);
+    const index = this.#openAfter({ account, toSlot: slot });
     if (index < 0 && slot !== this.slotOf(account)) return false;
     this.#keepLoose([...this.#loose.slice(1 - maxLoose), record]);
     this.#explainByLoose(index, atMs);
@@ -802,14 +817,16 @@ export class OpenChanges {
 
   /** Notes a change that is explained as paid in or out. @returns true if nothing is left of it */
   #isSettled(change: OpenChange, atMs: number): boolean {
-    const open = isExplained(change) ? change : lessFunding(change, this.#payments);
-    if (open === null) return false;
+    const explained = isExplained(change) ? change : lessFunding(change, this.#payments);
+    if (explained === null) return false;
+    const [open, late] = lessLate(explained);
     const takenUsd = takenUsdOf(open);
     if (takenUsd > 0) {
       // As far as the cash goes it may have been sold just as well; before the fills of trades are read that is not known.
       if (isLikeSale(open) || Object.keys(open.traded).length > 0) return false;
       this.#payOut(open);
     }
+    if (late.length > 0) this.#keepLoose([...this.#loose, ...late].slice(-maxLoose));
     if (open.unlisted) this.#settled = [...this.#settled.slice(1 - maxSettled), open];
     else {
       this.#rough.add(open, atMs);
@@ -819,7 +836,10 @@ export class OpenChanges {
     const usd = open.flowUsd - takenUsd - (open.reportedUsd ?? 0);
     if (usd !== 0) {
       const recent = this.#explained.filter((one) => one.atMs > atMs - explainedForMs);
-      this.#explained = [...recent.slice(1 - maxExplained), { sinceMs: open.atMs, atMs, usd }];
+      this.#explained = [
+        ...recent.slice(1 - maxExplained),
+        { sinceMs: open.atMs, atMs, usd, account: open.account },
+      ];
     }
     return true;
   }
@@ -844,11 +864,16 @@ export class OpenChanges {
   }
 }
 
-/** Flows of a wallet without those that come to nothing in pairs: one account gave what another one took. */
+/** Flows of a wallet without those that come to nothing in pairs: one account gave what another one took at that time. */
 function lessTransfers(flows: readonly ExplainedFlow[]): readonly ExplainedFlow[] {
   const left: ExplainedFlow[] = [];
   for (const flow of flows) {
-    const other = left.findIndex(({ usd }) => Math.abs(usd + flow.usd) <= sameUsd);
+    const other = left.findIndex(
+      ({ usd, account, sinceMs }) =>
+        Math.abs(usd + flow.usd) <= sameUsd &&
+        account !== flow.account &&
+        Math.abs(sinceMs - flow.sinceMs) <= transferMs,
+    );
     if (other >= 0) left.splice(other, 1);
     else left.push(flow);
   }

@@ -131,7 +131,7 @@ export class Profit implements Doubt {
 
   /** Lets go of trades that may hide a flow, where their time has passed. @param isRead the collateral history was read */
   release(atMs: number, isRead: boolean): void {
-    if (this.held.isEmpty) return;
+    if (this.held.isEmpty || this.changes.open.some(({ reopened }) => reopened)) return;
     this.#peak.take(this.held.release(atMs, isRead, this.hiddenLimitUsd));
   }
 

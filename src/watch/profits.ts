@@ -22,7 +22,7 @@ import type { SpotFlow } from "./open-changes.ts";
 import { withIndex } from "./slots.ts";
 import { hasSpot } from "./spot-collateral.ts";
 import type { Today } from "./today.ts";
-import { type FlowRecord, unexplainedUsd } from "./unexplained-change.ts";
+import type { FlowRecord } from "./unexplained-change.ts";
 import type { WalletEntry } from "./wallets.ts";
 
 /** Pauses after which the histories are read again while a change is open: often at first. */
@@ -278,13 +278,9 @@ export class Profits {
     if (record === null || isPast(entry, event, record.account)) return false;
     const { changes } = entry.profit;
     const isTaken = changes.takeRecord(record, draft.atMs);
-    this.#takeProofs(entry);
+    if (this.#takeProofs(entry)) entry.profit.keep(draft);
     if (!isTaken) return false;
     const reopened = changes.takeReopened();
-    for (const one of reopened) {
-      const usd = unexplainedUsd(one);
-      if (usd > 0) entry.profit.takePaidIn(one.account, one.toSlot, usd, false);
-    }
     this.#refresh(entry, draft, false);
     if (reopened.length > 0) this.#opened(entry, draft);
     this.#readHidden(entry, draft);
@@ -485,7 +481,7 @@ export class Profits {
   /** A flow may be hidden in the estimate of a trade: has the collateral history read, now if that is not under way, and again. */
   #readHidden(entry: WalletEntry, draft: Draft): void {
     const { profit } = entry;
-    const usd = profit.changes.takeHidden(profit.hiddenLimitUsd);
+    const usd = profit.changes.takeHidden(profit.hiddenLimitUsd, draft.atMs);
     if (usd === 0 || !this.#asked) return;
     const reading = this.#readingOf(entry);
     const isUnderWay = reading.dueMs !== Number.POSITIVE_INFINITY;
@@ -495,8 +491,11 @@ export class Profits {
     if (!isUnderWay) this.#readAll(entry, draft);
   }
 
-  #takeProofs({ profit: { changes, held } }: WalletEntry): void {
-    for (const proof of changes.takeProofs()) held.prove(proof);
+  /** @returns true if there were any: what is held is another then */
+  #takeProofs({ profit: { changes, held } }: WalletEntry): boolean {
+    const proofs = changes.takeProofs();
+    for (const proof of proofs) held.prove(proof);
+    return proofs.length > 0;
   }
 
   #readingOf(entry: WalletEntry): Reading {

@@ -8,20 +8,18 @@ import { isFlowBefore, isHandedIn, isWithin, less, roughnessOf } from "./unexpla
 /** A fill comes so long after the state that shows it at the latest, ms. */
 const keptMs = 180_000;
 const maxChanges = 50;
-/** Sizes are equal to this share: they are read as doubles. */
-const sameSize = 1e-9;
 
 interface Rough {
   readonly change: OpenChange;
   /** So much may be hidden in it, USD. */
   readonly usd: number;
-  /** The time at which it was explained, ms. */
+  /** The time from which it is held, ms; before that, at which it was explained. */
   readonly atMs: number;
 }
 
 /** A change is no longer as rough as it was. */
 export interface Proof {
-  /** The time at which it was explained, ms. */
+  /** The time from which it is held, ms. */
   readonly atMs: number;
   /** So much could be hidden in it, and still can, USD. */
   readonly fromUsd: number;
@@ -54,10 +52,11 @@ export class RoughChanges {
   /**
    * Hands over how much may be hidden in the changes since the last time, USD.
    * @param limitUsd up to so much does not matter, and is 0
+   * @param atMs the time from which they are held: proofs state it
    */
-  takeHidden(limitUsd: number): number {
+  takeHidden(limitUsd: number, atMs: number): number {
     if (this.#fresh.length === 0) return 0;
-    const fresh = this.#fresh;
+    const fresh = this.#fresh.map((one) => ({ ...one, atMs }));
     this.#fresh = none;
     const usd = fresh.reduce((sum, one) => sum + one.usd, 0);
     if (!(usd > limitUsd)) return 0;
@@ -75,10 +74,10 @@ export class RoughChanges {
     return proofs;
   }
 
-  /** Takes a record. @returns the change that it leaves where it is the last of a change's trades; null: it is not */
-  take(record: CashRecord): OpenChange | null {
+  /** Takes a record at a time, ms. @returns the change that it leaves where it is the last of a change's trades; null: it is not */
+  take(record: CashRecord, nowMs: number): OpenChange | null {
     if (this.#changes.length === 0 && this.#fresh.length === 0) return null;
-    const isOf = (one: Rough): boolean => isRecordOf(one.change, record);
+    const isOf = (one: Rough): boolean => nowMs - one.atMs <= keptMs && isRecordOf(one.change, record);
     const fresh = this.#fresh.findIndex(isOf);
     if (fresh >= 0) {
       const left = less(this.#fresh[fresh]!.change, record);
@@ -101,6 +100,7 @@ export class RoughChanges {
   forget(): void {
     this.#changes = none;
     this.#fresh = none;
+    this.#proofs = noProofs;
   }
 
   #prove(proof: Proof): void {
@@ -114,10 +114,9 @@ function isWhole({ traded }: OpenChange): boolean {
 }
 
 function isRecordOf(change: OpenChange, record: CashRecord): boolean {
+  // What belongs to it is not known: fills prove nothing.
+  if (change.guessed) return false;
   if (!isWithin(change, record) && !isFlowBefore(change, record)) return false;
-  if (record.kind === "fill") {
-    const { units = 0 } = change.traded[record.symbol] ?? {};
-    return units * record.units > 0 && Math.abs(record.units) <= Math.abs(units) * (1 + sameSize);
-  }
+  if (record.kind === "fill") return change.traded[record.symbol] !== undefined;
   return record.kind === "flow" || isHandedIn(change, record);
 }

@@ -76,7 +76,7 @@ export interface FundingRecord {
 }
 
 export type FlowRecord = CashRecord & { readonly kind: "flow" };
-type FillRecord = CashRecord & { readonly kind: "fill" };
+export type FillRecord = CashRecord & { readonly kind: "fill" };
 /** A record of the slot of a state that may have come after that state. */
 export type LooseRecord = FillRecord | FlowRecord;
 
@@ -103,6 +103,12 @@ export interface OpenChange extends BalanceChange {
   readonly beforeUsd?: number;
   /** The state before is of the slot of the state after it. */
   readonly ofOneSlot?: boolean;
+  /** Fills left it open: it was part of the profit until then. */
+  readonly reopened?: boolean;
+  /** Fills of its last slot of whose trades it shows nothing: they may have come after its last state. Absent: none. */
+  readonly late?: readonly FillRecord[];
+  /** A flow of other slots was taken for a part of it, by its amount alone. */
+  readonly guessed?: boolean;
   /** A state of its slot shows what no trade of it explains: money was moved beside trades whose estimates could hide it. */
   readonly movedBeside?: boolean;
 }
@@ -161,6 +167,8 @@ export function joined(first: OpenChange, second: OpenChange): OpenChange {
     ...(first.beforeUsd === undefined ? {} : { beforeUsd: first.beforeUsd }),
     ofOneSlot: first.ofOneSlot ?? false,
     ...(first.movedBeside || second.movedBeside ? { movedBeside: true } : {}),
+    ...(first.guessed || second.guessed ? { guessed: true } : {}),
+    ...(first.late || second.late ? { late: [...(first.late ?? []), ...(second.late ?? [])] } : {}),
   };
 }
 
@@ -278,6 +286,7 @@ export function less(change: OpenChange, record: CashRecord): OpenChange {
     }
     case "fill": {
       const { symbol, units, usd } = record;
+      const isLate = record.slot === open.toSlot && open.traded[symbol] === undefined;
       if (open.unpriced?.includes(symbol))
         return {
           ...open,
@@ -295,7 +304,8 @@ export function less(change: OpenChange, record: CashRecord): OpenChange {
       const slackUsd = open.slackUsd + Math.abs(usd) * roundingSlack;
       // It may be the last of a position that no state shows, with which funding was settled.
       const gone = isWhole ? { gone: [...new Set([...(open.gone ?? []), symbol])] } : {};
-      return { ...open, cashUsd: open.cashUsd - usd, traded, slackUsd, ...gone };
+      const late = isLate ? { late: [...(open.late ?? []), record] } : {};
+      return { ...open, cashUsd: open.cashUsd - usd, traded, slackUsd, ...gone, ...late };
     }
     case "takeover": {
       const handed = record.handed && lessHanded(open, record.handed);
@@ -307,6 +317,25 @@ export function less(change: OpenChange, record: CashRecord): OpenChange {
     case "sale":
       return { ...open, cashUsd: open.cashUsd - record.usd, ...lessTaken(open, record) };
   }
+}
+
+/**
+ * A change that is explained, less the fills of its last slot that it does not show, and these: they came after its last state.
+ * A fill is its own estimate, so the change is explained without it as well.
+ */
+export function lessLate(open: OpenChange): readonly [left: OpenChange, late: readonly FillRecord[]] {
+  const { late, ...others } = open;
+  let left: OpenChange = others;
+  const after: FillRecord[] = [];
+  for (const record of late ?? []) {
+    const { [record.symbol]: known, ...traded } = left.traded;
+    if (known === undefined || Math.abs(known.units + record.units) >= Math.abs(record.units) * 1e-9)
+      continue;
+    const slackUsd = left.slackUsd - Math.abs(record.usd) * roundingSlack;
+    left = { ...left, traded, slackUsd, cashUsd: left.cashUsd + record.usd };
+    after.push(record);
+  }
+  return [left, after];
 }
 
 /** True if a record states that a position was handed over, and a change shows that. */

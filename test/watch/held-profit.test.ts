@@ -65,6 +65,13 @@ test("the history is read after five and twenty seconds, and after two minutes w
   expect([5_000, 20_000].map((ms) => held.nextReadMs(ms))).toEqual([20_000, Number.POSITIVE_INFINITY]);
 });
 
+test("the history is read two minutes after a trade whose fills are not known, though those of a newer one are", () => {
+  const held = new HeldProfit();
+  held.add(0, 10);
+  known(held, 10_000, 5, 0);
+  expect(held.nextReadMs(60_000)).toBe(125_000);
+});
+
 test("a restart keeps which fills are not known", () => {
   const held = new HeldProfit();
   known(held, 0, 10, 1);

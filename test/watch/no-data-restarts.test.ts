@@ -239,3 +239,50 @@ test("a no-data alert tells of what it lists as it is where no rule lacks it yet
   after.pass(10_000);
   expect(text()).toMatch(/^No data on wallet main for 20s: no positions and balances ever since the start/);
 });
+
+const six = Array.from({ length: 6 }, (_, i) => ({
+  ...mainWallet,
+  name: `w${i + 1}`,
+  authority: `${mainWallet.authority.slice(0, -2)}${10 + i}`,
+}));
+
+test("a no-data alert ends where each wallet is read every 30 s, as its rules allow", () => {
+  const rules = `
+rules:
+  - { name: Near, scope: position, when: 'position.liquidationDistance < 0.05', staleAfter: 60s, severity: critical, summary: near }`;
+  const h = new Harness({ wallets: six, rules });
+  let turn = 0;
+  const read = (ms: number, answers: boolean): void => {
+    for (let passed = 0; passed < ms; passed += 5_000) {
+      h.config();
+      h.mark(150);
+      if (answers) h.account([subaccount(5_000, [position(100, 150)])], six[turn++ % 6]!.name);
+      h.pass(5_000);
+    }
+  };
+  read(60_000, true);
+  read(180_000, false);
+  expect(h.told).toEqual(["Blind exchange fired warning"]);
+  read(600_000, true);
+  expect(h.watch.status(h.nowMs).firing).toEqual([]);
+});
+
+test("a no-data alert ends where no rule needs what it lists after a reload", () => {
+  const h = new Harness({ rules: near });
+  const read = (ms: number, answers: boolean): void => {
+    for (let passed = 0; passed < ms; passed += 5_000) {
+      h.config();
+      h.mark(150);
+      if (answers) h.account([subaccount(5_000, [position(100, 150)])]);
+      h.pass(5_000);
+    }
+  };
+  read(60_000, true);
+  read(120_000, false);
+  const low = `
+rules:
+  - { name: Low, scope: market, select: { symbol: SOL }, when: 'market.markPrice < 1.0', severity: warning, summary: low }`;
+  h.reload({ rules: low });
+  read(1_800_000, false);
+  expect(h.watch.status(h.nowMs).firing).toEqual([]);
+});

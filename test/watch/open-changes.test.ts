@@ -112,3 +112,23 @@ test.each(["before", "after"])(
     expect(changes.open).toEqual([]);
   },
 );
+
+test("a fill of the slot of a state that does not show its trade is of the next one, though it is read before the deposit of that slot", () => {
+  const changes = new OpenChanges();
+  const state = (
+    slot: number,
+    usd: number,
+    positions: readonly ReturnType<typeof position>[],
+    atMs: number,
+  ) => changes.takeState(account, slot, { ...balance(usd), positions }, pricing, atMs);
+  state(90, 10_000, [], 0);
+  changes.takeWhole(0, 90, 0);
+  state(100, 15_000, [], 1_000);
+  changes.takeRecord({ kind: "fill", account, slot: 100, symbol: "SOL", units: -10, usd: 1_499 }, 2_000);
+  changes.takeRecord({ kind: "fill", account, slot: 101, symbol: "SOL", units: 10, usd: -1_600 }, 2_000);
+  changes.takeRecord({ kind: "flow", account, slot: 99, usd: 5_000 }, 2_000);
+  expect(changes.open).toEqual([]);
+  state(110, 14_899, [], 3_000);
+  expect(changes.open).toEqual([]);
+  expect(changes.range).toEqual({ inUsd: 0, outUsd: 0 });
+});

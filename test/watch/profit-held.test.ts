@@ -361,3 +361,103 @@ test("fills at another price than the estimate leave nothing to explain", () => 
   h.live(second, after, 149, second);
   expect([figure(h, "pnl"), figure(h, "highWaterMark")]).toEqual([400, 700]);
 });
+
+test("fills between two answers about the account, all known, leave profit known", () => {
+  const { h } = sold("wallet.pnl < -300.0", 600);
+  const { slot } = h;
+  const after = [subaccount(10_600, [position(300, 150)])];
+  const early = fill(h, "bid", 300, 149, slot - 6);
+  h.events("fills", [early, fill(h, "ask", 700, 150, slot - 4), fill(h, "ask", 300, 151, slot - 2)]);
+  live(h, 20 * second, after, 148);
+  expect([h.told, figure(h, "pnl")]).toEqual([[], 0]);
+});
+
+test("a round trip beside a sale that cost its spread leaves profit known", () => {
+  const { h } = sold(never, -120);
+  const { slot } = h;
+  h.events("fills", [
+    fill(h, "bid", 300, 150.2, slot - 6),
+    fill(h, "ask", 400, 150, slot - 4),
+    fill(h, "ask", 300, 150, slot - 4),
+    fill(h, "ask", 300, 149.8, slot - 2),
+  ]);
+  live(h, 20 * second, [subaccount(9_880, [position(300, 150)])]);
+  expect(figure(h, "pnl")).toBe(-120);
+});
+
+test("what later fills of a reading explain, or what lapses as profit, is not taken off the highest profit", () => {
+  for (const lapses of [false, true]) {
+    const { h, after } = sold(never, 600);
+    const { slot } = h;
+    h.live(second, after, 152, second);
+    h.live(second, after, 150, second);
+    if (lapses) filled(h, 0, slot);
+    else
+      h.events("fills", [
+        fill(h, "ask", 700, 150, slot),
+        fill(h, "ask", 300, 151, slot),
+        fill(h, "bid", 300, 149, slot),
+      ]);
+    live(h, (lapses ? 6 : 3) * minute, after);
+    expect([figure(h, "pnl"), figure(h, "highWaterMark")]).toEqual([600, 1_200]);
+  }
+});
+
+test("a deposit beside a trade whose record is read before the fill leaves profit known with the fill", () => {
+  const h = new Harness({ rules: loss(drawdown) });
+  h.events("collateral", [], "main", { coversMs: 0 });
+  live(h, minute, [subaccount(10_000, [position(1_000, 150)])]);
+  h.pass(second);
+  const after = [subaccount(15_000, [position(300, 150)])];
+  h.account(after);
+  const { slot } = h;
+  h.pass(second);
+  h.events("collateral", [flow(h, 5_000, slot)]);
+  h.live(second, after, 150, second);
+  filled(h, 0, slot);
+  h.live(2 * second, after, 154, second);
+  h.live(second, after, 150, second);
+  expect(h.told).toEqual(["Loss main fired critical"]);
+});
+
+test("a restart keeps that the fills of a trade are known", () => {
+  const { h, after } = sold(drawdown, -1, 15_000);
+  const { slot } = h;
+  h.live(second, after, 150, second);
+  filled(h, -1, slot);
+  h.live(10 * second, after, 150, second);
+  const again = h.restarted({ rules: loss(drawdown) });
+  again.config();
+  again.mark(150);
+  again.account(after);
+  again.events("collateral", []);
+  again.live(2 * second, after, 154, second);
+  again.live(2 * second, after, 150, second);
+  expect(again.told).toEqual(["Loss main fired critical"]);
+});
+
+test("a fill that is read an hour after its trade changes nothing", () => {
+  const { h, after } = sold(never, 600);
+  const { slot } = h;
+  live(h, 10 * minute, after);
+  filled(h, 0, slot);
+  live(h, second, after);
+  expect([figure(h, "pnl"), figure(h, "highWaterMark")]).toEqual([600, 600]);
+});
+
+test("money paid out and in again is no transfer between accounts", () => {
+  const h = new Harness({ rules: loss("wallet.pnl < -2000.0", ", for: 0s") });
+  h.events("collateral", [], "main", { coversMs: 0 });
+  const held = (usd: number) => [subaccount(usd, [position(10, 150)])];
+  live(h, minute, held(10_000));
+  h.account(held(7_000));
+  const out = flow(h, -3_000, h.slot);
+  h.live(15 * second, held(7_000), 150);
+  h.account(held(10_000));
+  const back = flow(h, 3_000, h.slot);
+  h.live(5 * second, held(10_000), 150);
+  h.events("collateral", [out, back]);
+  h.live(20 * second, held(10_000), 150);
+  const ended = h.changes.findLast(({ kind }) => kind === "ended");
+  expect(ended?.alert.summary).toMatch(/: a (deposit|withdrawal) of /);
+});
