@@ -99,6 +99,7 @@ export class Incident implements Due {
     this.awaited.clear();
     for (const [key, { source, wallet }] of [...before.members, ...before.awaited])
       this.awaited.set(key, { source, wallet });
+    for (const key of before.waited) this.waited.add(key);
     for (const source of before.sources) this.sources.add(source);
     for (const wallet of before.wallets) this.wallets.add(wallet);
   }

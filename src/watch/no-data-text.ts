@@ -85,7 +85,8 @@ export function missingOf(gaps: Iterable<Lack>, of: TextSources, nowMs: number):
   }
   const weight = ({ source }: Missing): number => (byWeight.indexOf(source) + 1 || byWeight.length + 1) - 1;
   // Gaps come in another order after a reload.
-  const byName = (a: Missing, b: Missing): number => ((a.cause ?? "") < (b.cause ?? "") ? -1 : 1);
+  const nameOf = ({ cause, words }: Missing): string => `${cause ?? ""}\n${words}`;
+  const byName = (a: Missing, b: Missing): number => (nameOf(a) < nameOf(b) ? -1 : 1);
   return [...rows.values()].sort(
     (a, b) => weight(a) - weight(b) || b.wallets.length - a.wallets.length || byName(a, b),
   );

@@ -18,7 +18,7 @@ import {
   type Pricing,
   type TakenSpots,
 } from "./balance-change.ts";
-import { type Proof, RoughChanges } from "./rough-changes.ts";
+import { type HiddenLimits, type Proof, type Rough, RoughChanges } from "./rough-changes.ts";
 import { pdaIndexOf, Slots, withIndex } from "./slots.ts";
 import {
   type CashRecord,
@@ -100,6 +100,8 @@ export interface KeptChanges {
   readonly loose?: readonly LooseRecord[];
   /** Absent: there are none. */
   readonly looseTakeovers?: readonly CashRecord[];
+  /** Explained changes whose fills are still to come. Absent: there are none. */
+  readonly rough?: readonly Rough[];
 }
 
 /** The newest state of an account that was compared with the one before. */
@@ -167,6 +169,7 @@ export class OpenChanges {
     if (this.#explained.length > 0) kept.explained = this.#explained;
     if (this.#loose.length > 0) kept.loose = this.#loose;
     if (this.#looseTakeovers.length > 0) kept.looseTakeovers = this.#looseTakeovers;
+    if (this.#rough.kept.length > 0) kept.rough = this.#rough.kept;
     return kept;
   }
 
@@ -177,7 +180,9 @@ export class OpenChanges {
     explained = noExplained,
     loose = noLoose,
     looseTakeovers = noRecords,
+    rough = [],
   }: KeptChanges): void {
+    this.#rough.restore(rough);
     this.#settled = settled;
     this.#explained = explained;
     // Those that a state showed before a stop were taken.
@@ -313,11 +318,11 @@ export class OpenChanges {
 
   /**
    * Hands over how far the estimates of trades that explained a change may be wrong, USD: so much may have flowed unseen.
-   * @param limitUsd up to so much is 0
+   * @param limits what is within them is 0
    * @param atMs the time from which that is held
    */
-  takeHidden(limitUsd: number, atMs: number): number {
-    return this.#rough.takeHidden(limitUsd, atMs);
+  takeHidden(limits: HiddenLimits, atMs: number): number {
+    return this.#rough.takeHidden(limits, atMs);
   }
 
   /** Hands over changes that fills have left open. */
@@ -522,6 +527,12 @@ export class OpenChanges {
     const last = paid.at(-1)?.usd ?? 0;
     const isSame = paid.every(({ usd }) => Math.sign(usd) === Math.sign(last));
     return { sinceMs, atMs: newest.atMs, usd: isSame ? paid.reduce((sum, { usd }) => sum + usd, 0) : last };
+  }
+
+  /** The newest time at which states showed a flow that was explained from a time on, ms; −∞: there is none. */
+  flowsSeenMs(explainedFromMs: number): number {
+    const flows = this.#explained.filter(({ atMs }) => atMs >= explainedFromMs);
+    return Math.max(Number.NEGATIVE_INFINITY, ...flows.map(({ sinceMs }) => sinceMs));
   }
 
   /** Lets go of all open changes. */

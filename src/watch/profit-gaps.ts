@@ -6,12 +6,8 @@
  */
 import type { WindowSet } from "./windows.ts";
 
-/** A flow from so long before a gap may be the one that began it, ms. */
-const beginsMs = 10_000;
 /** The clocks of the exchange and the daemon differ by less, ms. */
 const clocksMs = 2_000;
-/** An account shows a flow so long after it at the latest, ms. */
-const shownMs = 30_000;
 /** Samples that are older are in no short window, ms. */
 const longestMs = 900_000;
 
@@ -33,6 +29,9 @@ export interface HeldSample {
 
 interface Gap {
   readonly netDepositsUsd: number;
+  readonly fromMs: number;
+  /** The time of the newest flow that was read since, ms; −∞: none was. */
+  flowMs: number;
   /** `heldUsd`: profit that is right unless a flow was hidden in it; undefined: nothing of it is known. */
   samples: {
     readonly atMs: number;
@@ -46,26 +45,28 @@ type OnLate = (atMs: number, pnl: number, equity: number) => void;
 
 const toldNobody: OnLate = () => {};
 
+type FlowsSeenMs = (explainedFromMs: number) => number;
+
+const nothingSeen: FlowsSeenMs = () => Number.NEGATIVE_INFINITY;
+
 export class ProfitGaps {
   /** By wallet, those that are not explained. */
   readonly #gaps = new Map<string, Gap>();
-  /** By wallet, the times of its newest flows, ms. */
-  readonly #flows = new Map<string, number[]>();
   /** By wallet, the time of the first of the flows that became known since its newest sample, ms. */
   readonly #firstNewMs = new Map<string, number>();
 
-  /** Takes the time of a flow, ms. What equity was before it says nothing of the profit after it. */
+  /** Takes the time of a flow, ms. What was held before it hides nothing. */
   takeFlow(wallet: string, happenedMs: number): void {
-    const known = this.#flows.get(wallet) ?? [];
-    const newestMs = Math.max(happenedMs, ...known);
     this.#firstNewMs.set(wallet, Math.min(happenedMs, this.#firstNewMs.get(wallet) ?? happenedMs));
-    this.#flows.set(wallet, [...known.filter((ms) => ms > newestMs - longestMs), happenedMs]);
+    const gap = this.#gaps.get(wallet);
+    if (gap !== undefined) gap.flowMs = Math.max(gap.flowMs, happenedMs);
   }
 
   /**
    * Takes a sample of a wallet, before its windows are fed with it.
    * @param held profit that it has not, as a flow may be hidden in it
    * @param onLate told of each profit that turned out to hide nothing
+   * @param flowsSeenMs the newest time at which states showed a flow that was explained from a time on, ms; −∞: there is none
    */
   take(
     wallet: string,
@@ -74,6 +75,7 @@ export class ProfitGaps {
     sample: ProfitSample,
     held: HeldSample | null = null,
     onLate: OnLate = toldNobody,
+    flowsSeenMs: FlowsSeenMs = nothingSeen,
   ): void {
     const { equity, pnl, netDeposits } = sample;
     if (!isKnown(equity)) return;
@@ -86,7 +88,8 @@ export class ProfitGaps {
       this.#gaps.delete(wallet);
       const isSame = gap.netDepositsUsd === netDeposits;
       release(gap, isSame ? Number.POSITIVE_INFINITY : flowMs - clocksMs, windows, onLate);
-      if (windows?.takesLate && gap.samples.length > 0) this.#fill(wallet, windows, gap, equity - pnl, atMs);
+      if (windows?.takesLate && gap.samples.length > 0)
+        fill(windows, gap, equity - pnl, Math.max(gap.flowMs + clocksMs, flowsSeenMs(gap.fromMs)));
       return;
     }
     // Before profit has begun there is none.
@@ -95,25 +98,24 @@ export class ProfitGaps {
     // A flow was explained and another one was not: what was before the first one is not known, unless it was known before.
     if (gap?.netDepositsUsd !== netDeposits) {
       if (gap !== undefined) release(gap, flowMs - clocksMs, windows, onLate);
-      this.#gaps.set(wallet, { netDepositsUsd: netDeposits, samples: [one] });
+      this.#gaps.set(wallet, {
+        ...{ netDepositsUsd: netDeposits, fromMs: atMs, samples: [one] },
+        flowMs: Number.NEGATIVE_INFINITY,
+      });
     } else {
       gap.samples.push(one);
       if (held !== null) release(gap, held.sinceMs, windows, onLate);
       if (gap.samples.length > 0 && atMs - gap.samples[0]!.atMs > longestMs) gap.samples.shift();
     }
   }
+}
 
-  /** @param toMs the gap was closed: at a start the flows after it are known, too, and say nothing of it */
-  #fill(wallet: string, windows: WindowSet, { samples }: Gap, zeroUsd: number, toMs: number): void {
-    const fromMs = samples[0]!.atMs;
-    const known = this.#flows.get(wallet) ?? [];
-    const flows = known.filter((ms) => ms > fromMs - beginsMs && ms < toMs + clocksMs);
-    const newestMs = Math.max(...flows);
-    // One of them began the gap, or came just after what did; equity from before another is not told from profit.
-    const others = flows.length > 1 || newestMs > fromMs + clocksMs;
-    const fedFromMs = newestMs + (others ? shownMs : clocksMs);
-    for (const { atMs, equityUsd } of samples)
-      if (atMs > fedFromMs) windows.feedLate(atMs, equityUsd - zeroUsd, equityUsd);
+/** Feeds windows with the samples since all flows were seen: equity of before says nothing of the profit after them. */
+function fill(windows: WindowSet, { samples }: Gap, zeroUsd: number, seenMs: number): void {
+  for (const [index, { atMs, equityUsd }] of samples.entries()) {
+    // One answer is taken account by account: the last sample of its time has all of them.
+    if (atMs < seenMs || (atMs === seenMs && samples[index + 1]?.atMs === atMs)) continue;
+    windows.feedLate(atMs, equityUsd - zeroUsd, equityUsd);
   }
 }
 

@@ -12,6 +12,7 @@ import { HeldProfit, type HeldTrades } from "./held-profit.ts";
 import { type ExplainedFlow, type KeptChanges, OpenChanges } from "./open-changes.ts";
 import { Peak } from "./peak.ts";
 import type { HeldSample } from "./profit-gaps.ts";
+import type { HiddenLimits } from "./rough-changes.ts";
 import { Slots, type StoredSlots } from "./slots.ts";
 import { nothingOpen, type OpenRange } from "./unexplained-change.ts";
 
@@ -26,6 +27,8 @@ const negligibleShare = 1e-4;
 
 /** Flows that may be hidden in the estimate of a trade matter above this share of equity. */
 const hiddenShare = 1e-3;
+/** The same of a trade whose fills are known: they are told rounded, and funding that was settled is estimated. */
+const knownShare = 3e-3;
 
 /** The part that is kept over a restart, beside the changes. */
 interface Kept {
@@ -123,16 +126,17 @@ export class Profit implements Doubt {
     return !(range.inUsd - range.outUsd <= limitUsd);
   }
 
-  /** Flows up to this may be hidden in the estimates of trades, USD. */
-  get hiddenLimitUsd(): number {
+  /** Flows up to these may be hidden in the estimates of trades. */
+  get hiddenLimits(): HiddenLimits {
     const { equity } = this.#facts.values;
-    return typeof equity === "number" ? Math.abs(equity) * hiddenShare : 0;
+    const usd = typeof equity === "number" ? Math.abs(equity) : 0;
+    return { roughUsd: usd * hiddenShare, knownUsd: usd * knownShare };
   }
 
   /** Lets go of trades that may hide a flow, where their time has passed. @param isRead the collateral history was read */
   release(atMs: number, isRead: boolean): void {
     if (this.held.isEmpty || this.changes.open.some(({ reopened }) => reopened)) return;
-    this.#peak.take(this.held.release(atMs, isRead, this.hiddenLimitUsd));
+    this.#peak.take(this.held.release(atMs, isRead, this.hiddenLimits.knownUsd));
   }
 
   /** Returns the figures for a sample. Profit that may be too high stays out of it. */
@@ -157,14 +161,14 @@ export class Profit implements Doubt {
 
   restore(text: string): void {
     const { open = [], ahead = [], settled = [], explained = [], ...stored } = readStored(text);
-    const { loose = [], looseTakeovers = [], ...kept } = stored;
+    const { loose = [], looseTakeovers = [], rough = [], ...kept } = stored;
     this.#kept = kept;
     this.#peak = new Peak(kept.highUsd);
     this.held.restore(kept.held ?? []);
     // The baseline was taken of all that was there: an account that neither it nor a later state shows is new.
     for (const [name, slot] of kept.slots ?? [])
       if (/^\d+$/.test(name)) this.changes.restoreWhole(Number(name), slot);
-    this.changes.restore({ open, ahead, settled, explained, loose, looseTakeovers });
+    this.changes.restore({ open, ahead, settled, explained, loose, looseTakeovers, rough });
     this.#facts.values.highWaterMark = this.#peak.usd;
   }
 
@@ -407,7 +411,7 @@ export function profitBefore(
   const kept = readStored(text);
   const counted = flows.filter(({ account, slot }) => slot > sinceSlot(kept, account));
   const netUsd = counted.reduce((sum, { usd }) => sum - usd, kept.netUsd);
-  const none = { open: [], ahead: [], settled: [], explained: [], loose: [], looseTakeovers: [] };
+  const none = { open: [], ahead: [], settled: [], explained: [], loose: [], looseTakeovers: [], rough: [] };
   return JSON.stringify({ ...kept, netUsd, highUsd: 0, ...none });
 }
 

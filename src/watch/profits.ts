@@ -481,7 +481,7 @@ export class Profits {
   /** A flow may be hidden in the estimate of a trade: has the collateral history read, now if that is not under way, and again. */
   #readHidden(entry: WalletEntry, draft: Draft): void {
     const { profit } = entry;
-    const usd = profit.changes.takeHidden(profit.hiddenLimitUsd, draft.atMs);
+    const usd = profit.changes.takeHidden(profit.hiddenLimits, draft.atMs);
     if (usd === 0 || !this.#asked) return;
     const reading = this.#readingOf(entry);
     const isUnderWay = reading.dueMs !== Number.POSITIVE_INFINITY;

@@ -9,7 +9,7 @@ import { isFlowBefore, isHandedIn, isWithin, less, roughnessOf } from "./unexpla
 const keptMs = 180_000;
 const maxChanges = 50;
 
-interface Rough {
+export interface Rough {
   readonly change: OpenChange;
   /** So much may be hidden in it, USD. */
   readonly usd: number;
@@ -24,6 +24,13 @@ export interface Proof {
   /** So much could be hidden in it, and still can, USD. */
   readonly fromUsd: number;
   readonly toUsd: number;
+}
+
+/** Up to so much hidden in changes of one time does not matter, USD. */
+export interface HiddenLimits {
+  readonly roughUsd: number;
+  /** The same where the fills of all are known. */
+  readonly knownUsd: number;
 }
 
 // Shared: of most wallets there is none.
@@ -51,14 +58,15 @@ export class RoughChanges {
 
   /**
    * Hands over how much may be hidden in the changes since the last time, USD.
-   * @param limitUsd up to so much does not matter, and is 0
+   * @param limits what is within them is 0
    * @param atMs the time from which they are held: proofs state it
    */
-  takeHidden(limitUsd: number, atMs: number): number {
+  takeHidden({ roughUsd, knownUsd }: HiddenLimits, atMs: number): number {
     if (this.#fresh.length === 0) return 0;
     const fresh = this.#fresh.map((one) => ({ ...one, atMs }));
     this.#fresh = none;
     const usd = fresh.reduce((sum, one) => sum + one.usd, 0);
+    const limitUsd = fresh.every(({ change }) => isWhole(change)) ? knownUsd : roughUsd;
     if (!(usd > limitUsd)) return 0;
     const newestMs = Math.max(...fresh.map(({ atMs }) => atMs));
     const recent = this.#changes.filter(({ atMs }) => atMs > newestMs - keptMs);
@@ -95,6 +103,15 @@ export class RoughChanges {
     this.#changes = this.#changes.length > 1 ? this.#changes.toSpliced(index, 1) : none;
     this.#prove({ atMs, fromUsd, toUsd: roughnessOf(left) });
     return left;
+  }
+
+  /** Those that are kept over a restart: nobody waits for the fills of others. */
+  get kept(): readonly Rough[] {
+    return this.#changes;
+  }
+
+  restore(kept: readonly Rough[]): void {
+    this.#changes = kept.length > 0 ? kept : none;
   }
 
   forget(): void {

@@ -1030,9 +1030,11 @@ export class Watch {
     const values = profit.sample();
     const held = profit.heldSample();
     draft.changes.ticks.push(this.#series.wallet(wallet.name, values, draft.atMs));
-    this.#gaps.take(wallet.name, node.windows, draft.atMs, values, held, (atMs, pnl, equity) =>
-      draft.changes.ticks.push(this.#series.wallet(wallet.name, { pnl, equity }, atMs)),
-    );
+    const onLate = (atMs: number, pnl: number, equity: number): void => {
+      draft.changes.ticks.push(this.#series.wallet(wallet.name, { pnl, equity }, atMs));
+    };
+    const flowsSeenMs = (fromMs: number): number => profit.changes.flowsSeenMs(fromMs);
+    this.#gaps.take(wallet.name, node.windows, draft.atMs, values, held, onLate, flowsSeenMs);
     node.windows?.feed(draft.atMs, values);
     if (held !== null && typeof values.equity === "number")
       node.windows?.feedLeast(draft.atMs, held.leastPnl, values.equity);

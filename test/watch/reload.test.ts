@@ -394,6 +394,22 @@ test("no-data alerts that one answer ends end in the order in which they fired, 
   expect(ended(await run(steps, () => true)).map(line)).toEqual(ended(still).map(line));
 });
 
+test("a no-data alert lists what is missing in one order, reloads or not", async () => {
+  const answers = (afterMs: number, ...silent: (Source | "other")[]): Step => ({
+    do: "answers",
+    afterMs,
+    silent,
+  });
+  const steps: Step[] = [
+    ...[answers(20_005), answers(24_999), answers(24_999, "other"), answers(5_000), answers(20_001)],
+    { do: "book", spread: 0.01 },
+    ...[answers(5_000), answers(5_000)],
+    { do: "mark", usd: 90, live: false },
+  ];
+  const still = await run(steps, () => false);
+  expect(told(await run(steps, () => true))).toEqual(told(still));
+});
+
 test("the watches before reloads are let go of", async () => {
   const replay = new Replay({ settings, past: null, fromMs: startMs, onChanges: () => {} });
   await replay.begin(startMs, false);
