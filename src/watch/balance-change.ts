@@ -29,6 +29,8 @@ export interface Traded {
   readonly price: number;
   /** Share of its value by which the estimate may be wrong. */
   readonly slack: number;
+  /** Only fills tell of it: no state shows its position. Absent: a state does. */
+  readonly unshown?: boolean;
 }
 
 export interface BalanceChange {

@@ -63,6 +63,10 @@ const maxSettled = 20;
 const maxLoose = 20;
 const maxExplained = 20;
 const maxPayments = 200;
+/** So many states of one slot are kept of each account. */
+const maxStates = 20;
+/** Amounts are multiples of 10⁻⁶ USD, read as doubles. */
+const exactUsd = 5e-7;
 /** A payment of the funding history is kept for so long after it was read, ms: longer than an open change waits. */
 const paymentForMs = 600_000;
 /** Sums of amounts of 10⁻⁶ USD, in doubles, are equal to within this. */
@@ -77,6 +81,8 @@ export interface ExplainedFlow {
   /** The times at which it was seen and explained, ms. */
   readonly sinceMs: number;
   readonly atMs: number;
+  /** The time of the last state that may be the one that shows it, ms. Absent: it is the first. */
+  readonly untilMs?: number;
   readonly usd: number;
   readonly account?: string;
 }
@@ -130,6 +136,8 @@ export class OpenChanges {
    * account that is not listed is empty.
    */
   readonly #wholes = new FewMap<number, { sinceSlot: number; readonly firstSlot: number; slot: number }>();
+  /** By account, the collateral of the newest states that are of one slot. */
+  readonly #ofSlot = new FewMap<string, { readonly slot: number; readonly quoteLots: readonly bigint[] }>();
   #open: readonly OpenChange[] = noChanges;
   #ahead: readonly CashRecord[] = noRecords;
   /** Explained changes of accounts that no state shows: a record that comes later belongs to one of them. */
@@ -154,6 +162,8 @@ export class OpenChanges {
   #explained: readonly ExplainedFlow[] = noExplained;
   /** Explained changes whose fills are still to come. */
   readonly #rough = new RoughChanges();
+  /** The time at which a flow was read last that no open change shows, ms. */
+  #unplacedMs = Number.NEGATIVE_INFINITY;
   #reopened: readonly OpenChange[] = noChanges;
 
   get open(): readonly OpenChange[] {
@@ -239,12 +249,22 @@ export class OpenChanges {
     const { account } = record;
     const slot = this.slotOf(account);
     if (record.slot !== slot) return record.slot > slot;
+    if (this.#wasShown(record)) return false;
     if (record.kind === "flow" && record.unshown) return true;
     if (record.kind === "flow" && record.shown) return false;
     const balance = this.before(account);
     if (balance === undefined) return false;
     const waiting = this.#ahead.filter((one) => isFlow(one) && one.account === account && one.slot === slot);
     return precedes(balance, record, sumOf(waiting));
+  }
+
+  /** True if one of several states of its slot has the collateral of after a flow. */
+  #wasShown(record: CashRecord): boolean {
+    if (record.kind !== "flow" || record.afterUsd === undefined) return false;
+    const states = this.#ofSlot.get(record.account);
+    if (states === undefined || states.slot !== record.slot) return false;
+    const { afterUsd } = record;
+    return states.quoteLots.some((lots) => Math.abs(usdFromQuoteLots(lots) - afterUsd) <= exactUsd);
   }
 
   /** True if a flow of the slot of a state came after it: no state shows it yet, or the next one did. */
@@ -377,6 +397,7 @@ export class OpenChanges {
     }
     const before = seen.balance;
     const fromSlot = this.slotOf(account);
+    if (seen.slot === slot) this.#noteStates(account, slot, before, balance);
     seen.balance = balance;
     seen.slot = slot;
     const waited = this.#ahead.length === 0 ? noRecords : this.#takeAhead(account, slot, balance);
@@ -385,6 +406,15 @@ export class OpenChanges {
     const at = { account, fromSlot, toSlot: slot, atMs };
     const opened = this.#compare(at, before, balance, waited, pricingOf, taken);
     return opened || waited.length > 0 || this.#spotFlows.length > 0;
+  }
+
+  #noteStates(account: string, slot: number, before: Balance, after: Balance): void {
+    const known = this.#ofSlot.get(account);
+    const quoteLots = known?.slot === slot ? known.quoteLots : [before.collateralQuoteLots];
+    this.#ofSlot.set(account, {
+      slot,
+      quoteLots: [...quoteLots.slice(1 - maxStates), after.collateralQuoteLots],
+    });
   }
 
   /** Takes that an account is no longer there. `taken` and what it returns are as of `takeState`. */
@@ -429,6 +459,7 @@ export class OpenChanges {
     if (this.#takeTakeover(record, atMs) || this.#takeSale(record, atMs)) return true;
     const index = this.#placeOf(record);
     if (index < 0) {
+      if (record.kind === "flow") this.#unplacedMs = atMs;
       this.#explainedOfSlot = this.#explainedOfSlot.map((one) =>
         isWithin(one, record) ? less(one, record) : one,
       );
@@ -529,10 +560,11 @@ export class OpenChanges {
     return { sinceMs, atMs: newest.atMs, usd: isSame ? paid.reduce((sum, { usd }) => sum + usd, 0) : last };
   }
 
-  /** The newest time at which states showed a flow that was explained from a time on, ms; −∞: there is none. */
-  flowsSeenMs(explainedFromMs: number): number {
-    const flows = this.#explained.filter(({ atMs }) => atMs >= explainedFromMs);
-    return Math.max(Number.NEGATIVE_INFINITY, ...flows.map(({ sinceMs }) => sinceMs));
+  /** The flows that were explained after a time, ms; null: there were others, of which it is not known when states showed them. */
+  explainedAfter(ms: number): readonly ExplainedFlow[] | null {
+    if (this.#unplacedMs > ms) return null;
+    const flows = this.#explained.filter(({ atMs }) => atMs > ms);
+    return flows.length < maxExplained ? flows : null;
   }
 
   /** Lets go of all open changes. */
@@ -583,9 +615,10 @@ export class OpenChanges {
     const isSame = fromSlot === toSlot && taken === null;
     const other = isSame ? this.#open.find(isOfSlot) : undefined;
     const former = other ?? (isSame ? this.#explainedOfSlot.find(isOfSlot) : undefined);
-    const isBeside = Object.keys(own.traded).length === 0 && !isExplained(own);
+    const isBeside = (one: OpenChange): boolean => Object.keys(one.traded).length === 0 && !isExplained(one);
+    const movedBeside = former !== undefined && (isBeside(own) || isBeside(former));
     const whole = this.#lessTakeovers(
-      former === undefined ? own : joined(former, isBeside ? { ...own, movedBeside: true } : own),
+      former === undefined ? own : joined(former, movedBeside ? { ...own, movedBeside } : own),
     );
     const open = this.#lessLoose(whole, fromSlot);
     if (other !== undefined) this.#setOpen(this.#open.filter((one) => one !== other));
@@ -849,7 +882,7 @@ export class OpenChanges {
       const recent = this.#explained.filter((one) => one.atMs > atMs - explainedForMs);
       this.#explained = [
         ...recent.slice(1 - maxExplained),
-        { sinceMs: open.atMs, atMs, usd, account: open.account },
+        { sinceMs: open.atMs, untilMs: open.untilMs ?? open.atMs, atMs, usd, account: open.account },
       ];
     }
     return true;

@@ -1,13 +1,20 @@
 /**
  * Samples of wallets of whose profit only the equity was known, as a change of collateral was not explained yet, or in whose profit a
- * flow may have been hidden. The explanation tells their profit as well: equity moved by nothing else since. Short windows take them
- * then, at their own time: a window that begins in such a gap would be unknown. Longer windows go without, as minutes read from history
- * do. Profit that turns out to hide nothing is taken by all windows, and by history.
+ * flow may have been hidden. The explanation tells their profit as well: equity moved by nothing but prices, trades and flows since.
+ * Where it is known when states showed each of the flows, all windows and history take the samples then, at their own time; else
+ * short windows take those since the newest flow, as a window that begins in such a gap would be unknown. Profit that turns out to hide
+ * nothing is taken by all windows, and by history.
  */
 import type { WindowSet } from "./windows.ts";
 
+/** A flow from so long before a gap may be the one that began it, ms. */
+const beginsMs = 10_000;
+/** An account shows a flow so long after it at the latest, ms. */
+const shownMs = 30_000;
 /** The clocks of the exchange and the daemon differ by less, ms. */
 const clocksMs = 2_000;
+/** Sums of amounts of 10⁻⁶ USD, in doubles, are equal to within this. */
+const sameUsd = 1e-5;
 /** Samples that are older are in no short window, ms. */
 const longestMs = 900_000;
 
@@ -28,10 +35,14 @@ export interface HeldSample {
 }
 
 interface Gap {
+  /** Deposits less withdrawals as it began, and with its newest sample, USD. */
   readonly netDepositsUsd: number;
+  newestUsd: number;
   readonly fromMs: number;
-  /** The time of the newest flow that was read since, ms; −∞: none was. */
-  flowMs: number;
+  /** Its first samples are of before the start. */
+  readonly isPast: boolean;
+  /** The times of the flows of just before it and since, ms. */
+  flows: readonly number[];
   /** `heldUsd`: profit that is right unless a flow was hidden in it; undefined: nothing of it is known. */
   samples: {
     readonly atMs: number;
@@ -45,28 +56,40 @@ type OnLate = (atMs: number, pnl: number, equity: number) => void;
 
 const toldNobody: OnLate = () => {};
 
-type FlowsSeenMs = (explainedFromMs: number) => number;
+/** A flow, and the times of the first and the last state that may be the one that shows it, ms. */
+interface SeenFlow {
+  readonly sinceMs: number;
+  readonly untilMs?: number;
+  readonly usd: number;
+}
 
-const nothingSeen: FlowsSeenMs = () => Number.NEGATIVE_INFINITY;
+type FlowsAfter = (explainedAfterMs: number) => readonly SeenFlow[] | null;
+
+const notKnown: FlowsAfter = () => null;
 
 export class ProfitGaps {
   /** By wallet, those that are not explained. */
   readonly #gaps = new Map<string, Gap>();
+  /** By wallet, the times of its newest flows, ms. */
+  readonly #flows = new Map<string, number[]>();
   /** By wallet, the time of the first of the flows that became known since its newest sample, ms. */
   readonly #firstNewMs = new Map<string, number>();
 
   /** Takes the time of a flow, ms. What was held before it hides nothing. */
   takeFlow(wallet: string, happenedMs: number): void {
+    const known = this.#flows.get(wallet) ?? [];
+    const newestMs = Math.max(happenedMs, ...known);
+    this.#flows.set(wallet, [...known.filter((ms) => ms > newestMs - longestMs), happenedMs]);
     this.#firstNewMs.set(wallet, Math.min(happenedMs, this.#firstNewMs.get(wallet) ?? happenedMs));
     const gap = this.#gaps.get(wallet);
-    if (gap !== undefined) gap.flowMs = Math.max(gap.flowMs, happenedMs);
+    if (gap !== undefined) gap.flows = [...gap.flows, happenedMs];
   }
 
   /**
    * Takes a sample of a wallet, before its windows are fed with it.
    * @param held profit that it has not, as a flow may be hidden in it
    * @param onLate told of each profit that turned out to hide nothing
-   * @param flowsSeenMs the newest time at which states showed a flow that was explained from a time on, ms; −∞: there is none
+   * @param flowsAfter flows that were explained after a time, ms; null: they are not all that were read
    */
   take(
     wallet: string,
@@ -75,7 +98,7 @@ export class ProfitGaps {
     sample: ProfitSample,
     held: HeldSample | null = null,
     onLate: OnLate = toldNobody,
-    flowsSeenMs: FlowsSeenMs = nothingSeen,
+    flowsAfter: FlowsAfter = notKnown,
   ): void {
     const { equity, pnl, netDeposits } = sample;
     if (!isKnown(equity)) return;
@@ -86,37 +109,68 @@ export class ProfitGaps {
     if (isKnown(pnl)) {
       if (gap === undefined) return;
       this.#gaps.delete(wallet);
-      const isSame = gap.netDepositsUsd === netDeposits;
+      const isSame = gap.newestUsd === netDeposits;
       release(gap, isSame ? Number.POSITIVE_INFINITY : flowMs - clocksMs, windows, onLate);
-      if (windows?.takesLate && gap.samples.length > 0)
-        fill(windows, gap, equity - pnl, Math.max(gap.flowMs + clocksMs, flowsSeenMs(gap.fromMs)));
+      if (gap.samples.length === 0 || !isKnown(netDeposits)) return;
+      const now = { zeroUsd: equity - pnl, netDepositsUsd: netDeposits };
+      fill(windows, gap, now, gap.isPast ? null : flowsAfter(gap.fromMs), onLate);
       return;
     }
     // Before profit has begun there is none.
     if (!isKnown(netDeposits)) return;
     const one = { atMs, equityUsd: equity, heldUsd: held?.pnl };
-    // A flow was explained and another one was not: what was before the first one is not known, unless it was known before.
-    if (gap?.netDepositsUsd !== netDeposits) {
-      if (gap !== undefined) release(gap, flowMs - clocksMs, windows, onLate);
+    if (gap === undefined) {
+      // At a start those after it are known, too.
+      const flows = (this.#flows.get(wallet) ?? []).filter((ms) => ms > atMs - beginsMs);
       this.#gaps.set(wallet, {
-        ...{ netDepositsUsd: netDeposits, fromMs: atMs, samples: [one] },
-        flowMs: Number.NEGATIVE_INFINITY,
+        ...{ netDepositsUsd: netDeposits, newestUsd: netDeposits, fromMs: atMs, samples: [one] },
+        ...{ flows, isPast: flowsAfter === notKnown },
       });
-    } else {
-      gap.samples.push(one);
-      if (held !== null) release(gap, held.sinceMs, windows, onLate);
-      if (gap.samples.length > 0 && atMs - gap.samples[0]!.atMs > longestMs) gap.samples.shift();
+      return;
     }
+    if (gap.newestUsd !== netDeposits) {
+      release(gap, flowMs - clocksMs, windows, onLate);
+      gap.samples = gap.samples.map((sample) => ({ ...sample, heldUsd: undefined }));
+      gap.newestUsd = netDeposits;
+    }
+    gap.samples.push(one);
+    if (held !== null) release(gap, held.sinceMs, windows, onLate);
+    if (gap.samples.length > 0 && atMs - gap.samples[0]!.atMs > longestMs) gap.samples.shift();
   }
 }
 
-/** Feeds windows with the samples since all flows were seen: equity of before says nothing of the profit after them. */
-function fill(windows: WindowSet, { samples }: Gap, zeroUsd: number, seenMs: number): void {
-  for (const [index, { atMs, equityUsd }] of samples.entries()) {
-    // One answer is taken account by account: the last sample of its time has all of them.
-    if (atMs < seenMs || (atMs === seenMs && samples[index + 1]?.atMs === atMs)) continue;
-    windows.feedLate(atMs, equityUsd - zeroUsd, equityUsd);
+/**
+ * Feeds windows with samples by what is known after them.
+ * @param explained the flows since, each with when it was seen: equity of before that lacks it; null: it is not known of all
+ */
+function fill(
+  windows: WindowSet | null,
+  { samples, netDepositsUsd, fromMs, flows }: Gap,
+  now: { readonly zeroUsd: number; readonly netDepositsUsd: number },
+  explained: readonly SeenFlow[] | null,
+  onLate: OnLate,
+): void {
+  const seenUsd = explained?.reduce((sum, { usd }) => sum + usd, 0) ?? Number.NaN;
+  if (explained !== null && Math.abs(now.netDepositsUsd - netDepositsUsd - seenUsd) <= sameUsd) {
+    for (const { atMs, equityUsd } of samples) {
+      // One answer is taken account by account, and another one may be on its way.
+      const isAmid = ({ sinceMs, untilMs = sinceMs }: SeenFlow): boolean =>
+        atMs > sinceMs - clocksMs && atMs < untilMs + clocksMs;
+      if (explained.some(isAmid)) continue;
+      const laterUsd = explained.reduce((sum, { sinceMs, usd }) => (sinceMs > atMs ? sum + usd : sum), 0);
+      const profitUsd = equityUsd - (now.zeroUsd - laterUsd);
+      windows?.feedHeld(atMs, profitUsd, equityUsd);
+      onLate(atMs, profitUsd, equityUsd);
+    }
+    return;
   }
+  if (!windows?.takesLate) return;
+  const newestMs = Math.max(Number.NEGATIVE_INFINITY, ...flows);
+  // One of them began the gap, or came just after what did; equity from before another is not told from profit.
+  const others = flows.length > 1 || newestMs > fromMs + clocksMs;
+  const fedFromMs = newestMs + (others ? shownMs : clocksMs);
+  for (const { atMs, equityUsd } of samples)
+    if (atMs > fedFromMs) windows.feedLate(atMs, equityUsd - now.zeroUsd, equityUsd);
 }
 
 /** Takes the samples from before a time out of a gap whose profit hid nothing, as no flow was read since. */

@@ -139,6 +139,11 @@ export class Profit implements Doubt {
     this.#peak.take(this.held.release(atMs, isRead, this.hiddenLimits.knownUsd));
   }
 
+  /** Takes the profit of an earlier time, which is known by now. */
+  takeLate(profitUsd: number): void {
+    this.#peak.take(profitUsd);
+  }
+
   /** Returns the figures for a sample. Profit that may be too high stays out of it. */
   sample(): Readonly<Record<string, FactValue>> {
     const { values } = this.#facts;

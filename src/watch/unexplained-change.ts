@@ -87,6 +87,8 @@ export interface OpenChange extends BalanceChange {
   readonly toSlot: number;
   /** The time at which it was seen, ms. */
   readonly atMs: number;
+  /** The time at which its last state was seen, ms. Absent: it has one. */
+  readonly untilMs?: number;
   /** Time of the newest reading of the collateral history without it, ms; before the first, when it was seen. */
   readonly readMs: number;
   /** Time of such readings, ms. */
@@ -153,6 +155,7 @@ export function joined(first: OpenChange, second: OpenChange): OpenChange {
     ...second,
     fromSlot: first.fromSlot,
     atMs: first.atMs,
+    untilMs: second.atMs,
     cashUsd: first.cashUsd + second.cashUsd,
     traded,
     slackUsd,
@@ -296,14 +299,15 @@ export function less(change: OpenChange, record: CashRecord): OpenChange {
       const { [symbol]: known, ...others } = open.traded;
       const left = (known?.units ?? 0) - units;
       const price = known?.price ?? Math.abs(usd / units);
+      const unshown = known === undefined || known.unshown ? { unshown: true } : {};
       // Rounding leaves something when fills add up to the whole trade.
       const isWhole = Math.abs(left) < Math.abs(units) * 1e-9;
       const traded = isWhole
         ? others
-        : { ...others, [symbol]: { units: left, price, slack: known?.slack ?? roundingSlack } };
+        : { ...others, [symbol]: { units: left, price, slack: known?.slack ?? roundingSlack, ...unshown } };
       const slackUsd = open.slackUsd + Math.abs(usd) * roundingSlack;
       // It may be the last of a position that no state shows, with which funding was settled.
-      const gone = isWhole ? { gone: [...new Set([...(open.gone ?? []), symbol])] } : {};
+      const gone = isWhole && known?.unshown ? { gone: [...new Set([...(open.gone ?? []), symbol])] } : {};
       const late = isLate ? { late: [...(open.late ?? []), record] } : {};
       return { ...open, cashUsd: open.cashUsd - usd, traded, slackUsd, ...gone, ...late };
     }

@@ -1032,9 +1032,11 @@ export class Watch {
     draft.changes.ticks.push(this.#series.wallet(wallet.name, values, draft.atMs));
     const onLate = (atMs: number, pnl: number, equity: number): void => {
       draft.changes.ticks.push(this.#series.wallet(wallet.name, { pnl, equity }, atMs));
+      profit.takeLate(pnl);
     };
-    const flowsSeenMs = (fromMs: number): number => profit.changes.flowsSeenMs(fromMs);
-    this.#gaps.take(wallet.name, node.windows, draft.atMs, values, held, onLate, flowsSeenMs);
+    this.#gaps.take(wallet.name, node.windows, draft.atMs, values, held, onLate, (ms) =>
+      profit.changes.explainedAfter(ms),
+    );
     node.windows?.feed(draft.atMs, values);
     if (held !== null && typeof values.equity === "number")
       node.windows?.feedLeast(draft.atMs, held.leastPnl, values.equity);

@@ -461,3 +461,38 @@ test("money paid out and in again is no transfer between accounts", () => {
   const ended = h.changes.findLast(({ kind }) => kind === "ended");
   expect(ended?.alert.summary).toMatch(/: a (deposit|withdrawal) of /);
 });
+
+test("the highest profit while a change of collateral was not explained counts once it is, and so does a fall from it", () => {
+  for (const paidUsd of [3_000, -3_000]) {
+    const h = new Harness({ rules: loss('drawdown("wallet.pnl", "24h") > 0.04') });
+    h.events("collateral", [], "main", { coversMs: 0 });
+    live(h, minute, [subaccount(20_000, [position(1_000, 150)])]);
+    const after = [subaccount(20_000 + paidUsd, [position(1_000, 150)])];
+    h.account(after);
+    const { slot } = h;
+    h.live(10 * second, after, 151.2);
+    h.live(10 * second, after, 150);
+    expect(figure(h, "pnl")).toBe(undefined);
+    h.events("collateral", [flow(h, paidUsd, slot)]);
+    h.live(10 * second, after, 150);
+    expect([figure(h, "pnl"), figure(h, "highWaterMark")]).toEqual([0, 1_200]);
+    expect(h.told.at(-1)).toBe("Loss main fired critical");
+  }
+});
+
+test("a loss by positions that came and went is of the time at which it was seen", () => {
+  const h = new Harness({ rules: loss('change("wallet.pnl", "1m") < -500.0') });
+  h.events("collateral", [], "main", { coversMs: 0 });
+  live(h, minute, [subaccount(20_000, [position(10, 150)])]);
+  const after = [subaccount(19_000, [position(10, 150)])];
+  h.account(after);
+  const { slot } = h;
+  // What is not explained may be a withdrawal: nothing is told before it is known, and then it is a minute old.
+  h.pass(second);
+  h.account(after);
+  h.pass(70 * second);
+  h.events("fills", [fill(h, "bid", 100, 150, slot - 6), fill(h, "ask", 100, 140, slot - 4)]);
+  h.live(10 * second, after, 150);
+  expect(h.told.filter((line) => line.startsWith("Loss"))).toEqual([]);
+  expect(figure(h, "pnl")).toBe(-1_000);
+});

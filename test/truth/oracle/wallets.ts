@@ -675,6 +675,7 @@ export class Wallets {
       if (one.atMs >= roughFromMs) return false;
       // Nothing is stored of a profit that was not known yet when the daemon stopped.
       if (one.atMs < this.#startedMs && one.explainedMs > this.#startedMs) return false;
+      if (one.atMs < this.#startedMs && !this.#isClear(wallet, one.changedMs, one.explainedMs)) return false;
       known[index] ??= !this.#isPaidMeanwhile(wallet, past, index);
       return known[index];
     };
