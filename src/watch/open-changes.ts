@@ -62,6 +62,7 @@ const maxAhead = 1_000;
 const maxSettled = 20;
 const maxLoose = 20;
 const maxExplained = 20;
+const maxPlaced = 50;
 const maxPayments = 200;
 /** So many states of one slot are kept of each account. */
 const maxStates = 20;
@@ -71,8 +72,6 @@ const exactUsd = 5e-7;
 const paymentForMs = 600_000;
 /** Sums of amounts of 10⁻⁶ USD, in doubles, are equal to within this. */
 const sameUsd = 1e-5;
-/** The sides of a transfer are seen within so long of each other, ms. */
-const transferMs = 10_000;
 /** Explained changes are kept for so long, ms. */
 const explainedForMs = 3_600_000;
 
@@ -81,10 +80,19 @@ export interface ExplainedFlow {
   /** The times at which it was seen and explained, ms. */
   readonly sinceMs: number;
   readonly atMs: number;
-  /** The time of the last state that may be the one that shows it, ms. Absent: it is the first. */
-  readonly untilMs?: number;
   readonly usd: number;
-  readonly account?: string;
+  /** The part that did not move between accounts of the wallet. Absent: all, in what an earlier version stored. */
+  readonly paidUsd?: number;
+}
+
+/** A flow that an open change shows. */
+export interface PlacedFlow {
+  /** The times of the first and the last state that may be the one that shows it, ms. */
+  readonly sinceMs: number;
+  readonly untilMs: number;
+  /** The time from which it counts, ms. */
+  readonly atMs: number;
+  readonly usd: number;
 }
 
 /** Collateral in other assets that was paid out, USD, negative. */
@@ -108,6 +116,10 @@ export interface KeptChanges {
   readonly looseTakeovers?: readonly CashRecord[];
   /** Explained changes whose fills are still to come. Absent: there are none. */
   readonly rough?: readonly Rough[];
+  /** Absent: there are none. */
+  readonly placed?: readonly PlacedFlow[];
+  /** The time at which a flow was read last that no open change shows, ms. Absent: none was. */
+  readonly unplacedMs?: number;
 }
 
 /** The newest state of an account that was compared with the one before. */
@@ -126,6 +138,7 @@ const noRecords: readonly CashRecord[] = [];
 const noFlows: readonly SpotFlow[] = [];
 const noLoose: readonly LooseRecord[] = [];
 const noPayments: readonly ReadPayment[] = [];
+const noPlaced: readonly PlacedFlow[] = [];
 const noExplained: readonly ExplainedFlow[] = [];
 const noIndices: readonly number[] = [];
 
@@ -162,7 +175,8 @@ export class OpenChanges {
   #explained: readonly ExplainedFlow[] = noExplained;
   /** Explained changes whose fills are still to come. */
   readonly #rough = new RoughChanges();
-  /** The time at which a flow was read last that no open change shows, ms. */
+  /** Flows that open changes showed, by the time from which they count, newest last. */
+  #placed: readonly PlacedFlow[] = noPlaced;
   #unplacedMs = Number.NEGATIVE_INFINITY;
   #reopened: readonly OpenChange[] = noChanges;
 
@@ -180,18 +194,24 @@ export class OpenChanges {
     if (this.#loose.length > 0) kept.loose = this.#loose;
     if (this.#looseTakeovers.length > 0) kept.looseTakeovers = this.#looseTakeovers;
     if (this.#rough.kept.length > 0) kept.rough = this.#rough.kept;
+    if (this.#placed.length > 0) kept.placed = this.#placed;
+    if (Number.isFinite(this.#unplacedMs)) kept.unplacedMs = this.#unplacedMs;
     return kept;
   }
 
   restore({
-    open,
-    ahead,
+    open = noChanges,
+    ahead = noRecords,
     settled = noChanges,
     explained = noExplained,
     loose = noLoose,
     looseTakeovers = noRecords,
     rough = [],
-  }: KeptChanges): void {
+    placed = noPlaced,
+    unplacedMs = Number.NEGATIVE_INFINITY,
+  }: { readonly [K in keyof KeptChanges]?: KeptChanges[K] | undefined }): void {
+    this.#placed = placed;
+    this.#unplacedMs = unplacedMs;
     this.#rough.restore(rough);
     this.#settled = settled;
     this.#explained = explained;
@@ -469,6 +489,7 @@ export class OpenChanges {
     }
     const found = this.#open[index]!;
     if (record.kind === "sale") this.#takeUnseen(found, record, atMs);
+    this.#place(found, record, atMs);
     const isGuess = record.kind === "flow" && !isWithin(found, record) && !isFlowBefore(found, record);
     const applied = this.#lessTakeovers(less(isGuess ? { ...found, guessed: true } : found, record));
     const left = isExplained(applied) ? applied : this.#lessLoose(applied, applied.fromSlot);
@@ -543,7 +564,7 @@ export class OpenChanges {
 
   /**
    * The flow that raised an alert, with those explained after it, if the newest was explained from a time on; null: there is
-   * none. The sides of a transfer are none; where nothing else flowed it is 0. Flows of both directions have no sum that tells
+   * none. What moved between accounts is none; where nothing else flowed it is 0. Flows of both directions have no sum that tells
    * anything: the newest stands for them.
    *
    * @param raisedMs when the alert was raised
@@ -554,17 +575,24 @@ export class OpenChanges {
     const flows = this.#explained.filter(({ atMs }) => atMs >= raisedMs);
     const sinceMs = Math.min(...flows.map((one) => one.sinceMs));
     if (sinceMs > raisedMs) return null;
-    const paid = lessTransfers(flows);
-    const last = paid.at(-1)?.usd ?? 0;
-    const isSame = paid.every(({ usd }) => Math.sign(usd) === Math.sign(last));
-    return { sinceMs, atMs: newest.atMs, usd: isSame ? paid.reduce((sum, { usd }) => sum + usd, 0) : last };
+    const paid = flows.map(({ usd, paidUsd = usd }) => paidUsd).filter((usd) => Math.abs(usd) > sameUsd);
+    const last = paid.at(-1) ?? 0;
+    const isSame = paid.every((usd) => Math.sign(usd) === Math.sign(last));
+    return { sinceMs, atMs: newest.atMs, usd: isSame ? paid.reduce((sum, usd) => sum + usd, 0) : last };
   }
 
-  /** The flows that were explained after a time, ms; null: there were others, of which it is not known when states showed them. */
-  explainedAfter(ms: number): readonly ExplainedFlow[] | null {
-    if (this.#unplacedMs > ms) return null;
-    const flows = this.#explained.filter(({ atMs }) => atMs > ms);
-    return flows.length < maxExplained ? flows : null;
+  /** The flows that count since after a time, ms; null: there are others, of which it is not known when states showed them. */
+  placedAfter(ms: number): readonly PlacedFlow[] | null {
+    if (this.#unplacedMs > ms || (this.#placed.length === maxPlaced && this.#placed[0]!.atMs > ms))
+      return null;
+    return this.#placed.filter(({ atMs }) => atMs > ms);
+  }
+
+  /** Notes a flow that an open change shows. */
+  #place({ atMs: sinceMs, untilMs = sinceMs }: OpenChange, record: CashRecord, atMs: number): void {
+    if (record.kind !== "flow") return;
+    const { usd } = record;
+    this.#placed = [...this.#placed.slice(1 - maxPlaced), { sinceMs, untilMs, atMs, usd }];
   }
 
   /** Lets go of all open changes. */
@@ -785,7 +813,7 @@ export class OpenChanges {
     const settled = this.#settled.find((one) => isWithin(one, record));
     if (settled !== undefined) {
       this.#settled = this.#settled.filter((one) => one !== settled);
-      this.#addOpen({ ...settled, readMs: atMs, waitedMs: 0, reportedUsd: settled.flowUsd }, [record]);
+      this.#addOpen({ ...reported(settled), readMs: atMs, waitedMs: 0 }, [record]);
       return true;
     }
     this.#compareUnlisted({ account, fromSlot, toSlot: whole.slot, atMs }, [record]);
@@ -809,7 +837,11 @@ export class OpenChanges {
   /** Applies records, and keeps the stated takeovers among them that the change does not show. */
   #lessAll(change: OpenChange, records: readonly CashRecord[]): OpenChange {
     let open = change;
-    for (const record of records) if (record.kind !== "takeover") open = less(open, record);
+    for (const record of records) {
+      if (record.kind === "takeover") continue;
+      this.#place(change, record, change.untilMs ?? change.atMs);
+      open = less(open, record);
+    }
     // A position may have been opened by a fill that is known with its takeover, or later.
     for (const record of records) {
       if (record.kind !== "takeover") continue;
@@ -874,16 +906,13 @@ export class OpenChanges {
     if (open.unlisted) this.#settled = [...this.#settled.slice(1 - maxSettled), open];
     else {
       this.#rough.add(open, atMs);
-      if (open.taken === undefined)
-        this.#noteOfSlot(open.flowUsd === 0 ? open : { ...open, reportedUsd: open.flowUsd });
+      if (open.taken === undefined) this.#noteOfSlot(open.flowUsd === 0 ? open : reported(open));
     }
     const usd = open.flowUsd - takenUsd - (open.reportedUsd ?? 0);
     if (usd !== 0) {
       const recent = this.#explained.filter((one) => one.atMs > atMs - explainedForMs);
-      this.#explained = [
-        ...recent.slice(1 - maxExplained),
-        { sinceMs: open.atMs, untilMs: open.untilMs ?? open.atMs, atMs, usd, account: open.account },
-      ];
+      const paidUsd = usd - (open.withinUsd ?? 0) + (open.reportedWithinUsd ?? 0);
+      this.#explained = [...recent.slice(1 - maxExplained), { sinceMs: open.atMs, atMs, usd, paidUsd }];
     }
     return true;
   }
@@ -908,18 +937,7 @@ export class OpenChanges {
   }
 }
 
-/** Flows of a wallet without those that come to nothing in pairs: one account gave what another one took at that time. */
-function lessTransfers(flows: readonly ExplainedFlow[]): readonly ExplainedFlow[] {
-  const left: ExplainedFlow[] = [];
-  for (const flow of flows) {
-    const other = left.findIndex(
-      ({ usd, account, sinceMs }) =>
-        Math.abs(usd + flow.usd) <= sameUsd &&
-        account !== flow.account &&
-        Math.abs(sinceMs - flow.sinceMs) <= transferMs,
-    );
-    if (other >= 0) left.splice(other, 1);
-    else left.push(flow);
-  }
-  return left;
+/** An explained change, all of whose flows were reported. */
+function reported(change: OpenChange): OpenChange {
+  return { ...change, reportedUsd: change.flowUsd, reportedWithinUsd: change.withinUsd ?? 0 };
 }

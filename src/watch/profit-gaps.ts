@@ -39,8 +39,6 @@ interface Gap {
   readonly netDepositsUsd: number;
   newestUsd: number;
   readonly fromMs: number;
-  /** Its first samples are of before the start. */
-  readonly isPast: boolean;
   /** The times of the flows of just before it and since, ms. */
   flows: readonly number[];
   /** `heldUsd`: profit that is right unless a flow was hidden in it; undefined: nothing of it is known. */
@@ -113,7 +111,7 @@ export class ProfitGaps {
       release(gap, isSame ? Number.POSITIVE_INFINITY : flowMs - clocksMs, windows, onLate);
       if (gap.samples.length === 0 || !isKnown(netDeposits)) return;
       const now = { zeroUsd: equity - pnl, netDepositsUsd: netDeposits };
-      fill(windows, gap, now, gap.isPast ? null : flowsAfter(gap.fromMs), onLate);
+      fill(windows, gap, now, flowsAfter(gap.fromMs), onLate);
       return;
     }
     // Before profit has begun there is none.
@@ -124,7 +122,7 @@ export class ProfitGaps {
       const flows = (this.#flows.get(wallet) ?? []).filter((ms) => ms > atMs - beginsMs);
       this.#gaps.set(wallet, {
         ...{ netDepositsUsd: netDeposits, newestUsd: netDeposits, fromMs: atMs, samples: [one] },
-        ...{ flows, isPast: flowsAfter === notKnown },
+        flows,
       });
       return;
     }

@@ -165,15 +165,16 @@ export class Profit implements Doubt {
   }
 
   restore(text: string): void {
-    const { open = [], ahead = [], settled = [], explained = [], ...stored } = readStored(text);
-    const { loose = [], looseTakeovers = [], rough = [], ...kept } = stored;
+    const { open, ahead, settled, explained, loose, looseTakeovers, rough, placed, unplacedMs, ...kept } =
+      readStored(text);
+    const changes = { open, ahead, settled, explained, loose, looseTakeovers, rough, placed, unplacedMs };
     this.#kept = kept;
     this.#peak = new Peak(kept.highUsd);
     this.held.restore(kept.held ?? []);
     // The baseline was taken of all that was there: an account that neither it nor a later state shows is new.
     for (const [name, slot] of kept.slots ?? [])
       if (/^\d+$/.test(name)) this.changes.restoreWhole(Number(name), slot);
-    this.changes.restore({ open, ahead, settled, explained, loose, looseTakeovers, rough });
+    this.changes.restore(changes);
     this.#facts.values.highWaterMark = this.#peak.usd;
   }
 
@@ -417,7 +418,7 @@ export function profitBefore(
   const counted = flows.filter(({ account, slot }) => slot > sinceSlot(kept, account));
   const netUsd = counted.reduce((sum, { usd }) => sum - usd, kept.netUsd);
   const none = { open: [], ahead: [], settled: [], explained: [], loose: [], looseTakeovers: [], rough: [] };
-  return JSON.stringify({ ...kept, netUsd, highUsd: 0, ...none });
+  return JSON.stringify({ ...kept, netUsd, highUsd: 0, ...none, placed: [] });
 }
 
 function readStored(text: string): Kept & Partial<KeptChanges> {

@@ -371,8 +371,11 @@ export class Profits {
     const transfer = transferOf(event);
     const { slot, fields } = event;
     const after = typeof fields.after === "number" ? { afterUsd: fields.after } : {};
+    const within = transfer?.within ? ({ within: true } as const) : {};
     const own =
-      account === null || usd === null ? null : ({ kind: "flow", account, slot, usd, ...after } as const);
+      account === null || usd === null
+        ? null
+        : ({ kind: "flow", account, slot, usd, ...after, ...within } as const);
     const record = own === null ? null : { ...own, ...this.#otherSideShown(entry, event, own, read) };
     const isAfter = record !== null && profit.changes.isAfterState(record);
     // Between two accounts that are both watched the wallet as a whole has neither more nor less.

@@ -47,6 +47,7 @@ export interface Handed {
 export type CashRecord = Place &
   /** `afterUsd`: the account's collateral after it. Absent: the record does not say. */
 
+  /** `within`: it moved between accounts of one wallet. */
   /** `unshown`, `shown`: the state of its slot that was read does not show it, or does, whatever collateral that has. */
   (
     | {
@@ -55,6 +56,7 @@ export type CashRecord = Place &
         readonly afterUsd?: number;
         readonly unshown?: true;
         readonly shown?: true;
+        readonly within?: true;
       }
     /** `units`: signed change of the size; `usd`: after fees. */
     | { readonly kind: "fill"; readonly symbol: string; readonly units: number; readonly usd: number }
@@ -101,6 +103,9 @@ export interface OpenChange extends BalanceChange {
   readonly unlisted?: boolean;
   /** The part of the flows that was reported as explained before more records came, USD. Absent: none. */
   readonly reportedUsd?: number;
+  /** The parts of both that moved between accounts of the wallet, USD. Absent: none did. */
+  readonly withinUsd?: number;
+  readonly reportedWithinUsd?: number;
   /** Collateral of the state before, and of the flows of its slot that came after it, USD. Absent: not known. */
   readonly beforeUsd?: number;
   /** The state before is of the slot of the state after it. */
@@ -167,6 +172,8 @@ export function joined(first: OpenChange, second: OpenChange): OpenChange {
       : {}),
     flowUsd: first.flowUsd + second.flowUsd,
     ...(first.reportedUsd === undefined ? {} : { reportedUsd: first.reportedUsd }),
+    withinUsd: (first.withinUsd ?? 0) + (second.withinUsd ?? 0),
+    reportedWithinUsd: first.reportedWithinUsd ?? 0,
     ...(first.beforeUsd === undefined ? {} : { beforeUsd: first.beforeUsd }),
     ofOneSlot: first.ofOneSlot ?? false,
     ...(first.movedBeside || second.movedBeside ? { movedBeside: true } : {}),
@@ -284,7 +291,9 @@ export function less(change: OpenChange, record: CashRecord): OpenChange {
   const open = change.movedBeside && record.kind !== "fill" ? { ...change, movedBeside: false } : change;
   switch (record.kind) {
     case "flow": {
-      const left = { ...open, cashUsd: open.cashUsd - record.usd, flowUsd: open.flowUsd + record.usd };
+      const within = record.within ? { withinUsd: (open.withinUsd ?? 0) + record.usd } : {};
+      const flowUsd = open.flowUsd + record.usd;
+      const left = { ...open, ...within, cashUsd: open.cashUsd - record.usd, flowUsd };
       return isFlowBefore(open, record) ? { ...left, beforeUsd: open.beforeUsd! + record.usd } : left;
     }
     case "fill": {

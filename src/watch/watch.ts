@@ -1035,7 +1035,7 @@ export class Watch {
       profit.takeLate(pnl);
     };
     this.#gaps.take(wallet.name, node.windows, draft.atMs, values, held, onLate, (ms) =>
-      profit.changes.explainedAfter(ms),
+      profit.changes.placedAfter(ms),
     );
     node.windows?.feed(draft.atMs, values);
     if (held !== null && typeof values.equity === "number")

@@ -448,8 +448,8 @@ const others: readonly Defect[] = [
   one(
     "watch: the sides of transfers end an alert as a withdrawal",
     "src/watch/open-changes.ts",
-    "    const paid = lessTransfers(flows);",
-    "    const paid = flows;",
+    "map(({ usd, paidUsd = usd }) => paidUsd)",
+    "map(({ usd }) => usd)",
   ),
   one(
     "watch: a no-data alert ends while what it listed is missing again",
@@ -460,7 +460,7 @@ const others: readonly Defect[] = [
   one(
     "watch: money in the second state of a slot is hidden by the trade in the first",
     "src/watch/open-changes.ts",
-    "isBeside ? { ...own, movedBeside: true } : own",
+    "movedBeside ? { ...own, movedBeside } : own",
     "own",
   ),
   one(
