@@ -2,15 +2,30 @@
  * Changes of collateral that estimates of trades explained: as much as the estimates may be wrong by may have been paid in or out
  * beside them. The fills of the trades tell. Pure.
  */
-import type { CashRecord, OpenChange } from "./unexplained-change.ts";
-import { isFlowBefore, isHandedIn, isWithin, less, roughnessOf } from "./unexplained-change.ts";
+import {
+  type CashRecord,
+  type FillRecord,
+  isFlowBefore,
+  isHandedIn,
+  isOfSlotBefore,
+  isWithin,
+  less,
+  maxTried,
+  type OpenChange,
+  roughnessOf,
+  subsetsOf,
+  unexplainedUsd,
+} from "./unexplained-change.ts";
 
 /** A fill comes so long after the state that shows it at the latest, ms. */
 const keptMs = 180_000;
 const maxChanges = 50;
 
 export interface Rough {
+  /** Less the flows and takeovers that were read since. */
   readonly change: OpenChange;
+  /** The fills that were read since, of its slots and of that of the state before it. */
+  readonly fills: readonly FillRecord[];
   /** So much may be hidden in it, USD. */
   readonly usd: number;
   /** The time from which it is held, ms; before that, at which it was explained. */
@@ -36,6 +51,7 @@ export interface HiddenLimits {
 // Shared: of most wallets there is none.
 const none: readonly Rough[] = [];
 const noProofs: readonly Proof[] = [];
+const noFills: readonly FillRecord[] = [];
 
 export class RoughChanges {
   #changes = none;
@@ -53,7 +69,7 @@ export class RoughChanges {
     const others = (all: readonly Rough[]): readonly Rough[] => all.filter((one) => !isSame(one));
     if (this.#changes.length > 0) this.#changes = others(this.#changes);
     if (this.#fresh.length > 0) this.#fresh = others(this.#fresh);
-    if (usd > 0) this.#fresh = [...this.#fresh, { change, usd, atMs }];
+    if (usd > 0) this.#fresh = [...this.#fresh, { change, fills: noFills, usd, atMs }];
   }
 
   /**
@@ -82,27 +98,30 @@ export class RoughChanges {
     return proofs;
   }
 
-  /** Takes a record at a time, ms. @returns the change that it leaves where it is the last of a change's trades; null: it is not */
+  /** Takes a record at a time, ms. @returns the change that it leaves where all trades of a change are known; null: they are not */
   take(record: CashRecord, nowMs: number): OpenChange | null {
-    if (this.#changes.length === 0 && this.#fresh.length === 0) return null;
-    const isOf = (one: Rough): boolean => nowMs - one.atMs <= keptMs && isRecordOf(one.change, record);
-    const fresh = this.#fresh.findIndex(isOf);
-    if (fresh >= 0) {
-      const left = less(this.#fresh[fresh]!.change, record);
-      this.#fresh = this.#fresh.with(fresh, { ...this.#fresh[fresh]!, change: left, usd: roughnessOf(left) });
-      return isWhole(left) && record.kind !== "flow" ? left : null;
+    for (const all of [this.#fresh, this.#changes]) {
+      const index = all.findIndex((one) => nowMs - one.atMs <= keptMs && isRecordOf(one.change, record));
+      if (index < 0) continue;
+      const rough = withRecord(all[index]!, record);
+      const left = leftOf(rough);
+      const isFresh = all === this.#fresh;
+      if (left === null) this.#set(isFresh, all.with(index, rough));
+      else if (isFresh)
+        this.#set(isFresh, all.with(index, { ...rough, change: left, usd: roughnessOf(left) }));
+      else {
+        this.#set(isFresh, all.toSpliced(index, 1));
+        this.#prove({ atMs: rough.atMs, fromUsd: rough.usd, toUsd: roughnessOf(left) });
+      }
+      return left;
     }
-    const index = this.#changes.findIndex(isOf);
-    if (index < 0) return null;
-    const { usd: fromUsd, atMs, change } = this.#changes[index]!;
-    const left = less(change, record);
-    if (record.kind === "flow" || !isWhole(left)) {
-      this.#changes = this.#changes.with(index, { usd: fromUsd, atMs, change: left });
-      return null;
-    }
-    this.#changes = this.#changes.length > 1 ? this.#changes.toSpliced(index, 1) : none;
-    this.#prove({ atMs, fromUsd, toUsd: roughnessOf(left) });
-    return left;
+    return null;
+  }
+
+  #set(isFresh: boolean, changes: readonly Rough[]): void {
+    const all = changes.length > 0 ? changes : none;
+    if (isFresh) this.#fresh = all;
+    else this.#changes = all;
   }
 
   /** Those that are kept over a restart: nobody waits for the fills of others. */
@@ -133,7 +152,33 @@ function isWhole({ traded }: OpenChange): boolean {
 function isRecordOf(change: OpenChange, record: CashRecord): boolean {
   // What belongs to it is not known: fills prove nothing.
   if (change.guessed) return false;
+  if (record.kind === "fill")
+    return (
+      change.traded[record.symbol] !== undefined &&
+      (isWithin(change, record) || isOfSlotBefore(change, record))
+    );
   if (!isWithin(change, record) && !isFlowBefore(change, record)) return false;
-  if (record.kind === "fill") return change.traded[record.symbol] !== undefined;
   return record.kind === "flow" || isHandedIn(change, record);
+}
+
+function withRecord(rough: Rough, record: CashRecord): Rough {
+  const { change, fills } = rough;
+  if (record.kind === "fill") return { ...rough, fills: [...fills, record] };
+  return { ...rough, change: less(change, record) };
+}
+
+/**
+ * A change less its fills, once they are all of its trades; null: they are not. Those of the slots of its two states may have come before
+ * the first one, or after the second: those are its own that leave the least to explain.
+ */
+function leftOf({ change, fills }: Rough): OpenChange | null {
+  const isEdge = ({ slot }: FillRecord): boolean => slot <= change.fromSlot || slot === change.toSlot;
+  const inside = fills.filter((one) => !isEdge(one)).reduce(less, change);
+  let best: OpenChange | null = null;
+  for (const some of subsetsOf(fills.filter(isEdge).slice(-maxTried))) {
+    const left = some.reduce(less, inside);
+    if (!isWhole(left)) continue;
+    if (best === null || Math.abs(unexplainedUsd(left)) < Math.abs(unexplainedUsd(best))) best = left;
+  }
+  return best;
 }

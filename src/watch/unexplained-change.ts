@@ -19,7 +19,7 @@ const centUsd = 0.01;
 /** Amounts are multiples of 10⁻⁶ USD, read as doubles. */
 const exactUsd = 5e-7;
 /** Every choice of so many fills of one slot is tried. */
-const maxTried = 10;
+export const maxTried = 10;
 const maxTriedFlows = 3;
 /** A slot is at most so long, ms. */
 const longestSlotMs = 1_000;
@@ -240,7 +240,7 @@ export function lessFunding(open: OpenChange, payments: readonly FundingRecord[]
 }
 
 /** All selections of some of them, the largest first, the empty one last. */
-function* subsetsOf<T>(all: readonly T[]): Generator<readonly T[]> {
+export function* subsetsOf<T>(all: readonly T[]): Generator<readonly T[]> {
   for (let subset = (1 << all.length) - 1; subset >= 0; subset--)
     yield all.filter((_, index) => subset & (1 << index));
 }

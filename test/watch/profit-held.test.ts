@@ -496,3 +496,19 @@ test("a loss by positions that came and went is of the time at which it was seen
   expect(h.told.filter((line) => line.startsWith("Loss"))).toEqual([]);
   expect(figure(h, "pnl")).toBe(-1_000);
 });
+
+test("fills of the slots of two states are of the change that they explain", () => {
+  const h = new Harness({ rules: loss(never) });
+  h.events("collateral", [], "main", { coversMs: 0 });
+  live(h, minute, [subaccount(20_000, [position(1_000, 150)])]);
+  // Of each slot the fill came after the state.
+  h.account([subaccount(20_001, [position(900, 150)])]);
+  const first = h.slot;
+  h.account([subaccount(20_101, [position(800, 150)])]);
+  const last = h.slot;
+  const before = fill(h, "ask", 100, 150.01, first - 2);
+  h.events("fills", [before, fill(h, "ask", 100, 151, first), fill(h, "ask", 100, 152, last)]);
+  expect([figure(h, "pnl"), figure(h, "netDeposits")]).toEqual([101, 0]);
+  h.account([subaccount(20_301, [position(700, 150)])]);
+  expect([figure(h, "pnl"), figure(h, "netDeposits")]).toEqual([301, 0]);
+});
