@@ -562,9 +562,7 @@ export class Conditions {
       if (Number.isNaN(atMs)) continue;
       const current = instance.alert?.alert.severity ?? null;
       const text = this.#textAt(instance, atMs, current, (env) =>
-        atMs === nowMs && this.#options.isMarked(instance.node)
-          ? judgeOld(instance, env, this.#options.pricesSinceMs())
-          : null,
+        atMs === nowMs ? this.#judgedOld(instance, env, judgeOld) : null,
       );
       // A level may be known to stand by what is not too old while the figure that the text is about is.
       if (text === null || (text.value === null && instance.rule.value !== null)) continue;
