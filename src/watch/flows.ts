@@ -70,10 +70,11 @@ export function tradeOf(event: Event): CashRecord | null {
   if (event.kind === "notification") return saleOf(event);
   const { kind, fields, slot, symbol } = event;
   const account = accountOf(event);
-  if (account === null || symbol === null) return null;
+  if (account === null) return null;
   if (kind === "liquidation") return traded.has(fields.kind) ? null : takeoverOf(event, account);
   const { side, size, price, fee } = fields;
-  if (kind !== "fill" || typeof size !== "number" || typeof price !== "number") return null;
+  if (kind !== "fill" || symbol === null || typeof size !== "number" || typeof price !== "number")
+    return null;
   const units = side === "ask" ? -size : size;
   const usd = -units * price - (typeof fee === "number" ? fee : 0);
   return { kind: "fill", account, slot, symbol: symbol.toUpperCase(), units, usd };
@@ -86,17 +87,22 @@ export function paymentOf({ key, kind, pdaIndex, symbol, happenedMs, fields }: E
   return { key, pdaIndex, symbol: symbol.toUpperCase(), usd: payment, endMs: happenedMs };
 }
 
-/** The backstop takes a position with its quote side, so that its value in the record is that at entry. */
+/**
+ * The backstop takes a position with its quote side, so that its value in the record is that at entry. A notification that came before the
+ * list of markets says neither which market it was nor how much.
+ */
 function takeoverOf({ fields, slot, symbol }: Event, account: string): CashRecord {
-  const { kind, side, size: units, notional: entryUsd, collateralChange: changeUsd } = fields;
-  const isStated = typeof units === "number" && typeof entryUsd === "number" && typeof changeUsd === "number";
-  if (kind !== "backstop" || symbol === null || !isStated) return { kind: "takeover", account, slot };
+  const { kind, side, size, notional: entryUsd, collateralChange: changeUsd } = fields;
+  if (kind !== "backstop" || typeof entryUsd !== "number" || typeof changeUsd !== "number")
+    return { kind: "takeover", account, slot };
+  const market =
+    symbol === null || typeof size !== "number" ? null : { symbol: symbol.toUpperCase(), units: size };
   return {
     kind: "takeover",
     account,
     slot,
     handed: {
-      ...{ symbol: symbol.toUpperCase(), units, entryUsd, changeUsd },
+      ...{ market, entryUsd, changeUsd },
       ...(side === "long" || side === "short" ? { side } : {}),
     },
   };

@@ -9,6 +9,8 @@ import { pdaIndexOf } from "./slots.ts";
 const takeoverSlack = 0.05;
 /** Prices of fills are rounded: a share of their value. */
 const roundingSlack = 0.0001;
+/** A position whose market is not known is handed over at its entry value, which differs from that of the trade by up to this share. */
+const namelessShare = 0.2;
 /** Collateral in another asset is sold at a discount when it is liquidated: up to this share of its value. */
 const saleSlack = 0.2;
 /** The sides of a transfer are the same to this share of it, however rough the estimates are that stand in them. */
@@ -34,10 +36,10 @@ export interface Place {
 
 /** A position that was handed over at its entry value. Units and value are positive. */
 export interface Handed {
-  readonly symbol: string;
+  /** Null: the record does not say. */
+  readonly market: { readonly symbol: string; readonly units: number } | null;
   /** The side of the position; absent: the record does not say. */
   readonly side?: "long" | "short";
-  readonly units: number;
   readonly entryUsd: number;
   /** The change of the account's collateral. */
   readonly changeUsd: number;
@@ -363,10 +365,11 @@ export function isTakenIn({ taken }: OpenChange, record: CashRecord): boolean {
 }
 
 /** @returns null where the change has no such trade */
-function lessHanded(
-  open: OpenChange,
-  { symbol, side, units, entryUsd, changeUsd }: Handed,
-): OpenChange | null {
+function lessHanded(open: OpenChange, handed: Handed): OpenChange | null {
+  const market = handed.market ?? marketOf(open, handed);
+  if (market === null) return null;
+  const { symbol, units } = market;
+  const { side, entryUsd, changeUsd } = handed;
   const { [symbol]: known, ...others } = open.traded;
   if (known === undefined || Math.abs(known.units) < units * (1 - 1e-9)) return null;
   const sign = Math.sign(known.units);
@@ -376,13 +379,26 @@ function lessHanded(
   return { ...open, cashUsd: open.cashUsd - changeUsd + sign * entryUsd, traded };
 }
 
+/** The only trade of a change that may be the handing over of a position of that side, by its value; null: there is none, or are several. */
+function marketOf({ traded }: OpenChange, { side, entryUsd }: Handed): Handed["market"] {
+  const found = Object.entries(traded).filter(
+    ([, { units, price }]) =>
+      (side === undefined || units < 0 === (side === "long")) &&
+      Math.abs(Math.abs(units * price) - entryUsd) <= entryUsd * namelessShare,
+  );
+  const [first] = found;
+  if (first === undefined || found.length > 1) return null;
+  return { symbol: first[0], units: Math.abs(first[1].units) };
+}
+
 /**
  * Applies a stated takeover to a change that does not show it, as one does not that contains the opening of the position, too.
  * @param usually the side of the position where the record does not say it
  */
 export function unshownLess(open: OpenChange, record: CashRecord, usually: "long" | "short"): OpenChange {
-  if (record.kind !== "takeover" || record.handed === undefined) return open;
-  const { symbol, side = usually, units, entryUsd, changeUsd } = record.handed;
+  if (record.kind !== "takeover" || !record.handed?.market) return open;
+  const { side = usually, entryUsd, changeUsd } = record.handed;
+  const { symbol, units } = record.handed.market;
   const sign = side === "long" ? -1 : 1;
   const {
     price,

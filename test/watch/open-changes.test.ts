@@ -87,7 +87,7 @@ test.each([300, 600])(
     changes.takeState(account, 100, holding(29_997, 1_000 - sold), pricing, 1_000);
     changes.takeState(account, 105, balance(0), pricing, 2_000);
     const units = 1_500 - sold;
-    const handed = { symbol: "SOL", units, entryUsd: units * 150, changeUsd: -29_994 };
+    const handed = { market: { symbol: "SOL", units }, entryUsd: units * 150, changeUsd: -29_994 };
     const fill = { kind: "fill", account, slot: 100, symbol: "SOL" } as const;
     changes.takeRecord({ ...fill, units: -sold, usd: sold * 150 - 3 }, 3_000);
     changes.takeRecord({ ...fill, units: 500, usd: -75_003 }, 3_000);
@@ -135,3 +135,21 @@ test("a fill of the slot of a state that does not show its trade is of the next 
   expect(changes.open).toEqual([]);
   expect(changes.range).toEqual({ inUsd: 0, outUsd: 0 });
 });
+
+test.each([
+  ["is known by its value", "short", 15_000, 0],
+  ["is another by its value", "short", 30_000, 1],
+  ["is another by its side", "long", 15_000, 1],
+] as const)(
+  "a takeover whose record says no market explains a change whose trade %s",
+  (_, side, entryUsd, open) => {
+    const changes = new OpenChanges();
+    changes.takeState(account, 90, { ...balance(5_000), positions: [position(-100, 150)] }, pricing, 0);
+    changes.takeWhole(0, 90, 0);
+    changes.takeState(account, 100, balance(0), pricing, 1_000);
+    expect(changes.open.length).toBe(1);
+    const handed = { market: null, side, entryUsd, changeUsd: -5_000 };
+    changes.takeRecord({ kind: "takeover", account, slot: 100, handed }, 2_000);
+    expect(changes.open.length).toBe(open);
+  },
+);
