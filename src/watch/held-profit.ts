@@ -48,6 +48,11 @@ export class HeldProfit {
     return this.#trades.length === 0;
   }
 
+  /** True if the fills of some trade are not known. */
+  get isRough(): boolean {
+    return this.#trades.some(isRough);
+  }
+
   /** By so much profit may be too high, USD. */
   get usd(): number {
     return this.#trades.reduce((sum, { usd }) => sum + usd, 0);

@@ -516,7 +516,7 @@ export class Profits {
     if (!this.#asked || (open.length === 0 && held.isEmpty)) return;
     const reading = this.#readingOf(entry);
     draft.ask("collateral", name);
-    draft.ask("fills", name);
+    if (open.length > 0 || held.isRough) draft.ask("fills", name);
     const nextMs = held.nextReadMs(draft.atMs);
     if (open.length === 0) {
       if (Number.isFinite(nextMs)) this.#deadlines.set(reading, nextMs);
