@@ -22,6 +22,11 @@ export const reloadForgetsNothing: Invariant = ({ log, plan }) => {
       ({ kind, fromMs, toMs }) =>
         kind === "garbled" && beginMs + fromMs <= atMs + laterMs && atMs <= beginMs + toMs,
     );
+  /** True if nothing can be read at a time: any of what a rule lacks stands for the rest. */
+  const isOutage = (atMs: number): boolean =>
+    plan.troubles.faults.some(
+      ({ kind, fromMs, toMs }) => kind === "outage" && beginMs + fromMs <= atMs && atMs <= beginMs + toMs,
+    );
   let before: Shown | null = null;
   let reloadedMs: number | null = null;
   let isTold = false;
@@ -38,7 +43,7 @@ export const reloadForgetsNothing: Invariant = ({ log, plan }) => {
         entry.atMs - before.atMs <= atOnceMs
           ? isTold
             ? []
-            : forgotten(before, entry)
+            : forgotten(before, entry, isOutage(reloadedMs))
           : entry.atMs - reloadedMs <= laterMs && isDay && !isGarbled(reloadedMs)
             ? less(ofWallets(before, entry, before), ofWallets(entry, entry, before))
             : [];
@@ -79,7 +84,8 @@ const ofWallets = ({ wallets }: Shown, later: Shown, before: Shown): ReadonlySet
       .flatMap(({ name, figures }) => Object.keys(figures).map((figure) => `${figure} of ${name}`)),
   );
 
-function forgotten(before: Shown, after: Shown): readonly string[] {
+/** @param isOutage which of several missing sources is named says nothing, and what gets too old meanwhile is no matter of the reload */
+function forgotten(before: Shown, after: Shown, isOutage: boolean): readonly string[] {
   const figuresOf = ({ wallets }: Shown): ReadonlySet<string> =>
     new Set(
       wallets.flatMap((wallet) =>
@@ -102,9 +108,11 @@ function forgotten(before: Shown, after: Shown): readonly string[] {
   return [
     ...less(figuresOf(before), figuresOf(after)),
     ...after.unjudged.flatMap(({ rule, subject, detail }) =>
-      unjudged.has(`${rule} ${subject}`) ? [] : [`how to judge ${rule} of ${subject}: ${detail}`],
+      unjudged.has(`${rule} ${subject}`) || (isOutage && detail.includes("too old"))
+        ? []
+        : [`how to judge ${rule} of ${subject}: ${detail}`],
     ),
     ...less(alertsOf(before), alertsOf(after)),
-    ...less(blindOf(before), blindOf(after)),
+    ...(isOutage ? [] : less(blindOf(before), blindOf(after))),
   ];
 }
