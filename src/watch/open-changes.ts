@@ -507,10 +507,10 @@ export class OpenChanges {
 
   /** Takes a record of a change that estimates explained. @returns true if it does not explain all of it: it is open again */
   #takeRough(record: CashRecord, atMs: number): boolean {
-    const left = this.#rough.take(record, atMs);
-    if (left === null || isExplained(left)) return false;
-    this.#setOpen([...this.#open.slice(1 - maxOpen), { ...left, reopened: true }]);
-    this.#reopened = [...this.#reopened, left];
+    const left = this.#rough.take(record, atMs).filter((one) => !isExplained(one));
+    if (left.length === 0) return false;
+    this.#setOpen([...this.#open, ...left.map((one) => ({ ...one, reopened: true }))].slice(-maxOpen));
+    this.#reopened = [...this.#reopened, ...left];
     return true;
   }
 

@@ -5,6 +5,7 @@
 import {
   type CashRecord,
   type FillRecord,
+  isExplained,
   isFlowBefore,
   isHandedIn,
   isOfSlotBefore,
@@ -30,6 +31,8 @@ export interface Rough {
   readonly usd: number;
   /** The time from which it is held, ms; before that, at which it was explained. */
   readonly atMs: number;
+  /** It is held. */
+  readonly held: boolean;
 }
 
 /** A change is no longer as rough as it was. */
@@ -52,43 +55,42 @@ export interface HiddenLimits {
 const none: readonly Rough[] = [];
 const noProofs: readonly Proof[] = [];
 const noFills: readonly FillRecord[] = [];
+const noChanges: readonly OpenChange[] = [];
 
 export class RoughChanges {
   #changes = none;
-  /** Those of the newest time, of which nobody was told yet. */
-  #fresh = none;
   #proofs = noProofs;
 
   /** Takes a change that is explained. The newest of an account and a slot stands for those before it. */
   add(change: OpenChange, atMs: number): void {
     const usd = roughnessOf(change);
+    if (usd === 0 && this.#changes.length === 0) return;
     const isSame = (one: Rough): boolean =>
       one.change.account === change.account && one.change.toSlot === change.toSlot;
-    for (const { atMs: sinceMs, usd: fromUsd } of this.#changes.filter(isSame))
-      this.#prove({ atMs: sinceMs, fromUsd, toUsd: 0 });
-    const others = (all: readonly Rough[]): readonly Rough[] => all.filter((one) => !isSame(one));
-    if (this.#changes.length > 0) this.#changes = others(this.#changes);
-    if (this.#fresh.length > 0) this.#fresh = others(this.#fresh);
-    if (usd > 0) this.#fresh = [...this.#fresh, { change, fills: noFills, usd, atMs }];
+    for (const one of this.#changes)
+      if (one.held && isSame(one)) this.#prove({ atMs: one.atMs, fromUsd: one.usd, toUsd: 0 });
+    const others = this.#changes.filter((one) => !isSame(one));
+    this.#set(usd > 0 ? [...others, { change, fills: noFills, usd, atMs, held: false }] : others);
   }
 
   /**
-   * Hands over how much may be hidden in the changes since the last time, USD.
+   * Hands over how much may be hidden in the changes since the last time, USD. They are held from now on, unless that does not matter.
    * @param limits what is within them is 0
    * @param atMs the time from which they are held: proofs state it
    */
   takeHidden({ roughUsd, knownUsd }: HiddenLimits, atMs: number): number {
-    if (this.#fresh.length === 0) return 0;
-    const fresh = this.#fresh.map((one) => ({ ...one, atMs }));
-    this.#fresh = none;
+    const fresh = this.#changes.filter(({ held }) => !held);
+    if (fresh.length === 0) return 0;
+    const recent = this.#changes.filter((one) => one.held && one.atMs > atMs - keptMs);
     const usd = fresh.reduce((sum, one) => sum + one.usd, 0);
-    const limitUsd = fresh.every(({ change }) => isWhole(change)) ? knownUsd : roughUsd;
-    if (!(usd > limitUsd)) return 0;
-    const newestMs = Math.max(...fresh.map(({ atMs }) => atMs));
-    const recent = this.#changes.filter(({ atMs }) => atMs > newestMs - keptMs);
-    this.#changes = [...recent, ...fresh.filter(({ change }) => !isWhole(change))].slice(-maxChanges);
-    for (const one of fresh)
-      if (isWhole(one.change)) this.#prove({ atMs: one.atMs, fromUsd: one.usd, toUsd: one.usd });
+    const isKnown = (one: Rough): boolean => isWhole(one.change);
+    if (!(usd > (fresh.every(isKnown) ? knownUsd : roughUsd))) {
+      this.#set(recent);
+      return 0;
+    }
+    for (const one of fresh) if (isKnown(one)) this.#prove({ atMs, fromUsd: one.usd, toUsd: one.usd });
+    const waiting = fresh.filter((one) => !isKnown(one)).map((one) => ({ ...one, atMs, held: true }));
+    this.#set([...recent, ...waiting].slice(-maxChanges));
     return usd;
   }
 
@@ -98,44 +100,43 @@ export class RoughChanges {
     return proofs;
   }
 
-  /** Takes a record at a time, ms. @returns the change that it leaves where all trades of a change are known; null: they are not */
-  take(record: CashRecord, nowMs: number): OpenChange | null {
-    for (const all of [this.#fresh, this.#changes]) {
-      const index = all.findIndex((one) => nowMs - one.atMs <= keptMs && isRecordOf(one.change, record));
-      if (index < 0) continue;
-      const rough = withRecord(all[index]!, record);
-      const left = leftOf(rough);
-      const isFresh = all === this.#fresh;
-      if (left === null) this.#set(isFresh, all.with(index, rough));
-      else if (isFresh)
-        this.#set(isFresh, all.with(index, { ...rough, change: left, usd: roughnessOf(left) }));
-      else {
-        this.#set(isFresh, all.toSpliced(index, 1));
-        this.#prove({ atMs: rough.atMs, fromUsd: rough.usd, toUsd: roughnessOf(left) });
-      }
-      return left;
-    }
-    return null;
+  /** Takes a record at a time, ms. @returns what is left of changes all of whose trades are known by it */
+  take(record: CashRecord, nowMs: number): readonly OpenChange[] {
+    if (this.#changes.length === 0) return noChanges;
+    const left: OpenChange[] = [];
+    let isTaken = false;
+    const changes = this.#changes.flatMap((one) => {
+      // A fill of the slot between two changes may be of either.
+      const isLooked = (!isTaken || record.kind === "fill") && nowMs - one.atMs <= keptMs;
+      if (!isLooked || !isRecordOf(one.change, record)) return [one];
+      isTaken = true;
+      const rough = withRecord(one, record);
+      const change = leftOf(rough);
+      if (change === null) return [rough];
+      left.push(change);
+      const usd = roughnessOf(change);
+      if (one.held) this.#prove({ atMs: one.atMs, fromUsd: one.usd, toUsd: usd });
+      return one.held || !isExplained(change) ? [] : [{ ...rough, change, usd }];
+    });
+    this.#set(changes);
+    return left;
   }
 
-  #set(isFresh: boolean, changes: readonly Rough[]): void {
-    const all = changes.length > 0 ? changes : none;
-    if (isFresh) this.#fresh = all;
-    else this.#changes = all;
+  #set(changes: readonly Rough[]): void {
+    this.#changes = changes.length > 0 ? changes : none;
   }
 
   /** Those that are kept over a restart: nobody waits for the fills of others. */
   get kept(): readonly Rough[] {
-    return this.#changes;
+    return this.#changes.filter(({ held }) => held);
   }
 
   restore(kept: readonly Rough[]): void {
-    this.#changes = kept.length > 0 ? kept : none;
+    this.#set(kept);
   }
 
   forget(): void {
     this.#changes = none;
-    this.#fresh = none;
     this.#proofs = noProofs;
   }
 

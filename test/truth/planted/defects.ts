@@ -442,8 +442,8 @@ const others: readonly Defect[] = [
   one(
     "watch: money that a fill tells of stays in the profit",
     "src/watch/open-changes.ts",
-    "    if (left === null || isExplained(left)) return false;",
-    "    if (left !== null) return false;",
+    "this.#rough.take(record, atMs).filter((one) => !isExplained(one));",
+    "this.#rough.take(record, atMs).filter(() => false);",
   ),
   one(
     "watch: the sides of transfers end an alert as a withdrawal",
