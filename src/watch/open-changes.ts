@@ -178,7 +178,6 @@ export class OpenChanges {
   /** Flows that open changes showed, by the time from which they count, newest last. */
   #placed: readonly PlacedFlow[] = noPlaced;
   #unplacedMs = Number.NEGATIVE_INFINITY;
-  #reopened: readonly OpenChange[] = noChanges;
 
   get open(): readonly OpenChange[] {
     return this.#open;
@@ -365,13 +364,6 @@ export class OpenChanges {
     return this.#rough.takeHidden(limits, atMs);
   }
 
-  /** Hands over changes that fills have left open. */
-  takeReopened(): readonly OpenChange[] {
-    const reopened = this.#reopened;
-    this.#reopened = noChanges;
-    return reopened;
-  }
-
   /** Hands over that fills have told of such trades. */
   takeProofs(): readonly Proof[] {
     return this.#rough.takeProofs();
@@ -484,8 +476,8 @@ export class OpenChanges {
         isWithin(one, record) ? less(one, record) : one,
       );
       const isLoose = (record.kind === "fill" || record.kind === "flow") && this.#takeLoose(record, atMs);
-      const reopens = this.#takeRough(record, atMs);
-      return this.#takeUnlisted(record, atMs) || isLoose || reopens;
+      this.#rough.take(record, atMs);
+      return this.#takeUnlisted(record, atMs) || isLoose;
     }
     const found = this.#open[index]!;
     if (record.kind === "sale") this.#takeUnseen(found, record, atMs);
@@ -505,13 +497,12 @@ export class OpenChanges {
     return this.#open.findIndex((one) => one.account === account && one.fromSlot === toSlot);
   }
 
-  /** Takes a record of a change that estimates explained. @returns true if it does not explain all of it: it is open again */
-  #takeRough(record: CashRecord, atMs: number): boolean {
-    const left = this.#rough.take(record, atMs).filter((one) => !isExplained(one));
-    if (left.length === 0) return false;
-    this.#setOpen([...this.#open, ...left.map((one) => ({ ...one, reopened: true }))].slice(-maxOpen));
-    this.#reopened = [...this.#reopened, ...left];
-    return true;
+  /** All records of a reading were taken: what fills do not explain of changes that estimates explained is open. @returns these */
+  settle(): readonly OpenChange[] {
+    const left = this.#rough.settle().filter((one) => !isExplained(one));
+    if (left.length > 0)
+      this.#setOpen([...this.#open, ...left.map((one) => ({ ...one, reopened: true }))].slice(-maxOpen));
+    return left;
   }
 
   /** Takes payments of the funding history that were read before. */

@@ -276,14 +276,19 @@ export class Profits {
     if (event.kind === "collateral") return this.#takeFlow(entry, event, read, draft);
     const record = tradeOf(event);
     if (record === null || isPast(entry, event, record.account)) return false;
-    const { changes } = entry.profit;
-    const isTaken = changes.takeRecord(record, draft.atMs);
-    if (this.#takeProofs(entry)) entry.profit.keep(draft);
-    if (!isTaken) return false;
-    const reopened = changes.takeReopened();
+    if (!entry.profit.changes.takeRecord(record, draft.atMs)) return false;
     this.#refresh(entry, draft, false);
-    if (reopened.length > 0) this.#opened(entry, draft);
     this.#readHidden(entry, draft);
+    return true;
+  }
+
+  /** All records of a reading were taken. The caller stores the profit. @returns as of `takeEvent` */
+  takeRead(entry: WalletEntry, draft: Draft): boolean {
+    const reopened = entry.profit.changes.settle();
+    if (this.#takeProofs(entry)) entry.profit.keep(draft);
+    if (reopened.length === 0) return false;
+    this.#refresh(entry, draft, false);
+    this.#opened(entry, draft);
     return true;
   }
 

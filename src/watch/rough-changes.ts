@@ -100,23 +100,30 @@ export class RoughChanges {
     return proofs;
   }
 
-  /** Takes a record at a time, ms. @returns what is left of changes all of whose trades are known by it */
-  take(record: CashRecord, nowMs: number): readonly OpenChange[] {
-    if (this.#changes.length === 0) return noChanges;
-    const left: OpenChange[] = [];
+  /** Takes a record at a time, ms. */
+  take(record: CashRecord, nowMs: number): void {
+    if (this.#changes.length === 0) return;
     let isTaken = false;
-    const changes = this.#changes.flatMap((one) => {
+    this.#changes = this.#changes.map((one) => {
       // A fill of the slot between two changes may be of either.
       const isLooked = (!isTaken || record.kind === "fill") && nowMs - one.atMs <= keptMs;
-      if (!isLooked || !isRecordOf(one.change, record)) return [one];
+      if (!isLooked || !isRecordOf(one.change, record)) return one;
       isTaken = true;
-      const rough = withRecord(one, record);
-      const change = leftOf(rough);
-      if (change === null) return [rough];
+      return withRecord(one, record);
+    });
+  }
+
+  /** All records of a reading were taken. @returns what is left of changes all of whose trades are known by now */
+  settle(): readonly OpenChange[] {
+    if (this.#changes.length === 0) return noChanges;
+    const left: OpenChange[] = [];
+    const changes = this.#changes.flatMap((one) => {
+      const change = one.fills.length === 0 ? null : leftOf(one);
+      if (change === null) return [one];
       left.push(change);
       const usd = roughnessOf(change);
       if (one.held) this.#prove({ atMs: one.atMs, fromUsd: one.usd, toUsd: usd });
-      return one.held || !isExplained(change) ? [] : [{ ...rough, change, usd }];
+      return one.held || !isExplained(change) ? [] : [{ ...one, change, fills: noFills, usd }];
     });
     this.#set(changes);
     return left;

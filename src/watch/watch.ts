@@ -977,6 +977,7 @@ export class Watch {
       if (event.kind === "order") this.#world.placings.event(event);
       this.#happened(event, draft);
     }
+    if (entry && this.#profits.takeRead(entry, draft)) profitMoved = true;
     if (entry)
       for (const { order, placedMs } of seen.resting ?? [])
         this.#world.placings.note(entry.wallet.name, order, placedMs);

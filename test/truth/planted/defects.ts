@@ -442,8 +442,8 @@ const others: readonly Defect[] = [
   one(
     "watch: money that a fill tells of stays in the profit",
     "src/watch/open-changes.ts",
-    "this.#rough.take(record, atMs).filter((one) => !isExplained(one));",
-    "this.#rough.take(record, atMs).filter(() => false);",
+    "this.#rough.settle().filter((one) => !isExplained(one));",
+    "this.#rough.settle().filter(() => false);",
   ),
   one(
     "watch: the sides of transfers end an alert as a withdrawal",
