@@ -4,12 +4,12 @@
  */
 import {
   type CashRecord,
-  type FillRecord,
   isExplained,
   isFlowBefore,
   isHandedIn,
   isOfSlotBefore,
   isWithin,
+  type LooseRecord,
   less,
   maxTried,
   type OpenChange,
@@ -25,8 +25,8 @@ const maxChanges = 50;
 export interface Rough {
   /** Less the flows and takeovers that were read since. */
   readonly change: OpenChange;
-  /** The fills that were read since, of its slots and of that of the state before it. */
-  readonly fills: readonly FillRecord[];
+  /** The fills that were read since, of its slots and of that of the state before it, and flows of the latter. */
+  readonly read: readonly LooseRecord[];
   /** So much may be hidden in it, USD. */
   readonly usd: number;
   /** The time from which it is held, ms; before that, at which it was explained. */
@@ -54,7 +54,7 @@ export interface HiddenLimits {
 // Shared: of most wallets there is none.
 const none: readonly Rough[] = [];
 const noProofs: readonly Proof[] = [];
-const noFills: readonly FillRecord[] = [];
+const noRecords: readonly LooseRecord[] = [];
 const noChanges: readonly OpenChange[] = [];
 
 export class RoughChanges {
@@ -70,7 +70,7 @@ export class RoughChanges {
     for (const one of this.#changes)
       if (one.held && isSame(one)) this.#prove({ atMs: one.atMs, fromUsd: one.usd, toUsd: 0 });
     const others = this.#changes.filter((one) => !isSame(one));
-    this.#set(usd > 0 ? [...others, { change, fills: noFills, usd, atMs, held: false }] : others);
+    this.#set(usd > 0 ? [...others, { change, read: noRecords, usd, atMs, held: false }] : others);
   }
 
   /**
@@ -118,12 +118,12 @@ export class RoughChanges {
     if (this.#changes.length === 0) return noChanges;
     const left: OpenChange[] = [];
     const changes = this.#changes.flatMap((one) => {
-      const change = one.fills.length === 0 ? null : leftOf(one);
+      const change = one.read.some(({ kind }) => kind === "fill") ? leftOf(one) : null;
       if (change === null) return [one];
       left.push(change);
       const usd = roughnessOf(change);
       if (one.held) this.#prove({ atMs: one.atMs, fromUsd: one.usd, toUsd: usd });
-      return one.held || !isExplained(change) ? [] : [{ ...one, change, fills: noFills, usd }];
+      return one.held || !isExplained(change) ? [] : [{ ...one, change, read: noRecords, usd }];
     });
     this.#set(changes);
     return left;
@@ -160,30 +160,29 @@ function isWhole({ traded }: OpenChange): boolean {
 function isRecordOf(change: OpenChange, record: CashRecord): boolean {
   // What belongs to it is not known: fills prove nothing.
   if (change.guessed) return false;
-  if (record.kind === "fill")
-    return (
-      change.traded[record.symbol] !== undefined &&
-      (isWithin(change, record) || isOfSlotBefore(change, record))
-    );
-  if (!isWithin(change, record) && !isFlowBefore(change, record)) return false;
-  return record.kind === "flow" || isHandedIn(change, record);
+  const isOfSlots = isWithin(change, record);
+  if (record.kind === "fill" && change.traded[record.symbol] === undefined) return false;
+  if (record.kind === "fill" || record.kind === "flow") return isOfSlots || isOfSlotBefore(change, record);
+  return isOfSlots && isHandedIn(change, record);
 }
 
 function withRecord(rough: Rough, record: CashRecord): Rough {
-  const { change, fills } = rough;
-  if (record.kind === "fill") return { ...rough, fills: [...fills, record] };
+  const { change, read } = rough;
+  const isCertain = record.kind === "flow" && (isWithin(change, record) || isFlowBefore(change, record));
+  if ((record.kind === "fill" || record.kind === "flow") && !isCertain)
+    return { ...rough, read: [...read, record] };
   return { ...rough, change: less(change, record) };
 }
 
 /**
- * A change less its fills, once they are all of its trades; null: they are not. Those of the slots of its two states may have come before
+ * A change less its fills, once they are all of its trades; null: they are not. Records of the slots of its two states may have come before
  * the first one, or after the second: those are its own that leave the least to explain.
  */
-function leftOf({ change, fills }: Rough): OpenChange | null {
-  const isEdge = ({ slot }: FillRecord): boolean => slot <= change.fromSlot || slot === change.toSlot;
-  const inside = fills.filter((one) => !isEdge(one)).reduce(less, change);
+function leftOf({ change, read }: Rough): OpenChange | null {
+  const isEdge = ({ slot }: LooseRecord): boolean => slot <= change.fromSlot || slot === change.toSlot;
+  const inside = read.filter((one) => !isEdge(one)).reduce(less, change);
   let best: OpenChange | null = null;
-  for (const some of subsetsOf(fills.filter(isEdge).slice(-maxTried))) {
+  for (const some of subsetsOf(read.filter(isEdge).slice(-maxTried))) {
     const left = some.reduce(less, inside);
     if (!isWhole(left)) continue;
     if (best === null || Math.abs(unexplainedUsd(left)) < Math.abs(unexplainedUsd(best))) best = left;

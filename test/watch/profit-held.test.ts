@@ -512,3 +512,16 @@ test("fills of the slots of two states are of the change that they explain", () 
   h.account([subaccount(20_301, [position(700, 150)])]);
   expect([figure(h, "pnl"), figure(h, "netDeposits")]).toEqual([301, 0]);
 });
+
+test("a deposit of the slot of the state before a trade, after the fill of that slot, is none of what fills leave", () => {
+  const h = new Harness({ rules: loss(never) });
+  h.events("collateral", [], "main", { coversMs: 0 });
+  live(h, minute, [subaccount(20_000, [position(1_000, 150)])]);
+  const { slot } = h;
+  h.account([subaccount(20_400, [position(300, 150)])]);
+  const deposit = flow(h, 500, slot);
+  h.events("collateral", [{ ...deposit, fields: { ...deposit.fields, after: 20_400 } }]);
+  filled(h, -100, slot);
+  live(h, 10 * second, [subaccount(20_400, [position(300, 150)])]);
+  expect([figure(h, "pnl"), figure(h, "netDeposits")]).toEqual([-100, 500]);
+});
