@@ -497,6 +497,11 @@ export class OpenChanges {
     return this.#open.findIndex((one) => one.account === account && one.fromSlot === toSlot);
   }
 
+  /** Takes the place of a transfer whose direction is not known. */
+  takeUnknown(place: Place): void {
+    this.#rough.takeUnknown(place);
+  }
+
   /** All records of a reading were taken: what fills do not explain of changes that estimates explained is open. @returns these */
   settle(): readonly OpenChange[] {
     const left = this.#rough.settle().filter((one) => !isExplained(one));

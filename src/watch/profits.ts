@@ -387,6 +387,7 @@ export class Profits {
     this.#today.take(event, usd ?? (transfer?.within ? 0 : null), isAfter);
     if (account === null || isPast(entry, event, account)) return false;
     if (usd === null) {
+      profit.changes.takeUnknown({ account, slot });
       if (transfer !== null && !transfer.within)
         this.#note(
           `${wallet.name}: a transfer at slot ${event.slot} does not say whether it came in or went out; wallet.pnl counts it as profit or loss`,

@@ -13,6 +13,7 @@ import {
   less,
   maxTried,
   type OpenChange,
+  type Place,
   roughnessOf,
   subsetsOf,
   unexplainedUsd,
@@ -111,6 +112,16 @@ export class RoughChanges {
       isTaken = true;
       return withRecord(one, record);
     });
+  }
+
+  /** Something flowed of which nobody knows the direction: fills prove nothing of a change that may contain it. */
+  takeUnknown(place: Place): void {
+    if (this.#changes.length === 0) return;
+    this.#changes = this.#changes.map((one) =>
+      isWithin(one.change, place)
+        ? { ...one, change: { ...one.change, guessed: true }, read: noRecords }
+        : one,
+    );
   }
 
   /** All records of a reading were taken. @returns what is left of changes all of whose trades are known by now */
