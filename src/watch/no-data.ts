@@ -461,6 +461,8 @@ export class NoData {
       // Single answers do not end a silence.
       const quiet = told.silent && nowMs - this.#silenceEndedMs <= this.#silentAfterMs;
       if (!review || quiet || nowMs - incident.betterSinceMs < noDataForMs) return;
+      // Nothing has been answered for a while, again.
+      if (told.silent && nowMs - (this.#answeredMs ?? Number.NEGATIVE_INFINITY) > 2 * leastFreshMs) return;
       if (rise < 0) update("fell");
       else {
         incident.narrowed(extent);

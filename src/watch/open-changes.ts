@@ -584,9 +584,10 @@ export class OpenChanges {
     return this.#placed.filter(({ atMs }) => atMs > ms);
   }
 
-  /** Notes a flow that an open change shows. */
-  #place({ atMs: sinceMs, untilMs = sinceMs }: OpenChange, record: CashRecord, atMs: number): void {
+  /** Notes a flow that an open change shows: of an account that no state shows it is not known when. */
+  #place({ atMs: sinceMs, untilMs = sinceMs, unlisted }: OpenChange, record: CashRecord, atMs: number): void {
     if (record.kind !== "flow") return;
+    if (unlisted) this.#unplacedMs = atMs;
     const { usd } = record;
     this.#placed = [...this.#placed.slice(1 - maxPlaced), { sinceMs, untilMs, atMs, usd }];
   }

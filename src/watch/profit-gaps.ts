@@ -49,8 +49,8 @@ interface Gap {
   }[];
 }
 
-/** Told of the profit of an earlier time, USD, beside the equity of then. */
-type OnLate = (atMs: number, pnl: number, equity: number) => void;
+/** Told of the profit of an earlier time, USD, beside the equity of then. @param explained it was not known; else it was held */
+type OnLate = (atMs: number, pnl: number, equity: number, explained: boolean) => void;
 
 const toldNobody: OnLate = () => {};
 
@@ -158,7 +158,7 @@ function fill(
       const laterUsd = explained.reduce((sum, { sinceMs, usd }) => (sinceMs > atMs ? sum + usd : sum), 0);
       const profitUsd = equityUsd - (now.zeroUsd - laterUsd);
       windows?.feedHeld(atMs, profitUsd, equityUsd);
-      onLate(atMs, profitUsd, equityUsd);
+      onLate(atMs, profitUsd, equityUsd, true);
     }
     return;
   }
@@ -178,7 +178,7 @@ function release(gap: Gap, untilMs: number, windows: WindowSet | null, onLate: O
   for (const one of gap.samples) {
     if (!isOver(one)) continue;
     windows?.feedHeld(one.atMs, one.heldUsd!, one.equityUsd);
-    onLate(one.atMs, one.heldUsd!, one.equityUsd);
+    onLate(one.atMs, one.heldUsd!, one.equityUsd, false);
   }
   gap.samples = gap.samples.filter((one) => !isOver(one));
 }

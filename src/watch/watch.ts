@@ -1031,9 +1031,10 @@ export class Watch {
     const values = profit.sample();
     const held = profit.heldSample();
     draft.changes.ticks.push(this.#series.wallet(wallet.name, values, draft.atMs));
-    const onLate = (atMs: number, pnl: number, equity: number): void => {
+    const onLate = (atMs: number, pnl: number, equity: number, explained: boolean): void => {
       draft.changes.ticks.push(this.#series.wallet(wallet.name, { pnl, equity }, atMs));
-      profit.takeLate(pnl);
+      // What was held is a peak when its trades are let go of.
+      if (explained) profit.takeLate(pnl);
     };
     this.#gaps.take(wallet.name, node.windows, draft.atMs, values, held, onLate, (ms) =>
       profit.changes.placedAfter(ms),
