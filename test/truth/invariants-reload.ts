@@ -113,6 +113,6 @@ function forgotten(before: Shown, after: Shown, isOutage: boolean): readonly str
         : [`how to judge ${rule} of ${subject}: ${detail}`],
     ),
     ...less(alertsOf(before), alertsOf(after)),
-    ...(isOutage ? [] : less(blindOf(before), blindOf(after))),
+    ...(isOutage && after.blind.length > 0 ? [] : less(blindOf(before), blindOf(after))),
   ];
 }
