@@ -3,7 +3,7 @@ import type { Event } from "../domain/event.ts";
 import { accountName } from "../domain/subject.ts";
 import { usdFromQuoteLots } from "../risk/units.ts";
 import type { AccountEntry } from "./accounts.ts";
-import type { CashRecord, FundingRecord } from "./unexplained-change.ts";
+import { type CashRecord, exactUsd, type FundingRecord } from "./unexplained-change.ts";
 
 /** Data of a transfer's event beside its fields (see the translation of the collateral history). */
 interface TransferData {
@@ -13,9 +13,6 @@ interface TransferData {
 
 /** Kinds of liquidations that have fills. */
 const traded: ReadonlySet<unknown> = new Set(["market", "adl"]);
-
-/** Amounts are multiples of 10⁻⁶ USD, read as doubles. */
-const exactUsd = 5e-7;
 
 /** The name of the account that an event is about; null: it names none. */
 export function accountOf({ wallet, pdaIndex, subaccount }: Event): string | null {

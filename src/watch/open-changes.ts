@@ -22,6 +22,7 @@ import { type HiddenLimits, type Proof, type Rough, RoughChanges } from "./rough
 import { pdaIndexOf, Slots, withIndex } from "./slots.ts";
 import {
   type CashRecord,
+  exactUsd,
   type FundingRecord,
   firstFlowOf,
   fittingOf,
@@ -66,12 +67,8 @@ const maxPlaced = 50;
 const maxPayments = 200;
 /** So many states of one slot are kept of each account. */
 const maxStates = 20;
-/** Amounts are multiples of 10⁻⁶ USD, read as doubles. */
-const exactUsd = 5e-7;
 /** A payment of the funding history is kept for so long after it was read, ms: longer than an open change waits. */
 const paymentForMs = 600_000;
-/** Sums of amounts of 10⁻⁶ USD, in doubles, are equal to within this. */
-const sameUsd = 1e-5;
 /** Explained changes are kept for so long, ms. */
 const explainedForMs = 3_600_000;
 
@@ -571,7 +568,7 @@ export class OpenChanges {
     const flows = this.#explained.filter(({ atMs }) => atMs >= raisedMs);
     const sinceMs = Math.min(...flows.map((one) => one.sinceMs));
     if (sinceMs > raisedMs) return null;
-    const paid = flows.map(({ usd, paidUsd = usd }) => paidUsd).filter((usd) => Math.abs(usd) > sameUsd);
+    const paid = flows.map(({ usd, paidUsd = usd }) => paidUsd).filter((usd) => Math.abs(usd) > exactUsd);
     const last = paid.at(-1) ?? 0;
     const isSame = paid.every((usd) => Math.sign(usd) === Math.sign(last));
     return { sinceMs, atMs: newest.atMs, usd: isSame ? paid.reduce((sum, usd) => sum + usd, 0) : last };

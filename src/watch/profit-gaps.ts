@@ -5,6 +5,8 @@
  * short windows take those since the newest flow, as a window that begins in such a gap would be unknown. Profit that turns out to hide
  * nothing is taken by all windows, and by history.
  */
+import type { PlacedFlow } from "./open-changes.ts";
+import { exactUsd } from "./unexplained-change.ts";
 import type { WindowSet } from "./windows.ts";
 
 /** A flow from so long before a gap may be the one that began it, ms. */
@@ -13,8 +15,6 @@ const beginsMs = 10_000;
 const shownMs = 30_000;
 /** The clocks of the exchange and the daemon differ by less, ms. */
 const clocksMs = 2_000;
-/** Sums of amounts of 10⁻⁶ USD, in doubles, are equal to within this. */
-const sameUsd = 1e-5;
 /** Samples that are older are in no short window, ms. */
 const longestMs = 900_000;
 
@@ -54,14 +54,7 @@ type OnLate = (atMs: number, pnl: number, equity: number, explained: boolean) =>
 
 const toldNobody: OnLate = () => {};
 
-/** A flow, and the times of the first and the last state that may be the one that shows it, ms. */
-interface SeenFlow {
-  readonly sinceMs: number;
-  readonly untilMs?: number;
-  readonly usd: number;
-}
-
-type FlowsAfter = (explainedAfterMs: number) => readonly SeenFlow[] | null;
+type FlowsAfter = (ms: number) => readonly PlacedFlow[] | null;
 
 const notKnown: FlowsAfter = () => null;
 
@@ -87,7 +80,7 @@ export class ProfitGaps {
    * Takes a sample of a wallet, before its windows are fed with it.
    * @param held profit that it has not, as a flow may be hidden in it
    * @param onLate told of each profit that turned out to hide nothing
-   * @param flowsAfter flows that were explained after a time, ms; null: they are not all that were read
+   * @param flowsAfter as of `OpenChanges.placedAfter`
    */
   take(
     wallet: string,
@@ -139,23 +132,23 @@ export class ProfitGaps {
 
 /**
  * Feeds windows with samples by what is known after them.
- * @param explained the flows since, each with when it was seen: equity of before that lacks it; null: it is not known of all
+ * @param placed the flows since, each with when it was seen: equity of before that lacks it; null: it is not known of all
  */
 function fill(
   windows: WindowSet | null,
   { samples, netDepositsUsd, fromMs, flows }: Gap,
   now: { readonly zeroUsd: number; readonly netDepositsUsd: number },
-  explained: readonly SeenFlow[] | null,
+  placed: readonly PlacedFlow[] | null,
   onLate: OnLate,
 ): void {
-  const seenUsd = explained?.reduce((sum, { usd }) => sum + usd, 0) ?? Number.NaN;
-  if (explained !== null && Math.abs(now.netDepositsUsd - netDepositsUsd - seenUsd) <= sameUsd) {
+  const seenUsd = placed?.reduce((sum, { usd }) => sum + usd, 0) ?? Number.NaN;
+  if (placed !== null && Math.abs(now.netDepositsUsd - netDepositsUsd - seenUsd) <= exactUsd) {
     for (const { atMs, equityUsd } of samples) {
       // One answer is taken account by account, and another one may be on its way.
-      const isAmid = ({ sinceMs, untilMs = sinceMs }: SeenFlow): boolean =>
+      const isAmid = ({ sinceMs, untilMs }: PlacedFlow): boolean =>
         atMs > sinceMs - clocksMs && atMs < untilMs + clocksMs;
-      if (explained.some(isAmid)) continue;
-      const laterUsd = explained.reduce((sum, { sinceMs, usd }) => (sinceMs > atMs ? sum + usd : sum), 0);
+      if (placed.some(isAmid)) continue;
+      const laterUsd = placed.reduce((sum, { sinceMs, usd }) => (sinceMs > atMs ? sum + usd : sum), 0);
       const profitUsd = equityUsd - (now.zeroUsd - laterUsd);
       windows?.feedHeld(atMs, profitUsd, equityUsd);
       onLate(atMs, profitUsd, equityUsd, true);

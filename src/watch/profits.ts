@@ -22,15 +22,13 @@ import type { SpotFlow } from "./open-changes.ts";
 import { withIndex } from "./slots.ts";
 import { hasSpot } from "./spot-collateral.ts";
 import type { Today } from "./today.ts";
-import type { FlowRecord } from "./unexplained-change.ts";
+import { exactUsd, type FlowRecord } from "./unexplained-change.ts";
 import type { WalletEntry } from "./wallets.ts";
 
 /** Pauses after which the histories are read again while a change is open: often at first. */
 const againMs = 2_000;
 const laterMs = 10_000;
 const oftenForMs = 30_000;
-/** Amounts are multiples of 10⁻⁶ USD, read as doubles. */
-const exactUsd = 5e-7;
 /** So many sides of transfers wait for the other one in each wallet. */
 const maxLoneSides = 32;
 

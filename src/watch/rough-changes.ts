@@ -169,7 +169,7 @@ function isWhole({ traded }: OpenChange): boolean {
 }
 
 function isRecordOf(change: OpenChange, record: CashRecord): boolean {
-  // What belongs to it is not known: fills prove nothing.
+  // Nobody knows what belongs to it, so fills prove nothing.
   if (change.guessed) return false;
   const isOfSlots = isWithin(change, record);
   if (record.kind === "fill" && change.traded[record.symbol] === undefined) return false;

@@ -19,7 +19,7 @@ const transferSlack = 0.1;
 const roughSlots = 50;
 const centUsd = 0.01;
 /** Amounts are multiples of 10⁻⁶ USD, read as doubles. */
-const exactUsd = 5e-7;
+export const exactUsd = 5e-7;
 /** Every choice of so many fills of one slot is tried. */
 export const maxTried = 10;
 const maxTriedFlows = 3;
@@ -47,10 +47,10 @@ export interface Handed {
 
 /** A record of a history that moved an account's cash. Amounts are USD, positive: received. */
 export type CashRecord = Place &
-  /** `afterUsd`: the account's collateral after it. Absent: the record does not say. */
-
-  /** `within`: it moved between accounts of one wallet. */
-  /** `unshown`, `shown`: the state of its slot that was read does not show it, or does, whatever collateral that has. */
+  /**
+   * `afterUsd`: the account's collateral after it. Absent: the record does not say. `unshown`, `shown`: the state of its slot that was read
+   * does not show it, or does, whatever collateral that has. `within`: it moved between accounts of one wallet.
+   */
   (
     | {
         readonly kind: "flow";

@@ -1033,7 +1033,7 @@ export class Watch {
     draft.changes.ticks.push(this.#series.wallet(wallet.name, values, draft.atMs));
     const onLate = (atMs: number, pnl: number, equity: number, explained: boolean): void => {
       draft.changes.ticks.push(this.#series.wallet(wallet.name, { pnl, equity }, atMs));
-      // What was held is a peak when its trades are let go of.
+      // Held profit becomes a peak when its trades are let go of.
       if (explained) profit.takeLate(pnl);
     };
     this.#gaps.take(wallet.name, node.windows, draft.atMs, values, held, onLate, (ms) =>

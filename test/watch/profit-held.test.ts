@@ -487,7 +487,7 @@ test("a loss by positions that came and went is of the time at which it was seen
   const after = [subaccount(19_000, [position(10, 150)])];
   h.account(after);
   const { slot } = h;
-  // What is not explained may be a withdrawal: nothing is told before it is known, and then it is a minute old.
+  // It may be a withdrawal: nothing is told before it is explained, and then it is a minute old.
   h.pass(second);
   h.account(after);
   h.pass(70 * second);
@@ -501,7 +501,7 @@ test("fills of the slots of two states are of the change that they explain", () 
   const h = new Harness({ rules: loss(never) });
   h.events("collateral", [], "main", { coversMs: 0 });
   live(h, minute, [subaccount(20_000, [position(1_000, 150)])]);
-  // Of each slot the fill came after the state.
+  // The fill of each slot came after the state.
   h.account([subaccount(20_001, [position(900, 150)])]);
   const first = h.slot;
   h.account([subaccount(20_101, [position(800, 150)])]);
