@@ -1,6 +1,7 @@
 /** Trades whose estimates may hide a deposit or withdrawal: the profit that they leave is judged, and proven before it is a peak. */
 import { expect, test } from "vitest";
-import { Harness, position, subaccount } from "./harness.ts";
+import type { SubaccountState } from "../../src/domain/account.ts";
+import { event, Harness, position, subaccount } from "./harness.ts";
 import { drawdown, figure, fill, filled, flow, live, loss, minute, never, second, sold } from "./traded.ts";
 
 test("a deposit that the estimate of a trade hides makes no peak and no drawdown", () => {
@@ -524,4 +525,36 @@ test("a deposit of the slot of the state before a trade, after the fill of that 
   filled(h, -100, slot);
   live(h, 10 * second, [subaccount(20_400, [position(300, 150)])]);
   expect([figure(h, "pnl"), figure(h, "netDeposits")]).toEqual([-100, 500]);
+});
+
+/** States of a slot, one after the other, as a stream tells them. */
+function streamed(h: Harness, states: readonly (readonly SubaccountState[])[]): void {
+  h.slot += 10;
+  for (const [slotIndex, subaccounts] of states.entries())
+    h.see({
+      ...{ kind: "accounts", wallet: "main", pdaIndex: 0, atMs: h.nowMs, slot: h.slot, slotIndex },
+      subaccounts,
+    });
+}
+
+test("money that the first state of a slot shows is not hidden by the trade in the second", () => {
+  const h = new Harness({ rules: loss(never) });
+  h.events("collateral", [], "main", { coversMs: 0 });
+  live(h, minute, [subaccount(10_000, [position(1_000, 150)])]);
+  streamed(h, [[subaccount(10_700, [position(1_000, 150)])], [subaccount(10_701, [position(300, 150)])]]);
+  expect(figure(h, "pnl")).toBe(undefined);
+  h.events("collateral", [flow(h, 700)]);
+  expect([figure(h, "pnl"), figure(h, "netDeposits")]).toEqual([1, 700]);
+});
+
+test("money that fills tell of beside a position that stands is no funding, whatever payments there are", () => {
+  const h = new Harness({ rules: loss(never) });
+  h.events("collateral", [], "main", { coversMs: 0 });
+  live(h, minute, [subaccount(10_000, [position(1_000, 150)])]);
+  h.account([subaccount(10_700, [position(300, 150)])]);
+  filled(h, 0);
+  expect(figure(h, "pnl")).toBe(undefined);
+  const fields = { payment: 700 };
+  h.events("funding", [event({ kind: "funding", key: "p1", subaccount: null, happenedMs: h.nowMs, fields })]);
+  expect(figure(h, "pnl")).toBe(undefined);
 });
