@@ -153,3 +153,33 @@ test.each([
     expect(changes.open.length).toBe(open);
   },
 );
+
+test("a record of the slot of several states is shown if one of them has its collateral", () => {
+  const changes = new OpenChanges();
+  const state = (usd: number, atMs: number, slot = 100) =>
+    changes.takeState(account, slot, balance(usd), () => undefined, atMs);
+  state(10_000, 0, 90);
+  changes.takeWhole(0, 90, 0);
+  const paidOut = { kind: "flow", account, slot: 100, usd: -500, afterUsd: 9_500 } as const;
+  state(9_500, 1_000);
+  state(10_000, 1_100);
+  expect(changes.isAhead(paidOut)).toBe(false);
+  // One state of a slot does not tell.
+  state(10_000, 2_000, 110);
+  expect(changes.isAhead({ ...paidOut, slot: 110 })).toBe(true);
+});
+
+test("fills prove nothing of a change that may contain a transfer of unknown direction", () => {
+  const sold = (unknown: boolean): OpenChanges => {
+    const changes = new OpenChanges();
+    changes.takeState(account, 90, holding(10_000, 1_000), pricing, 0);
+    changes.takeWhole(0, 90, 0);
+    changes.takeState(account, 100, holding(10_030, 300), pricing, 1_000);
+    changes.takeHidden({ roughUsd: 0, knownUsd: 0 }, 1_000);
+    if (unknown) changes.takeUnknown({ account, slot: 95 });
+    changes.takeRecord({ kind: "fill", account, slot: 96, symbol: "SOL", units: -700, usd: 105_000 }, 2_000);
+    return changes;
+  };
+  expect(sold(false).settle().length).toBe(1);
+  expect(sold(true).settle()).toEqual([]);
+});
