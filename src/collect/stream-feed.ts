@@ -192,7 +192,7 @@ export class StreamFeed implements StreamListener {
     askedMs: number,
   ): Mirrored | null {
     const followed = this.#followed.get(familyOf(wallet.authority, pdaIndex));
-    if (!followed) return { ...answer, subaccounts: answer.snapshot.subaccounts, told: null };
+    if (!followed) return { ...answer, subaccounts: answer.snapshot.subaccounts, told: null, exact: true };
     const atMs = this.#clock.elapsedMs();
     const subscription = { authority: wallet.authority, traderPdaIndex: pdaIndex };
     const common = this.#streams?.common;

@@ -134,6 +134,8 @@ export type Observation =
       readonly atMs: number;
       readonly slot: number;
       readonly slotIndex: number;
+      /** They contain all of the ledger up to this place of the slot, and nothing after it. Absent: that is not known. */
+      readonly exact?: boolean;
       readonly subaccounts: readonly SubaccountState[];
       /** Indices of subaccounts; absent: all. */
       readonly told?: readonly number[];

@@ -24,6 +24,8 @@ export interface Mirrored {
   readonly subaccounts: readonly SubaccountSnapshot[];
   /** Indices of the subaccounts that were told of; null: all of them, and that there are no others. */
   readonly told: readonly number[] | null;
+  /** True if they contain all that happened up to this place of the slot, and nothing after it: one answer tells of them all. */
+  readonly exact: boolean;
 }
 
 export interface Taken {
@@ -133,7 +135,7 @@ export class TraderMirror {
   }
 
   /** Everything as it is known. */
-  now(): Omit<Mirrored, "told"> {
+  now(): Omit<Mirrored, "told" | "exact"> {
     return this.#mirrored(null);
   }
 
@@ -146,11 +148,13 @@ export class TraderMirror {
     const { slot, rows } = whole;
     const told: number[] = [];
     const listed = new Set<number>();
+    let exact = whole.slotIndex !== null;
     let changed = false;
     let kept = 0;
     let missed = 0;
     let doubt: string | null = null;
     const keep = (index: number, known: Known) => {
+      exact = false;
       if (known.toldMs >= whole.toldSinceMs && slot >= known.slot - BEHIND_SLOTS) told.push(index);
       else kept++;
     };
@@ -189,10 +193,12 @@ export class TraderMirror {
     const released = this.#release(slot, whole.atMs);
     told.push(...released.told.filter((index) => !told.includes(index)));
     changed ||= released.told.length > 0;
+    exact &&= released.told.length === 0;
     doubt ??= released.doubt;
     if (kept > 0 && !changed) return { mirrored: null, doubt, missed };
     this.#moveTo(slot, whole.slotIndex);
-    return { mirrored: this.#mirrored(kept === 0 ? null : told), doubt, missed };
+    exact &&= this.#slot === slot && this.#slotIndex === whole.slotIndex;
+    return { mirrored: this.#mirrored(kept === 0 ? null : told, exact), doubt, missed };
   }
 
   /** True if a row of a whole answer replaces what is known. */
@@ -261,12 +267,13 @@ export class TraderMirror {
     this.#slot = slot;
   }
 
-  #mirrored(told: readonly number[] | null): Mirrored {
+  #mirrored(told: readonly number[] | null, exact = false): Mirrored {
     return {
       slot: this.#slot,
       slotIndex: this.#slotIndex,
       subaccounts: [...this.#known.values()].map((known) => known.row),
       told,
+      exact,
     };
   }
 }

@@ -117,8 +117,14 @@ const noPosition: Omit<PositionState, "symbol" | "baseLots"> = {
 interface Group {
   slot: number;
   slotIndex: number;
+  exact: boolean;
   readonly accounts: FewMap<number, AccountEntry>;
 }
+
+const nowhere = { slot: 0, slotIndex: 0, exact: false };
+
+/** Before its first answer. */
+const newGroup = (): Group => ({ ...nowhere, accounts: new FewMap() });
 
 export type AccountsSeen = Observation & { readonly kind: "accounts" };
 
@@ -215,7 +221,15 @@ export class Accounts {
 
   /** The slot of the newest answer about a wallet's PDA index; 0 before the first. */
   slotOf(wallet: string, pdaIndex: number): number {
-    return this.#groups.get(wallet)?.get(pdaIndex)?.slot ?? 0;
+    return this.placeOf(wallet, pdaIndex).slot;
+  }
+
+  /** The place of the ledger of the newest answer about a wallet's PDA index. */
+  placeOf(
+    wallet: string,
+    pdaIndex: number,
+  ): Pick<AccountsSeen, "slot" | "slotIndex"> & { readonly exact: boolean } {
+    return this.#groups.get(wallet)?.get(pdaIndex) ?? nowhere;
   }
 
   /** The accounts of a wallet that hold or rest something in a market; for rows that name no subaccount. */
@@ -242,11 +256,12 @@ export class Accounts {
     // A part is added to a whole; the whole is on its way.
     if (onlyOf && !known) return null;
     const first = known === undefined;
-    const group = known ?? { slot: 0, slotIndex: 0, accounts: new FewMap<number, AccountEntry>() };
+    const group = known ?? newGroup();
     if (first) this.#groups.set(seen.wallet, groups.set(seen.pdaIndex, group));
     const newer = seen.slot > group.slot;
     group.slot = seen.slot;
     group.slotIndex = seen.slotIndex;
+    group.exact = seen.exact ?? false;
     const told: AccountEntry[] = [];
     for (const state of seen.subaccounts) {
       if (onlyOf?.has(state.subaccount) === false) continue;
@@ -275,7 +290,7 @@ export class Accounts {
     const known = this.get(ref);
     if (known) return known;
     const groups = this.#groups.get(ref.wallet) ?? new FewMap<number, Group>();
-    const group = groups.get(ref.pdaIndex) ?? { slot: 0, slotIndex: 0, accounts: new FewMap() };
+    const group = groups.get(ref.pdaIndex) ?? newGroup();
     this.#groups.set(ref.wallet, groups.set(ref.pdaIndex, group));
     const node = this.#keeper.trader(ref, true);
     const state: SubaccountState = { ...nothingHeld, subaccount: ref.subaccount };

@@ -65,7 +65,7 @@ export function transferOf({ fields, data }: Event): TransferData | null {
  */
 export function tradeOf(event: Event): CashRecord | null {
   if (event.kind === "notification") return saleOf(event);
-  const { kind, fields, slot, symbol } = event;
+  const { kind, fields, slot, slotIndex: index, symbol } = event;
   const account = accountOf(event);
   if (account === null) return null;
   if (kind === "liquidation") return traded.has(fields.kind) ? null : takeoverOf(event, account);
@@ -74,7 +74,7 @@ export function tradeOf(event: Event): CashRecord | null {
     return null;
   const units = side === "ask" ? -size : size;
   const usd = -units * price - (typeof fee === "number" ? fee : 0);
-  return { kind: "fill", account, slot, symbol: symbol.toUpperCase(), units, usd };
+  return { kind: "fill", account, slot, index, symbol: symbol.toUpperCase(), units, usd };
 }
 
 /** A row of the funding history; null: it does not say where. */
@@ -88,16 +88,17 @@ export function paymentOf({ key, kind, pdaIndex, symbol, happenedMs, fields }: E
  * The backstop takes a position with its quote side, so that its value in the record is that at entry. A notification that came before the
  * list of markets says neither which market it was nor how much.
  */
-function takeoverOf({ fields, slot, symbol }: Event, account: string): CashRecord {
+function takeoverOf({ fields, slot, slotIndex: index, symbol }: Event, account: string): CashRecord {
   const { kind, side, size, notional: entryUsd, collateralChange: changeUsd } = fields;
   if (kind !== "backstop" || typeof entryUsd !== "number" || typeof changeUsd !== "number")
-    return { kind: "takeover", account, slot };
+    return { kind: "takeover", account, slot, index };
   const market =
     symbol === null || typeof size !== "number" ? null : { symbol: symbol.toUpperCase(), units: size };
   return {
     kind: "takeover",
     account,
     slot,
+    index,
     handed: {
       ...{ market, entryUsd, changeUsd },
       ...(side === "long" || side === "short" ? { side } : {}),
@@ -114,7 +115,7 @@ interface SaleData {
 }
 
 /** Collateral in other assets is in the cross account alone, whichever account's inbox tells of it. */
-function saleOf({ wallet, pdaIndex, slot, fields, data, inbox }: Event): CashRecord | null {
+function saleOf({ wallet, pdaIndex, slot, slotIndex: index, fields, data, inbox }: Event): CashRecord | null {
   if (fields.type !== "spot_collateral_liquidation" || wallet === null || pdaIndex === null) return null;
   const { liquidatedTrader, assetIndex, liquidationSize, quoteLotsDeposited } = (data ?? {}) as SaleData;
   // The liquidator may be watched, too.
@@ -124,5 +125,5 @@ function saleOf({ wallet, pdaIndex, slot, fields, data, inbox }: Event): CashRec
   const usd = usdFromQuoteLots(Number(quoteLotsDeposited ?? Number.NaN));
   if (!(units > 0) || !(usd >= 0)) return null;
   const account = accountName({ wallet, pdaIndex, subaccount: 0 });
-  return { kind: "sale", account, slot, assetIndex: Number(assetIndex), units, usd };
+  return { kind: "sale", account, slot, index, assetIndex: Number(assetIndex), units, usd };
 }

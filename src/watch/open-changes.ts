@@ -26,6 +26,7 @@ import {
   type FundingRecord,
   firstFlowOf,
   fittingOf,
+  isAfter,
   isExplained,
   isFlow,
   isFlowBefore,
@@ -122,7 +123,17 @@ export interface KeptChanges {
 /** The newest state of an account that was compared with the one before. */
 export interface SeenBalance {
   readonly slot: number;
+  /** The place within its slot up to which it tells of the ledger; undefined: not known. */
+  readonly index?: number | undefined;
   readonly balance: Balance;
+}
+
+/** The place of an answer: of all up to it. `index`: within the slot; absent: not known. */
+export interface StatePlace {
+  readonly slot: number;
+  readonly index?: number | undefined;
+  /** The time at which it was seen, ms. */
+  readonly atMs: number;
 }
 
 interface ReadPayment extends FundingRecord {
@@ -145,7 +156,10 @@ export class OpenChanges {
    * By PDA index, slots of the baseline or the first whole answer ever, of the first one since the start, and of the newest: an
    * account that is not listed is empty.
    */
-  readonly #wholes = new FewMap<number, { sinceSlot: number; readonly firstSlot: number; slot: number }>();
+  readonly #wholes = new FewMap<
+    number,
+    { sinceSlot: number; readonly firstSlot: number; slot: number; index?: number | undefined }
+  >();
   /** By account, the collateral of the newest states that are of one slot. */
   readonly #ofSlot = new FewMap<string, { readonly slot: number; readonly quoteLots: readonly bigint[] }>();
   #open: readonly OpenChange[] = noChanges;
@@ -260,11 +274,21 @@ export class OpenChanges {
     return Math.max(seen?.slot ?? -1, this.#wholes.get(pdaIndexOf(account))?.slot ?? -1);
   }
 
+  /** The place within the slot of the newest state of an account; undefined: not known. */
+  #indexOf(account: string): number | undefined {
+    const seen = this.#seen.get(account);
+    if (seen !== undefined && seen.balance !== emptyBalance) return seen.index;
+    const whole = this.#wholes.get(pdaIndexOf(account));
+    return whole === undefined || whole.slot < (seen?.slot ?? -1) ? seen?.index : whole.index;
+  }
+
   /** True if no state shows what a record tells of. */
   isAhead(record: CashRecord): boolean {
     const { account } = record;
     const slot = this.slotOf(account);
     if (record.slot !== slot) return record.slot > slot;
+    const isLater = isAfter(record, this.#indexOf(account));
+    if (isLater !== undefined) return isLater;
     if (this.#wasShown(record)) return false;
     if (record.kind === "flow" && record.unshown) return true;
     if (record.kind === "flow" && record.shown) return false;
@@ -367,7 +391,7 @@ export class OpenChanges {
   }
 
   /** Takes the newest state of an account if it left its collateral as it was and no record waits for it. @returns true if so */
-  takeSame(account: string, slot: number, balance: Balance): boolean {
+  takeSame(account: string, { slot, index }: StatePlace, balance: Balance): boolean {
     const seen = this.#seen.get(account);
     if (seen === undefined || this.#ahead.length > 0) return false;
     const before = seen.balance;
@@ -378,6 +402,7 @@ export class OpenChanges {
       return false;
     seen.balance = balance;
     seen.slot = slot;
+    seen.index = index;
     return true;
   }
 
@@ -389,30 +414,32 @@ export class OpenChanges {
    */
   takeState(
     account: string,
-    slot: number,
+    { slot, index, atMs }: StatePlace,
     balance: Balance,
     pricingOf: (symbol: string) => Pricing | undefined,
-    atMs: number,
     taken: TakenSpots | null = null,
   ): boolean {
     const seen = this.#seen.get(account);
     if (seen === undefined) {
-      this.#seen.set(account, { slot, balance });
-      const waited = this.#takeAhead(account, slot, balance);
-      const fromSlot = this.#wholes.get(pdaIndexOf(account))?.slot;
-      if (fromSlot === undefined) return true;
-      this.#compare({ account, fromSlot, toSlot: slot, atMs }, emptyBalance, balance, waited, pricingOf);
+      this.#seen.set(account, { slot, index, balance });
+      const waited = this.#takeAhead(account, { slot, index }, balance);
+      const whole = this.#wholes.get(pdaIndexOf(account));
+      if (whole === undefined) return true;
+      const since = { fromSlot: whole.slot, fromIndex: whole.index };
+      const at = { account, ...since, toSlot: slot, toIndex: index, atMs };
+      this.#compare(at, emptyBalance, balance, waited, pricingOf);
       return true;
     }
     const before = seen.balance;
-    const fromSlot = this.slotOf(account);
+    const since = { fromSlot: this.slotOf(account), fromIndex: this.#indexOf(account) };
     if (seen.slot === slot) this.#noteStates(account, slot, before, balance);
     seen.balance = balance;
     seen.slot = slot;
-    const waited = this.#ahead.length === 0 ? noRecords : this.#takeAhead(account, slot, balance);
+    seen.index = index;
+    const waited = this.#ahead.length === 0 ? noRecords : this.#takeAhead(account, { slot, index }, balance);
     const still = before.collateralQuoteLots === balance.collateralQuoteLots && taken === null;
     if (still && !waited.some(isFlow)) return waited.length > 0;
-    const at = { account, fromSlot, toSlot: slot, atMs };
+    const at = { account, ...since, toSlot: slot, toIndex: index, atMs };
     const opened = this.#compare(at, before, balance, waited, pricingOf, taken);
     return opened || waited.length > 0 || this.#spotFlows.length > 0;
   }
@@ -429,12 +456,11 @@ export class OpenChanges {
   /** Takes that an account is no longer there. `taken` and what it returns are as of `takeState`. */
   takeGone(
     account: string,
-    slot: number,
+    at: StatePlace,
     pricingOf: (symbol: string) => Pricing | undefined,
-    atMs: number,
     taken: TakenSpots | null,
   ): boolean {
-    return this.#seen.has(account) && this.takeState(account, slot, emptyBalance, pricingOf, atMs, taken);
+    return this.#seen.has(account) && this.takeState(account, at, emptyBalance, pricingOf, taken);
   }
 
   /**
@@ -442,19 +468,25 @@ export class OpenChanges {
    * and went before.
    * @returns as of `takeState`
    */
-  takeWhole(pdaIndex: number, slot: number, atMs: number): boolean {
+  takeWhole(pdaIndex: number, { slot, index, atMs }: StatePlace): boolean {
     const whole = this.#wholes.get(pdaIndex);
-    const fromSlot = whole?.slot;
-    if (whole === undefined) this.#wholes.set(pdaIndex, { sinceSlot: slot, firstSlot: slot, slot });
-    else whole.slot = slot;
+    const since = whole === undefined ? null : { fromSlot: whole.slot, fromIndex: whole.index };
+    if (whole === undefined) this.#wholes.set(pdaIndex, { sinceSlot: slot, firstSlot: slot, slot, index });
+    else {
+      whole.slot = slot;
+      whole.index = index;
+    }
     if (this.#ahead.length === 0) return false;
+    const isLater = (one: CashRecord): boolean =>
+      one.slot > slot || (one.slot === slot && isAfter(one, index) === true);
     const gone = new Set<string>();
     for (const one of this.#ahead)
-      if (one.slot <= slot && pdaIndexOf(one.account) === pdaIndex && !this.#isListed(one.account))
+      if (!isLater(one) && pdaIndexOf(one.account) === pdaIndex && !this.#isListed(one.account))
         gone.add(one.account);
     for (const account of gone) {
-      const waited = this.#takeAhead(account, slot, emptyBalance);
-      if (fromSlot !== undefined) this.#compareUnlisted({ account, fromSlot, toSlot: slot, atMs }, waited);
+      const waited = this.#takeAhead(account, { slot, index }, emptyBalance);
+      if (since === null) continue;
+      this.#compareUnlisted({ account, ...since, toSlot: slot, toIndex: index, atMs }, waited);
     }
     return gone.size > 0;
   }
@@ -547,8 +579,10 @@ export class OpenChanges {
    */
   isFirstFlow(place: Place): boolean {
     const { account, slot } = place;
-    const sinceSlot = this.#seen.get(account)?.slot ?? this.#wholes.get(pdaIndexOf(account))?.sinceSlot;
-    if (sinceSlot === undefined || slot <= sinceSlot || this.#isListed(account)) return false;
+    const seen = this.#seen.get(account);
+    const sinceSlot = seen?.slot ?? this.#wholes.get(pdaIndexOf(account))?.sinceSlot;
+    if (sinceSlot === undefined || slot < sinceSlot || this.#isListed(account)) return false;
+    if (slot === sinceSlot && isAfter(place, seen?.index) !== true) return false;
     if (this.#ahead.some((one) => isFlow(one) && one.account === account && one.slot <= slot)) return false;
     return ![...this.#open, ...this.#settled].some(
       (one) => isWithin(one, place) && !(one.unlisted && one.flowUsd === 0),
@@ -634,7 +668,8 @@ export class OpenChanges {
     };
     const isOfSlot = (one: OpenChange): boolean =>
       one.account === account && one.toSlot === toSlot && one.taken === undefined && !one.unlisted;
-    const isSame = fromSlot === toSlot && taken === null;
+    // Records tell of which of two states they are where the place of the first one is known.
+    const isSame = fromSlot === toSlot && taken === null && at.fromIndex === undefined;
     const other = isSame ? this.#open.find(isOfSlot) : undefined;
     const former = other ?? (isSame ? this.#explainedOfSlot.find(isOfSlot) : undefined);
     const isBeside = (one: OpenChange): boolean => Object.keys(one.traded).length === 0 && !isExplained(one);
@@ -676,6 +711,8 @@ export class OpenChanges {
     const { account, slot } = record;
     const index = this.#openAfter({ account, toSlot: slot });
     if (index < 0 && slot !== this.slotOf(account)) return false;
+    const isKnown = index < 0 ? isAfter(record, this.#indexOf(account)) !== undefined : false;
+    if (isKnown || (index >= 0 && !isOfSlotBefore(this.#open[index]!, record))) return false;
     this.#keepLoose([...this.#loose.slice(1 - maxLoose), record]);
     this.#explainByLoose(index, atMs);
     return true;
@@ -802,15 +839,17 @@ export class OpenChanges {
     const { account, slot } = record;
     const whole = this.#wholes.get(pdaIndexOf(account));
     if (whole === undefined || this.#isListed(account)) return false;
-    const fromSlot = this.#seen.get(account)?.slot ?? whole.firstSlot;
-    if (slot <= fromSlot) return false;
+    const seen = this.#seen.get(account);
+    const fromSlot = seen?.slot ?? whole.firstSlot;
+    if (slot < fromSlot || (slot === fromSlot && isAfter(record, seen?.index) !== true)) return false;
     const settled = this.#settled.find((one) => isWithin(one, record));
     if (settled !== undefined) {
       this.#settled = this.#settled.filter((one) => one !== settled);
       this.#addOpen({ ...reported(settled), readMs: atMs, waitedMs: 0 }, [record]);
       return true;
     }
-    this.#compareUnlisted({ account, fromSlot, toSlot: whole.slot, atMs }, [record]);
+    const since = { fromSlot, fromIndex: seen?.index };
+    this.#compareUnlisted({ account, ...since, toSlot: whole.slot, toIndex: whole.index, atMs }, [record]);
     return true;
   }
 
@@ -855,14 +894,20 @@ export class OpenChanges {
    * Removes what waited for a state of this slot. Where it has the collateral of before a flow, that flow and what came after it wait
    * on, and all of the slot where that is its first one.
    */
-  #takeAhead(account: string, slot: number, balance: Balance): readonly CashRecord[] {
-    const isOf = (one: CashRecord): boolean => one.account === account && one.slot === slot;
+  #takeAhead(
+    account: string,
+    { slot, index: last }: Pick<StatePlace, "slot" | "index">,
+    balance: Balance,
+  ): readonly CashRecord[] {
+    const isKnown = (one: CashRecord): boolean => isAfter(one, last) !== undefined;
+    const isOf = (one: CashRecord): boolean => one.account === account && one.slot === slot && !isKnown(one);
     const flows = this.#ahead.filter((one) => isOf(one) && isFlow(one));
     const next = flows.find((one) => precedes(balance, one, 0));
     const fromIndex = next === undefined ? Number.POSITIVE_INFINITY : this.#ahead.indexOf(next);
     const waits = (one: CashRecord, index: number): boolean =>
       one.account !== account ||
       one.slot > slot ||
+      (one.slot === slot && isAfter(one, last) === true) ||
       (isOf(one) && next !== undefined && (next === flows[0] || index >= fromIndex));
     const due = this.#ahead.filter((one, index) => !waits(one, index));
     if (due.length > 0) this.#ahead = this.#ahead.filter(waits);

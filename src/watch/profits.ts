@@ -18,7 +18,7 @@ import type { Deadlines, Due } from "./deadlines.ts";
 import type { Draft } from "./draft.ts";
 import { accountOf, flowOf, otherSide, paymentOf, tradeOf, transferOf } from "./flows.ts";
 import type { Markets } from "./markets.ts";
-import type { SpotFlow } from "./open-changes.ts";
+import type { SpotFlow, StatePlace } from "./open-changes.ts";
 import { withIndex } from "./slots.ts";
 import { hasSpot } from "./spot-collateral.ts";
 import type { Today } from "./today.ts";
@@ -33,7 +33,8 @@ const oftenForMs = 30_000;
 const maxLoneSides = 32;
 
 type Shown = Pick<FlowRecord, "shown" | "unshown">;
-type StatesSeen = Pick<AccountsSeen, "wallet" | "pdaIndex" | "slot" | "told">;
+type StatesSeen = Pick<AccountsSeen, "wallet" | "pdaIndex" | "slot" | "told"> &
+  Partial<Pick<AccountsSeen, "slotIndex" | "exact">>;
 
 /** Readings of the histories of one wallet outside of their schedules. */
 class Reading implements Due {
@@ -148,12 +149,13 @@ export class Profits {
     if (first) entry.profit.comparedIndices = withIndex(comparedIndices, seen.pdaIndex);
     const openBefore = changes.open;
     const unpricedBefore = this.#unpriced.size;
+    const at = placeOf(seen, draft);
     let moved = false;
     let whole = seen.told === undefined;
     for (let i = 0; i < told.length; i++) {
       const { name, state } = told[i]!;
       if (this.#unpriced.size > 0) this.#unpriced.delete(told[i]!);
-      if (changes.takeSame(name, seen.slot, state)) continue;
+      if (changes.takeSame(name, at, state)) continue;
       const spot = this.#spotChange(entry, name, state);
       // It is compared when its collateral can be valued, as its equity is known then.
       if (spot === null) {
@@ -166,14 +168,14 @@ export class Profits {
       const isSameSlot = changes.slotOf(name) === seen.slot;
       if (changes.before(name)?.collateralQuoteLots !== state.collateralQuoteLots)
         entry.profit.takeChange(name, seen.slot, draft.atMs);
-      if (changes.takeState(name, seen.slot, state, this.#pricingOf, draft.atMs, taken)) moved = true;
+      if (changes.takeState(name, at, state, this.#pricingOf, taken)) moved = true;
       if (usd === 0) continue;
       this.#takeSpotFlow(entry, { account: name, slot: seen.slot, atMs: draft.atMs, usd }, draft, isSameSlot);
       moved = true;
     }
     if (unpricedBefore > 0 || this.#unpriced.size > 0) this.#noteBehind(entry);
     if (first && this.#takeGone(entry, told, seen, draft)) moved = true;
-    if (whole && changes.takeWhole(seen.pdaIndex, seen.slot, draft.atMs)) moved = true;
+    if (whole && changes.takeWhole(seen.pdaIndex, at)) moved = true;
     if (moved) {
       this.#refresh(entry, draft);
       entry.profit.keep(draft);
@@ -203,8 +205,8 @@ export class Profits {
       this.#noteBehind(entry);
       for (const pdaIndex of this.#accounts.readIndices(name)) {
         const told = accounts.filter(({ ref }) => ref.pdaIndex === pdaIndex);
-        const slot = this.#accounts.slotOf(name, pdaIndex);
-        this.takeStates(entry, told, { wallet: name, pdaIndex, slot }, draft);
+        const { slot, slotIndex, exact } = this.#accounts.placeOf(name, pdaIndex);
+        this.takeStates(entry, told, { wallet: name, pdaIndex, slot, slotIndex, exact }, draft);
       }
       taken.add(entry);
     }
@@ -241,9 +243,10 @@ export class Profits {
   }
 
   /** An account is no longer there. */
-  takeAccountGone(entry: WalletEntry, { name }: AccountEntry, slot: number, draft: Draft): void {
+  takeAccountGone(entry: WalletEntry, { name, ref }: AccountEntry, draft: Draft): void {
     this.#onGone(name, draft);
-    if (this.#takeEmptied(entry, name, slot, draft)) {
+    const place = this.#accounts.placeOf(ref.wallet, ref.pdaIndex);
+    if (this.#takeEmptied(entry, name, placeOf(place, draft))) {
       this.#refresh(entry, draft);
       this.#opened(entry, draft);
     }
@@ -361,7 +364,7 @@ export class Profits {
     const transfer = transferOf(event);
     if (usd !== null || account === null || transfer === null) return usd;
     const { transferUsd } = transfer;
-    const place = { account, slot: event.slot };
+    const place = { account, slot: event.slot, index: event.slotIndex };
     const { after } = event.fields;
     if (after === transferUsd && profit.changes.isFirstFlow(place)) return transferUsd;
     return profit.changes.directionOf(place, transferUsd, typeof after === "number" ? after : undefined);
@@ -372,20 +375,20 @@ export class Profits {
     const account = accountOf(event);
     const usd = this.#flowOf(entry, event, read);
     const transfer = transferOf(event);
-    const { slot, fields } = event;
+    const { slot, slotIndex: index, fields } = event;
     const after = typeof fields.after === "number" ? { afterUsd: fields.after } : {};
     const within = transfer?.within ? ({ within: true } as const) : {};
     const own =
       account === null || usd === null
         ? null
-        : ({ kind: "flow", account, slot, usd, ...after, ...within } as const);
+        : ({ kind: "flow", account, slot, index, usd, ...after, ...within } as const);
     const record = own === null ? null : { ...own, ...this.#otherSideShown(entry, event, own, read) };
     const isAfter = record !== null && profit.changes.isAfterState(record);
     // Between two accounts that are both watched the wallet as a whole has neither more nor less.
     this.#today.take(event, usd ?? (transfer?.within ? 0 : null), isAfter);
     if (account === null || isPast(entry, event, account)) return false;
     if (usd === null) {
-      profit.changes.takeUnknown({ account, slot });
+      profit.changes.takeUnknown({ account, slot, index });
       if (transfer !== null && !transfer.within)
         this.#note(
           `${wallet.name}: a transfer at slot ${event.slot} does not say whether it came in or went out; wallet.pnl counts it as profit or loss`,
@@ -422,6 +425,7 @@ export class Profits {
       kind: "flow",
       account,
       slot: own.slot,
+      index: event.slotIndex,
       usd: -own.usd,
       afterUsd: after,
     });
@@ -450,17 +454,17 @@ export class Profits {
     let moved = false;
     for (const name of [...changes.accounts()]) {
       if (!name.startsWith(prefix) || told.some((one) => one.name === name)) continue;
-      if (this.#takeEmptied(entry, name, seen.slot, draft)) moved = true;
+      if (this.#takeEmptied(entry, name, placeOf(seen, draft))) moved = true;
       this.#onGone(name, draft);
     }
     return moved;
   }
 
   /** Takes that an account is no longer there. @returns as of `OpenChanges.takeState` */
-  #takeEmptied(entry: WalletEntry, name: string, slot: number, { atMs }: Draft): boolean {
+  #takeEmptied(entry: WalletEntry, name: string, at: StatePlace): boolean {
     const taken = this.#spotChange(entry, name, emptyBalance)?.taken ?? null;
-    entry.profit.takeChange(name, slot, atMs);
-    return entry.profit.changes.takeGone(name, slot, this.#pricingOf, atMs, taken);
+    entry.profit.takeChange(name, at.slot, at.atMs);
+    return entry.profit.changes.takeGone(name, at, this.#pricingOf, taken);
   }
 
   /** @param keep false: the day is stored later, by who calls */
@@ -546,6 +550,14 @@ function isUndone(
     if ((one.slotIndex - event.slotIndex || one.eventIndex - event.eventIndex) <= 0) return false;
     return typeof after === "number" && Math.abs(after - (afterUsd - usd)) <= exactUsd;
   });
+}
+
+/** The place of the ledger up to which an answer tells of it. */
+function placeOf(
+  { slot, slotIndex, exact }: Pick<StatesSeen, "slot" | "slotIndex" | "exact">,
+  { atMs }: Draft,
+): StatePlace {
+  return { slot, index: exact ? slotIndex : undefined, atMs };
 }
 
 /** True for a record of before profit began: the first reading of a history has those, and those of a stop, too. */

@@ -7,6 +7,7 @@ import {
   isExplained,
   isFlowBefore,
   isHandedIn,
+  isOfSlotAfter,
   isOfSlotBefore,
   isWithin,
   type LooseRecord,
@@ -190,7 +191,7 @@ function withRecord(rough: Rough, record: CashRecord): Rough {
  * the first one, or after the second: those are its own that leave the least to explain.
  */
 function leftOf({ change, read }: Rough): OpenChange | null {
-  const isEdge = ({ slot }: LooseRecord): boolean => slot <= change.fromSlot || slot === change.toSlot;
+  const isEdge = (one: LooseRecord): boolean => !isWithin(change, one) || isOfSlotAfter(change, one);
   const inside = read.filter((one) => !isEdge(one)).reduce(less, change);
   let best: OpenChange | null = null;
   for (const some of subsetsOf(read.filter(isEdge).slice(-maxTried))) {

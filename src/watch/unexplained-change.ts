@@ -32,6 +32,8 @@ export interface Place {
   /** Name of the account. */
   readonly account: string;
   readonly slot: number;
+  /** The place of its transaction within the slot. Absent: not known. */
+  readonly index?: number;
 }
 
 /** A position that was handed over at its entry value. Units and value are positive. */
@@ -89,6 +91,9 @@ export interface OpenChange extends BalanceChange {
   /** It happened after the first slot, and at the second at the latest. */
   readonly fromSlot: number;
   readonly toSlot: number;
+  /** The places within their slots up to which the states before and after it tell of the ledger. Absent: not known. */
+  readonly fromIndex?: number | undefined;
+  readonly toIndex?: number | undefined;
   /** The time at which it was seen, ms. */
   readonly atMs: number;
   /** The time at which its last state was seen, ms. Absent: it has one. */
@@ -122,7 +127,10 @@ export interface OpenChange extends BalanceChange {
   readonly movedBeside?: boolean;
 }
 
-export type OpenPlace = Pick<OpenChange, "account" | "fromSlot" | "toSlot" | "atMs">;
+export type OpenPlace = Pick<
+  OpenChange,
+  "account" | "fromSlot" | "toSlot" | "fromIndex" | "toIndex" | "ofOneSlot" | "atMs"
+>;
 
 /** The amounts between which the flows lie that open changes are, USD; both 0: nothing is open. */
 export interface OpenRange {
@@ -134,13 +142,39 @@ export interface OpenRange {
 
 export const nothingOpen: OpenRange = { inUsd: 0, outUsd: 0 };
 
-export function isWithin({ account, fromSlot, toSlot }: OpenPlace, record: Place): boolean {
-  return record.account === account && record.slot > fromSlot && record.slot <= toSlot;
+/** True if a record is of a change, or may be. */
+export function isWithin(change: OpenPlace, record: Place): boolean {
+  const { account, fromSlot, toSlot, toIndex } = change;
+  if (record.account !== account || record.slot > toSlot) return false;
+  if (record.slot === toSlot && isAfter(record, toIndex) === true) return false;
+  return isAfterFirst(change, record) ?? record.slot > fromSlot;
 }
 
-/** True if a record is of the slot of the state before a change: it may have come after that state. */
-export function isOfSlotBefore({ account, fromSlot }: OpenPlace, record: Place): boolean {
-  return record.account === account && record.slot === fromSlot;
+/** True if a record is of the slot of the state before a change, and may have come after that state. */
+export function isOfSlotBefore(change: OpenPlace, record: Place): boolean {
+  return (
+    record.account === change.account &&
+    record.slot === change.fromSlot &&
+    isAfterFirst(change, record) === undefined
+  );
+}
+
+/** True if a record of the slot of the state after a change may have come after that state. */
+export function isOfSlotAfter({ account, toSlot, toIndex }: OpenPlace, record: Place): boolean {
+  return record.account === account && record.slot === toSlot && isAfter(record, toIndex) === undefined;
+}
+
+/** True if a record of the slot of a state came after that state; undefined: it is not known. @param index of the state */
+export function isAfter(record: Place, index: number | undefined): boolean | undefined {
+  return index === undefined || record.index === undefined ? undefined : record.index > index;
+}
+
+/** The same of the state before a change; undefined also where it is of another slot. */
+function isAfterFirst(
+  { fromSlot, toSlot, fromIndex, ofOneSlot = false }: OpenPlace,
+  record: Place,
+): boolean | undefined {
+  return record.slot === (ofOneSlot ? toSlot : fromSlot) ? isAfter(record, fromIndex) : undefined;
 }
 
 /** Two changes of an account that end in one slot, as one: records do not tell which of them they belong to. */
@@ -161,6 +195,7 @@ export function joined(first: OpenChange, second: OpenChange): OpenChange {
   return {
     ...second,
     fromSlot: first.fromSlot,
+    fromIndex: first.fromIndex,
     atMs: first.atMs,
     untilMs: second.atMs,
     cashUsd: first.cashUsd + second.cashUsd,
@@ -261,13 +296,11 @@ function isOf(collateralUsd: number, record: CashRecord): boolean {
 /** True if a flow of the slot of the state before a change came after that state. */
 export function isFlowBefore(open: OpenChange, record: CashRecord): boolean {
   const { account, fromSlot, toSlot, beforeUsd, ofOneSlot = false } = open;
+  if (record.account !== account || record.slot !== (ofOneSlot ? toSlot : fromSlot)) return false;
+  const isLater = isAfterFirst(open, record);
+  if (isLater !== undefined) return isLater && isWithin(open, record);
   if (record.kind === "flow" && record.shown) return false;
-  return (
-    record.account === account &&
-    record.slot === (ofOneSlot ? toSlot : fromSlot) &&
-    beforeUsd !== undefined &&
-    isOf(beforeUsd, record)
-  );
+  return beforeUsd !== undefined && isOf(beforeUsd, record);
 }
 
 /** A flow of a size, USD, that came after the state before a change and before all others; undefined: that does not fit. */
@@ -300,7 +333,7 @@ export function less(change: OpenChange, record: CashRecord): OpenChange {
     }
     case "fill": {
       const { symbol, units, usd } = record;
-      const isLate = record.slot === open.toSlot && open.traded[symbol] === undefined;
+      const isLate = isOfSlotAfter(open, record) && open.traded[symbol] === undefined;
       if (open.unpriced?.includes(symbol))
         return {
           ...open,
@@ -478,6 +511,9 @@ export function takenUsdOf({ taken }: OpenChange): number {
 
 /** True if a sale of the collateral that was taken is about what came in. */
 export function isLikeSale(open: OpenChange): boolean {
+  // Fills leave nothing, as far as that can be: funding that is known roughly does not make up for a sale to the cent.
+  const isExact = Object.keys(open.traded).length === 0 && Math.abs(unexplainedUsd(open)) <= centUsd;
+  if (isExact) return false;
   const takenUsd = takenUsdOf(open);
   return Math.abs(unexplainedUsd(open) - takenUsd) <= slackOf(open) + takenUsd * saleSlack;
 }

@@ -1209,8 +1209,7 @@ export class Watch {
     if (symbol === null) {
       this.#equityCheck.forget(account);
       const entry = this.#world.wallets.get(account.ref.wallet);
-      const slot = this.#world.accounts.slotOf(account.ref.wallet, account.ref.pdaIndex);
-      if (entry) this.#profits.takeAccountGone(entry, account, slot, draft);
+      if (entry) this.#profits.takeAccountGone(entry, account, draft);
     }
     this.#conditions.detach(node, draft, ({ heldSlot }, live, row, before) =>
       this.#endings.end(draft, {

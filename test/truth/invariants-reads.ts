@@ -40,11 +40,21 @@ const inboxToldMs = 2_000;
 
 /** The time by which all inboxes of a wallet are said to have been read is true of each. */
 export const inboxesAreRead: Invariant = ({ log, simulator, plan }) => {
-  const wallets = new Map(
-    [...simulator.world.wallets.values()].flatMap(({ name, accounts }) =>
-      [...accounts.values()].map(({ address }) => [address, name] as const),
+  const accounts = new Map(
+    [...simulator.world.wallets.values()].flatMap(({ name, accounts: own }) =>
+      [...own.values()].map(({ address, pdaIndex, subaccount }) => [
+        address,
+        { wallet: name, pdaIndex, subaccount },
+      ]),
     ),
   );
+  /** By wallet and PDA index, the subaccounts that are there. */
+  const listed = new Map<string, readonly number[]>();
+  /** An account that is gone gets mail seldom, and is read seldom. */
+  const isGone = (address: string): boolean => {
+    const { wallet, pdaIndex, subaccount } = accounts.get(address)!;
+    return listed.get(`${wallet}/${pdaIndex}`)?.includes(subaccount) === false;
+  };
   const wrong: string[] = [];
   /** By wallet and address: since when it is asked for, when it was asked for last, and when it was answered whole. */
   const inboxes = new Map<string, Map<string, { sinceMs: number; askedMs: number; answeredMs: number }>>();
@@ -58,7 +68,7 @@ export const inboxesAreRead: Invariant = ({ log, simulator, plan }) => {
       inboxes.clear();
     } else if (entry.kind === "asked") {
       const [, address = ""] = /^\/v1\/traders\/(\w+)\/notifications\?/.exec(entry.target) ?? [];
-      const wallet = wallets.get(address);
+      const wallet = accounts.get(address)?.wallet;
       if (wallet === undefined || entry.life !== life) continue;
       const own =
         inboxes.get(wallet) ?? new Map<string, { sinceMs: number; askedMs: number; answeredMs: number }>();
@@ -72,6 +82,13 @@ export const inboxesAreRead: Invariant = ({ log, simulator, plan }) => {
       const time = observations.findLast(({ kind }) => kind === "time");
       if (time !== undefined) times.push({ shownMs: time.atMs, trueMs: entry.atMs });
       for (const one of observations) {
+        if (one.kind === "accounts") {
+          const { wallet, pdaIndex, subaccounts } = one;
+          listed.set(
+            `${wallet}/${pdaIndex}`,
+            subaccounts.map(({ subaccount }) => subaccount),
+          );
+        }
         if (one.kind !== "events" || one.source !== "notifications" || !one.wallet || !one.wholeMs) continue;
         const { wholeMs } = one;
         const whole = times.findLast(({ shownMs }) => shownMs <= wholeMs);
@@ -85,6 +102,7 @@ export const inboxesAreRead: Invariant = ({ log, simulator, plan }) => {
             sinceMs <= whole.trueMs &&
             askedMs > entry.atMs - inboxAskedMs &&
             answeredMs < fromMs &&
+            !isGone(address) &&
             !isHeld(log, entry.atMs)
           )
             wrong.push(

@@ -12,9 +12,9 @@ const balance = (usd: number) => ({
 test("a flow that was reported as explained is not reported with the next one of its slot again", () => {
   const changes = new OpenChanges();
   const state = (slot: number, usd: number, atMs: number) =>
-    changes.takeState(account, slot, balance(usd), () => undefined, atMs);
+    changes.takeState(account, { slot, atMs }, balance(usd), () => undefined);
   state(90, 10_000, 0);
-  changes.takeWhole(0, 90, 0);
+  changes.takeWhole(0, { slot: 90, atMs: 0 });
   changes.takeRecord({ kind: "flow", account, slot: 100, usd: -1_000, afterUsd: 9_000 }, 1_000);
   state(100, 9_000, 2_000);
   expect(changes.explainedSince(2_000, 2_000)).toMatchObject({ usd: -1_000 });
@@ -32,10 +32,10 @@ test("the sides of transfers between accounts are no deposit or withdrawal, thou
     return slot === 99 ? { ...own, within: true } : own;
   };
   const state = (number: 0 | 1, slot: number, usd: number, atMs: number) =>
-    changes.takeState(names[number], slot, balance(usd), () => undefined, atMs);
+    changes.takeState(names[number], { slot, atMs }, balance(usd), () => undefined);
   state(0, 90, 10_000, 0);
   state(1, 90, 5_000, 0);
-  changes.takeWhole(0, 90, 0);
+  changes.takeWhole(0, { slot: 90, atMs: 0 });
   state(0, 100, 7_000, 1_000);
   state(1, 100, 8_000, 1_000);
   changes.takeRecord(flow(0, 99, -3_000), 2_000);
@@ -60,10 +60,10 @@ test.each([
   "%s in the slot of a reading from before both explain the next state after a restart",
   (_, depositFirst) => {
     let changes = new OpenChanges();
-    changes.takeState(account, 90, balance(1_000), pricing, 0);
-    changes.takeWhole(0, 90, 0);
-    changes.takeSame(account, 100, balance(1_000));
-    changes.takeWhole(0, 100, 1_000);
+    changes.takeState(account, { slot: 90, atMs: 0 }, balance(1_000), pricing);
+    changes.takeWhole(0, { slot: 90, atMs: 0 });
+    changes.takeSame(account, { slot: 100, atMs: 1_000 }, balance(1_000));
+    changes.takeWhole(0, { slot: 100, atMs: 1_000 });
     const fill = { kind: "fill", account, slot: 100, symbol: "SOL", units: 40, usd: -6_003 } as const;
     const flow = { kind: "flow", account, slot: 100, usd: 500, afterUsd: 1_497 } as const;
     for (const record of depositFirst ? [flow, fill] : [fill, flow]) changes.takeRecord(record, 2_000);
@@ -73,7 +73,7 @@ test.each([
     changes.restoreWhole(0, 90);
     changes.restoreState(account, 90, balance(1_000));
     changes.restore(kept);
-    changes.takeState(account, 105, holding(1_497, 40), pricing, 3_000);
+    changes.takeState(account, { slot: 105, atMs: 3_000 }, holding(1_497, 40), pricing);
     expect([changes.open, changes.aheadUsd()]).toEqual([[], 0]);
   },
 );
@@ -82,10 +82,10 @@ test.each([300, 600])(
   "a takeover whose record says no side is explained where %d of it were sold before",
   (sold) => {
     const changes = new OpenChanges();
-    changes.takeState(account, 90, holding(30_000, 1_000), pricing, 0);
-    changes.takeWhole(0, 90, 0);
-    changes.takeState(account, 100, holding(29_997, 1_000 - sold), pricing, 1_000);
-    changes.takeState(account, 105, balance(0), pricing, 2_000);
+    changes.takeState(account, { slot: 90, atMs: 0 }, holding(30_000, 1_000), pricing);
+    changes.takeWhole(0, { slot: 90, atMs: 0 });
+    changes.takeState(account, { slot: 100, atMs: 1_000 }, holding(29_997, 1_000 - sold), pricing);
+    changes.takeState(account, { slot: 105, atMs: 2_000 }, balance(0), pricing);
     const units = 1_500 - sold;
     const handed = { market: { symbol: "SOL", units }, entryUsd: units * 150, changeUsd: -29_994 };
     const fill = { kind: "fill", account, slot: 100, symbol: "SOL" } as const;
@@ -100,9 +100,9 @@ test.each(["before", "after"])(
   "a position that was opened and closed in the slot of the state before explains the next one: records read %s it",
   (when) => {
     const changes = new OpenChanges();
-    changes.takeState(account, 90, holding(14_000, -10), pricing, 0);
-    changes.takeWhole(0, 90, 0);
-    changes.takeState(account, 100, holding(13_980, -11), pricing, 1_000);
+    changes.takeState(account, { slot: 90, atMs: 0 }, holding(14_000, -10), pricing);
+    changes.takeWhole(0, { slot: 90, atMs: 0 });
+    changes.takeState(account, { slot: 100, atMs: 1_000 }, holding(13_980, -11), pricing);
     changes.takeRecord({ kind: "fill", account, slot: 95, symbol: "SOL", units: -1, usd: 130 }, 1_500);
     const fill = { kind: "fill", account, slot: 100, symbol: "ETH" } as const;
     const records = () => {
@@ -110,7 +110,7 @@ test.each(["before", "after"])(
       changes.takeRecord({ ...fill, units: -91.397, usd: 478_873.918871 }, 2_000);
     };
     if (when === "before") records();
-    changes.takeState(account, 105, holding(13_980 - 1_244.573972, -11), pricing, 3_000);
+    changes.takeState(account, { slot: 105, atMs: 3_000 }, holding(13_980 - 1_244.573972, -11), pricing);
     if (when === "after") records();
     expect(changes.open).toEqual([]);
   },
@@ -123,9 +123,9 @@ test("a fill of the slot of a state that does not show its trade is of the next 
     usd: number,
     positions: readonly ReturnType<typeof position>[],
     atMs: number,
-  ) => changes.takeState(account, slot, { ...balance(usd), positions }, pricing, atMs);
+  ) => changes.takeState(account, { slot, atMs }, { ...balance(usd), positions }, pricing);
   state(90, 10_000, [], 0);
-  changes.takeWhole(0, 90, 0);
+  changes.takeWhole(0, { slot: 90, atMs: 0 });
   state(100, 15_000, [], 1_000);
   changes.takeRecord({ kind: "fill", account, slot: 100, symbol: "SOL", units: -10, usd: 1_499 }, 2_000);
   changes.takeRecord({ kind: "fill", account, slot: 101, symbol: "SOL", units: 10, usd: -1_600 }, 2_000);
@@ -144,9 +144,14 @@ test.each([
   "a takeover whose record says no market explains a change whose trade %s",
   (_, side, entryUsd, open) => {
     const changes = new OpenChanges();
-    changes.takeState(account, 90, { ...balance(5_000), positions: [position(-100, 150)] }, pricing, 0);
-    changes.takeWhole(0, 90, 0);
-    changes.takeState(account, 100, balance(0), pricing, 1_000);
+    changes.takeState(
+      account,
+      { slot: 90, atMs: 0 },
+      { ...balance(5_000), positions: [position(-100, 150)] },
+      pricing,
+    );
+    changes.takeWhole(0, { slot: 90, atMs: 0 });
+    changes.takeState(account, { slot: 100, atMs: 1_000 }, balance(0), pricing);
     expect(changes.open.length).toBe(1);
     const handed = { market: null, side, entryUsd, changeUsd: -5_000 };
     changes.takeRecord({ kind: "takeover", account, slot: 100, handed }, 2_000);
@@ -157,9 +162,9 @@ test.each([
 test("a record of the slot of several states is shown if one of them has its collateral", () => {
   const changes = new OpenChanges();
   const state = (usd: number, atMs: number, slot = 100) =>
-    changes.takeState(account, slot, balance(usd), () => undefined, atMs);
+    changes.takeState(account, { slot, atMs }, balance(usd), () => undefined);
   state(10_000, 0, 90);
-  changes.takeWhole(0, 90, 0);
+  changes.takeWhole(0, { slot: 90, atMs: 0 });
   const paidOut = { kind: "flow", account, slot: 100, usd: -500, afterUsd: 9_500 } as const;
   state(9_500, 1_000);
   state(10_000, 1_100);
@@ -172,9 +177,9 @@ test("a record of the slot of several states is shown if one of them has its col
 test("fills prove nothing of a change that may contain a transfer of unknown direction", () => {
   const sold = (unknown: boolean): OpenChanges => {
     const changes = new OpenChanges();
-    changes.takeState(account, 90, holding(10_000, 1_000), pricing, 0);
-    changes.takeWhole(0, 90, 0);
-    changes.takeState(account, 100, holding(10_030, 300), pricing, 1_000);
+    changes.takeState(account, { slot: 90, atMs: 0 }, holding(10_000, 1_000), pricing);
+    changes.takeWhole(0, { slot: 90, atMs: 0 });
+    changes.takeState(account, { slot: 100, atMs: 1_000 }, holding(10_030, 300), pricing);
     changes.takeHidden({ roughUsd: 0, knownUsd: 0 }, 1_000);
     if (unknown) changes.takeUnknown({ account, slot: 95 });
     changes.takeRecord({ kind: "fill", account, slot: 96, symbol: "SOL", units: -700, usd: 105_000 }, 2_000);
@@ -182,4 +187,37 @@ test("fills prove nothing of a change that may contain a transfer of unknown dir
   };
   expect(sold(false).settle().length).toBe(1);
   expect(sold(true).settle()).toEqual([]);
+});
+
+test("collateral of another asset is paid out where fills explain the cash of a closed position to the cent", () => {
+  const changes = new OpenChanges();
+  const rates = () => ({ ...pricing(), ratePerHour: 0.1 });
+  changes.takeState(account, { slot: 90, atMs: 0 }, holding(10_000, 100), rates);
+  changes.takeWhole(0, { slot: 90, atMs: 0 });
+  changes.takeRecord({ kind: "fill", account, slot: 95, symbol: "SOL", units: -100, usd: 15_000 }, 1_000);
+  const taken = { 1: { units: 1, usd: 152 } };
+  changes.takeState(account, { slot: 100, atMs: 2_000 }, balance(10_000), rates, taken);
+  expect(changes.open).toEqual([]);
+  expect(changes.takeSpotFlows()).toMatchObject([{ account, usd: -152 }]);
+});
+
+test("records of the slot of an answer are of before or after it, by its place in the slot", () => {
+  const changes = new OpenChanges();
+  const state = (slot: number, index: number, usd: number, atMs: number) =>
+    changes.takeState(account, { slot, index, atMs }, balance(usd), () => undefined);
+  state(90, 0, 1_000, 0);
+  changes.takeWhole(0, { slot: 90, index: 0, atMs: 0 });
+  state(100, 2, 1_500, 1_000);
+  // Both leave the account with what it had: its collateral does not tell which of them the answer shows.
+  const flow = (index: number, usd: number, afterUsd: number) =>
+    changes.takeRecord({ kind: "flow", account, slot: 100, index, usd, afterUsd }, 2_000);
+  flow(3, -500, 1_000);
+  flow(4, 500, 1_500);
+  expect([changes.aheadUsd(), changes.open.length]).toEqual([0, 1]);
+  flow(1, 500, 1_500);
+  expect([changes.aheadUsd(), changes.open.length]).toEqual([0, 0]);
+  state(100, 3, 1_000, 3_000);
+  expect(changes.aheadUsd()).toBe(500);
+  state(105, 0, 1_500, 4_000);
+  expect([changes.aheadUsd(), changes.open.length]).toEqual([0, 0]);
 });

@@ -10,8 +10,8 @@ const balance = { ...emptyBalance, collateralQuoteLots: 1_000_000n };
 function changesOf(states: Readonly<Record<string, number>>, whole: number): OpenChanges {
   const changes = new OpenChanges();
   for (const [account, slot] of Object.entries(states))
-    changes.takeState(account, slot, balance, noPricing, 0);
-  changes.takeWhole(0, whole, 0);
+    changes.takeState(account, { slot, atMs: 0 }, balance, noPricing);
+  changes.takeWhole(0, { slot: whole, atMs: 0 });
   return changes;
 }
 
@@ -29,7 +29,7 @@ describe("slots of states", () => {
 
   test("an account that was read after it has its own", () => {
     const changes = changesOf({ "main/0.0": 70 }, 70);
-    changes.takeState("main/0.1", 75, balance, noPricing, 0);
+    changes.takeState("main/0.1", { slot: 75, atMs: 0 }, balance, noPricing);
     const slots = changes.slots();
     expect(JSON.parse(JSON.stringify(slots))).toEqual({ 0: 70, "main/0.1": 75 });
     expect(slots.of("main/0.0")).toBe(70);

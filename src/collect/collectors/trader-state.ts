@@ -118,7 +118,7 @@ export function traderStateCollector(parts: {
       if (what !== null) throw new ExchangeError({ endpoint: "traderState", reason: "bad-record", what });
     }
     place.doubted = null;
-    const whole: Mirrored = { ...state, subaccounts: listed, told: null };
+    const whole: Mirrored = { ...state, subaccounts: listed, told: null, exact: true };
     const known = live ? live.polledState(wallet, pdaIndex, state, askedMs) : whole;
     if (known === null) return;
     const subaccounts = known.subaccounts.map((row, i) => {
@@ -139,6 +139,7 @@ export function traderStateCollector(parts: {
       atMs,
       slot: known.slot,
       slotIndex: known.slotIndex,
+      ...(known.exact ? { exact: true } : {}),
       subaccounts,
       ...(known.told === null ? {} : { told: known.told }),
     });

@@ -62,9 +62,12 @@ export class DaemonSeen {
     return this.#gaps.some(({ fromMs, toMs }) => fromMs <= edgeMs && edgeMs <= toMs + settleMs);
   }
 
-  /** True if figures of a time since then are not known: counts of that time are in no sample. */
-  hasGap(windowMs: number, nowMs: number): boolean {
-    return this.#gaps.some(({ fromMs, toMs }) => fromMs <= nowMs && toMs >= nowMs - windowMs);
+  /** For how long within a window figures are not known, ms: counts of that time are in no sample. 0: they all are. */
+  gapMs(windowMs: number, nowMs: number): number {
+    const overlaps = this.#gaps
+      .filter(({ fromMs, toMs }) => fromMs <= nowMs && toMs >= nowMs - windowMs)
+      .map(({ fromMs, toMs }) => Math.max(1, Math.min(toMs, nowMs) - Math.max(fromMs, nowMs - windowMs)));
+    return overlaps.reduce((sum, ms) => sum + ms, 0);
   }
 
   /** The growth of a count within a window. Undefined: nothing was seen at its beginning, or nothing lately. */
