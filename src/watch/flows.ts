@@ -9,6 +9,8 @@ import { type CashRecord, exactUsd, type FundingRecord } from "./unexplained-cha
 interface TransferData {
   readonly transferUsd: number;
   readonly within: boolean;
+  /** The direction that its amount states is only likely. */
+  readonly guessed?: true;
 }
 
 /** Kinds of liquidations that have fills. */
@@ -22,13 +24,13 @@ export function accountOf({ wallet, pdaIndex, subaccount }: Event): string | nul
 }
 
 /**
- * Returns what a record of the collateral history brought to its account or, negative, took from it, USD; null where the
- * direction of a transfer is not known.
+ * Returns what a record of the collateral history brought to its account or, negative, took from it, USD; null where neither the record
+ * nor the collateral before it tells the direction of a transfer.
  */
 export function flowOf(event: Event, account: AccountEntry | undefined): number | null {
   const { amountUsd, eventType, after } = event.fields;
-  if (typeof amountUsd === "number") return amountUsd;
   const transfer = eventType === "transfer" ? (event.data as TransferData | null) : null;
+  if (typeof amountUsd === "number" && !transfer?.guessed) return amountUsd;
   if (transfer === null || typeof after !== "number") return null;
   // Its account had more or less before.
   const before = account?.collaterals.findLast((one) => one.slot < event.slot);
@@ -38,6 +40,12 @@ export function flowOf(event: Event, account: AccountEntry | undefined): number 
   if (Math.abs(Math.abs(usd) - transfer.transferUsd) > exactUsd) return null;
   // Its very size: differences of doubles do not add up with those of the other side.
   return Math.sign(usd) * transfer.transferUsd;
+}
+
+/** The likely flow of a transfer, USD; null: its record tells of none. */
+export function guessOf(event: Event): number | null {
+  const { amountUsd } = event.fields;
+  return transferOf(event)?.guessed && typeof amountUsd === "number" ? amountUsd : null;
 }
 
 /** The record of the other side of a transfer among those that were read with it; undefined: it is not there. */

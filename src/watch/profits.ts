@@ -16,7 +16,7 @@ import {
 } from "./balance-change.ts";
 import type { Deadlines, Due } from "./deadlines.ts";
 import type { Draft } from "./draft.ts";
-import { accountOf, flowOf, otherSide, paymentOf, tradeOf, transferOf } from "./flows.ts";
+import { accountOf, flowOf, guessOf, otherSide, paymentOf, tradeOf, transferOf } from "./flows.ts";
 import type { Markets } from "./markets.ts";
 import type { SpotFlow, StatePlace } from "./open-changes.ts";
 import { withIndex } from "./slots.ts";
@@ -332,7 +332,8 @@ export class Profits {
     if (other === undefined) return this.#flowOfLone(entry, event, own);
     const its = this.#ownFlowOf(entry, other);
     // Both sides count, or none of them.
-    const usd = own === null ? (its === null ? null : -its) : its !== null && its !== -own ? null : own;
+    const told = own === null ? (its === null ? null : -its) : its !== null && its !== -own ? null : own;
+    const usd = own === null && its === null ? guessOf(event) : told;
     this.#directions.set(other, usd === null ? null : -usd);
     return usd;
   }
@@ -342,7 +343,7 @@ export class Profits {
     const sides = this.#loneSides.get(wallet.name) ?? [];
     const other = otherSide(event, sides);
     const its = other === undefined ? undefined : this.#directions.get(other);
-    const usd = typeof its === "number" ? -its : own;
+    const usd = typeof its === "number" ? -its : (own ?? guessOf(event));
     if (other === undefined) this.#loneSides.set(wallet.name, [...sides.slice(1 - maxLoneSides), event]);
     this.#directions.set(event, usd);
     return usd;
@@ -356,7 +357,7 @@ export class Profits {
     return this.#takeFlow(entry, other, [event], draft);
   }
 
-  /** The same by what is known of this side alone. */
+  /** The same by what is known of this side alone; null also where that is a guess. */
   #ownFlowOf({ profit, wallet }: WalletEntry, event: Event): number | null {
     const account = accountOf(event);
     const found = this.#accounts.ofWallet(wallet.name).find(({ name }) => name === account);

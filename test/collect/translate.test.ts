@@ -499,6 +499,11 @@ describe("histories", () => {
     expect(told([side(0, rich), earlier])[0]).toEqual([-100, false]);
     expect(told([side(0, 700_000_000n), earlier])[0]).toEqual([100, false]);
     expect(told([side(0, 650_000_000n), earlier])[0]).toEqual([null, false]);
+    // Either may have owed something before.
+    expect(told([side(0, poor), side(1, poor)], [0, 1])).toEqual([
+      [null, true],
+      [null, true],
+    ]);
     // Another transfer of the same transaction, of another amount, is none of it.
     expect(told([side(0, rich), side(1, poor, { amount: 30_000_000n })])[0]).toEqual([null, false]);
   });

@@ -251,6 +251,18 @@ test("an isolated account that closed before watching began leaves no flow, thou
   expect(figures(h)).toEqual({ pnl: 0, netDeposits: 0 });
 });
 
+test("a transfer to an account that owed something came in, though it has less than that now", () => {
+  const h = begun([subaccount(-1_500, [])]);
+  const { slot } = h;
+  h.pass(5_000);
+  h.config();
+  h.mark(150);
+  h.account([subaccount(4_300, [])]);
+  const [row0] = collateralEvents([row(slot + 1, 0, "transfer", 5_800, 4_300)], wallet, h.nowMs, () => {});
+  h.events("collateral", [row0!], "main", { coversMs: 0 });
+  expect(figures(h)).toEqual({ pnl: 0, netDeposits: 5_800 });
+});
+
 const withSol = (collateralUsd: number, units: number, positions: SubaccountState["positions"] = []) => [
   subaccount(collateralUsd, positions, {
     spotCollaterals: units === 0 ? [] : [{ ...sol, balance: BigInt(units) * 10n ** 9n }],

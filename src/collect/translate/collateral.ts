@@ -15,6 +15,8 @@ export interface TransferData {
   readonly transferUsd: number;
   /** Both sides are watched: the wallet as a whole has neither more nor less. */
   readonly within: boolean;
+  /** The direction that its amount states is only likely. */
+  readonly guessed?: true;
 }
 
 /** @param rows one page, in its order   @returns for each row its event; null for an account that is not watched */
@@ -43,7 +45,8 @@ export function collateralOf(
   const size = usdOfQuoteLots(magnitude(row.amount));
   const other = eventType === "transfer" ? otherSide(row, page) : undefined;
   const within = other !== undefined && wallet.pdaIndices.includes(other.traderPdaIndex);
-  const data: TransferData | null = eventType === "transfer" ? { transferUsd: size, within } : null;
+  const { usd: amountUsd, ...guess } = signedAmount(eventType, size, row, other, page);
+  const data: TransferData | null = eventType === "transfer" ? { transferUsd: size, within, ...guess } : null;
   return walletEvent("collateral", wallet, {
     key: collateralKey(row, wallet.authority),
     pdaIndex: traderPdaIndex,
@@ -56,10 +59,17 @@ export function collateralOf(
     data,
     fields: {
       eventType,
-      amountUsd: signedAmount(eventType, size, row, other, page),
+      amountUsd,
       after: usdOfQuoteLots(row.collateralAfter),
     },
   });
+}
+
+interface SignedAmount {
+  /** Null: the direction is not known. */
+  readonly usd: number | null;
+  /** The direction is only likely. */
+  readonly guessed?: true;
 }
 
 /** The type says the direction; of a transfer a negative amount does, or what is left on either side. */
@@ -69,26 +79,33 @@ function signedAmount(
   row: CollateralEvent,
   other: CollateralEvent | undefined,
   page: readonly CollateralEvent[],
-): number | null {
-  if (eventType === "deposit") return size;
-  if (eventType === "withdrawal" || row.amount < 0n) return -size;
-  if (eventType !== "transfer") return null;
+): SignedAmount {
+  if (eventType === "deposit") return { usd: size };
+  if (eventType === "withdrawal" || row.amount < 0n) return { usd: -size };
+  if (eventType !== "transfer") return { usd: null };
   const paid = hasPaid(row, page);
-  if (paid !== null) return paid ? -size : size;
+  if (paid !== null) return { usd: paid ? -size : size };
   const otherPaid = other === undefined ? null : other.amount < 0n || hasPaid(other, page);
-  return otherPaid === null ? null : otherPaid ? size : -size;
+  if (otherPaid !== null) return { usd: otherPaid ? size : -size };
+  const likely = hasLess(row);
+  if (other !== undefined && hasLess(other) === likely) return { usd: null };
+  if (likely) return { usd: -size, guessed: true };
+  return other === undefined ? { usd: null } : { usd: size, guessed: true };
 }
 
 /** True if this side of a transfer gave; null where its rows do not tell. */
 function hasPaid(row: CollateralEvent, page: readonly CollateralEvent[]): boolean | null {
   const amount = magnitude(row.amount);
-  // Whoever received has at least what was received.
-  if (row.collateralAfter < amount) return true;
   const before = newestBefore(row, page)?.collateralAfter;
   if (before === undefined) return null;
   // Profits and fees in between leave the question open.
   if (before - amount === row.collateralAfter) return true;
   return before + amount === row.collateralAfter ? false : null;
+}
+
+/** True if an account has less than what was transferred: it gave that, unless it owed something before. */
+function hasLess(row: CollateralEvent): boolean {
+  return row.collateralAfter < magnitude(row.amount);
 }
 
 function otherSide(row: CollateralEvent, page: readonly CollateralEvent[]): CollateralEvent | undefined {
