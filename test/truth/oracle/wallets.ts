@@ -197,7 +197,13 @@ function fallsTo(now: Sample, samples: readonly Sample[], certain: readonly Samp
   const least = Math.max(now.profit, ...certain.map(({ profit }) => profit));
   return [now, ...samples]
     .filter(({ profit }) => profit >= least - sumError)
-    .map(({ profit, equity }) => (profit === now.profit ? 0 : Math.min((profit - now.profit) / equity, 1)));
+    .map(({ profit, equity }) => fallOf(profit - now.profit, equity));
+}
+
+/** A loss as a share of the equity before it: of nothing, any is all. */
+function fallOf(lostUsd: number, equityUsd: number): number {
+  if (lostUsd <= 0) return 0;
+  return equityUsd > 0 ? Math.min(lostUsd / equityUsd, 1) : 1;
 }
 
 /** True if something was paid between the change of the accounts that a sample shows and an answer by which that is explained. */
@@ -589,7 +595,7 @@ export class Wallets {
     const hiddenTop = { ...track.anyTop, profit: Math.max(track.anyTop.profit, track.hiddenTop) };
     const shares = [track.sureTop ?? track.now, track.anyTop, hiddenTop, ...track.higher].map((top) => {
       const lost = Math.max(0, top.profit - profit);
-      const ofTop = Math.min(lost / top.equity, 1);
+      const ofTop = fallOf(lost, top.equity);
       return equity + lost > 0 ? Math.min(ofTop, lost / (equity + lost)) : ofTop;
     });
     const least = this.#leastFall(wallet, track, this.#nowMs);

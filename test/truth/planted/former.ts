@@ -203,8 +203,8 @@ export const former: readonly Defect[] = [
   one(
     "what came and went in an account between two answers is not counted",
     "src/watch/open-changes.ts",
-    "    if (this.#ahead.length === 0) return false;\n    const gone",
-    "    if (this.#ahead.length >= 0) return false;\n    const gone",
+    "    if (this.#ahead.length === 0) return false;\n    const isLater",
+    "    if (this.#ahead.length >= 0) return false;\n    const isLater",
   ),
   one(
     "a collateral history that is 15 s late makes a deposit profit",
