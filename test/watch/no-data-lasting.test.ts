@@ -77,3 +77,28 @@ test("a no-data alert does not tell of less amid a new silence", () => {
   h.pass(35_000);
   expect(told()).toEqual(["fired critical"]);
 });
+
+test("a no-data alert that told which wallets were not read again does not tell of less amid a new silence either", () => {
+  const h = new Harness({ rules: near, wallets: six });
+  const read = (ms: number, but: readonly string[], nearUsd = 5_000): void => {
+    for (let passed = 0; passed < ms; passed += 5_000) {
+      h.config();
+      h.mark(150);
+      for (const { name } of six) {
+        const usd = name === "w2" ? nearUsd : 5_000;
+        if (!but.includes(name)) h.account([subaccount(usd, [position(100, 150)])], name);
+      }
+      h.pass(5_000);
+    }
+  };
+  const told = () => h.changes.map(({ kind, alert }) => `${kind} ${alert.severity}`);
+  read(30_000, [], 1_000);
+  h.pass(120_000);
+  read(120_000, ["w2", "w3"]);
+  const before = told();
+  expect(before).not.toContain("fell warning");
+  expect(before.at(-1)).toMatch(/critical/);
+  read(15_000, ["w3"]);
+  h.pass(45_000);
+  expect(told().filter((one) => one.startsWith("fell"))).toEqual([]);
+});
