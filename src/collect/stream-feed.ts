@@ -237,7 +237,13 @@ export class StreamFeed implements StreamListener {
     if (common?.connected && common.quietMs > SILENT_MS && this.#prices.movedSince(rows)) {
       common.restart("prices moved and it told nothing");
     }
-    return this.#prices.takePoll(rows, askedMs);
+    const newest = this.#prices.takePoll(rows, askedMs);
+    // What the stream told before the poll was asked, and waits to be handed over, would take it back.
+    for (const prices of newest) {
+      const key = prices.symbol.toUpperCase();
+      if (this.#notedPrices.get(key) !== prices) this.#notedPrices.delete(key);
+    }
+    return newest;
   }
 
   /** True if the stream has sent the exchange's status since then: an answer to a question of before may be the older. */
