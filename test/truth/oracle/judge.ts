@@ -554,10 +554,10 @@ class Judge {
   /** An alert that is over is ended later where its account lost some of a position, by the figures of now or of then. */
   #noteRecoveries(atMs: number): void {
     for (const [change, waited] of this.#waited) {
-      const { id, subject } = change.alert;
+      const { id, rule, subject } = change.alert;
       if (waited.toMs < atMs || waited.fromMs > atMs) continue;
       if (atMs - this.#aheadMs < (this.#firedMs.get(id) ?? Number.NEGATIVE_INFINITY)) continue;
-      if (!this.#lostPosition(subject, atMs, waited.toMs)) continue;
+      if (!this.#lostPosition(rule, subject, atMs, waited.toMs)) continue;
       const { condition, claims } = this.#check(change, atMs);
       if (condition.length === 0) waited.isOver = true;
       if (waited.isOver && claims.length === 0) waited.isSaid = true;
@@ -764,7 +764,7 @@ class Judge {
       (restsOnItself ? tickMs : 0) +
       (fromMs < this.#watchingMs + startMs ? textPatienceMs : 0) +
       (byOld ? oldPatienceMs : 0) +
-      (holds || !this.#lostPosition(subject, fromMs, toMs) ? 0 : endingPatienceMs);
+      (holds || !this.#lostPosition(rule, subject, fromMs, toMs) ? 0 : endingPatienceMs);
     if (holds)
       this.#judgeReminders(predicate, subject, { severity, fromMs: againMs ?? fromMs, toMs }, slackMs);
     // Such a rule is judged by the second, and may not have been before the process stood still.
@@ -805,10 +805,13 @@ class Judge {
   }
 
   /** True if its account lost some of a position before the end of a time, so that word of a liquidation is waited for. */
-  #lostPosition(subject: string, fromMs: number, toMs: number): boolean {
+  #lostPosition(rule: string, subject: string, fromMs: number, toMs: number): boolean {
     const all = this.#outcome.truth.accounts.get(accountOf(subject)) ?? [];
-    // Time in which nobody watched is none of it.
-    const lookBackMs = lossMs + (fromMs - lossMs <= this.#watchingMs ? this.#awayMs : 0);
+    // Time in which nobody watched is none of it, and no word may have been heard in the lives since an alert fired.
+    const firedMs = this.#steps.get(`${rule} ${subject}`)?.findLast(({ atMs }) => atMs <= fromMs)?.atMs;
+    const restoredMs = firedMs !== undefined && firedMs < this.#watchingMs ? fromMs - firedMs : 0;
+    const awayMs = lossMs + (fromMs - lossMs <= this.#watchingMs ? this.#awayMs : 0);
+    const lookBackMs = Math.max(awayMs, restoredMs);
     const held = between(all, fromMs - this.#aheadMs - lookBackMs, toMs - this.#aheadMs);
     const isLost = held.some((state, index) => index > 0 && lostSome(held[index - 1]!, state));
     const seenMs = this.#seen.lostMs.get(accountOf(subject)) ?? [];
