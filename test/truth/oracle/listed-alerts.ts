@@ -23,7 +23,8 @@ const recentMs = 12_000;
 const slackMs = 1_500;
 
 export class ListedAlerts {
-  readonly #changes: ReadonlyMap<number, readonly Decided[]>;
+  readonly #changes: ReadonlyMap<number, readonly (Decided & { readonly life: number })[]>;
+  #life = 0;
   readonly #findings: Finding[] = [];
   /** Those that are still to be looked at, by the time at which they are listed. */
   #waiting: Listed[] = [];
@@ -34,7 +35,7 @@ export class ListedAlerts {
 
   constructor(lives: readonly Life[]) {
     this.#changes = Map.groupBy(
-      lives.flatMap(({ changes }) => changes),
+      lives.flatMap(({ number, changes }) => changes.map((one) => ({ ...one, life: number }))),
       ({ alertId }) => alertId,
     );
   }
@@ -46,6 +47,7 @@ export class ListedAlerts {
   /** Takes in the lists of the texts of a life. */
   begin({ number, told, changes }: Life, log: EventLog): void {
     this.#open.clear();
+    this.#life = number;
     this.#hasGaps = told.some(({ observation }) => observation === null);
     const firstMs = told.flatMap((one) => (one.observation === null ? [] : [one.observation.atMs]))[0];
     const gaps = told.flatMap((one) => (one.observation === null ? [one] : []));
@@ -122,9 +124,10 @@ export class ListedAlerts {
 
   /** The truth where it does not fire as it is listed; null: it does. */
   #standing({ alertId, atMs, severity }: Listed): string | null {
-    const own = this.#changes.get(alertId) ?? [];
-    const before = own.findLast((one) => one.atMs < atMs - slackMs);
-    const near = own.filter((one) => Math.abs(one.atMs - atMs) <= slackMs);
+    // The clock may have been set back since: times of other lives say nothing.
+    const known = (this.#changes.get(alertId) ?? []).filter(({ life }) => life <= this.#life);
+    const before = known.findLast((one) => one.life < this.#life || one.atMs < atMs - slackMs);
+    const near = known.filter((one) => one.life === this.#life && Math.abs(one.atMs - atMs) <= slackMs);
     const all = [...(before ? [before] : []), ...near];
     if (!all.some(({ kind }) => kind !== "ended")) return `nothing of alert ${alertId}, which does not fire`;
     return all.some(({ alert }) => alert.severity === severity)

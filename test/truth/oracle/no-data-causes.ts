@@ -39,7 +39,7 @@ const triedMs = 25_000;
 /** The same where requests are limited, and each try waits for its turn, ms. */
 const limitedMs = 90_000;
 /** The newest failure is told of, which may be of one request of several that make up a read. */
-const newestMs = 35_000;
+const newestMs = 45_000;
 /** A wallet stays signed out for so long after it was refused, ms. */
 const signedOutMs = 180_000;
 /** Answers are too slow where there are some, within this before the last whole reading or since, ms. */
