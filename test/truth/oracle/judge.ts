@@ -181,6 +181,8 @@ class Judge {
   #waited = new Map<Change, Waited>();
   /** The true wall times at which the alerts of this life and of those before fired, by their id, ms. */
   readonly #firedMs = new Map<number, number>();
+  /** Alerts that fired by what was read within a gap. */
+  readonly #firedByLost = new Set<number>();
   /** The last gap of all lives, and the daemon's clock less the true time in it. */
   #lastGap: (Pick<Gap, "fromMs" | "toMs"> & { readonly aheadMs: number }) | null = null;
   #noticedMs = Number.NaN;
@@ -843,13 +845,16 @@ class Judge {
   /** Statements of a change that are false by what the daemon has now. */
   #problems(change: Change): readonly string[] {
     const { kind, alert } = change;
+    if (kind === "fired" && this.#lastGap !== null && !this.#isReadAgain(alert.subject))
+      this.#firedByLost.add(alert.id);
     if (alert.event)
       return kind === "fired"
         ? eventFigures.get(alert.rule)!(this.#view, alert.subject, alert).flatMap(claimProblem)
         : [];
     if (isOfFormer(change) && this.#judged.has(alert.rule)) {
       const firedMs = this.#firedMs.get(alert.id);
-      const isLost = this.#lastGap !== null && (firedMs === undefined || firedMs <= this.#lastGap.toMs);
+      const isOfGap = firedMs === undefined || firedMs <= (this.#lastGap?.toMs ?? Number.NEGATIVE_INFINITY);
+      const isLost = this.#lastGap !== null && (isOfGap || this.#firedByLost.has(alert.id));
       return isLost ? [] : this.#former.problems(change);
     }
     if (!stating.has(kind) || isOfFormer(change)) return [];
