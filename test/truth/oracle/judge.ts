@@ -562,7 +562,8 @@ class Judge {
       if (!this.#lostPosition(rule, subject, atMs, waited.toMs)) continue;
       const { condition, claims } = this.#check(change, atMs);
       if (condition.length === 0) waited.isOver = true;
-      if (waited.isOver && claims.length === 0) waited.isSaid = true;
+      // The moment at which it was over is between two looks: the age of what it rests on is that of then.
+      if (claims.every((claim) => claim.startsWith("age of "))) waited.isSaid = true;
     }
   }
 

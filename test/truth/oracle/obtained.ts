@@ -248,6 +248,9 @@ function unread(
   const findings: Finding[] = [];
   const refusedMs = log.of("asked").flatMap(({ status, atMs }) => (status === 429 ? [atMs] : []));
   const askedMs = log.of("asked").map(({ atMs }) => atMs);
+  const reloadedMs = log
+    .of("life")
+    .flatMap(({ text, atMs }) => (text.startsWith("is reloaded") ? [atMs] : []));
   const { wallets, requestsPerSecond } = outcome.plan.world;
   const ceiling = Math.min(
     terms.ceiling ?? Number.POSITIVE_INFINITY,
@@ -286,6 +289,9 @@ function unread(
     if (isCeilingLow && !isFirst) return;
     if (dueMs === null || dueMs >= toMs) return;
     if (usedShare(fromMs, dueMs) >= fullShare) dueMs += intervalsMs;
+    // Schedules begin anew.
+    const { length } = reloadedMs.filter((ms) => ms >= fromMs && ms <= dueMs!);
+    dueMs += length * slackMs;
     if (dueMs >= toMs) return;
     findings.push({
       ...{ check: "completeness", rule: blindRule, subject: name, atMs: dueMs },
