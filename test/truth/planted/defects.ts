@@ -488,10 +488,40 @@ const others: readonly Defect[] = [
     ") return true;",
   ),
   one(
+    "watch: nothing tells whether a record of the slot of an answer came before or after it",
+    "src/watch/unexplained-change.ts",
+    "return index === undefined || record.index === undefined ? undefined : record.index > index;",
+    "return index === undefined || record.index === undefined ? undefined : undefined;",
+  ),
+  one(
+    "watch: collateral that was paid out counts as sold beside funding that is known roughly",
+    "src/watch/unexplained-change.ts",
+    "  if (isExact) return false;\n",
+    "",
+  ),
+  one(
+    "watch: a no-data alert that named what was missing falls amid a new silence",
+    "src/watch/no-data.ts",
+    "if (nowMs - (this.#answeredMs ?? Number.NEGATIVE_INFINITY) > quietMs) return;",
+    "if (told.silent && nowMs - (this.#answeredMs ?? Number.NEGATIVE_INFINITY) > quietMs) return;",
+  ),
+  one(
+    "collect: a streamed price takes back what a poll told after it",
+    "src/collect/stream-feed.ts",
+    "if (this.#notedPrices.get(key) !== prices) this.#notedPrices.delete(key);",
+    "if (this.#notedPrices.get(key) === prices) this.#notedPrices.delete(key);",
+  ),
+  one(
     "collect: an inbox that is read stands for those that are not",
     "src/collect/collectors/notifications.ts",
     "if (answeredMs === null) return null;",
     "if (answeredMs === null) continue;",
+  ),
+  one(
+    "collect: whoever has less than a transfer moved gave it, whatever the other side has",
+    "src/collect/translate/collateral.ts",
+    "  if (other !== undefined && hasLess(other) === likely) return { usd: null };\n  if (likely) return { usd: -size, guessed: true };",
+    "  if (likely) return { usd: -size };",
   ),
   one(
     "collect: a liquidation is told an hour late",
