@@ -288,7 +288,7 @@ export class OpenChanges {
     const slot = this.slotOf(account);
     if (record.slot !== slot) return record.slot > slot;
     const isLater = isAfter(record, this.#indexOf(account));
-    if (isLater !== undefined) return isLater;
+    if (isLater !== undefined) return isLater && !this.#isChange(record);
     if (this.#wasShown(record)) return false;
     if (record.kind === "flow" && record.unshown) return true;
     if (record.kind === "flow" && record.shown) return false;
@@ -296,6 +296,22 @@ export class OpenChanges {
     if (balance === undefined) return false;
     const waiting = this.#ahead.filter((one) => isFlow(one) && one.account === account && one.slot === slot);
     return precedes(balance, record, sumOf(waiting));
+  }
+
+  /** True if a flow is all that the newest state shows, to the cent: an exchange may state another place of the slot than it answers of. */
+  #isChange(record: CashRecord): boolean {
+    if (record.kind !== "flow" || record.afterUsd === undefined) return false;
+    const { account, slot, usd, afterUsd } = record;
+    const balance = this.before(account);
+    if (
+      balance === undefined ||
+      Math.abs(usdFromQuoteLots(balance.collateralQuoteLots) - afterUsd) > exactUsd
+    )
+      return false;
+    return this.#open.some(
+      (one) =>
+        one.account === account && one.toSlot === slot && Math.abs(unexplainedUsd(one) - usd) <= exactUsd,
+    );
   }
 
   /** True if one of several states of its slot has the collateral of after a flow. */

@@ -208,16 +208,28 @@ test("records of the slot of an answer are of before or after it, by its place i
   state(90, 0, 1_000, 0);
   changes.takeWhole(0, { slot: 90, index: 0, atMs: 0 });
   state(100, 2, 1_500, 1_000);
-  // Both leave the account with what it had: its collateral does not tell which of them the answer shows.
-  const flow = (index: number, usd: number, afterUsd: number) =>
-    changes.takeRecord({ kind: "flow", account, slot: 100, index, usd, afterUsd }, 2_000);
+  const flow = (index: number, usd: number, afterUsd: number, more: { unshown?: true } = {}) =>
+    changes.takeRecord({ kind: "flow", account, slot: 100, index, usd, afterUsd, ...more }, 2_000);
+  // The other side of a transfer may tell otherwise where its account has again what it had.
+  flow(1, 500, 1_500, { unshown: true });
+  expect([changes.aheadUsd(), changes.open.length]).toEqual([0, 0]);
+  // They leave the account with what it had: its collateral does not tell that the answer is of before both.
   flow(3, -500, 1_000);
   flow(4, 500, 1_500);
-  expect([changes.aheadUsd(), changes.open.length]).toEqual([0, 1]);
-  flow(1, 500, 1_500);
   expect([changes.aheadUsd(), changes.open.length]).toEqual([0, 0]);
   state(100, 3, 1_000, 3_000);
   expect(changes.aheadUsd()).toBe(500);
   state(105, 0, 1_500, 4_000);
   expect([changes.aheadUsd(), changes.open.length]).toEqual([0, 0]);
+});
+
+test("a deposit that an answer shows is of it, though it states an earlier place of the slot", () => {
+  const changes = new OpenChanges();
+  const state = (slot: number, usd: number, atMs: number) =>
+    changes.takeState(account, { slot, index: 0, atMs }, balance(usd), () => undefined);
+  state(90, 1_000, 0);
+  changes.takeWhole(0, { slot: 90, index: 0, atMs: 0 });
+  state(100, 1_500, 1_000);
+  changes.takeRecord({ kind: "flow", account, slot: 100, index: 51, usd: 500, afterUsd: 1_500 }, 2_000);
+  expect([changes.aheadUsd(), changes.open]).toEqual([0, []]);
 });
