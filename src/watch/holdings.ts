@@ -25,6 +25,8 @@ interface Kept {
   readonly balance?: KeptBalance;
   /** Slot of that state. Absent: `slot`. */
   readonly balanceSlot?: number;
+  /** The place of that state within its slot. Absent: not known. */
+  readonly balanceIndex?: number;
 }
 
 /** A `Balance`, its integers as text. */
@@ -60,7 +62,7 @@ export class Holdings {
   restore(
     keep: ReadonlyMap<string, string>,
     ours: (wallet: string) => boolean,
-    seen: (wallet: string, account: string, slot: number, balance: Balance) => void,
+    seen: (wallet: string, account: string, state: SeenBalance) => void,
   ): void {
     for (const [name, value] of keep) {
       if (!name.startsWith(walletKeepPrefix) || !name.endsWith(suffix)) continue;
@@ -69,8 +71,9 @@ export class Holdings {
       if (!ours(wallet)) continue;
       this.#before.set(account, value);
       const kept = JSON.parse(value) as Kept;
-      const { balance, balanceSlot: slot = kept.slot } = kept;
-      if (balance !== undefined && slot !== undefined) seen(wallet, account, slot, balanceOf(balance));
+      const { balance, balanceSlot: slot = kept.slot, balanceIndex: index } = kept;
+      if (balance !== undefined && slot !== undefined)
+        seen(wallet, account, { slot, index, balance: balanceOf(balance) });
     }
   }
 
@@ -126,8 +129,11 @@ export class Holdings {
       held[symbol] = [node.incarnation, String(state.baseLots)];
     const { shrunkAtMs, slot } = account;
     const balance = compared && { balance: keptBalance(compared.balance) };
-    const balanceSlot = isBehind && compared ? { balanceSlot: compared.slot } : {};
-    const value = JSON.stringify({ shrunkAtMs, held, slot, ...balance, ...balanceSlot } satisfies Kept);
+    const place = {
+      ...(isBehind && compared ? { balanceSlot: compared.slot } : {}),
+      ...(compared?.index === undefined ? {} : { balanceIndex: compared.index }),
+    };
+    const value = JSON.stringify({ shrunkAtMs, held, slot, ...balance, ...place } satisfies Kept);
     if (before === undefined || !isSame(before, { shrunkAtMs, held, ...balance }))
       draft.changes.keep.push({ name: keepName(account.name), value });
   }

@@ -158,7 +158,13 @@ export class OpenChanges {
    */
   readonly #wholes = new FewMap<
     number,
-    { sinceSlot: number; readonly firstSlot: number; slot: number; index?: number | undefined }
+    {
+      sinceSlot: number;
+      readonly firstSlot: number;
+      readonly firstIndex?: number | undefined;
+      slot: number;
+      index?: number | undefined;
+    }
   >();
   /** By account, the collateral of the newest states that are of one slot. */
   readonly #ofSlot = new FewMap<string, { readonly slot: number; readonly quoteLots: readonly bigint[] }>();
@@ -250,14 +256,22 @@ export class OpenChanges {
   }
 
   /** Takes the state that an account had before a restart. */
-  restoreState(account: string, slot: number, balance: Balance): void {
-    this.#seen.set(account, { slot, balance });
+  restoreState(account: string, state: SeenBalance): void {
+    const { slot } = state;
+    this.#seen.set(account, { ...state });
     const pdaIndex = pdaIndexOf(account);
     if (!this.restoredIndices.includes(pdaIndex))
       this.restoredIndices = withIndex(this.restoredIndices, pdaIndex);
     const known = this.#wholes.get(pdaIndex);
     if (known !== undefined && slot <= known.slot) return;
-    this.#wholes.set(pdaIndex, { sinceSlot: known?.sinceSlot ?? slot, firstSlot: slot, slot });
+    // A state whose place is known is of an answer that told of all.
+    this.#wholes.set(pdaIndex, {
+      sinceSlot: known?.sinceSlot ?? slot,
+      firstSlot: slot,
+      firstIndex: state.index,
+      slot,
+      index: state.index,
+    });
   }
 
   /** Takes the slot of a whole answer from before a restart: what it did not list came later. */
@@ -487,7 +501,8 @@ export class OpenChanges {
   takeWhole(pdaIndex: number, { slot, index, atMs }: StatePlace): boolean {
     const whole = this.#wholes.get(pdaIndex);
     const since = whole === undefined ? null : { fromSlot: whole.slot, fromIndex: whole.index };
-    if (whole === undefined) this.#wholes.set(pdaIndex, { sinceSlot: slot, firstSlot: slot, slot, index });
+    if (whole === undefined)
+      this.#wholes.set(pdaIndex, { sinceSlot: slot, firstSlot: slot, firstIndex: index, slot, index });
     else {
       whole.slot = slot;
       whole.index = index;
@@ -856,15 +871,15 @@ export class OpenChanges {
     const whole = this.#wholes.get(pdaIndexOf(account));
     if (whole === undefined || this.#isListed(account)) return false;
     const seen = this.#seen.get(account);
-    const fromSlot = seen?.slot ?? whole.firstSlot;
-    if (slot < fromSlot || (slot === fromSlot && isAfter(record, seen?.index) !== true)) return false;
+    const [fromSlot, fromIndex] = seen ? [seen.slot, seen.index] : [whole.firstSlot, whole.firstIndex];
+    if (slot < fromSlot || (slot === fromSlot && isAfter(record, fromIndex) !== true)) return false;
     const settled = this.#settled.find((one) => isWithin(one, record));
     if (settled !== undefined) {
       this.#settled = this.#settled.filter((one) => one !== settled);
       this.#addOpen({ ...reported(settled), readMs: atMs, waitedMs: 0 }, [record]);
       return true;
     }
-    const since = { fromSlot, fromIndex: seen?.index };
+    const since = { fromSlot, fromIndex };
     this.#compareUnlisted({ account, ...since, toSlot: whole.slot, toIndex: whole.index, atMs }, [record]);
     return true;
   }

@@ -130,8 +130,8 @@ export class Restoring {
       );
     }
     const unknown = (wallet: string): boolean => ours.has(wallet) && !this.#parts.known(wallet);
-    this.#parts.holdings.restore(remembered.keep, unknown, (wallet, account, slot, balance) =>
-      wallets.get(wallet)?.profit.changes.restoreState(account, slot, balance),
+    this.#parts.holdings.restore(remembered.keep, unknown, (wallet, account, state) =>
+      wallets.get(wallet)?.profit.changes.restoreState(account, state),
     );
     this.#parts.world.holders.restore(remembered.keep, unknown);
     const held = remembered.held.filter(({ wallet }) => wallet === null || ours.has(wallet));

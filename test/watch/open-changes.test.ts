@@ -71,7 +71,7 @@ test.each([
     // A state that left all as it was is not stored.
     changes = new OpenChanges();
     changes.restoreWhole(0, 90);
-    changes.restoreState(account, 90, balance(1_000));
+    changes.restoreState(account, { slot: 90, balance: balance(1_000) });
     changes.restore(kept);
     changes.takeState(account, { slot: 105, atMs: 3_000 }, holding(1_497, 40), pricing);
     expect([changes.open, changes.aheadUsd()]).toEqual([[], 0]);

@@ -62,6 +62,10 @@ class World {
   readonly #shortPages: boolean;
   #h: Harness;
   #slot = 10;
+  /** The place of the newest transaction in its slot. */
+  #index = 0;
+  /** Several transactions have a slot, and each reading states its place among them. */
+  readonly #exact: boolean;
   #mark = 150;
   #sequence = 1;
   #keys = 0;
@@ -81,6 +85,7 @@ class World {
   constructor(of: number) {
     this.#random = seededRandom(of);
     this.#shortPages = this.#int(4) === 0;
+    this.#exact = this.#int(2) === 0;
     this.#restarts = this.#int(3) > 0;
     this.#accounts.set(0, this.#empty(20_000_000_000n));
     this.#h = new Harness({ rules, wallets, atMs: midnight - 30_000 - this.#int(400_000) });
@@ -94,6 +99,18 @@ class World {
 
   #int(below: number): number {
     return Math.floor(this.#random() * below);
+  }
+
+  get #place(): { readonly slot: number; readonly slotIndex: number } {
+    return { slot: this.#slot, slotIndex: this.#index };
+  }
+
+  #nextPlace(): void {
+    if (this.#exact && this.#int(3) > 0) this.#index++;
+    else {
+      this.#slot++;
+      this.#index = 1;
+    }
   }
 
   #empty(collateral = 0n): Account {
@@ -124,7 +141,7 @@ class World {
 
   #trade(index: number, lots: bigint, priceUsd: number): void {
     const account = this.#accounts.get(index)!;
-    this.#slot++;
+    this.#nextPlace();
     account.collateral += account.unsettled;
     account.accumulated += account.unsettled;
     account.unsettled = 0n;
@@ -154,13 +171,13 @@ class World {
       ...{ side: lots > 0n ? "bid" : "ask", size: Number(size) / 100 },
       ...{ price: Number(price) / 1e4, fee: usdOf(fee) },
     };
-    const place = { slot: this.#slot, happenedMs: this.#h.nowMs, subaccount: index };
+    const place = { ...this.#place, happenedMs: this.#h.nowMs, subaccount: index };
     this.#tell("fills", event({ kind: "fill", key: `fill${++this.#keys}`, ...place, fields }));
   }
 
   #row(index: number, eventType: string, amount: bigint): CollateralEvent {
     return {
-      ...{ slot: this.#slot, slotIndex: 0, eventIndex: index, traderPdaIndex: 0 },
+      ...{ ...this.#place, eventIndex: index, traderPdaIndex: 0 },
       ...{ traderSubaccountIndex: index, eventType, amount, timestamp: this.#h.nowMs },
       collateralAfter: this.#accounts.get(index)!.collateral,
     };
@@ -168,7 +185,7 @@ class World {
 
   #flow(index: number, usd: number): void {
     const lots = BigInt(usd) * 1_000_000n;
-    this.#slot++;
+    this.#nextPlace();
     this.#accounts.get(index)!.collateral += lots;
     this.#netUsd += usd;
     this.#note(`account ${index} receives ${usd}`);
@@ -176,7 +193,7 @@ class World {
   }
 
   #transfer(from: number, to: number, lots: bigint): void {
-    this.#slot++;
+    this.#nextPlace();
     this.#accounts.get(from)!.collateral -= lots;
     this.#accounts.get(to)!.collateral += lots;
     this.#note(`account ${from} gives account ${to} ${usdOf(lots)}`);
@@ -184,7 +201,7 @@ class World {
   }
 
   #spotSale(units: number, usd: number): void {
-    this.#slot++;
+    this.#nextPlace();
     this.#sol -= units;
     this.#accounts.get(0)!.collateral += BigInt(Math.round(usd * 1e6));
     this.#note(`${units} SOL are sold for ${usd}`);
@@ -193,7 +210,7 @@ class World {
       quoteLotsDeposited: String(Math.round(usd * 1e6)),
     };
     const fields = { source: "event", type: "spot_collateral_liquidation" };
-    const place = { slot: this.#slot, happenedMs: this.#h.nowMs, fields, data };
+    const place = { ...this.#place, happenedMs: this.#h.nowMs, fields, data };
     this.#tell("notifications", event({ kind: "notification", key: `sale${++this.#keys}`, ...place }));
   }
 
@@ -322,7 +339,7 @@ class World {
     this.#busy.clear();
     this.#netUsd += this.#solFlow * this.#mark;
     this.#solFlow = 0;
-    this.#slot++;
+    if (!this.#exact) this.#nextPlace();
     const spotCollaterals = this.#sol === 0 ? [] : [{ ...sol, balance: BigInt(this.#sol) * 10n ** 9n }];
     const subaccounts = [...this.#accounts].map(([index, one]) =>
       subaccount(
@@ -348,15 +365,18 @@ class World {
       wallet: "main",
       pdaIndex: 0,
       atMs: h.nowMs,
-      slot: this.#slot,
-      slotIndex: 0,
+      ...this.#place,
+      ...(this.#exact ? { exact: true } : {}),
       subaccounts,
     });
     const [accounts, units] = [[...this.#accounts.values()].map((one) => ({ ...one })), this.#sol];
     this.#shown = { equityUsd: () => this.#equityUsd(accounts, units), netUsd: this.#netUsd };
     this.#noteHigh();
-    if (h.nowMs < midnight)
-      this.#midnight = { equityUsd: this.#equityUsd(), netUsd: this.#netUsd, atMs: h.nowMs };
+    if (h.nowMs >= midnight) return;
+    this.#midnight = { equityUsd: this.#equityUsd(), netUsd: this.#netUsd, atMs: h.nowMs };
+    // Baselines, and the equity of midnight, have all of their slot.
+    this.#slot++;
+    this.#index = 0;
   }
 
   /** Reads the histories as far as they tell. */
