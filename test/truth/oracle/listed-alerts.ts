@@ -101,6 +101,11 @@ export class ListedAlerts {
       else this.#open.set(listed, null);
     }
     for (const [listed, before] of this.#open) {
+      // Nobody could judge it at its time, as after a reload: later figures say nothing of it.
+      if (before === null && nowMs > listed.atMs + slackMs / 3) {
+        this.#open.delete(listed);
+        continue;
+      }
       const found = nowMs > listed.atMs + slackMs ? before : problems(this.#of(listed)!, listed.summary);
       // A text may rest on something that was read in a gap, which is not known here.
       if (found?.length === 0 || (found === null && this.#hasGaps)) this.#open.delete(listed);
