@@ -69,6 +69,11 @@ export class Profits {
   readonly #directions = new WeakMap<Event, number | null>();
   /** Sides of transfers, by wallet, that were read without the other one: that may follow. Newest last. */
   readonly #loneSides = new Map<string, readonly Event[]>();
+  /** Transfers, by wallet, of which nobody knew the direction when they were read: fills that are read later may tell it. Newest last. */
+  readonly #undirected = new Map<
+    string,
+    readonly { readonly event: Event; readonly read: readonly Event[] }[]
+  >();
   /** Wallets of which an account was read before what values it. */
   readonly #waiting = new Set<WalletEntry>();
   /** Accounts with collateral whose market had no price when they were read last, and their wallets. */
@@ -285,12 +290,34 @@ export class Profits {
 
   /** All records of a reading were taken. The caller stores the profit. @returns as of `takeEvent` */
   takeRead(entry: WalletEntry, draft: Draft): boolean {
+    const directed = this.#takeDirections(entry, draft);
     const reopened = entry.profit.changes.settle();
     if (this.#takeProofs(entry)) entry.profit.keep(draft);
-    if (reopened.length === 0) return false;
+    if (reopened.length === 0) return directed;
     this.#refresh(entry, draft, false);
     this.#opened(entry, draft);
     return true;
+  }
+
+  /** Takes transfers whose direction open changes tell by now. @returns as of `takeEvent` */
+  #takeDirections(entry: WalletEntry, draft: Draft): boolean {
+    const { name } = entry.wallet;
+    const waiting = this.#undirected.get(name) ?? [];
+    if (waiting.length === 0 || entry.profit.changes.open.length === 0) return false;
+    // Its other side may have told it since.
+    const isOpen = (event: Event): boolean => (this.#directions.get(event) ?? null) === null;
+    const left = waiting.filter(({ event }) => isOpen(event));
+    const directed = left.filter(({ event, read }) => {
+      if (isOpen(event)) for (const one of [event, ...read]) this.#directions.delete(one);
+      return this.#flowOf(entry, event, read) !== null;
+    });
+    this.#undirected.set(
+      name,
+      left.filter((one) => !directed.includes(one)),
+    );
+    let moved = false;
+    for (const { event, read } of directed) if (this.#takeFlow(entry, event, read, draft)) moved = true;
+    return moved;
   }
 
   /** Takes stored payments of the funding history, before the first observation. */
@@ -390,6 +417,7 @@ export class Profits {
     if (account === null || isPast(entry, event, account)) return false;
     if (usd === null) {
       profit.changes.takeUnknown({ account, slot, index });
+      if (transfer !== null) this.#awaitDirection(wallet.name, event, read);
       if (transfer !== null && !transfer.within)
         this.#note(
           `${wallet.name}: a transfer at slot ${event.slot} does not say whether it came in or went out; wallet.pnl counts it as profit or loss`,
@@ -406,6 +434,13 @@ export class Profits {
     if (!profit.changes.takeRecord(record, draft.atMs) && !counts) return movedBefore;
     this.#refresh(entry, draft, false);
     return true;
+  }
+
+  #awaitDirection(wallet: string, event: Event, read: readonly Event[]): void {
+    const waiting = this.#undirected.get(wallet) ?? [];
+    const other = otherSide(event, read);
+    const one = { event, read: other === undefined ? [] : [other] };
+    this.#undirected.set(wallet, [...waiting.slice(1 - maxLoneSides), one]);
   }
 
   /**

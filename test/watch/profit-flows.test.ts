@@ -263,6 +263,25 @@ test("a transfer to an account that owed something came in, though it has less t
   expect(figures(h)).toEqual({ pnl: 0, netDeposits: 5_800 });
 });
 
+test("a transfer of which no record says the direction is told it by fills that are read later", () => {
+  const h = begun([
+    subaccount(10_000, [position(100, 150)]),
+    subaccount(5_000, [position(50, 150)], { subaccount: 1 }),
+  ]);
+  h.slot += 100;
+  const { slot } = h;
+  h.pass(5_000);
+  h.config();
+  h.mark(150);
+  // Closed at 140; what is left is known to some cents.
+  h.account([subaccount(6_999.92, []), subaccount(6_500, [], { subaccount: 1 })]);
+  const rows = [row(slot + 5, 0, "transfer", 2_000, 6_999.92), row(slot + 5, 1, "transfer", 2_000, 6_500)];
+  h.events("collateral", translated(rows, h), "main", { coversMs: 0 });
+  expect(figures(h).pnl).toBe(undefined);
+  h.events("fills", [fill(slot + 4, 0, "ask", 100, 140), fill(slot + 4, 1, "ask", 50, 140)]);
+  expect(figures(h)).toEqual({ pnl: expect.closeTo(-1_500.08, 6), netDeposits: 0 });
+});
+
 const withSol = (collateralUsd: number, units: number, positions: SubaccountState["positions"] = []) => [
   subaccount(collateralUsd, positions, {
     spotCollaterals: units === 0 ? [] : [{ ...sol, balance: BigInt(units) * 10n ** 9n }],
