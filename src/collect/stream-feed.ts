@@ -204,6 +204,8 @@ export class StreamFeed implements StreamListener {
       { askedMs, atMs },
       streaming,
     );
+    // What the stream noted before is in it, and would be handed on without its place in the slot.
+    if (mirrored?.exact) this.#notedStates.delete(familyOf(wallet.authority, pdaIndex));
     this.#readMs.set(`traderState ${wallet.name}`, askedMs);
     // An answer of before the message that is missing does not fill the hole.
     if (followed.mirror.holding) this.#doubt(wallet.name);

@@ -79,7 +79,7 @@ export interface AccountEntry {
   /** The time at which its holdings were kept last, ms; 0: they were not since the start. */
   keptMs: number;
   /** Its deposited collateral as it changed lately, oldest first. */
-  collaterals: readonly { readonly slot: number; readonly usd: number }[];
+  collaterals: readonly { readonly slot: number; readonly index: number | undefined; readonly usd: number }[];
   /** The placement time of each of its orders, where known, ms. */
   readonly placedMs: FewMap<string, number>;
   /** Markets beside those of its positions that its figures depend on: of resting orders and of spot collateral. */
@@ -547,7 +547,7 @@ export class Accounts {
       if (orders !== state.orders || spotCollaterals !== state.spotCollaterals) this.#linkMarkets(account);
     }
     account.seenMs = seen.atMs;
-    noteCollateral(account, seen.slot);
+    noteCollateral(account, seen);
     // Here and below each by its own name: a store by a name that varies takes several times as long.
     account.node.facts.seenMs.traderState = seen.atMs;
     this.#stateFacts(account, seen.atMs, first);
@@ -737,11 +737,13 @@ function noteResized(account: AccountEntry, slot: number): void {
   account.moved = true;
 }
 
-function noteCollateral(account: AccountEntry, slot: number): void {
+function noteCollateral(account: AccountEntry, { slot, slotIndex, exact = false }: AccountsSeen): void {
   const { risk, collaterals } = account;
   const usd = usdFromQuoteLots(risk.collateralQuoteLots);
   if (collaterals[collaterals.length - 1]?.usd === usd) return;
-  account.collaterals = collaterals.slice(1 - collateralsKept).concat({ slot, usd });
+  account.collaterals = collaterals
+    .slice(1 - collateralsKept)
+    .concat({ slot, index: exact ? slotIndex : undefined, usd });
 }
 
 /** @param atMs as of when; an age that is not known is no figure */

@@ -33,7 +33,9 @@ export function flowOf(event: Event, account: AccountEntry | undefined): number 
   if (typeof amountUsd === "number" && !transfer?.guessed) return amountUsd;
   if (transfer === null || typeof after !== "number") return null;
   // Its account had more or less before.
-  const before = account?.collaterals.findLast((one) => one.slot < event.slot);
+  const before = account?.collaterals.findLast(({ slot, index = Number.POSITIVE_INFINITY }) =>
+    slot === event.slot ? index < event.slotIndex : slot < event.slot,
+  );
   if (!before) return null;
   // This says nothing if something else moved it as well.
   const usd = after - before.usd;

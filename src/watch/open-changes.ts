@@ -22,6 +22,7 @@ import { type HiddenLimits, type Proof, type Rough, RoughChanges } from "./rough
 import { pdaIndexOf, Slots, withIndex } from "./slots.ts";
 import {
   type CashRecord,
+  contains,
   exactUsd,
   type FundingRecord,
   firstFlowOf,
@@ -302,7 +303,7 @@ export class OpenChanges {
     const slot = this.slotOf(account);
     if (record.slot !== slot) return record.slot > slot;
     const isLater = isAfter(record, this.#indexOf(account));
-    if (isLater !== undefined) return isLater && !this.#isChange(record);
+    if (isLater !== undefined && !(isLater && isShownBy(this.before(account), record))) return isLater;
     if (this.#wasShown(record)) return false;
     if (record.kind === "flow" && record.unshown) return true;
     if (record.kind === "flow" && record.shown) return false;
@@ -310,22 +311,6 @@ export class OpenChanges {
     if (balance === undefined) return false;
     const waiting = this.#ahead.filter((one) => isFlow(one) && one.account === account && one.slot === slot);
     return precedes(balance, record, sumOf(waiting));
-  }
-
-  /** True if a flow is all that the newest state shows, to the cent: an exchange may state another place of the slot than it answers of. */
-  #isChange(record: CashRecord): boolean {
-    if (record.kind !== "flow" || record.afterUsd === undefined) return false;
-    const { account, slot, usd, afterUsd } = record;
-    const balance = this.before(account);
-    if (
-      balance === undefined ||
-      Math.abs(usdFromQuoteLots(balance.collateralQuoteLots) - afterUsd) > exactUsd
-    )
-      return false;
-    return this.#open.some(
-      (one) =>
-        one.account === account && one.toSlot === slot && Math.abs(unexplainedUsd(one) - usd) <= exactUsd,
-    );
   }
 
   /** True if one of several states of its slot has the collateral of after a flow. */
@@ -593,9 +578,9 @@ export class OpenChanges {
    * state before, or all that is not explained; null: neither.
    * @param afterUsd collateral after it; undefined: not known
    */
-  directionOf({ account, slot }: Place, sizeUsd: number, afterUsd: number | undefined): number | null {
+  directionOf(place: Place, sizeUsd: number, afterUsd: number | undefined): number | null {
     for (const one of this.#open) {
-      if (!isWithin(one, { account, slot })) continue;
+      if (!isWithin(one, place)) continue;
       const first = afterUsd === undefined ? undefined : firstFlowOf(one, sizeUsd, afterUsd);
       if (first !== undefined) return first;
       const usd = unexplainedUsd(one);
@@ -611,9 +596,11 @@ export class OpenChanges {
   isFirstFlow(place: Place): boolean {
     const { account, slot } = place;
     const seen = this.#seen.get(account);
-    const sinceSlot = seen?.slot ?? this.#wholes.get(pdaIndexOf(account))?.sinceSlot;
+    const whole = this.#wholes.get(pdaIndexOf(account));
+    const sinceSlot = seen?.slot ?? whole?.sinceSlot;
     if (sinceSlot === undefined || slot < sinceSlot || this.#isListed(account)) return false;
-    if (slot === sinceSlot && isAfter(place, seen?.index) !== true) return false;
+    const sinceIndex = seen ? seen.index : whole?.firstSlot === sinceSlot ? whole.firstIndex : undefined;
+    if (slot === sinceSlot && isAfter(place, sinceIndex) !== true) return false;
     if (this.#ahead.some((one) => isFlow(one) && one.account === account && one.slot <= slot)) return false;
     return ![...this.#open, ...this.#settled].some(
       (one) => isWithin(one, place) && !(one.unlisted && one.flowUsd === 0),
@@ -701,8 +688,8 @@ export class OpenChanges {
       one.account === account && one.toSlot === toSlot && one.taken === undefined && !one.unlisted;
     // Records tell of which of two states they are where the place of the first one is known.
     const isSame = fromSlot === toSlot && taken === null && at.fromIndex === undefined;
-    const other = isSame ? this.#open.find(isOfSlot) : undefined;
-    const former = other ?? (isSame ? this.#explainedOfSlot.find(isOfSlot) : undefined);
+    const other = isSame ? this.#open.findLast(isOfSlot) : undefined;
+    const former = other ?? (isSame ? this.#explainedOfSlot.findLast(isOfSlot) : undefined);
     const isBeside = (one: OpenChange): boolean => Object.keys(one.traded).length === 0 && !isExplained(one);
     const movedBeside = former !== undefined && (isBeside(own) || isBeside(former));
     const whole = this.#lessTakeovers(
@@ -741,9 +728,8 @@ export class OpenChanges {
   #takeLoose(record: LooseRecord, atMs: number): boolean {
     const { account, slot } = record;
     const index = this.#openAfter({ account, toSlot: slot });
-    if (index < 0 && slot !== this.slotOf(account)) return false;
-    const isKnown = index < 0 ? isAfter(record, this.#indexOf(account)) !== undefined : false;
-    if (isKnown || (index >= 0 && !isOfSlotBefore(this.#open[index]!, record))) return false;
+    const next = this.#open[index];
+    if (next === undefined ? !this.#mayFollow(record) : !isOfSlotBefore(next, record)) return false;
     this.#keepLoose([...this.#loose.slice(1 - maxLoose), record]);
     this.#explainByLoose(index, atMs);
     return true;
@@ -797,7 +783,6 @@ export class OpenChanges {
    */
   #takeTakeover(record: CashRecord, atMs: number): boolean {
     if (record.kind !== "takeover" || record.handed === undefined) return false;
-    const { account, slot } = record;
     const isShownIn = (one: OpenChange): boolean => isWithin(one, record) && isHandedIn(one, record);
     // Without its side it is no more than like an explained change, which may be the opening.
     const isSided = record.handed.side !== undefined;
@@ -810,8 +795,7 @@ export class OpenChanges {
     }
     // The account may have held none of it: a fill of the same slot may have opened the position.
     const isOpen = (one: OpenChange): boolean => isWithin(one, record) || isOfSlotBefore(one, record);
-    const isSeen =
-      slot === this.slotOf(account) || this.#explainedOfSlot.some((one) => isWithin(one, record));
+    const isSeen = this.#mayFollow(record) || this.#explainedOfSlot.some((one) => isWithin(one, record));
     if (!isSeen && !this.#open.some(isOpen)) return false;
     this.#keepTakeover(record);
     this.#explainByLoose(this.#open.findIndex(isOpen), atMs);
@@ -830,9 +814,15 @@ export class OpenChanges {
       this.#setOpen(this.#open.toSpliced(index, 1, ...(this.#isSettled(left, atMs) ? [] : [left])));
       return true;
     }
-    if (record.slot !== this.slotOf(record.account)) return false;
+    if (!this.#mayFollow(record)) return false;
     this.#keepTakeover(record);
     return true;
+  }
+
+  /** True if a record of the slot of the newest state of its account may have come after that state. */
+  #mayFollow(record: CashRecord): boolean {
+    const { account, slot } = record;
+    return slot === this.slotOf(account) && isAfter(record, this.#indexOf(account)) === undefined;
   }
 
   #keepTakeover(record: CashRecord): void {
@@ -845,9 +835,10 @@ export class OpenChanges {
     for (const one of this.#looseTakeovers) {
       const { account, slot } = one;
       if (account !== open.account || slot > open.toSlot) continue;
-      if (slot >= open.fromSlot && !isHandedIn(left, one) && !isTakenIn(left, one)) continue;
+      const isOfIt = isWithin(open, one) || isOfSlotBefore(open, one);
+      if (isOfIt && !isHandedIn(left, one) && !isTakenIn(left, one)) continue;
       this.#looseTakeovers = this.#looseTakeovers.filter((other) => other !== one);
-      if (slot >= open.fromSlot) left = less(left, one);
+      if (isOfIt) left = less(left, one);
     }
     return left;
   }
@@ -855,7 +846,10 @@ export class OpenChanges {
   /** Notes a change that is explained: the next state of its slot, and records that come later, belong to it as well. */
   #noteOfSlot(open: OpenChange): void {
     const { account, toSlot } = open;
-    const others = this.#explainedOfSlot.filter((one) => one.toSlot >= toSlot && one.account !== account);
+    const others = this.#explainedOfSlot.filter(
+      (one) =>
+        one.toSlot >= toSlot && (one.account !== account || (one.toSlot === toSlot && !contains(open, one))),
+    );
     this.#explainedOfSlot = [...others, open];
   }
 
@@ -930,7 +924,8 @@ export class OpenChanges {
     { slot, index: last }: Pick<StatePlace, "slot" | "index">,
     balance: Balance,
   ): readonly CashRecord[] {
-    const isKnown = (one: CashRecord): boolean => isAfter(one, last) !== undefined;
+    const isKnown = (one: CashRecord): boolean =>
+      isAfter(one, last) !== undefined && !isShownBy(balance, one);
     const isOf = (one: CashRecord): boolean => one.account === account && one.slot === slot && !isKnown(one);
     const flows = this.#ahead.filter((one) => isOf(one) && isFlow(one));
     const next = flows.find((one) => precedes(balance, one, 0));
@@ -938,7 +933,7 @@ export class OpenChanges {
     const waits = (one: CashRecord, index: number): boolean =>
       one.account !== account ||
       one.slot > slot ||
-      (one.slot === slot && isAfter(one, last) === true) ||
+      (one.slot === slot && isKnown(one) && isAfter(one, last) === true) ||
       (isOf(one) && next !== undefined && (next === flows[0] || index >= fromIndex));
     const due = this.#ahead.filter((one, index) => !waits(one, index));
     if (due.length > 0) this.#ahead = this.#ahead.filter(waits);
@@ -1010,4 +1005,10 @@ export class OpenChanges {
 /** An explained change, all of whose flows were reported. */
 function reported(change: OpenChange): OpenChange {
   return { ...change, reportedUsd: change.flowUsd, reportedWithinUsd: change.withinUsd ?? 0 };
+}
+
+/** True if a state has the collateral of after a flow: that tells more than the place of the slot that it states. */
+function isShownBy(balance: Balance | undefined, record: CashRecord): boolean {
+  if (balance === undefined || record.kind !== "flow" || record.afterUsd === undefined) return false;
+  return Math.abs(usdFromQuoteLots(balance.collateralQuoteLots) - record.afterUsd) <= exactUsd;
 }

@@ -4,6 +4,7 @@
  */
 import {
   type CashRecord,
+  contains,
   isExplained,
   isFlowBefore,
   isHandedIn,
@@ -67,8 +68,7 @@ export class RoughChanges {
   add(change: OpenChange, atMs: number): void {
     const usd = roughnessOf(change);
     if (usd === 0 && this.#changes.length === 0) return;
-    const isSame = (one: Rough): boolean =>
-      one.change.account === change.account && one.change.toSlot === change.toSlot;
+    const isSame = (one: Rough): boolean => contains(change, one.change);
     for (const one of this.#changes)
       if (one.held && isSame(one)) this.#prove({ atMs: one.atMs, fromUsd: one.usd, toUsd: 0 });
     const others = this.#changes.filter((one) => !isSame(one));

@@ -164,6 +164,13 @@ export function isOfSlotAfter({ account, toSlot, toIndex }: OpenPlace, record: P
   return record.account === account && record.slot === toSlot && isAfter(record, toIndex) === undefined;
 }
 
+/** True if a change contains another one of its account and slot: no record tells two states apart whose places are not known. */
+export function contains(change: OpenChange, other: OpenChange): boolean {
+  const { account, toSlot, fromIndex, ofOneSlot = false } = change;
+  if (other.account !== account || other.toSlot !== toSlot) return false;
+  return !ofOneSlot || fromIndex === undefined || other.fromIndex === fromIndex;
+}
+
 /** True if a record of the slot of a state came after that state; undefined: it is not known. @param index of the state */
 export function isAfter(record: Place, index: number | undefined): boolean | undefined {
   return index === undefined || record.index === undefined ? undefined : record.index > index;
@@ -329,7 +336,10 @@ export function less(change: OpenChange, record: CashRecord): OpenChange {
       const within = record.within ? { withinUsd: (open.withinUsd ?? 0) + record.usd } : {};
       const flowUsd = open.flowUsd + record.usd;
       const left = { ...open, ...within, cashUsd: open.cashUsd - record.usd, flowUsd };
-      return isFlowBefore(open, record) ? { ...left, beforeUsd: open.beforeUsd! + record.usd } : left;
+      const { beforeUsd } = open;
+      return beforeUsd !== undefined && isFlowBefore(open, record)
+        ? { ...left, beforeUsd: beforeUsd + record.usd }
+        : left;
     }
     case "fill": {
       const { symbol, units, usd } = record;

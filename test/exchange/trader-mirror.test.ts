@@ -77,6 +77,48 @@ function polled(...list: Json[]) {
 const sequences = (of: { readonly subaccounts: readonly SubaccountSnapshot[] } | null) =>
   of?.subaccounts.map((one) => [one.subaccountIndex, one.sequence]);
 
+describe("the place of a poll in its slot", () => {
+  const at = (mirror: TraderMirror, slotIndex: number, ...list: Json[]) =>
+    mirror.takePoll({ slot: 100, slotIndex }, rows(...list), { askedMs: 2_000, atMs: 2_010 }, true).mirrored;
+
+  test("is that of all that it told of", () => {
+    const { mirror } = polled(row(0, 5), row(1, 9));
+    expect(at(mirror, 4, row(0, 6), row(1, 9))).toMatchObject({ slot: 100, slotIndex: 4, exact: true });
+  });
+
+  test("is not that of what the stream told after it", () => {
+    const { mirror } = polled(row(0, 5), row(1, 9));
+    mirror.takeMessage(delta(100, { subaccountIndex: 1, sequence: 10, collateral: "5" }), 1_500);
+    expect(at(mirror, 4, row(0, 6), row(1, 9))).toMatchObject({ exact: false });
+  });
+
+  test("is not that of an account that it does not list yet", () => {
+    const { mirror } = polled(row(0, 5));
+    mirror.takeMessage(delta(100, { subaccountIndex: 1, sequence: 1, collateral: "5" }), 1_500);
+    expect(at(mirror, 4, row(0, 6))).toMatchObject({ exact: false });
+  });
+
+  test("is not that of messages that were held until it came", () => {
+    const { mirror } = polled(row(0, 5));
+    mirror.takeMessage(delta(100, { subaccountIndex: 0, sequence: 7, collateral: "5" }), 1_500);
+    expect(at(mirror, 4, row(0, 6))).toMatchObject({ exact: false });
+  });
+
+  test("is not that of an answer that is older than one of its slot", () => {
+    const { mirror } = polled(row(0, 5));
+    expect(at(mirror, 2, row(0, 5))?.exact ?? false).toBe(false);
+  });
+
+  test("is not known of what the stream tells", () => {
+    const { mirror } = polled(row(0, 5));
+    const { mirrored } = mirror.takeMessage(
+      delta(101, { subaccountIndex: 0, sequence: 6, collateral: "5" }),
+      1_500,
+    );
+    expect(mirrored).toMatchObject({ exact: false });
+  });
+});
+
 describe("a change", () => {
   test("takes the new head, replaces and removes rows, and tells of its own subaccount alone", () => {
     const trade = { takeProfitId: "tp", trigger, status: "active" };

@@ -506,6 +506,12 @@ const others: readonly Defect[] = [
     "if (told.silent && nowMs - (this.#answeredMs ?? Number.NEGATIVE_INFINITY) > quietMs) return;",
   ),
   one(
+    "exchange: a poll tells the place in the slot of what the stream told after it",
+    "src/exchange/trader-mirror.ts",
+    "      exact = false;\n",
+    "",
+  ),
+  one(
     "collect: a streamed price takes back what a poll told after it",
     "src/collect/stream-feed.ts",
     "if (this.#notedPrices.get(key) !== prices) this.#notedPrices.delete(key);",

@@ -256,7 +256,7 @@ export const former: readonly Defect[] = [
   one(
     "fills of a slot belong to the last of its changes alone",
     "src/watch/open-changes.ts",
-    "const former = other ?? (isSame ? this.#explainedOfSlot.find(isOfSlot) : undefined);",
+    "const former = other ?? (isSame ? this.#explainedOfSlot.findLast(isOfSlot) : undefined);",
     "const former = other;",
   ),
 ];
