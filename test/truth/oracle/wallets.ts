@@ -755,7 +755,7 @@ export class Wallets {
       moves,
       paidMs,
       profit: equity - paid,
-      sure: known === moves && !spotMoved && !this.#unexplained.has(wallet),
+      sure: known === moves && !spotMoved && !this.#unexplained.has(wallet) && !this.#hasUnreadSale(wallet),
       stated: !spotMoved && !this.#hidden.has(wallet),
       priced: !spotMoved,
     };
@@ -796,6 +796,26 @@ export class Wallets {
     if (hidden.inUsd > equity * heldShare && atMs < hidden.sinceMs + heldLeastMs) return;
     track.perhapsTop = Math.max(track.perhapsTop, profit + hidden.inUsd);
     track.hiddenTop = Math.max(track.hiddenTop, track.perhapsTop);
+  }
+
+  /** True if collateral in another asset was sold of which no notification was read yet: no history tells of it. */
+  #hasUnreadSale(wallet: string): boolean {
+    const readMs = this.#seen.events.readMs.get(`notifications ${wallet}`) ?? Number.NEGATIVE_INFINITY;
+    return [...this.#seen.accounts.values()].some(({ name, wallet: owner, sequence }) => {
+      if (owner !== wallet) return false;
+      const states = this.#truth.accounts.get(name)!;
+      return states.some((state, index) => {
+        const before = states[index - 1];
+        return (
+          before !== undefined &&
+          state.sequence <= sequence &&
+          state.ofMs > readMs &&
+          state.spot < before.spot &&
+          state.collateral > before.collateral &&
+          state.netDeposits === before.netDeposits
+        );
+      });
+    });
   }
 
   /** Waits for an explanation of funding. */
