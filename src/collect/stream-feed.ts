@@ -204,7 +204,7 @@ export class StreamFeed implements StreamListener {
       { askedMs, atMs },
       streaming,
     );
-    // What the stream noted before is in it, and would be handed on without its place in the slot.
+    // It contains all that the stream noted before, which would be handed on without its place in the slot.
     if (mirrored?.exact) this.#notedStates.delete(familyOf(wallet.authority, pdaIndex));
     this.#readMs.set(`traderState ${wallet.name}`, askedMs);
     // An answer of before the message that is missing does not fill the hole.
@@ -240,7 +240,7 @@ export class StreamFeed implements StreamListener {
       common.restart("prices moved and it told nothing");
     }
     const newest = this.#prices.takePoll(rows, askedMs);
-    // What the stream told before the poll was asked, and waits to be handed over, would take it back.
+    // A price that the stream told before the poll was asked, and that waits to be handed over, would take it back.
     for (const prices of newest) {
       const key = prices.symbol.toUpperCase();
       if (this.#notedPrices.get(key) !== prices) this.#notedPrices.delete(key);

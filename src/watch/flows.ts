@@ -1,17 +1,10 @@
 /** Records of the histories as movements of an account's cash. */
 import type { Event } from "../domain/event.ts";
 import { accountName } from "../domain/subject.ts";
+import type { TransferData } from "../domain/transfer.ts";
 import { usdFromQuoteLots } from "../risk/units.ts";
 import type { AccountEntry } from "./accounts.ts";
 import { type CashRecord, exactUsd, type FundingRecord } from "./unexplained-change.ts";
-
-/** Data of a transfer's event beside its fields (see the translation of the collateral history). */
-interface TransferData {
-  readonly transferUsd: number;
-  readonly within: boolean;
-  /** The direction that its amount states is only likely. */
-  readonly guessed?: true;
-}
 
 /** Kinds of liquidations that have fills. */
 const traded: ReadonlySet<unknown> = new Set(["market", "adl"]);

@@ -462,8 +462,8 @@ export class NoData {
       const quiet = told.silent && nowMs - this.#silenceEndedMs <= this.#silentAfterMs;
       if (!review || quiet || nowMs - incident.betterSinceMs < noDataForMs) return;
       // Nothing has been answered for a while, again.
-      const quietMs = 2 * Math.max(leastFreshMs, this.#options.scheduleMs.markets);
-      if (nowMs - (this.#answeredMs ?? Number.NEGATIVE_INFINITY) > quietMs) return;
+      const unansweredMs = nowMs - (this.#answeredMs ?? Number.NEGATIVE_INFINITY);
+      if (unansweredMs > 2 * Math.max(leastFreshMs, this.#options.scheduleMs.markets)) return;
       if (rise < 0) update("fell");
       else {
         incident.narrowed(extent);

@@ -82,7 +82,8 @@ export const inboxesAreRead: Invariant = ({ log, simulator, plan }) => {
       const time = observations.findLast(({ kind }) => kind === "time");
       if (time !== undefined) times.push({ shownMs: time.atMs, trueMs: entry.atMs });
       for (const one of observations) {
-        if (one.kind === "accounts") {
+        // A part says nothing of the others.
+        if (one.kind === "accounts" && one.told === undefined) {
           const { wallet, pdaIndex, subaccounts } = one;
           listed.set(
             `${wallet}/${pdaIndex}`,

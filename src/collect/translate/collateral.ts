@@ -4,20 +4,11 @@
  */
 import { type CollateralEvent, collateralKey } from "../../contract/index.ts";
 import type { Event } from "../../domain/event.ts";
+import type { TransferData } from "../../domain/transfer.ts";
 import type { CollectedWallet } from "../collector.ts";
 import { usdOfQuoteLots } from "../market-book.ts";
 import { type OnUnknownWord, wordOf } from "../words.ts";
 import { walletEvent } from "./event.ts";
-
-/** The data of a transfer's event beside its fields, for whoever adds up what came in and went out. */
-export interface TransferData {
-  /** Positive. */
-  readonly transferUsd: number;
-  /** Both sides are watched: the wallet as a whole has neither more nor less. */
-  readonly within: boolean;
-  /** The direction that its amount states is only likely. */
-  readonly guessed?: true;
-}
 
 /** @param rows one page, in its order   @returns for each row its event; null for an account that is not watched */
 export function collateralEvents(

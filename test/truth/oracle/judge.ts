@@ -854,9 +854,8 @@ class Judge {
         : [];
     if (isOfFormer(change) && this.#judged.has(alert.rule)) {
       const firedMs = this.#firedMs.get(alert.id);
-      const isOfGap = firedMs === undefined || firedMs <= (this.#lastGap?.toMs ?? Number.NEGATIVE_INFINITY);
-      const isLost = this.#lastGap !== null && (isOfGap || this.#firedByLost.has(alert.id));
-      return isLost ? [] : this.#former.problems(change);
+      const isOfGap = this.#lastGap !== null && (firedMs === undefined || firedMs <= this.#lastGap.toMs);
+      return isOfGap || this.#firedByLost.has(alert.id) ? [] : this.#former.problems(change);
     }
     if (!stating.has(kind) || isOfFormer(change)) return [];
     if (kind === "ended" && alert.ending === "explained") return this.#explainedProblems(change);

@@ -21,6 +21,8 @@ interface Listed {
 const recentMs = 12_000;
 /** A text may know of a decision of the same moment, or not. */
 const slackMs = 1_500;
+/** The figures of a text are those of its time up to so long after it. */
+const ownMs = 500;
 
 export class ListedAlerts {
   readonly #changes: ReadonlyMap<number, readonly (Decided & { readonly life: number })[]>;
@@ -102,7 +104,7 @@ export class ListedAlerts {
     }
     for (const [listed, before] of this.#open) {
       // Nobody could judge it at its time, as after a reload: later figures say nothing of it.
-      if (before === null && nowMs > listed.atMs + slackMs / 3) {
+      if (before === null && nowMs > listed.atMs + ownMs) {
         this.#open.delete(listed);
         continue;
       }
