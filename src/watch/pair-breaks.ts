@@ -20,28 +20,31 @@ interface Told {
   readonly by: Breaker;
   readonly wallet: string;
   readonly pdaIndex: number | null;
+  readonly subaccount: number | null;
   readonly slot: number;
   readonly happenedMs: number;
 }
 
-/** An answer about the accounts of a wallet: its slot, and when it came. */
-export interface AccountsAnswer {
+/** The newest state of an account: its slot, and when it came. */
+export interface AccountShown {
   readonly wallet: string;
   readonly pdaIndex: number;
+  /** Null: of all accounts of the PDA index together, those that are gone too. */
+  readonly subaccount: number | null;
   readonly slot: number;
   readonly atMs: number;
 }
 
 export class PairBreaks {
   #told: Told[] = [];
-  /** The answers by which the pair was last whole. */
-  #whole: readonly AccountsAnswer[] = [];
+  /** The states by which the pair was last whole. */
+  #whole: readonly AccountShown[] = [];
 
   note(event: Event): Breaker | null {
     const by = breakerOf(event);
     if (by === null) return null;
-    const { wallet, pdaIndex, slot, happenedMs } = event;
-    const told: Told = { by, wallet: wallet ?? "", pdaIndex, slot, happenedMs };
+    const { wallet, pdaIndex, subaccount, slot, happenedMs } = event;
+    const told: Told = { by, wallet: wallet ?? "", pdaIndex, subaccount, slot, happenedMs };
     // Word of it may come when the pair is whole again, or broken by something else.
     if (!this.#isLater(told)) return by;
     this.#told.push(told);
@@ -49,17 +52,20 @@ export class PairBreaks {
     return by;
   }
 
-  /** The pair was found whole by these answers. */
-  whole(states: readonly AccountsAnswer[]): void {
+  /** The pair was found whole by these states. */
+  whole(states: readonly AccountShown[]): void {
     this.#whole = states;
     if (this.#told.length > 0) this.#told = this.#told.filter((one) => this.#isLater(one));
   }
 
-  #isLater({ wallet, pdaIndex, slot, happenedMs }: Told): boolean {
+  #isLater({ wallet, pdaIndex, subaccount, slot, happenedMs }: Told): boolean {
     // Some events name no PDA index: usually it is the first one.
-    const states = this.#whole.filter((one) => one.wallet === wallet);
+    const ofWallet = this.#whole.filter((one) => one.wallet === wallet);
+    const index = pdaIndex ?? (ofWallet.find((one) => one.pdaIndex === 0) ?? ofWallet[0])?.pdaIndex;
+    const states = ofWallet.filter((one) => one.pdaIndex === index);
+    // The stream tells of one account at a time: a newer state of another account does not show it.
     const state =
-      states.find((one) => one.pdaIndex === (pdaIndex ?? 0)) ?? (pdaIndex === null ? states[0] : undefined);
+      states.find((one) => one.subaccount === subaccount) ?? states.find((one) => one.subaccount === null);
     if (!state) return true;
     // A state of the slot of an event may be from before it.
     return slot > 0 && state.slot > 0 ? slot >= state.slot : happenedMs > state.atMs - slackMs;

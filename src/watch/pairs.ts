@@ -10,7 +10,7 @@ import { formatAmount } from "../rules/index.ts";
 import type { Conditions } from "./conditions.ts";
 import type { Draft } from "./draft.ts";
 import type { NamedValues } from "./named-values.ts";
-import { type Breaker, heavier, isForced, PairBreaks } from "./pair-breaks.ts";
+import { type AccountShown, type Breaker, heavier, isForced, PairBreaks } from "./pair-breaks.ts";
 import { concernsLeg, type Leg, negligible, parseLeg, sizeOf } from "./pair-legs.ts";
 import type { Series } from "./series.ts";
 import type { WatchedPair } from "./settings.ts";
@@ -204,23 +204,23 @@ export class Pairs {
   }
 
   #whole(pair: Pair, draft: Draft): void {
-    const { wallets, accounts } = this.#parts.world;
     pair.wholeMs = draft.atMs;
-    pair.breaks.whole(
-      walletsOf(pair.legs).flatMap((wallet) => {
-        const atMs = this.#seenMs(wallet, "traderState");
-        const indices = [...(wallets.get(wallet)?.seenMs.keys() ?? [])];
-        return indices.map((pdaIndex) => ({
-          wallet,
-          pdaIndex,
-          slot: accounts.slotOf(wallet, pdaIndex),
-          atMs,
-        }));
-      }),
-    );
+    pair.breaks.whole(walletsOf(pair.legs).flatMap((wallet) => this.#shown(wallet)));
     if (pair.lopsided || pair.restored) keep(pair, null, draft);
     pair.lopsided = null;
     pair.restored = null;
+  }
+
+  #shown(wallet: string): readonly AccountShown[] {
+    const { wallets, accounts } = this.#parts.world;
+    const indices = [...(wallets.get(wallet)?.seenMs ?? [])];
+    return [
+      ...indices.map(([pdaIndex, atMs]) => {
+        const slot = accounts.wholeSlotOf(wallet, pdaIndex);
+        return { wallet, pdaIndex, subaccount: null, slot, atMs };
+      }),
+      ...accounts.ofWallet(wallet).map(({ ref, slot, seenMs }) => ({ ...ref, slot, atMs: seenMs })),
+    ];
   }
 
   #broken(pair: Pair, draft: Draft): void {

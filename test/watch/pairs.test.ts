@@ -145,6 +145,28 @@ describe("what is naked", () => {
     ]);
   });
 
+  test("a fill whose account is not shown anew is what broke it, whatever the stream tells of another one meanwhile", () => {
+    const legs = [{ name: "basis", legs: ["main/0.0/SOL", "main/0.1/SOL"], tolerance: 0 }];
+    const h = begun(plain, { pairs: legs });
+    const both = (size: number) => [
+      subaccount(1_000_000, holding(10)),
+      subaccount(1_000_000, holding(size), { subaccount: 1 }),
+    ];
+    h.account(both(-10));
+    h.pass(1_000);
+    h.events("fills", [
+      event({ kind: "fill", key: "f", subaccount: 1, slot: h.slot + 5, fields: { side: "bid", size: 3 } }),
+    ]);
+    h.slot += 10;
+    const { slot, nowMs: atMs } = h;
+    const kind = { kind: "accounts", wallet: "main", pdaIndex: 0 } as const;
+    h.see({ ...kind, atMs, slot, slotIndex: 0, subaccounts: both(-10), told: [0] });
+    h.account(both(-7));
+    expect(summaries(h)).toEqual([
+      "fired basis 30% 3 SOL $300.00 by fill: main/0.0/SOL long 10, main/0.1/SOL short 7",
+    ]);
+  });
+
   test("what rounding leaves of equal legs is nothing", () => {
     const three = [{ name: "basis", legs: ["main/SOL", "hedge/SOL", "third/SOL"], tolerance: 0 }];
     const h = begun(plain, { pairs: three });

@@ -250,16 +250,11 @@ class Judge {
     );
     const counts = new Map<string, { fired: number; ended: number }>();
     for (const { changes } of lives)
-      for (const { kind, atMs, alert } of changes) {
+      for (const { kind, alert } of changes) {
         const count = counts.get(alert.rule) ?? { fired: 0, ended: 0 };
         counts.set(alert.rule, count);
         if (kind === "fired") count.fired++;
         if (kind === "ended" || (kind === "fired" && alert.event)) count.ended++;
-        if (alert.event || !["fired", "rose", "fell", "ended"].includes(kind)) continue;
-        const key = `${alert.rule} ${alert.subject}`;
-        const steps = this.#steps.get(key) ?? [];
-        this.#steps.set(key, steps);
-        steps.push({ atMs, id: alert.id, severity: kind === "ended" ? null : alert.severity });
       }
     for (const [index, life] of lives.entries())
       this.#live(
@@ -314,6 +309,7 @@ class Judge {
     this.#gapMs = null;
     this.#worse.clear();
     this.#beginLife(told[0]);
+    this.#noteSteps(changes);
     let next = 0;
     let group = new Map<Change, readonly string[]>();
     let groupMs = Number.NaN;
@@ -436,7 +432,23 @@ class Judge {
     if (first === undefined) return;
     const backMs = this.#view.nowMs - (first.observation === null ? first.fromMs : first.observation.atMs);
     this.#awayMs = Math.max(0, -backMs);
-    if (backMs > 0) for (const runs of this.#runs.values()) runs.setBack(backMs);
+    if (backMs <= 0) return;
+    for (const runs of this.#runs.values()) runs.setBack(backMs);
+    for (const [key, steps] of this.#steps)
+      this.#steps.set(
+        key,
+        steps.map((one) => ({ ...one, atMs: one.atMs - backMs })),
+      );
+  }
+
+  #noteSteps(changes: readonly Change[]): void {
+    for (const { kind, atMs, alert } of changes) {
+      if (alert.event || !["fired", "rose", "fell", "ended"].includes(kind)) continue;
+      const key = `${alert.rule} ${alert.subject}`;
+      const steps = this.#steps.get(key) ?? [];
+      this.#steps.set(key, steps);
+      steps.push({ atMs, id: alert.id, severity: kind === "ended" ? null : alert.severity });
+    }
   }
 
   /** Nothing is known of a time; it may begin with the start. */
