@@ -13,7 +13,7 @@ import {
   step,
   withoutHeld,
 } from "../alerts/lifecycle.ts";
-import type { RuleState, Severity } from "../domain/alert.ts";
+import { type RuleState, type Severity, severityRank } from "../domain/alert.ts";
 import { type Source, sources } from "../domain/observation.ts";
 import type { Scope, Subject } from "../domain/subject.ts";
 import type { TemplateFacts } from "../domain/template-data.ts";
@@ -107,6 +107,8 @@ export interface ConditionsOptions {
   readonly onReplaced: (instance: Instance, live: LiveAlert, incarnation: string, draft: Draft) => void;
   /** Ends an alert whose condition is gone, with the reason that the facts give ("recovered" unless they say otherwise). */
   readonly onRecovered: (instance: Instance, live: LiveAlert, recovered: Recovered, draft: Draft) => void;
+  /** The alert whose recovery was not told yet, for a condition that fires anew; null: there is none. */
+  readonly takeBack: (instance: Instance, draft: Draft) => LiveAlert | null;
 }
 
 /** The last text of a condition that is gone. */
@@ -594,6 +596,14 @@ export class Conditions {
     return index < 0 ? null : this.#recoveredText(node.instance(index), nowMs);
   }
 
+  /** True while the condition of a rule holds for a subject and its alert has not fired yet. */
+  isPending(node: SubjectNode, rule: string): boolean {
+    const index = node.plan.findIndex((one) => one.rule.name === rule);
+    if (index < 0) return false;
+    const { lifecycle, alert } = node.instance(index);
+    return lifecycle.sinceMs !== null && alert === null;
+  }
+
   /** True if a rule of a subject, which has no alert of it, cannot be judged. */
   isUnread(node: SubjectNode, rule: string, nowMs: number): boolean {
     const index = node.plan.findIndex((one) => one.rule.name === rule);
@@ -625,6 +635,16 @@ export class Conditions {
     const { rule, node } = instance;
     const severity = firingSeverity(instance.lifecycle.levels)!;
     const subject = node.subject;
+    const former = this.#options.takeBack(instance, draft);
+    if (former !== null) {
+      instance.alert = former;
+      this.#follow(instance, former);
+      const before = former.alert.severity;
+      const kind = severityRank[severity] > severityRank[before] ? "rose" : "fell";
+      if (severity !== before)
+        this.#options.alerts.change(draft, former, kind, severity, this.#textOf(instance, env, judged));
+      return;
+    }
     const wallet = "wallet" in subject ? subject.wallet : null;
     instance.alert = this.#options.alerts.fire(draft, {
       ...this.#textOf(instance, env, judged),

@@ -26,7 +26,7 @@ export const clockSlackMs = 60_000;
  * and has no liquidation settles the matter.
  */
 const settledAfterMs = 15_000;
-/** A recovery whose figures nobody knows after a restart waits for them, is tried so often, and is told without them after this. */
+/** A recovery whose figures nobody knows after a restart, or that does not last, waits, is tried so often, and is told after this. */
 const figuresPatienceMs = 600_000;
 const againMs = 5_000;
 /** A position is liquidated in several parts: so many are remembered. */
@@ -49,6 +49,8 @@ export interface KeptEnding {
   readonly another: boolean;
   /** The text of a recovery as it was then. Absent: it is none, or an earlier version wrote it. */
   readonly text?: AlertText;
+  /** Incarnation of the subject that recovered. Absent: none did, or an earlier version wrote it. */
+  readonly incarnation?: string;
   /** Size of the position when it was last seen, in units, and its side. */
   readonly size?: number | undefined;
   readonly side?: string | undefined;
@@ -79,6 +81,7 @@ interface Waiting extends Due {
   readonly account: AccountRef;
   readonly symbol: string | null;
   readonly fallback: Ending;
+  readonly incarnation?: string | undefined;
   readonly text: AlertText | null;
   readonly textAt?: (nowMs: number) => AlertText | null;
   readonly isUnread?: ((nowMs: number) => boolean) | undefined;
@@ -105,6 +108,7 @@ export class Endings {
   readonly #draft: () => Draft;
   readonly #release: (row: RuleRow, draft: Draft) => void;
   readonly #positionsOf: (account: AccountRef) => ReadonlyMap<string, unknown> | undefined;
+  readonly #isPending: (row: RuleRow, incarnation: string) => boolean;
   readonly #waiting = new Set<Waiting>();
   /** Alerts of which history keeps what is known of their ending. */
   readonly #kept = new Set<number>();
@@ -124,6 +128,8 @@ export class Endings {
     release: (row: RuleRow, draft: Draft) => void;
     /** The positions of an account, by symbol; undefined: there is no such account. */
     positionsOf: (account: AccountRef) => ReadonlyMap<string, unknown> | undefined;
+    /** True while the condition of a rule holds for a subject of that incarnation, and did not fire yet. */
+    isPending: (row: RuleRow, incarnation: string) => boolean;
     before?: Endings | undefined;
   }) {
     this.#alerts = options.alerts;
@@ -131,6 +137,7 @@ export class Endings {
     this.#draft = options.draft;
     this.#release = options.release;
     this.#positionsOf = options.positionsOf;
+    this.#isPending = options.isPending;
     const { before } = options;
     if (!before) return;
     for (const waiting of before.#waiting) this.#former.set(waiting.live.alert.id, waiting);
@@ -149,6 +156,8 @@ export class Endings {
       /** Null: the account as a whole. */
       readonly symbol: string | null;
       readonly fallback: Ending;
+      /** Incarnation of a subject that recovered: it may get worse again before its end is told. Absent: it did not, or nobody knows. */
+      readonly incarnation?: string | undefined;
       /** The text at its recovery; null: it is none, or nobody knows. */
       readonly text: AlertText | null;
       /** The same for later, when the wait for word is over; null: nothing newer. */
@@ -259,11 +268,13 @@ export class Endings {
   }
 
   #keep(draft: Draft, waiting: Waiting): void {
-    const { live, fallback, fromMs, fromSlot, goneMs, goneSlot, another, text, size, side } = waiting;
+    const { live, fallback, incarnation, fromMs, fromSlot, goneMs, goneSlot, another, text, size, side } =
+      waiting;
     const kept: KeptEnding = {
       ...{ fallback, fromMs, fromSlot, goneMs, another, size, side },
       ...(goneSlot !== undefined && { goneSlot }),
       ...(text && { text }),
+      ...(incarnation !== undefined && { incarnation }),
       ...(waiting.fills.taken && { taken: true }),
     };
     draft.changes.keep.push({ name: endingPrefix + live.alert.id, value: encode(kept) });
@@ -278,6 +289,23 @@ export class Endings {
   rememberEnded({ rule, subject }: Pick<Alert, "rule" | "subject">, happenedMs: number): void {
     const name = `${rule}\n${subject}`;
     this.#toldMs.set(name, Math.max(happenedMs, this.#toldMs.get(name) ?? 0));
+  }
+
+  /**
+   * The alert of a condition that fires anew while the recovery of its last alert was not told yet: that one goes on. Null: there
+   * is none.
+   */
+  takeBack(row: RuleRow, incarnation: string, draft: Draft): LiveAlert | null {
+    for (const waiting of this.#waiting) {
+      const { alert } = waiting.live;
+      if (alert.rule !== row.rule || alert.subject !== row.subject || waiting.incarnation !== incarnation)
+        continue;
+      this.#waiting.delete(waiting);
+      this.#forget(alert.id, draft);
+      this.#deadlines.cancel(waiting);
+      return waiting.live;
+    }
+    return null;
   }
 
   /** An event became known. A liquidation is word of the end; what fills say is weighed when all of them were told. */
@@ -311,7 +339,7 @@ export class Endings {
     for (const waiting of this.#inOrder()) {
       if (waiting.account.wallet !== wallet) continue;
       if (pdaIndex !== undefined && waiting.account.pdaIndex !== pdaIndex) continue;
-      if (draft.atMs - waiting.sinceMs < settledAfterMs || !isReadable(waiting, draft.atMs)) continue;
+      if (draft.atMs - waiting.sinceMs < settledAfterMs || !this.#isOver(waiting, draft.atMs)) continue;
       this.#settle(draft, waiting, waiting.fallback);
     }
   }
@@ -320,12 +348,20 @@ export class Endings {
     if (!this.#waiting.has(waiting)) return;
     const draft = this.#draft();
     const waitedMs = draft.atMs - waiting.sinceMs;
-    const isReady = waitedMs >= endingPatienceMs && isReadable(waiting, draft.atMs);
+    const isReady = waitedMs >= endingPatienceMs && this.#isOver(waiting, draft.atMs);
     if (isReady || waitedMs >= figuresPatienceMs) this.#settle(draft, waiting, waiting.fallback);
     else if (waitedMs < endingPatienceMs) {
       this.#askFor(draft, waiting);
       this.#deadlines.set(waiting, waiting.sinceMs + endingPatienceMs);
     } else this.#deadlines.set(waiting, Math.min(draft.atMs + againMs, waiting.sinceMs + figuresPatienceMs));
+  }
+
+  /** True if its end can be told: all of its text is known, and it did not come back. */
+  #isOver(waiting: Waiting, nowMs: number): boolean {
+    const { live, incarnation } = waiting;
+    return (
+      isReadable(waiting, nowMs) && (incarnation === undefined || !this.#isPending(live.alert, incarnation))
+    );
   }
 
   #askFor(draft: Draft, waiting: Waiting): void {

@@ -276,6 +276,7 @@ export class Restoring {
           account: subject,
           symbol,
           fallback: ending?.fallback ?? fallback,
+          incarnation: ending?.incarnation,
           text: ending?.text ?? null,
           textAt: (nowMs) => {
             const node = this.#parts.world.nodes.get(live.alert.subject);

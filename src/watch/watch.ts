@@ -256,6 +256,10 @@ export class Watch {
       draft,
       release: (row, into) => this.#conditions.released(row, into),
       positionsOf: (account) => this.#world.accounts.get(account)?.positions,
+      isPending: ({ rule, subject }, incarnation) => {
+        const node = this.#world.nodes.get(subject);
+        return node?.incarnation === incarnation && this.#conditions.isPending(node, rule);
+      },
       before: was.endings,
     });
     const windows = WindowPlan.none(settings.timezone);
@@ -343,6 +347,7 @@ export class Watch {
           account: subject,
           symbol: subject.scope === "position" ? subject.symbol : null,
           fallback: "recovered",
+          incarnation: instance.node.incarnation,
           text,
           textAt,
           fromMs: Math.max(live.alert.sinceMs, instance.heldAtMs ?? 0),
@@ -353,6 +358,8 @@ export class Watch {
           suspicious: account !== undefined && into.atMs - account.shrunkAtMs < endingPatienceMs,
         });
       },
+      takeBack: ({ rule, node }, into) =>
+        this.#endings.takeBack({ rule: rule.name, subject: node.name }, node.incarnation, into),
     });
     this.#eventWindows = new EventWindows(
       settings.ruleSet,

@@ -876,7 +876,14 @@ class Judge {
     const { condition, claims } = this.#check(change, change.atMs);
     const { isOver = false, isSaid = false } = this.#waited.get(change) ?? {};
     const ages = byNewest.has(kind) ? this.#ageProblems(change) : [];
-    return [...(isOver ? [] : condition), ...(isSaid ? [] : claims), ...ages];
+    return [...(isOver ? this.#againProblems(change) : condition), ...(isSaid ? [] : claims), ...ages];
+  }
+
+  /** A recovery that is told later than it was must not surely be undone by then. */
+  #againProblems({ alert, atMs }: Change): readonly string[] {
+    const lowest = this.#runs.get(`${alert.rule} ${alert.subject}`)?.levels[0];
+    const againMs = lowest?.surelyOnMs ?? null;
+    return againMs !== null && atMs - againMs > promptMs ? [`it holds again since ${timeOf(againMs)}`] : [];
   }
 
   #check(
