@@ -13,7 +13,14 @@ type Table = Readonly<Record<string, Claims>>;
 
 /** A joint figure of many positions, USD. */
 const cent = 0.01;
-const whole = (pattern: string): RegExp => new RegExp(`^${pattern}$`);
+const wholes = new Map<string, RegExp>();
+
+function whole(pattern: string): RegExp {
+  const found = wholes.get(pattern) ?? new RegExp(`^${pattern}$`);
+  wholes.set(pattern, found);
+  return found;
+}
+
 const words = /^(.+)$/;
 /** Rows about how an alert was judged, which no figure of the exchange decides. */
 const ofJudging = /^(?:Seen of .*|Comment|Account's figures)$/;
@@ -25,14 +32,15 @@ export function detailProblems(
   details: readonly Row[],
   isFresh: boolean,
 ): readonly string[] {
-  const names = details.map(([name]) => name);
+  const table = tableOf(view, alert);
   const wrong = details.flatMap(([name, value]) => {
     if (name === "Judged by")
       return alert.summary.includes(`(${value})`) ? [] : [`${name} ${value} is not what its summary says`];
-    return rowProblems(tableOf(view, alert), [name, value]);
+    return rowProblems(table, [name, value]);
   });
   if (!isFresh) return wrong;
-  const left = Object.entries(tableOf(view, alert)).flatMap(([name, claims]) =>
+  const names = details.map(([name]) => name);
+  const left = Object.entries(table).flatMap(([name, claims]) =>
     names.includes(name) || optional.has(name) || claims.every(([, , truth]) => truth === undefined)
       ? []
       : [`the row "${name}" is left out`],

@@ -161,6 +161,8 @@ class Judge {
   readonly #terms: Terms;
   readonly #stakes = new Stakes();
   readonly #runs = new Map<string, Runs>();
+  /** The same by predicate and subject. */
+  readonly #runsOf = new Map<Predicate, Map<string, Runs>>();
   /** Steps of severity, by rule and subject. */
   readonly #steps = new Map<string, Step[]>();
   /** The daemon's clock less the true time, now. */
@@ -492,31 +494,36 @@ class Judge {
 
   /** @param only a wallet: nothing changed of the others since they were judged */
   #judgeAll(atMs: number, only: string | null): void {
-    const there = new Set<string>();
+    const there = new Set<Runs>();
     const isOf = (subject: string): boolean => {
       const wallet = walletOf(subject);
       return only === null || wallet === only || !this.#view.wallets.has(wallet);
     };
     const stale = this.#staleNow();
-    for (const predicate of this.#judged.values())
+    for (const predicate of this.#judged.values()) {
+      const known = this.#runsOf.get(predicate) ?? new Map<string, Runs>();
+      this.#runsOf.set(predicate, known);
       for (const subject of predicate.subjects(this.#view)) {
         if (!isOf(subject)) continue;
-        const key = `${predicate.rule} ${subject}`;
-        there.add(key);
-        let runs = this.#runs.get(key);
-        if (!runs) {
-          runs = new Runs(predicate, subject, (run) => this.#ran(predicate, subject, run));
-          const doubtMs = this.#gapMs ?? this.#cameInGapMs(subject);
-          if (doubtMs !== null) runs.doubt(doubtMs);
-          this.#runs.set(key, runs);
-        }
+        const runs = known.get(subject) ?? this.#beginRuns(predicate, subject);
+        known.set(subject, runs);
+        there.add(runs);
         const freshness = this.#freshness(predicate, subject, atMs, stale);
         const areOld = this.#arePositionsOld(predicate, subject, stale);
         runs.judge(this.#view, this.#identity(subject), atMs, freshness, areOld);
         this.#noteWorse(predicate, subject, atMs, freshness);
       }
-    for (const [key, runs] of this.#runs) if (!there.has(key) && isOf(runs.subject)) runs.breakOff(atMs);
+    }
+    for (const runs of this.#runs.values()) if (!there.has(runs) && isOf(runs.subject)) runs.breakOff(atMs);
     this.#noteRecoveries(atMs);
+  }
+
+  #beginRuns(predicate: Predicate, subject: string): Runs {
+    const runs = new Runs(predicate, subject, (run) => this.#ran(predicate, subject, run));
+    const doubtMs = this.#gapMs ?? this.#cameInGapMs(subject);
+    if (doubtMs !== null) runs.doubt(doubtMs);
+    this.#runs.set(`${predicate.rule} ${subject}`, runs);
+    return runs;
   }
 
   /** Its value is markedly worse than what was told, at the level that was told. */
@@ -718,11 +725,11 @@ class Judge {
       // Events that were not read since the start are known from before; after a gap they may be old.
       const ofEvents = eventSources.includes(source);
       const eventsMs =
-        this.#seen.events.readMs.get(`${source} ${walletOf(subject)}`) ??
+        this.#seen.events.readMs.get(joined(source, walletOf(subject))) ??
         (ofEvents && this.#gapMs !== null ? Number.NEGATIVE_INFINITY : undefined);
       if (eventsMs !== undefined) fromMs = Math.min(fromMs, eventsMs + 2 * this.#terms.everyMs(source));
       for (const one of readByMarket.has(source) ? symbols : []) {
-        const lastMs = readMs.get(`${source} ${one}`) ?? Number.NEGATIVE_INFINITY;
+        const lastMs = readMs.get(joined(source, one)) ?? Number.NEGATIVE_INFINITY;
         fromMs = Math.min(fromMs, lastMs + 2 * this.#terms.historiesMs);
       }
     }
@@ -1008,6 +1015,17 @@ class Judge {
       }
     }
   }
+}
+
+/** Names of readings: few, and asked for with each judgement. */
+const names = new Map<string, Map<string, string>>();
+
+function joined(source: string, of: string): string {
+  const known = names.get(source) ?? new Map<string, string>();
+  names.set(source, known);
+  const name = known.get(of) ?? `${source} ${of}`;
+  known.set(of, name);
+  return name;
 }
 
 /** Says for how long something has to last that lasted shorter. @param ms below 0: not at all */

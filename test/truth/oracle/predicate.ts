@@ -104,6 +104,17 @@ export const minuteMs = 60_000;
 /** Default of `keepFiringFor`. */
 export const keepMs = minuteMs;
 
+const everywheres = new Map<string, RegExp>();
+
+/** The pattern with the flag `g`, one object for all that read the same. */
+function everywhereOf({ source, flags }: RegExp): RegExp {
+  const known = everywheres.get(source);
+  if (known?.flags === `${flags}g`) return known;
+  const everywhere = new RegExp(source, `${flags}g`);
+  everywheres.set(source, everywhere);
+  return everywhere;
+}
+
 /** Claims of the figures that a text has, wherever patterns find them in its summary or its description. */
 export function claimsOf(
   { summary, description }: Text,
@@ -115,7 +126,7 @@ export function claimsOf(
   ])[],
 ): readonly Claim[] {
   return found.flatMap(([name, pattern, truth, room = 0]) => {
-    const everywhere = new RegExp(pattern.source, `${pattern.flags}g`);
+    const everywhere = everywhereOf(pattern);
     return [summary, description].flatMap((text) =>
       [...text.matchAll(everywhere)].map((match) => claimOf(name, match[1]!, truth, room)),
     );

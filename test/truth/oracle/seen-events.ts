@@ -8,8 +8,8 @@ export const eventSources: readonly string[] = ["collateral", "notifications"];
 export class Events {
   /** Times of the newest readings since the start, as `source wallet`, also of fills; the daemon's clock, ms. */
   readonly readMs = new Map<string, number>();
-  /** By wallet and key: kept over lives. */
-  readonly #all = new Map<string, Map<string, Event>>();
+  /** By wallet and kind, then by key: kept over lives. */
+  readonly #all = new Map<string, Map<Event["kind"], Map<string, Event>>>();
 
   forget(): void {
     this.readMs.clear();
@@ -33,18 +33,19 @@ export class Events {
 
   keep(event: Event): void {
     const wallet = event.wallet ?? "";
-    const known = this.#all.get(wallet) ?? new Map<string, Event>();
-    this.#all.set(wallet, known.set(`${event.kind} ${event.key}`, event));
+    const kinds = this.#all.get(wallet) ?? new Map<Event["kind"], Map<string, Event>>();
+    const known = kinds.get(event.kind) ?? new Map<string, Event>();
+    this.#all.set(wallet, kinds.set(event.kind, known.set(event.key, event)));
   }
 
   /** Those of a wallet (`w1`) or of an account of it (`w1/0.0`) within a time that ends now. @param windowMs infinite: all */
   of(subject: string, kind: Event["kind"], windowMs: number, nowMs: number): readonly Event[] {
     const [wallet = "", account] = subject.split("/");
-    return [...(this.#all.get(wallet)?.values() ?? [])].filter(
-      (event) =>
-        event.kind === kind &&
-        event.happenedMs >= nowMs - windowMs &&
-        (account === undefined || account === `${event.pdaIndex}.${event.subaccount}`),
+    const known = this.#all.get(wallet)?.get(kind);
+    if (known === undefined) return [];
+    return [...known.values()].filter(
+      ({ happenedMs, pdaIndex, subaccount }) =>
+        happenedMs >= nowMs - windowMs && (account === undefined || account === `${pdaIndex}.${subaccount}`),
     );
   }
 }

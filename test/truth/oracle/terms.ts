@@ -35,6 +35,7 @@ export class Terms {
   /** Another configuration was in use for some of the time. */
   readonly changed: boolean;
   readonly #overrides: readonly Sections["ruleOverrides"][];
+  readonly #windows = new Map<string, number | null>();
 
   /** @param sections of config.yaml, of each version that was in use */
   constructor(sections: readonly Readonly<Record<string, unknown>>[]) {
@@ -60,9 +61,16 @@ export class Terms {
 
   /** The one window over which a rule looks back, ms. */
   windowMs(rule: string, shippedMs: number): number {
+    const own = this.#windows.get(rule) ?? this.#windowOf(rule);
+    this.#windows.set(rule, own);
+    return own ?? shippedMs;
+  }
+
+  /** Null: it is that of the shipped rule. */
+  #windowOf(rule: string): number | null {
     const { value, when } = this.#overrides[0]?.[rule] ?? {};
     const found = /"(\d+[smh])"/.exec(value ?? when ?? "");
-    return found ? ms(found[1]!) : shippedMs;
+    return found ? ms(found[1]!) : null;
   }
 
   /** The durations that a rule's conditions compare with, in their order, ms. */

@@ -42,6 +42,10 @@ export class View implements Ground {
   readonly terms: Terms;
   /** The daemon's clock. */
   nowMs = 0;
+  readonly #ownWallets: readonly string[];
+  readonly #whales: ReadonlySet<string>;
+  /** The names of what is there, each asked for by many rules. */
+  #names: Names = { version: -1, accounts: [], positions: [], whalePositions: [] };
 
   constructor(ground: Ground, wallets: readonly WalletTerms[]) {
     this.seen = ground.seen;
@@ -50,6 +54,8 @@ export class View implements Ground {
     this.hedges = ground.hedges;
     this.sizes = ground.sizes;
     this.wallets = new Map(wallets.map((one) => [one.name, one]));
+    this.#ownWallets = wallets.filter((one) => !isWhale(one)).map(({ name }) => name);
+    this.#whales = new Set(wallets.filter(isWhale).map(({ name }) => name));
   }
 
   labels(subject: string): Readonly<Record<string, string>> {
@@ -58,21 +64,21 @@ export class View implements Ground {
 
   /** Those that rules about one's own money judge: no stranger's. */
   ownWallets(): readonly string[] {
-    return [...this.wallets.values()].filter((one) => !isWhale(one)).map(({ name }) => name);
+    return this.#ownWallets;
   }
 
   /** The accounts of those. */
   accounts(): readonly string[] {
-    return [...this.seen.accounts.keys()].filter((name) => !this.#isWhales(name));
+    return this.#there().accounts;
   }
 
   /** Names of their positions, `wallet/0.0/SYMBOL`. */
   positions(): readonly string[] {
-    return this.#allPositions().filter((subject) => !this.#isWhales(subject));
+    return this.#there().positions;
   }
 
   whalePositions(): readonly string[] {
-    return this.#allPositions().filter((subject) => this.#isWhales(subject));
+    return this.#there().whalePositions;
   }
 
   /** USD from which a position of a stranger is large. */
@@ -80,14 +86,18 @@ export class View implements Ground {
     return this.wallets.get(wallet)?.limits?.whaleAbove ?? usuallyAbove;
   }
 
-  #isWhales(subject: string): boolean {
-    return isWhale({ labels: this.labels(subject) });
-  }
-
-  #allPositions(): readonly string[] {
-    return [...this.seen.accounts.values()].flatMap(({ name, positions }) =>
-      positions.map(({ symbol }) => `${name}/${symbol}`),
-    );
+  #there(): Names {
+    const { version, accounts } = this.seen;
+    if (this.#names.version === version) return this.#names;
+    const all = [...accounts.values()];
+    const own = all.filter(({ wallet }) => !this.#whales.has(wallet));
+    this.#names = {
+      version,
+      accounts: own.map(({ name }) => name),
+      positions: own.flatMap(positionNames),
+      whalePositions: all.filter(({ wallet }) => this.#whales.has(wallet)).flatMap(positionNames),
+    };
+    return this.#names;
   }
 
   /** The mark of a market, USD; undefined: not known. */
@@ -132,6 +142,24 @@ export class View implements Ground {
     const of = this.seen.figures(account, whole) ?? (whole ? undefined : alone());
     return of && { account, position, figures: of.positions.get(position.symbol)!, of };
   }
+}
+
+/** The subjects that there are, at a version of what is seen. */
+interface Names {
+  readonly version: number;
+  readonly accounts: readonly string[];
+  readonly positions: readonly string[];
+  readonly whalePositions: readonly string[];
+}
+
+const namesOfPositions = new WeakMap<AccountTruth, readonly string[]>();
+
+function positionNames(account: AccountTruth): readonly string[] {
+  const known = namesOfPositions.get(account);
+  if (known !== undefined) return known;
+  const names = account.positions.map(({ symbol }) => `${account.name}/${symbol}`);
+  namesOfPositions.set(account, names);
+  return names;
 }
 
 export const walletOf = (subject: string): string => placeOf(subject).wallet;

@@ -219,6 +219,19 @@ function isPaidMeanwhile(past: readonly Past[], index: number, explainedMs: numb
   return false;
 }
 
+/** Lets go of the samples before the last one that surely counts at the beginning of a window, however old it is. */
+function dropOld(past: Past[], nowMs: number): void {
+  const isOld = (one: Past): boolean => one.atMs < nowMs - pastMs;
+  const counts = (one: Past): boolean => isOld(one) && one.answered && one.sure && one.explainedMs < nowMs;
+  // They are in order, but for a clock that was set back.
+  const isInOrder = past[0]!.atMs <= nowMs;
+  let oldest = isInOrder ? 0 : past.findLastIndex(counts);
+  if (isInOrder)
+    for (let index = 0; index < past.length && isOld(past[index]!); index++)
+      if (counts(past[index]!)) oldest = index;
+  if (oldest > 0) past.splice(0, oldest);
+}
+
 /** True if no price and no terms of a market say what an account is worth. */
 function holdsOnlyUsd({ positions, orders, spot }: AccountTruth): boolean {
   return positions.length === 0 && orders.length === 0 && spot === 0n;
@@ -363,10 +376,7 @@ export class Wallets {
     const isKnown = this.#seen.histories.has(wallet);
     track.past.push({ ...now, atMs, answered: answered && isKnown, changedMs, explainedMs });
     // The last one that surely counts stands at the beginning of a window, however old it is.
-    const oldest = track.past.findLastIndex(
-      (one) => one.atMs < atMs - pastMs && one.answered && one.sure && one.explainedMs < atMs,
-    );
-    if (oldest > 0) track.past.splice(0, oldest);
+    dropOld(track.past, atMs);
     const isExplained = this.knownForMs(wallet, atMs) > Math.max(0, heldMs - this.#readMs);
     // Before the first prices of all markets nothing that was answered is taken.
     const isTaken = this.#seen.readMs.has("prices");

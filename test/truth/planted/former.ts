@@ -235,12 +235,21 @@ export const former: readonly Defect[] = [
     "export const uncertainForMs = 10_000;",
     "export const uncertainForMs = 0;",
   ),
-  one(
-    "an outage counts as over with any single answer",
-    "src/watch/no-data.ts",
-    "const quiet = told.silent && nowMs - this.#silenceEndedMs <= this.#silentAfterMs;",
-    "const quiet = told.silent && nowMs - this.#silenceEndedMs <= 0;",
-  ),
+  {
+    name: "formerly: an outage counts as over with any single answer",
+    changes: [
+      {
+        file: "src/watch/no-data.ts",
+        from: "if (!incident.awaited.delete(key)) continue;",
+        to: "if (!incident.awaited.delete(key) && !incident.told.silent) continue;",
+      },
+      {
+        file: "src/watch/no-data.ts",
+        from: "if (incident.members.size > 0 || incident.awaited.size > 0) return false;\n    if (this.#awaitMissing(incident, draft)) return false;",
+        to: "const isLeft = incident.members.size > 0 || incident.awaited.size > 0 || this.#awaitMissing(incident, draft);\n    if (isLeft && !incident.told.silent) return false;",
+      },
+    ],
+  },
   one(
     "time in which a withdrawal might have been a loss counts for a loss after it",
     "src/watch/conditions.ts",
@@ -259,4 +268,58 @@ export const former: readonly Defect[] = [
     "const former = other ?? (isSame ? this.#explainedOfSlot.findLast(isOfSlot) : undefined);",
     "const former = other;",
   ),
+  {
+    name: "formerly: the equity of a wallet is sampled once a minute",
+    changes: [
+      {
+        file: "src/watch/watch.ts",
+        from: "if (entry.node.windows?.hasFields) this.#sampleWallet(entry, draft);",
+        to: "",
+      },
+      {
+        file: "src/watch/watch.ts",
+        from: "if (known && !entry.node.windows?.hasFields) this.#sampleWallet(entry, draft);",
+        to: "if (known) this.#sampleWallet(entry, draft);",
+      },
+    ],
+  },
+  one(
+    "spot collateral counts as nothing before it can be valued",
+    "src/watch/accounts.ts",
+    "return priced !== null;",
+    "return true;",
+  ),
+  one(
+    "the settings of markets are read every ten minutes",
+    "src/collect/scheduler.ts",
+    "#everyMs(job: Job): number {",
+    '#everyMs(job: Job): number {\n    if (job.collector.source === "marketConfig") return 600_000;',
+  ),
+  one(
+    "histories that explain a change of collateral wait for their turn",
+    "src/watch/profits.ts",
+    'const reading = this.#readingOf(entry);\n    draft.ask("collateral", name);\n    if (open',
+    "const reading = this.#readingOf(entry);\n    if (open.length > 0) return;\n    if (open",
+  ),
+  one(
+    "a limit of requests is not named as the cause of missing data",
+    "src/watch/read-failures.ts",
+    'case "rate-limited": {',
+    'case "rate-limited": {\n      if (cause !== undefined) return "timed out";',
+  ),
+  {
+    name: "formerly: a funding rate that is not known is none",
+    changes: [
+      {
+        file: "src/risk/sheet.ts",
+        from: "if (rate === undefined) return Number.NaN;\n      paidPerHour",
+        to: "if (rate === undefined) continue;\n      paidPerHour",
+      },
+      {
+        file: "src/risk/funding.ts",
+        from: "if (rate === undefined || figures === undefined) return Number.NaN;",
+        to: "if (figures === undefined) return Number.NaN;\n    if (rate === undefined) continue;",
+      },
+    ],
+  },
 ];
