@@ -1,7 +1,9 @@
 /** Invariants of reads: a stream over which nothing comes any more is given up, so that its data are polled, and polls go on. */
 import type { Invariant } from "./invariants.ts";
 import { isHeld } from "./invariants-messages.ts";
+import { isWhale } from "./names.ts";
 import { isDiskFull } from "./oracle/full-disk.ts";
+import type { AccountTruth } from "./oracle/truth.ts";
 
 /** A stream is pinged after 20 s, given up 10 s later, and may have had late frames on their way. */
 const noticedWithinMs = 45_000;
@@ -185,5 +187,84 @@ export const refusalsSlowIt: Invariant = ({ log, plan }) => {
         `life ${life} was refused more than ${mostRefused} times within ${countedMs / 1_000} s from ${new Date(atMs).toISOString()}`,
       ];
   }
+  return [];
+};
+
+/** Between two requests of prices at most, ms, where there are so many answers of anything else. */
+const withoutPricesMs = 20_000;
+const answersWithoutPrices = 30;
+const ofPrices = "/v1/markets/stats/latest";
+
+/** However few requests there may be, prices have a share of them: nothing can be judged without. */
+export const pricesHaveAShare: Invariant = ({ log }) => {
+  const stalls = log.of("stalled");
+  /** By life: the time of the last request of prices or its answer, and the number of other answers since. */
+  const since = new Map<number, { readonly fromMs: number; others: number }>();
+  for (const entry of log.entries) {
+    if (entry.kind !== "sent" && entry.kind !== "asked") continue;
+    const { life, target, atMs } = entry;
+    const last = since.get(life);
+    if (last === undefined || target.startsWith(ofPrices)) since.set(life, { fromMs: atMs, others: 0 });
+    else if (entry.kind === "asked" && entry.status === 200) last.others++;
+    if (last === undefined || last.others < answersWithoutPrices) continue;
+    const stalled = stalls.filter((one) => one.atMs >= last.fromMs && one.atMs <= atMs);
+    const forMs = stalled.reduce((left, { ms }) => left - ms, atMs - last.fromMs);
+    if (forMs > withoutPricesMs)
+      return [
+        `life ${life} asked for no prices for ${Math.round(forMs)} ms from ${new Date(last.fromMs).toISOString()} on, and had ${last.others} other answers`,
+      ];
+  }
+  return [];
+};
+
+/** Records of a payment are asked for so soon after the daemon saw it, ms. */
+const lookedUpWithinMs = 10_000;
+/** Troubles of that long ago may put off what is asked for, ms. */
+const troubledMs = 90_000;
+
+/** A payment into an account, or out of it, is looked up as soon as the account shows it. */
+export const paymentsAreLookedUp: Invariant = ({ log, plan, simulator, truth }) => {
+  const beginMs = log.entries[0]!.atMs;
+  const isTroubled = (atMs: number): boolean =>
+    plan.world.requestsPerSecond !== null ||
+    plan.troubles.faults.some(
+      ({ fromMs, toMs }) =>
+        beginMs + fromMs <= atMs + lookedUpWithinMs && beginMs + toMs >= atMs - troubledMs,
+    ) ||
+    [...log.of("stalled"), ...log.of("life")].some(
+      (one) => one.atMs >= atMs - troubledMs && one.atMs <= atMs + lookedUpWithinMs,
+    );
+  const known = [...simulator.world.wallets.values()];
+  const authorityOf = (of: string): string => known.find(({ name }) => name === of)!.authority;
+  const authorities = new Map(
+    plan.world.wallets.filter((one) => !isWhale(one)).map(({ name }) => [name, authorityOf(name)]),
+  );
+  const asked = (wallet: string, fromMs: number, toMs: number): boolean =>
+    log
+      .of("sent")
+      .some(
+        ({ target, atMs }) =>
+          target.startsWith(`/v1/users/${authorities.get(wallet)}/collateral-history`) &&
+          atMs >= fromMs &&
+          atMs <= toMs,
+      );
+  const last = new Map<string, AccountTruth>();
+  for (const { changes, atMs } of log.of("committed"))
+    for (const one of changes.observations) {
+      if (one.kind === "watching") last.clear();
+      if (one.kind !== "accounts" || !authorities.has(one.wallet)) continue;
+      for (const { subaccount, sequence } of one.subaccounts) {
+        const name = `${one.wallet}/${one.pdaIndex}.${subaccount}`;
+        const state = truth.account(name, sequence);
+        const before = last.get(name);
+        if (state === undefined || (one.told !== undefined && !one.told.includes(subaccount))) continue;
+        last.set(name, state);
+        if (before === undefined || before.netDeposits === state.netDeposits || isTroubled(atMs)) continue;
+        if (!asked(one.wallet, before.ofMs, atMs + lookedUpWithinMs))
+          return [
+            `${name} shows a payment at ${new Date(atMs).toISOString()}, and its history is not asked for`,
+          ];
+      }
+    }
   return [];
 };

@@ -16,6 +16,8 @@ import {
   asksOn,
   halfOpenIsNoticed,
   inboxesAreRead,
+  paymentsAreLookedUp,
+  pricesHaveAShare,
   refusalsSlowIt,
   requestsAreBounded,
 } from "./invariants-reads.ts";
@@ -357,6 +359,8 @@ export const invariants: Readonly<Record<string, Invariant>> = {
   messagesSayWhatWasDecided,
   halfOpenIsNoticed,
   asksOn,
+  paymentsAreLookedUp,
+  pricesHaveAShare,
   refusalsSlowIt,
   inboxesAreRead,
   requestsAreBounded,

@@ -122,6 +122,16 @@ describe("an invariant finds what breaks it", () => {
     expect(broken((entries) => entries.filter((entry) => !isIn(entry)))).toEqual(["asksOn"]);
   });
 
+  test("a daemon that asks for no prices for a minute", () => {
+    const fromMs = outcome.log.entries[0]!.atMs + 450_000;
+    const isIn = (entry: Logged) =>
+      (entry.kind === "sent" || entry.kind === "asked") &&
+      entry.target.startsWith("/v1/markets/stats/latest") &&
+      entry.atMs > fromMs &&
+      entry.atMs < fromMs + 60_000;
+    expect(broken((entries) => entries.filter((entry) => !isIn(entry)))).toEqual(["pricesHaveAShare"]);
+  });
+
   test("a reminder right after the message", () => {
     const found = broken((entries) =>
       entries.map((entry): Logged => {

@@ -112,6 +112,8 @@ interface Waited {
   /** It and its text were true meanwhile, in this life or in one before. */
   isOver: boolean;
   isSaid: boolean;
+  /** The position that it is about, when it was over; null: it was not. */
+  identity: string | null;
 }
 
 /** An alert that got markedly worse since it was told last. */
@@ -568,8 +570,8 @@ class Judge {
   }
 
   #wait(change: Change, toMs: number): readonly [Change, Waited] {
-    const { isOver = false, isSaid = false } = this.#waited.get(change) ?? {};
-    return [change, { fromMs: toMs - endingPatienceMs - promptMs, toMs, isOver, isSaid }];
+    const { isOver = false, isSaid = false, identity = null } = this.#waited.get(change) ?? {};
+    return [change, { fromMs: toMs - endingPatienceMs - promptMs, toMs, isOver, isSaid, identity }];
   }
 
   /** An alert that is over is ended later where its account lost some of a position, by the figures of now or of then. */
@@ -580,7 +582,10 @@ class Judge {
       if (atMs - this.#aheadMs < (this.#firedMs.get(id) ?? Number.NEGATIVE_INFINITY)) continue;
       if (!this.#lostPosition(rule, subject, atMs, waited.toMs)) continue;
       const { condition, claims } = this.#check(change, atMs);
-      if (condition.length === 0) waited.isOver = true;
+      if (condition.length === 0) {
+        waited.isOver = true;
+        waited.identity = this.#identity(subject);
+      }
       // The moment at which it was over is between two looks: the age of what it rests on is that of then.
       if (claims.every((claim) => claim.startsWith("age of "))) waited.isSaid = true;
     }
@@ -887,7 +892,10 @@ class Judge {
   }
 
   /** A recovery that is told later than it was must not surely be undone by then. */
-  #againProblems({ alert, atMs }: Change): readonly string[] {
+  #againProblems(change: Change): readonly string[] {
+    const { alert, atMs } = change;
+    // It may be another position by then.
+    if (this.#waited.get(change)?.identity !== this.#identity(alert.subject)) return [];
     const lowest = this.#runs.get(`${alert.rule} ${alert.subject}`)?.levels[0];
     const againMs = lowest?.surelyOnMs ?? null;
     return againMs !== null && atMs - againMs > promptMs ? [`it holds again since ${timeOf(againMs)}`] : [];

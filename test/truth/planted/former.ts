@@ -302,10 +302,10 @@ export const former: readonly Defect[] = [
     "const reading = this.#readingOf(entry);\n    if (open.length > 0) return;\n    if (open",
   ),
   one(
-    "a limit of requests is not named as the cause of missing data",
+    "the time since which requests are limited is not told",
     "src/watch/read-failures.ts",
-    'case "rate-limited": {',
-    'case "rate-limited": {\n      if (cause !== undefined) return "timed out";',
+    "time(cause.sinceMs)",
+    "time(nowMs)",
   ),
   {
     name: "formerly: a funding rate that is not known is none",
