@@ -190,7 +190,7 @@ export const refusalsSlowIt: Invariant = ({ log, plan }) => {
   return [];
 };
 
-/** Between two requests of prices at most, ms, where there are so many answers of anything else. */
+/** The exchange answers for so long without a request of prices, ms, and so often. */
 const withoutPricesMs = 20_000;
 const answersWithoutPrices = 30;
 const ofPrices = "/v1/markets/stats/latest";
@@ -198,21 +198,23 @@ const ofPrices = "/v1/markets/stats/latest";
 /** However few requests there may be, prices have a share of them: nothing can be judged without. */
 export const pricesHaveAShare: Invariant = ({ log }) => {
   const stalls = log.of("stalled");
-  /** By life: the time of the last request of prices or its answer, and the number of other answers since. */
+  /** By life: the time of the first other answer since prices were asked for, and the number of those. */
   const since = new Map<number, { readonly fromMs: number; others: number }>();
   for (const entry of log.entries) {
     if (entry.kind !== "sent" && entry.kind !== "asked") continue;
     const { life, target, atMs } = entry;
-    const last = since.get(life);
-    if (last === undefined || target.startsWith(ofPrices)) since.set(life, { fromMs: atMs, others: 0 });
-    else if (entry.kind === "asked" && entry.status === 200) last.others++;
-    if (last === undefined || last.others < answersWithoutPrices) continue;
-    const stalled = stalls.filter((one) => one.atMs >= last.fromMs && one.atMs <= atMs);
-    const forMs = stalled.reduce((left, { ms }) => left - ms, atMs - last.fromMs);
-    if (forMs > withoutPricesMs)
-      return [
-        `life ${life} asked for no prices for ${Math.round(forMs)} ms from ${new Date(last.fromMs).toISOString()} on, and had ${last.others} other answers`,
-      ];
+    if (target.startsWith(ofPrices)) since.delete(life);
+    else if (entry.kind === "asked" && entry.status === 200) {
+      const first = since.get(life) ?? { fromMs: atMs, others: 0 };
+      since.set(life, first);
+      first.others++;
+      const stalled = stalls.filter((one) => one.atMs >= first.fromMs && one.atMs <= atMs);
+      const forMs = stalled.reduce((left, { ms }) => left - ms, atMs - first.fromMs);
+      if (first.others >= answersWithoutPrices && forMs > withoutPricesMs)
+        return [
+          `life ${life} asked for no prices for ${Math.round(forMs)} ms from ${new Date(first.fromMs).toISOString()} on, and had ${first.others} other answers`,
+        ];
+    }
   }
   return [];
 };
