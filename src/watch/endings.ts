@@ -263,7 +263,7 @@ export class Endings {
       if (!name.startsWith(endingPrefix)) continue;
       const alertId = Number(name.slice(endingPrefix.length));
       this.#kept.add(alertId);
-      if (!fires(alertId)) this.#forget(alertId, draft);
+      if (!fires(alertId)) this.forget(alertId, draft);
     }
   }
 
@@ -281,7 +281,8 @@ export class Endings {
     this.#kept.add(live.alert.id);
   }
 
-  #forget(alertId: number, draft: Draft): void {
+  /** Lets go of what history keeps of an ending. */
+  forget(alertId: number, draft: Draft): void {
     if (this.#kept.delete(alertId)) draft.changes.keep.push({ name: endingPrefix + alertId, value: null });
   }
 
@@ -301,7 +302,7 @@ export class Endings {
       if (alert.rule !== row.rule || alert.subject !== row.subject || waiting.incarnation !== incarnation)
         continue;
       this.#waiting.delete(waiting);
-      this.#forget(alert.id, draft);
+      this.forget(alert.id, draft);
       this.#deadlines.cancel(waiting);
       return waiting.live;
     }
@@ -372,7 +373,7 @@ export class Endings {
 
   #settle(draft: Draft, waiting: Waiting, ending: Ending): void {
     this.#waiting.delete(waiting);
-    this.#forget(waiting.live.alert.id, draft);
+    this.forget(waiting.live.alert.id, draft);
     this.#deadlines.cancel(waiting);
     const happenedMs = isTaking(ending) ? (this.#newest(waiting)?.happenedMs ?? null) : null;
     if (happenedMs !== null) this.rememberEnded(waiting.live.alert, happenedMs);

@@ -10,7 +10,7 @@ import { type AccountRef, accountName, parseSubject, type Subject } from "../dom
 import type { RuleSet } from "../rules/index.ts";
 import { type AlertBook, beginsAnew, type LiveAlert } from "./alert-book.ts";
 import { type ChannelAlerts, channelRule } from "./channel-alerts.ts";
-import { type Conditions, judges } from "./conditions.ts";
+import { type Conditions, judges, type RuleRow } from "./conditions.ts";
 import type { Downtime } from "./downtime.ts";
 import { type Draft, walletKeepPrefix } from "./draft.ts";
 import { type DrillAlerts, drillFailedRule } from "./drill-alerts.ts";
@@ -252,6 +252,19 @@ export class Restoring {
   #slotBefore(ref: AccountRef): number {
     const { holdings, world } = this.#parts;
     return holdings.slotBefore(accountName(ref), world.accounts.get(ref));
+  }
+
+  /** As of `Endings.takeBack`: a recovery that was not told before the daemon stopped. */
+  takeBack({ rule, subject }: RuleRow, incarnation: string, draft: Draft): LiveAlert | null {
+    for (const waiting of this.#unclaimed.values())
+      for (const [index, { live, ending }] of waiting.entries()) {
+        if (live?.alert.rule !== rule || live.alert.subject !== subject) continue;
+        if (ending?.incarnation !== incarnation) continue;
+        waiting.splice(index, 1);
+        this.#parts.endings.forget(live.alert.id, draft);
+        return live;
+      }
+    return null;
   }
 
   /** After an account was read: what stood about parts of it that are no more ends now. */

@@ -358,8 +358,13 @@ export class Watch {
           suspicious: account !== undefined && into.atMs - account.shrunkAtMs < endingPatienceMs,
         });
       },
-      takeBack: ({ rule, node }, into) =>
-        this.#endings.takeBack({ rule: rule.name, subject: node.name }, node.incarnation, into),
+      takeBack: ({ rule, node }, into) => {
+        const row = { rule: rule.name, subject: node.name };
+        return (
+          this.#endings.takeBack(row, node.incarnation, into) ??
+          this.#restoring.takeBack(row, node.incarnation, into)
+        );
+      },
     });
     this.#eventWindows = new EventWindows(
       settings.ruleSet,
