@@ -107,7 +107,7 @@ export interface ConditionsOptions {
   readonly onReplaced: (instance: Instance, live: LiveAlert, incarnation: string, draft: Draft) => void;
   /** Ends an alert whose condition is gone, with the reason that the facts give ("recovered" unless they say otherwise). */
   readonly onRecovered: (instance: Instance, live: LiveAlert, recovered: Recovered, draft: Draft) => void;
-  /** The alert whose recovery was not told yet, for a condition that fires anew; null: there is none. */
+  /** Takes back the alert whose recovery was not told yet, for a condition that fires anew; null: there is none. */
   readonly takeBack: (instance: Instance, draft: Draft) => LiveAlert | null;
 }
 
@@ -502,18 +502,7 @@ export class Conditions {
         // The daemon's own figures (how long a message waits) grow by themselves: their pace is the schedule's.
         const ofTheDaemon = node.subject.scope === "daemon";
         if (instance.alert && known && !ofTheDaemon && judged.severity === instance.alert.alert.severity) {
-          this.#options.alerts.refresh(
-            draft,
-            instance.alert,
-            () => this.#textOf(instance, env, judged),
-            (notified, worseBy) => {
-              const { severity, value } = judged;
-              if (severity === null || value === null) return null;
-              const moved = movement(rule, severity, env, notified, value, worseBy);
-              env.value = value;
-              return moved;
-            },
-          );
+          this.#refresh(instance, env, judged, draft);
         }
       }
     }
@@ -596,12 +585,12 @@ export class Conditions {
     return index < 0 ? null : this.#recoveredText(node.instance(index), nowMs);
   }
 
-  /** True while the condition of a rule holds for a subject and its alert has not fired yet. */
-  isPending(node: SubjectNode, rule: string): boolean {
+  /** True while a condition, as it was last judged, is on its way to firing. @param as of `judgedAs` */
+  isPending(node: SubjectNode, rule: string, as: string): boolean {
     const index = node.plan.findIndex((one) => one.rule.name === rule);
     if (index < 0) return false;
-    const { lifecycle, alert } = node.instance(index);
-    return lifecycle.sinceMs !== null && alert === null;
+    const instance = node.instance(index);
+    return instance.lifecycle.sinceMs !== null && instance.alert === null && judgedAs(instance) === as;
   }
 
   /** True if a rule of a subject, which has no alert of it, cannot be judged. */
@@ -641,8 +630,8 @@ export class Conditions {
       this.#follow(instance, former);
       const before = former.alert.severity;
       const kind = severityRank[severity] > severityRank[before] ? "rose" : "fell";
-      if (severity !== before)
-        this.#options.alerts.change(draft, former, kind, severity, this.#textOf(instance, env, judged));
+      if (severity === before) this.#refresh(instance, env, judged, draft);
+      else this.#options.alerts.change(draft, former, kind, severity, this.#textOf(instance, env, judged));
       return;
     }
     const wallet = "wallet" in subject ? subject.wallet : null;
@@ -695,6 +684,23 @@ export class Conditions {
     const told = env.oldAccounts ? labelled(text, env, this.#options.timezone) : text;
     env.oldAccounts = oldAccounts;
     return told;
+  }
+
+  /** Has its alert told again where the value got markedly worse, or markedly another one. */
+  #refresh(instance: Instance, env: Env, judged: Judged, draft: Draft): void {
+    if (instance.alert === null || judged.kind === "unknown") return;
+    const { severity, value } = judged;
+    this.#options.alerts.refresh(
+      draft,
+      instance.alert,
+      () => this.#textOf(instance, env, judged),
+      (notified, worseBy) => {
+        if (severity === null || value === null) return null;
+        const moved = movement(instance.rule, severity, env, notified, value, worseBy);
+        env.value = value;
+        return moved;
+      },
+    );
   }
 
   /** Lets an alert speak for its instance while it stands. */
@@ -890,6 +896,11 @@ function sourceBit(source: Source): number {
 export function windowsOf(node: SubjectNode, none: WindowPlan): WindowSet {
   node.windows ??= new WindowSet(none);
   return node.windows;
+}
+
+/** The identity of a condition: another rule of its name, another mode or another position of its subject has another one. */
+export function judgedAs({ rule, node }: Pick<Instance, "rule" | "node">): string {
+  return `${rule.mode} ${rule.fingerprint} ${node.incarnation}`;
 }
 
 /** Some level is on its way into or out of firing: its clock has to survive a restart. */

@@ -26,8 +26,9 @@ export const clockSlackMs = 60_000;
  * and has no liquidation settles the matter.
  */
 const settledAfterMs = 15_000;
-/** A recovery whose figures nobody knows after a restart, or that does not last, waits, is tried so often, and is told after this. */
+/** A recovery whose figures nobody knows after a restart waits for them, and is told without them after this. */
 const figuresPatienceMs = 600_000;
+/** Those that wait for that, or hold again, are looked at so often. */
 const againMs = 5_000;
 /** A position is liquidated in several parts: so many are remembered. */
 const partsKept = 64;
@@ -49,8 +50,8 @@ export interface KeptEnding {
   readonly another: boolean;
   /** The text of a recovery as it was then. Absent: it is none, or an earlier version wrote it. */
   readonly text?: AlertText;
-  /** Incarnation of the subject that recovered. Absent: none did, or an earlier version wrote it. */
-  readonly incarnation?: string;
+  /** The condition that recovered, as of `judgedAs`. Absent: none did, or an earlier version wrote it. */
+  readonly judgedAs?: string;
   /** Size of the position when it was last seen, in units, and its side. */
   readonly size?: number | undefined;
   readonly side?: string | undefined;
@@ -81,7 +82,7 @@ interface Waiting extends Due {
   readonly account: AccountRef;
   readonly symbol: string | null;
   readonly fallback: Ending;
-  readonly incarnation?: string | undefined;
+  readonly judgedAs?: string | undefined;
   readonly text: AlertText | null;
   readonly textAt?: (nowMs: number) => AlertText | null;
   readonly isUnread?: ((nowMs: number) => boolean) | undefined;
@@ -108,7 +109,7 @@ export class Endings {
   readonly #draft: () => Draft;
   readonly #release: (row: RuleRow, draft: Draft) => void;
   readonly #positionsOf: (account: AccountRef) => ReadonlyMap<string, unknown> | undefined;
-  readonly #isPending: (row: RuleRow, incarnation: string) => boolean;
+  readonly #isPending: (row: RuleRow, judgedAs: string) => boolean;
   readonly #waiting = new Set<Waiting>();
   /** Alerts of which history keeps what is known of their ending. */
   readonly #kept = new Set<number>();
@@ -128,8 +129,8 @@ export class Endings {
     release: (row: RuleRow, draft: Draft) => void;
     /** The positions of an account, by symbol; undefined: there is no such account. */
     positionsOf: (account: AccountRef) => ReadonlyMap<string, unknown> | undefined;
-    /** True while the condition of a rule holds for a subject of that incarnation, and did not fire yet. */
-    isPending: (row: RuleRow, incarnation: string) => boolean;
+    /** True while a condition is on its way to firing, as long as it is the one that recovered. */
+    isPending: (row: RuleRow, judgedAs: string) => boolean;
     before?: Endings | undefined;
   }) {
     this.#alerts = options.alerts;
@@ -156,8 +157,8 @@ export class Endings {
       /** Null: the account as a whole. */
       readonly symbol: string | null;
       readonly fallback: Ending;
-      /** Incarnation of a subject that recovered: it may get worse again before its end is told. Absent: it did not, or nobody knows. */
-      readonly incarnation?: string | undefined;
+      /** A condition that recovered, as of `judgedAs`: it may hold again before its end is told. Absent: none did, or nobody knows. */
+      readonly judgedAs?: string | undefined;
       /** The text at its recovery; null: it is none, or nobody knows. */
       readonly text: AlertText | null;
       /** The same for later, when the wait for word is over; null: nothing newer. */
@@ -198,6 +199,8 @@ export class Endings {
       order: former?.order,
       onDue: () => this.#onDue(waiting),
     };
+    // Nobody is reminded of what has recovered.
+    if (ending.fallback === "recovered") ending.live.isGone = () => true;
     const taking = this.#takingOf(waiting);
     if (taking !== null) this.#settle(draft, waiting, taking);
     else if (!ending.suspicious) this.#settle(draft, waiting, ending.fallback);
@@ -268,13 +271,13 @@ export class Endings {
   }
 
   #keep(draft: Draft, waiting: Waiting): void {
-    const { live, fallback, incarnation, fromMs, fromSlot, goneMs, goneSlot, another, text, size, side } =
+    const { live, fallback, judgedAs, fromMs, fromSlot, goneMs, goneSlot, another, text, size, side } =
       waiting;
     const kept: KeptEnding = {
       ...{ fallback, fromMs, fromSlot, goneMs, another, size, side },
       ...(goneSlot !== undefined && { goneSlot }),
       ...(text && { text }),
-      ...(incarnation !== undefined && { incarnation }),
+      ...(judgedAs !== undefined && { judgedAs }),
       ...(waiting.fills.taken && { taken: true }),
     };
     draft.changes.keep.push({ name: endingPrefix + live.alert.id, value: encode(kept) });
@@ -293,14 +296,13 @@ export class Endings {
   }
 
   /**
-   * The alert of a condition that fires anew while the recovery of its last alert was not told yet: that one goes on. Null: there
-   * is none.
+   * Takes the alert of a condition that fires anew from those that wait, as the recovery of its last alert was not told yet: that one
+   * goes on. Null: there is none.
    */
-  takeBack(row: RuleRow, incarnation: string, draft: Draft): LiveAlert | null {
+  takeBack(row: RuleRow, judgedAs: string, draft: Draft): LiveAlert | null {
     for (const waiting of this.#waiting) {
       const { alert } = waiting.live;
-      if (alert.rule !== row.rule || alert.subject !== row.subject || waiting.incarnation !== incarnation)
-        continue;
+      if (alert.rule !== row.rule || alert.subject !== row.subject || waiting.judgedAs !== judgedAs) continue;
       this.#waiting.delete(waiting);
       this.forget(alert.id, draft);
       this.#deadlines.cancel(waiting);
@@ -340,7 +342,8 @@ export class Endings {
     for (const waiting of this.#inOrder()) {
       if (waiting.account.wallet !== wallet) continue;
       if (pdaIndex !== undefined && waiting.account.pdaIndex !== pdaIndex) continue;
-      if (draft.atMs - waiting.sinceMs < settledAfterMs || !this.#isOver(waiting, draft.atMs)) continue;
+      if (draft.atMs - waiting.sinceMs < settledAfterMs || this.#isPendingAgain(waiting)) continue;
+      if (!isReadable(waiting, draft.atMs)) continue;
       this.#settle(draft, waiting, waiting.fallback);
     }
   }
@@ -349,20 +352,19 @@ export class Endings {
     if (!this.#waiting.has(waiting)) return;
     const draft = this.#draft();
     const waitedMs = draft.atMs - waiting.sinceMs;
-    const isReady = waitedMs >= endingPatienceMs && this.#isOver(waiting, draft.atMs);
-    if (isReady || waitedMs >= figuresPatienceMs) this.#settle(draft, waiting, waiting.fallback);
+    const isReady = waitedMs >= endingPatienceMs && isReadable(waiting, draft.atMs);
+    const isPending = this.#isPendingAgain(waiting);
+    if (!isPending && (isReady || waitedMs >= figuresPatienceMs))
+      this.#settle(draft, waiting, waiting.fallback);
     else if (waitedMs < endingPatienceMs) {
       this.#askFor(draft, waiting);
       this.#deadlines.set(waiting, waiting.sinceMs + endingPatienceMs);
-    } else this.#deadlines.set(waiting, Math.min(draft.atMs + againMs, waiting.sinceMs + figuresPatienceMs));
+    } else this.#deadlines.set(waiting, draft.atMs + againMs);
   }
 
-  /** True if its end can be told: all of its text is known, and it did not come back. */
-  #isOver(waiting: Waiting, nowMs: number): boolean {
-    const { live, incarnation } = waiting;
-    return (
-      isReadable(waiting, nowMs) && (incarnation === undefined || !this.#isPending(live.alert, incarnation))
-    );
+  /** True while it is about to hold again: then it fires, and its alert goes on, or it is over after all. */
+  #isPendingAgain({ live, judgedAs }: Waiting): boolean {
+    return judgedAs !== undefined && this.#isPending(live.alert, judgedAs);
   }
 
   #askFor(draft: Draft, waiting: Waiting): void {

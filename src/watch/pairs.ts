@@ -213,14 +213,20 @@ export class Pairs {
 
   #shown(wallet: string): readonly AccountShown[] {
     const { wallets, accounts } = this.#parts.world;
-    const indices = [...(wallets.get(wallet)?.seenMs ?? [])];
-    return [
-      ...indices.map(([pdaIndex, atMs]) => {
-        const slot = accounts.wholeSlotOf(wallet, pdaIndex);
-        return { wallet, pdaIndex, subaccount: null, slot, atMs };
-      }),
-      ...accounts.ofWallet(wallet).map(({ ref, slot, seenMs }) => ({ ...ref, slot, atMs: seenMs })),
-    ];
+    const own = accounts
+      .ofWallet(wallet)
+      .map(({ ref, slot, seenMs }): AccountShown => ({ ...ref, slot, atMs: seenMs }));
+    const wholes = [...(wallets.get(wallet)?.seenMs ?? [])].map(([pdaIndex, readMs]): AccountShown => {
+      const there = own.filter((one) => one.pdaIndex === pdaIndex);
+      // All of them may have been streamed since the last whole answer.
+      const slot = Math.max(
+        accounts.wholeSlotOf(wallet, pdaIndex),
+        there.length === 0 ? 0 : Math.min(...there.map((one) => one.slot)),
+      );
+      const atMs = Math.max(readMs, there.length === 0 ? readMs : Math.min(...there.map((one) => one.atMs)));
+      return { wallet, pdaIndex, subaccount: null, slot, atMs };
+    });
+    return [...wholes, ...own];
   }
 
   #broken(pair: Pair, draft: Draft): void {

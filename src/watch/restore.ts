@@ -254,17 +254,23 @@ export class Restoring {
     return holdings.slotBefore(accountName(ref), world.accounts.get(ref));
   }
 
-  /** As of `Endings.takeBack`: a recovery that was not told before the daemon stopped. */
-  takeBack({ rule, subject }: RuleRow, incarnation: string, draft: Draft): LiveAlert | null {
-    for (const waiting of this.#unclaimed.values())
-      for (const [index, { live, ending }] of waiting.entries()) {
-        if (live?.alert.rule !== rule || live.alert.subject !== subject) continue;
-        if (ending?.incarnation !== incarnation) continue;
-        waiting.splice(index, 1);
-        this.#parts.endings.forget(live.alert.id, draft);
-        return live;
-      }
-    return null;
+  /** As of `Endings.takeBack`, of a recovery that was not told before the daemon stopped, until its account is read. */
+  takeBack(
+    { rule, subject }: RuleRow,
+    { wallet, pdaIndex }: AccountRef,
+    judgedAs: string,
+    draft: Draft,
+  ): LiveAlert | null {
+    const waiting = this.#unclaimed.get(`${wallet}/${pdaIndex}`) ?? [];
+    const index = waiting.findIndex(
+      ({ live, ending }) =>
+        live?.alert.rule === rule && live.alert.subject === subject && ending?.judgedAs === judgedAs,
+    );
+    const live = waiting[index]?.live ?? null;
+    if (live === null) return null;
+    waiting.splice(index, 1);
+    this.#parts.endings.forget(live.alert.id, draft);
+    return live;
   }
 
   /** After an account was read: what stood about parts of it that are no more ends now. */
@@ -289,7 +295,7 @@ export class Restoring {
           account: subject,
           symbol,
           fallback: ending?.fallback ?? fallback,
-          incarnation: ending?.incarnation,
+          judgedAs: ending?.judgedAs,
           text: ending?.text ?? null,
           textAt: (nowMs) => {
             const node = this.#parts.world.nodes.get(live.alert.subject);

@@ -24,7 +24,7 @@ import { type AccountEntry, noteReading, openFacts, type Parting } from "./accou
 import { AlertBook, type LiveAlert } from "./alert-book.ts";
 import { explainedText } from "./both-ends.ts";
 import { ChannelAlerts } from "./channel-alerts.ts";
-import { applies, Conditions } from "./conditions.ts";
+import { applies, Conditions, judgedAs } from "./conditions.ts";
 import { Counts } from "./counts.ts";
 import { Deadlines, stoodStillMs } from "./deadlines.ts";
 import type { Held } from "./dispatch.ts";
@@ -256,9 +256,9 @@ export class Watch {
       draft,
       release: (row, into) => this.#conditions.released(row, into),
       positionsOf: (account) => this.#world.accounts.get(account)?.positions,
-      isPending: ({ rule, subject }, incarnation) => {
+      isPending: ({ rule, subject }, as) => {
         const node = this.#world.nodes.get(subject);
-        return node?.incarnation === incarnation && this.#conditions.isPending(node, rule);
+        return node !== undefined && this.#conditions.isPending(node, rule, as);
       },
       before: was.endings,
     });
@@ -347,7 +347,7 @@ export class Watch {
           account: subject,
           symbol: subject.scope === "position" ? subject.symbol : null,
           fallback: "recovered",
-          incarnation: instance.node.incarnation,
+          judgedAs: judgedAs(instance),
           text,
           textAt,
           fromMs: Math.max(live.alert.sinceMs, instance.heldAtMs ?? 0),
@@ -358,12 +358,12 @@ export class Watch {
           suspicious: account !== undefined && into.atMs - account.shrunkAtMs < endingPatienceMs,
         });
       },
-      takeBack: ({ rule, node }, into) => {
-        const row = { rule: rule.name, subject: node.name };
-        return (
-          this.#endings.takeBack(row, node.incarnation, into) ??
-          this.#restoring.takeBack(row, node.incarnation, into)
-        );
+      takeBack: (instance, into) => {
+        const { rule, node } = instance;
+        const { subject } = node;
+        if (subject.scope !== "position" && subject.scope !== "trader") return null;
+        const [row, as] = [{ rule: rule.name, subject: node.name }, judgedAs(instance)];
+        return this.#endings.takeBack(row, as, into) ?? this.#restoring.takeBack(row, subject, as, into);
       },
     });
     this.#eventWindows = new EventWindows(

@@ -262,7 +262,10 @@ export const paymentsAreLookedUp: Invariant = ({ log, plan, simulator, truth }) 
         if (state === undefined || (one.told !== undefined && !one.told.includes(subaccount))) continue;
         last.set(name, state);
         if (before === undefined || before.netDeposits === state.netDeposits || isTroubled(atMs)) continue;
-        if (!asked(one.wallet, before.ofMs, atMs + lookedUpWithinMs))
+        const paid = truth.accounts
+          .get(name)!
+          .find((other) => other.sequence > before.sequence && other.netDeposits !== before.netDeposits);
+        if (!asked(one.wallet, paid!.ofMs, atMs + lookedUpWithinMs))
           return [
             `${name} shows a payment at ${new Date(atMs).toISOString()}, and its history is not asked for`,
           ];

@@ -132,6 +132,17 @@ describe("an invariant finds what breaks it", () => {
     expect(broken((entries) => entries.filter((entry) => !isIn(entry)))).toEqual(["pricesHaveAShare"]);
   });
 
+  test("a payment whose history nobody asks for", async () => {
+    const paid = await runScenario(planOf(25));
+    const isOfHistory = (entry: Logged) =>
+      entry.kind === "sent" && entry.target.includes("/collateral-history");
+    const log = Object.create(paid.log, {
+      entries: { value: paid.log.entries.filter((one) => !isOfHistory(one)) },
+    });
+    expect(invariants.paymentsAreLookedUp!(paid)).toEqual([]);
+    expect(invariants.paymentsAreLookedUp!({ ...paid, log })).toHaveLength(1);
+  });
+
   test("a reminder right after the message", () => {
     const found = broken((entries) =>
       entries.map((entry): Logged => {

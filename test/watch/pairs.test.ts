@@ -167,6 +167,37 @@ describe("what is naked", () => {
     ]);
   });
 
+  test("an event without a subaccount is of before, where all accounts were streamed after it", () => {
+    const legs = [{ name: "basis", legs: ["main/0.0/SOL", "main/0.1/SOL"], tolerance: 0 }];
+    const h = begun(plain, { pairs: legs });
+    const both = (size: number) => [
+      subaccount(1_000_000, holding(10)),
+      subaccount(1_000_000, holding(size), { subaccount: 1 }),
+    ];
+    h.account(both(-10));
+    const rowSlot = h.slot + 5;
+    const row = (key: string, slot: number) =>
+      event({
+        kind: "liquidation",
+        key,
+        slot,
+        subaccount: null,
+        fields: { kind: "market", role: "liquidatee" },
+      });
+    h.events("liquidations", [row("before", rowSlot)]);
+    for (const subaccount of [0, 1]) {
+      h.slot += 10;
+      const { slot, nowMs: atMs } = h;
+      const of = { kind: "accounts", wallet: "main", pdaIndex: 0, slotIndex: 0 } as const;
+      h.see({ ...of, atMs, slot, subaccounts: both(-10), told: [subaccount] });
+    }
+    h.events("fills", [
+      event({ kind: "fill", key: "f", subaccount: 1, slot: h.slot + 5, fields: { size: 3 } }),
+    ]);
+    h.account(both(-7));
+    expect(summaries(h)[0]).toMatch(/ by fill: /);
+  });
+
   test("what rounding leaves of equal legs is nothing", () => {
     const three = [{ name: "basis", legs: ["main/SOL", "hedge/SOL", "third/SOL"], tolerance: 0 }];
     const h = begun(plain, { pairs: three });

@@ -86,8 +86,9 @@ interface Track {
   /** The highest equity of answers, and of all moments. */
   sureEquity: number;
   anyEquity: number;
-  /** In order; of no more than `pastMs`. */
+  /** In order, but where the clock was set back; of no more than `pastMs`. */
   past: Past[];
+  isInOrder: boolean;
   /** The newest states of its accounts, and when they were first seen together, ms: they may have to be explained first. */
   states: string;
   changedMs: number;
@@ -220,11 +221,9 @@ function isPaidMeanwhile(past: readonly Past[], index: number, explainedMs: numb
 }
 
 /** Lets go of the samples before the last one that surely counts at the beginning of a window, however old it is. */
-function dropOld(past: Past[], nowMs: number): void {
+function dropOld(past: Past[], nowMs: number, isInOrder: boolean): void {
   const isOld = (one: Past): boolean => one.atMs < nowMs - pastMs;
   const counts = (one: Past): boolean => isOld(one) && one.answered && one.sure && one.explainedMs < nowMs;
-  // They are in order, but for a clock that was set back.
-  const isInOrder = past[0]!.atMs <= nowMs;
   let oldest = isInOrder ? 0 : past.findLastIndex(counts);
   if (isInOrder)
     for (let index = 0; index < past.length && isOld(past[index]!); index++)
@@ -345,7 +344,7 @@ export class Wallets {
           ...(sinceMs < atMs ? [{ ...first, ...begun, atMs: sinceMs, answered: false }] : []),
           { ...first, ...begun, atMs, answered },
         ],
-        ...{ states: this.#statesOf(wallet), changedMs: atMs, changesMs: [atMs] },
+        ...{ isInOrder: true, states: this.#statesOf(wallet), changedMs: atMs, changesMs: [atMs] },
         unreadMs: first.sure ? null : atMs,
         lost: null,
       });
@@ -374,9 +373,10 @@ export class Wallets {
     const explainedMs = changedMs + Math.max(this.#explainedMs(wallet), heldMs) + lagMs;
     // After a start no profit is known before the history of payments was read.
     const isKnown = this.#seen.histories.has(wallet);
+    if (atMs < (track.past.at(-1)?.atMs ?? atMs)) track.isInOrder = false;
     track.past.push({ ...now, atMs, answered: answered && isKnown, changedMs, explainedMs });
     // The last one that surely counts stands at the beginning of a window, however old it is.
-    dropOld(track.past, atMs);
+    dropOld(track.past, atMs, track.isInOrder);
     const isExplained = this.knownForMs(wallet, atMs) > Math.max(0, heldMs - this.#readMs);
     // Before the first prices of all markets nothing that was answered is taken.
     const isTaken = this.#seen.readMs.has("prices");
