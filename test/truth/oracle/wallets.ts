@@ -21,6 +21,8 @@ export interface Sample {
   readonly paid: number;
   /** The number of times that something was paid, and the exchange's time of the newest of them, ms. */
   readonly moves: number;
+  /** The same with what was paid in other assets. */
+  readonly payments: number;
   readonly paidMs: number;
   /** The daemon knows all of that. */
   readonly sure: boolean;
@@ -399,7 +401,7 @@ export class Wallets {
     const { samples } = track.day;
     const before = samples.at(-1)!;
     const isOther = Math.abs(before.paid - sample.paid) > 0.005;
-    const isInOrder = sample.moves <= before.moves + 1 && (!isOther || sample.paidMs > before.paidMs);
+    const isInOrder = sample.payments <= before.payments + 1 && (!isOther || sample.paidMs > before.paidMs);
     if (!isInOrder) track.day.jumped = true;
     if (isOther) samples.push(sample);
   }
@@ -742,7 +744,7 @@ export class Wallets {
   #sample(wallet: string, equityOf = this.#equity): Sample | undefined {
     const { readMs, accounts, gone, events } = this.#seen;
     if (!this.#indices.get(wallet)!.every((index) => readMs.has(`${wallet}/${index}.`))) return undefined;
-    let [equity, paid, moves, spotMoved] = [0, 0, 0, false];
+    let [equity, paid, moves, payments, spotMoved] = [0, 0, 0, 0, false];
     let paidMs = Number.NEGATIVE_INFINITY;
     for (const account of [...accounts.values(), ...gone.values()]) {
       if (account.wallet !== wallet) continue;
@@ -754,6 +756,7 @@ export class Wallets {
       equity += value;
       paid += flows.paid;
       moves += flows.moves;
+      payments += flows.payments;
       paidMs = Math.max(paidMs, flows.paidMs);
       spotMoved ||= flows.spotMoved;
     }
@@ -762,7 +765,7 @@ export class Wallets {
     return {
       equity,
       paid,
-      moves,
+      ...{ moves, payments },
       paidMs,
       profit: equity - paid,
       sure: known === moves && !spotMoved && !this.#unexplained.has(wallet) && !this.#hasUnreadSale(wallet),
@@ -848,13 +851,14 @@ export class Wallets {
   /** All that was paid into an account up to a state of it, and how many rows of its history tell of that; undefined: not known. */
   #flows({ name, wallet, sequence, netDeposits }: AccountTruth) {
     const states = this.#truth.accounts.get(name)!;
-    let moves = 0;
+    let [moves, payments] = [0, 0];
     let paidMs = Number.NEGATIVE_INFINITY;
     for (const [index, state] of states.entries()) {
       if (state.sequence > sequence) break;
       const before = states[index - 1];
       if (state.netDeposits !== (before?.netDeposits ?? 0n)) moves++;
       else if (state.spot === before?.spot) continue;
+      payments++;
       paidMs = state.ofMs;
     }
     const track = this.#tracks.get(wallet);
@@ -877,7 +881,7 @@ export class Wallets {
       states.some((one, i) => isLater(one, spot.sequence, sequence) && one.spot !== states[i - 1]?.spot)
     )
       return undefined;
-    return { paid: Number(netDeposits) / 1e6 + spot.paid, moves, paidMs, spotMoved: spot.unsure };
+    return { paid: Number(netDeposits) / 1e6 + spot.paid, moves, payments, paidMs, spotMoved: spot.unsure };
   }
 
   #noteHidden(account: AccountTruth): void {
