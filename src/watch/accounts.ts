@@ -118,15 +118,13 @@ interface Group {
   slot: number;
   slotIndex: number;
   exact: boolean;
-  /** Slot of the newest answer that told of all its accounts; 0 before the first. */
-  wholeSlot: number;
   readonly accounts: FewMap<number, AccountEntry>;
 }
 
 const nowhere = { slot: 0, slotIndex: 0, exact: false };
 
 /** Before its first answer. */
-const newGroup = (): Group => ({ ...nowhere, wholeSlot: 0, accounts: new FewMap() });
+const newGroup = (): Group => ({ ...nowhere, accounts: new FewMap() });
 
 export type AccountsSeen = Observation & { readonly kind: "accounts" };
 
@@ -226,11 +224,6 @@ export class Accounts {
     return this.placeOf(wallet, pdaIndex).slot;
   }
 
-  /** The slot of the newest answer about all accounts of a wallet's PDA index; 0 before the first. */
-  wholeSlotOf(wallet: string, pdaIndex: number): number {
-    return this.#groups.get(wallet)?.get(pdaIndex)?.wholeSlot ?? 0;
-  }
-
   /** The place of the ledger of the newest answer about a wallet's PDA index. */
   placeOf(
     wallet: string,
@@ -275,7 +268,6 @@ export class Accounts {
       told.push(this.#takeSubaccount(group, seen, state, first, newer));
     }
     if (onlyOf) return told;
-    group.wholeSlot = seen.slot;
     // Nearly always the one that was told of is the one that there is.
     if (told.length === 1 && group.accounts.size === 1) return told;
     for (const account of [...group.accounts.values()]) {

@@ -216,15 +216,13 @@ export class Pairs {
     const own = accounts
       .ofWallet(wallet)
       .map(({ ref, slot, seenMs }): AccountShown => ({ ...ref, slot, atMs: seenMs }));
+    // A whole answer shows all accounts, and so do frames of the stream about each: they are as old as the oldest.
     const wholes = [...(wallets.get(wallet)?.seenMs ?? [])].map(([pdaIndex, readMs]): AccountShown => {
       const there = own.filter((one) => one.pdaIndex === pdaIndex);
-      // All of them may have been streamed since the last whole answer.
-      const slot = Math.max(
-        accounts.wholeSlotOf(wallet, pdaIndex),
-        there.length === 0 ? 0 : Math.min(...there.map((one) => one.slot)),
-      );
-      const atMs = Math.max(readMs, there.length === 0 ? readMs : Math.min(...there.map((one) => one.atMs)));
-      return { wallet, pdaIndex, subaccount: null, slot, atMs };
+      const of = { wallet, pdaIndex, subaccount: null };
+      if (there.length === 0) return { ...of, slot: accounts.slotOf(wallet, pdaIndex), atMs: readMs };
+      const slot = Math.min(...there.map((one) => one.slot));
+      return { ...of, slot, atMs: Math.min(...there.map((one) => one.atMs)) };
     });
     return [...wholes, ...own];
   }

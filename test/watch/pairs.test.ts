@@ -52,6 +52,23 @@ const hold = (h: Harness, name: string, ...sizes: readonly number[]) =>
     sizes.map((size, index) => subaccount(1_000_000, holding(size), { subaccount: index })),
     name,
   );
+/** A pair within one wallet, and its accounts: the first is long 10. */
+const accountsOfOne: readonly WatchedPair[] = [
+  { name: "basis", legs: ["main/0.0/SOL", "main/0.1/SOL"], tolerance: 0 },
+];
+const both = (size: number) => [
+  subaccount(1_000_000, holding(10)),
+  subaccount(1_000_000, holding(size), { subaccount: 1 }),
+];
+/** A frame of the stream, which tells of one of the two. */
+function stream(h: Harness, size: number, told: number): void {
+  h.slot += 10;
+  const { slot, nowMs: atMs } = h;
+  h.see({
+    ...{ kind: "accounts", wallet: "main", pdaIndex: 0, slotIndex: 0 },
+    ...{ atMs, slot, subaccounts: both(size), told: [told] },
+  });
+}
 const summaries = (h: Harness) => h.changes.map(({ kind, alert }) => `${kind} ${alert.summary}`);
 /** Answers every second for a while. */
 function live(h: Harness, sizes: Readonly<Record<string, number>>, ms: number): void {
@@ -146,51 +163,30 @@ describe("what is naked", () => {
   });
 
   test("a fill whose account is not shown anew is what broke it, whatever the stream tells of another one meanwhile", () => {
-    const legs = [{ name: "basis", legs: ["main/0.0/SOL", "main/0.1/SOL"], tolerance: 0 }];
-    const h = begun(plain, { pairs: legs });
-    const both = (size: number) => [
-      subaccount(1_000_000, holding(10)),
-      subaccount(1_000_000, holding(size), { subaccount: 1 }),
-    ];
+    const h = begun(plain, { pairs: accountsOfOne });
     h.account(both(-10));
     h.pass(1_000);
     h.events("fills", [
       event({ kind: "fill", key: "f", subaccount: 1, slot: h.slot + 5, fields: { side: "bid", size: 3 } }),
     ]);
-    h.slot += 10;
-    const { slot, nowMs: atMs } = h;
-    const kind = { kind: "accounts", wallet: "main", pdaIndex: 0 } as const;
-    h.see({ ...kind, atMs, slot, slotIndex: 0, subaccounts: both(-10), told: [0] });
+    stream(h, -10, 0);
     h.account(both(-7));
     expect(summaries(h)).toEqual([
       "fired basis 30% 3 SOL $300.00 by fill: main/0.0/SOL long 10, main/0.1/SOL short 7",
     ]);
   });
 
-  test("an event without a subaccount is of before, where all accounts were streamed after it", () => {
-    const legs = [{ name: "basis", legs: ["main/0.0/SOL", "main/0.1/SOL"], tolerance: 0 }];
-    const h = begun(plain, { pairs: legs });
-    const both = (size: number) => [
-      subaccount(1_000_000, holding(10)),
-      subaccount(1_000_000, holding(size), { subaccount: 1 }),
-    ];
+  test.each([
+    ["of an account that was streamed after it", 1, [1]],
+    ["without a subaccount, where all accounts were streamed after it", null, [0, 1]],
+  ] as const)("an event %s is not why it breaks now", (_, subaccount, streamed) => {
+    const h = begun(plain, { pairs: accountsOfOne });
     h.account(both(-10));
-    const rowSlot = h.slot + 5;
-    const row = (key: string, slot: number) =>
-      event({
-        kind: "liquidation",
-        key,
-        slot,
-        subaccount: null,
-        fields: { kind: "market", role: "liquidatee" },
-      });
-    h.events("liquidations", [row("before", rowSlot)]);
-    for (const subaccount of [0, 1]) {
-      h.slot += 10;
-      const { slot, nowMs: atMs } = h;
-      const of = { kind: "accounts", wallet: "main", pdaIndex: 0, slotIndex: 0 } as const;
-      h.see({ ...of, atMs, slot, subaccounts: both(-10), told: [subaccount] });
-    }
+    const fields = { kind: "market", role: "liquidatee" };
+    h.events("liquidations", [
+      event({ kind: "liquidation", key: "before", slot: h.slot + 5, subaccount, fields }),
+    ]);
+    for (const account of streamed) stream(h, -10, account);
     h.events("fills", [
       event({ kind: "fill", key: "f", subaccount: 1, slot: h.slot + 5, fields: { size: 3 } }),
     ]);
