@@ -7,14 +7,21 @@ const restAsWallets = 2;
 
 /**
  * Takes the plan that adds most to what is short, for its cost, again and again.
- * @param plans by seed   @param least scenarios for each pair, as far as there are any   @returns seeds in ascending order
+ * @param plans by seed   @param least scenarios for each pair, as far as there are any
+ * @param met scenarios in which a pair has met already, by pair   @returns seeds in ascending order
  */
-export function chosenSeeds(plans: ReadonlyMap<number, Plan>, least: number): readonly number[] {
+export function chosenSeeds(
+  plans: ReadonlyMap<number, Plan>,
+  least: number,
+  met: ReadonlyMap<string, number> = new Map(),
+): readonly number[] {
   const pairs = new Map([...plans].map(([seed, plan]) => [seed, pairsOf(plan)]));
   const there = new Map<string, number>();
   for (const found of pairs.values())
     for (const [pair, chance] of found) there.set(pair, (there.get(pair) ?? 0) + chance);
-  const short = new Map([...there].map(([pair, count]) => [pair, Math.min(count, least)]));
+  const short = new Map(
+    [...there].map(([pair, count]) => [pair, Math.min(count, least - (met.get(pair) ?? 0))]),
+  );
   // A rare pair weighs more: common ones come with it.
   const gainOf = (seed: number): number => {
     let gain = 0;

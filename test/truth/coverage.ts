@@ -120,6 +120,9 @@ const kindsOf = (troubles: readonly Trouble[]): readonly string[] => [
   ...new Set(troubles.map(({ kind }) => kind)),
 ];
 
+/** Stands in `pairsOf` for each kind of liquidation. */
+const anySale = "sold";
+
 /** The chance of each way of being liquidated, by the number of wallets: the least of 1,803 scenarios. No plan tells of it. */
 const soldChances = [0, 0.08, 0.127, 0.136] as const;
 const mostSoldChance = 0.2;
@@ -131,7 +134,7 @@ export function pairsOf(plan: Plan): ReadonlyMap<string, number> {
   return new Map(
     kindsOf(troublesOf(plan)).flatMap((trouble) => [
       ...own.map((feature) => [`${trouble} ${feature}`, 1] as const),
-      [`${trouble} sold`, sold] as const,
+      [`${trouble} ${anySale}`, sold] as const,
     ]),
   );
 }
@@ -172,6 +175,15 @@ export class Coverage {
       const sum = this.#rules.get(rule) ?? { fired: 0, ended: 0 };
       this.#rules.set(rule, { fired: sum.fired + fired, ended: sum.ended + ended });
     }
+  }
+
+  /** Scenarios in which each pair of `pairsOf` has met: for the liquidations, of which no plan tells, the fewest of any kind. */
+  met(): ReadonlyMap<string, number> {
+    const sold = featureNames.filter((name) => !(name in planned));
+    const met = new Map(this.#pairs);
+    for (const trouble of troubles)
+      met.set(`${trouble} ${anySale}`, Math.min(...sold.map((name) => this.#pair(trouble, name))));
+    return met;
   }
 
   /** A table of troubles, a line for each of their features, and a line for each rule. */

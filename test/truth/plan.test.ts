@@ -135,5 +135,10 @@ describe("coverage", () => {
     expect(chosen.length).toBeLessThan(350);
     expect(chosenSeeds(plans, 3)).toEqual(chosen);
     expect(chosenSeeds(new Map(), 3)).toEqual([]);
+    expect(chosenSeeds(plans, 3, new Map([...all.keys()].map((pair) => [pair, 3])))).toEqual([]);
+    const [one, ...others] = few.keys();
+    const more = chosenSeeds(plans, 3, new Map(others.map((pair) => [pair, 3])));
+    expect(countIn(more).get(one!)).toBeGreaterThanOrEqual(Math.min(all.get(one!)!, 3) - roundingError);
+    expect(more.length).toBeLessThan(chosen.length / 2);
   });
 });

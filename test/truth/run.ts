@@ -71,9 +71,6 @@ Examples:
   npm run truth -- --plan .runtime/truth/seed-57.json
   node launch.mjs --node --inspect-brk test/truth/run.ts --here --seeds 57`;
 
-/** More than enough of each pair: not each trouble that is planned hits something, and chances are chances. */
-const coverMargin = 1.3;
-
 async function work({ seed, twice, show, out }: Task): Promise<Done> {
   const plan = planOf(seed);
   const outcome = await runScenario(plan);
@@ -124,22 +121,18 @@ async function main(): Promise<void> {
     .map((one) => (/^[\w./,-]+$/.test(one) ? one : JSON.stringify(one)))
     .join(" ");
   const named = [...new Set(values.seeds.split(",").flatMap(seedsOf))];
-  const all = values.cover
-    ? chosenSeeds(new Map(named.map((seed) => [seed, planOf(seed)])), Math.ceil(least.pairs * coverMargin))
-    : named;
-  if (values.cover) console.log(`${all.length} of ${named.length} scenarios are chosen`);
   const jobs = Number(values.jobs);
   if (!Number.isInteger(jobs) || jobs < 1)
     throw new Misuse(`--jobs: expected a number from 1 on, found "${values.jobs}"`);
   const { twice, show, out } = values;
   if (values.plan !== undefined) return play(planIn(values.plan), values.plan);
-  if (values.shrink && all.length > 1) throw new Misuse("--shrink: takes one seed, such as --seeds 57");
-  if (values.shrink) return shrinkTo(all[0]!, out);
+  if (values.shrink && named.length > 1) throw new Misuse("--shrink: takes one seed, such as --seeds 57");
+  if (values.shrink) return shrinkTo(named[0]!, out);
   const startedMs = performance.now();
   const progress = recordIn(out, values.resume);
-  const waiting = all.filter((seed) => !progress.done.has(seed));
-  if (waiting.length < all.length) {
-    const before = all.flatMap((seed) => progress.done.get(seed) ?? []);
+  const played = (): readonly Done[] => named.flatMap((seed) => progress.done.get(seed) ?? []);
+  const before = played();
+  if (before.length > 0) {
     console.log(`${before.length} scenarios were played before`);
     for (const {
       seed,
@@ -157,8 +150,24 @@ async function main(): Promise<void> {
     );
     for (const line of found.slice(0, 5)) console.log(`    ${line}`);
   };
+  const plans = values.cover ? new Map(named.map((seed) => [seed, planOf(seed)])) : null;
+  /** The scenarios to play next, by what was played. */
+  const next = (): readonly number[] => {
+    const left = named.filter((seed) => !progress.done.has(seed));
+    if (plans === null) return left;
+    const more = chosenSeeds(
+      new Map(left.map((seed) => [seed, plans.get(seed)!])),
+      least.pairs,
+      coverageOf(played()).met(),
+    );
+    console.log(`${more.length} of ${left.length} scenarios are chosen`);
+    return more;
+  };
+  let chosen = next();
+  let waiting = [...chosen];
   const end = (): never => {
-    const done = all.flatMap((seed) => progress.done.get(seed) ?? []);
+    const done = played();
+    const open = chosen.filter((seed) => !progress.done.has(seed)).length;
     const failed = values.coverage && isShort(done);
     const bad = done.filter((one) => one.violations.length > 0).map(({ seed }) => seed);
     const sumMs = done.reduce((sum, { tookMs }) => sum + tookMs, 0);
@@ -167,7 +176,6 @@ async function main(): Promise<void> {
     console.log(
       `${done.length} scenarios, ${perScenario.toFixed(2)} CPU seconds each, this run ${seconds} s; ${bad.length === 0 ? "none" : bad.length} with violations${bad.length === 0 ? "" : `: ${bad.join(", ")}`}`,
     );
-    const open = all.length - done.length;
     if (open > 0) console.log(`${open} were not played: go on with npm run truth -- ${given} --resume`);
     process.exit(bad.length > 0 || open > 0 || failed ? 1 : 0);
   };
@@ -181,8 +189,13 @@ async function main(): Promise<void> {
       if (child.connected) child.disconnect();
     }
   };
-  if (values.here) for (const seed of waiting) tell(await work(task(seed)));
-  else await Promise.all(Array.from({ length: jobs }, line));
+  while (waiting.length > 0) {
+    if (values.here) while (waiting.length > 0) tell(await work(task(waiting.shift()!)));
+    else await Promise.all(Array.from({ length: jobs }, line));
+    // What did not meet as planned is made up for by others.
+    if (plans !== null) chosen = next();
+    waiting = chosen.filter((seed) => !progress.done.has(seed));
+  }
   end();
 }
 
@@ -196,10 +209,15 @@ function seedsOf(text: string): readonly number[] {
   return Array.from({ length: last - first + 1 }, (_, index) => first + index);
 }
 
-/** Prints the coverage. @returns true if it is short of what so many scenarios have to reach */
-function isShort(done: readonly Done[]): boolean {
+function coverageOf(done: readonly Done[]): Coverage {
   const coverage = new Coverage();
   for (const { reach } of done) coverage.add(reach);
+  return coverage;
+}
+
+/** Prints the coverage. @returns true if it is short of what so many scenarios have to reach */
+function isShort(done: readonly Done[]): boolean {
+  const coverage = coverageOf(done);
   for (const text of coverage.lines()) console.log(text);
   const short = coverage.short();
   for (const text of short) console.log(`short: ${text}`);
