@@ -35,6 +35,8 @@ export interface Job extends WheelEntry {
   lastOkMs: number | null;
   lastFailure: ScheduleStatus["lastFailure"];
   failures: number;
+  /** Failures since the exchange was last seen to answer again: the wait grows with them. */
+  retries: number;
   /** The last failure of runs that read older pages, which fail by themselves. */
   catchUpFailure: ScheduleStatus["catchUpFailure"];
   backingOff: boolean;
@@ -59,6 +61,7 @@ export function createJob(collector: Collector, wallet: CollectedWallet | null, 
     lastOkMs: null,
     lastFailure: null,
     failures: 0,
+    retries: 0,
     catchUpFailure: null,
     backingOff: false,
   };

@@ -371,6 +371,7 @@ export class Scheduler {
     const wasUnwell = job.failures > 0 && unwell(job.lastFailure?.reason);
     job.lastOkMs = this.#clock.nowMs();
     job.failures = 0;
+    job.retries = 0;
     job.gap = false;
     job.backingOff = false;
     this.#weigh(job);
@@ -423,6 +424,8 @@ export class Scheduler {
       if (taken) this.#reporter.failed({ source, wallet, older: true }, told.reason, told.detail, askedMs);
       return;
     }
+    const answersAgain = unwell(job.lastFailure?.reason) && !unwell(told.reason);
+    job.retries = answersAgain ? 1 : job.retries + 1;
     job.lastFailure = { atMs, ...told };
     job.failures++;
     job.gap = true;
@@ -467,7 +470,7 @@ export class Scheduler {
     }
     if (failure !== null && !(failure instanceof CalledOff) && mode !== "catchUp") {
       const retryAfterMs = failure instanceof ExchangeError ? failure.retryAfterMs : null;
-      const waitMs = backoffMs(job.collector.source, everyMs, job.failures, retryAfterMs, this.#random);
+      const waitMs = backoffMs(job.collector.source, everyMs, job.retries, retryAfterMs, this.#random);
       job.mode = "retry";
       this.#wheel.set(job, now + waitMs);
       return;

@@ -557,6 +557,23 @@ describe("failures", () => {
     ]);
   });
 
+  test("the first answer after an outage, if it cannot be read, is asked for again at once", async () => {
+    const { clock, ran } = rig({
+      run: async (_run, _source, nth) => {
+        if (nth <= 8) throw new ExchangeError({ endpoint: "x", reason: "server-error", what: "503" });
+        if (nth <= 14) throw new ExchangeError({ endpoint: "x", reason: "bad-record", what: "no JSON" });
+        return "done";
+      },
+    });
+    await clock.advance(600_000);
+    const pauses = gaps(ran).map((ms) => Math.round(ms / 1_000));
+    expect(Math.min(...pauses.slice(5, 8))).toBeGreaterThanOrEqual(22);
+    expect(pauses[8]).toBeLessThanOrEqual(2);
+    // Answers that go on to be unreadable are asked for less and less often.
+    expect(pauses[9]).toBeLessThanOrEqual(4);
+    expect(Math.min(...pauses.slice(12, 14))).toBeGreaterThanOrEqual(22);
+  });
+
   test("when nothing can be stored, nothing is told of the exchange, and it is tried again", async () => {
     let full = true;
     const { clock, observations, scheduler } = rig({
