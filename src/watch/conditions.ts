@@ -48,7 +48,7 @@ import type { ExplainedFlow } from "./open-changes.ts";
 import { noPlan, Plans, staysQuiet } from "./plan.ts";
 import { PresentWindow } from "./present-window.ts";
 import type { Doubt } from "./profit.ts";
-import type { WatchedWallet } from "./settings.ts";
+import type { WatchedPair, WatchedWallet } from "./settings.ts";
 import type { Judging } from "./staleness.ts";
 import type { Former, SubjectNode } from "./subjects.ts";
 import { isProfit } from "./wants.ts";
@@ -919,6 +919,20 @@ export function judges(
   const { symbol } = subject;
   if (subject.rule !== rule.name || (rule.by === "market") !== (symbol !== null)) return false;
   return symbol === null || (rule.select.symbol?.some((one) => one.toUpperCase() === symbol) ?? true);
+}
+
+/** True if missing data about the positions of a wallet are to be told, as some rule that tells of them judges the wallet. */
+export function guards(
+  rule: ConditionRule,
+  wallet: WatchedWallet,
+  pairs: readonly WatchedPair[] = [],
+): boolean {
+  if (rule.noData !== "alert" || rule.mode !== "live") return false;
+  if (rule.scope === "pair")
+    return pairs.some(({ legs }) => legs.some((leg) => leg.startsWith(`${wallet.name}/`)));
+  const symbol = rule.select.symbol?.[0] ?? null;
+  const ofWallet = rule.scope === "position" || rule.scope === "trader" || rule.scope === "wallet";
+  return ofWallet && applies(rule, { wallet: wallet.name, symbol }, () => wallet);
 }
 
 /** True if a rule judges this subject: it selects it, and the subject's wallet can have what it reads. */

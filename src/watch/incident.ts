@@ -50,6 +50,8 @@ export class Incident implements Due {
   readonly sources = new Set<BlindSource>();
   readonly wallets = new Set<string>();
   told: Told = { silent: false, wallets: 0, risky: false };
+  /** Sources that its text listed last, by key: also those that its rules lack beside the gaps. */
+  readonly #named = new Map<string, Listed>();
   /** No read of the exchange succeeded at some time of it. */
   wasSilent = false;
   /** Since when less is missing than was reported, ms; null: it is not. */
@@ -97,9 +99,12 @@ export class Incident implements Due {
     this.#kept = before.#kept;
     // What is kept may be older. What is missing still joins as the rules are attached.
     this.awaited.clear();
+    this.sources.clear();
+    this.wallets.clear();
     for (const [key, { source, wallet }] of [...before.members, ...before.awaited])
       this.awaited.set(key, { source, wallet });
     for (const key of before.waited) this.waited.add(key);
+    for (const [key, one] of before.#named) this.#named.set(key, one);
     for (const source of before.sources) this.sources.add(source);
     for (const wallet of before.wallets) this.wallets.add(wallet);
   }
@@ -107,6 +112,11 @@ export class Incident implements Due {
   /** Returns true if the alert of that wallet is held while this one fires. */
   holds(wallet: string): boolean {
     return this.told.silent || this.listsWallet(wallet);
+  }
+
+  /** A source was read as a whole. */
+  read(key: string): void {
+    this.#named.delete(key);
   }
 
   lists(key: string): boolean {
@@ -139,7 +149,18 @@ export class Incident implements Due {
     if (readMs > this.live.alert.sinceMs) this.readMs = Math.max(this.readMs ?? 0, readMs);
   }
 
-  reported({ silence, wallets, risky }: Pick<NoDataText, "silence" | "wallets" | "risky">): void {
+  reported({
+    silence,
+    wallets,
+    risky,
+    missing,
+  }: Pick<NoDataText, "silence" | "wallets" | "risky" | "missing">): void {
+    this.#named.clear();
+    // Of single markets the gap itself tells.
+    for (const { source, symbols, wallets: owners } of missing)
+      if (symbols.length === 0)
+        for (const wallet of owners.length > 0 ? owners : [null])
+          this.#named.set(gapKey(source, wallet), { source, wallet });
     const silent = silence !== null;
     this.told = { silent, wallets: wallets.length, risky };
     this.wasSilent ||= silent;
@@ -170,7 +191,8 @@ export class Incident implements Due {
   /** JSON of what it lists; null: as it was kept last. */
   toKeep(): string | null {
     const members: Kept["members"] = [];
-    for (const { source, wallet } of [...this.members.values(), ...this.awaited.values()]) {
+    const listed = new Map<string, Listed>([...this.#named, ...this.members, ...this.awaited]);
+    for (const { source, wallet } of listed.values()) {
       if (members.length >= maxKept) break;
       members.push([source as Source, wallet]);
     }

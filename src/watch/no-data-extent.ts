@@ -46,6 +46,8 @@ const riskSources: ReadonlySet<BlindSource> = new Set<Source>([
 
 export interface ExtentsOptions extends TextSources {
   readonly wallets: readonly WatchedWallet[];
+  /** Those whose positions count as at stake: nobody is woken for those of a stranger. */
+  readonly guarded: ReadonlySet<string>;
   readonly silence: (nowMs: number) => NoDataText["silence"];
 }
 
@@ -139,7 +141,7 @@ export class Extents {
     missing: readonly Missing[],
     silent: boolean,
   ): Iterable<string> {
-    const all = this.#options.wallets.map(({ name }) => name);
+    const all = this.#options.guarded;
     const ofMarkets = missing.filter(
       ({ source, wallets }) => riskSources.has(source) && wallets.length === 0,
     );
@@ -153,7 +155,7 @@ export class Extents {
       if (wallet !== null || !riskSources.has(source)) continue;
       for (const { node } of unjudged) if ("wallet" in node.subject) wallets.add(node.subject.wallet);
     }
-    return wallets;
+    return [...wallets].filter((name) => all.has(name));
   }
 
   /** Nothing was read since the start of a wallet that it lists, or of all wallets where it lists none. */

@@ -34,6 +34,8 @@ export interface NoDataOptions {
   readonly draft: () => Draft;
   readonly world: World;
   readonly wallets: readonly WatchedWallet[];
+  /** Those whose positions count as at stake. */
+  readonly guarded: ReadonlySet<string>;
   readonly scheduleMs: Readonly<Record<Source, number>>;
   readonly startedMs: number;
   /** The time zone of times in texts. */
@@ -222,6 +224,7 @@ export class NoData {
     if (draft.atMs - wholeMs > silentSchedules * this.#options.scheduleMs[source]) return;
     const key = gapKey(source, wallet);
     for (const incident of this.#incidents) {
+      incident.read(key);
       if (ofMarkets.has(source)) {
         // Rules that still lack a market are judged by this answer first, and join.
         if (incident.awaited.has(key) && this.#isReadForAll(source, incident))

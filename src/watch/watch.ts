@@ -24,7 +24,7 @@ import { type AccountEntry, noteReading, openFacts, type Parting } from "./accou
 import { AlertBook, type LiveAlert } from "./alert-book.ts";
 import { explainedText } from "./both-ends.ts";
 import { ChannelAlerts } from "./channel-alerts.ts";
-import { applies, Conditions, judgedAs } from "./conditions.ts";
+import { applies, Conditions, guards, judgedAs } from "./conditions.ts";
 import { Counts } from "./counts.ts";
 import { Deadlines, stoodStillMs } from "./deadlines.ts";
 import type { Held } from "./dispatch.ts";
@@ -216,6 +216,13 @@ export class Watch {
     this.#noData = new NoData({
       ...{ alerts, deadlines, draft, world: this.#world, startedMs: nowMs },
       wallets: settings.wallets,
+      guarded: new Set(
+        settings.wallets
+          .filter((wallet) =>
+            settings.ruleSet.conditions.some((rule) => guards(rule, wallet, settings.pairs)),
+          )
+          .map(({ name }) => name),
+      ),
       scheduleMs: settings.scheduleMs,
       timezone: settings.timezone,
       before: was.noData,

@@ -235,7 +235,28 @@ test("a no-data alert tells of what it lists as it is where no rule lacks it yet
   const after = before.restarted({ rules: near });
   const text = () => after.watch.status(after.nowMs).firing[0]!.summary;
   after.pass(10_000);
-  expect(text()).toMatch(/^No data on wallet main for 10s: no positions and balances ever since the start/);
+  expect(text()).toMatch(
+    /^No data on wallet main for 10s: no positions and balances, prices and 1 more ever since the start/,
+  );
   after.pass(10_000);
   expect(text()).toMatch(/^No data on wallet main for 20s: no positions and balances ever since the start/);
+});
+
+test("a no-data alert that a restart goes on with waits for all that its text named", () => {
+  const held = [subaccount(5_000, [position(100, 150)])];
+  const before = Harness.seeing({ rules: near }, 150, held);
+  for (let passed = 0; passed < 60_000; passed += 5_000) {
+    before.config();
+    before.pass(5_000);
+  }
+  expect(before.changes[0]?.alert.summary).toMatch(/no positions and balances and prices since/);
+  const after = before.restarted({ rules: near });
+  after.account(held);
+  after.pass(1_000);
+  expect(after.told).toEqual([]);
+  after.config();
+  after.mark(150);
+  after.account(held);
+  after.pass(1_000);
+  expect(after.told).toEqual(["Blind main ended warning recovered"]);
 });

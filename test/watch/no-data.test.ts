@@ -698,6 +698,25 @@ describe("what is at stake", () => {
     );
   });
 
+  test("is no position of a stranger, whom no rule about missing data judges", () => {
+    const own = near.replace("severity:", 'select: { watch: "" }\n    severity:');
+    const stranger = { ...wallets(1)[0]!, name: "whale", labels: { watch: "whale" } };
+    const world = new World({
+      rules: own.replace("< 0.05", "< 0.001"),
+      wallets: [{ ...mainWallet, labels: {} }, stranger],
+    });
+    for (let passed = 0; passed < 20_000; passed += 5_000) {
+      world.config();
+      world.mark(150);
+      world.account(far);
+      world.account(closer, "whale");
+      world.pass(5_000);
+    }
+    silent(world, 60_000, null);
+    expect(world.summaries[0]).toMatch(/^Blind fired warning: main SOL long was 31% from liquidation/);
+    expect(world.told).toEqual([expect.stringContaining("fired warning")]);
+  });
+
   test("prices of other venues tell it where marks are missing, too", () => {
     const world = new World();
     world.read(20_000);
