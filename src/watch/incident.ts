@@ -119,6 +119,11 @@ export class Incident implements Due {
     this.#named.delete(key);
   }
 
+  /** True for a source that its text named last and that was not read since. */
+  names(key: string): boolean {
+    return this.#named.has(key);
+  }
+
   lists(key: string): boolean {
     return this.members.has(key) || this.awaited.has(key);
   }

@@ -72,3 +72,37 @@ test("what a reminder told is not told again as worse a moment later", () => {
   }
   expect(reminders).toBeGreaterThan(0);
 });
+
+test("it lasts while something is missing that its text named beside the gap", () => {
+  const rules = `
+rules:
+  - name: Near
+    scope: position
+    when: position.liquidationDistance < 0.05
+    severity: critical
+    summary: "near"
+  - name: Cleared
+    scope: trader
+    when: countOver("notification", "10m", "notification.type == 'risk_engine_cancel_order'") >= 3.0
+    severity: critical
+    summary: "cleared"
+`;
+  const held = [subaccount(5_000, [position(100, 150)])];
+  const h = Harness.seeing({ rules }, 150, held);
+  // Prices are missing for longer than positions, and those for longer than notifications.
+  for (let passed = 0; passed < 60_000 && h.told.length === 0; passed += 1_000) {
+    h.config();
+    if (passed < 12_000) h.account(held);
+    if (passed < 25_000) h.events("notifications", []);
+    h.pass(1_000);
+  }
+  const named = h.changes[0]?.details.map(([, text]) => text).join("; ");
+  expect(named).toMatch(/positions and balances of main .*; prices .*; notifications of main /);
+  h.mark(150);
+  h.account(held);
+  h.pass(1_000);
+  expect(h.told).toEqual([expect.stringMatching(/^Blind main fired /)]);
+  h.events("notifications", []);
+  h.pass(1_000);
+  expect(h.told.slice(1)).toEqual([expect.stringMatching(/^Blind main ended \w+ recovered$/)]);
+});
