@@ -1,4 +1,5 @@
 /** Bounds on the number of messages: reminders keep their interval, and what is told as worse is worse. */
+import type { Severity } from "../../src/domain/alert.ts";
 import { builtInRules } from "../../src/domain/built-in.ts";
 import { parseDurationMs } from "../../src/domain/duration.ts";
 import type { Invariant } from "./invariants.ts";
@@ -6,11 +7,18 @@ import type { Invariant } from "./invariants.ts";
 /** A reminder is decided when it is due, and its message before it may have been late. */
 const slackMs = 1_000;
 
-/** A reminder of a critical alert comes no sooner than its interval after the last word of that alert. */
+/** The default of warnings, ms: nobody is reminded of them within a scenario. Infos are never reminded of. */
+const warningsEveryMs = 3_600_000;
+
+/** A reminder comes no sooner than the interval of its severity after the last word of that alert. */
 export const remindedSeldom: Invariant = ({ log, sections }) => {
   const wrong: string[] = [];
   const { critical } = sections[0]!.remind as { readonly critical: { readonly every: string } };
-  const everyMs = Number(parseDurationMs(critical.every));
+  const everyMs: Readonly<Record<Severity, number>> = {
+    critical: Number(parseDurationMs(critical.every)),
+    warning: warningsEveryMs,
+    info: Number.POSITIVE_INFINITY,
+  };
   const lastMs = new Map<number, number>();
   for (const { changes } of log.of("committed")) {
     const owed = new Set(changes.owed.map(({ changeId }) => changeId));
@@ -19,8 +27,8 @@ export const remindedSeldom: Invariant = ({ log, sections }) => {
       if (!owed.has(id)) continue;
       const known = lastMs.get(alertId);
       lastMs.set(alertId, atMs);
-      if (kind !== "reminder" || alert.severity !== "critical" || known === undefined) continue;
-      if (atMs - known < everyMs - slackMs)
+      if (kind !== "reminder" || known === undefined) continue;
+      if (atMs - known < everyMs[alert.severity] - slackMs)
         wrong.push(`alert ${alertId} is reminded of ${atMs - known} ms after it was reported`);
     }
   }
@@ -33,7 +41,7 @@ const usualWorseBy = 0.2;
 /** Values in doubles. */
 const tiny = 1e-9;
 
-/** An alert that is told as worse differs from what was told last by the share that the configuration names. */
+/** An alert that is told as worse, or as changed, differs from what was told last by the share that the configuration names. */
 export const worseIsWorse: Invariant = ({ log, sections }) => {
   const wrong: string[] = [];
   const { worseBy = usualWorseBy } = sections[0]!.remind as { readonly worseBy?: number };
@@ -44,9 +52,15 @@ export const worseIsWorse: Invariant = ({ log, sections }) => {
       const last = told.get(alertId) ?? null;
       if (owed.has(id)) told.set(alertId, alert.value);
       // An alert about missing data gets worse by what it says.
-      if (kind !== "worsened" || last === null || alert.value === null || isBuiltIn(alert.rule)) continue;
+      if (
+        (kind !== "worsened" && kind !== "changed") ||
+        last === null ||
+        alert.value === null ||
+        isBuiltIn(alert.rule)
+      )
+        continue;
       if (Math.abs(alert.value - last) < Math.abs(last) * worseBy * (1 - tiny))
-        wrong.push(`alert ${alertId} is told as worse: ${last} before, ${alert.value} now`);
+        wrong.push(`alert ${alertId} is told as ${kind}: ${last} before, ${alert.value} now`);
     }
   }
   return wrong;

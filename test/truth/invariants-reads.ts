@@ -98,11 +98,13 @@ export const inboxesAreRead: Invariant = ({ log, simulator, plan }) => {
         const now = times.findLast(({ shownMs }) => shownMs <= one.atMs);
         // It was held for long before it was committed.
         if (whole === undefined || now === undefined || entry.atMs - now.trueMs > inboxToldMs) continue;
-        const fromMs = whole.trueMs - inboxToldMs;
+        // In a standstill the time is committed late.
+        const wholeTrueMs = Math.min(whole.trueMs, now.trueMs - (one.atMs - wholeMs));
+        const fromMs = wholeTrueMs - inboxToldMs;
         // An account that came after that time had no inbox then.
         for (const [address, { sinceMs, askedMs, answeredMs }] of inboxes.get(one.wallet) ?? [])
           if (
-            sinceMs <= whole.trueMs &&
+            sinceMs <= wholeTrueMs &&
             askedMs > entry.atMs - inboxAskedMs &&
             answeredMs < fromMs &&
             !isGone(address) &&

@@ -151,6 +151,101 @@ const acknowledgedAfterwards: Invariant = ({ log }) => {
   return wrong;
 };
 
+/** With troubles over for longer than this, what was told is acknowledged, ms. */
+const acknowledgedWithinMs = 60_000;
+
+/** Notifications whose messages were delivered are acknowledged at the end. */
+const acknowledgedAtAll: Invariant = ({ log, owed, endMs }) => {
+  const acknowledged = new Set(log.of("acknowledged").map(({ key }) => key));
+  const rows = new Map<string, Acknowledgement>();
+  /** By alert: the time of its last delivery, ms; infinite: some of it is not delivered. */
+  const deliveredMs = new Map<number, number>();
+  const statuses = new Map(owed.map(({ id, status }) => [id, status]));
+  const isOver = (id: number): boolean => ["delivered", "dead"].includes(statuses.get(id) ?? "");
+  // What a channel refuses for good was told to nobody there.
+  const delivered = new Set(owed.flatMap(({ alertId, status }) => (status === "delivered" ? [alertId] : [])));
+  for (const { changes, atMs } of log.of("committed")) {
+    for (const row of changes.acknowledgements) rows.set(row.key, row);
+    for (const { id, alertId } of changes.owed)
+      deliveredMs.set(
+        alertId,
+        isOver(id) ? Math.max(deliveredMs.get(alertId) ?? 0, atMs) : Number.POSITIVE_INFINITY,
+      );
+  }
+  return [...rows.values()].flatMap(({ key, wallet, word, rules, status }) => {
+    if (acknowledged.has(key) || (word !== "whenDelivered" && word !== "always")) return [];
+    const ids = rules.flatMap(({ alertIds }) => alertIds);
+    const isTold = rules.length > 0 && rules.every((one) => one.alertIds.some((id) => delivered.has(id)));
+    if (word === "whenDelivered" && !isTold) return [];
+    const lastMs = Math.max(0, ...ids.map((id) => deliveredMs.get(id) ?? Number.POSITIVE_INFINITY));
+    if (word === "whenDelivered" && lastMs > endMs - acknowledgedWithinMs) return [];
+    return [`${key} of ${wallet} is not acknowledged at the end, and is ${status} by the history`];
+  });
+};
+
+/** A running process commits its figures every five seconds, whatever it reads. */
+const figuresWithinMs = 7_000;
+
+/** It stands still only where the scenario makes it. */
+const goesOn: Invariant = ({ log, plan }) => {
+  if (plan.troubles.faults.some(({ kind }) => kind === "diskFull")) return [];
+  const wrong: string[] = [];
+  const lastMs = new Map<number, number>();
+  for (const entry of log.entries) {
+    if (entry.kind === "stalled") {
+      const known = lastMs.get(entry.life);
+      if (known !== undefined) lastMs.set(entry.life, entry.atMs + entry.ms);
+    } else if (entry.kind === "life" && /^is (killed|told to stop)$/.test(entry.text))
+      lastMs.delete(entry.life);
+    else if (entry.kind === "life" && entry.text === "watches") lastMs.set(entry.life, entry.atMs);
+    else if (entry.kind === "committed") {
+      const known = lastMs.get(entry.life);
+      if (known === undefined) continue;
+      if (entry.atMs - known > figuresWithinMs)
+        wrong.push(
+          `life ${entry.life} committed nothing for ${Math.round(entry.atMs - known)} ms until ${new Date(entry.atMs).toISOString()}`,
+        );
+      lastMs.set(entry.life, Math.max(known, entry.atMs));
+    }
+  }
+  return wrong;
+};
+
+/** A decision is committed within this, ms. */
+const committedWithinMs = 1_000;
+
+/** The daemon shows as firing what it decided. */
+const showsWhatFires: Invariant = ({ log }) => {
+  const fires = new Map<number, { readonly fromMs: number; toMs: number }>();
+  for (const { changes, atMs } of log.of("committed"))
+    for (const { alert, alertId, kind } of changes.alertChanges) {
+      if (alert.event || alert.shadow) continue;
+      const known = fires.get(alertId);
+      if (kind === "ended" && known) known.toMs = atMs;
+      else if (!known) fires.set(alertId, { fromMs: atMs, toMs: Number.POSITIVE_INFINITY });
+    }
+  // Where the disk took nothing for a while, what is shown may not be recorded.
+  const held = new Set(log.of("refused").map(({ life }) => life));
+  return log.of("shown").flatMap(({ firing, life, atMs }) => {
+    if (held.has(life)) return [];
+    const shown = new Set(firing.map(({ id }) => id));
+    const at = new Date(atMs).toISOString();
+    return [
+      ...[...fires].flatMap(([id, { fromMs, toMs }]) =>
+        fromMs < atMs && toMs > atMs + committedWithinMs && !shown.has(id)
+          ? [`alert ${id} fires and is not shown at ${at}`]
+          : [],
+      ),
+      ...[...shown].flatMap((id) => {
+        const { fromMs = Number.POSITIVE_INFINITY, toMs = 0 } = fires.get(id) ?? {};
+        return fromMs <= atMs + committedWithinMs && toMs >= atMs
+          ? []
+          : [`alert ${id} is shown and does not fire at ${at}`];
+      }),
+    ];
+  });
+};
+
 /** At the end no alert fires about a position that is not there, by the exchange, for longer than its end may wait. */
 const noneStandsForNothing: Invariant = ({ status, simulator, log, endMs }) => {
   const changed = new Map<string, number>();
@@ -349,6 +444,9 @@ export const invariants: Readonly<Record<string, Invariant>> = {
   sealedFirst,
   nothingLost,
   acknowledgedAfterwards,
+  acknowledgedAtAll,
+  goesOn,
+  showsWhatFires,
   noneStandsForNothing,
   wellAgain,
   textsAreWhole,

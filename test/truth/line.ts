@@ -208,7 +208,7 @@ const readable = (text: string): string =>
   );
 
 /** Frames that are logged. */
-const logged = /^{"channel":"(?:traderState|marketStats|marketStatsV2)"/;
+const logged = /^{"channel":"(?:traderState|marketStats|marketStatsV2|notification)"/;
 
 const trip = (random: Random): number => leastMs + random() * spreadMs;
 

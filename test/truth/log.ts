@@ -72,7 +72,7 @@ export type LogEntry =
     }
   /** The disk took nothing of these. */
   | { readonly kind: "refused"; readonly life: number; readonly changes: readonly Changes[] }
-  /** A stream frame about accounts or prices reached the daemon. */
+  /** A stream frame about accounts, prices or notifications reached the daemon. */
   | { readonly kind: "frame"; readonly life: number; readonly text: string }
   | { readonly kind: "attempt"; readonly life: number; readonly channel: string; readonly id: string }
   /** A channel does not know the daemon's key. */

@@ -3,14 +3,15 @@ import { beforeAll, expect, test } from "vitest";
 import { formatDurationMs, parseDurationMs } from "../../src/domain/duration.ts";
 import { claimProblem } from "./oracle/claim.ts";
 import { durationClaims, durationMs } from "./oracle/duration.ts";
-import { type Outcome, planOf, runScenario } from "./scenario.ts";
+import { play } from "./played.ts";
+import type { Outcome } from "./scenario.ts";
 import { brokenIn, changed, observed } from "./tampering.ts";
 
 /** Old positions that rules judge by, and a day that begins. */
 const outcomes = new Map<number, Outcome>();
 for (const seed of [17, 195])
   beforeAll(async () => {
-    outcomes.set(seed, await runScenario(planOf(seed)));
+    outcomes.set(seed, await play(seed));
   }, 300_000);
 
 /** Names of the checks that fail where the texts of a rule that fires are others. */

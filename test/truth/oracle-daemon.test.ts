@@ -5,7 +5,8 @@ import type { Logged } from "./log.ts";
 import { judgeFigures } from "./oracle/daemon/figures.ts";
 import type { Finding } from "./oracle/finding.ts";
 import { daemonRules } from "./oracle/rules/daemon.ts";
-import { type Outcome, planOf, runScenario } from "./scenario.ts";
+import { play } from "./played.ts";
+import type { Outcome } from "./scenario.ts";
 import { changed as alerts, brokenIn, observed, unobserved } from "./tampering.ts";
 
 type Change = (entry: Logged) => Logged;
@@ -27,13 +28,6 @@ const scenarios = [
   [145, ["PollsLate"]],
   [189, ["LoopStalls", "RequestsNearCeiling", "StreamDown"]],
 ] as const;
-
-const played = new Map<number, Promise<Outcome>>();
-function play(seed: number): Promise<Outcome> {
-  const outcome = played.get(seed) ?? runScenario(planOf(seed));
-  played.set(seed, outcome);
-  return outcome;
-}
 
 /** Rules with a figure in their titles. */
 const figured = new Set(scenarios.flatMap(([, rules]) => [...rules] as string[]));

@@ -1,14 +1,15 @@
 /** The oracle finds what was tampered with in the ends of alerts that a payment raised, and whose subject is gone. */
 import { beforeAll, expect, test } from "vitest";
 import type { AlertChange } from "../../src/domain/alert.ts";
-import { type Outcome, planOf, runScenario } from "./scenario.ts";
+import { play } from "./played.ts";
+import type { Outcome } from "./scenario.ts";
 import { brokenIn, changed } from "./tampering.ts";
 
 /** A withdrawal that was not explained for a while, and positions that were closed. */
 const outcomes = new Map<number, Outcome>();
 for (const seed of [195, 122])
   beforeAll(async () => {
-    outcomes.set(seed, await runScenario(planOf(seed)));
+    outcomes.set(seed, await play(seed));
   }, 300_000);
 
 type Ending = NonNullable<AlertChange["alert"]["ending"]>;

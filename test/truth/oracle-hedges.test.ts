@@ -1,7 +1,8 @@
 /** The oracle finds what was tampered with in alerts about hedges and whales. */
 import { beforeAll, describe, expect, test } from "vitest";
 import type { AlertChange } from "../../src/domain/alert.ts";
-import { type Outcome, planOf, runScenario } from "./scenario.ts";
+import { play } from "./played.ts";
+import type { Outcome } from "./scenario.ts";
 import { brokenIn, changed, isOf } from "./tampering.ts";
 
 type Tamper = (change: AlertChange) => AlertChange | readonly AlertChange[] | null;
@@ -43,7 +44,7 @@ describe("a hedge", () => {
   const rule = "HedgeBroken";
   let outcome: Outcome;
   beforeAll(async () => {
-    outcome = await runScenario(planOf(66));
+    outcome = await play(66);
   });
 
   test("nothing is wrong in the scenario as it was", () => {
@@ -93,7 +94,7 @@ describe("a hedge", () => {
 describe("a whale", () => {
   let outcome: Outcome;
   beforeAll(async () => {
-    outcome = await runScenario(planOf(40));
+    outcome = await play(40);
   });
 
   test("nothing is wrong in the scenario as it was", () => {

@@ -3,19 +3,13 @@ import { beforeAll, describe, expect, test } from "vitest";
 import type { AlertChange } from "../../src/domain/alert.ts";
 import { invariants } from "./invariants.ts";
 import type { Logged } from "./log.ts";
-import { type Outcome, planOf, runScenario } from "./scenario.ts";
+import { play } from "./played.ts";
+import type { Outcome } from "./scenario.ts";
 import { changed as alerts, brokenIn, findingsIn as findingsOf, observed, unobserved } from "./tampering.ts";
 
 /** No shipped rule is judged here: what is missing is. */
 const broken = (outcome: Outcome, change: (entry: Logged) => Logged) => brokenIn(outcome, change, []);
 const findingsIn = (outcome: Outcome, change: (entry: Logged) => Logged) => findingsOf(outcome, change, []);
-
-const played = new Map<number, Promise<Outcome>>();
-function play(seed: number): Promise<Outcome> {
-  const outcome = played.get(seed) ?? runScenario(planOf(seed));
-  played.set(seed, outcome);
-  return outcome;
-}
 
 /** Small worlds, by what comes up in them. */
 const seeds = { stake: 17, near: 24, endings: 58, taken: 124, calm: 16 };
@@ -267,4 +261,53 @@ describe("what is read when", () => {
     expect(invariants.requestsAreBounded!({ ...outcome, log })).toHaveLength(1);
     expect(invariants.requestsAreBounded!(outcome)).toEqual([]);
   });
+});
+
+describe("the end of an alert", () => {
+  const isRead = ({ kind, alert }: AlertChange): boolean =>
+    kind === "ended" && alert.rule === "Blind" && alert.ending === "recovered";
+
+  test("about missing data says that no rule needs what all rules need", async () => {
+    const found = broken(
+      await play(seeds.stake),
+      retold(isRead, ({ summary }) => ({ summary: `No rule needs it any more: ${summary}` })),
+    );
+    expect(found).toContain("false resolve Blind");
+  });
+
+  test("about missing data comes before all of it is read", async () => {
+    const outcome = await play(seeds.stake);
+    const ends = new Set(
+      outcome.log
+        .of("committed")
+        .flatMap(({ changes }) => changes.alertChanges.filter(isRead))
+        .map(({ atMs }) => atMs),
+    );
+    expect(ends.size).toBeGreaterThan(0);
+    // Nothing was read of positions since long before.
+    const found = broken(
+      outcome,
+      unobserved(
+        (one) => one.kind === "accounts" && [...ends].some((ms) => one.atMs <= ms && one.atMs > ms - 60_000),
+      ),
+    );
+    expect(found).toContain("false resolve Blind");
+  });
+
+  test.each(["closed", "noLongerWatched", "ruleChanged"] as const)(
+    "of a position that stays says %s",
+    async (ending) => {
+      const outcome = await play(seeds.endings);
+      const found = brokenIn(
+        outcome,
+        retold(
+          ({ kind, alert }) =>
+            kind === "ended" && alert.ending === "recovered" && alert.subject.split("/").length === 3,
+          () => ({ ending }),
+        ),
+        [],
+      );
+      expect(found).toContainEqual(expect.stringMatching(/^false resolve /));
+    },
+  );
 });

@@ -2,12 +2,13 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Observation } from "../../src/domain/observation.ts";
 import type { Logged } from "./log.ts";
-import { type Outcome, planOf, runScenario } from "./scenario.ts";
+import { play } from "./played.ts";
+import type { Outcome } from "./scenario.ts";
 import { findingsIn, observed } from "./tampering.ts";
 
 let outcome: Outcome;
 beforeAll(async () => {
-  outcome = await runScenario(planOf(195));
+  outcome = await play(195);
 });
 
 const expected = (change: (entry: Logged) => Logged, of = outcome): readonly string[] =>
@@ -47,11 +48,24 @@ const without =
     return { ...entry, changes: { ...entry.changes, observations } };
   };
 
+test("a notification that a stream told", () => {
+  const frame = outcome.log.of("frame").find(({ text }) => text.startsWith('{"channel":"notification"'));
+  expect(frame).toBeDefined();
+  const found = expected(
+    observed((one) =>
+      one.kind === "events" && one.source === "notifications" && one.live ? { ...one, events: [] } : one,
+    ),
+  );
+  expect(found).toContainEqual(
+    expect.stringMatching(/^completeness stream: an observation of notification:/),
+  );
+});
+
 describe("what a schedule never read", () => {
   /** It is killed twice. */
   let killed: Outcome;
   beforeAll(async () => {
-    killed = await runScenario(planOf(16));
+    killed = await play(16);
   });
 
   test.each(["exchangeStatus", "marketConfig"] as const)("%s", (source) => {
@@ -82,5 +96,23 @@ describe("what a schedule never read", () => {
       killed,
     );
     expect(found).toContainEqual(expect.stringMatching(/^completeness Blind: a reading of fills within/));
+  });
+
+  test.each([
+    ["orderbook", "depth"],
+    ["candles", "external"],
+  ] as const)("%s of one market", (source, kind) => {
+    const symbols = killed.log
+      .of("committed")
+      .flatMap(({ changes }) => changes.observations)
+      .flatMap((one) => (one.kind === "accounts" ? one.subaccounts : []))
+      .flatMap(({ positions }) => positions.map(({ symbol }) => symbol));
+    const found = expected(
+      without((one) => one.kind === kind && one.symbol === symbols[0]),
+      killed,
+    );
+    expect(found).toContainEqual(
+      expect.stringMatching(new RegExp(`^completeness Blind: a reading of ${source} within`)),
+    );
   });
 });

@@ -2,12 +2,13 @@
 import { beforeAll, expect, test } from "vitest";
 import type { OwedItem } from "../../src/domain/delivery.ts";
 import type { Logged } from "./log.ts";
-import { type Outcome, planOf, runScenario } from "./scenario.ts";
+import { play } from "./played.ts";
+import type { Outcome } from "./scenario.ts";
 import { findingsIn } from "./tampering.ts";
 
 let outcome: Outcome;
 beforeAll(async () => {
-  outcome = await runScenario(planOf(66));
+  outcome = await play(66);
 });
 
 const broken = (change: (entry: Logged) => Logged): readonly string[] => [

@@ -1,15 +1,9 @@
 /** The oracle finds reminders that do not come or come too late, and what got worse and was not told. */
 import { describe, expect, test } from "vitest";
 import type { AlertChange } from "../../src/domain/alert.ts";
-import { type Outcome, planOf, runScenario } from "./scenario.ts";
+import { play } from "./played.ts";
+import type { Outcome } from "./scenario.ts";
 import { changed, findingsIn } from "./tampering.ts";
-
-const played = new Map<number, Promise<Outcome>>();
-function play(seed: number): Promise<Outcome> {
-  const outcome = played.get(seed) ?? runScenario(planOf(seed));
-  played.set(seed, outcome);
-  return outcome;
-}
 
 /** Small worlds, by what comes up in them. */
 const seeds = { reminded: 15, gone: 58, worse: 7 };

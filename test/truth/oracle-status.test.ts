@@ -3,17 +3,11 @@ import { describe, expect, test } from "vitest";
 import type { WalletStatus } from "../../src/domain/status.ts";
 import { invariants } from "./invariants.ts";
 import type { Logged } from "./log.ts";
-import { type Outcome, planOf, runScenario } from "./scenario.ts";
+import { play } from "./played.ts";
+import type { Outcome } from "./scenario.ts";
 import { changed, findingsIn } from "./tampering.ts";
 
 type Shown = Extract<Logged, { kind: "shown" }>;
-
-const played = new Map<number, Promise<Outcome>>();
-function play(seed: number): Promise<Outcome> {
-  const outcome = played.get(seed) ?? runScenario(planOf(seed));
-  played.set(seed, outcome);
-  return outcome;
-}
 
 /** Small worlds, by what comes up in them. */
 const seeds = { calm: 16, reload: 2, outage: 44 };

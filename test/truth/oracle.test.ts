@@ -2,12 +2,13 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Observation } from "../../src/domain/observation.ts";
 import type { Logged } from "./log.ts";
-import { type Outcome, planOf, runScenario } from "./scenario.ts";
+import { play } from "./played.ts";
+import type { Outcome } from "./scenario.ts";
 import { brokenIn, changed, isOf, observed } from "./tampering.ts";
 
 let outcome: Outcome;
 beforeAll(async () => {
-  outcome = await runScenario(planOf(58));
+  outcome = await play(58);
 });
 
 const judged = ["LiquidationNear", "FundingRateHigh", "StopLossBehindLiquidation"];
@@ -231,7 +232,7 @@ test("a notification that is acknowledged before its message arrived", () => {
 describe("no data", () => {
   let blind: Outcome;
   beforeAll(async () => {
-    blind = await runScenario(planOf(60));
+    blind = await play(60);
   });
   const found = (change: (entry: Logged) => Logged) =>
     brokenIn(blind, change).map((text) => text.replace(/ \w*$/, ""));

@@ -25,6 +25,10 @@ const clockMs = 60_000;
 const roundedMs = 1;
 /** An answer is under way for so long, ms. */
 const readingMs = 5_000;
+/** A loss may come to be known so late, ms. */
+const unseenMs = 125_000;
+/** Rules that a changed configuration changes. */
+const reloadedRules: ReadonlySet<string> = new Set(["MarginHigh", "DatabaseLarge"]);
 /** Histories that were readable for so long before a loss tell of it in time, ms. */
 const heardMs = 30_000;
 
@@ -45,6 +49,7 @@ export function judgeEndings(outcome: Outcome): readonly Finding[] {
       continue;
     const isClear = (fromMs: number): boolean => clear.all(fromMs, latestMs, wallet);
     const expected =
+      problemOfNone(change, fired.get(alert.id), truth.accounts.get(accountOf(subject))!) ??
       problemOf(change, outcome, terms, isClear) ??
       problemOfLater(change, fired.get(alert.id), outcome, terms, isClear);
     if (expected !== null)
@@ -54,6 +59,32 @@ export function judgeEndings(outcome: Outcome): readonly Finding[] {
       });
   }
   return findings;
+}
+
+/** An end for which nothing of its kind happened. @param firedMs undefined: not known */
+function problemOfNone(
+  { alert, latestMs }: Change,
+  firedMs: number | undefined,
+  states: readonly AccountTruth[],
+): string | null {
+  const { rule, subject, ending, sinceMs, dataAtMs } = alert;
+  if (ending === "noLongerWatched") return "another end: it is watched as before";
+  if (ending === "ruleChanged")
+    return reloadedRules.has(rule) ? null : "another end: the rule is the same as before";
+  if (ending !== "closed" && ending !== "flipped") return null;
+  const symbol = symbolOf(subject);
+  const fromMs = Math.min(sinceMs, firedMs ?? sinceMs, dataAtMs) - unseenMs;
+  const isIn = ({ ofMs }: AccountTruth): boolean => ofMs >= fromMs && ofMs <= latestMs;
+  if (symbol === "") {
+    // The last state before is still that of the beginning.
+    const before = states.findLast(({ ofMs }) => ofMs < fromMs);
+    const all = [...(before ? [before] : []), ...states.filter(isIn)];
+    return all.some(({ positions }) => positions.length === 0)
+      ? null
+      : "another end: the account was not closed";
+  }
+  const losses = lossesOf(states, symbol, []).filter(({ atMs }) => atMs >= fromMs && atMs <= latestMs);
+  return losses.length > 0 ? null : "another end: the position was not closed";
 }
 
 /** @param isClear true if histories could be read from a time to the end of the alert */

@@ -2,7 +2,8 @@
  * Rules about events: each event is told once, by an alert with its figures, soon after it could be read; and no alert tells of
  * what did not happen.
  */
-import type { AlertChange } from "../../../src/domain/alert.ts";
+import type { Alert, AlertChange } from "../../../src/domain/alert.ts";
+import type { Event } from "../../../src/domain/event.ts";
 import type { Outcome } from "../scenario.ts";
 import { claimProblem } from "./claim.ts";
 import { Clear } from "./clear.ts";
@@ -10,7 +11,7 @@ import { garbledWithin } from "./daemon/troubles.ts";
 import { eventRowProblems } from "./details.ts";
 import type { Finding } from "./finding.ts";
 import { type Happened, happenedIn, ruleOfType } from "./happened.ts";
-import { livesOf } from "./lives.ts";
+import { isTold, type Life, livesOf } from "./lives.ts";
 import { areUnknown, lostRights, rightsRules } from "./lost-rights.ts";
 import { changesOfMarkets, marketRule, unknownLists } from "./market-changes.ts";
 import { unknownFigures } from "./rules/event-figures.ts";
@@ -21,6 +22,11 @@ import { unclaimed } from "./unclaimed.ts";
 const slackMs = 5_000;
 /** After a start the past is read first. */
 const firstReadMs = 40_000;
+
+/** With no trouble for so long, everything is read as often as it is configured, ms. */
+const settledMs = 125_000;
+/** Figures that a rule about an event reads are waited for, ms. */
+const figuresMs = 65_000;
 
 export const eventRules: ReadonlySet<string> = new Set([
   "UnusualWithdrawal",
@@ -40,6 +46,33 @@ function problemsOf(
   const own = claims(alert);
   const all = [...own, ...unknownFigures(rule, alert.subject, alert)];
   return [...own.flatMap(claimProblem), ...unclaimed(alert, all), ...eventRowProblems(rows, details)];
+}
+
+/** The kind of event that each rule is about: of a liquidation that which its history tells. */
+const kindOfRule: Readonly<Record<string, Event["kind"]>> = {
+  UnusualWithdrawal: "collateral",
+  Liquidated: "liquidation",
+  AutoDeleveraged: "liquidation",
+  WhaleLiquidated: "liquidation",
+};
+
+/** Events of which the daemon was told, with the time of that, ms; not those from before it watched. */
+function observedIn(lives: readonly Life[]): readonly (readonly [Event, number])[] {
+  const found = new Map<string, readonly [Event, number]>();
+  for (const { observation, committedMs } of lives.flatMap(({ told }) => told).filter(isTold))
+    if (observation.kind === "events")
+      for (const event of observation.events) {
+        const key = `${event.kind}:${event.key}`;
+        if (!event.backfilled && !found.has(key)) found.set(key, [event, committedMs]);
+      }
+  return [...found.values()];
+}
+
+/** Stands for an alert about an event. */
+function alertOf({ kind, key, wallet, pdaIndex, subaccount, symbol }: Event): Alert {
+  const place = [`${wallet}`, ...(pdaIndex === null ? [] : [`${pdaIndex}.${subaccount ?? 0}`])];
+  const subject = [...place, ...(symbol === null ? [] : [symbol])].join("/");
+  return { subject, eventKey: `${kind}:${key}` } as Alert;
 }
 
 export function judgeEvents(outcome: Outcome): readonly Finding[] {
@@ -89,6 +122,18 @@ export function judgeEvents(outcome: Outcome): readonly Finding[] {
       tellers[index] = one;
       left.delete(one);
     }
+  const observed = Map.groupBy(observedIn(lives), ([{ kind }]) => kind);
+  /** The time at which the daemon was told of an event first, ms; infinite: it never was. */
+  const toldMs = ({ rule, isIn }: Happened): number => {
+    const some = observed.get(kindOfRule[rule] ?? "notification") ?? [];
+    return some.find(([one]) => isIn(alertOf(one), one.happenedMs))?.[1] ?? Number.POSITIVE_INFINITY;
+  };
+  const mostMs = 2 * terms.historiesMs + slackMs;
+  /** The time by which it is read at the latest, ms; null: no time was clear for so long. */
+  const obtainableMs = ({ atMs, wallet }: Happened): number | null =>
+    clear.all(atMs - settledMs, atMs + mostMs, wallet)
+      ? atMs + mostMs
+      : clear.after(atMs, mostMs + firstReadMs, wallet);
   for (const [index, event] of happened.entries()) {
     const common = { rule: event.rule, subject: event.subject };
     const found = tellers[index];
@@ -103,10 +148,9 @@ export function judgeEvents(outcome: Outcome): readonly Finding[] {
         });
     }
     if (event.atMs < clear.watchedFromMs) continue;
-    const dueMs = event.isObserved
-      ? event.atMs
-      : clear.after(event.atMs, 2 * terms.historiesMs + slackMs + firstReadMs, event.wallet);
-    if (dueMs === null || (found && found.committedMs <= dueMs)) continue;
+    const readMs = event.isObserved ? event.atMs : obtainableMs(event);
+    const dueMs = Math.min(readMs ?? Number.POSITIVE_INFINITY, toldMs(event) + figuresMs);
+    if (dueMs >= outcome.endMs || (found && found.committedMs <= dueMs)) continue;
     findings.push({
       ...{ check: "completeness", ...common, atMs: event.atMs },
       expected: `word of ${event.what} by ${new Date(dueMs).toISOString()}`,

@@ -21,7 +21,7 @@ export interface Happened {
   readonly what: string;
   /** True if an alert tells of it. @param happenedMs as the alert has it */
   readonly isIn: (alert: Alert, happenedMs: number | null) => boolean;
-  readonly claims: (text: Text) => readonly Claim[];
+  readonly claims: (text: Text & Pick<Alert, "firedAtMs">) => readonly Claim[];
   /** Its lines of context; left out: it has none. */
   readonly rows?: Rows;
 }
@@ -133,7 +133,12 @@ function withdrawals({ name, authority, collateral }: Wallet): readonly Happened
               ["amount", new RegExp(`${money} withdrawn`), out],
               ["left", new RegExp(`${money} left in`), left],
             ]),
-            ...durationClaims(text, "time since", new RegExp(`left\\s+${duration} ago`), undefined),
+            ...durationClaims(
+              text,
+              "time since",
+              new RegExp(`left\\s+${duration} ago`),
+              Math.trunc((text.firedAtMs - atMs) / secondMs) * secondMs,
+            ),
           ],
         },
       ];

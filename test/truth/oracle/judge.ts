@@ -161,7 +161,7 @@ class Judge {
   readonly #seen: Seen;
   readonly #view: View;
   readonly #terms: Terms;
-  readonly #stakes = new Stakes();
+  readonly #stakes: Stakes;
   readonly #runs = new Map<string, Runs>();
   /** The same by predicate and subject. */
   readonly #runsOf = new Map<Predicate, Map<string, Runs>>();
@@ -207,6 +207,7 @@ class Judge {
     this.#listed = new ListedAlerts(this.#lives);
     const margins = new Margins(truth.rules);
     const { wallets, pairs } = plan.world;
+    this.#stakes = new Stakes(wallets);
     const indices = new Map(wallets.map(({ name, pdaIndices }) => [name, pdaIndices]));
     this.#seen = new Seen({
       ...{ truth, margins, indices },

@@ -209,8 +209,11 @@ export function judgeNoData(outcome: Outcome): readonly Finding[] {
   );
   /** The newest texts that anybody is owed word of, by alert. */
   const lastTold = new Map<number, { readonly summary: string; readonly atMs: number }>();
+  const named = new Map<number, Map<string, Named>>();
+  const byLife = new Map<number, Readings>();
   for (const life of lives) {
     const readings = new Readings(life, indices);
+    byLife.set(life.number, readings);
     findings.push(...unreported(life, silence));
     const gaps = life.told.filter((one) => !isTold(one));
     for (const change of changes) {
@@ -219,6 +222,13 @@ export function judgeNoData(outcome: Outcome): readonly Finding[] {
       const isOwed = owed.has(change.id);
       if (isOwed) lastTold.set(alertId, { summary: alert.summary, atMs });
       const isRecorded = !gaps.some(({ fromMs, toMs }) => fromMs <= atMs && atMs <= toMs);
+      if (change.life === life.number && stating.has(kind)) {
+        const all = named.get(alertId) ?? new Map<string, Named>();
+        named.set(alertId, all);
+        for (const row of rowsOf(change, names))
+          for (const one of namedBy(row, strangers))
+            all.set(`${one.schedule} ${one.owner}`, { ...one, life: life.number, atMs });
+      }
       if (change.life !== life.number || !isRecorded || past) continue;
       const aheadMs = atMs - committedMs;
       const report = (check: Finding["check"], problems: readonly string[]) => {
@@ -239,8 +249,15 @@ export function judgeNoData(outcome: Outcome): readonly Finding[] {
         );
       for (const one of kind === "ended" ? firingIn(change.details) : [])
         if (!firesAt(all, one, atMs)) report("figures", [`an alert that fires, not "${one.text}"`]);
-      if (kind === "ended" && alert.ending === "recovered")
+      if (kind === "ended" && alert.ending === "recovered") {
         report("figures", endProblems(change, terms.timezone));
+        const others = changes.filter((one) => one.alertId !== alertId);
+        // What one alert of several wallets lists beside it goes on there.
+        const listed = [...(named.get(alertId)?.values() ?? [])].filter(
+          ({ owner }) => !standing(others, atMs, names.has(owner) ? owner : null),
+        );
+        report("false resolve", unreadAtEnd(change, listed, life.number, byLife));
+      }
       if (!stating.has(kind)) continue;
       const rows = rowsOf(change, names);
       const known = { readings, timezone: terms.timezone, watched: names.size };
@@ -268,6 +285,50 @@ export function judgeNoData(outcome: Outcome): readonly Finding[] {
     }
   }
   return findings;
+}
+
+/** Data that an alert named as missing. */
+interface Named {
+  readonly schedule: string;
+  /** A wallet, a market, or empty. */
+  readonly owner: string;
+  /** The last time that it was named, by the daemon's clock, ms. */
+  readonly atMs: number;
+  readonly life: number;
+}
+
+/** Sources that a row names and that are always needed. @param strangers wallets that only rules about whales read */
+function namedBy(
+  { schedule, wallets, symbols, text }: Row,
+  strangers: ReadonlySet<string>,
+): readonly Pick<Named, "schedule" | "owner">[] {
+  if (!alerting.has(schedule) || ofAssets.test(text)) return [];
+  const owners = wallets.length > 0 ? wallets : symbols.length > 0 ? symbols : [""];
+  return owners.filter((owner) => !strangers.has(owner)).map((owner) => ({ schedule, owner }));
+}
+
+/** Data that an alert named, and that were not read since, at its end. */
+function unreadAtEnd(
+  { alert, atMs }: Change,
+  named: readonly Named[],
+  life: number,
+  byLife: ReadonlyMap<number, Readings>,
+): readonly string[] {
+  if (named.length > 0 && notNeeded.test(alert.summary))
+    return [
+      `another end: rules need ${named.map(({ schedule, owner }) => `${schedule} ${owner}`).join(", ")}`,
+    ];
+  return named.flatMap((one) => {
+    const times = [...byLife].flatMap(([number, readings]) => {
+      // Of lives that are over everything that they read counts.
+      const found = readings.at(one.schedule, one.owner, number === life ? atMs : Number.POSITIVE_INFINITY);
+      if (number < one.life) return [];
+      return found.map((ms) => (number > one.life && typeof ms === "number" ? one.atMs : ms));
+    });
+    if (times.includes(undefined)) return [];
+    if (times.some((ms) => typeof ms === "number" && ms >= one.atMs)) return [];
+    return [`nothing: ${one.schedule} ${one.owner} was named at ${timeOf(one.atMs)}, and not read since`];
+  });
 }
 
 /** All seconds from one time to another, as texts have them without their date. */
@@ -349,6 +410,8 @@ interface Silence {
   readonly terms: Terms;
 }
 
+/** While data are missing, the alert about them is looked for so often, ms. */
+const againMs = 10_000;
 /** Data of a history or an inbox are too old after so many intervals, and that is reported within some time, ms. */
 const staleIntervals = 3;
 const reportedMs = 30_000;
@@ -371,9 +434,14 @@ function unreported(
     const sinceMs = readMs.get(name);
     const mostMs = mostOf(name);
     if (sinceMs === undefined || untilMs - sinceMs < mostMs) return;
-    const dueMs = sinceMs + mostMs;
     const isOfAll = name === "prices" || name === listName;
-    if (standing(changes, dueMs, isOfAll ? null : ownerOf(name))) return;
+    const firstMs = sinceMs + mostMs;
+    const times = [firstMs, Math.max(firstMs, untilMs - slackMs)];
+    for (let ms = firstMs + againMs; ms < untilMs - slackMs; ms += againMs) times.push(ms);
+    const dueMs = times
+      .sort((a, b) => a - b)
+      .find((ms) => !standing(changes, ms, isOfAll ? null : ownerOf(name)));
+    if (dueMs === undefined) return;
     findings.push({
       ...{ check: "no data", rule: blindRule, subject: name, atMs: dueMs },
       expected: `word of it: ${name === listName ? "not read since" : "last read at"} ${new Date(sinceMs).toISOString()}`,

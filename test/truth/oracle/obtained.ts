@@ -4,6 +4,7 @@
  */
 import { blindRule } from "../../../src/domain/built-in.ts";
 import type { Observation, Source } from "../../../src/domain/observation.ts";
+import { isWhale } from "../names.ts";
 import type { Outcome } from "../scenario.ts";
 import { Clear } from "./clear.ts";
 import type { Finding } from "./finding.ts";
@@ -75,6 +76,7 @@ export function judgeObtained(outcome: Outcome): readonly Finding[] {
       });
     }
     findings.push(...unread(outcome, life, lastMs, clear, scheduled));
+    findings.push(...untold(outcome, life, lastMs, clear, names));
   }
   return findings;
 }
@@ -209,7 +211,7 @@ function shownTo(
       for (const row of rows)
         if (Number(row.sequence) > Math.max(0, knownOf(row)))
           show(nameOf(row), Number(row.sequence), atMs, { heldMs: open.length > 0 ? heldMs : 0 });
-    } else {
+    } else if (frame.channel !== "notification") {
       const rows: readonly { symbol: string; timestamp: number | string; markPrice: number }[] =
         frame.stats ?? [frame];
       for (const { symbol, timestamp, markPrice } of rows)
@@ -218,6 +220,65 @@ function shownTo(
     }
   }
   return found;
+}
+
+/** Notifications about accounts that frames told of, and that were not observed soon. */
+function untold(
+  { log, plan }: Outcome,
+  life: Life,
+  lastMs: number,
+  clear: Clear,
+  names: ReadonlyMap<string, string>,
+): readonly Finding[] {
+  const indices = new Map(plan.world.wallets.map(({ name, pdaIndices }) => [name, pdaIndices]));
+  const keys = new Map(
+    log
+      .of("ledger")
+      .flatMap(({ notifications }) =>
+        notifications.map(({ wallet, id, key }) => [`${wallet} ${id}`, key] as const),
+      ),
+  );
+  const observedMs = new Map<string, number>();
+  /** Since when each account is known, and the markets are. */
+  const knownMs = new Map<string, number>();
+  const note = (all: Map<string, number>, name: string, ms: number): void => {
+    if (!all.has(name)) all.set(name, ms);
+  };
+  for (const { observation: one, committedMs } of life.told.filter(isTold)) {
+    if (one.kind === "marketConfig") note(knownMs, "markets", committedMs);
+    else if (one.kind === "accounts")
+      for (const { subaccount } of one.subaccounts)
+        note(knownMs, `${one.wallet}/${one.pdaIndex}.${subaccount}`, committedMs);
+    else if (one.kind === "events")
+      for (const { kind, key } of one.events) if (kind === "notification") note(observedMs, key, committedMs);
+  }
+  const isKnown = (name: string, atMs: number): boolean =>
+    (knownMs.get(name) ?? Number.POSITIVE_INFINITY) < atMs;
+  return log.of("frame").flatMap(({ life: number, text, atMs }): readonly Finding[] => {
+    if (number !== life.number || !text.startsWith('{"channel":"notification"')) return [];
+    const { payload, authority, traderPdaIndex } = JSON.parse(text);
+    const wallet = names.get(authority) ?? "";
+    const key = keys.get(`${wallet} ${payload.id}`);
+    const dueMs = atMs + shownMs;
+    if (payload.source !== "event" || payload.data === null || key === undefined) return [];
+    if (!indices.get(wallet)?.includes(traderPdaIndex) || dueMs >= lastMs || !clear.works(atMs, dueMs))
+      return [];
+    if (
+      !isKnown("markets", atMs) ||
+      ![...knownMs.keys()].some(
+        (name) => name.startsWith(`${wallet}/${traderPdaIndex}.`) && isKnown(name, atMs),
+      )
+    )
+      return [];
+    if ((observedMs.get(key) ?? Number.POSITIVE_INFINITY) <= dueMs) return [];
+    return [
+      {
+        ...{ check: "completeness", rule: "stream", subject: wallet, atMs: dueMs },
+        expected: `an observation of ${key}, which a frame showed at ${new Date(atMs).toISOString()}`,
+        seen: `nothing within ${shownMs} ms in life ${life.number}`,
+      },
+    ];
+  });
 }
 
 const firstSources: ReadonlySet<Source> = new Set(["traderState", "markets"]);
@@ -299,18 +360,72 @@ function unread(
       seen: `none from ${new Date(fromMs).toISOString()} to ${new Date(toMs).toISOString()}`,
     });
   };
+  const held = new Held(wallets.filter((one) => !isWhale(one)).map(({ name }) => name));
   for (const { observation, committedMs } of life.told.filter(isTold)) {
     const { kind } = observation;
+    if (kind === "accounts") {
+      const before = held.symbols();
+      held.take(observation);
+      const now = held.symbols();
+      for (const source of marketSources) {
+        for (const symbol of before) {
+          const name = `${source} ${symbol}`;
+          if (now.has(symbol)) continue;
+          check({ name, source, wallet: null }, committedMs);
+          readMs.delete(name);
+        }
+        for (const symbol of now) {
+          const name = `${source} ${symbol}`;
+          // A market whose funding was never settled has no rate.
+          if (before.has(symbol) || source === "fundingRates") continue;
+          readMs.set(name, committedMs);
+          readings.set(name, { name, source, wallet: null });
+        }
+      }
+    }
     if (kind === "failed" && observation.source === "traderState" && observation.reason === "bad-record")
       doubtedMs.set(observation.wallet!, committedMs);
     const reading = readingOf(observation);
     if (reading === null) continue;
     check(reading, committedMs);
+    // A market in which nobody has a position need not be read.
+    if (marketSources.includes(reading.source) && !held.symbols().has(reading.name.split(" ")[1]!)) continue;
     readMs.set(reading.name, committedMs);
     readings.set(reading.name, reading);
   }
   for (const reading of readings.values()) check(reading, lastMs);
   return findings;
+}
+
+/** Sources that are read market by market, of those in which somebody has a position. */
+const sourceOfMarket = { depth: "orderbook", external: "candles", fundingRate: "fundingRates" } as const;
+const marketSources: readonly Source[] = Object.values(sourceOfMarket);
+
+/** The markets in which wallets have positions, as the daemon was told. */
+class Held {
+  readonly #wallets: readonly string[];
+  readonly #byAccount = new Map<string, readonly string[]>();
+
+  constructor(wallets: readonly string[]) {
+    this.#wallets = wallets;
+  }
+
+  take({ wallet, pdaIndex, told, subaccounts }: Observation & { readonly kind: "accounts" }): void {
+    if (!this.#wallets.includes(wallet)) return;
+    const prefix = `${wallet}/${pdaIndex}.`;
+    if (told === undefined)
+      for (const name of [...this.#byAccount.keys()])
+        if (name.startsWith(prefix)) this.#byAccount.delete(name);
+    for (const { subaccount, positions } of subaccounts)
+      this.#byAccount.set(
+        `${prefix}${subaccount}`,
+        [...positions.values()].map(({ symbol }) => symbol),
+      );
+  }
+
+  symbols(): ReadonlySet<string> {
+    return new Set([...this.#byAccount.values()].flat());
+  }
 }
 
 /** Something that is read again and again. */
@@ -332,7 +447,7 @@ function scheduledIn({ plan }: Outcome, lives: readonly Life[]): readonly Readin
     all.set(source, { name: source, source, wallet: null });
   for (const { observation } of lives.flatMap(({ told }) => told).filter(isTold)) {
     const reading = readingOf(observation);
-    if (reading !== null) all.set(reading.name, reading);
+    if (reading !== null && !marketSources.includes(reading.source)) all.set(reading.name, reading);
   }
   return [...all.values()];
 }
@@ -353,6 +468,12 @@ function readingOf(observation: Observation): Reading | null {
     }
     case "portfolio":
       return { name: `portfolio ${observation.wallet}`, source: "portfolio", wallet: observation.wallet };
+    case "depth":
+    case "external":
+    case "fundingRate": {
+      const source = sourceOfMarket[observation.kind];
+      return { name: `${source} ${observation.symbol}`, source, wallet: null };
+    }
     case "marketConfig":
     case "exchangeStatus":
       return { name: observation.kind, source: observation.kind, wallet: null };

@@ -45,7 +45,7 @@ class OwedJudge {
   /** Receivers of each alert. */
   readonly #told = new Map<number, Set<string>>();
   /** Subjects of no-data alerts that fire, by alert. */
-  readonly #noData = new Map<number, string>();
+  readonly #noData = new Map<number, AlertChange>();
   readonly #held = new Map<number, Held>();
   /** Times at which something of a throttled rule and subject left last. */
   readonly #leftMs = new Map<string, number>();
@@ -142,16 +142,20 @@ class OwedJudge {
     const isCovered =
       isNoData(alert) &&
       [...this.#noData].some(
-        ([id, subject]) => id !== alert.id && (subject === "exchange" || subject === alert.subject),
+        ([id, other]) =>
+          id !== alert.id &&
+          (other.alert.subject === alert.subject ||
+            (other.alert.subject === "exchange" && isNamedIn(other, alert.subject))),
       );
     if (isCovered && kind !== "ended") return;
     this.#report(change, `word of it for ${[...missing].join(", ")}`, "nothing is owed to them");
   }
 
-  #note({ kind, alert }: AlertChange): void {
+  #note(change: AlertChange): void {
+    const { kind, alert } = change;
     if (!isNoData(alert)) return;
     if (kind === "ended") this.#noData.delete(alert.id);
-    else this.#noData.set(alert.id, alert.subject);
+    else this.#noData.set(alert.id, change);
   }
 
   #unknown(item: OwedItem): void {
@@ -167,6 +171,13 @@ class OwedJudge {
       seen: `${seen} (alert ${alert.id} ${kind} ${alert.severity}: ${alert.summary})`,
     });
   }
+}
+
+/** True if an alert of several wallets tells of one of them, as far as it lists all. */
+function isNamedIn({ alert, details }: AlertChange, wallet: string): boolean {
+  if (alert.summary.includes("no read of the exchange succeeds")) return true;
+  const rows = details.flatMap(([name, row]) => (name === "Not read" ? [row] : []));
+  return rows.some((row) => new RegExp(`\\b${wallet}\\b|\\d+ more\\b`).test(row));
 }
 
 /** Times that changes name, by the daemon's clock. */

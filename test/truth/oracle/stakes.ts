@@ -1,6 +1,8 @@
 /** Positions as they were when their accounts were read last, against what alerts about missing data say is at stake. */
 import type { AlertChange } from "../../../src/domain/alert.ts";
 import type { Observation } from "../../../src/domain/observation.ts";
+import { isWhale } from "../names.ts";
+import type { Outcome } from "../scenario.ts";
 import { claimProblem } from "./claim.ts";
 import { duration, durationClaims } from "./duration.ts";
 import { type Claim, percent } from "./predicate.ts";
@@ -33,14 +35,26 @@ const accountsMissing = /^[a-z ]+ of ([\w, ]+) \(schedule traderState\)/;
 export class Stakes {
   /** By position, the newest last. */
   readonly #readings = new Map<string, Reading[]>();
+  /** Own wallets with their PDA indices, as `w1/0.`. */
+  readonly #own: readonly string[];
+  /** Those of which everything was read. */
+  readonly #whole = new Set<string>();
+
+  constructor(wallets: Outcome["plan"]["world"]["wallets"]) {
+    this.#own = wallets
+      .filter((one) => !isWhale(one))
+      .flatMap(({ name, pdaIndices }) => pdaIndices.map((index) => `${name}/${index}.`));
+  }
 
   forget(): void {
     this.#readings.clear();
+    this.#whole.clear();
   }
 
   /** Notes the positions of accounts that were read just now: a part leaves the others as they were read before. */
   note({ wallet, pdaIndex, told, atMs }: Observation & { readonly kind: "accounts" }, view: View): void {
     const prefix = `${wallet}/${pdaIndex}.`;
+    if (told === undefined) this.#whole.add(prefix);
     const isTold = (name: string): boolean =>
       name.startsWith(prefix) && (told === undefined || told.includes(Number(name.slice(prefix.length))));
     const held = new Set([...view.positions(), ...view.whalePositions()]);
@@ -70,12 +84,14 @@ export class Stakes {
   }
 
   /** Statements of an alert about missing data about them that are not true. */
-  problems({ alert, details }: AlertChange, view: View): readonly string[] {
+  problems({ kind, alert, details }: AlertChange, view: View): readonly string[] {
     const problems: string[] = [];
     const [, wallet, symbol = "", side, text] = lead.exec(alert.summary) ?? [];
     if (text !== undefined) {
       const wrong = [...this.#readings]
-        .filter(([subject]) => walletOf(subject) === wallet && symbolOf(subject) === symbol)
+        .filter(
+          ([subject]) => walletOf(subject) === wallet && symbolOf(subject) === symbol && this.#isOwn(subject),
+        )
         .flatMap(([subject, all]) => {
           const now = view.position(subject)?.figures.distance;
           const ofSide = all.filter((one) => one.side === side);
@@ -89,7 +105,10 @@ export class Stakes {
       if (wrong.length === 0) problems.push(`${wallet} held no ${side} of ${symbol} when it was read last`);
       else if (wrong.every((one) => one.length > 0)) problems.push(...wrong.at(-1)!);
     }
-    if (alert.severity === "critical") return problems;
+    if (alert.severity === "critical")
+      return kind === "fired" && !this.#isAtStake(details)
+        ? [...problems, "less: nothing is at stake"]
+        : problems;
     for (const [name, row] of details) {
       const wallets = name === "Not read" ? (accountsMissing.exec(row)?.[1]?.split(", ") ?? []) : [];
       for (const [subject, readings] of this.#readings)
@@ -102,6 +121,27 @@ export class Stakes {
           );
     }
     return problems;
+  }
+
+  /** Nobody is told of the position of a stranger because data are missing. */
+  #isOwn(subject: string): boolean {
+    return this.#own.some((one) => subject.startsWith(one));
+  }
+
+  /** True if a position may be liquidated of which something is missing, or that nobody knows. */
+  #isAtStake(details: AlertChange["details"]): boolean {
+    if (this.#own.some((one) => !this.#whole.has(one))) return true;
+    const rows = details.flatMap(([name, row]) => (name === "Not read" ? [row] : []));
+    // A row that is left out may be of any source.
+    if (
+      rows.length > 0 &&
+      rows.every((row) => /\(schedule (?!traderState|markets|marketConfig|traderView)/.test(row))
+    )
+      return false;
+    return [...this.#readings].some(
+      ([subject, readings]) =>
+        this.#isOwn(subject) && readings.some(({ distance }) => distance !== Number.POSITIVE_INFINITY),
+    );
   }
 }
 

@@ -547,6 +547,102 @@ const others: readonly Defect[] = [
     "    if (!isEmpty(changes)) this.#held.push({ changes, stuck: false });",
     "    if (!isEmpty(changes)) {\n      this.#held.push({ changes, stuck: false });\n      this.#options.onCommitted(changes);\n    }",
   ),
+  one(
+    "watch: an alert that fires again does not take back a recovery that is not told yet",
+    "src/watch/endings.ts",
+    "waiting.judgedAs !== judgedAs) continue;",
+    "waiting.judgedAs !== judgedAs || alert) continue;",
+  ),
+  one(
+    "watch: a recovery is told while its condition has held again for a part of its `for`",
+    "src/watch/endings.ts",
+    "return judgedAs !== undefined && this.#isPending(live.alert, judgedAs);",
+    "return judgedAs === null && this.#isPending(live.alert, judgedAs);",
+  ),
+  one(
+    "watch: a state of one account makes forgotten what broke a hedge in another",
+    "src/watch/pair-breaks.ts",
+    "states.find((one) => one.subaccount === subaccount) ?? states.find((one) => one.subaccount === null);",
+    "states.toSorted((a, b) => b.slot - a.slot)[0];",
+  ),
+  one(
+    "collect: the first answer that cannot be read is waited for as long as the last one of an outage",
+    "src/collect/scheduler.ts",
+    "job.retries = answersAgain ? 1 : job.retries + 1;",
+    "job.retries += answersAgain ? 1 : 1;",
+  ),
+  one(
+    "watch: a recovery for which no word is waited is told as a close",
+    "src/watch/endings.ts",
+    "else if (!ending.suspicious) this.#settle(draft, waiting, ending.fallback);",
+    'else if (!ending.suspicious) this.#settle(draft, waiting, "closed");',
+  ),
+  one(
+    "watch: the end of each alert about missing data says that nobody needs them",
+    "src/watch/no-data-extent.ts",
+    "  if (readMs === null) {",
+    "  if (readMs !== undefined) {",
+  ),
+  one(
+    "watch: missing data are critical where nothing is at stake",
+    "src/watch/no-data-extent.ts",
+    "const near = risky && stake.isNear;",
+    "const near = risky;",
+  ),
+  one(
+    "watch: an alert about missing data ends while a part of them is missing",
+    "src/watch/no-data.ts",
+    "if (incident.members.size > 0 || incident.awaited.size > 0) return false;",
+    "if (incident.members.size > 1 || incident.awaited.size > 0) return false;",
+  ),
+  one(
+    "watch: after a restart the alert of a wallet is held by one that does not list it",
+    "src/watch/no-data.ts",
+    "if (one.wallet !== null && common.holds(one.wallet))",
+    "if (one.wallet !== null)",
+  ),
+  one(
+    "watch: no alert is shown as firing",
+    "src/watch/status.ts",
+    "firing: alerts.filter((alert) => !alert.shadow),",
+    "firing: [],",
+  ),
+  one(
+    "collect: notifications that a stream tells of are left to the inbox",
+    "src/collect/stream-feed.ts",
+    "if (!wallet || message.authority !== wallet.authority) return;",
+    "if (!wallet || message) return;",
+  ),
+  one(
+    "collect: of what is read market by market the first market alone is read",
+    "src/collect/collectors/by-market.ts",
+    "for (const symbol of symbols) {",
+    "for (const symbol of symbols.slice(0, 1)) {",
+  ),
+  one(
+    "alerts: warnings and infos are reminded of as often as critical alerts",
+    "src/alerts/remind.ts",
+    "const pace = settings[alert.severity satisfies Severity];",
+    "const pace = settings.critical;",
+  ),
+  one(
+    "deliver: what was delivered is never acknowledged at the exchange",
+    "src/deliver/handled.ts",
+    "return over && owed.some(",
+    "return !over && owed.some(",
+  ),
+  one(
+    "rules: the age of an event is told twice as long",
+    "src/rules/expression/functions.ts",
+    "formatAgo(env.nowMs - atMs)",
+    "formatAgo(2 * (env.nowMs - atMs))",
+  ),
+  one(
+    "ingest: the time is taken five seconds late where nothing else comes",
+    "src/ingest/loop.ts",
+    "?? tickMs, tickMs);",
+    "?? tickMs, tickMs) + 4_000;",
+  ),
 ];
 
 export const defects: readonly Defect[] = [...others, ...former];

@@ -245,8 +245,13 @@ export const former: readonly Defect[] = [
       },
       {
         file: "src/watch/no-data.ts",
-        from: "if (incident.members.size > 0 || incident.awaited.size > 0) return false;\n    if (this.#awaitMissing(incident, draft)) return false;",
-        to: "const isLeft = incident.members.size > 0 || incident.awaited.size > 0 || this.#awaitMissing(incident, draft);\n    if (isLeft && !incident.told.silent) return false;",
+        from: "if (incident.members.size > 0 || incident.awaited.size > 0) return false;\n",
+        to: "if (!incident.told.silent && (incident.members.size > 0 || incident.awaited.size > 0)) return false;\n",
+      },
+      {
+        file: "src/watch/no-data.ts",
+        from: "    if (incident.members.size > 0) return false;\n    if (this.#awaitMissing(incident, draft)) return false;",
+        to: "    if (!incident.told.silent && (incident.members.size > 0 || this.#awaitMissing(incident, draft))) return false;",
       },
     ],
   },
