@@ -6,7 +6,7 @@ import { configDefaults, defineConfig } from "vitest/config";
  */
 export const stages: Readonly<Record<string, readonly string[]>> = {
   /** Daemons and stores killed at chosen and at random moments. */
-  crash: ["test/end-to-end/crash-*.test.ts", "test/end-to-end/soak.test.ts", "test/history/crash.test.ts"],
+  crash: ["test/end-to-end/crash.test.ts", "test/end-to-end/soak.test.ts", "test/history/crash.test.ts"],
   /** The simulator against the exchange's official client. */
   sdk: ["test/contract-suite/**/*.test.ts", "test/ledger/sdk.test.ts"],
   /** Scenarios of ten simulated minutes with faults, judged by an oracle. */
