@@ -35,7 +35,7 @@ export interface Job extends WheelEntry {
   lastOkMs: number | null;
   lastFailure: ScheduleStatus["lastFailure"];
   failures: number;
-  /** Failures since the exchange was last seen to answer again: the wait grows with them. */
+  /** Failures in a row, counted anew where the exchange answers again: the wait grows with them. */
   retries: number;
   /** The last failure of runs that read older pages, which fail by themselves. */
   catchUpFailure: ScheduleStatus["catchUpFailure"];

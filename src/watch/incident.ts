@@ -161,7 +161,7 @@ export class Incident implements Due {
     missing,
   }: Pick<NoDataText, "silence" | "wallets" | "risky" | "missing">): void {
     this.#named.clear();
-    // Of single markets the gap itself tells.
+    // A row about single markets says nothing of the source as a whole.
     for (const { source, symbols, wallets: owners } of missing)
       if (symbols.length === 0)
         for (const wallet of owners.length > 0 ? owners : [null])

@@ -494,7 +494,7 @@ export class NoData {
   /** @returns whether all that it listed is read again, and it ended */
   #endIfRead(incident: Incident, draft: Draft): boolean {
     if (incident.members.size > 0 || incident.awaited.size > 0) return false;
-    // What its rules lacked beside that, and lack still, is no new trouble.
+    // Its text named these as well: they are still missing, and no new trouble.
     for (const gap of this.#gaps.open()) if (incident.names(gap.key)) incident.add(gap);
     if (incident.members.size > 0) return false;
     if (this.#awaitMissing(incident, draft)) return false;

@@ -162,7 +162,7 @@ const acknowledgedAtAll: Invariant = ({ log, owed, endMs }) => {
   const deliveredMs = new Map<number, number>();
   const statuses = new Map(owed.map(({ id, status }) => [id, status]));
   const isOver = (id: number): boolean => ["delivered", "dead"].includes(statuses.get(id) ?? "");
-  // What a channel refuses for good was told to nobody there.
+  // An alert whose messages a channel refused for good was told to nobody there.
   const delivered = new Set(owed.flatMap(({ alertId, status }) => (status === "delivered" ? [alertId] : [])));
   for (const { changes, atMs } of log.of("committed")) {
     for (const row of changes.acknowledgements) rows.set(row.key, row);

@@ -192,7 +192,7 @@ async function main(): Promise<void> {
   while (waiting.length > 0) {
     if (values.here) while (waiting.length > 0) tell(await work(task(waiting.shift()!)));
     else await Promise.all(Array.from({ length: jobs }, line));
-    // What did not meet as planned is made up for by others.
+    // Others make up for pairs that did not meet as planned.
     if (plans !== null) chosen = next();
     waiting = chosen.filter((seed) => !progress.done.has(seed));
   }

@@ -2,7 +2,7 @@
  * Rules about events: each event is told once, by an alert with its figures, soon after it could be read; and no alert tells of
  * what did not happen.
  */
-import type { Alert, AlertChange } from "../../../src/domain/alert.ts";
+import type { AlertChange } from "../../../src/domain/alert.ts";
 import type { Event } from "../../../src/domain/event.ts";
 import type { Outcome } from "../scenario.ts";
 import { claimProblem } from "./claim.ts";
@@ -10,7 +10,7 @@ import { Clear } from "./clear.ts";
 import { garbledWithin } from "./daemon/troubles.ts";
 import { eventRowProblems } from "./details.ts";
 import type { Finding } from "./finding.ts";
-import { type Happened, happenedIn, ruleOfType } from "./happened.ts";
+import { type Happened, happenedIn, ruleOfType, type Teller } from "./happened.ts";
 import { isTold, type Life, livesOf } from "./lives.ts";
 import { areUnknown, lostRights, rightsRules } from "./lost-rights.ts";
 import { changesOfMarkets, marketRule, unknownLists } from "./market-changes.ts";
@@ -48,7 +48,7 @@ function problemsOf(
   return [...own.flatMap(claimProblem), ...unclaimed(alert, all), ...eventRowProblems(rows, details)];
 }
 
-/** The kind of event that each rule is about: of a liquidation that which its history tells. */
+/** The kind of event by which the daemon learns of what a rule tells; others are notifications. */
 const kindOfRule: Readonly<Record<string, Event["kind"]>> = {
   UnusualWithdrawal: "collateral",
   Liquidated: "liquidation",
@@ -68,11 +68,11 @@ function observedIn(lives: readonly Life[]): readonly (readonly [Event, number])
   return [...found.values()];
 }
 
-/** Stands for an alert about an event. */
-function alertOf({ kind, key, wallet, pdaIndex, subaccount, symbol }: Event): Alert {
+/** An event as an alert about it would name it. */
+function tellerOf({ kind, key, wallet, pdaIndex, subaccount, symbol }: Event): Teller {
   const place = [`${wallet}`, ...(pdaIndex === null ? [] : [`${pdaIndex}.${subaccount ?? 0}`])];
   const subject = [...place, ...(symbol === null ? [] : [symbol])].join("/");
-  return { subject, eventKey: `${kind}:${key}` } as Alert;
+  return { subject, eventKey: `${kind}:${key}`, summary: "" };
 }
 
 export function judgeEvents(outcome: Outcome): readonly Finding[] {
@@ -126,7 +126,7 @@ export function judgeEvents(outcome: Outcome): readonly Finding[] {
   /** The time at which the daemon was told of an event first, ms; infinite: it never was. */
   const toldMs = ({ rule, isIn }: Happened): number => {
     const some = observed.get(kindOfRule[rule] ?? "notification") ?? [];
-    return some.find(([one]) => isIn(alertOf(one), one.happenedMs))?.[1] ?? Number.POSITIVE_INFINITY;
+    return some.find(([one]) => isIn(tellerOf(one), one.happenedMs))?.[1] ?? Number.POSITIVE_INFINITY;
   };
   const mostMs = 2 * terms.historiesMs + slackMs;
   /** The time by which it is read at the latest, ms; null: no time was clear for so long. */

@@ -252,7 +252,7 @@ export function judgeNoData(outcome: Outcome): readonly Finding[] {
       if (kind === "ended" && alert.ending === "recovered") {
         report("figures", endProblems(change, terms.timezone));
         const others = changes.filter((one) => one.alertId !== alertId);
-        // What one alert of several wallets lists beside it goes on there.
+        // An alert of several wallets that lists it too goes on.
         const listed = [...(named.get(alertId)?.values() ?? [])].filter(
           ({ owner }) => !standing(others, atMs, names.has(owner) ? owner : null),
         );
@@ -320,9 +320,9 @@ function unreadAtEnd(
     ];
   return named.flatMap((one) => {
     const times = [...byLife].flatMap(([number, readings]) => {
-      // Of lives that are over everything that they read counts.
-      const found = readings.at(one.schedule, one.owner, number === life ? atMs : Number.POSITIVE_INFINITY);
       if (number < one.life) return [];
+      // A life that is over counts with everything that it read.
+      const found = readings.at(one.schedule, one.owner, number === life ? atMs : Number.POSITIVE_INFINITY);
       return found.map((ms) => (number > one.life && typeof ms === "number" ? one.atMs : ms));
     });
     if (times.includes(undefined)) return [];
