@@ -14,8 +14,8 @@ type Half = 0 | 1;
 const digests = new Digests();
 
 /**
- * Chosen of 378 worlds of up to three wallets for what they reach in the least time: together each trouble meets each feature, each trouble
- * is there 8 times and each feature 6 times, and each rule that fired and ended in any of them does so 3 times. The longest come last.
+ * Chosen of 378 worlds of up to three wallets for the most reach in the least time: `npm run truth -- --seeds … --coverage` of them shows
+ * each trouble with each feature but "over six" wallets, and that 56 rules fired and ended in three scenarios or more. The longest come last.
  */
 const seeds: readonly number[] = [
   5685, 150, 8629, 6695, 6818, 5700, 619, 6496, 548, 728, 6821, 597, 6019, 302, 4494, 620, 174, 6168, 337,
