@@ -345,6 +345,7 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
       everyMs: settings.acknowledge.audit,
       clock,
       store,
+      isStoring: () => ingest.takesCommits,
       read: (wallet) => collecting.readInbox(wallet),
       fetched: (wallet, events) => collecting.tellInbox(wallet, events),
       acknowledger,

@@ -37,6 +37,8 @@ export interface InboxAuditsOptions {
   readonly everyMs: number | null;
   readonly clock: Clock;
   readonly store: Pick<Store, "events" | "acknowledgements" | "alerts" | "owed" | "knownEvents">;
+  /** True while what is read is stored at once. */
+  readonly isStoring: () => boolean;
   readonly read: (wallet: string) => Promise<ExchangeInbox>;
   /** Hands on what was not stored. */
   readonly fetched: (wallet: string, events: readonly Event[]) => Promise<void>;
@@ -120,9 +122,10 @@ export class InboxAudits {
   }
 
   async #audit(wallet: string): Promise<InboxAudit> {
-    const { clock, observe, read } = this.#options;
+    const { clock, observe, read, isStoring } = this.#options;
     let audit: InboxAudit;
     try {
+      if (!isStoring()) throw new Error("history takes no commits now: what was read is not stored yet");
       audit = await this.#compare(wallet, await read(wallet));
     } catch (error) {
       const { detail } = failureOf(error);

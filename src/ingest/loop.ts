@@ -97,6 +97,10 @@ export class IngestLoop implements Ingest {
     return this.#degraded;
   }
 
+  get takesCommits(): boolean {
+    return this.#failingSinceMs === null;
+  }
+
   get heldCommits(): number {
     return this.#held.length;
   }

@@ -94,12 +94,14 @@ export interface PlacedFlow {
   readonly usd: number;
 }
 
-/** Collateral in other assets that was paid out, USD, negative. */
+/** Collateral in other assets that was paid in or, negative, out, USD. */
 export interface SpotFlow {
   readonly account: string;
   readonly slot: number;
   readonly atMs: number;
   readonly usd: number;
+  /** It came after a state of its slot, which does not show it. Absent: after a state of an earlier one. */
+  readonly after?: true;
 }
 
 export interface KeptChanges {
@@ -983,9 +985,10 @@ export class OpenChanges {
   }
 
   #payOut(open: OpenChange): void {
-    const { account, toSlot: slot, atMs } = open;
+    const { account, toSlot: slot, atMs, ofOneSlot } = open;
     const usd = -takenUsdOf(open);
-    if (usd !== 0) this.#spotFlows = [...this.#spotFlows, { account, slot, atMs, usd }];
+    const after = ofOneSlot ? ({ after: true } as const) : {};
+    if (usd !== 0) this.#spotFlows = [...this.#spotFlows, { account, slot, atMs, usd, ...after }];
   }
 
   /** More of an asset was sold than the states of a change show as taken: the rest was paid in between them, for about as much. */

@@ -175,7 +175,8 @@ export class Profits {
         entry.profit.takeChange(name, seen.slot, draft.atMs);
       if (changes.takeState(name, at, state, this.#pricingOf, taken)) moved = true;
       if (usd === 0) continue;
-      this.#takeSpotFlow(entry, { account: name, slot: seen.slot, atMs: draft.atMs, usd }, draft, isSameSlot);
+      const flow: SpotFlow = { account: name, slot: seen.slot, atMs: draft.atMs, usd };
+      this.#takeSpotFlow(entry, isSameSlot ? { ...flow, after: true } : flow, draft);
       moved = true;
     }
     if (unpricedBefore > 0 || this.#unpriced.size > 0) this.#noteBehind(entry);
@@ -238,11 +239,11 @@ export class Profits {
     return before === undefined ? noSpotChange : spotChange(before, after, this.#unitUsdOf);
   }
 
-  /** Counts collateral in other assets that was paid in or out. @param isAfter as of `Profit.takeFlow` */
-  #takeSpotFlow({ profit, wallet }: WalletEntry, flow: SpotFlow, draft: Draft, isAfter = false): void {
-    profit.takeFlow(flow.account, flow.slot, flow.usd, isAfter);
+  /** Counts collateral in other assets that was paid in or out. */
+  #takeSpotFlow({ profit, wallet }: WalletEntry, flow: SpotFlow, draft: Draft): void {
+    profit.takeFlow(flow.account, flow.slot, flow.usd, flow.after);
     this.#onSpotFlow(wallet.name, draft.atMs);
-    this.#today.takeFlow(wallet.name, isAfter ? { ...flow, after: true } : flow);
+    this.#today.takeFlow(wallet.name, flow);
     this.#today.keep(wallet.name, draft);
     profit.keep(draft);
   }

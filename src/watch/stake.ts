@@ -59,7 +59,9 @@ export function stakeOf(
     if (entry === undefined) continue;
     if (wholeSeenMs(entry) === null) unread = true;
     for (const account of world.accounts.ofWallet(wallet)) {
-      if (liquidatableTiers.has(account.node.facts.values.riskTier)) liquidatable = true;
+      // One that owes money and has nothing to sell is liquidatable in name only.
+      const isSellable = account.positions.size > 0 || account.state.spotCollaterals.length > 0;
+      if (isSellable && liquidatableTiers.has(account.node.facts.values.riskTier)) liquidatable = true;
       for (const [symbol, position] of account.positions) {
         const market = world.markets.entries.get(symbol)?.facts;
         const distance = distanceOf(position);

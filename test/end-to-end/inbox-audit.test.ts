@@ -1,4 +1,8 @@
 /** The exchange's inbox held against what is known here, through the whole daemon. */
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import Database from "better-sqlite3";
 import { expect, test, vi } from "vitest";
 import type { InboxAudit } from "../../src/domain/inbox.ts";
 import type { DaemonStatus } from "../../src/domain/status.ts";
@@ -6,6 +10,11 @@ import { every, type House, openHouse } from "../support/daemon.ts";
 
 // A bound for machines that do much else: nothing here waits for real time.
 vi.setConfig({ testTimeout: 120_000 });
+
+function temporaryFolder(): { readonly path: string } & Disposable {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "perpwatch-audit-"));
+  return { path: folder, [Symbol.dispose]: () => fs.rmSync(folder, { recursive: true, force: true }) };
+}
 
 async function audit(house: House): Promise<InboxAudit> {
   const asked = house.ask("POST", "/api/v1/notifications/audit", { wallet: "main" });
@@ -125,4 +134,26 @@ test("it runs by itself, and an inbox that cannot be read is no difference", asy
   const failed = await audit(house);
   expect(failed).toMatchObject({ differences: [], failure: expect.stringContaining("403") });
   await expect(house.ask("POST", "/api/v1/notifications/audit", { wallet: "nobody" })).rejects.toThrow("404");
+});
+
+test("while the database takes no commits nothing is compared with it", async () => {
+  using folder = temporaryFolder();
+  await using house = await openHouse({ databaseFolder: folder.path });
+  await house.start({ acknowledge: { audit: "off" } });
+  await house.clock.advance(5_000);
+  // Somebody else holds its lock, while what is read is new to it.
+  const shell = new Database(path.join(folder.path, "perpwatch.db"));
+  shell.exec("BEGIN IMMEDIATE");
+  await house.call("notification", { trader: "main", notificationType: "stop_loss_executed" });
+  await house.clock.advance(120_000);
+  for (let i = 0; i < 2; i++) {
+    const found = await audit(house);
+    expect(found.failure).toBe("history takes no commits now: what was read is not stored yet");
+    await house.clock.advance(60_000);
+  }
+  shell.exec("ROLLBACK");
+  shell.close();
+  await house.clock.advance(60_000);
+  expect(await audit(house)).toMatchObject({ failure: null, differences: [] });
+  expect(house.chats(/inbox differs/)).toEqual([]);
 });

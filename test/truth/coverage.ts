@@ -23,6 +23,11 @@ export const least = { pairs: 50, rules: 100 };
 /** Fewer scenarios than this cannot reach all of it. */
 export const enoughScenarios = 1_000;
 
+/** A price that moves by this share at once leaves a gap. */
+const gapShare = 0.1;
+/** Funding of an interval that a trader feels, percent. */
+const dearPercent = 0.01;
+
 /** Those that a plan has. */
 const planned: Readonly<Record<string, (outcome: { readonly plan: Plan }) => boolean>> = {
   "one wallet": ({ plan }) => plan.world.wallets.length === 1,
@@ -36,6 +41,17 @@ const planned: Readonly<Record<string, (outcome: { readonly plan: Plan }) => boo
     plan.world.accounts.some(
       (_, index) => !plan.world.deeds.some((deed) => "account" in deed && deed.account === index),
     ),
+  long: ({ plan }) => plan.world.deeds.some((deed) => deed.kind === "trade" && deed.leverage > 0),
+  short: ({ plan }) => plan.world.deeds.some((deed) => deed.kind === "trade" && deed.leverage < 0),
+  "closed partly": ({ plan }) => plan.world.deeds.some((deed) => deed.kind === "close" && deed.share < 1),
+  flip: ({ plan }) => plan.world.deeds.some((deed) => deed.kind === "close" && deed.share > 1),
+  stop: ({ plan }) => plan.world.deeds.some((deed) => deed.kind === "stop" && deed.distance !== null),
+  "stop lost": ({ plan }) => plan.world.deeds.some((deed) => deed.kind === "stop" && deed.distance === null),
+  gap: ({ plan }) =>
+    plan.world.deeds.some((deed) => deed.kind === "mark" && Math.abs(deed.factor - 1) >= gapShare),
+  "dear funding": ({ plan }) =>
+    plan.world.deeds.some((deed) => deed.kind === "settle" && Math.abs(deed.percent) >= dearPercent),
+  "after hours": (outcome) => hasDeed(outcome, "hours"),
   money: (outcome) => hasDeed(outcome, "money", "transfer"),
   halt: (outcome) => hasDeed(outcome, "halt"),
   delisting: (outcome) => hasDeed(outcome, "delist"),
@@ -97,6 +113,12 @@ function troublesOf({ seed, troubles: { faults, life } }: Plan): readonly Troubl
   );
 }
 
+/** An answer that takes longer is a slow one, ms: the usual ones take less than a second. */
+const slowMs = 2_000;
+
+const isOf = ({ wallets }: { readonly wallets: readonly string[] }, account: string): boolean =>
+  wallets.includes(account.slice(0, account.indexOf("/")));
+
 /** True if a trouble of a scenario hit something: it was there to be hit. */
 function hasHit(trouble: Trouble, { log, plan }: Outcome): boolean {
   const { kind } = trouble;
@@ -112,6 +134,15 @@ function hasHit(trouble: Trouble, { log, plan }: Outcome): boolean {
   const beginMs = plan.start.atMs;
   const isWithin = ({ atMs }: { readonly atMs: number }): boolean =>
     atMs >= beginMs + trouble.fromMs && atMs <= beginMs + trouble.toMs;
+  if (kind === "errors" || kind === "partErrors")
+    return log.of("asked").some((one) => (one.status ?? 0) >= 500 && isWithin(one));
+  if (kind === "limited") return log.of("asked").some((one) => one.status === 429 && isWithin(one));
+  if (kind === "slow")
+    return log.of("asked").some(({ atMs, sentMs }) => atMs - sentMs >= slowMs && isWithin({ atMs: sentMs }));
+  if (kind === "historiesLate")
+    return log
+      .of("ledger")
+      .some((one) => isWithin(one) && one.accounts.some(({ name }) => isOf(trouble, name)));
   if (!("channel" in trouble)) return log.of("sent").some(isWithin);
   return log.of("attempt").some((one) => one.channel === trouble.channel && isWithin(one));
 }

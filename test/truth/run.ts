@@ -31,7 +31,7 @@ const mostSeeds = 1_000_000;
 class Misuse extends Error {}
 
 /** A scenario that takes longer stands still: something in it never returns. */
-const stuckAfterMs = 180_000;
+const stuckAfterMs = 600_000;
 /** A process grows over its scenarios, since little of its memory is ever given back. */
 const scenariosOfWorker = 50;
 

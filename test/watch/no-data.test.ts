@@ -1,6 +1,7 @@
 /** No-data alerts: one for each outage, with what is missing, its cause, and what is at stake. */
 import { describe, expect, test } from "vitest";
 import { render } from "../../src/channels/message.ts";
+import type { CollateralAsset } from "../../src/domain/account.ts";
 import type { FailureCause, FailureReason, Source } from "../../src/domain/observation.ts";
 import {
   Harness,
@@ -25,6 +26,17 @@ rules:
 /** 100 SOL long at 150: 31 % and 17.2 % from liquidation. */
 const far = [subaccount(5_000, [position(100, 150)])];
 const closer = [subaccount(3_000, [position(100, 150)])];
+
+const owing = subaccount(-2_000, [], { subaccount: 1 });
+/** It owes more than its 2 SOL are worth, which can be sold any time. */
+const pledged = subaccount(-2_000, [], {
+  subaccount: 1,
+  spotCollaterals: [{ assetIndex: 7, symbol: "SOL", balance: 2_000_000_000n, decimals: 9 }],
+});
+const sol: CollateralAsset = {
+  ...{ assetIndex: 7, symbol: "SOL", decimals: 9, perpAssetId: 1, maxGlobalBalance: 10n ** 15n },
+  ...{ minMarginDiscountBps: 1_000, maxMarginDiscountBps: 3_000 },
+};
 
 const wallets = (count: number) =>
   Array.from({ length: count }, (_, index) => ({
@@ -681,9 +693,12 @@ describe("what is at stake", () => {
     ["far in daily moves of its market", closer, 0.05, "warning"],
     ["near in daily moves of its market", far, 0.11, "critical"],
     ["near in a market that stood still", [subaccount(800, [position(100, 150)])], 0, "critical"],
+    ["far beside an account that owes money and holds nothing", [...far, owing], null, "warning"],
+    ["far beside one that owes money and has collateral to sell", [...far, pledged], null, "critical"],
   ] as const)("decides how severe it is: a position that was %s", (_, accounts, daily, severity) => {
     const world = new World({ rules: near.replace("< 0.05", "< 0.001") });
     if (daily !== null) volatility(world, daily);
+    world.see({ kind: "collateralAssets", atMs: world.nowMs, assets: [sol] });
     world.read(20_000, [], [...accounts]);
     silent(world, 60_000, 150);
     expect(world.told).toEqual([`Blind main fired ${severity}`]);

@@ -357,6 +357,19 @@ test("SOL that comes in the slot of the baseline, after its state, is no profit"
   expect(figures(h)).toEqual({ pnl: 0, netDeposits: 69 * 150 });
 });
 
+test("SOL that is withdrawn in the slot of the baseline, after its state, is no loss", () => {
+  const h = new Harness({ rules, wallets });
+  h.see({ kind: "collateralAssets", atMs: h.nowMs, assets: [asset] });
+  h.config();
+  h.mark(150);
+  h.events("collateral", [], "main", { coversMs: 0 });
+  h.account(withSol(10_000, 102));
+  h.slot -= 10;
+  h.account(withSol(10_000, 5));
+  expect(figures(h)).toEqual({ pnl: 0, netDeposits: -97 * 150 });
+  expect(h.told).toEqual([]);
+});
+
 test("a withdrawal of SOL beside trades is one as soon as their fills are read", () => {
   const h = begunWithSol(withSol(10_000, 100));
   const { slot } = h;

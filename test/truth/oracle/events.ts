@@ -68,6 +68,28 @@ function observedIn(lives: readonly Life[]): readonly (readonly [Event, number])
   return [...found.values()];
 }
 
+/** The true time at which the daemon was told of each event first, ms; absent: it never was. */
+function toldTimes(
+  happened: readonly Happened[],
+  observed: readonly (readonly [Event, number])[],
+): readonly (number | undefined)[] {
+  const left = Map.groupBy(observed, ([{ kind }]) => kind);
+  const times: number[] = [];
+  // Several of one second are told apart by their very times, and else by their order.
+  for (const exactly of [true, false])
+    for (const [index, { rule, isIn, atMs }] of happened.entries()) {
+      const some = left.get(kindOfRule[rule] ?? "notification") ?? [];
+      const at = some.findIndex(
+        ([one, ms]) =>
+          ms >= atMs && (!exactly || one.happenedMs === atMs) && isIn(tellerOf(one), one.happenedMs),
+      );
+      if (times[index] !== undefined || at < 0) continue;
+      times[index] = some[at]![1];
+      some.splice(at, 1);
+    }
+  return times;
+}
+
 /** An event as an alert about it would name it. */
 function tellerOf({ kind, key, wallet, pdaIndex, subaccount, symbol }: Event): Teller {
   const place = [`${wallet}`, ...(pdaIndex === null ? [] : [`${pdaIndex}.${subaccount ?? 0}`])];
@@ -122,12 +144,7 @@ export function judgeEvents(outcome: Outcome): readonly Finding[] {
       tellers[index] = one;
       left.delete(one);
     }
-  const observed = Map.groupBy(observedIn(lives), ([{ kind }]) => kind);
-  /** The time at which the daemon was told of an event first, ms; infinite: it never was. */
-  const toldMs = ({ rule, isIn }: Happened): number => {
-    const some = observed.get(kindOfRule[rule] ?? "notification") ?? [];
-    return some.find(([one]) => isIn(tellerOf(one), one.happenedMs))?.[1] ?? Number.POSITIVE_INFINITY;
-  };
+  const toldMs = toldTimes(happened, observedIn(lives));
   const mostMs = 2 * terms.historiesMs + slackMs;
   /** The time by which it is read at the latest, ms; null: no time was clear for so long. */
   const obtainableMs = ({ atMs, wallet }: Happened): number | null =>
@@ -149,7 +166,10 @@ export function judgeEvents(outcome: Outcome): readonly Finding[] {
     }
     if (event.atMs < clear.watchedFromMs) continue;
     const readMs = event.isObserved ? event.atMs : obtainableMs(event);
-    const dueMs = Math.min(readMs ?? Number.POSITIVE_INFINITY, toldMs(event) + figuresMs);
+    const dueMs = Math.min(
+      readMs ?? Number.POSITIVE_INFINITY,
+      (toldMs[index] ?? Number.POSITIVE_INFINITY) + figuresMs,
+    );
     if (dueMs >= outcome.endMs || (found && found.committedMs <= dueMs)) continue;
     findings.push({
       ...{ check: "completeness", ...common, atMs: event.atMs },

@@ -1011,8 +1011,10 @@ class Judge {
       case "fell": {
         const over = this.#runs.get(`${rule} ${subject}`)?.levels[index + 1];
         if (certain.slice(index + 1).some(({ on }) => on)) return [`more than ${severity} holds`];
-        return short(lastedMs(over?.perhapsGoneMs), times.keepMs.least)
-          ? [lasted(`more than ${severity} has been gone`, lastedMs(over?.perhapsGoneMs), times.keepMs.least)]
+        // An alert whose end waits for word of a liquidation goes on at what holds by then.
+        const goneMs = Math.max(lastedMs(over?.perhapsGoneMs), over?.mostGoneMs ?? 0);
+        return short(goneMs, times.keepMs.least)
+          ? [lasted(`more than ${severity} has been gone`, goneMs, times.keepMs.least)]
           : [];
       }
       default: {

@@ -16,7 +16,7 @@ import { earlyProblems, windowMs } from "./no-data-early.ts";
 import { endProblems, figureProblems } from "./no-data-figures.ts";
 import { type Row, rowsOf } from "./no-data-rows.ts";
 import { type FiringRow, firingIn, rowProblems, unnamed, worseProblems } from "./no-data-words.ts";
-import { assetRules, Readings } from "./readings.ts";
+import { assetRules, Readings, type ReadMs } from "./readings.ts";
 import { Terms } from "./terms.ts";
 import { timeIn } from "./times.ts";
 
@@ -50,7 +50,7 @@ const causes: readonly (readonly [words: RegExp, kind: FaultKind])[] = [
 
 const ofAssets = /^collateral asset rules /;
 
-/** Data that come now and then, and may not come yet. */
+/** Data that come now and then: its lines tell when they were read last. */
 const again = /No data now and then\b.*, read again since /;
 
 export function judgeNoData(outcome: Outcome): readonly Finding[] {
@@ -211,6 +211,7 @@ export function judgeNoData(outcome: Outcome): readonly Finding[] {
   const lastTold = new Map<number, { readonly summary: string; readonly atMs: number }>();
   const named = new Map<number, Map<string, Named>>();
   const byLife = new Map<number, Readings>();
+  const traded = new Set(plan.world.accounts.flatMap(({ symbols }) => symbols));
   for (const life of lives) {
     const readings = new Readings(life, indices);
     byLife.set(life.number, readings);
@@ -222,12 +223,15 @@ export function judgeNoData(outcome: Outcome): readonly Finding[] {
       const isOwed = owed.has(change.id);
       if (isOwed) lastTold.set(alertId, { summary: alert.summary, atMs });
       const isRecorded = !gaps.some(({ fromMs, toMs }) => fromMs <= atMs && atMs <= toMs);
-      if (change.life === life.number && stating.has(kind)) {
+      if (change.life === life.number && stating.has(kind) && !again.test(alert.summary)) {
         const all = named.get(alertId) ?? new Map<string, Named>();
         named.set(alertId, all);
         for (const row of rowsOf(change, names))
           for (const one of namedBy(row, strangers))
-            all.set(`${one.schedule} ${one.owner}`, { ...one, life: life.number, atMs });
+            all.set(`${one.schedule} ${one.owner}`, {
+              ...{ ...one, life: life.number, atMs },
+              readMs: latest(readings.at(one.schedule, one.owner, atMs)),
+            });
       }
       if (change.life !== life.number || !isRecorded || past) continue;
       const aheadMs = atMs - committedMs;
@@ -256,7 +260,7 @@ export function judgeNoData(outcome: Outcome): readonly Finding[] {
         const listed = [...(named.get(alertId)?.values() ?? [])].filter(
           ({ owner }) => !standing(others, atMs, names.has(owner) ? owner : null),
         );
-        report("false resolve", unreadAtEnd(change, listed, life.number, byLife));
+        report("false resolve", unreadAtEnd(change, listed, { life: life.number, byLife, traded, terms }));
       }
       if (!stating.has(kind)) continue;
       const rows = rowsOf(change, names);
@@ -294,8 +298,16 @@ interface Named {
   readonly owner: string;
   /** The last time that it was named, by the daemon's clock, ms. */
   readonly atMs: number;
+  /** The reading of which it was then, ms; null: there was none. */
+  readonly readMs: number | null;
   readonly life: number;
 }
+
+/** The parts of a source are read at different times: so many intervals may lie between the oldest one and the others. */
+const partsIntervals = 3;
+
+const latest = (times: readonly ReadMs[]): number | null =>
+  times.reduce<number | null>((last, ms) => (typeof ms === "number" ? Math.max(last ?? ms, ms) : last), null);
 
 /** Sources that a row names and that are always needed. @param strangers wallets that only rules about whales read */
 function namedBy(
@@ -307,26 +319,40 @@ function namedBy(
   return owners.filter((owner) => !strangers.has(owner)).map((owner) => ({ schedule, owner }));
 }
 
+interface AtEnd {
+  readonly life: number;
+  readonly byLife: ReadonlyMap<number, Readings>;
+  /** Markets in which wallets trade: where streams told of each of them, prices are read. */
+  readonly traded: ReadonlySet<string>;
+  readonly terms: Terms;
+}
+
 /** Data that an alert named, and that were not read since, at its end. */
 function unreadAtEnd(
   { alert, atMs }: Change,
   named: readonly Named[],
-  life: number,
-  byLife: ReadonlyMap<number, Readings>,
+  { life, byLife, traded, terms }: AtEnd,
 ): readonly string[] {
   if (named.length > 0 && notNeeded.test(alert.summary))
     return [
       `another end: rules need ${named.map(({ schedule, owner }) => `${schedule} ${owner}`).join(", ")}`,
     ];
   return named.flatMap((one) => {
-    const times = [...byLife].flatMap(([number, readings]) => {
-      if (number < one.life) return [];
-      // A life that is over counts with everything that it read.
-      const found = readings.at(one.schedule, one.owner, number === life ? atMs : Number.POSITIVE_INFINITY);
-      return found.map((ms) => (number > one.life && typeof ms === "number" ? one.atMs : ms));
-    });
-    if (times.includes(undefined)) return [];
-    if (times.some((ms) => typeof ms === "number" && ms >= one.atMs)) return [];
+    const isRead = (owner: string): boolean => {
+      const times = [...byLife].flatMap(([number, readings]) => {
+        if (number < one.life) return [];
+        // A life that is over counts with everything that it read.
+        const found = readings.at(one.schedule, owner, number === life ? atMs : Number.POSITIVE_INFINITY);
+        return found.map((ms) => (number > one.life && typeof ms === "number" ? one.atMs : ms));
+      });
+      if (times.includes(undefined)) return true;
+      // Of a source in parts the missing one was read since, and the others not long before.
+      const leastMs = one.atMs - partsIntervals * terms.everyMs(one.schedule);
+      const ms = latest(times);
+      return ms !== null && (ms >= one.atMs || (ms >= leastMs && ms > (one.readMs ?? 0)));
+    };
+    if (isRead(one.owner)) return [];
+    if (one.schedule === "markets" && one.owner === "" && [...traded].every(isRead)) return [];
     return [`nothing: ${one.schedule} ${one.owner} was named at ${timeOf(one.atMs)}, and not read since`];
   });
 }

@@ -44,7 +44,7 @@ class OwedJudge {
   readonly #receivers: readonly string[];
   /** Receivers of each alert. */
   readonly #told = new Map<number, Set<string>>();
-  /** Subjects of no-data alerts that fire, by alert. */
+  /** The last change of each no-data alert that fires of which somebody was owed word, by alert. */
   readonly #noData = new Map<number, AlertChange>();
   readonly #held = new Map<number, Held>();
   /** Times at which something of a throttled rule and subject left last. */
@@ -93,7 +93,7 @@ class OwedJudge {
       for (const item of items.get(change.id) ?? []) this.#owe(change, item, missing);
       items.delete(change.id);
       if (missing.size > 0) this.#lacks(change, missing);
-      this.#note(change);
+      this.#note(change, missing.size === 0);
     }
     for (const [changeId, late] of items) {
       const held = this.#held.get(changeId);
@@ -138,24 +138,27 @@ class OwedJudge {
       this.#held.set(change.id, { change, missing, dueMs: leftMs + throttleMs });
       return;
     }
-    // A common no-data alert tells of single wallets as well.
-    const isCovered =
-      isNoData(alert) &&
-      [...this.#noData].some(
-        ([id, other]) =>
-          id !== alert.id &&
-          (other.alert.subject === alert.subject ||
-            (other.alert.subject === "exchange" && isNamedIn(other, alert.subject))),
-      );
-    if (isCovered && kind !== "ended") return;
+    if (isNoData(alert) && kind !== "ended" && this.#isCovered(change)) return;
     this.#report(change, `word of it for ${[...missing].join(", ")}`, "nothing is owed to them");
   }
 
-  #note(change: AlertChange): void {
+  /** True if a common no-data alert, or another one of the wallet, tells the same. */
+  #isCovered(change: AlertChange): boolean {
+    const { kind, alert } = change;
+    const others = [...this.#noData.values()].filter((one) => one.alert.id !== alert.id);
+    if (others.some((one) => one.alert.subject === alert.subject)) return true;
+    const common = others.filter((one) => one.alert.subject === "exchange");
+    if (kind !== "worsened") return common.some((one) => isNamedIn(one, alert.subject));
+    // It was told of its own wallet before: the others that it names by now are to be known.
+    const told = [...common, ...[this.#noData.get(alert.id)].flatMap((one) => one ?? [])];
+    return common.length > 0 && namedIn(change).every((name) => told.some((one) => isNamedIn(one, name)));
+  }
+
+  #note(change: AlertChange, isTold: boolean): void {
     const { kind, alert } = change;
     if (!isNoData(alert)) return;
     if (kind === "ended") this.#noData.delete(alert.id);
-    else this.#noData.set(alert.id, change);
+    else if (isTold) this.#noData.set(alert.id, change);
   }
 
   #unknown(item: OwedItem): void {
@@ -176,9 +179,17 @@ class OwedJudge {
 /** True if an alert of several wallets tells of one of them, as far as it lists all. */
 function isNamedIn({ alert, details }: AlertChange, wallet: string): boolean {
   if (alert.summary.includes("no read of the exchange succeeds")) return true;
-  const rows = details.flatMap(([name, row]) => (name === "Not read" ? [row] : []));
-  return rows.some((row) => new RegExp(`\\b${wallet}\\b|\\d+ more\\b`).test(row));
+  return notRead(details).some((row) => new RegExp(`\\b${wallet}\\b|\\d+ more\\b`).test(row));
 }
+
+/** Wallets that the lines of an alert name. */
+const namedIn = ({ details }: AlertChange): readonly string[] =>
+  notRead(details).flatMap(
+    (row) => / of ([\w, ]+?)(?: and \d+ more)? \(schedule /.exec(row)?.[1]?.split(", ") ?? [],
+  );
+
+const notRead = (details: AlertChange["details"]): readonly string[] =>
+  details.flatMap(([name, row]) => (name === "Not read" ? [row] : []));
 
 /** Times that changes name, by the daemon's clock. */
 const timesOf = ({ observations, alertChanges, owed, milestones }: Changes): readonly number[] => [

@@ -16,6 +16,8 @@ interface LevelRuns {
   frozenMs: number | null;
   surelyGoneMs: number | null;
   perhapsGoneMs: number | null;
+  /** The longest time for which it may have been gone since it surely held last, ms: one that is over, too. */
+  mostGoneMs: number;
   /** Times for which it surely held, and was surely gone, when the life before ended, ms. */
   carriedOnMs: number;
   carriedGoneMs: number;
@@ -88,6 +90,7 @@ export class Runs {
           perhapsOnMs: null,
           surelyGoneMs: null,
           perhapsGoneMs: null,
+          mostGoneMs: 0,
           byOld: false,
           frozenMs: null,
           carriedOnMs: 0,
@@ -121,6 +124,9 @@ export class Runs {
       const stops = fresh && !most[index]!.perhapsUnknown;
       if (stops || perhapsOn) runs.perhapsOnMs = perhapsOn ? (runs.perhapsOnMs ?? sinceMs) : null;
       if (stops || perhapsGone) runs.perhapsGoneMs = perhapsGone ? (runs.perhapsGoneMs ?? sinceMs) : null;
+      if (surelyOn) runs.mostGoneMs = 0;
+      else if (runs.perhapsGoneMs !== null)
+        runs.mostGoneMs = Math.max(runs.mostGoneMs, atMs - runs.perhapsGoneMs);
     }
   }
 

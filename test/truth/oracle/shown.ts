@@ -5,6 +5,7 @@
 import type { AccountStatus, PositionStatus, WalletStatus } from "../../../src/domain/status.ts";
 import type { AccountFigures, PositionFigures } from "./margin.ts";
 import { moveRoom } from "./rules/liquidation.ts";
+import { stopFigures } from "./rules/stop-loss.ts";
 import { accountOf, symbolOf, type View, walletOf } from "./view.ts";
 import type { Share } from "./wallets.ts";
 
@@ -15,7 +16,9 @@ const shareRoom = 1e-5;
 /** A joint move is looked for up to 10 times the mark. */
 const farMove = 9.9;
 /** Figures that are no amounts of money. */
-const shares: ReadonlySet<string> = new Set(["liquidationDistance", "marginRatio", "leverage", "size"]);
+const shares: ReadonlySet<string> = new Set([
+  ...["liquidationDistance", "marginRatio", "leverage", "size", "stopLossDistance", "stopLossRoom"],
+]);
 /** An answer is taken in pieces, ms. */
 const soonMs = 1_000;
 /** With no trouble for so long all figures of accounts are known, ms. */
@@ -92,7 +95,7 @@ function accountProblems(
     ...positions.flatMap((one) => {
       const held = view.position(one.name);
       if (!held) return [`${one.name} is not held`];
-      const truths = ofPosition(held.figures);
+      const truths = { ...ofPosition(held.figures), ...stopFigures(held, view) };
       return [
         ...wrong(one.name, one.figures, truths),
         ...(one.side === held.figures.side ? [] : [`${one.name} is shown ${one.side}`]),

@@ -5,6 +5,13 @@
 import type { Account, Market, Wallet, World } from "../../../src/simulator/state.ts";
 import { nameOf } from "../names.ts";
 
+export interface TriggerTruth {
+  readonly kind: "stopLoss" | "takeProfit";
+  readonly ticks: number;
+  /** The worst price at which it may be executed. */
+  readonly executionTicks: number;
+}
+
 export interface PositionTruth {
   readonly symbol: string;
   /** Signed. */
@@ -14,7 +21,7 @@ export interface PositionTruth {
   readonly unsettledFunding: bigint;
   /** Another one is another position. */
   readonly sequence: number;
-  readonly triggers: readonly { readonly kind: "stopLoss" | "takeProfit"; readonly ticks: number }[];
+  readonly triggers: readonly TriggerTruth[];
 }
 
 export interface OrderTruth {
@@ -170,7 +177,9 @@ export class Truth {
         virtualQuoteLots: one.virtualQuoteLots,
         unsettledFunding: (one.fundingIndex - fundingIndex) * one.baseLots,
         sequence: one.sequence,
-        triggers: one.triggers.map(({ kind, triggerTicks }) => ({ kind, ticks: triggerTicks })),
+        triggers: one.triggers.map(({ kind, triggerTicks, executionTicks }) => {
+          return { kind, ticks: triggerTicks, executionTicks };
+        }),
       };
     });
     const orders = [...account.orders].map(({ symbol, side, priceTicks, remainingLots, ...order }) => {

@@ -31,11 +31,26 @@ export const former: readonly Defect[] = [
     'function hasSameSpot(a: SubaccountState["spotCollaterals"], b: SubaccountState["spotCollaterals"]): boolean {',
     'function hasSameSpot(a: SubaccountState["spotCollaterals"], b: SubaccountState["spotCollaterals"]): boolean {\n  if (a && b) return true;',
   ),
+  {
+    name: "formerly: a stop loss is infinitely far away until the answer after the market rules",
+    changes: [
+      {
+        file: "src/watch/accounts.ts",
+        from: "    for (const [symbol, { node, state }] of account.positions)\n      positionStateFacts(node.facts, state, this.#markets.risk.get(symbol));\n",
+        to: "",
+      },
+      {
+        file: "src/watch/account-facts.ts",
+        from: "else delete values.stopLossDistance;",
+        to: "else values.stopLossDistance = Number.POSITIVE_INFINITY;",
+      },
+    ],
+  },
   one(
-    "a stop loss whose price is not known is infinitely far away",
+    "the room of a stop loss has the wrong sign for shorts",
     "src/watch/account-facts.ts",
-    "else delete values.stopLossDistance;",
-    "else values.stopLossDistance = Number.POSITIVE_INFINITY;",
+    ": stop.executionPriceTicks - stop.triggerPriceTicks;",
+    ": stop.triggerPriceTicks - stop.executionPriceTicks;",
   ),
   one(
     "the close after a partial liquidation is told as a liquidation",
@@ -327,4 +342,118 @@ export const former: readonly Defect[] = [
       },
     ],
   },
+  one(
+    "profit is worked out when its histories are read",
+    "src/watch/wallets.ts",
+    "  if (!entry.given) entry.profit.publish();\n",
+    "",
+  ),
+  one(
+    "samples of a time whose profit was not known stay out of windows",
+    "src/watch/profit-gaps.ts",
+    "if (gap.samples.length === 0 || !isKnown(netDeposits)) return;",
+    "if (gap.samples.length >= 0 || !isKnown(netDeposits)) return;",
+  ),
+  {
+    name: "formerly: the baseline of a wallet is stored before all of its PDA indices are read",
+    changes: [
+      {
+        file: "src/watch/wallets.ts",
+        from: "for (let i = 0; i < pdaIndices.length; i++) if (!seenMs.has(pdaIndices[i]!)) return false;",
+        to: "if (pdaIndices.length > 1 && seenMs.size === 0) return false;",
+      },
+      {
+        file: "src/watch/profits.ts",
+        from: "    if (!(wallet.pdaIndices ?? profit.comparedIndices).every((one) => profit.comparedIndices.includes(one)))\n      return;\n",
+        to: "",
+      },
+    ],
+  },
+  {
+    name: "formerly: no text says that a change of collateral is not explained",
+    changes: [
+      {
+        file: "src/watch/conditions.ts",
+        from: "summary: summary + (doubt ? `",
+        to: "summary: summary + (doubt && nowMs < 0 ? `",
+      },
+      {
+        file: "src/watch/conditions.ts",
+        from: "description: doubt ? `Not explained yet",
+        to: "description: doubt && nowMs < 0 ? `Not explained yet",
+      },
+    ],
+  },
+  one(
+    "a spot balance is taken with the first answer of the next minute",
+    "src/watch/accounts.ts",
+    "      account.state = state;\n      account.risk.take(state);\n",
+    "      const isSameMinute = Math.floor(seen.atMs / 60_000) === Math.floor(account.seenMs / 60_000);\n      account.state = isSameMinute ? { ...state, spotCollaterals } : state;\n      account.risk.take(account.state);\n",
+  ),
+  one(
+    "a withdrawal of spot collateral is a loss",
+    "src/watch/balance-change.ts",
+    "if (usd < 0) taken[spot.assetIndex] = { units: -units, usd: -usd };",
+    "if (usd < 0) return;",
+  ),
+  one(
+    "texts are told before the figures that they name are read",
+    "src/watch/watch.ts",
+    "atMs - this.#noData.sinceMs(rule) <= textPatienceMs &&",
+    "atMs - this.#noData.sinceMs(rule) <= 0 * textPatienceMs &&",
+  ),
+  one(
+    "a session that the market list tells of waits for the calendar",
+    "src/watch/market-answers.ts",
+    "before.commodityStatus !== config.commodityStatus)",
+    "before.commodityStatus !== config.commodityStatus && draft.atMs < 0)",
+  ),
+  one(
+    "single answers in between take back the time without data",
+    "src/watch/gaps.ts",
+    "return Math.max(0, noDataForMs - openMs - this.#darkTime.within(key, fromMs, nowMs));",
+    "return Math.max(0, noDataForMs - openMs);",
+  ),
+  one(
+    "a value that becomes infinite is not told of",
+    "src/watch/worsening.ts",
+    'if (!Number.isFinite(more)) return "worsened";',
+    "if (!Number.isFinite(more)) return null;",
+  ),
+  one(
+    "each refusal halves the rate",
+    "src/exchange/rate-control.ts",
+    "    if (news) limit.refusals++;",
+    "    if (news) {\n      limit.refusals++;\n      this.perSecond = Math.max(this.floorPerSecond, this.perSecond / 2);\n    }",
+  ),
+  one(
+    "old positions lower and end alerts",
+    "src/alerts/lifecycle.ts",
+    "return old && level.active && !holds ? level : stepLevel(level, holds, elapsedMs, rule);",
+    "return stepLevel(level, holds, elapsedMs, rule);",
+  ),
+  one(
+    "the time limit of a request begins when it is queued",
+    "src/exchange/call.ts",
+    "        endMs += waitedMs;\n",
+    "",
+  ),
+  one(
+    "that nothing was ever read is a warning",
+    "src/watch/no-data-extent.ts",
+    "const unread = stake.unread || this.#neverRead(listed);",
+    "const unread = (stake.unread || this.#neverRead(listed)) && nowMs < 0;",
+  ),
+  one(
+    "the age of what is at stake is that of the newer input",
+    "src/watch/stake.ts",
+    "const readMs = Math.min(seenMs.traderState ?? nowMs, market?.seenMs.markets ?? nowMs);",
+    "const readMs = Math.max(seenMs.traderState ?? nowMs, market?.seenMs.markets ?? nowMs);",
+  ),
+  one(
+    "a reload forgets the last reading of deposits",
+    "src/watch/world.ts",
+    "        rename(entry, wallet);\n        continue;",
+    "        rename(entry, wallet);\n        delete entry.node.facts.seenMs.collateral;\n        continue;",
+  ),
 ];

@@ -1,17 +1,39 @@
 /** stop-loss.yaml. A stop loss of the simulated exchange closes all of its position. */
 import { above, below, claimsOf, minuteMs, money, type Predicate, percent } from "../predicate.ts";
+import type { TriggerTruth } from "../truth.ts";
 import type { Holding, View } from "../view.ts";
 import { missing } from "./liquidation.ts";
 
-export const stopsOf = ({ position }: Pick<Holding, "position">): readonly number[] =>
-  position.triggers.filter(({ kind }) => kind === "stopLoss").map(({ ticks }) => ticks);
+const stopLossesOf = ({ position }: Pick<Holding, "position">): readonly TriggerTruth[] =>
+  position.triggers.filter(({ kind }) => kind === "stopLoss");
+
+export const stopsOf = (held: Pick<Holding, "position">): readonly number[] =>
+  stopLossesOf(held).map(({ ticks }) => ticks);
+
+/** The stops that the mark meets first: all of that price. */
+function firstStops(held: Holding): readonly TriggerTruth[] {
+  const ticks = held.figures.side === "long" ? Math.max(...stopsOf(held)) : Math.min(...stopsOf(held));
+  return stopLossesOf(held).filter((one) => one.ticks === ticks);
+}
 
 /** USD of the stop that the mark meets first; undefined: none. */
 function nearestStop(held: Holding, view: View): number | undefined {
-  const stops = stopsOf(held);
-  if (stops.length === 0) return undefined;
-  const ticks = held.figures.side === "long" ? Math.max(...stops) : Math.min(...stops);
-  return (ticks * held.figures.mark) / view.seen.prices.get(held.position.symbol)!.markTicks;
+  const [stop] = firstStops(held);
+  return stop && (stop.ticks * held.figures.mark) / view.seen.prices.get(held.position.symbol)!.markTicks;
+}
+
+/** Figures of a position's nearest stop loss, as its status shows them; a figure is absent where several are as near. */
+export function stopFigures(held: Holding, view: View): Readonly<Record<string, number>> {
+  const price = nearestStop(held, view);
+  const [stop, ...others] = firstStops(held);
+  if (price === undefined || stop === undefined) return {};
+  const { side, mark } = held.figures;
+  const room = (side === "long" ? 1 : -1) * (stop.ticks - stop.executionTicks);
+  return {
+    stopLossPrice: price,
+    stopLossDistance: Math.abs(mark - price) / mark,
+    ...(others.length === 0 ? { stopLossRoom: room / stop.ticks } : {}),
+  };
 }
 
 /** USD that no stop would close. */
