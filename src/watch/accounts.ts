@@ -43,8 +43,11 @@ export interface PositionEntry {
   readMark: number;
 }
 
-/** By symbol: which position it is, and how large, in base lots. */
-export type Held = Readonly<Record<string, readonly [incarnation: string, size: string]>>;
+/**
+ * By symbol: which position it is, and how large, in base lots and in units. Units are absent where the market was not known, and in
+ * databases of earlier versions.
+ */
+export type Held = Readonly<Record<string, readonly [incarnation: string, size: string, units?: number]>>;
 
 export interface AccountEntry {
   readonly ref: AccountRef;

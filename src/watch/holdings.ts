@@ -93,12 +93,11 @@ export class Holdings {
   ) {
     const before = this.#before.get(accountName(ref));
     const held = before === undefined ? accounts.get(ref)?.heldBefore : (JSON.parse(before) as Kept).held;
-    const market = markets.risk.get(symbol);
     const found = held?.[symbol];
-    const isKnown = market !== undefined && found?.[0] === incarnation;
     return {
       side: incarnation.split(" ")[0],
-      size: isKnown ? unitsFromBaseLots(shrink(magnitude(BigInt(found[1]))), market) : undefined,
+      size:
+        found?.[0] === incarnation ? (found[2] ?? unitsOf(found[1], markets.risk.get(symbol))) : undefined,
     };
   }
 
@@ -125,8 +124,11 @@ export class Holdings {
     account.keptMs = draft.atMs;
     if (isBehind) this.#behind.add(account.name);
     const held: Record<string, Kept["held"][string]> = {};
-    for (const [symbol, { node, state }] of account.positions)
-      held[symbol] = [node.incarnation, String(state.baseLots)];
+    for (const [symbol, { node, state }] of account.positions) {
+      const { size } = node.facts.values;
+      const units = typeof size === "number" ? ([Math.abs(size)] as const) : ([] as const);
+      held[symbol] = [node.incarnation, String(state.baseLots), ...units];
+    }
     const { shrunkAtMs, slot } = account;
     const balance = compared && { balance: keptBalance(compared.balance) };
     const place = {
@@ -206,6 +208,10 @@ function hasShrunk({ held }: Kept, account: AccountEntry): boolean {
     return magnitude(now.state.baseLots) < magnitude(BigInt(size));
   });
 }
+
+/** Undefined: the market is not known. */
+const unitsOf = (lots: string, market: ReturnType<World["markets"]["risk"]["get"]>): number | undefined =>
+  market && unitsFromBaseLots(shrink(magnitude(BigInt(lots))), market);
 
 function magnitude(lots: bigint): bigint {
   return lots < 0n ? -lots : lots;

@@ -605,6 +605,33 @@ test.each([
   expect(figures(h)).toEqual(expected);
 });
 
+test("a deposit is no side of a transfer from an account that was not read for a minute after it", () => {
+  const h = begun([subaccount(10_000, []), subaccount(5_000, [position(100, 150)], { subaccount: 1 })]);
+  h.pass(2_000);
+  h.slot += 5;
+  // A stream tells of the one account at once.
+  h.see({
+    ...{
+      kind: "accounts",
+      wallet: "main",
+      pdaIndex: 0,
+      atMs: h.nowMs,
+      slot: h.slot,
+      slotIndex: 0,
+      told: [0],
+    },
+    subaccounts: [subaccount(13_000, [])],
+  });
+  expect(figures(h).pnl).toBe(undefined);
+  h.nowMs += 60_000;
+  h.slot += 150;
+  h.config();
+  h.mark(150);
+  // Of the other one 60 were sold meanwhile, for less than the mark of now says.
+  h.account([subaccount(13_000, []), subaccount(1_985, [position(40, 150)], { subaccount: 1 })]);
+  expect(figures(h).pnl).toBe(undefined);
+});
+
 test("a transfer of the slot of the states before it, which are of before it, makes no peak", () => {
   const accounts = (cashUsd: number, isolated: readonly SubaccountState[]) => [
     subaccount(cashUsd, []),

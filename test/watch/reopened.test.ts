@@ -343,6 +343,19 @@ describe("a liquidation of a part, after which the position stood", () => {
     },
   );
 
+  test("is not why it is gone where its owner did the rest while nobody watched, before the market is known again", () => {
+    const after = again(seen(near, holding("7")), near);
+    const row = part(after, null);
+    const now = [subaccount(50_000, [])];
+    after.account(now);
+    after.events("notifications", [sized(row, "one", 50)]);
+    expect(endings(after)).toEqual([]);
+    after.config();
+    after.mark(150);
+    after.live(70_000, now, 150);
+    expect(endings(after)).toEqual(["Near main/0.0/SOL ended critical closed"]);
+  });
+
   test("several of them that add up to it are why it is gone, though nobody watched", () => {
     const after = restarted(seen(near, holding("7")));
     const row = part(after, null);
