@@ -102,8 +102,8 @@ export class LiveAlert implements Due {
   judgedAtMs: number | null = null;
   /** The comparison of its value with the one notified before, at a level. */
   comparison: (severity: Severity) => Comparison | null = () => "worse";
-  /** Returns true if its condition is known not to hold, and only waits for `keepFiringFor`. */
-  isGone: () => boolean = () => false;
+  /** Returns true if its condition is known not to hold, and it only waits for its end. */
+  isGone: (nowMs: number) => boolean = () => false;
   /** Its text now; null where nobody can tell (its subject is gone, or nothing is known). */
   textNow: (nowMs: number) => AlertText | null = () => null;
   /** Its text by the newest known figures, however old; null as above. */
@@ -624,7 +624,7 @@ export class AlertBook {
 
   readonly #onReminder = (live: LiveAlert): void => {
     if (live.alert.state !== "firing") return;
-    if (live.isGone()) {
+    if (live.isGone(this.#draft().atMs)) {
       live.postponedToMs = this.#draft().atMs + postponedMs;
       this.#deadlines.set(live, live.postponedToMs);
       return;

@@ -389,6 +389,9 @@ export class NoData {
 
   /** Lets an alert speak of now, and looks at it again from time to time. */
   #follow(incident: Incident): void {
+    // What was read again, and not for long enough yet, is nothing to be reminded of.
+    incident.live.isGone = (nowMs) =>
+      this.#incidents.has(incident) && this.#extents.of(incident.state(), nowMs).missing.length === 0;
     incident.live.textNow = (nowMs) => {
       if (!this.#incidents.has(incident)) return null;
       const extent = this.#extents.of(incident.state(), nowMs);

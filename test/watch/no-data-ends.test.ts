@@ -73,6 +73,34 @@ test("what a reminder told is not told again as worse a moment later", () => {
   expect(reminders).toBeGreaterThan(0);
 });
 
+test("nobody is reminded of what was read again a moment ago", () => {
+  const stale: string[] = [];
+  let ended = 0;
+  for (let beforeMs = 100; beforeMs <= 3_000; beforeMs += 100) {
+    const options = { rules, remind: { critical: { every: "1m" } } };
+    const before = Harness.seeing(options, 150, near);
+    before.live(20_000, near, 150);
+    before.pass(50_000);
+    const fired = before.changes.find(({ alert }) => alert.rule === "Blind")!;
+    // After a restart it waits for prices that come when positions are read.
+    const h = before.restarted(options);
+    h.pass(fired.atMs + 60_000 - beforeMs - h.nowMs);
+    h.events("liquidations", []);
+    h.config();
+    h.mark(150);
+    const readMs = h.nowMs;
+    h.account(near);
+    h.pass(2_000);
+    h.live(60_000, near, 150);
+    for (const { kind, atMs, alert } of h.changes.filter(({ alert }) => alert.rule === "Blind")) {
+      if (kind === "ended") ended++;
+      if (kind === "reminder" && atMs - readMs < 5_000) stale.push(`${atMs - readMs} ms: ${alert.summary}`);
+    }
+  }
+  expect(ended).toBeGreaterThan(0);
+  expect(stale).toEqual([]);
+});
+
 test("it lasts while something is missing that its text named beside the gap", () => {
   const rules = `
 rules:
