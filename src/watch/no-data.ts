@@ -78,6 +78,8 @@ export class NoData {
   readonly #silentAfterMs: number;
   /** The start of watching, reloads apart, ms. */
   readonly startedMs: number;
+  /** The start, or the last reload, ms. */
+  readonly #rulesMs: number;
   /** Since when there is a rule that a reload brought, ms. */
   readonly #ruleSinceMs: Map<string, number>;
   /** Alerts of before a reload, by id, until they are taken over. */
@@ -87,6 +89,7 @@ export class NoData {
     const startedMs = before?.startedMs ?? rest.startedMs;
     const options = { ...rest, startedMs };
     this.#options = options;
+    this.#rulesMs = rest.startedMs;
     this.startedMs = startedMs;
     this.#failures = before ? before.#failures : new ReadFailures();
     this.#ruleSinceMs = before ? before.#ruleSinceMs : new Map();
@@ -405,12 +408,12 @@ export class NoData {
   #review(incident: Incident): void {
     if (!this.#incidents.has(incident)) return;
     const draft = this.#options.draft();
-    const { startedMs, scheduleMs } = this.#options;
+    const { scheduleMs } = this.#options;
     // Where no rule turns out to need what a restored alert lists, nobody reads it.
     for (const [key, { source }] of incident.awaited) {
       const patienceMs = 4 * noDataForMs + silentSchedules * scheduleMs[source as Source];
       const isRead = ofMarkets.has(source) && this.#isReadForAll(source as Source, incident);
-      if (isRead || draft.atMs >= startedMs + patienceMs) incident.awaited.delete(key);
+      if (isRead || draft.atMs >= this.#rulesMs + patienceMs) incident.awaited.delete(key);
     }
     if (this.#endIfRead(incident, draft)) return;
     if (this.#isSilent(draft.atMs)) this.#gather(true, draft);

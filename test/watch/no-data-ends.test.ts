@@ -73,6 +73,26 @@ test("what a reminder told is not told again as worse a moment later", () => {
   expect(reminders).toBeGreaterThan(0);
 });
 
+test("after a reload it waits for all that it named, long after the start too", () => {
+  const h = Harness.seeing({ rules }, 150, near);
+  h.events("liquidations", []);
+  h.live(300_000, near, 150);
+  h.pass(150_000);
+  expect(h.told.at(-1)).toBe("Blind main fired critical");
+  h.reload({ rules: rules.replace("summary: sold", "summary: gone") });
+  const readAll = () => {
+    h.pass(5_000);
+    h.config();
+    h.mark(150);
+    h.account(near);
+  };
+  for (let passed = 0; passed < 60_000; passed += 5_000) readAll();
+  expect(h.changes.filter(({ kind, alert }) => kind === "ended" && alert.rule === "Blind")).toEqual([]);
+  h.events("liquidations", []);
+  readAll();
+  expect(h.changes.filter(({ kind, alert }) => kind === "ended" && alert.rule === "Blind")).toHaveLength(1);
+});
+
 test("nobody is reminded of what was read again a moment ago", () => {
   const stale: string[] = [];
   let ended = 0;

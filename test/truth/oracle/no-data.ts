@@ -30,6 +30,8 @@ const silent = /no read of the exchange succeeds/;
 /** The end of an alert about what streams show as well: the accounts of one wallet, with or without prices, and nothing else. */
 const streamedAgain =
   /^(?:Read again|The exchange answers again): (prices; )?positions and balances of wallet (\w+), after/;
+/** Data that are read every few seconds; others may have been read before requests were limited. */
+const readOften = /prices|positions and balances/;
 /** The end of an alert where rules do without what is not read: it says nothing of the exchange. */
 const notNeeded = /^No rule needs it any more: /;
 /** Wallets without data that have an alert each. */
@@ -120,7 +122,10 @@ export function judgeNoData(outcome: Outcome): readonly Finding[] {
       const still = [
         ...inForce("outage", committedMs, committedMs),
         ...inForce("limited", committedMs, committedMs).filter(
-          ({ fromMs }) => !isStreamedAgain(change, beginMs + fromMs) && !isAnswered(committedMs),
+          ({ fromMs }) =>
+            readOften.test(alert.summary) &&
+            !isStreamedAgain(change, beginMs + fromMs) &&
+            !isAnswered(committedMs),
         ),
       ];
       for (const one of still)
@@ -226,6 +231,8 @@ export function judgeNoData(outcome: Outcome): readonly Finding[] {
       if (change.life === life.number && stating.has(kind) && !again.test(alert.summary)) {
         const all = named.get(alertId) ?? new Map<string, Named>();
         named.set(alertId, all);
+        // Who is told of less knows that the rest was read, or that no rule lacks it.
+        if (isOwed && !isShort(change)) all.clear();
         for (const row of rowsOf(change, names))
           for (const one of namedBy(row, strangers))
             all.set(`${one.schedule} ${one.owner}`, {
@@ -270,12 +277,11 @@ export function judgeNoData(outcome: Outcome): readonly Finding[] {
       const isWhole = !gaps.some(({ fromMs, toMs }) => fromMs <= atMs && toMs > atMs - windowMs);
       if (kind === "fired" && isOfSources && isWhole)
         report("false no-data", earlyProblems(rows, readings, terms, atMs));
-      const isShort = change.details.some(([name, text]) => name === "Not read" && /^\d+ more$/.test(text));
       // Another alert may name the rest.
       const isAlone = !changes.some(
         (one) => one.alertId !== alertId && firesAt(changes, { id: one.alertId, severity: null }, atMs),
       );
-      if (isOfSources && !isShort && !isCeilingLow && isAlone) {
+      if (isOfSources && !isShort(change) && !isCeilingLow && isAlone) {
         const about = names.has(alert.subject) ? [alert.subject] : rows.flatMap(({ wallets }) => wallets);
         const own = [...new Set(about)].filter((wallet) => keyed.has(wallet));
         report("no data", unnamed(rows, own, readings, terms, atMs));
@@ -318,6 +324,10 @@ function namedBy(
   const owners = wallets.length > 0 ? wallets : symbols.length > 0 ? symbols : [""];
   return owners.filter((owner) => !strangers.has(owner)).map((owner) => ({ schedule, owner }));
 }
+
+/** True if it lists only some of what is missing. */
+const isShort = ({ details }: Change): boolean =>
+  details.some(([name, text]) => name === "Not read" && /^\d+ more$/.test(text));
 
 interface AtEnd {
   readonly life: number;
