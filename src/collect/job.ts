@@ -21,6 +21,9 @@ export interface Job extends WheelEntry {
     readonly mode: Mode;
     readonly startedMs: number;
     readonly abort: (reason: Error) => void;
+    readonly lane: Lane;
+    /** As of `perform`. */
+    readonly waits: () => boolean;
   } | null;
   /** It is due and waits for others of its lane to end: the lane and what it will run as. */
   ready: { readonly lane: Lane; readonly mode: Mode } | null;

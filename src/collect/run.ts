@@ -49,6 +49,8 @@ export interface RunEnd {
 
 export function perform(options: RunOptions): {
   readonly abort: (reason: Error) => void;
+  /** True while it waits for the request budget and has sent nothing yet. */
+  readonly waits: () => boolean;
   readonly ended: Promise<RunEnd>;
 } {
   const { collector, clock, limitMs, lane, dueMs, client, catchUp, gap } = options;
@@ -56,6 +58,8 @@ export function perform(options: RunOptions): {
   const { signal } = controller;
   let observing = 0;
   let asked = false;
+  let calls = 0;
+  let waiting = 0;
   let over = false;
   let held: Error | null = null;
 
@@ -98,6 +102,7 @@ export function perform(options: RunOptions): {
     call: (other) => {
       goOn();
       asked = true;
+      calls++;
       return {
         ...(wallet === undefined ? {} : { wallet }),
         // Never before its own lane.
@@ -107,7 +112,10 @@ export function perform(options: RunOptions): {
         deadlineMs: Math.max(0, stopwatch.leftMs - GRACE_MS),
         // As long as it takes: each lane has its share, and stopping or a more urgent run ends the wait.
         waitMs: Number.POSITIVE_INFINITY,
-        onWait: (waiting) => stopwatch.hold(waiting),
+        onWait: (begins) => {
+          waiting += begins ? 1 : -1;
+          stopwatch.hold(begins);
+        },
       };
     },
     nowMs: () => clock.nowMs(),
@@ -132,7 +140,7 @@ export function perform(options: RunOptions): {
       stopwatch.stop();
     }
   }
-  return { abort, ended: ended() };
+  return { abort, waits: () => calls > 0 && waiting === calls, ended: ended() };
 }
 
 /** Counts down, except while it is held. */

@@ -164,7 +164,9 @@ export class Scheduler {
     job.gapAsked ||= gap;
     if (job.running) {
       job.again = "asked";
-      if (job.running.mode === "catchUp") job.running.abort(new CalledOff("asked"));
+      const { mode, lane, waits, abort } = job.running;
+      // A turn may wait long for its place where requests are scarce.
+      if (mode === "catchUp" || (waits() && this.#lane(job, "asked") < lane)) abort(new CalledOff("asked"));
       return;
     }
     if (job.ready) {
@@ -314,7 +316,7 @@ export class Scheduler {
     const catchUp = mode === "catchUp";
     if (!catchUp) job.lastStartMs = startedMs;
     const { clock, client, observe } = this.#options;
-    const { abort, ended } = perform({
+    const { abort, waits, ended } = perform({
       collector: job.collector,
       wallet: job.wallet,
       client,
@@ -328,7 +330,7 @@ export class Scheduler {
         mode === "turn" || mode === "retry" ? this.#secondIntervalMs(job, startedMs, everyMs) : startedMs,
       limitMs: catchUp ? CATCH_UP_DEADLINE_MS : deadlineMs(job.collector.source, everyMs),
     });
-    job.running = { mode, startedMs, abort };
+    job.running = { mode, startedMs, abort, lane, waits };
     if (!catchUp) job.gapAsked = false;
     if (catchUp && !job.cron) {
       // Its next turn comes all the same, and ends this.

@@ -596,6 +596,39 @@ describe("failures", () => {
 });
 
 describe("asks", () => {
+  test("a turn that waits for the request budget gives way to what is asked for, and one that was sent does not", async () => {
+    let isScarce = true;
+    const ran: number[] = [];
+    const { clock, scheduler } = rig({
+      schedules: { fills: { every: "60s" } },
+      sources: ["fills"],
+      idle: ["fills"],
+      run: async (run) => {
+        const { lane, onWait, signal } = run.call();
+        ran.push(lane!);
+        if (isScarce && lane === lanes.rest) {
+          onWait!(true);
+          await new Promise((_, reject) => signal!.addEventListener("abort", () => reject(signal!.reason)));
+        }
+        await clock.sleep(3_000);
+        return "done";
+      },
+    });
+    await clock.advance(5_000);
+    expect(ran).toEqual([lanes.rest]);
+    scheduler.ask("fills", "w0");
+    await clock.advance(1_000);
+    expect(ran).toEqual([lanes.rest, lanes.asked]);
+    isScarce = false;
+    // Until its next turn is under way.
+    for (let i = 0; i < 600 && ran.length < 3; i++) await clock.advance(100);
+    scheduler.ask("fills", "w0");
+    await clock.advance(2_000);
+    expect(ran).toEqual([lanes.rest, lanes.asked, lanes.rest]);
+    await clock.advance(2_000);
+    expect(ran).toEqual([lanes.rest, lanes.asked, lanes.rest, lanes.asked]);
+  });
+
   test("asking runs now, once, however often it is asked; while a run is under way, once more", async () => {
     const { clock, ran, scheduler } = rig({
       schedules: { liquidations: { every: "10m" } },

@@ -45,7 +45,7 @@ export class Events {
     if (known === undefined) return [];
     return [...known.values()].filter(
       ({ happenedMs, pdaIndex, subaccount }) =>
-        happenedMs >= nowMs - windowMs && (account === undefined || account === `${pdaIndex}.${subaccount}`),
+        happenedMs > nowMs - windowMs && (account === undefined || account === `${pdaIndex}.${subaccount}`),
     );
   }
 }

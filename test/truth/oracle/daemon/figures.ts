@@ -143,8 +143,11 @@ class FigureJudge {
         life.throttled ||= entry.status === 429;
         life.answers.push({ atMs, tookMs: atMs - entry.sentMs });
         life.refusals.take(entry);
-        if (entry.garbled !== null && !/^\/v1\/auth\/|\/ack\//.test(entry.target))
-          (entry.garbled === "cut" ? life.bad : life.perhapsBad).add(1, atMs);
+        if (entry.garbled !== null && !/^\/v1\/auth\/|\/ack\//.test(entry.target)) {
+          // What a start asks before it watches is not counted.
+          const isCounted = life.watchesMs !== null && entry.sentMs >= life.watchesMs;
+          (entry.garbled === "cut" && isCounted ? life.bad : life.perhapsBad).add(1, atMs);
+        }
         return;
       case "garbledFrame":
         // A message of which one field is wrong may be found out twice.
