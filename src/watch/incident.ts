@@ -29,6 +29,11 @@ interface Listed {
   readonly wallet: string | null;
 }
 
+interface Named extends Listed {
+  /** The reading of which its text spoke, ms; null: there was none since the start. Absent: its text was told before the start. */
+  readonly readMs?: number | null;
+}
+
 /** The last report. */
 interface Told {
   readonly silent: boolean;
@@ -51,7 +56,7 @@ export class Incident implements Due {
   readonly wallets = new Set<string>();
   told: Told = { silent: false, wallets: 0, risky: false };
   /** Sources that its text listed last, by key: also those that its rules lack beside the gaps. */
-  readonly #named = new Map<string, Listed>();
+  readonly #named = new Map<string, Named>();
   /** No read of the exchange succeeded at some time of it. */
   wasSilent = false;
   /** Since when less is missing than was reported, ms; null: it is not. */
@@ -124,6 +129,20 @@ export class Incident implements Due {
     return this.#named.has(key);
   }
 
+  /**
+   * Sources that its text named last with the time of a reading, and of which nothing was read since.
+   * @param lastSeenMs the time since which all of a source was read, ms; null: it was not since the start
+   */
+  unread(lastSeenMs: (source: Source, wallet: string | null) => number | null): ReadonlySet<BlindSource> {
+    const unread = new Set<BlindSource>();
+    for (const { source, wallet, readMs } of this.#named.values()) {
+      if (source === "configuration" || readMs === undefined || readMs === null) continue;
+      const seenMs = lastSeenMs(source, wallet);
+      if (seenMs !== null && seenMs <= readMs) unread.add(source);
+    }
+    return unread;
+  }
+
   lists(key: string): boolean {
     return this.members.has(key) || this.awaited.has(key);
   }
@@ -162,10 +181,10 @@ export class Incident implements Due {
   }: Pick<NoDataText, "silence" | "wallets" | "risky" | "missing">): void {
     this.#named.clear();
     // A row about single markets says nothing of the source as a whole.
-    for (const { source, symbols, wallets: owners } of missing)
+    for (const { source, symbols, wallets: owners, readMs } of missing)
       if (symbols.length === 0)
         for (const wallet of owners.length > 0 ? owners : [null])
-          this.#named.set(gapKey(source, wallet), { source, wallet });
+          this.#named.set(gapKey(source, wallet), { source, wallet, readMs });
     const silent = silence !== null;
     this.told = { silent, wallets: wallets.length, risky };
     this.wasSilent ||= silent;

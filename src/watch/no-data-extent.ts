@@ -174,9 +174,14 @@ export class Extents {
 /** Alerts that the end of a no-data alert lists. */
 const maxFiring = 3;
 
-/** @param firing the alerts that fire of what it covered, in words */
+/**
+ * @param unread sources that its text named and that were not read since: rules do without them
+ * @param others wallets of which something else is missing
+ * @param firing the alerts that fire of what it covered, in words
+ */
 export function endText(
   { live, sources, wallets, wasSilent, readMs }: Incident,
+  unread: ReadonlySet<BlindSource>,
   others: readonly string[],
   firing: readonly string[],
   nowMs: number,
@@ -189,12 +194,13 @@ export function endText(
     others.length > 0 ? [["Still without data", others.join(", ")]] : [];
   for (const one of firing.slice(0, maxFiring)) still.push(["Firing now", one]);
   if (firing.length > maxFiring) still.push(["Firing now", `${firing.length - maxFiring} more`]);
-  if (readMs === null) {
+  const read = new Set([...sources].filter((one) => !unread.has(one)));
+  if (readMs === null || read.size === 0) {
     const text = `No rule needs it any more: ${summary}`;
     return { summary: text, description, value: null, dataAtMs: nowMs, details: still };
   }
   return {
-    summary: endSummary(sources, [...wallets].sort(), wasSilent, readMs - sinceMs),
+    summary: endSummary(read, [...wallets].sort(), wasSilent, readMs - sinceMs),
     description,
     value: null,
     dataAtMs: readMs,

@@ -13,7 +13,7 @@ import { blindRule, unreachableRule } from "../domain/built-in.ts";
 import type { FailedRead } from "../domain/changes.ts";
 import { marketSources, type Observation, type Source } from "../domain/observation.ts";
 import type { BlindSource } from "../domain/status.ts";
-import type { AlertBook, LiveAlert } from "./alert-book.ts";
+import type { AlertBook, AlertText, LiveAlert } from "./alert-book.ts";
 import type { Deadlines } from "./deadlines.ts";
 import type { Draft } from "./draft.ts";
 import { type Gap, Gaps, type GapsOptions, gapKey, type Sighted } from "./gaps.ts";
@@ -250,7 +250,7 @@ export class NoData {
       );
       if (at < 0) continue;
       const firing = this.#firingBeside(incident, draft.atMs);
-      const { details = [] } = endText(incident, others, firing, draft.atMs, this.#options.timezone);
+      const { details = [] } = this.#endText(incident, others, firing, draft.atMs);
       alertChanges[at] = { ...alertChanges[at]!, details };
     }
     for (const incident of this.#toLook)
@@ -504,12 +504,12 @@ export class NoData {
     for (const gap of this.#gaps.open()) if (incident.names(gap.key)) incident.add(gap);
     if (incident.members.size > 0) return false;
     if (this.#awaitMissing(incident, draft)) return false;
-    const { alerts, deadlines, timezone } = this.#options;
+    const { alerts, deadlines } = this.#options;
     this.#incidents.delete(incident);
     deadlines.cancel(incident);
     const others = [...this.#gaps.wallets(draft.atMs)].filter((name) => !incident.wallets.has(name)).sort();
     const firing = this.#firingBeside(incident, draft.atMs);
-    const text = endText(incident, others, firing, draft.atMs, timezone);
+    const text = this.#endText(incident, others, firing, draft.atMs);
     const stands = others.length > 0 ? "noData" : firing.length > 0 ? "firing" : undefined;
     alerts.end(draft, incident.live, "recovered", text, null, stands);
     if (firing.length > 0) this.#ended.push({ incident, others });
@@ -517,6 +517,17 @@ export class NoData {
     // Alerts that it held and whose gaps it did not list go on by themselves.
     if (incident.wallet === null) for (const one of this.#incidents) alerts.hold(draft, one.live, false);
     return true;
+  }
+
+  #endText(
+    incident: Incident,
+    others: readonly string[],
+    firing: readonly string[],
+    nowMs: number,
+  ): AlertText {
+    const { world, timezone } = this.#options;
+    const unread = incident.unread((source, wallet) => world.lastSeenMs(source, wallet));
+    return endText(incident, unread, others, firing, nowMs, timezone);
   }
 
   /** Alerts that fire of wallets that it listed, or of all where it listed none, in words, the worst first. */

@@ -1020,8 +1020,10 @@ class Judge {
       default: {
         if (certain.some(({ on }) => on)) return ["it still holds"];
         const lowest = this.#runs.get(`${rule} ${subject}`)?.levels[0];
-        return short(lastedMs(lowest?.perhapsGoneMs), times.keepMs.least)
-          ? [lasted("it has been gone", lastedMs(lowest?.perhapsGoneMs), times.keepMs.least)]
+        // It may be gone by time alone, in that very moment.
+        const goneMs = Math.max(lastedMs(lowest?.perhapsGoneMs), levels[0]?.off ? 0 : -1);
+        return short(goneMs, times.keepMs.least)
+          ? [lasted("it has been gone", goneMs, times.keepMs.least)]
           : [];
       }
     }

@@ -179,6 +179,7 @@ class OwedJudge {
 /** True if an alert of several wallets tells of one of them, as far as it lists all. */
 function isNamedIn({ alert, details }: AlertChange, wallet: string): boolean {
   if (alert.summary.includes("no read of the exchange succeeds")) return true;
+  if (/No data on (\d+) of \1 wallets/.test(alert.summary)) return true;
   return notRead(details).some((row) => new RegExp(`\\b${wallet}\\b|\\d+ more\\b`).test(row));
 }
 
