@@ -195,12 +195,12 @@ export function endText(
   for (const one of firing.slice(0, maxFiring)) still.push(["Firing now", one]);
   if (firing.length > maxFiring) still.push(["Firing now", `${firing.length - maxFiring} more`]);
   const read = new Set([...sources].filter((one) => !unread.has(one)));
-  if (readMs === null || read.size === 0) {
+  if (readMs === null) {
     const text = `No rule needs it any more: ${summary}`;
     return { summary: text, description, value: null, dataAtMs: nowMs, details: still };
   }
   return {
-    summary: endSummary(read, [...wallets].sort(), wasSilent, readMs - sinceMs),
+    summary: endSummary(read.size > 0 ? read : sources, [...wallets].sort(), wasSilent, readMs - sinceMs),
     description,
     value: null,
     dataAtMs: readMs,

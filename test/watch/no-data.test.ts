@@ -4,6 +4,7 @@ import { render } from "../../src/channels/message.ts";
 import type { CollateralAsset } from "../../src/domain/account.ts";
 import type { FailureCause, FailureReason, Source } from "../../src/domain/observation.ts";
 import {
+  figures,
   Harness,
   type HarnessOptions,
   mainWallet,
@@ -818,4 +819,19 @@ test("what else the rules of a gap lack is at risk as well", () => {
         expect.not.stringContaining("Positions and prices are read."),
       ]);
   }
+});
+
+test("rules about the daemon know of a no-data alert as soon as it fires, and of its end", () => {
+  const counted = `${near}
+  - { name: Counted, scope: daemon, when: daemon.noDataAlerts > 0.0, for: 0s, keepFiringFor: 0s, severity: info, summary: counted }`;
+  const world = new World({ rules: counted });
+  world.see({ kind: "daemon", atMs: world.nowMs, figures });
+  world.read(20_000);
+  world.pass(60_000);
+  expect(world.told).toEqual(["Blind main fired warning", "Counted daemon fired info"]);
+  expect(world.changes[1]!.atMs).toBe(world.changes[0]!.atMs);
+  world.read(20_000);
+  const ends = world.changes.filter(({ kind }) => kind === "ended");
+  expect(ends.map(({ alert }) => alert.rule)).toEqual(["Blind", "Counted"]);
+  expect(ends[1]!.atMs).toBe(ends[0]!.atMs);
 });

@@ -13,6 +13,8 @@ import { Terms } from "./terms.ts";
 
 /** From the arrival of a frame to the commit of its observation, ms. */
 const shownMs = 1_000;
+/** The same of a notification: its account may have to be looked up first. */
+const notifiedMs = 2_500;
 /** A change waits so long for one of another account that is missing, ms. */
 const heldMs = 5_000;
 /** Beside two poll intervals, ms: the way there and back, and what else has its turn. */
@@ -259,7 +261,7 @@ function untold(
     const { payload, authority, traderPdaIndex } = JSON.parse(text);
     const wallet = names.get(authority) ?? "";
     const key = keys.get(`${wallet} ${payload.id}`);
-    const dueMs = atMs + shownMs;
+    const dueMs = atMs + notifiedMs;
     if (payload.source !== "event" || payload.data === null || key === undefined) return [];
     if (!indices.get(wallet)?.includes(traderPdaIndex) || dueMs >= lastMs || !clear.works(atMs, dueMs))
       return [];
@@ -275,7 +277,7 @@ function untold(
       {
         ...{ check: "completeness", rule: "stream", subject: wallet, atMs: dueMs },
         expected: `an observation of ${key}, which a frame showed at ${new Date(atMs).toISOString()}`,
-        seen: `nothing within ${shownMs} ms in life ${life.number}`,
+        seen: `nothing within ${notifiedMs} ms in life ${life.number}`,
       },
     ];
   });

@@ -16,6 +16,8 @@ const groupMs = 5_000;
 /** Deadlines are met to a second, and after a start when it first watches. */
 const slackMs = 5_000;
 
+/** A no-data alert that tells of several wallets looks for more to tell so often, and a second later at most, ms. */
+const commonMs = 35_000;
 /** Time is observed once a second. */
 const stoodStillMs = 2_000;
 
@@ -47,6 +49,8 @@ class OwedJudge {
   /** The last change of each no-data alert that fires of which somebody was owed word, by alert. */
   readonly #noData = new Map<number, AlertChange>();
   readonly #held = new Map<number, Held>();
+  /** Steps of no-data alerts of one wallet of which the common alert is to tell. */
+  #awaited: { readonly change: AlertChange; readonly missing: Set<string>; readonly untilMs: number }[] = [];
   /** Times at which something of a throttled rule and subject left last. */
   readonly #leftMs = new Map<string, number>();
   #committedMs = 0;
@@ -73,6 +77,9 @@ class OwedJudge {
       }
       this.#take(changes);
     }
+    for (const { change, missing, untilMs } of this.#awaited)
+      if (nowMs > untilMs)
+        this.#report(change, `word of it for ${[...missing].join(", ")}`, "nothing is owed to them");
     for (const { change, dueMs } of this.#held.values())
       if (nowMs > dueMs + slackMs) this.#report(change, `word of it by ${timeOf(dueMs)}`, "nothing is owed");
     return this.#findings;
@@ -139,6 +146,11 @@ class OwedJudge {
       return;
     }
     if (isNoData(alert) && kind !== "ended" && this.#isCovered(change)) return;
+    const isTold = this.#noData.has(alert.id) && (kind === "worsened" || kind === "reminder");
+    if (isTold && this.#common().length > 0) {
+      this.#awaited.push({ change, missing, untilMs: atMs + commonMs });
+      return;
+    }
     this.#report(change, `word of it for ${[...missing].join(", ")}`, "nothing is owed to them");
   }
 
@@ -147,15 +159,21 @@ class OwedJudge {
     const { kind, alert } = change;
     const others = [...this.#noData.values()].filter((one) => one.alert.id !== alert.id);
     if (others.some((one) => one.alert.subject === alert.subject)) return true;
-    const common = others.filter((one) => one.alert.subject === "exchange");
+    const common = this.#common().filter((one) => one.alert.id !== alert.id);
     if (kind !== "worsened") return common.some((one) => isNamedIn(one, alert.subject));
     // It was told of its own wallet before: the others that it names by now are to be known.
     const told = [...common, ...[this.#noData.get(alert.id)].flatMap((one) => one ?? [])];
     return common.length > 0 && namedIn(change).every((name) => told.some((one) => isNamedIn(one, name)));
   }
 
+  #common(): readonly AlertChange[] {
+    return [...this.#noData.values()].filter(({ alert }) => alert.subject === "exchange");
+  }
+
   #note(change: AlertChange, isTold: boolean): void {
-    const { kind, alert } = change;
+    const { kind, alert, atMs } = change;
+    if (isTold && isNoData(alert) && alert.subject === "exchange")
+      this.#awaited = this.#awaited.filter(({ untilMs }) => untilMs < atMs);
     if (!isNoData(alert)) return;
     if (kind === "ended") this.#noData.delete(alert.id);
     else if (isTold) this.#noData.set(alert.id, change);
