@@ -370,7 +370,7 @@ class Judge {
           if (!observation.reloaded || changedByReload.has(runs.predicate.rule)) runs.breakOff(atMs);
         if (!observation.reloaded) {
           this.#view.money.forget(atMs);
-          this.#stakes.forget();
+          this.#stakes.forget(false);
         }
       }
       this.#beginDay(atMs);
@@ -385,6 +385,7 @@ class Judge {
         sizes.note(observation);
         this.#stakes.note(observation, this.#view);
       }
+      if (observation.kind === "external") this.#stakes.noteMove(observation);
       if (figuring.has(observation.kind)) this.#stakes.fill(this.#view);
       const answered = observation.kind === "accounts" ? observation.wallet : null;
       if (answered !== null) this.#view.money.note(answered, true, atMs);
@@ -472,7 +473,7 @@ class Judge {
     this.#seen.lose(gap);
     this.#view.money.lose();
     this.#view.sizes.lose(gap, this.#aheadMs);
-    this.#stakes.forget();
+    this.#stakes.forget(true);
   }
 
   /** True if time alone brings about another judgement from one time to another. */

@@ -19,8 +19,12 @@ interface Reading {
   readonly atMs: number;
 }
 
-/** Three daily moves of a market that moves 1 % in a day, which is the least that any is taken to move. */
-const nearAtLeast = 0.03;
+/** A position is near liquidation within so many daily moves of its market. */
+const nearMoves = 3;
+/** The least that any market is taken to move in a day, and the move of one of which it is not known. */
+const leastMove = 0.01;
+const unknownMove = 0.1;
+const nearAtLeast = nearMoves * leastMove;
 /** The part of a distance by which it may be off. */
 const tiny = 1e-6;
 /** Readings of a position that are kept: its account may be read again while an alert is written. */
@@ -30,6 +34,8 @@ const lead = /^(\S+) (\S+) (long|short) was (\S+ ?%) from liquidation /;
 const movedText = new RegExp(String.raw`^, (mark|price \([a-z ]+\)) (unchanged|(up|down) ${percent}) since`);
 /** Half of the last digit of a change that is told as none. */
 const unmoved = 0.00005;
+/** The wallets that a line names. */
+const ofWallets = /^[a-z' -]+ of ([\w, ]+) \(schedule /;
 const accountsMissing = /^[a-z ]+ of ([\w, ]+) \(schedule traderState\)/;
 
 export class Stakes {
@@ -37,8 +43,11 @@ export class Stakes {
   readonly #readings = new Map<string, Reading[]>();
   /** Own wallets with their PDA indices, as `w1/0.`. */
   readonly #own: readonly string[];
+  #isLost = false;
   /** Those of which everything was read. */
   readonly #whole = new Set<string>();
+  /** The largest daily move that a market was said to have, a fraction. */
+  readonly #moves = new Map<string, number>();
 
   constructor(wallets: Outcome["plan"]["world"]["wallets"]) {
     this.#own = wallets
@@ -46,9 +55,12 @@ export class Stakes {
       .flatMap(({ name, pdaIndices }) => pdaIndices.map((index) => `${name}/${index}.`));
   }
 
-  forget(): void {
+  /** @param isLost what was read is not recorded: the daemon knows it */
+  forget(isLost: boolean): void {
     this.#readings.clear();
     this.#whole.clear();
+    this.#moves.clear();
+    this.#isLost = isLost;
   }
 
   /** Notes the positions of accounts that were read just now: a part leaves the others as they were read before. */
@@ -71,6 +83,17 @@ export class Stakes {
         known.push({ distance, side, mark: view.mark(symbolOf(subject)), atMs });
       this.#readings.set(subject, known.slice(-kept));
     }
+  }
+
+  /** Notes the daily move of a market, a fraction; null: its candles do not tell. */
+  noteMove({ symbol, dailyVolatility }: Observation & { readonly kind: "external" }): void {
+    const known = this.#moves.get(symbol) ?? leastMove;
+    this.#moves.set(symbol, Math.max(known, dailyVolatility ?? unknownMove));
+  }
+
+  /** The largest distance from liquidation that may have counted as near in a market, a fraction. */
+  #nearOf(symbol: string): number {
+    return nearMoves * (this.#moves.get(symbol) ?? unknownMove);
   }
 
   /** Prices or terms were read: what was not known of the newest readings is taken by them. */
@@ -109,6 +132,8 @@ export class Stakes {
       return kind === "fired" && !this.#isAtStake(details)
         ? [...problems, "less: nothing is at stake"]
         : problems;
+    if (kind === "fired" && !this.#isLost)
+      problems.push(...this.#unread(details).map((name) => `critical: ${name} was never read`));
     for (const [name, row] of details) {
       const wallets = name === "Not read" ? (accountsMissing.exec(row)?.[1]?.split(", ") ?? []) : [];
       for (const [subject, readings] of this.#readings)
@@ -121,6 +146,13 @@ export class Stakes {
           );
     }
     return problems;
+  }
+
+  /** Own wallets with their PDA indices that an alert names and of which nothing was read since the start. */
+  #unread(details: AlertChange["details"]): readonly string[] {
+    const rows = details.flatMap(([name, row]) => (name === "Not read" ? [row] : []));
+    const named = rows.flatMap((row) => ofWallets.exec(row)?.[1]?.split(", ") ?? []);
+    return this.#own.filter((one) => named.includes(one.slice(0, one.indexOf("/"))) && !this.#whole.has(one));
   }
 
   /** Nobody is told of the position of a stranger because data are missing. */
@@ -140,7 +172,8 @@ export class Stakes {
       return false;
     return [...this.#readings].some(
       ([subject, readings]) =>
-        this.#isOwn(subject) && readings.some(({ distance }) => distance !== Number.POSITIVE_INFINITY),
+        this.#isOwn(subject) &&
+        readings.some(({ distance }) => !(distance > this.#nearOf(symbolOf(subject)) * (1 + tiny))),
     );
   }
 }
