@@ -105,6 +105,11 @@ export class Hedges {
     return changed;
   }
 
+  /** What was observed for a while is not recorded: a hedge may have been whole, and what was told of before it is over. */
+  lose(): void {
+    for (const track of this.#tracks.values()) track.told = [];
+  }
+
   /** True if from one time to another a hedge came to be broken for longer than a trade may take. */
   turns(fromMs: number, toMs: number): boolean {
     const isDue = (sinceMs: number): boolean =>

@@ -472,6 +472,7 @@ class Judge {
     for (const runs of this.#runs.values()) runs.doubt(fromMs);
     this.#seen.lose(gap);
     this.#view.money.lose();
+    this.#view.hedges.lose();
     this.#view.sizes.lose(gap, this.#aheadMs);
     this.#stakes.forget(true);
   }
