@@ -837,8 +837,11 @@ export class OpenChanges {
     for (const one of this.#looseTakeovers) {
       const { account, slot } = one;
       if (account !== open.account || slot > open.toSlot) continue;
-      const isOfIt = isWithin(open, one) || isOfSlotBefore(open, one);
+      const isOf = (change: OpenChange): boolean => isWithin(change, one) || isOfSlotBefore(change, one);
+      const isOfIt = isOf(open);
       if (isOfIt && !isHandedIn(left, one) && !isTakenIn(left, one)) continue;
+      // One that is open may show it once a fill is known by which the position was opened.
+      if (!isOfIt && this.#open.some(isOf)) continue;
       this.#looseTakeovers = this.#looseTakeovers.filter((other) => other !== one);
       if (isOfIt) left = less(left, one);
     }

@@ -110,6 +110,27 @@ const lost = (slot: number) => ({
   fills: [fill(slot + 2, 1, "bid", 400, 150), fill(slot + 3, 1, "ask", 400, 140)],
 });
 
+test("a position that was opened and taken over is explained by a fill that is read after another change", () => {
+  const h = begun([subaccount(10_000, [position(40, 150)])]);
+  h.pass(1_000);
+  const slot = h.slot + 1;
+  const fields = {
+    ...{ kind: "backstop", role: "liquidatee", side: "short" },
+    ...{ size: 20, price: 150, notional: 3_000, collateralChange: -300 },
+  };
+  h.events("liquidations", [event({ kind: "liquidation", key: "l1", slot, fields })]);
+  h.account([subaccount(9_700, [position(40, 150)])]);
+  h.pass(5_000);
+  h.config();
+  h.mark(150);
+  // Somebody pays in 500.
+  h.account([subaccount(10_200, [position(40, 150)])]);
+  h.events("collateral", translated([row(h.slot, 0, "deposit", 500, 10_200)], h), "main", { coversMs: 0 });
+  h.events("fills", [fill(slot, 0, "ask", 20, 150)], "main", { coversMs: 0 });
+  expect(h.watch.status(h.nowMs).wallets[0]!.unexplained).toBeUndefined();
+  expect(figures(h)).toEqual({ pnl: -300, netDeposits: 500 });
+});
+
 test.each([
   ["flows, fills, state", ["flows", "fills", "state"]],
   ["fills, flows, state", ["fills", "flows", "state"]],
