@@ -638,6 +638,30 @@ const others: readonly Defect[] = [
     "formatAgo(2 * (env.nowMs - atMs))",
   ),
   one(
+    "rules: of the levels that hold the lowest is taken",
+    "src/rules/judge.ts",
+    "  for (let i = levels.length - 1; i >= 0; i--) {\n    const level = levels[i]!;\n    const rank",
+    "  for (let i = 0; i < levels.length; i++) {\n    const level = levels[i]!;\n    const rank",
+  ),
+  one(
+    "rules: the lesser of two numbers is the greater one",
+    "src/rules/expression/functions.ts",
+    'const pick = name === "min" ? Math.min : Math.max;',
+    "const pick = Math.max;",
+  ),
+  one(
+    "rules: an absolute value keeps its sign",
+    "src/rules/expression/functions.ts",
+    "run: mapNumber(first.run, Math.abs)",
+    "run: first.run",
+  ),
+  one(
+    "rules: windows look back half as far",
+    "src/rules/windows/create.ts",
+    "rollingEdge(windowMs)",
+    "rollingEdge(windowMs / 2)",
+  ),
+  one(
     "ingest: the time is taken five seconds late where nothing else comes",
     "src/ingest/loop.ts",
     "?? tickMs, tickMs);",
