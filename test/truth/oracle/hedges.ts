@@ -105,7 +105,7 @@ export class Hedges {
     return changed;
   }
 
-  /** What was observed for a while is not recorded: a hedge may have been whole, and what was told of before it is over. */
+  /** Forgets word of before a time of which nothing is recorded: a hedge may have been whole in it. */
   lose(): void {
     for (const track of this.#tracks.values()) track.told = [];
   }
