@@ -597,7 +597,8 @@ export class Watch {
       this.#happenings.retry("wallet" in observation ? observation.wallet : null, draft);
     this.#deadlines.run(atMs);
     this.#noData.judged(draft);
-    this.#countNoData(draft);
+    // A rule about the daemon that is due before its next figures is judged by what is so now.
+    this.#world.daemon.facts.values.noDataAlerts = this.#noData.alerts;
     if (atMs - this.#startedMs > recallKeptMs) this.#recall.clear();
     const outcome = { changes: draft.changes, asks: draft.asks, notes: this.#notes };
     this.#draft = this.#between;
@@ -1155,15 +1156,6 @@ export class Watch {
       if (node.instances.some((one) => one.rule === rule && (!one.judged || one.unknown !== null)))
         return false;
     return true;
-  }
-
-  /** Rules about the daemon know of a no-data alert from its very moment on. */
-  #countNoData(draft: Draft): void {
-    const { daemon } = this.#world;
-    const { alerts } = this.#noData;
-    if (daemon.facts.values.noDataAlerts === alerts) return;
-    daemon.facts.values.noDataAlerts = alerts;
-    this.#conditions.judgeNode(daemon, null, draft);
   }
 
   #daemonFacts(figures: DaemonFigures, draft: Draft): void {

@@ -145,8 +145,6 @@ const roundedMs = 1;
 const unexplainedMs = 360_000;
 /** Records of a change are read within this, ms. */
 const recordMs = 15_000;
-/** The daemon's figures come so often, ms. */
-const figuresEveryMs = 5_000;
 
 /** @param rules those of the shipped rules that are judged; absent: all of them */
 export function judge(outcome: Outcome, rules?: readonly string[]): Judgement {
@@ -995,9 +993,7 @@ class Judge {
     const runs = this.#runs.get(`${rule} ${subject}`)?.levels[index];
     const lastedMs = (sinceMs: number | null | undefined) =>
       sinceMs === null || sinceMs === undefined ? -1 : atMs - sinceMs;
-    // Rules about the daemon are judged with its figures, and with each no-data alert between them.
-    const earlyMs = subject === "daemon" ? figuresEveryMs : clockMs;
-    const short = (ms: number, leastMs: number) => ms + (leastMs > 0 ? earlyMs : 0) < leastMs;
+    const short = (ms: number, leastMs: number) => ms + (leastMs > 0 ? clockMs : 0) < leastMs;
     switch (kind) {
       case "fired":
       case "rose":
