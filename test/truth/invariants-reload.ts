@@ -30,7 +30,10 @@ export const reloadForgetsNothing: Invariant = ({ log, plan }) => {
   let before: Shown | null = null;
   let reloadedMs: number | null = null;
   let isTold = false;
+  let pricedMs = Number.NEGATIVE_INFINITY;
   for (const entry of log.entries) {
+    if (entry.kind === "committed" && entry.changes.observations.some(({ kind }) => kind === "prices"))
+      pricedMs = entry.atMs;
     if (entry.kind === "committed" && entry.changes.observations.some(tells)) isTold = true;
     if (entry.kind === "life") reloadedMs = entry.text === "is reloaded" ? entry.atMs : null;
     if (entry.kind !== "shown") continue;
@@ -43,7 +46,7 @@ export const reloadForgetsNothing: Invariant = ({ log, plan }) => {
         entry.atMs - before.atMs <= atOnceMs
           ? isTold
             ? []
-            : forgotten(before, entry, isOutage(reloadedMs))
+            : forgotten(before, entry, isOutage(reloadedMs), entry.atMs - pricedMs <= laterMs)
           : entry.atMs - reloadedMs <= laterMs && isDay && !isGarbled(reloadedMs)
             ? less(ofWallets(before, entry, before), ofWallets(entry, entry, before))
             : [];
@@ -84,8 +87,11 @@ const ofWallets = ({ wallets }: Shown, later: Shown, before: Shown): ReadonlySet
       .flatMap(({ name, figures }) => Object.keys(figures).map((figure) => `${figure} of ${name}`)),
   );
 
-/** @param isOutage which of several missing sources is named says nothing, and what gets too old meanwhile is no matter of the reload */
-function forgotten(before: Shown, after: Shown, isOutage: boolean): readonly string[] {
+/**
+ * @param isOutage which of several missing sources is named says nothing, and what gets too old meanwhile is no matter of the reload
+ * @param arePriced prices were read a moment ago: that they were missing is about to be over
+ */
+function forgotten(before: Shown, after: Shown, isOutage: boolean, arePriced: boolean): readonly string[] {
   const figuresOf = ({ wallets }: Shown): ReadonlySet<string> =>
     new Set(
       wallets.flatMap((wallet) =>
@@ -101,7 +107,7 @@ function forgotten(before: Shown, after: Shown, isOutage: boolean): readonly str
   const blindOf = ({ blind, nowMs }: Shown): ReadonlySet<string> =>
     new Set(
       blind
-        .filter(({ sinceMs }) => sinceMs <= nowMs - missingMs)
+        .filter(({ source, sinceMs }) => sinceMs <= nowMs - missingMs && !(arePriced && source === "markets"))
         .map(({ wallet, source, sinceMs }) => `that ${source} of ${wallet} is missing since ${sinceMs}`),
     );
   const unjudged = judgedOf(before);
