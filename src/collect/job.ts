@@ -22,6 +22,8 @@ export interface Job extends WheelEntry {
     readonly startedMs: number;
     readonly abort: (reason: Error) => void;
     readonly lane: Lane;
+    /** It looks for what was missed. */
+    readonly gap: boolean;
     /** As of `perform`. */
     readonly waits: () => boolean;
   } | null;

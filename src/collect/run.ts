@@ -49,7 +49,7 @@ export interface RunEnd {
 
 export function perform(options: RunOptions): {
   readonly abort: (reason: Error) => void;
-  /** True while it waits for the request budget and has sent nothing yet. */
+  /** True while all that it asked for waits for the request budget, at first or for another try. */
   readonly waits: () => boolean;
   readonly ended: Promise<RunEnd>;
 } {

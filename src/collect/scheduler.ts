@@ -46,6 +46,8 @@ const urgent: ReadonlySet<Source> = new Set([
   "notifications",
   "liquidations",
 ]);
+/** Where much is asked for, turns keep their places, so that both lanes serve it. */
+const MOST_GIVING_WAY = 4;
 /** Between two runs that were asked for. */
 const BETWEEN_ASKS_MS = 1_000;
 const SOON_MS = 1_000;
@@ -94,6 +96,8 @@ export class Scheduler {
   readonly #ready = new ReadyJobs((job, mode, lane) => this.#track(this.#run(job, mode, lane)));
   readonly #waits: LimitWaits;
   readonly #atRisk = new Set<string>();
+  /** Those whose turn was called off for what is asked for, until that was read. */
+  readonly #gaveWay = new Set<Job>();
   #effectiveMs = new Map<Source, number>();
   #atRiskMs: number | null = null;
   #plannedMs = 0;
@@ -166,7 +170,9 @@ export class Scheduler {
       job.again = "asked";
       const { mode, lane, waits, abort } = job.running;
       // A turn may wait long for its place where requests are scarce.
-      if (mode === "catchUp" || (waits() && this.#lane(job, "asked") < lane)) abort(new CalledOff("asked"));
+      const isSooner = waits() && this.#lane(job, "asked") < lane && this.#gaveWay.size < MOST_GIVING_WAY;
+      if (isSooner) this.#gaveWay.add(job);
+      if (mode === "catchUp" || isSooner) abort(new CalledOff("asked"));
       return;
     }
     if (job.ready) {
@@ -316,6 +322,7 @@ export class Scheduler {
     const catchUp = mode === "catchUp";
     if (!catchUp) job.lastStartMs = startedMs;
     const { clock, client, observe } = this.#options;
+    const gap = job.gap || job.gapAsked;
     const { abort, waits, ended } = perform({
       collector: job.collector,
       wallet: job.wallet,
@@ -324,13 +331,13 @@ export class Scheduler {
       observe,
       catchUp,
       asked: mode === "asked",
-      gap: job.gap || job.gapAsked,
+      gap,
       lane,
       dueMs:
         mode === "turn" || mode === "retry" ? this.#secondIntervalMs(job, startedMs, everyMs) : startedMs,
       limitMs: catchUp ? CATCH_UP_DEADLINE_MS : deadlineMs(job.collector.source, everyMs),
     });
-    job.running = { mode, startedMs, abort, lane, waits };
+    job.running = { mode, startedMs, abort, lane, waits, gap: gap && !catchUp };
     if (!catchUp) job.gapAsked = false;
     if (catchUp && !job.cron) {
       // Its next turn comes all the same, and ends this.
@@ -355,6 +362,9 @@ export class Scheduler {
 
   async #after(job: Job, mode: Mode, { outcome, failure, asked }: RunEnd): Promise<void> {
     const called = failure instanceof CalledOff;
+    if (mode === "asked" && !called) this.#gaveWay.delete(job);
+    // What it was to look for is still to be looked for.
+    if (called && job.running?.gap) job.gapAsked = true;
     if (outcome === null && !called) await this.#failed(job, mode, failure);
     job.running = null;
     if (this.#stopped) return;

@@ -125,8 +125,11 @@ export class InboxAudits {
     const { clock, observe, read, isStoring } = this.#options;
     let audit: InboxAudit;
     try {
-      if (!isStoring()) throw new Error("history takes no commits now: what was read is not stored yet");
-      audit = await this.#compare(wallet, await read(wallet));
+      const there = isStoring() ? await read(wallet) : null;
+      // Commits may have begun to fail meanwhile.
+      if (there === null || !isStoring())
+        throw new Error("history takes no commits now: what was read is not stored yet");
+      audit = await this.#compare(wallet, there);
     } catch (error) {
       const { detail } = failureOf(error);
       const failed = { wallet, atMs: clock.nowMs(), failure: detail, there: 0, differences: [], left: [] };

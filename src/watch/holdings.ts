@@ -5,6 +5,7 @@
  */
 import type { SpotCollateralState } from "../domain/account.ts";
 import { type AccountRef, accountName } from "../domain/subject.ts";
+import type { MarketRisk } from "../risk/model.ts";
 import { shrink, unitsFromBaseLots } from "../risk/units.ts";
 import type { AccountEntry, Held } from "./accounts.ts";
 import type { Balance } from "./balance-change.ts";
@@ -107,9 +108,11 @@ export class Holdings {
    */
   take(account: AccountEntry, compared: SeenBalance | undefined, draft: Draft): void {
     const before = this.#before.size > 0 ? this.#before.get(account.name) : undefined;
+    let was: Held | null = null;
     if (before !== undefined) {
       this.#before.delete(account.name);
       const kept = JSON.parse(before) as Kept;
+      was = kept.held;
       account.slotBefore = kept.slot ?? 0;
       const shrunk = hasShrunk(kept, account);
       account.heldBefore = shrunk ? kept.held : null;
@@ -126,8 +129,12 @@ export class Holdings {
     const held: Record<string, Kept["held"][string]> = {};
     for (const [symbol, { node, state }] of account.positions) {
       const { size } = node.facts.values;
-      const units = typeof size === "number" ? ([Math.abs(size)] as const) : ([] as const);
-      held[symbol] = [node.incarnation, String(state.baseLots), ...units];
+      const lots = String(state.baseLots);
+      const known = was?.[symbol];
+      // Before the market list is read they are those of before.
+      const same = known?.[0] === node.incarnation && known[1] === lots ? known[2] : undefined;
+      const units = typeof size === "number" ? Math.abs(size) : same;
+      held[symbol] = units === undefined ? [node.incarnation, lots] : [node.incarnation, lots, units];
     }
     const { shrunkAtMs, slot } = account;
     const balance = compared && { balance: keptBalance(compared.balance) };
@@ -210,7 +217,7 @@ function hasShrunk({ held }: Kept, account: AccountEntry): boolean {
 }
 
 /** Undefined: the market is not known. */
-const unitsOf = (lots: string, market: ReturnType<World["markets"]["risk"]["get"]>): number | undefined =>
+const unitsOf = (lots: string, market: MarketRisk | undefined): number | undefined =>
   market && unitsFromBaseLots(shrink(magnitude(BigInt(lots))), market);
 
 function magnitude(lots: bigint): bigint {

@@ -30,8 +30,8 @@ interface Listed {
 }
 
 interface Named extends Listed {
-  /** The reading of which its text spoke, ms; null: there was none since the start. Absent: its text was told before the start. */
-  readonly readMs?: number | null;
+  /** The reading of which its text spoke, ms; null: there was none since the start. */
+  readonly readMs: number | null;
 }
 
 /** The last report. */
@@ -136,7 +136,7 @@ export class Incident implements Due {
   unread(lastSeenMs: (source: Source, wallet: string | null) => number | null): ReadonlySet<BlindSource> {
     const unread = new Set<BlindSource>();
     for (const { source, wallet, readMs } of this.#named.values()) {
-      if (source === "configuration" || readMs === undefined || readMs === null) continue;
+      if (source === "configuration" || readMs === null) continue;
       const seenMs = lastSeenMs(source, wallet);
       if (seenMs !== null && seenMs <= readMs) unread.add(source);
     }

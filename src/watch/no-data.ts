@@ -34,6 +34,8 @@ export interface NoDataOptions {
   readonly draft: () => Draft;
   readonly world: World;
   readonly wallets: readonly WatchedWallet[];
+  /** Sources of rules that may not lack data unsaid. */
+  readonly alerting: ReadonlySet<Source>;
   /** Those whose positions count as at stake. */
   readonly guarded: ReadonlySet<string>;
   readonly scheduleMs: Readonly<Record<Source, number>>;
@@ -392,9 +394,8 @@ export class NoData {
 
   /** Lets an alert speak of now, and looks at it again from time to time. */
   #follow(incident: Incident): void {
-    // What was read again, and not for long enough yet, is nothing to be reminded of.
-    incident.live.isGone = (nowMs) =>
-      this.#incidents.has(incident) && this.#extents.of(incident.state(), nowMs).missing.length === 0;
+    // Where it waits for what was read a moment ago there is nothing to be reminded of.
+    incident.live.isGone = (nowMs) => this.#incidents.has(incident) && incident.live.textNow(nowMs) === null;
     incident.live.textNow = (nowMs) => {
       if (!this.#incidents.has(incident)) return null;
       const extent = this.#extents.of(incident.state(), nowMs);
@@ -413,7 +414,9 @@ export class NoData {
     for (const [key, { source }] of incident.awaited) {
       const patienceMs = 4 * noDataForMs + silentSchedules * scheduleMs[source as Source];
       const isRead = ofMarkets.has(source) && this.#isReadForAll(source as Source, incident);
-      if (isRead || draft.atMs >= this.#rulesMs + patienceMs) incident.awaited.delete(key);
+      // A reload may have taken the last rule that reads it.
+      const sinceMs = this.#options.alerting.has(source as Source) ? this.#rulesMs : this.startedMs;
+      if (isRead || draft.atMs >= sinceMs + patienceMs) incident.awaited.delete(key);
     }
     if (this.#endIfRead(incident, draft)) return;
     if (this.#isSilent(draft.atMs)) this.#gather(true, draft);

@@ -990,16 +990,23 @@ export class OpenChanges {
   #payOut(open: OpenChange): void {
     const { account, toSlot: slot, atMs, ofOneSlot } = open;
     const usd = -takenUsdOf(open);
-    const after = ofOneSlot ? ({ after: true } as const) : {};
-    if (usd !== 0) this.#spotFlows = [...this.#spotFlows, { account, slot, atMs, usd, ...after }];
+    if (usd !== 0) this.#addSpotFlow({ account, slot, atMs, usd }, ofOneSlot);
+  }
+
+  #addSpotFlow(flow: SpotFlow, ofOneSlot: boolean | undefined): void {
+    this.#spotFlows = [...this.#spotFlows, ofOneSlot ? { ...flow, after: true } : flow];
   }
 
   /** More of an asset was sold than the states of a change show as taken: the rest was paid in between them, for about as much. */
-  #takeUnseen({ taken }: OpenChange, record: CashRecord & { readonly kind: "sale" }, atMs: number): void {
+  #takeUnseen(
+    { taken, ofOneSlot }: OpenChange,
+    record: CashRecord & { readonly kind: "sale" },
+    atMs: number,
+  ): void {
     const { account, slot, assetIndex, units, usd } = record;
     const unseen = units - (taken?.[assetIndex]?.units ?? 0);
     if (unseen > units * 1e-9)
-      this.#spotFlows = [...this.#spotFlows, { account, slot, atMs, usd: (usd * unseen) / units }];
+      this.#addSpotFlow({ account, slot, atMs, usd: (usd * unseen) / units }, ofOneSlot);
   }
 
   #setOpen(open: readonly OpenChange[]): void {

@@ -2,6 +2,7 @@
 import type { Source } from "../domain/observation.ts";
 import type { Facts } from "../rules/index.ts";
 import type { PositionEntry } from "./accounts.ts";
+import { hasSpot } from "./spot-collateral.ts";
 import { wholeSeenMs } from "./wallets.ts";
 import type { World } from "./world.ts";
 
@@ -60,7 +61,7 @@ export function stakeOf(
     if (wholeSeenMs(entry) === null) unread = true;
     for (const account of world.accounts.ofWallet(wallet)) {
       // One that owes money and has nothing to sell is liquidatable in name only.
-      const isSellable = account.positions.size > 0 || account.state.spotCollaterals.length > 0;
+      const isSellable = account.positions.size > 0 || hasSpot(account.state) || account.given;
       if (isSellable && liquidatableTiers.has(account.node.facts.values.riskTier)) liquidatable = true;
       for (const [symbol, position] of account.positions) {
         const market = world.markets.entries.get(symbol)?.facts;

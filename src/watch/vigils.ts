@@ -204,6 +204,14 @@ class Wanting {
   }
 }
 
+/** Sources of rules that may not lack data unsaid. */
+export function alertingSources({ conditions, events }: RuleSet): ReadonlySet<Source> {
+  const read = conditions.flatMap(({ noData, reads }) =>
+    noData === "alert" ? reads.flatMap(({ sources }) => sources) : [],
+  );
+  return new Set([...read, ...events.flatMap(({ on }) => eventSources[on as RuleEventKind] ?? [])]);
+}
+
 /** An event rule as something that can be blind: only its own source counts. */
 function asSighted({ name, on, severity, staleAfterMs }: RuleSet["events"][number]): Rule {
   const source = eventSources[on as RuleEventKind];

@@ -68,7 +68,7 @@ import { Today } from "./today.ts";
 import { Together } from "./together.ts";
 import { ToldSince } from "./told-since.ts";
 import { compareWithView } from "./view-check.ts";
-import { Vigils } from "./vigils.ts";
+import { alertingSources, Vigils } from "./vigils.ts";
 import { partSeen, sumAccounts, type WalletEntry, walletSeen, wholeSeenMs } from "./wallets.ts";
 import { WantedMarkets, type WantedSymbols } from "./wanted-markets.ts";
 import { type Needs, needsOf } from "./wants.ts";
@@ -216,6 +216,7 @@ export class Watch {
     this.#noData = new NoData({
       ...{ alerts, deadlines, draft, world: this.#world, startedMs: nowMs },
       wallets: settings.wallets,
+      alerting: alertingSources(settings.ruleSet),
       guarded: new Set(
         settings.wallets
           .filter((wallet) =>
@@ -598,7 +599,7 @@ export class Watch {
     this.#deadlines.run(atMs);
     this.#noData.judged(draft);
     // A rule about the daemon that is due before its next figures is judged by what is so now.
-    this.#world.daemon.facts.values.noDataAlerts = this.#noData.alerts;
+    if (!this.#given.any) this.#world.daemon.facts.values.noDataAlerts = this.#noData.alerts;
     if (atMs - this.#startedMs > recallKeptMs) this.#recall.clear();
     const outcome = { changes: draft.changes, asks: draft.asks, notes: this.#notes };
     this.#draft = this.#between;

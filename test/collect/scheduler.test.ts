@@ -629,6 +629,35 @@ describe("asks", () => {
     expect(ran).toEqual([lanes.rest, lanes.asked, lanes.rest, lanes.asked]);
   });
 
+  test("a run that gave way to a more urgent one leaves it what it was to look for", async () => {
+    let ratio = 0;
+    const ran: { readonly lane: number; readonly gap: boolean }[] = [];
+    const { clock, scheduler } = rig({
+      schedules: { traderState: { every: "5s" }, notifications: { every: "10m" } },
+      sources: ["traderState", "notifications"],
+      idle: ["traderState", "notifications"],
+      marginRatio: () => ratio,
+      run: async (run, source) => {
+        if (source === "traderState") return "done";
+        const { lane, onWait, signal } = run.call();
+        ran.push({ lane: lane!, gap: run.gap });
+        if (ran.length !== 2) return "done";
+        onWait!(true);
+        return new Promise((_, reject) => signal!.addEventListener("abort", () => reject(signal!.reason)));
+      },
+    });
+    await clock.advance(5_000);
+    scheduler.ask("notifications", "w0", true);
+    await clock.advance(5_000);
+    expect(ran.slice(1)).toEqual([{ lane: lanes.state, gap: true }]);
+    // Its wallet comes to be at risk.
+    ratio = 0.9;
+    await clock.advance(10_000);
+    scheduler.ask("notifications", "w0");
+    await clock.advance(2_000);
+    expect(ran.slice(2)).toEqual([{ lane: lanes.atRisk, gap: true }]);
+  });
+
   test("asking runs now, once, however often it is asked; while a run is under way, once more", async () => {
     const { clock, ran, scheduler } = rig({
       schedules: { liquidations: { every: "10m" } },

@@ -56,6 +56,19 @@ test("a rule is judged by what is given, and rises and falls with it", () => {
   expect(told.changes[0]!.alert.summary).toBe("SOL long 9% of –");
 });
 
+test("a figure of the daemon that is given stays as it is given", () => {
+  const told = new Told(
+    `
+rules:
+  - { name: Blinded, scope: daemon, when: daemon.noDataAlerts > 0.0, for: 35s, severity: info, summary: blinded }`,
+  );
+  for (let i = 0; i < 10; i++) {
+    told.give({ daemon: { noDataAlerts: 1 } });
+    told.pass(5_000);
+  }
+  expect(told.told).toEqual(["Blinded daemon fired info"]);
+});
+
 test("all that is given at once is judged together", () => {
   const told = new Told(`
 rules:

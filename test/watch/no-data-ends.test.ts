@@ -93,6 +93,18 @@ test("after a reload it waits for all that it named, long after the start too", 
   expect(h.changes.filter(({ kind, alert }) => kind === "ended" && alert.rule === "Blind")).toHaveLength(1);
 });
 
+test("a reload that takes the last rule that reads something ends its alert soon", () => {
+  const sold = "  - { name: Sold, on: liquidation, severity: critical, summary: sold }";
+  const h = Harness.seeing({ rules }, 150, near);
+  const told = () => h.told.filter((one) => one.startsWith("Blind"));
+  h.live(300_000, near, 150);
+  readOnly(h, () => h.account(near));
+  expect(told()).toEqual(["Blind main fired warning"]);
+  h.reload({ rules: rules.replace(sold, "") });
+  readOnly(h, () => h.account(near));
+  expect(told()).toEqual(["Blind main fired warning", "Blind main ended warning recovered"]);
+});
+
 test("nobody is reminded of what was read again a moment ago", () => {
   const stale: string[] = [];
   let ended = 0;

@@ -34,6 +34,7 @@ const pledged = subaccount(-2_000, [], {
   subaccount: 1,
   spotCollaterals: [{ assetIndex: 7, symbol: "SOL", balance: 2_000_000_000n, decimals: 9 }],
 });
+const sold = { ...pledged, spotCollaterals: [{ ...pledged.spotCollaterals[0]!, balance: 0n }] };
 const sol: CollateralAsset = {
   ...{ assetIndex: 7, symbol: "SOL", decimals: 9, perpAssetId: 1, maxGlobalBalance: 10n ** 15n },
   ...{ minMarginDiscountBps: 1_000, maxMarginDiscountBps: 3_000 },
@@ -695,6 +696,7 @@ describe("what is at stake", () => {
     ["near in daily moves of its market", far, 0.11, "critical"],
     ["near in a market that stood still", [subaccount(800, [position(100, 150)])], 0, "critical"],
     ["far beside an account that owes money and holds nothing", [...far, owing], null, "warning"],
+    ["far beside one that owes money and whose collateral was sold", [...far, sold], null, "warning"],
     ["far beside one that owes money and has collateral to sell", [...far, pledged], null, "critical"],
   ] as const)("decides how severe it is: a position that was %s", (_, accounts, daily, severity) => {
     const world = new World({ rules: near.replace("< 0.05", "< 0.001") });

@@ -35,8 +35,8 @@ const secondMs = 1_000;
 /** Nothing is as late as this where nothing is wrong. */
 const calmLagMs = 2_000;
 const calmMs = 60_000;
-/** The run before it may have come so long after its turn, ms. */
-const turnMs = 6_000;
+/** The run before it may have come after its turn by this share of what it is late. */
+const turnShare = 0.2;
 /** These are read so often; a run that began late counts for so long after its stall. */
 const slowlyRead = /\/order-history$|^\/v1\/view\/trader\/|^\/v1\/funding\/\w+\/rates$/;
 const slowlyMs = 30_000;
@@ -313,7 +313,10 @@ class FigureJudge {
 
   #lag(atMs: number): Range {
     const { late, stalls } = this.#life;
-    const low = late !== null && atMs < late.toMs && atMs > late.fromMs ? late.ms - turnMs : 0;
+    const low =
+      late !== null && atMs < late.toMs && atMs > late.fromMs
+        ? late.ms - Math.max(slackMs, turnShare * late.ms)
+        : 0;
     const isCalm =
       this.#clear.all(atMs - calmMs, atMs, null) &&
       this.#isUnlimited(atMs, atMs) &&
