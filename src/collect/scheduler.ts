@@ -46,7 +46,7 @@ const urgent: ReadonlySet<Source> = new Set([
   "notifications",
   "liquidations",
 ]);
-/** Where much is asked for, turns keep their places, so that both lanes serve it. */
+/** Turns that give way at a time: the others keep their places, so that both lanes serve what is asked for. */
 const MOST_GIVING_WAY = 4;
 /** Between two runs that were asked for. */
 const BETWEEN_ASKS_MS = 1_000;
