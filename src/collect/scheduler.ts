@@ -363,7 +363,7 @@ export class Scheduler {
   async #after(job: Job, mode: Mode, { outcome, failure, asked }: RunEnd): Promise<void> {
     const called = failure instanceof CalledOff;
     if (mode === "asked" && !called) this.#gaveWay.delete(job);
-    // What it was to look for is still to be looked for.
+    // A gap that this run was to close is still open.
     if (called && job.running?.gap) job.gapAsked = true;
     if (outcome === null && !called) await this.#failed(job, mode, failure);
     job.running = null;

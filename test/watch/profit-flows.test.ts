@@ -366,30 +366,24 @@ test("SOL that comes with the first reading after a withdrawal was explained is 
   expect(h.told).toEqual([]);
 });
 
-test("SOL that comes in the slot of the baseline, after its state, is no profit", () => {
-  const h = new Harness({ rules, wallets });
-  h.see({ kind: "collateralAssets", atMs: h.nowMs, assets: [asset] });
-  h.config();
-  h.mark(150);
-  h.events("collateral", [], "main", { coversMs: 0 });
-  h.account(withSol(10_000, 0));
-  h.slot -= 10;
-  h.account(withSol(10_000, 69));
-  expect(figures(h)).toEqual({ pnl: 0, netDeposits: 69 * 150 });
-});
-
-test("SOL that is withdrawn in the slot of the baseline, after its state, is no loss", () => {
-  const h = new Harness({ rules, wallets });
-  h.see({ kind: "collateralAssets", atMs: h.nowMs, assets: [asset] });
-  h.config();
-  h.mark(150);
-  h.events("collateral", [], "main", { coversMs: 0 });
-  h.account(withSol(10_000, 102));
-  h.slot -= 10;
-  h.account(withSol(10_000, 5));
-  expect(figures(h)).toEqual({ pnl: 0, netDeposits: -97 * 150 });
-  expect(h.told).toEqual([]);
-});
+test.each([
+  { before: 0, after: 69 },
+  { before: 102, after: 5 },
+])(
+  "SOL that moves in the slot of the baseline, after its state, is no profit and no loss: $before to $after",
+  ({ before, after }) => {
+    const h = new Harness({ rules, wallets });
+    h.see({ kind: "collateralAssets", atMs: h.nowMs, assets: [asset] });
+    h.config();
+    h.mark(150);
+    h.events("collateral", [], "main", { coversMs: 0 });
+    h.account(withSol(10_000, before));
+    h.slot -= 10;
+    h.account(withSol(10_000, after));
+    expect(figures(h)).toEqual({ pnl: 0, netDeposits: (after - before) * 150 });
+    expect(h.told).toEqual([]);
+  },
+);
 
 test("a withdrawal of SOL beside trades is one as soon as their fills are read", () => {
   const h = begunWithSol(withSol(10_000, 100));
@@ -648,7 +642,7 @@ test("a deposit is no side of a transfer from an account that was not read for a
   h.slot += 150;
   h.config();
   h.mark(150);
-  // Of the other one 60 were sold meanwhile, for less than the mark of now says.
+  // Meanwhile 60 of the other one were sold, at a price below the current mark.
   h.account([subaccount(13_000, []), subaccount(1_985, [position(40, 150)], { subaccount: 1 })]);
   expect(figures(h).pnl).toBe(undefined);
 });

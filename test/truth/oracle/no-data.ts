@@ -231,7 +231,7 @@ export function judgeNoData(outcome: Outcome): readonly Finding[] {
       if (change.life === life.number && stating.has(kind) && !again.test(alert.summary)) {
         const all = named.get(alertId) ?? new Map<string, Named>();
         named.set(alertId, all);
-        // Who is told of less knows that the rest was read, or that no rule lacks it.
+        // A shorter list says that the rest was read, or that no rule lacks it.
         if (isOwed && !isShort(change)) all.clear();
         for (const row of rowsOf(change, names))
           for (const one of namedBy(row, strangers))
@@ -359,7 +359,7 @@ function unreadAtEnd(
         return found.map((ms) => (number > one.life && typeof ms === "number" ? one.atMs : ms));
       });
       if (times.includes(undefined)) return true;
-      // Of a source in parts the missing one was read since, and the others not long before.
+      // A source in parts is whole when the missing part was read since, and the others not long before.
       const leastMs = one.atMs - partsIntervals * terms.everyMs(one.schedule);
       const ms = latest(times);
       return ms !== null && (ms >= one.atMs || (ms >= leastMs && ms > (one.readMs ?? 0)));

@@ -146,7 +146,7 @@ class FigureJudge {
         life.answers.push({ atMs, tookMs: atMs - entry.sentMs });
         life.refusals.take(entry);
         if (entry.garbled !== null && !/^\/v1\/auth\/|\/ack\//.test(entry.target)) {
-          // What a start asks before it watches is not counted.
+          // Requests of a start, before it watches, are not counted.
           const isCounted = life.watchesMs !== null && entry.sentMs >= life.watchesMs;
           (entry.garbled === "cut" && isCounted ? life.bad : life.perhapsBad).add(1, atMs);
         }
