@@ -126,7 +126,8 @@ function saleOf({ wallet, pdaIndex, slot, slotIndex: index, fields, data, inbox 
     return null;
   const units = Number(liquidationSize ?? Number.NaN);
   const usd = usdFromQuoteLots(Number(quoteLotsDeposited ?? Number.NaN));
-  if (!(units > 0) || !(usd >= 0)) return null;
+  // A message that is stored may have data that do not fit its type.
+  if (!(units > 0) || !(usd >= 0) || !Number.isInteger(Number(assetIndex ?? Number.NaN))) return null;
   const account = accountName({ wallet, pdaIndex, subaccount: 0 });
   return { kind: "sale", account, slot, index, assetIndex: Number(assetIndex), units, usd };
 }

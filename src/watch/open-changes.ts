@@ -50,6 +50,7 @@ import {
   precedes,
   rangeOf,
   slackOf,
+  slotBefore,
   sumOf,
   takenUsdOf,
   unexplainedUsd,
@@ -531,7 +532,7 @@ export class OpenChanges {
     this.#place(found, record, atMs);
     const isGuess = record.kind === "flow" && !isWithin(found, record) && !isFlowBefore(found, record);
     const applied = this.#lessTakeovers(less(isGuess ? { ...found, guessed: true } : found, record));
-    const left = isExplained(applied) ? applied : this.#lessLoose(applied, applied.fromSlot);
+    const left = isExplained(applied) ? applied : this.#lessLoose(applied, slotBefore(applied));
     const settled = this.#isSettled(left, atMs);
     this.#setOpen(this.#open.toSpliced(index, 1, ...(settled ? [] : [left])));
     // Fills that came after its last state are those of the next change.
@@ -541,7 +542,7 @@ export class OpenChanges {
 
   /** The index of the open change that begins with the last slot of another one; -1: there is none. */
   #openAfter({ account, toSlot }: Pick<OpenChange, "account" | "toSlot">): number {
-    return this.#open.findIndex((one) => one.account === account && one.fromSlot === toSlot);
+    return this.#open.findIndex((one) => one.account === account && slotBefore(one) === toSlot);
   }
 
   /** Takes the place of a transfer whose direction is not known. */
@@ -741,7 +742,7 @@ export class OpenChanges {
   #explainByLoose(index: number, atMs: number): void {
     const open = this.#open[index];
     if (open === undefined) return;
-    const [left, fitting] = this.#lessFitting(open, open.fromSlot);
+    const [left, fitting] = this.#lessFitting(open, slotBefore(open));
     if (fitting.length === 0) return;
     this.#keepLoose(this.#loose.filter((one) => !fitting.includes(one)));
     const settled = this.#isSettled(left, atMs);
@@ -891,7 +892,7 @@ export class OpenChanges {
   /** Adds a change less what records explain. @returns true if it stays open */
   #addOpen(change: OpenChange, records: readonly CashRecord[]): boolean {
     let open = this.#lessAll(change, records);
-    if (!isExplained(open)) open = this.#lessLoose(open, open.fromSlot);
+    if (!isExplained(open)) open = this.#lessLoose(open, slotBefore(open));
     if (this.#isSettled(open, change.atMs)) return false;
     this.#setOpen([...this.#open.slice(1 - maxOpen), open]);
     return true;

@@ -88,7 +88,7 @@ export type LooseRecord = FillRecord | FlowRecord;
 
 export interface OpenChange extends BalanceChange {
   readonly account: string;
-  /** It happened after the first slot, and at the second at the latest. */
+  /** It happened after the first slot, and at the second at the latest. See `slotBefore` for the slot of its first state. */
   readonly fromSlot: number;
   readonly toSlot: number;
   /** The places within their slots up to which the states before and after it tell of the ledger. Absent: not known. */
@@ -150,11 +150,20 @@ export function isWithin(change: OpenPlace, record: Place): boolean {
   return isAfterFirst(change, record) ?? record.slot > fromSlot;
 }
 
+/** The slot of the state before a change. */
+export function slotBefore({
+  fromSlot,
+  toSlot,
+  ofOneSlot = false,
+}: Pick<OpenPlace, "fromSlot" | "toSlot" | "ofOneSlot">): number {
+  return ofOneSlot ? toSlot : fromSlot;
+}
+
 /** True if a record is of the slot of the state before a change, and may have come after that state. */
 export function isOfSlotBefore(change: OpenPlace, record: Place): boolean {
   return (
     record.account === change.account &&
-    record.slot === change.fromSlot &&
+    record.slot === slotBefore(change) &&
     isAfterFirst(change, record) === undefined
   );
 }
@@ -177,11 +186,8 @@ export function isAfter(record: Place, index: number | undefined): boolean | und
 }
 
 /** The same of the state before a change; undefined also where it is of another slot. */
-function isAfterFirst(
-  { fromSlot, toSlot, fromIndex, ofOneSlot = false }: OpenPlace,
-  record: Place,
-): boolean | undefined {
-  return record.slot === (ofOneSlot ? toSlot : fromSlot) ? isAfter(record, fromIndex) : undefined;
+function isAfterFirst(change: OpenPlace, record: Place): boolean | undefined {
+  return record.slot === slotBefore(change) ? isAfter(record, change.fromIndex) : undefined;
 }
 
 /** Two changes of an account that end in one slot, as one: records do not tell which of them they belong to. */
@@ -302,8 +308,8 @@ function isOf(collateralUsd: number, record: CashRecord): boolean {
 
 /** True if a flow of the slot of the state before a change came after that state. */
 export function isFlowBefore(open: OpenChange, record: CashRecord): boolean {
-  const { account, fromSlot, toSlot, beforeUsd, ofOneSlot = false } = open;
-  if (record.account !== account || record.slot !== (ofOneSlot ? toSlot : fromSlot)) return false;
+  const { account, beforeUsd } = open;
+  if (record.account !== account || record.slot !== slotBefore(open)) return false;
   const isLater = isAfterFirst(open, record);
   if (isLater !== undefined) return isLater && isWithin(open, record);
   if (record.kind === "flow" && record.shown) return false;

@@ -233,3 +233,26 @@ test("a deposit that an answer shows is of it, though it states an earlier place
   changes.takeRecord({ kind: "flow", account, slot: 100, index: 51, usd: 500, afterUsd: 1_500 }, 2_000);
   expect([changes.aheadUsd(), changes.open]).toEqual([0, []]);
 });
+
+test("a fill of the slot before belongs to none of the changes between two states of a slot", () => {
+  const changes = new OpenChanges();
+  const state = (slot: number, usd: number, units: number, atMs: number) =>
+    changes.takeState(account, { slot, atMs }, holding(usd, units), pricing);
+  const fill = (slot: number, index: number, price: number) =>
+    changes.takeRecord(
+      { kind: "fill", account, slot, index, symbol: "SOL", units: 10, usd: -10 * price - 1 },
+      5_000,
+    );
+  state(90, 10_000, -100, 0);
+  changes.takeWhole(0, { slot: 90, atMs: 0 });
+  state(99, 9_997, -90, 1_000);
+  state(100, 9_994, -80, 2_000);
+  changes.takeSame(account, { slot: 100, index: 2, atMs: 2_500 }, changes.before(account)!);
+  state(100, 9_987, -70, 3_000);
+  expect(changes.open).toEqual([]);
+  fill(99, 1, 150.2);
+  expect(changes.settle()).toEqual([]);
+  fill(100, 2, 150.2);
+  fill(100, 3, 150.6);
+  expect(changes.settle()).toEqual([]);
+});

@@ -477,6 +477,17 @@ test("SOL of which a part is sold in a liquidation and the rest withdrawn counts
   expect(figures(h)).toEqual({ pnl: -400, netDeposits: -3_000 });
 });
 
+test("a message about a sale of SOL whose asset cannot be read tells of no deposit", () => {
+  const h = begunWithSol(withSol(3_000, 60));
+  const { slot } = h;
+  const told = sale(slot + 3, 40, 5_940);
+  h.events("notifications", [{ ...told, data: { ...(told.data as object), assetIndex: { garbled: true } } }]);
+  readings(h, 1, withSol(3_000 + 5_940, 20));
+  expect(figures(h).pnl).toBe(undefined);
+  readings(h, 72, withSol(3_000 + 5_940, 20));
+  expect(figures(h)).toEqual({ pnl: -60, netDeposits: 0 });
+});
+
 test("SOL that was sold for all that the readings show counts as sold after five minutes without a record", () => {
   const h = begunWithSol(withSol(3_000, 60));
   readings(h, 12, withSol(3_000 + 8_700, 0));

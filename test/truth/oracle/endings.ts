@@ -3,8 +3,10 @@ import { isTaking } from "../../../src/domain/alert.ts";
 import type { Outcome } from "../scenario.ts";
 import { Clear } from "./clear.ts";
 import type { Finding } from "./finding.ts";
-import { type Life, livesOf } from "./lives.ts";
+import { isTold, type Life, livesOf } from "./lives.ts";
 import { predicates } from "./rules/index.ts";
+import { accountLiquidationNear, liquidationNear } from "./rules/liquidation.ts";
+import { accountLiquidatable, marginHigh, ordersMayBeCancelled } from "./rules/margin.ts";
 import { Terms } from "./terms.ts";
 import type { AccountTruth, BreakerTruth } from "./truth.ts";
 import { accountOf, symbolOf, walletOf } from "./view.ts";
@@ -27,6 +29,17 @@ const roundedMs = 1;
 const readingMs = 5_000;
 /** A loss may come to be known so late, ms. */
 const unseenMs = 125_000;
+/** Rules that nothing but the account itself can end. */
+const ofAccounts: ReadonlySet<string> = new Set(
+  [liquidationNear, accountLiquidationNear, marginHigh, ordersMayBeCancelled, accountLiquidatable].map(
+    ({ rule }) => rule,
+  ),
+);
+/** Rules bear an age of so many intervals, and an end may wait for its reason that long, ms. */
+const freshIntervals = 3;
+const waitsMs = 65_000;
+/** A standstill stretches the time between two observations to more than this, ms. */
+const stillMs = 2_000;
 /** Rules that a changed configuration changes. */
 const reloadedRules: ReadonlySet<string> = new Set(["MarginHigh", "DatabaseLarge"]);
 /** Histories that were readable for so long before a loss tell of it in time, ms. */
@@ -37,7 +50,8 @@ export function judgeEndings(outcome: Outcome): readonly Finding[] {
   const clear = new Clear(outcome);
   const terms = new Terms(outcome.sections);
   const findings: Finding[] = [];
-  const changes = livesOf(log).flatMap((life) => life.changes);
+  const lives = livesOf(log);
+  const changes = lives.flatMap((life) => life.changes.map((one) => ({ ...one, life })));
   const fired = new Map(
     changes.flatMap((one) => (one.kind === "fired" ? [[one.alert.id, one.committedMs]] : [])),
   );
@@ -51,7 +65,8 @@ export function judgeEndings(outcome: Outcome): readonly Finding[] {
     const expected =
       problemOfNone(change, fired.get(alert.id), truth.accounts.get(accountOf(subject))!) ??
       problemOf(change, outcome, terms, isClear) ??
-      problemOfLater(change, fired.get(alert.id), outcome, terms, isClear);
+      problemOfLater(change, fired.get(alert.id), outcome, terms, isClear) ??
+      problemOfAge(change, change.life, terms);
     if (expected !== null)
       findings.push({
         ...{ check: "false resolve", rule, subject, atMs: committedMs, expected },
@@ -159,6 +174,40 @@ function problemOfLater(
     return "that it was closed: the exchange took a later position of its name";
   if ((ending === "closed" || ending === "flipped") && loss.taken) return "word that the exchange took it";
   return null;
+}
+
+/** A recovery while the account was not read for so long that nobody knows what is in it. */
+function problemOfAge({ alert, atMs }: Change, life: Life, terms: Terms): string | null {
+  const { rule, subject, ending } = alert;
+  if (ending !== "recovered" || !ofAccounts.has(rule)) return null;
+  const account = accountOf(subject);
+  let readMs: number | null = null;
+  let lastMs = Number.NEGATIVE_INFINITY;
+  for (const one of life.told) {
+    // Nobody knows what was read in a time that is not recorded.
+    if (!isTold(one)) {
+      readMs = one.toMs;
+      continue;
+    }
+    const { observation } = one;
+    if (observation.atMs > atMs) break;
+    // In a standstill nothing grows older that the daemon could read.
+    if (readMs !== null && observation.atMs - lastMs > stillMs) readMs += observation.atMs - lastMs;
+    lastMs = Math.max(lastMs, observation.atMs);
+    if (observation.kind === "watching") readMs ??= observation.atMs;
+    if (observation.kind !== "accounts") continue;
+    const { wallet, pdaIndex, told } = observation;
+    const prefix = `${wallet}/${pdaIndex}.`;
+    if (
+      account.startsWith(prefix) &&
+      (told === undefined || told.includes(Number(account.slice(prefix.length))))
+    )
+      readMs = observation.atMs;
+  }
+  const mostMs = freshIntervals * terms.everyMs("traderState") + waitsMs;
+  return readMs === null || atMs - readMs <= mostMs
+    ? null
+    : `another end, or none: ${account} was not read for ${atMs - readMs} ms`;
 }
 
 const takes = ({ by }: BreakerTruth): boolean => by === "liquidation" || by === "adl";

@@ -143,6 +143,32 @@ export class Causes {
     return this.#requests.filter((one) => one.life === life && one.end === "HTTP 429" && one.toMs <= atMs);
   }
 
+  /** Times at which a limit began. It ends with an answer to a request that was sent after its newest refusal. */
+  #limitsOf(life: number): readonly number[] {
+    const begun: number[] = [];
+    let lasts = false;
+    let refusedMs = Number.NEGATIVE_INFINITY;
+    const answered = this.#requests
+      .filter((one) => one.life === life && Number.isFinite(one.toMs))
+      .filter(({ end }) => end !== "refused" && end !== "broken")
+      .sort((a, b) => a.toMs - b.toMs);
+    for (const { fromMs, toMs, end } of answered) {
+      // Requests that were under way with a refused one say nothing new.
+      const isNew = fromMs >= refusedMs;
+      if (end === "HTTP 429") {
+        if (!lasts) begun.push(this.#takenMs(toMs));
+        lasts ||= isNew;
+        if (isNew) refusedMs = toMs;
+      } else if (isNew) lasts = false;
+    }
+    return begun;
+  }
+
+  /** The time at which the process takes what comes at a time: a standstill puts it off. */
+  #takenMs(atMs: number): number {
+    return this.#stalls.find(({ fromMs, toMs }) => fromMs <= atMs && toMs > atMs)?.toMs ?? atMs;
+  }
+
   /** Requests of a source and wallet that ended while its data were missing, or were given up. */
   #of(schedule: string, wallet: string | null, { life, atMs, sinceMs }: Told): readonly Request[] {
     return this.#requests.filter(
@@ -183,8 +209,8 @@ export class Causes {
     const [, since] =
       /^rate limited since (\d\d:\d\d:\d\d \S+?),? ?(?:next request at .*)?$/.exec(cause) ?? [];
     if (since !== undefined && isLimited)
-      return limited.some(({ toMs }) =>
-        seconds.some((ms) => timeIn(timezone, toMs + aheadMs + ms).endsWith(` ${since}`)),
+      return this.#limitsOf(life).some((begunMs) =>
+        seconds.some((ms) => timeIn(timezone, begunMs + aheadMs + ms).endsWith(` ${since}`)),
       );
     if (/^rate limited|limits requests/.test(cause)) return isLimited;
     if (/request ceiling/.test(cause)) return isLimited || isCeilingLow;

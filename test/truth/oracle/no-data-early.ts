@@ -47,7 +47,7 @@ export function earlyProblems(
 }
 
 /** The time that spans cover together, ms. */
-function lengthOf(spans: readonly Span[]): number {
+export function lengthOf(spans: readonly Span[]): number {
   let sumMs = 0;
   let untilMs = Number.NEGATIVE_INFINITY;
   for (const { fromMs, toMs } of spans.toSorted((a, b) => a.fromMs - b.fromMs)) {

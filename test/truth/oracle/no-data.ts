@@ -11,9 +11,11 @@ import type { WalletPlan } from "../world.ts";
 import { Answers } from "./answers.ts";
 import { type Finding, timeOf } from "./finding.ts";
 import { isTold, type Life, livesOf } from "./lives.ts";
+import { unnamedBeside } from "./no-data-beside.ts";
 import { Causes } from "./no-data-causes.ts";
 import { earlyProblems, windowMs } from "./no-data-early.ts";
 import { endProblems, figureProblems } from "./no-data-figures.ts";
+import { seldomRead } from "./no-data-now-and-then.ts";
 import { type Row, rowsOf } from "./no-data-rows.ts";
 import { type FiringRow, firingIn, rowProblems, unnamed, worseProblems } from "./no-data-words.ts";
 import { assetRules, Readings, type ReadMs } from "./readings.ts";
@@ -221,6 +223,14 @@ export function judgeNoData(outcome: Outcome): readonly Finding[] {
     const readings = new Readings(life, indices);
     byLife.set(life.number, readings);
     findings.push(...unreported(life, silence));
+    if (!isCeilingLow)
+      findings.push(
+        ...seldomRead(life, {
+          ...{ readings, terms },
+          wallets: [...names].filter((one) => !strangers.has(one)),
+          isSaid: (wallet, fromMs, toMs) => standsWithin(changes, fromMs, toMs, wallet),
+        }),
+      );
     const gaps = life.told.filter((one) => !isTold(one));
     for (const change of changes) {
       const { kind, alert, alertId, atMs, committedMs, past } = change;
@@ -262,6 +272,7 @@ export function judgeNoData(outcome: Outcome): readonly Finding[] {
         if (!firesAt(all, one, atMs)) report("figures", [`an alert that fires, not "${one.text}"`]);
       if (kind === "ended" && alert.ending === "recovered") {
         report("figures", endProblems(change, terms.timezone));
+        report("figures", unnamedBeside(change, changes, names, readings));
         const others = changes.filter((one) => one.alertId !== alertId);
         // An alert of several wallets that lists it too goes on.
         const listed = [...(named.get(alertId)?.values() ?? [])].filter(
@@ -539,6 +550,12 @@ function historyOf(observation: Observation, known: ReadonlySet<string>): string
 
 const sourceOf = (name: string): string => name.split(" ")[0]!;
 const ownerOf = (name: string): string => name.replace(/^\w+ /, "").split("/")[0]!;
+
+/** True if `standing` at some time between two. */
+function standsWithin(changes: readonly Change[], fromMs: number, toMs: number, wallet: string): boolean {
+  const times = changes.flatMap(({ atMs }) => (atMs > fromMs && atMs <= toMs + slackMs ? [atMs] : []));
+  return [fromMs, toMs + slackMs, ...times].some((ms) => standing(changes, ms, wallet));
+}
 
 /** True if an alert about missing data of a wallet (null: of anything) fires at a time of the daemon's clock. */
 function standing(changes: readonly Change[], atMs: number, wallet: string | null): boolean {

@@ -456,4 +456,28 @@ export const former: readonly Defect[] = [
     "        rename(entry, wallet);\n        continue;",
     "        rename(entry, wallet);\n        delete entry.node.facts.seenMs.collateral;\n        continue;",
   ),
+  one(
+    "a limit of requests is not named as the cause",
+    "src/watch/read-failures.ts",
+    '    case "rate-limited": {\n',
+    '    case "rate-limited": {\n      if (nowMs > 0) return status === undefined ? short(text) : `HTTP ${status}`;\n',
+  ),
+  one(
+    "the end beside wallets that are still unread does not name them",
+    "src/watch/no-data-extent.ts",
+    "others.length > 0 ? [[",
+    "others.length > wallets.size ? [[",
+  ),
+  one(
+    "how far the price has moved since the last reading is not told",
+    "src/watch/stake.ts",
+    "nearest: { ...nearest, moved } };",
+    "nearest: { ...nearest, moved: moved && null } };",
+  ),
+  one(
+    "the alerts of single wallets go on beside the common one",
+    "src/watch/no-data.ts",
+    "for (const one of this.#incidents) if (one !== carrier) alerts.hold(draft, one.live, true);",
+    "for (const one of this.#incidents) if (one !== carrier) alerts.hold(draft, one.live, false);",
+  ),
 ];
