@@ -543,8 +543,7 @@ export class Accounts {
         !hasSameSpot(state.spotCollaterals, spotCollaterals)
       )
         account.moved = true;
-      // Answers share what did not change.
-      if (state.positions !== positions) account.accrued = true;
+      if (!hasSameFunding(state.positions, positions)) account.accrued = true;
       account.state = state;
       account.risk.take(state);
       if (orders !== state.orders || spotCollaterals !== state.spotCollaterals) this.#linkMarkets(account);
@@ -766,6 +765,23 @@ function hasSameSpot(a: SubaccountState["spotCollaterals"], b: SubaccountState["
   return a.every(
     ({ assetIndex, balance }, index) => assetIndex === b[index]!.assetIndex && balance === b[index]!.balance,
   );
+}
+
+/** True if no funding accrued or was settled, and nothing was traded. Answers share what did not change, recorded ones do not. */
+function hasSameFunding(a: readonly PositionState[], b: readonly PositionState[]): boolean {
+  if (a === b) return true;
+  if (a.length !== b.length) return false;
+  return a.every((one, index) => {
+    const other = b[index]!;
+    return (
+      one.symbol === other.symbol &&
+      one.sequence === other.sequence &&
+      one.baseLots === other.baseLots &&
+      one.virtualQuoteLots === other.virtualQuoteLots &&
+      one.unsettledFundingQuoteLots === other.unsettledFundingQuoteLots &&
+      one.accumulatedFundingQuoteLots === other.accumulatedFundingQuoteLots
+    );
+  });
 }
 
 /** True if it is still that position. Asked with each answer: mostly what made its name tells, and no name is made. */

@@ -130,6 +130,19 @@ test("funding that accrued before a stop is known after it, where the position c
   expect(pnl(h)).toBe(-50);
 });
 
+test("funding is kept for a stop as soon as it accrues after a minute of readings that are the same, as recorded ones are", () => {
+  const before = begun();
+  before.pass(60_000);
+  markets(before);
+  before.account([subaccount(10_000, [{ ...long }])]);
+  before.pass(1_000);
+  before.account([subaccount(10_000, [{ ...long, unsettledFundingQuoteLots: -50_000_000n }])]);
+  const h = before.restarted({ rules, wallets });
+  h.slot = before.slot;
+  closed(h);
+  expect(pnl(h)).toBe(-50);
+});
+
 test("a payment that was stored before a stop explains a position that closed meanwhile", () => {
   const before = begun();
   const paid = payment(-50, before.nowMs);

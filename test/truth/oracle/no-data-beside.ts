@@ -9,7 +9,7 @@ const missingMs = 30_000;
 
 /**
  * @param changes those of all alerts about missing data
- * @param wallets names of all wallets
+ * @param wallets those whose accounts may not be missing unsaid
  */
 export function unnamedBeside(
   end: Change,

@@ -70,6 +70,7 @@ export function judgeNoData(outcome: Outcome): readonly Finding[] {
     changes.filter(isNoData).map((one) => ({ ...one, life: number })),
   );
   const strangers = new Set(plan.world.wallets.filter(isWhale).map(({ name }) => name));
+  const guarded = new Set([...names].filter((one) => !strangers.has(one)));
   const inForce = (kind: FaultKind, fromMs: number, toMs: number) =>
     plan.troubles.faults.filter(
       (one) => one.kind === kind && beginMs + one.fromMs <= toMs && beginMs + one.toMs >= fromMs,
@@ -227,7 +228,7 @@ export function judgeNoData(outcome: Outcome): readonly Finding[] {
       findings.push(
         ...seldomRead(life, {
           ...{ readings, terms },
-          wallets: [...names].filter((one) => !strangers.has(one)),
+          wallets: [...guarded],
           isSaid: (wallet, fromMs, toMs) => standsWithin(changes, fromMs, toMs, wallet),
         }),
       );
@@ -272,7 +273,7 @@ export function judgeNoData(outcome: Outcome): readonly Finding[] {
         if (!firesAt(all, one, atMs)) report("figures", [`an alert that fires, not "${one.text}"`]);
       if (kind === "ended" && alert.ending === "recovered") {
         report("figures", endProblems(change, terms.timezone));
-        report("figures", unnamedBeside(change, changes, names, readings));
+        report("figures", unnamedBeside(change, changes, guarded, readings));
         const others = changes.filter((one) => one.alertId !== alertId);
         // An alert of several wallets that lists it too goes on.
         const listed = [...(named.get(alertId)?.values() ?? [])].filter(
