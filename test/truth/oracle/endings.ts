@@ -4,6 +4,7 @@ import type { Outcome } from "../scenario.ts";
 import { Clear } from "./clear.ts";
 import type { Finding } from "./finding.ts";
 import { isTold, type Life, livesOf } from "./lives.ts";
+import { fundingRateHigh } from "./rules/funding.ts";
 import { predicates } from "./rules/index.ts";
 import { accountLiquidationNear, liquidationNear } from "./rules/liquidation.ts";
 import { accountLiquidatable, marginHigh, ordersMayBeCancelled } from "./rules/margin.ts";
@@ -29,15 +30,17 @@ const roundedMs = 1;
 const readingMs = 5_000;
 /** A loss may come to be known so late, ms. */
 const unseenMs = 125_000;
-/** Rules that nothing but the account itself can end. */
+/** Rules that cannot be judged without the account. */
 const ofAccounts: ReadonlySet<string> = new Set(
-  [liquidationNear, accountLiquidationNear, marginHigh, ordersMayBeCancelled, accountLiquidatable].map(
-    ({ rule }) => rule,
-  ),
+  [
+    ...[liquidationNear, accountLiquidationNear, marginHigh, ordersMayBeCancelled, accountLiquidatable],
+    fundingRateHigh,
+  ].map(({ rule }) => rule),
 );
-/** Rules bear an age of so many intervals, and an end may wait for its reason that long, ms. */
+/** Rules bear an age of so many intervals; an end may wait for its reason that long, and another one as long as a commit hangs, ms. */
 const freshIntervals = 3;
 const waitsMs = 65_000;
+const hangsMs = 8_000;
 /** A standstill stretches the time between two observations to more than this, ms. */
 const stillMs = 2_000;
 /** Rules that a changed configuration changes. */
@@ -66,7 +69,7 @@ export function judgeEndings(outcome: Outcome): readonly Finding[] {
       problemOfNone(change, fired.get(alert.id), truth.accounts.get(accountOf(subject))!) ??
       problemOf(change, outcome, terms, isClear) ??
       problemOfLater(change, fired.get(alert.id), outcome, terms, isClear) ??
-      problemOfAge(change, change.life, terms);
+      problemOfAge(change, change.life, terms, truth.accounts.get(accountOf(subject))!);
     if (expected !== null)
       findings.push({
         ...{ check: "false resolve", rule, subject, atMs: committedMs, expected },
@@ -177,7 +180,12 @@ function problemOfLater(
 }
 
 /** A recovery while the account was not read for so long that nobody knows what is in it. */
-function problemOfAge({ alert, atMs }: Change, life: Life, terms: Terms): string | null {
+function problemOfAge(
+  { alert, atMs, committedMs }: Change,
+  life: Life,
+  terms: Terms,
+  states: readonly AccountTruth[],
+): string | null {
   const { rule, subject, ending } = alert;
   if (ending !== "recovered" || !ofAccounts.has(rule)) return null;
   const account = accountOf(subject);
@@ -204,7 +212,9 @@ function problemOfAge({ alert, atMs }: Change, life: Life, terms: Terms): string
     )
       readMs = observation.atMs;
   }
-  const mostMs = freshIntervals * terms.everyMs("traderState") + waitsMs;
+  // What was traded lately may be the reason for which an end waits.
+  const isStill = !states.some(({ ofMs }) => ofMs > committedMs - unseenMs && ofMs <= committedMs);
+  const mostMs = freshIntervals * terms.everyMs("traderState") + (isStill ? hangsMs : waitsMs);
   return readMs === null || atMs - readMs <= mostMs
     ? null
     : `another end, or none: ${account} was not read for ${atMs - readMs} ms`;

@@ -28,7 +28,7 @@ function yearly(view: View, subject: string): number | undefined {
     : (side === "long" ? rate : -rate) * hoursPerYear;
 }
 
-const fundingRateHigh: Predicate = {
+export const fundingRateHigh: Predicate = {
   rule: "FundingRateHigh",
   ...times,
   // Without the settled rates nobody knows the unit of those in the statistics.
