@@ -110,6 +110,19 @@ describe("between polls a minute apart", () => {
     expect(liquidations.filter(({ liquidationKey }) => liquidationKey === null)).toEqual([]);
   });
 
+  test("of a sale of collateral that cannot be read in it the inbox tells, which is asked at once", async () => {
+    await using own = await StreamRig.start();
+    own.line.through = (text, forward) =>
+      forward(text.replace(/"liquidationSize":"[^"]*"/g, '"liquidationSize":{}'));
+    const { authority } = own;
+    const notificationType = "spot_collateral_liquidation";
+    await own.rig.call("notification", { authority, source: "event", notificationType });
+    await own.until("told", () => own.booted.events("notification").length > 0, 3_000);
+    expect(own.booted.events("notification")).toMatchObject([
+      { data: { liquidationSize: expect.any(String) } },
+    ]);
+  });
+
   test("a pause of a market is read as soon as the stream tells that something changed", async () => {
     await using own = await StreamRig.start();
     const status = () =>

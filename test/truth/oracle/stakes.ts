@@ -34,7 +34,7 @@ const lead = /^(\S+) (\S+) (long|short) was (\S+ ?%) from liquidation /;
 const movedText = new RegExp(String.raw`^, (mark|price \([a-z ]+\)) (unchanged|(up|down) ${percent}) since`);
 /** Prices that were read within this come still, ms. */
 const stillMs = 2_000;
-const silent = /no read of the exchange succeeds/;
+const unpriced = /no read of the exchange succeeds|No data[^(]*: no [^(]*prices/;
 /** Half of the last digit of a change that is told as none. */
 const unmoved = 0.00005;
 /** The wallets that a line names. */
@@ -198,7 +198,7 @@ function leadClaims(
   const price = priceBy(source, symbol, view);
   const moved: Claim[] = [];
   // Prices that come still tell how far the position's price has moved.
-  const isPriced = pricedMs > atMs && view.nowMs - pricedMs <= stillMs && !silent.test(summary);
+  const isPriced = pricedMs > atMs && view.nowMs - pricedMs <= stillMs && !unpriced.test(summary);
   if (what === undefined && mark !== undefined && isPriced)
     moved.push({ name: "move since then", text: "nothing", among: ["how far its price has moved"] });
   if (what !== undefined && mark !== undefined && price !== undefined) {
