@@ -116,6 +116,9 @@ interface Standing {
 
 /** Accounts that have not appeared by then start with what is seen from there on. */
 const recallKeptMs = 600_000;
+/** No slot comes after it. */
+const afterAllSlots = Number.MAX_SAFE_INTEGER;
+
 export class Watch {
   readonly #settings: WatchSettings;
   readonly #world: World;
@@ -299,6 +302,8 @@ export class Watch {
       heldSlotOf: ({ subject }) => {
         if (subject.scope !== "trader" && subject.scope !== "position") return 0;
         const account = this.#world.accounts.get(subject);
+        // What holds of orders alone is not ended by the liquidation of a position that came and went unseen.
+        if (subject.scope === "trader" && account?.positions.size === 0) return afterAllSlots;
         // Its sizes are the same since then, so no liquidation lies between. One in the very slot of the first state that
         // shows them may be from after it, until a state of a later slot shows them, too.
         return account === undefined ? 0 : Math.min(account.slot, account.sizesSlot + 1);

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { OrderState } from "../../src/domain/account.ts";
 import type { AlertChange } from "../../src/domain/alert.ts";
 import {
   event,
@@ -284,6 +285,26 @@ describe("endings", () => {
     expect(ended.stands).toBe("noPositions");
     expect(ended.details.map(([name]) => name)).toContain("Margin ratio");
     expect(ended.details.map(([name]) => name)).not.toContain("Exchange's tier");
+  });
+
+  test("an alert about orders alone keeps firing, though a position that no reading showed was liquidated", () => {
+    const order: OrderState = {
+      ...{ symbol: "SOL", sequence: "1", side: "bid", kind: "limit", priceTicks: 15_000n },
+      ...{ remainingLots: 100_000n, initialLots: 100_000n, reduceOnly: false, stopLoss: false },
+      status: "active",
+    };
+    const ordered = [subaccount(1_000, [], { orders: [order] })];
+    const empty = [subaccount(1_000, [])];
+    const rules = marginHigh.replace("keepFiringFor: 0s", "keepFiringFor: 5m");
+    const harness = seen(rules, [subaccount(1_000, [position(1, 150)])]);
+    harness.live(5_000, empty, 150);
+    harness.live(20_000, ordered, 150);
+    expect(harness.told).toEqual(["MarginHigh main/0.0 fired warning"]);
+    harness.live(5_000, empty, 150);
+    const slot = harness.slot + 1;
+    harness.events("liquidations", [{ ...liquidation, slot, happenedMs: harness.nowMs }]);
+    harness.live(90_000, empty, 150);
+    expect(harness.told).toHaveLength(1);
   });
 
   test("an account whose positions a person closed keeps firing as long as its rule says", () => {
