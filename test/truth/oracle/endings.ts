@@ -52,6 +52,8 @@ export function judgeEndings(outcome: Outcome): readonly Finding[] {
   const { truth, log } = outcome;
   const clear = new Clear(outcome);
   const terms = new Terms(outcome.sections);
+  // Where requests wait for their turn, rules bear older data.
+  const isStretched = log.of("said").some(({ text }) => text.includes('"stretched"'));
   const findings: Finding[] = [];
   const lives = livesOf(log);
   const changes = lives.flatMap((life) => life.changes.map((one) => ({ ...one, life })));
@@ -69,7 +71,9 @@ export function judgeEndings(outcome: Outcome): readonly Finding[] {
       problemOfNone(change, fired.get(alert.id), truth.accounts.get(accountOf(subject))!) ??
       problemOf(change, outcome, terms, isClear) ??
       problemOfLater(change, fired.get(alert.id), outcome, terms, isClear) ??
-      problemOfAge(change, change.life, terms, truth.accounts.get(accountOf(subject))!);
+      (isStretched
+        ? null
+        : problemOfAge(change, change.life, terms, truth.accounts.get(accountOf(subject))!));
     if (expected !== null)
       findings.push({
         ...{ check: "false resolve", rule, subject, atMs: committedMs, expected },

@@ -203,6 +203,7 @@ export function judgeNoData(outcome: Outcome): readonly Finding[] {
   }
   const causesOf = new Causes(log, simulator.world);
   const isCeilingLow = ceilingIsLow(outcome, terms);
+  const isStretched = log.of("said").some(({ text }) => text.includes('"stretched"'));
   const silence: Silence = {
     ...{ changes, strangers, terms },
     // A low ceiling stretches their schedules.
@@ -224,7 +225,7 @@ export function judgeNoData(outcome: Outcome): readonly Finding[] {
     const readings = new Readings(life, indices);
     byLife.set(life.number, readings);
     findings.push(...unreported(life, silence));
-    if (!isCeilingLow)
+    if (!isCeilingLow && !isStretched)
       findings.push(
         ...seldomRead(life, {
           ...{ readings, terms },
