@@ -34,6 +34,8 @@ const lead = /^(\S+) (\S+) (long|short) was (\S+ ?%) from liquidation /;
 const movedText = new RegExp(String.raw`^, (mark|price \([a-z ]+\)) (unchanged|(up|down) ${percent}) since`);
 /** Prices that were read within this come still, ms. */
 const stillMs = 2_000;
+/** Accounts that were not read for so long are missing for more than that, ms. */
+const longMs = 40_000;
 const unpriced = /no read of the exchange succeeds|No data[^(]*: no [^(]*prices/;
 /** Half of the last digit of a change that is told as none. */
 const unmoved = 0.00005;
@@ -197,8 +199,8 @@ function leadClaims(
   const [, source = "", what, way, share] = movedText.exec(rest) ?? [];
   const price = priceBy(source, symbol, view);
   const moved: Claim[] = [];
-  // Prices that come still tell how far the position's price has moved.
-  const isPriced = pricedMs > atMs && view.nowMs - pricedMs <= stillMs && !unpriced.test(summary);
+  // Prices that come still tell how far the position's price has moved. Where accounts come now and then, no source may count as still there.
+  const isPriced = view.nowMs - atMs > longMs && view.nowMs - pricedMs <= stillMs && !unpriced.test(summary);
   if (what === undefined && mark !== undefined && isPriced)
     moved.push({ name: "move since then", text: "nothing", among: ["how far its price has moved"] });
   if (what !== undefined && mark !== undefined && price !== undefined) {
