@@ -47,7 +47,7 @@ import { SpreadAsks } from "./spread-asks.ts";
 import { StreamOutages } from "./stream-outages.ts";
 import type { Teller } from "./teller.ts";
 import { livePricesOf } from "./translate/market.ts";
-import { isUnreadTaking, notificationEvents } from "./translate/notification.ts";
+import { isUnreadLiquidation, notificationEvents } from "./translate/notification.ts";
 import { subaccountState } from "./translate/trader-state.ts";
 
 /**
@@ -412,8 +412,8 @@ export class StreamFeed implements StreamListener {
     const account = accounts.of(name).find((one) => one.address === traderPubkey);
     this.#askInbox(name);
     if (payload.source !== "event" || !account || !book.known) return;
-    // Once it is told, the inbox does not tell it again, and what was taken would not be known.
-    if (isUnreadTaking(payload)) return;
+    // Once it is told, the inbox does not tell it again, and which liquidation it is would not be known.
+    if (isUnreadLiquidation(payload)) return;
     const events = this.#notedEvents.get(name) ?? [];
     if (events.length >= MOST_WAITING_EVENTS) return;
     events.push(...notificationEvents(payload, wallet, account, book, this.#clock.nowMs()));

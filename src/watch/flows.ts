@@ -124,10 +124,17 @@ function saleOf({ wallet, pdaIndex, slot, slotIndex: index, fields, data, inbox 
   // The liquidator may be watched, too.
   if (typeof liquidatedTrader === "string" && inbox !== null && inbox.traderPubkey !== liquidatedTrader)
     return null;
-  const units = Number(liquidationSize ?? Number.NaN);
-  const usd = usdFromQuoteLots(Number(quoteLotsDeposited ?? Number.NaN));
   // A message that is stored may have data that do not fit its type.
-  if (!(units > 0) || !(usd >= 0) || !Number.isInteger(Number(assetIndex ?? Number.NaN))) return null;
+  const units = countOf(liquidationSize);
+  const usd = usdFromQuoteLots(countOf(quoteLotsDeposited));
+  const asset = countOf(assetIndex);
+  if (!(units > 0) || !(usd >= 0) || Number.isNaN(asset)) return null;
   const account = accountName({ wallet, pdaIndex, subaccount: 0 });
-  return { kind: "sale", account, slot, index, assetIndex: Number(assetIndex), units, usd };
+  return { kind: "sale", account, slot, index, assetIndex: asset, units, usd };
+}
+
+/** A number of lots, or of an asset; NaN: it is neither a number nor one in text. */
+function countOf(value: unknown): number {
+  if (typeof value === "number") return value;
+  return typeof value === "string" && /^\d+$/.test(value) ? Number(value) : Number.NaN;
 }

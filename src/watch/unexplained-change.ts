@@ -164,7 +164,8 @@ export function isOfSlotBefore(change: OpenPlace, record: Place): boolean {
   return (
     record.account === change.account &&
     record.slot === slotBefore(change) &&
-    isAfterFirst(change, record) === undefined
+    isAfterFirst(change, record) === undefined &&
+    !(record.slot === change.toSlot && isAfter(record, change.toIndex) === true)
   );
 }
 

@@ -116,9 +116,6 @@ interface Standing {
 
 /** Accounts that have not appeared by then start with what is seen from there on. */
 const recallKeptMs = 600_000;
-/** No slot comes after it. */
-const afterAllSlots = Number.MAX_SAFE_INTEGER;
-
 export class Watch {
   readonly #settings: WatchSettings;
   readonly #world: World;
@@ -293,17 +290,17 @@ export class Watch {
       draft,
       firstLookUntilMs: this.#firstLookUntilMs,
       starting: (rule, atMs) => atMs - this.#noData.sinceMs(rule) <= textPatienceMs && !this.#given.any,
-      emptied: ({ node: { subject }, heldSlot }) => {
+      emptied: ({ node: { subject }, heldSlot, heldAtMs }) => {
         if (subject.scope !== "trader") return false;
         const account = this.#world.accounts.get(subject);
         if (account === undefined || account.positions.size > 0 || account.shrunkAtMs === 0) return false;
+        // It held after that loss, so of orders alone: what was liquidated came and went unseen.
+        if (account.shrunkAtMs <= (heldAtMs ?? 0)) return false;
         return this.#endings.liquidatedSince(subject, account.shrunkAtMs, heldSlot);
       },
       heldSlotOf: ({ subject }) => {
         if (subject.scope !== "trader" && subject.scope !== "position") return 0;
         const account = this.#world.accounts.get(subject);
-        // What holds of orders alone is not ended by the liquidation of a position that came and went unseen.
-        if (subject.scope === "trader" && account?.positions.size === 0) return afterAllSlots;
         // Its sizes are the same since then, so no liquidation lies between. One in the very slot of the first state that
         // shows them may be from after it, until a state of a later slot shows them, too.
         return account === undefined ? 0 : Math.min(account.slot, account.sizesSlot + 1);

@@ -21,6 +21,9 @@ const retold = (
 ): ((entry: Logged) => Logged) =>
   alerts((one) => (isIt(one) ? { ...one, alert: { ...one.alert, ...of(one.alert) } } : one));
 
+const alertsOf = ({ log }: Outcome): readonly AlertChange[] =>
+  log.of("committed").flatMap(({ changes }) => changes.alertChanges);
+
 const isBlind = ({ kind, alert }: AlertChange): boolean => kind === "fired" && alert.rule === "Blind";
 const lead = /(\d+(?:\.\d+)?)%( from liquidation)/;
 
@@ -44,6 +47,15 @@ describe("what is at stake while data are missing", () => {
       }),
     );
     expect(broken(outcome, change)).toEqual(["soundness Blind", "figures Blind"]);
+  });
+
+  test("nothing of how far its price has moved, though prices come", () => {
+    const change = retold(
+      ({ alert }) => alert.rule === "Blind",
+      ({ summary }) => ({ summary: summary.replace(/, mark \w+ [\d.]+% since/, "") }),
+    );
+    const found = findingsIn(outcome, change);
+    expect(found.some(({ expected }) => expected.includes("how far its price has moved"))).toBe(true);
   });
 
   test("a position that nobody held", () => {
@@ -99,6 +111,11 @@ describe("what alerts about missing data say of them", () => {
     ["a limit in place of a status", /HTTP 502/g, () => "rate limited (HTTP 429)"],
     ["time-outs in place of a status", /HTTP 502/g, () => "timed out"],
     ["another beginning of a limit", /rate limited since \d\d/g, () => "rate limited since 11"],
+    [
+      "a later refusal as the beginning of a limit",
+      /rate limited since [\d:]+/g,
+      () => "rate limited since 23:56:30",
+    ],
     [
       "a refused connection in place of a limit",
       /rate limited since [\d:]+ [A-Z]+-\d/g,
@@ -210,6 +227,29 @@ describe("what is read when", () => {
       dark(entry.atMs) ? unobserved(({ kind }) => kind === "accounts")(entry) : entry,
     );
     expect(found.some(({ check, rule }) => check === "completeness" && rule === "Blind")).toBe(true);
+  });
+
+  test("accounts that are read now and then only, and nobody was told", async () => {
+    const outcome = await play(seeds.calm);
+    const { atMs } = outcome.log.entries[0]!;
+    const isDark = (ms: number) => ms > atMs + 300_000 && ms < atMs + 500_000 && (ms - atMs) % 50_000 > 5_000;
+    const found = findingsIn(outcome, (entry) =>
+      isDark(entry.atMs) ? unobserved(({ kind }) => kind === "accounts")(entry) : entry,
+    );
+    expect(found.some(({ expected }) => expected.includes("too old for"))).toBe(true);
+  });
+
+  test("an account that is not read, and recovers", async () => {
+    const outcome = await play(seeds.taken);
+    const end = alertsOf(outcome).find(
+      ({ kind, alert }) =>
+        kind === "ended" && alert.rule === "LiquidationNear" && alert.ending === "recovered",
+    )!;
+    const found = findingsIn(
+      outcome,
+      unobserved(({ kind, atMs }) => kind === "accounts" && atMs > end.atMs - 150_000 && atMs <= end.atMs),
+    );
+    expect(found.some(({ expected }) => expected.includes("was not read for"))).toBe(true);
   });
 
   test("states that the stream showed and nobody observed", async () => {

@@ -287,7 +287,7 @@ describe("endings", () => {
     expect(ended.details.map(([name]) => name)).not.toContain("Exchange's tier");
   });
 
-  test("an alert about orders alone keeps firing, though a position that no reading showed was liquidated", () => {
+  describe("an alert about orders alone", () => {
     const order: OrderState = {
       ...{ symbol: "SOL", sequence: "1", side: "bid", kind: "limit", priceTicks: 15_000n },
       ...{ remainingLots: 100_000n, initialLots: 100_000n, reduceOnly: false, stopLoss: false },
@@ -295,16 +295,45 @@ describe("endings", () => {
     };
     const ordered = [subaccount(1_000, [], { orders: [order] })];
     const empty = [subaccount(1_000, [])];
-    const rules = marginHigh.replace("keepFiringFor: 0s", "keepFiringFor: 5m");
-    const harness = seen(rules, [subaccount(1_000, [position(1, 150)])]);
-    harness.live(5_000, empty, 150);
-    harness.live(20_000, ordered, 150);
-    expect(harness.told).toEqual(["MarginHigh main/0.0 fired warning"]);
-    harness.live(5_000, empty, 150);
-    const slot = harness.slot + 1;
-    harness.events("liquidations", [{ ...liquidation, slot, happenedMs: harness.nowMs }]);
-    harness.live(90_000, empty, 150);
-    expect(harness.told).toHaveLength(1);
+    const held = [subaccount(1_000, [position(1, 150)])];
+    const fired = "MarginHigh main/0.0 fired warning";
+    const firing = () => {
+      const harness = seen(marginHigh.replace("keepFiringFor: 0s", "keepFiringFor: 5m"), held);
+      harness.live(5_000, empty, 150);
+      harness.live(20_000, ordered, 150);
+      expect(harness.told).toEqual([fired]);
+      return harness;
+    };
+    const liquidatedIn = (harness: Harness) =>
+      harness.events("liquidations", [{ ...liquidation, slot: harness.slot + 1, happenedMs: harness.nowMs }]);
+
+    test("keeps firing, though a position that no reading showed was liquidated, and ends with that reason", () => {
+      const harness = firing();
+      harness.live(5_000, empty, 150);
+      liquidatedIn(harness);
+      harness.live(90_000, empty, 150);
+      expect(harness.told).toEqual([fired]);
+      harness.live(300_000, empty, 150);
+      expect(harness.told).toEqual([fired, "MarginHigh main/0.0 ended warning liquidated"]);
+    });
+
+    test("ends at once where readings showed the position that was liquidated", () => {
+      const harness = firing();
+      harness.live(30_000, held, 150);
+      harness.pass(1_000);
+      liquidatedIn(harness);
+      harness.live(30_000, empty, 150);
+      expect(harness.told).toEqual([fired, "MarginHigh main/0.0 ended warning liquidated"]);
+    });
+
+    test("goes on where it holds again after an unseen liquidation", () => {
+      const harness = firing();
+      harness.live(5_000, empty, 150);
+      liquidatedIn(harness);
+      harness.live(30_000, ordered, 150);
+      harness.live(200_000, empty, 150);
+      expect(harness.told).toEqual([fired]);
+    });
   });
 
   test("an account whose positions a person closed keeps firing as long as its rule says", () => {

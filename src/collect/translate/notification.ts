@@ -16,9 +16,10 @@ import { type MarketBook, unitsOf, usdOfQuoteLots, usdOfTicks } from "../market-
 import { walletEvent } from "./event.ts";
 import { liquidationOfNotification } from "./liquidation.ts";
 
-const liquidationTypes: ReadonlySet<string> = new Set(["liquidation", "backstop_liquidation", "adl"]);
-/** Those, and sales of collateral. */
-const takingTypes: ReadonlySet<string> = new Set([...liquidationTypes, "spot_collateral_liquidation"]);
+const liquidationTypes: ReadonlySet<string> = new Set([
+  ...["liquidation", "backstop_liquidation", "adl"],
+  "spot_collateral_liquidation",
+]);
 
 /**
  * @param account whose inbox it stood in
@@ -36,14 +37,9 @@ export function notificationEvents(
     : [announcement(item, wallet, account, seenMs)];
 }
 
-/** True if an item is of a type that tells of liquidations, and its data does not say of which. */
+/** True if an item is of a type that tells of liquidations, of collateral too, and its data does not say of which. */
 export function isUnreadLiquidation(item: EventNotification): boolean {
   return liquidationTypes.has(item.notificationType) && eventData(item) === null;
-}
-
-/** True if an item is of a type that tells of what the exchange took of an account, and its data does not say of what. */
-export function isUnreadTaking(item: EventNotification): boolean {
-  return takingTypes.has(item.notificationType) && eventData(item) === null;
 }
 
 function ledgerEvents(
