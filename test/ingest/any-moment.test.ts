@@ -271,8 +271,9 @@ class Run {
   /** True if an alert ended as recovered in the very moment in which the next of the same rule and subject fired. */
   get endsAsTheNextFires(): boolean {
     const about = ({ atMs, alert }: AlertChange) => `${atMs} ${alert.rule} ${alert.subject}`;
-    const ends = new Set(this.#changes.filter(({ alert }) => alert.ending === "recovered").map(about));
-    return this.#changes.some((one) => one.kind === "fired" && ends.has(about(one)));
+    const changes = this.#changes.filter(({ alert }) => ours.has(alert.rule));
+    const ends = new Set(changes.filter(({ alert }) => alert.ending === "recovered").map(about));
+    return changes.some((one) => one.kind === "fired" && ends.has(about(one)));
   }
 
   /** Each alert of our rules with its life; of one rule and subject in the order in which they began. */

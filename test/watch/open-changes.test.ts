@@ -257,19 +257,18 @@ test("a fill of the slot before belongs to none of the changes between two state
   expect(changes.settle()).toEqual([]);
 });
 
-test("a fill that came after a change of one slot explains nothing of it", () => {
+test("a fill that came after a change of one slot is none of its trade", () => {
   const changes = new OpenChanges();
   const state = (slot: number, index: number | undefined, usd: number, units: number, atMs: number) =>
     changes.takeState(account, { slot, index, atMs }, holding(usd, units), pricing);
-  state(100, undefined, 10_000, 100, 0);
-  changes.takeWhole(0, { slot: 100, atMs: 0 });
-  state(100, 5, 9_980, 100, 1_000);
-  state(101, 3, 9_979, 110, 2_000);
+  state(90, undefined, 10_000, -100, 0);
+  changes.takeWhole(0, { slot: 90, atMs: 0 });
+  state(100, undefined, 10_000, -100, 1_000);
+  // 10 were bought back beside a loss, or a withdrawal, of 20 USD; then 10 more.
+  state(100, 5, 9_980, -90, 2_000);
+  state(101, 3, 9_979.9, -80, 3_000);
   expect(changes.range).toEqual({ inUsd: 0, outUsd: -20 });
-  changes.takeRecord(
-    { kind: "fill", account, slot: 100, index: 7, symbol: "SOL", units: 10, usd: -1_501 },
-    3_000,
-  );
-  changes.settle();
+  const fill = { kind: "fill", account, slot: 100, index: 7, symbol: "SOL", units: 10, usd: -1_520 } as const;
+  changes.takeRecord(fill, 4_000);
   expect(changes.range).toEqual({ inUsd: 0, outUsd: -20 });
 });

@@ -8,6 +8,7 @@ import { fundingRateHigh } from "./rules/funding.ts";
 import { predicates } from "./rules/index.ts";
 import { accountLiquidationNear, liquidationNear } from "./rules/liquidation.ts";
 import { accountLiquidatable, marginHigh, ordersMayBeCancelled } from "./rules/margin.ts";
+import { accountsBorneMs } from "./stretched.ts";
 import { Terms } from "./terms.ts";
 import type { AccountTruth, BreakerTruth } from "./truth.ts";
 import { accountOf, symbolOf, walletOf } from "./view.ts";
@@ -37,9 +38,9 @@ const ofAccounts: ReadonlySet<string> = new Set(
     fundingRateHigh,
   ].map(({ rule }) => rule),
 );
-/** Rules bear an age of so many intervals; an end may wait for its reason that long, and another one as long as a commit hangs, ms. */
-const freshIntervals = 3;
+/** An end waits for its reason for so long at most, ms. */
 const waitsMs = 65_000;
+/** A commit may hang for so long, ms. */
 const hangsMs = 8_000;
 /** A standstill stretches the time between two observations to more than this, ms. */
 const stillMs = 2_000;
@@ -52,8 +53,7 @@ export function judgeEndings(outcome: Outcome): readonly Finding[] {
   const { truth, log } = outcome;
   const clear = new Clear(outcome);
   const terms = new Terms(outcome.sections);
-  // Where requests wait for their turn, rules bear older data.
-  const isStretched = log.of("said").some(({ text }) => text.includes('"stretched"'));
+  const borneMs = accountsBorneMs(log, terms);
   const findings: Finding[] = [];
   const lives = livesOf(log);
   const changes = lives.flatMap((life) => life.changes.map((one) => ({ ...one, life })));
@@ -71,9 +71,7 @@ export function judgeEndings(outcome: Outcome): readonly Finding[] {
       problemOfNone(change, fired.get(alert.id), truth.accounts.get(accountOf(subject))!) ??
       problemOf(change, outcome, terms, isClear) ??
       problemOfLater(change, fired.get(alert.id), outcome, terms, isClear) ??
-      (isStretched
-        ? null
-        : problemOfAge(change, change.life, terms, truth.accounts.get(accountOf(subject))!));
+      problemOfAge(change, change.life, borneMs, truth.accounts.get(accountOf(subject))!);
     if (expected !== null)
       findings.push({
         ...{ check: "false resolve", rule, subject, atMs: committedMs, expected },
@@ -187,13 +185,15 @@ function problemOfLater(
 function problemOfAge(
   { alert, atMs, committedMs }: Change,
   life: Life,
-  terms: Terms,
+  borneMs: number,
   states: readonly AccountTruth[],
 ): string | null {
   const { rule, subject, ending } = alert;
   if (ending !== "recovered" || !ofAccounts.has(rule)) return null;
   const account = accountOf(subject);
   let readMs: number | null = null;
+  /** The newest reading of before an end may have begun to wait, by the daemon's clock, ms. */
+  let formerMs = Number.NEGATIVE_INFINITY;
   let lastMs = Number.NEGATIVE_INFINITY;
   for (const one of life.told) {
     // Nobody knows what was read in a time that is not recorded.
@@ -213,12 +213,15 @@ function problemOfAge(
     if (
       account.startsWith(prefix) &&
       (told === undefined || told.includes(Number(account.slice(prefix.length))))
-    )
+    ) {
       readMs = observation.atMs;
+      if (readMs <= atMs - unseenMs) formerMs = readMs;
+    }
   }
-  // What was traded lately may be the reason for which an end waits.
-  const isStill = !states.some(({ ofMs }) => ofMs > committedMs - unseenMs && ofMs <= committedMs);
-  const mostMs = freshIntervals * terms.everyMs("traderState") + (isStill ? hangsMs : waitsMs);
+  // What was traded since may be the reason for which an end waits.
+  const fromMs = formerMs + (committedMs - atMs) - readingMs;
+  const isStill = !states.some(({ ofMs }) => ofMs > fromMs && ofMs <= committedMs);
+  const mostMs = borneMs + (isStill ? hangsMs : waitsMs);
   return readMs === null || atMs - readMs <= mostMs
     ? null
     : `another end, or none: ${account} was not read for ${atMs - readMs} ms`;

@@ -27,7 +27,7 @@ export function unnamedBeside(
     const endsToo = changes.some((one) => one.alertId === id && one.kind === "ended" && one.atMs === atMs);
     const isMissing = readings
       .at("traderState", subject, atMs)
-      .every((ms) => ms === null || (ms !== undefined && atMs - ms > missingMs));
+      .every((ms) => ms !== undefined && atMs - (ms ?? readings.startedMs ?? atMs) > missingMs);
     return endsToo || !isMissing || told.includes(subject)
       ? []
       : [`a row "Still without data" that names ${subject}, of which alert ${id} (${rule}) is`];

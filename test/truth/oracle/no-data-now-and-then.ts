@@ -3,20 +3,18 @@ import type { Finding } from "./finding.ts";
 import { isTold, type Life } from "./lives.ts";
 import { lengthOf, windowMs } from "./no-data-early.ts";
 import type { Readings } from "./readings.ts";
-import type { Terms } from "./terms.ts";
 
 /** So long of a window without data is reported, ms. */
 const dueMs = 30_000;
-/** Clocks, observations of the time, and the age that a rule bears, ms. */
+/** Clocks, and observations of the time, ms. */
 const slackMs = 15_000;
-/** Rules bear an age of three intervals. */
-const intervals = 3;
 /** A standstill stretches the time between two observations to more than this, ms. */
 const stillMs = 2_000;
 
 export interface Accounts {
   readonly readings: Readings;
-  readonly terms: Terms;
+  /** The age of accounts that rules bear, ms. */
+  readonly borneMs: number;
   /** Wallets whose accounts may not be missing unsaid. */
   readonly wallets: readonly string[];
   /** True if an alert about missing data of a wallet fires at some time between two, ms. */
@@ -24,12 +22,11 @@ export interface Accounts {
 }
 
 /** Windows that lie within one life, without a time that is not recorded or in which the process stood still. */
-export function seldomRead(life: Life, { readings, terms, wallets, isSaid }: Accounts): readonly Finding[] {
-  const limitMs = intervals * terms.everyMs("traderState");
+export function seldomRead(life: Life, { readings, borneMs, wallets, isSaid }: Accounts): readonly Finding[] {
   const broken = breaksOf(life);
   const lastMs = life.told.findLast(isTold)?.observation.atMs ?? 0;
   return wallets.flatMap((wallet): Finding[] => {
-    const spans = readings.stale("traderState", wallet, limitMs, lastMs);
+    const spans = readings.stale("traderState", wallet, borneMs, lastMs);
     for (const { toMs } of spans) {
       const fromMs = toMs - windowMs;
       if (broken.some((one) => one.fromMs < toMs && one.toMs > fromMs)) continue;

@@ -19,6 +19,7 @@ import { seldomRead } from "./no-data-now-and-then.ts";
 import { type Row, rowsOf } from "./no-data-rows.ts";
 import { type FiringRow, firingIn, rowProblems, unnamed, worseProblems } from "./no-data-words.ts";
 import { assetRules, Readings, type ReadMs } from "./readings.ts";
+import { accountsBorneMs } from "./stretched.ts";
 import { Terms } from "./terms.ts";
 import { timeIn } from "./times.ts";
 
@@ -203,7 +204,7 @@ export function judgeNoData(outcome: Outcome): readonly Finding[] {
   }
   const causesOf = new Causes(log, simulator.world);
   const isCeilingLow = ceilingIsLow(outcome, terms);
-  const isStretched = log.of("said").some(({ text }) => text.includes('"stretched"'));
+  const borneMs = accountsBorneMs(log, terms);
   const silence: Silence = {
     ...{ changes, strangers, terms },
     // A low ceiling stretches their schedules.
@@ -225,10 +226,10 @@ export function judgeNoData(outcome: Outcome): readonly Finding[] {
     const readings = new Readings(life, indices);
     byLife.set(life.number, readings);
     findings.push(...unreported(life, silence));
-    if (!isCeilingLow && !isStretched)
+    if (!isCeilingLow)
       findings.push(
         ...seldomRead(life, {
-          ...{ readings, terms },
+          ...{ readings, borneMs },
           wallets: [...guarded],
           isSaid: (wallet, fromMs, toMs) => standsWithin(changes, fromMs, toMs, wallet),
         }),

@@ -325,7 +325,7 @@ export const former: readonly Defect[] = [
     "the time since which requests are limited is not told",
     "src/watch/read-failures.ts",
     "time(cause.sinceMs)",
-    "time(nowMs)",
+    "time(Math.min(nowMs, cause.sinceMs + 10_000))",
   ),
   {
     name: "formerly: a funding rate that is not known is none",
@@ -460,13 +460,13 @@ export const former: readonly Defect[] = [
     "a limit of requests is not named as the cause",
     "src/watch/read-failures.ts",
     '    case "rate-limited": {\n',
-    '    case "rate-limited": {\n      if (nowMs > 0) return status === undefined ? short(text) : `HTTP ${status}`;\n',
+    '    case "rate-limited": {\n      if (nowMs > 0) return status === undefined ? short(text) : "HTTP " + status;\n',
   ),
   one(
     "the end beside wallets that are still unread does not name them",
     "src/watch/no-data-extent.ts",
     "others.length > 0 ? [[",
-    "others.length > wallets.size ? [[",
+    "others.length > 0 && nowMs < 0 ? [[",
   ),
   one(
     "how far the price has moved since the last reading is not told",
