@@ -40,6 +40,8 @@ const ofAccounts: ReadonlySet<string> = new Set(
 );
 /** An end waits for its reason for so long at most, ms. */
 const waitsMs = 65_000;
+/** The daemon may have been down for so long before what it reads first, ms. */
+const longestStopMs = 300_000;
 /** A commit may hang for so long, ms. */
 const hangsMs = 8_000;
 /** A standstill stretches the time between two observations to more than this, ms. */
@@ -193,7 +195,7 @@ function problemOfAge(
   const account = accountOf(subject);
   let readMs: number | null = null;
   /** The newest reading of before an end may have begun to wait, by the daemon's clock, ms. */
-  let formerMs = Number.NEGATIVE_INFINITY;
+  let formerMs = atMs - longestStopMs;
   let lastMs = Number.NEGATIVE_INFINITY;
   for (const one of life.told) {
     // Nobody knows what was read in a time that is not recorded.
@@ -220,11 +222,21 @@ function problemOfAge(
   }
   // What was traded since may be the reason for which an end waits.
   const fromMs = formerMs + (committedMs - atMs) - readingMs;
-  const isStill = !states.some(({ ofMs }) => ofMs > fromMs && ofMs <= committedMs);
+  const isStill = !states.some(
+    (state, index) =>
+      state.ofMs > fromMs && state.ofMs <= committedMs && isTradedIn(state, states[index - 1]),
+  );
   const mostMs = borneMs + (isStill ? hangsMs : waitsMs);
   return readMs === null || atMs - readMs <= mostMs
     ? null
     : `another end, or none: ${account} was not read for ${atMs - readMs} ms`;
+}
+
+/** True if the positions of a state are others than those of the one before, or of other sizes. */
+function isTradedIn({ positions }: AccountTruth, before: AccountTruth | undefined): boolean {
+  const named = (all: AccountTruth["positions"] = []): string =>
+    all.map(({ symbol, sequence, baseLots }) => `${symbol} ${sequence} ${baseLots}`).join("\n");
+  return named(positions) !== named(before?.positions);
 }
 
 const takes = ({ by }: BreakerTruth): boolean => by === "liquidation" || by === "adl";
