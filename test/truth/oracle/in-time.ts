@@ -26,6 +26,8 @@ const unsureMs = 1_500;
 const triedAgainMs = 6_000;
 /** For so long the trouble of a channel is felt. */
 const feltMs = 150_000;
+/** The same of one that does not know the daemon's key: it is tried rarely until somebody mends it. */
+const mendedMs = 305_000;
 /** A clock that is set stands for as long as it went ahead. */
 const clockMs = 60_000;
 
@@ -47,7 +49,8 @@ export function judgeInTime(outcome: Outcome): readonly Finding[] {
   );
   const unwell = faults.flatMap((one) => {
     const { fromMs, toMs } = at(one);
-    return "channel" in one ? [{ channel: one.channel, fromMs, toMs: toMs + feltMs }] : [];
+    const longMs = one.kind === "channelForbids" ? mendedMs : feltMs;
+    return "channel" in one ? [{ channel: one.channel, fromMs, toMs: toMs + longMs }] : [];
   });
   const set = events
     .filter(({ kind }) => kind === "clock")
