@@ -11,12 +11,13 @@
  * What comes is judged as told of just itself: a connection, a pong or silence makes nothing fresh. Announcements are only
  * a reason to read the inbox, since the ids of live copies may not last.
  */
-import type {
-  ChannelName,
-  MarketStatsMessage,
-  NotificationItem,
-  NotificationMessage,
-  TraderStateMessage,
+import {
+  type ChannelName,
+  type MarketStatsMessage,
+  type NotificationItem,
+  type NotificationMessage,
+  notificationKey,
+  type TraderStateMessage,
 } from "../contract/index.ts";
 import type { MarketPrices } from "../domain/account.ts";
 import type { Clock } from "../domain/clock.ts";
@@ -61,6 +62,8 @@ const BETWEEN_DOUBTS_MS = 5_000;
 const BETWEEN_INBOXES_MS = 10_000;
 /** Events of one wallet that wait to be taken; more are left to the inbox. */
 const MOST_WAITING_EVENTS = 500;
+/** A notification that cannot be read in the stream is told as it is after so long, should the inbox not be read. */
+const UNREAD_FOR_MS = 15_000;
 /** Changes of the exchange's status that wait to be taken; of more the oldest are left out. */
 const MOST_WAITING_STATUSES = 20;
 /** Without a message while prices moved, the connection is not believed. */
@@ -412,13 +415,27 @@ export class StreamFeed implements StreamListener {
     const account = accounts.of(name).find((one) => one.address === traderPubkey);
     this.#askInbox(name);
     if (payload.source !== "event" || !account || !book.known) return;
+    const note = (): void => {
+      const events = this.#notedEvents.get(name) ?? [];
+      if (events.length >= MOST_WAITING_EVENTS) return;
+      events.push(...notificationEvents(payload, wallet, account, book, this.#clock.nowMs()));
+      this.#notedEvents.set(name, events);
+      this.#coalescer.noted();
+    };
     // Once it is told, the inbox does not tell it again, and which liquidation it is would not be known.
-    if (isUnreadLiquidation(payload)) return;
-    const events = this.#notedEvents.get(name) ?? [];
-    if (events.length >= MOST_WAITING_EVENTS) return;
-    events.push(...notificationEvents(payload, wallet, account, book, this.#clock.nowMs()));
-    this.#notedEvents.set(name, events);
-    this.#coalescer.noted();
+    if (isUnreadLiquidation(payload)) this.#afterInbox(notificationKey(payload, wallet.authority), note);
+    else note();
+  }
+
+  /** Notes a notification that the inbox was to tell: if it did, it is told already, and nothing is told twice. */
+  #afterInbox(key: string, note: () => void): void {
+    const name = `unread ${key}`;
+    if (this.#later.has(name) || this.#later.size >= MOST_WAITING_EVENTS) return;
+    const noteNow = (): void => {
+      this.#later.delete(name);
+      note();
+    };
+    this.#later.set(name, this.#clock.after(UNREAD_FOR_MS, noteNow));
   }
 
   /** Hands on everything that is noted, of each thing the newest. */

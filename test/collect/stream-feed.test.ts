@@ -123,6 +123,22 @@ describe("between polls a minute apart", () => {
     ]);
   });
 
+  test("a sale of collateral that cannot be read in it is told as it is where the inbox is not read either", async () => {
+    await using own = await StreamRig.start();
+    own.line.through = (text, forward) =>
+      forward(text.replace(/"liquidationSize":"[^"]*"/g, '"liquidationSize":{}'));
+    await own.rig.call("fault", { path: "/v1/traders/*", status: 503 });
+    const { authority } = own;
+    const notificationType = "spot_collateral_liquidation";
+    await own.rig.call("notification", { authority, source: "event", notificationType });
+    await own.pass(14_000);
+    expect(own.booted.events("notification")).toEqual([]);
+    await own.until("told", () => own.booted.events("notification").length > 0, 2_000);
+    own.rig.simulator.faults.clear();
+    await own.pass(30_000);
+    expect(own.booted.events("notification")).toMatchObject([{ data: { liquidationSize: {} } }]);
+  });
+
   test("a pause of a market is read as soon as the stream tells that something changed", async () => {
     await using own = await StreamRig.start();
     const status = () =>
