@@ -136,6 +136,10 @@ const calm: Round = {
 const begins: Round = { ...calm, kind: "seen", collateral: 1_000 } as Round;
 const stepsOfFirstRound = 10;
 
+/** The steps of a round without notifications and acknowledgements: its seconds, and what is read then. */
+const secondsOfRound = 5;
+const answersOfRound = 6;
+
 type Step = (atMs: number, run: Run) => Observation | null;
 
 function stepsOf(list: readonly Round[]): { readonly afterMs: number; readonly step: Step }[] {
@@ -147,7 +151,7 @@ function stepsOf(list: readonly Round[]): { readonly afterMs: number; readonly s
   // Within a minute of a liquidation the clocks do not tell which of two positions it was; nothing is opened so soon here.
   let openFrom = 0;
   for (const [number, one] of [begins, ...list, ...Array.from({ length: 30 }, () => calm)].entries()) {
-    for (let second = 0; second < 5; second++)
+    for (let second = 0; second < secondsOfRound; second++)
       steps.push({ afterMs: 1_000, step: (atMs) => ({ kind: "time", atMs }) });
     const add = (step: Step): unknown => steps.push({ afterMs: 0, step });
     if (one.kind === "failed") {
@@ -372,13 +376,15 @@ test("after a restart an alert whose end waited for its reason goes on if it hol
   const held: Round = { ...begins, kind: "seen", holds: "long", mark: 148 } as Round;
   const closed: Round = { ...begins, kind: "seen" } as Round;
   const heldAgain: Round = { ...held, kind: "seen", mark: 145 } as Round;
+  const rounds = [held, closed, closed, closed, closed, heldAgain, held];
+  // 20 s after the first reading without the position, before the answers of the round in which it is held again.
+  const roundsBefore = 1 + rounds.indexOf(heldAgain);
+  const at = roundsBefore * (secondsOfRound + answersOfRound) + secondsOfRound;
   using folder = temporaryFolder();
   const store = openStore({ path: folder.file() });
-  // 20 s after the first reading without the position, before the answers of the round in which it is held again.
-  const downs = [{ at: 71, downS: 20 }];
-  const rounds = [held, closed, closed, closed, closed, heldAgain, held];
-  const { still, anew, endsAsTheNextFires } = await outcomes(rounds, downs, store);
-  await store.close();
+  const { still, anew, endsAsTheNextFires } = await outcomes(rounds, [{ at, downS: 20 }], store).finally(() =>
+    store.close(),
+  );
   const spell = "Margin main/0.0: fired critical, ended recovered";
   const ofMargin = (lives: readonly string[]) => lives.filter((life) => life.startsWith("Margin"));
   expect(ofMargin(still)).toEqual([spell, spell]);
