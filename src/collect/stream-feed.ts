@@ -62,8 +62,8 @@ const BETWEEN_DOUBTS_MS = 5_000;
 const BETWEEN_INBOXES_MS = 10_000;
 /** Events of one wallet that wait to be taken; more are left to the inbox. */
 const MOST_WAITING_EVENTS = 500;
-/** A notification that cannot be read in the stream is told as it is after so long, should the inbox not be read. */
-const UNREAD_FOR_MS = 15_000;
+/** A notification that cannot be read in the stream is told as it is after so long, should the inbox not be read: it may wait for its turn. */
+const UNREAD_FOR_MS = 45_000;
 /** Changes of the exchange's status that wait to be taken; of more the oldest are left out. */
 const MOST_WAITING_STATUSES = 20;
 /** Without a message while prices moved, the connection is not believed. */
@@ -110,6 +110,8 @@ export class StreamFeed implements StreamListener {
   #statusToldMs = Number.NEGATIVE_INFINITY;
   readonly #readMs = new Map<string, number>();
   readonly #later = new Map<string, () => void>();
+  /** Notifications that cannot be read in the stream, by key, with what calls off that they are told as they are. */
+  readonly #unread = new Map<string, () => void>();
   readonly #askedMs = new Map<string, number>();
   readonly #outages: StreamOutages;
   readonly #trust = new InboxTrust();
@@ -160,8 +162,9 @@ export class StreamFeed implements StreamListener {
     this.#outages.stop();
     this.#priceChannel?.stop();
     this.#spread.stop();
-    for (const cancel of this.#later.values()) cancel();
+    for (const cancel of [...this.#later.values(), ...this.#unread.values()]) cancel();
     this.#later.clear();
+    this.#unread.clear();
     await this.#coalescer.stop();
   }
 
@@ -415,10 +418,11 @@ export class StreamFeed implements StreamListener {
     const account = accounts.of(name).find((one) => one.address === traderPubkey);
     this.#askInbox(name);
     if (payload.source !== "event" || !account || !book.known) return;
+    const seenMs = this.#clock.nowMs();
     const note = (): void => {
       const events = this.#notedEvents.get(name) ?? [];
       if (events.length >= MOST_WAITING_EVENTS) return;
-      events.push(...notificationEvents(payload, wallet, account, book, this.#clock.nowMs()));
+      events.push(...notificationEvents(payload, wallet, account, book, seenMs));
       this.#notedEvents.set(name, events);
       this.#coalescer.noted();
     };
@@ -429,13 +433,12 @@ export class StreamFeed implements StreamListener {
 
   /** Notes a notification that the inbox was to tell: if it did, it is told already, and nothing is told twice. */
   #afterInbox(key: string, note: () => void): void {
-    const name = `unread ${key}`;
-    if (this.#later.has(name) || this.#later.size >= MOST_WAITING_EVENTS) return;
+    if (this.#unread.has(key) || this.#unread.size >= MOST_WAITING_EVENTS) return;
     const noteNow = (): void => {
-      this.#later.delete(name);
+      this.#unread.delete(key);
       note();
     };
-    this.#later.set(name, this.#clock.after(UNREAD_FOR_MS, noteNow));
+    this.#unread.set(key, this.#clock.after(UNREAD_FOR_MS, noteNow));
   }
 
   /** Hands on everything that is noted, of each thing the newest. */

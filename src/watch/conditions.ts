@@ -93,6 +93,8 @@ export interface ConditionsOptions {
   readonly emptied: (instance: Instance) => boolean;
   /** See `Instance.heldSlot`: the slot for a condition of this subject that holds now. */
   readonly heldSlotOf: (node: SubjectNode) => number;
+  /** See `Instance.heldEmptyMs`, likewise. */
+  readonly heldEmptyMsOf: (node: SubjectNode) => number | null;
   /** The share of a window over events whose time is told, 0–1; null where nobody can say. */
   readonly toldShare: (spec: WindowSpec, node: SubjectNode, nowMs: number) => number | null;
   /** The doubt about the profit that a rule of this subject reads; null: there is none. */
@@ -424,10 +426,11 @@ export class Conditions {
     const idle = instance.lifecycle.sinceMs === null;
     const lastKnownMs = instance.knownAtMs;
     if (known && !old) instance.knownAtMs = draft.atMs;
-    const lastHeldSlot = instance.heldSlot;
+    const { heldSlot: lastHeldSlot, heldEmptyMs: lastHeldEmptyMs } = instance;
     if (known && judged.severity !== null) {
       instance.heldAtMs = draft.atMs;
       instance.heldSlot = this.#options.heldSlotOf(node);
+      instance.heldEmptyMs = this.#options.heldEmptyMsOf(node);
     }
     if (known && !old && !instance.judged) {
       instance.judged = true;
@@ -508,7 +511,8 @@ export class Conditions {
     }
     const clocked = clocksRun(state) || clocksRun(before);
     const moved = before !== state && (transition !== "none" || clocked);
-    this.#store(instance, moved || outlived || instance.heldSlot !== lastHeldSlot, draft);
+    const heldOtherwise = instance.heldSlot !== lastHeldSlot || instance.heldEmptyMs !== lastHeldEmptyMs;
+    this.#store(instance, moved || outlived || heldOtherwise, draft);
     this.#schedule(instance, env, terms, instance.unknown === null || old);
   }
 
@@ -813,6 +817,7 @@ export class Conditions {
     instance.alert = alert;
     instance.alreadySo = state.alreadySo;
     instance.heldSlot = state.heldSlot ?? 0;
+    instance.heldEmptyMs = state.heldEmptyMs ?? null;
     instance.doubted = state.doubted ?? false;
     instance.certain = state.certain ?? null;
     if (state.outlivedMs !== undefined) instance.outlivedMs = state.outlivedMs;
@@ -838,6 +843,7 @@ export class Conditions {
       alertId: instance.alert?.alert.id ?? null,
       alreadySo: instance.alreadySo,
       ...(instance.heldSlot > 0 ? { heldSlot: instance.heldSlot } : {}),
+      ...(instance.heldEmptyMs === null ? {} : { heldEmptyMs: instance.heldEmptyMs }),
       ...(instance.doubted ? { doubted: true } : {}),
       ...(instance.certain === null ? {} : { certain: instance.certain }),
       ...(Number.isFinite(instance.outlivedMs) ? { outlivedMs: instance.outlivedMs } : {}),

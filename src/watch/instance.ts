@@ -100,6 +100,17 @@ export class Instance {
     this.#own().heldSlot = slot;
   }
 
+  /**
+   * The condition last held while its account had no position: the time at which one of it had shrunk last, ms; null: it had one.
+   * Not kept while it is quiet.
+   */
+  get heldEmptyMs(): number | null {
+    return this.#course?.heldEmptyMs ?? null;
+  }
+  set heldEmptyMs(atMs: number | null) {
+    this.#own().heldEmptyMs = atMs;
+  }
+
   /** The last known judgement had levels that a change of collateral held that was not explained. Not kept while it is quiet. */
   get doubted(): boolean {
     return this.#course?.doubted ?? false;
@@ -175,6 +186,7 @@ class Course {
   outlivedMs = Number.NEGATIVE_INFINITY;
   heldAtMs: number | null = null;
   heldSlot = 0;
+  heldEmptyMs: number | null = null;
   doubted = false;
   certain: Severity | null = null;
   unknown: Unknown | null = null;

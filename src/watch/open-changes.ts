@@ -732,9 +732,10 @@ export class OpenChanges {
     const { account, slot } = record;
     const index = this.#openAfter({ account, toSlot: slot });
     const next = this.#open[index];
-    if (next === undefined ? !this.#mayFollow(record) : !isOfSlotBefore(next, record)) return false;
+    const isOfNext = next !== undefined && isOfSlotBefore(next, record);
+    if (!isOfNext && !this.#mayFollow(record)) return false;
     this.#keepLoose([...this.#loose.slice(1 - maxLoose), record]);
-    this.#explainByLoose(index, atMs);
+    if (isOfNext) this.#explainByLoose(index, atMs);
     return true;
   }
 
@@ -838,6 +839,7 @@ export class OpenChanges {
     for (const one of this.#looseTakeovers) {
       const { account, slot } = one;
       if (account !== open.account || slot > open.toSlot) continue;
+      if (slot === open.toSlot && isAfter(one, open.toIndex) === true) continue;
       const isOf = (change: OpenChange): boolean => isWithin(change, one) || isOfSlotBefore(change, one);
       const isOfIt = isOf(open);
       if (isOfIt && !isHandedIn(left, one) && !isTakenIn(left, one)) continue;

@@ -290,12 +290,12 @@ export class Watch {
       draft,
       firstLookUntilMs: this.#firstLookUntilMs,
       starting: (rule, atMs) => atMs - this.#noData.sinceMs(rule) <= textPatienceMs && !this.#given.any,
-      emptied: ({ node: { subject }, heldSlot, heldAtMs }) => {
+      emptied: ({ node: { subject }, heldSlot, heldEmptyMs }) => {
         if (subject.scope !== "trader") return false;
         const account = this.#world.accounts.get(subject);
         if (account === undefined || account.positions.size > 0 || account.shrunkAtMs === 0) return false;
-        // It held after that loss, so of orders alone: what was liquidated came and went unseen.
-        if (account.shrunkAtMs <= (heldAtMs ?? 0)) return false;
+        // It held after that loss, of orders alone: what was liquidated since came and went unseen.
+        if (account.shrunkAtMs === heldEmptyMs) return false;
         return this.#endings.liquidatedSince(subject, account.shrunkAtMs, heldSlot);
       },
       heldSlotOf: ({ subject }) => {
@@ -304,6 +304,12 @@ export class Watch {
         // Its sizes are the same since then, so no liquidation lies between. One in the very slot of the first state that
         // shows them may be from after it, until a state of a later slot shows them, too.
         return account === undefined ? 0 : Math.min(account.slot, account.sizesSlot + 1);
+      },
+      heldEmptyMsOf: ({ subject }) => {
+        const account = subject.scope === "trader" ? this.#world.accounts.get(subject) : undefined;
+        return account === undefined || account.given || account.positions.size > 0
+          ? null
+          : account.shrunkAtMs;
       },
       doubtOf: (node) => this.#doubtOf(node),
       explainedSince: (node, ms, raisedMs) =>

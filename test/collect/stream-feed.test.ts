@@ -131,7 +131,7 @@ describe("between polls a minute apart", () => {
     const { authority } = own;
     const notificationType = "spot_collateral_liquidation";
     await own.rig.call("notification", { authority, source: "event", notificationType });
-    await own.pass(14_000);
+    await own.pass(44_000);
     expect(own.booted.events("notification")).toEqual([]);
     await own.until("told", () => own.booted.events("notification").length > 0, 2_000);
     own.rig.simulator.faults.clear();

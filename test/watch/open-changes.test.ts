@@ -272,3 +272,38 @@ test("a fill that came after a change of one slot is none of its trade", () => {
   changes.takeRecord(fill, 4_000);
   expect(changes.range).toEqual({ inUsd: 0, outUsd: -20 });
 });
+
+test("fills that came after a change of one slot are those of the next one, whose state has no place", () => {
+  const changes = new OpenChanges();
+  const state = (slot: number, index: number | undefined, usd: number, atMs: number) =>
+    changes.takeState(account, { slot, index, atMs }, holding(usd, -100), pricing);
+  state(90, undefined, 10_000, 0);
+  changes.takeWhole(0, { slot: 90, atMs: 0 });
+  state(100, undefined, 10_000, 1_000);
+  state(100, 5, 9_980, 2_000);
+  changes.takeSame(account, { slot: 100, atMs: 2_500 }, changes.before(account)!);
+  const fill = { kind: "fill", account, slot: 100, symbol: "ETH" } as const;
+  changes.takeRecord({ ...fill, index: 7, units: 1, usd: -3_000 }, 3_000);
+  changes.takeRecord({ ...fill, index: 8, units: -1, usd: 2_900 }, 3_000);
+  // A position was opened and closed in ETH at a loss of 100 USD.
+  state(105, 0, 9_880, 4_000);
+  expect(changes.range).toEqual({ inUsd: 0, outUsd: -20 });
+});
+
+test.each([100, 101])(
+  "a takeover that came after a change of one slot is that of the next one: slot %i",
+  (slot) => {
+    const changes = new OpenChanges();
+    const state = (at: number, index: number | undefined, held: ReturnType<typeof holding>, atMs: number) =>
+      changes.takeState(account, { slot: at, index, atMs }, held, pricing);
+    state(90, undefined, holding(10_000, 1_000), 0);
+    changes.takeWhole(0, { slot: 90, atMs: 0 });
+    state(100, undefined, holding(10_000, 1_000), 1_000);
+    const market = { symbol: "SOL", units: 900 };
+    const handed = { market, entryUsd: 135_000, changeUsd: -9_000, side: "long" } as const;
+    changes.takeRecord({ kind: "takeover", account, slot: 100, index: 7, handed }, 1_100);
+    state(100, 5, holding(9_990, 900), 1_200);
+    state(slot, 9, { ...balance(990), positions: [] }, 1_300);
+    expect(changes.open).toEqual([]);
+  },
+);

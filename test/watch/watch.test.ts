@@ -39,6 +39,8 @@ rules:
     summary: "{{ trader.name }}: margin ratio {{ percent(trader.marginRatio) }}"
 `;
 
+const longMarginHigh = marginHigh.replace("keepFiringFor: 0s", "keepFiringFor: 5m");
+
 /** 100 SOL long at 150 with 1000 USD: liquidated at 144.83; at 150 that is 3.45 % away. */
 const endangered = [subaccount(1_000, [position(100, 150)])];
 /** The same with 5000 USD: liquidated at 103.45, 31 % away. */
@@ -271,7 +273,7 @@ describe("endings", () => {
   });
 
   test("an account of which a liquidation left no position ends at once, as it last stood", () => {
-    const harness = seen(marginHigh.replace("keepFiringFor: 0s", "keepFiringFor: 5m"), endangered, 145.2);
+    const harness = seen(longMarginHigh, endangered, 145.2);
     harness.live(15_000, endangered, 145.2);
     expect(harness.told).toEqual(["MarginHigh main/0.0 fired warning"]);
     const before = harness.changes[0]!.alert.summary;
@@ -287,6 +289,16 @@ describe("endings", () => {
     expect(ended.details.map(([name]) => name)).not.toContain("Exchange's tier");
   });
 
+  test("an account whose liquidation comes with the prices that made it ends at once, though it held by these prices", () => {
+    const harness = seen(longMarginHigh, endangered, 145.2);
+    harness.live(15_000, endangered, 145.2);
+    harness.pass(1_000);
+    harness.mark(145);
+    harness.account([subaccount(10, [])]);
+    harness.events("liquidations", [{ ...liquidation, happenedMs: harness.nowMs }]);
+    expect(harness.told.at(-1)).toBe("MarginHigh main/0.0 ended warning liquidated");
+  });
+
   describe("an alert about orders alone", () => {
     const order: OrderState = {
       ...{ symbol: "SOL", sequence: "1", side: "bid", kind: "limit", priceTicks: 15_000n },
@@ -298,7 +310,7 @@ describe("endings", () => {
     const held = [subaccount(1_000, [position(1, 150)])];
     const fired = "MarginHigh main/0.0 fired warning";
     const firing = () => {
-      const harness = seen(marginHigh.replace("keepFiringFor: 0s", "keepFiringFor: 5m"), held);
+      const harness = seen(longMarginHigh, held);
       harness.live(5_000, empty, 150);
       harness.live(20_000, ordered, 150);
       expect(harness.told).toEqual([fired]);
@@ -307,14 +319,19 @@ describe("endings", () => {
     const liquidatedIn = (harness: Harness) =>
       harness.events("liquidations", [{ ...liquidation, slot: harness.slot + 1, happenedMs: harness.nowMs }]);
 
-    test("keeps firing, though a position that no reading showed was liquidated, and ends with that reason", () => {
-      const harness = firing();
+    test.each([
+      ["and ends with that reason", false],
+      ["after a restart as well", true],
+    ])("keeps firing, though a position that no reading showed was liquidated, %s", (_, restart) => {
+      const before = firing();
+      const harness = restart ? before.restarted({ rules: longMarginHigh }) : before;
+      if (restart) harness.slot = before.slot;
       harness.live(5_000, empty, 150);
       liquidatedIn(harness);
       harness.live(90_000, empty, 150);
-      expect(harness.told).toEqual([fired]);
+      expect(harness.told).toEqual(restart ? [] : [fired]);
       harness.live(300_000, empty, 150);
-      expect(harness.told).toEqual([fired, "MarginHigh main/0.0 ended warning liquidated"]);
+      expect(harness.told.at(-1)).toBe("MarginHigh main/0.0 ended warning liquidated");
     });
 
     test("ends at once where readings showed the position that was liquidated", () => {
@@ -337,7 +354,7 @@ describe("endings", () => {
   });
 
   test("an account whose positions a person closed keeps firing as long as its rule says", () => {
-    const harness = seen(marginHigh.replace("keepFiringFor: 0s", "keepFiringFor: 5m"), endangered, 145.2);
+    const harness = seen(longMarginHigh, endangered, 145.2);
     harness.live(15_000, endangered, 145.2);
     harness.live(60_000, [subaccount(10, [])], 145.2);
     expect(harness.told).toEqual(["MarginHigh main/0.0 fired warning"]);
