@@ -62,7 +62,10 @@ const BETWEEN_DOUBTS_MS = 5_000;
 const BETWEEN_INBOXES_MS = 10_000;
 /** Events of one wallet that wait to be taken; more are left to the inbox. */
 const MOST_WAITING_EVENTS = 500;
-/** A notification that cannot be read in the stream is told as it is after so long, should the inbox not be read: it may wait for its turn. */
+/**
+ * A notification that cannot be read in the stream is told as it is after so long where the inbox is not read by then: its reading may
+ * wait for the request budget.
+ */
 const UNREAD_FOR_MS = 45_000;
 /** Changes of the exchange's status that wait to be taken; of more the oldest are left out. */
 const MOST_WAITING_STATUSES = 20;

@@ -733,7 +733,8 @@ export class OpenChanges {
     const index = this.#openAfter({ account, toSlot: slot });
     const next = this.#open[index];
     const isOfNext = next !== undefined && isOfSlotBefore(next, record);
-    if (!isOfNext && !this.#mayFollow(record)) return false;
+    const isBeforeNext = next !== undefined && isAfter(record, next.fromIndex) === false;
+    if (!isOfNext && (isBeforeNext || !this.#mayFollow(record))) return false;
     this.#keepLoose([...this.#loose.slice(1 - maxLoose), record]);
     if (isOfNext) this.#explainByLoose(index, atMs);
     return true;

@@ -294,7 +294,7 @@ export class Watch {
         if (subject.scope !== "trader") return false;
         const account = this.#world.accounts.get(subject);
         if (account === undefined || account.positions.size > 0 || account.shrunkAtMs === 0) return false;
-        // It held after that loss, of orders alone: what was liquidated since came and went unseen.
+        // It held after that, with no position left, by orders or a debt: what was liquidated since came and went unseen.
         if (account.shrunkAtMs === heldEmptyMs) return false;
         return this.#endings.liquidatedSince(subject, account.shrunkAtMs, heldSlot);
       },
@@ -307,9 +307,7 @@ export class Watch {
       },
       heldEmptyMsOf: ({ subject }) => {
         const account = subject.scope === "trader" ? this.#world.accounts.get(subject) : undefined;
-        return account === undefined || account.given || account.positions.size > 0
-          ? null
-          : account.shrunkAtMs;
+        return account === undefined || account.positions.size > 0 ? null : account.shrunkAtMs;
       },
       doubtOf: (node) => this.#doubtOf(node),
       explainedSince: (node, ms, raisedMs) =>

@@ -667,3 +667,25 @@ describe("mistakes are told where they stand", () => {
     ]);
   });
 });
+
+test("an account whose figures hold on without a position is not ended by the liquidation that took it", async () => {
+  const marginHigh = `
+rules:
+  - name: MarginHigh
+    scope: trader
+    when: trader.marginRatio > 0.8
+    severity: warning
+    for: 0s
+    keepFiringFor: 5m
+    summary: "{{ trader.name }}"
+`;
+  const text = one(`series:
+  main/0.0: { marginRatio: "90%x8 10%" }
+  main/0.0/SOL: { size: "10x3 gone" }
+events:
+  - { at: 20s, on: liquidation, wallet: main, account: 0.0, symbol: SOL, role: liquidatee, kind: market }
+expect:
+  - { at: 30s, alerts: [{ rule: MarginHigh }] }
+  - { at: 2m, alerts: [{ rule: MarginHigh }] }`);
+  expect(await run(text, marginHigh)).toBe("");
+});

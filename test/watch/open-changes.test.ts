@@ -307,3 +307,19 @@ test.each([100, 101])(
     expect(changes.open).toEqual([]);
   },
 );
+
+test("fills of before the state that an open change begins with explain nothing after it", () => {
+  const changes = new OpenChanges();
+  const state = (slot: number, index: number | undefined, usd: number, atMs: number) =>
+    changes.takeState(account, { slot, index, atMs }, holding(usd, -100), pricing);
+  state(90, undefined, 10_000, 0);
+  changes.takeWhole(0, { slot: 90, atMs: 0 });
+  state(100, 5, 10_000, 1_000);
+  state(100, 7, 9_980, 2_000);
+  changes.takeSame(account, { slot: 100, atMs: 2_500 }, changes.before(account)!);
+  const fill = { kind: "fill", account, slot: 100, symbol: "ETH" } as const;
+  changes.takeRecord({ ...fill, index: 3, units: 1, usd: -3_000 }, 3_000);
+  changes.takeRecord({ ...fill, index: 4, units: -1, usd: 2_900 }, 3_000);
+  state(105, 0, 9_880, 4_000);
+  expect(changes.range).toEqual({ inUsd: 0, outUsd: -120 });
+});
