@@ -28,6 +28,7 @@ import {
   firstFlowOf,
   fittingOf,
   isAfter,
+  isAfterLast,
   isExplained,
   isFlow,
   isFlowBefore,
@@ -838,9 +839,7 @@ export class OpenChanges {
   #lessTakeovers(open: OpenChange): OpenChange {
     let left = open;
     for (const one of this.#looseTakeovers) {
-      const { account, slot } = one;
-      if (account !== open.account || slot > open.toSlot) continue;
-      if (slot === open.toSlot && isAfter(one, open.toIndex) === true) continue;
+      if (one.account !== open.account || isAfterLast(open, one)) continue;
       const isOf = (change: OpenChange): boolean => isWithin(change, one) || isOfSlotBefore(change, one);
       const isOfIt = isOf(open);
       if (isOfIt && !isHandedIn(left, one) && !isTakenIn(left, one)) continue;

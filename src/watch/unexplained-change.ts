@@ -144,10 +144,13 @@ export const nothingOpen: OpenRange = { inUsd: 0, outUsd: 0 };
 
 /** True if a record is of a change, or may be. */
 export function isWithin(change: OpenPlace, record: Place): boolean {
-  const { account, fromSlot, toSlot, toIndex } = change;
-  if (record.account !== account || record.slot > toSlot) return false;
-  if (record.slot === toSlot && isAfter(record, toIndex) === true) return false;
-  return isAfterFirst(change, record) ?? record.slot > fromSlot;
+  if (record.account !== change.account || isAfterLast(change, record)) return false;
+  return isAfterFirst(change, record) ?? record.slot > change.fromSlot;
+}
+
+/** True if a record is known to have come after the state after a change. */
+export function isAfterLast({ toSlot, toIndex }: OpenPlace, record: Place): boolean {
+  return record.slot > toSlot || (record.slot === toSlot && isAfter(record, toIndex) === true);
 }
 
 /** The slot of the state before a change. */
@@ -165,7 +168,7 @@ export function isOfSlotBefore(change: OpenPlace, record: Place): boolean {
     record.account === change.account &&
     record.slot === slotBefore(change) &&
     isAfterFirst(change, record) === undefined &&
-    !(record.slot === change.toSlot && isAfter(record, change.toIndex) === true)
+    !isAfterLast(change, record)
   );
 }
 

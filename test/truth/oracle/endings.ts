@@ -220,7 +220,7 @@ function problemOfAge(
       if (readMs <= atMs - unseenMs) formerMs = readMs;
     }
   }
-  // What was traded since may be the reason for which an end waits.
+  // A trade since then may be the reason for which an end waits.
   const fromMs = formerMs + (committedMs - atMs) - readingMs;
   const isStill = !states.some(
     (state, index) =>
