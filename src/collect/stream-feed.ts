@@ -63,10 +63,12 @@ const BETWEEN_INBOXES_MS = 10_000;
 /** Events of one wallet that wait to be taken; more are left to the inbox. */
 const MOST_WAITING_EVENTS = 500;
 /**
- * A notification that cannot be read in the stream is told as it is after so long where the inbox is not read by then: its reading may
- * wait for the request budget.
+ * A notification that cannot be read in the stream is reported as it is after so long where the inbox does not show it by then: its
+ * reading may wait for the request budget.
  */
 const UNREAD_FOR_MS = 45_000;
+/** Until then the inbox is asked for it again and again: it may show an item some seconds after the stream does. */
+const BETWEEN_UNREAD_MS = 15_000;
 /** Changes of the exchange's status that wait to be taken; of more the oldest are left out. */
 const MOST_WAITING_STATUSES = 20;
 /** Without a message while prices moved, the connection is not believed. */
@@ -113,7 +115,7 @@ export class StreamFeed implements StreamListener {
   #statusToldMs = Number.NEGATIVE_INFINITY;
   readonly #readMs = new Map<string, number>();
   readonly #later = new Map<string, () => void>();
-  /** Notifications that cannot be read in the stream, by key, with what calls off that they are told as they are. */
+  /** Notifications that cannot be read in the stream, by key, with what calls off that they are reported as they are. */
   readonly #unread = new Map<string, () => void>();
   readonly #askedMs = new Map<string, number>();
   readonly #outages: StreamOutages;
@@ -429,19 +431,29 @@ export class StreamFeed implements StreamListener {
       this.#notedEvents.set(name, events);
       this.#coalescer.noted();
     };
-    // Once it is told, the inbox does not tell it again, and which liquidation it is would not be known.
-    if (isUnreadLiquidation(payload)) this.#afterInbox(notificationKey(payload, wallet.authority), note);
+    // Once it is reported, the inbox does not report it again, and which liquidation it is would not be known.
+    if (isUnreadLiquidation(payload))
+      this.#afterInbox(name, notificationKey(payload, wallet.authority), note);
     else note();
   }
 
-  /** Notes a notification that the inbox was to tell: if it did, it is told already, and nothing is told twice. */
-  #afterInbox(key: string, note: () => void): void {
+  /** Notes a notification that the inbox was to report: if it did by then, nothing is reported twice. */
+  #afterInbox(name: string, key: string, note: () => void): void {
     if (this.#unread.has(key) || this.#unread.size >= MOST_WAITING_EVENTS) return;
-    const noteNow = (): void => {
+    const untilMs = this.#clock.elapsedMs() + UNREAD_FOR_MS;
+    const wait = (): void => {
+      this.#unread.set(key, this.#clock.after(BETWEEN_UNREAD_MS, look));
+    };
+    const look = (): void => {
+      if (this.#clock.elapsedMs() < untilMs) {
+        this.#askInbox(name);
+        wait();
+        return;
+      }
       this.#unread.delete(key);
       note();
     };
-    this.#unread.set(key, this.#clock.after(UNREAD_FOR_MS, noteNow));
+    wait();
   }
 
   /** Hands on everything that is noted, of each thing the newest. */

@@ -173,7 +173,7 @@ export interface RuleState {
   readonly alreadySo: boolean;
   /** The least slot of a liquidation that may have ended it since it last held. Absent: not known, or not of an account. */
   readonly heldSlot?: number;
-  /** It last held while its account had no position: the time at which one of it shrank last, ms. Absent: it had one, or it is not known. */
+  /** It last held while its account had no position: the time at which one of it shrank last, ms; 0: none ever did. Absent: it had one, or it is not known. */
   readonly heldEmptyMs?: number;
   /** Levels that do not fire held because of a change of collateral that was not explained. Absent: none did. */
   readonly doubted?: true;

@@ -133,8 +133,8 @@ function saleOf({ wallet, pdaIndex, slot, slotIndex: index, fields, data, inbox 
   return { kind: "sale", account, slot, index, assetIndex: asset, units, usd };
 }
 
-/** A number of lots, or of an asset; NaN: it is neither a number nor one in text. */
+/** A number of lots, or of an asset; NaN: it is neither a whole number from 0 nor one in text. */
 function countOf(value: unknown): number {
-  if (typeof value === "number") return value;
+  if (typeof value === "number") return Number.isInteger(value) && value >= 0 ? value : Number.NaN;
   return typeof value === "string" && /^\d+$/.test(value) ? Number(value) : Number.NaN;
 }

@@ -130,6 +130,8 @@ export interface SeenBalance {
   readonly slot: number;
   /** The place within its slot up to which it tells of the ledger; undefined: not known. */
   readonly index?: number | undefined;
+  /** The newest place that is known of a state of its slot; undefined: none is. */
+  readonly leastIndex?: number | undefined;
   readonly balance: Balance;
 }
 
@@ -263,7 +265,7 @@ export class OpenChanges {
   /** Takes the state that an account had before a restart. */
   restoreState(account: string, state: SeenBalance): void {
     const { slot } = state;
-    this.#seen.set(account, { ...state });
+    this.#seen.set(account, { ...state, leastIndex: state.index });
     const pdaIndex = pdaIndexOf(account);
     if (!this.restoredIndices.includes(pdaIndex))
       this.restoredIndices = withIndex(this.restoredIndices, pdaIndex);
@@ -420,6 +422,7 @@ export class OpenChanges {
     )
       return false;
     seen.balance = balance;
+    seen.leastIndex = index ?? (seen.slot === slot ? seen.leastIndex : undefined);
     seen.slot = slot;
     seen.index = index;
     return true;
@@ -440,7 +443,7 @@ export class OpenChanges {
   ): boolean {
     const seen = this.#seen.get(account);
     if (seen === undefined) {
-      this.#seen.set(account, { slot, index, balance });
+      this.#seen.set(account, { slot, index, leastIndex: index, balance });
       const waited = this.#takeAhead(account, { slot, index }, balance);
       const whole = this.#wholes.get(pdaIndexOf(account));
       if (whole === undefined) return true;
@@ -453,6 +456,7 @@ export class OpenChanges {
     const since = { fromSlot: this.slotOf(account), fromIndex: this.#indexOf(account) };
     if (seen.slot === slot) this.#noteStates(account, slot, before, balance);
     seen.balance = balance;
+    seen.leastIndex = index ?? (seen.slot === slot ? seen.leastIndex : undefined);
     seen.slot = slot;
     seen.index = index;
     const waited = this.#ahead.length === 0 ? noRecords : this.#takeAhead(account, { slot, index }, balance);
@@ -719,7 +723,10 @@ export class OpenChanges {
     const [left, fitting] = this.#lessFitting(open, fromSlot);
     this.#keepLoose(
       this.#loose.filter(
-        (one) => one.account !== account || (one.slot >= fromSlot && !fitting.includes(one)),
+        (one) =>
+          one.account !== account ||
+          (!fitting.includes(one) &&
+            (one.slot >= fromSlot || this.#open.some((change) => isOfSlotBefore(change, one)))),
       ),
     );
     return left;
@@ -731,10 +738,12 @@ export class OpenChanges {
    */
   #takeLoose(record: LooseRecord, atMs: number): boolean {
     const { account, slot } = record;
-    const index = this.#openAfter({ account, toSlot: slot });
-    const next = this.#open[index];
-    const isOfNext = next !== undefined && isOfSlotBefore(next, record);
-    const isBeforeNext = next !== undefined && isAfter(record, next.fromIndex) === false;
+    const index = this.#open.findIndex((one) => isOfSlotBefore(one, record));
+    const isOfNext = index >= 0;
+    const isBeforeNext = this.#open.some(
+      (one) =>
+        one.account === account && slotBefore(one) === slot && isAfter(record, one.fromIndex) === false,
+    );
     if (!isOfNext && (isBeforeNext || !this.#mayFollow(record))) return false;
     this.#keepLoose([...this.#loose.slice(1 - maxLoose), record]);
     if (isOfNext) this.#explainByLoose(index, atMs);
@@ -757,7 +766,9 @@ export class OpenChanges {
    * not show, as they were opened by these fills. Such takeovers are let go of.
    */
   #lessFitting(open: OpenChange, slot: number): readonly [left: OpenChange, fitting: readonly LooseRecord[]] {
-    const loose = this.#loose.filter((one) => one.account === open.account && one.slot === slot);
+    const loose = this.#loose.filter(
+      (one) => one.slot === slot && (isWithin(open, one) || isOfSlotBefore(open, one)),
+    );
     const alone = fittingOf(open, loose, this.#payments);
     if (alone.length > 0 || loose.length === 0) return [alone.reduce(less, open), alone];
     const takeovers = this.#looseTakeovers.filter(
@@ -828,7 +839,9 @@ export class OpenChanges {
   /** True if a record of the slot of the newest state of its account may have come after that state. */
   #mayFollow(record: CashRecord): boolean {
     const { account, slot } = record;
-    return slot === this.slotOf(account) && isAfter(record, this.#indexOf(account)) === undefined;
+    if (slot !== this.slotOf(account) || isAfter(record, this.#indexOf(account)) !== undefined) return false;
+    const seen = this.#seen.get(account);
+    return seen?.slot !== slot || isAfter(record, seen.leastIndex) !== false;
   }
 
   #keepTakeover(record: CashRecord): void {

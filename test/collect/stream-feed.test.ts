@@ -139,6 +139,22 @@ describe("between polls a minute apart", () => {
     expect(own.booted.events("notification")).toMatchObject([{ data: { liquidationSize: {} } }]);
   });
 
+  test("an inbox that does not show yet what cannot be read in the stream is asked for it again", async () => {
+    await using own = await StreamRig.start();
+    own.line.through = (text, forward) =>
+      forward(text.replace(/"liquidationSize":"[^"]*"/g, '"liquidationSize":{}'));
+    await own.rig.call("fault", { path: "/v1/traders/*", set: { items: [] } });
+    const { authority } = own;
+    const notificationType = "spot_collateral_liquidation";
+    await own.rig.call("notification", { authority, source: "event", notificationType });
+    await own.pass(5_000);
+    own.rig.simulator.faults.clear();
+    await own.until("told", () => own.booted.events("notification").length > 0, 15_000);
+    expect(own.booted.events("notification")).toMatchObject([
+      { data: { liquidationSize: expect.any(String) } },
+    ]);
+  });
+
   test("a pause of a market is read as soon as the stream tells that something changed", async () => {
     await using own = await StreamRig.start();
     const status = () =>

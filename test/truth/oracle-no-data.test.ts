@@ -12,7 +12,7 @@ const broken = (outcome: Outcome, change: (entry: Logged) => Logged) => brokenIn
 const findingsIn = (outcome: Outcome, change: (entry: Logged) => Logged) => findingsOf(outcome, change, []);
 
 /** Small worlds, by what comes up in them. */
-const seeds = { stake: 17, near: 24, endings: 58, taken: 124, calm: 16 };
+const seeds = { stake: 17, near: 24, endings: 58, taken: 124, calm: 16, beside: 65 };
 
 /** Changes each alert of the changes that `isIt` holds of. */
 const retold = (
@@ -332,6 +332,17 @@ describe("the end of an alert", () => {
       ),
     );
     expect(found).toContain("false resolve Blind");
+  });
+
+  test("about a wallet does not name the others that are still missing", async () => {
+    const found = findingsIn(
+      await play(seeds.beside),
+      alerts((one) => ({
+        ...one,
+        details: one.details.filter(([name]) => name !== "Still without data"),
+      })),
+    );
+    expect(found.some(({ expected }) => expected.includes('"Still without data"'))).toBe(true);
   });
 
   test.each(["closed", "noLongerWatched", "ruleChanged"] as const)(
