@@ -751,7 +751,7 @@ class Judge {
     for (const runs of this.#runs.values()) {
       if (!runs.predicate.reads || !runs.isSure) continue;
       const staleMs = this.#staleFromMs(runs.predicate, runs.subject);
-      if (staleMs < atMs) runs.breakOff(Math.max(staleMs, this.#watchingMs));
+      if (staleMs < atMs) runs.becomeOld(Math.max(staleMs, this.#watchingMs));
     }
     const { accountsMs, pricesMs } = this.#terms;
     const termsMs = this.#terms.everyMs("marketConfig");
@@ -766,7 +766,7 @@ class Judge {
       for (const runs of this.#runs.values()) {
         if (runs.predicate.restsOnItself || !this.#rests(runs.predicate, runs.subject, name)) continue;
         if (ofAccounts && runs.predicate.byOldPositions) runs.positionsAreOld(staleMs);
-        else runs.breakOff(staleMs);
+        else runs.becomeOld(staleMs);
       }
     }
   }

@@ -18,10 +18,10 @@ interface LevelRuns {
   perhapsGoneMs: number | null;
   /** The longest time for which it may have been gone since it surely held last, ms: one that is over, too. */
   mostGoneMs: number;
-  /** Times for which it surely held, and was surely gone, when the life before ended, ms. */
+  /** Times for which it surely held, and was surely gone, when the life before ended or what it rests on became too old, ms. */
   carriedOnMs: number;
   carriedGoneMs: number;
-  /** The first judgement of this life, where it goes on with such a time. */
+  /** The first judgement after that, where it goes on with such a time. */
   againMs: number | null;
 }
 
@@ -31,10 +31,10 @@ export interface Run {
   readonly holds: boolean;
   /** It held by positions that are too old, for some of the time. */
   readonly byOld: boolean;
-  /** Time without a daemon is left out. */
+  /** Time without a daemon, and with data that are too old, is left out. */
   readonly fromMs: number;
   readonly toMs: number;
-  /** The first judgement after a time without a daemon; null: there was none in it. */
+  /** The first judgement after such a time; null: there was none in it. */
   readonly againMs: number | null;
 }
 
@@ -118,8 +118,7 @@ export class Runs {
       }
       this.#set(runs, "surelyOnMs", freshness !== "old" && surelyOn, atMs);
       this.#set(runs, "surelyGoneMs", fresh && surelyGone, atMs);
-      runs.carriedOnMs = 0;
-      runs.carriedGoneMs = 0;
+      if (freshness !== "old") Object.assign(runs, { carriedOnMs: 0, carriedGoneMs: 0 });
       // Old inputs may not have been judged.
       const stops = fresh && !most[index]!.perhapsUnknown;
       if (stops || perhapsOn) runs.perhapsOnMs = perhapsOn ? (runs.perhapsOnMs ?? sinceMs) : null;
@@ -135,7 +134,6 @@ export class Runs {
     this.breakOff(fromMs);
     this.#doubtMs = fromMs;
     for (const runs of this.levels) {
-      Object.assign(runs, { carriedOnMs: 0, carriedGoneMs: 0 });
       runs.perhapsOnMs ??= fromMs;
       runs.perhapsGoneMs ??= fromMs;
     }
@@ -170,6 +168,19 @@ export class Runs {
     for (const runs of this.levels) {
       this.#set(runs, "surelyOnMs", false, atMs);
       this.#set(runs, "surelyGoneMs", false, atMs);
+      Object.assign(runs, { carriedOnMs: 0, carriedGoneMs: 0 });
+    }
+  }
+
+  /** What it rests on is too old from then on: time for which it held until then counts, if it holds once that is read. */
+  becomeOld(atMs: number): void {
+    for (const runs of this.levels) {
+      const { surelyOnMs } = runs;
+      const onMs = surelyOnMs === null ? runs.carriedOnMs : Math.max(0, atMs - surelyOnMs - slackMs);
+      this.#set(runs, "surelyOnMs", false, atMs);
+      this.#set(runs, "surelyGoneMs", false, atMs);
+      // A change of collateral that is explained meanwhile takes such time back.
+      Object.assign(runs, { carriedOnMs: this.predicate.unreadForMs ? 0 : onMs, carriedGoneMs: 0 });
     }
   }
 
