@@ -440,12 +440,13 @@ export class StreamFeed implements StreamListener {
   /** Notes a notification that the inbox was to report: if it did by then, nothing is reported twice. */
   #afterInbox(name: string, key: string, note: () => void): void {
     if (this.#unread.has(key) || this.#unread.size >= MOST_WAITING_EVENTS) return;
-    const untilMs = this.#clock.elapsedMs() + UNREAD_FOR_MS;
+    let looks = UNREAD_FOR_MS / BETWEEN_UNREAD_MS;
     const wait = (): void => {
       this.#unread.set(key, this.#clock.after(BETWEEN_UNREAD_MS, look));
     };
     const look = (): void => {
-      if (this.#clock.elapsedMs() < untilMs) {
+      looks--;
+      if (looks > 0) {
         this.#askInbox(name);
         wait();
         return;

@@ -21,6 +21,8 @@ interface LevelRuns {
   /** Times for which it surely held, and was surely gone, when the life before ended or what it rests on became too old, ms. */
   carriedOnMs: number;
   carriedGoneMs: number;
+  /** They are of the life before: what is not there yet, or cannot be judged yet, takes them back only once it is judged. */
+  isOfLifeBefore: boolean;
   /** The first judgement after that, where it goes on with such a time. */
   againMs: number | null;
 }
@@ -95,6 +97,7 @@ export class Runs {
           frozenMs: null,
           carriedOnMs: 0,
           carriedGoneMs: 0,
+          isOfLifeBefore: false,
           againMs: null,
         },
       };
@@ -118,7 +121,8 @@ export class Runs {
       }
       this.#set(runs, "surelyOnMs", freshness !== "old" && surelyOn, atMs);
       this.#set(runs, "surelyGoneMs", fresh && surelyGone, atMs);
-      if (freshness !== "old") Object.assign(runs, { carriedOnMs: 0, carriedGoneMs: 0 });
+      if (freshness !== "old" || !surelyOn)
+        Object.assign(runs, { carriedOnMs: 0, carriedGoneMs: 0, isOfLifeBefore: false });
       // Old inputs may not have been judged.
       const stops = fresh && !most[index]!.perhapsUnknown;
       if (stops || perhapsOn) runs.perhapsOnMs = perhapsOn ? (runs.perhapsOnMs ?? sinceMs) : null;
@@ -134,6 +138,7 @@ export class Runs {
     this.breakOff(fromMs);
     this.#doubtMs = fromMs;
     for (const runs of this.levels) {
+      Object.assign(runs, { carriedOnMs: 0, carriedGoneMs: 0, isOfLifeBefore: false });
       runs.perhapsOnMs ??= fromMs;
       runs.perhapsGoneMs ??= fromMs;
     }
@@ -150,6 +155,7 @@ export class Runs {
       // One that ends before it judged anything leaves what the one before it left.
       if (onMs > 0 || goneMs > 0 || !carries)
         Object.assign(runs, { carriedOnMs: onMs, carriedGoneMs: goneMs });
+      runs.isOfLifeBefore = true;
     }
   }
 
@@ -168,15 +174,17 @@ export class Runs {
     for (const runs of this.levels) {
       this.#set(runs, "surelyOnMs", false, atMs);
       this.#set(runs, "surelyGoneMs", false, atMs);
-      Object.assign(runs, { carriedOnMs: 0, carriedGoneMs: 0 });
+      if (!runs.isOfLifeBefore) Object.assign(runs, { carriedOnMs: 0, carriedGoneMs: 0 });
     }
   }
 
-  /** What it rests on is too old from then on: time for which it held until then counts, if it holds once that is read. */
+  /** Takes that data it rests on are too old from then on: time for which it held until then counts, if it holds once they are read. */
   becomeOld(atMs: number): void {
     for (const runs of this.levels) {
-      const { surelyOnMs } = runs;
-      const onMs = surelyOnMs === null ? runs.carriedOnMs : Math.max(0, atMs - surelyOnMs - slackMs);
+      const { surelyOnMs, byOld } = runs;
+      // Time by old positions is forgotten once they are read.
+      const lastedMs = surelyOnMs === null || byOld ? 0 : Math.max(0, atMs - surelyOnMs - slackMs);
+      const onMs = surelyOnMs === null ? runs.carriedOnMs : lastedMs;
       this.#set(runs, "surelyOnMs", false, atMs);
       this.#set(runs, "surelyGoneMs", false, atMs);
       // A change of collateral that is explained meanwhile takes such time back.
