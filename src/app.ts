@@ -447,6 +447,7 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
       socketPath: `${settings.history.path}.sock`,
       source,
       log,
+      clock,
     });
     const { url } = await dashboard.start(stopping.signal);
     undo.push(() => dashboard.stop());

@@ -39,6 +39,12 @@ export async function ask<T>(
   throw new CommandFailed(text, answer.status === 400 ? 2 : 1);
 }
 
+/** Time by the daemon's clock, which the exchange's corrects; by this machine's where no daemon answers, ms. */
+export async function daemonNowMs(place: Place): Promise<number> {
+  const answer = await ask<{ readonly nowMs: number }>(place, "GET", "/api/v1/silences").catch(() => null);
+  return answer?.kind === "answered" ? answer.body.nowMs : Date.now();
+}
+
 /** As `ask`, about a wallet or channel by its name: one that the daemon does not have is wrong use, and told with those it has. */
 export async function askAbout<T>(
   place: Place,

@@ -13,7 +13,7 @@ import {
   printJson,
 } from "./command.ts";
 import { locate, type Place } from "./configuration.ts";
-import { ask, noDaemon } from "./daemon.ts";
+import { ask, daemonNowMs, noDaemon } from "./daemon.ts";
 import { counted, type Paint, paintFor, severityTint, table } from "./print.ts";
 import { askedOf, warnOfUnknownNames } from "./unknown-names.ts";
 import { durationFrom, oneOf, timeOf } from "./values.ts";
@@ -83,15 +83,15 @@ export function silenceCommand(program: Command, cli: Cli): void {
 }
 
 async function add(cli: Cli, matchers: readonly string[], options: AddOptions): Promise<void> {
-  const nowMs = Date.now();
   if ((options.for === undefined) === (options.until === undefined))
     throw new CommandFailed("say for how long: --for 8h, or --until TIME", 2);
+  const place = await locate(cli, options.config);
+  const nowMs = await daemonNowMs(place);
   const startsMs = options.from === undefined ? undefined : timeOf("--from", options.from, nowMs);
   const endsMs =
     options.until === undefined
       ? (startsMs ?? nowMs) + options.for!
       : timeOf("--until", options.until, nowMs);
-  const place = await locate(cli, options.config);
   const wish: SilenceWish & { readonly preview?: boolean } = {
     matchers,
     author: options.by ?? whoAmI(cli),

@@ -100,10 +100,14 @@ async function start(cli: Cli, options: StartOptions, named: boolean): Promise<n
 async function refuseUnlessFree(loaded: Loaded): Promise<void> {
   const { problems, address, running, database } = await examine(loaded);
   if (problems.length > 0) throw await misconfigured(problems);
-  if (running)
+  if (running) {
+    const { writerOf } = await import("../history/index.ts");
+    const pid = writerOf(database.path);
     throw new CommandFailed(
-      `another perpwatch runs with ${database.path} already; stop it first, or give this one another history.path`,
+      `another perpwatch${pid === null ? "" : ` (process ${pid})`} runs with ${database.path} already; ` +
+        "stop it first, or give this one another history.path",
     );
+  }
   if (address === null) return;
   const { formatConfigProblem } = await import("../config/index.ts");
   const text = `cannot start\n${formatConfigProblem(address)}`;

@@ -40,7 +40,7 @@ export function walletCommand(program: Command, cli: Cli): void {
   });
   declare(group, {
     usage: "import <file>",
-    summary: "keep a secret that you have (JSON keypair or base58) in a file that only you can read",
+    summary: "keep a secret that you have (JSON keypair, or base58 of it or of its seed) in a file that only you can read",
     about:
       "The secret is read from standard input, without showing it on a terminal; as an argument, everybody on this\n" +
       "machine could see it.",
@@ -51,6 +51,11 @@ export function walletCommand(program: Command, cli: Cli): void {
     const secret = await readSecret(cli);
     await folderFor(file);
     tellNew(cli, options, file, importKeypairFile(file, secret).address);
+    if (mayBeAddress(secret))
+      cli.err.write(
+        "note: this has the length of a seed and of an address, and was taken as the seed of the wallet above. If it is the\n" +
+          `address of a wallet that you want to watch without its key, remove ${file} and name it by authority: in config.yaml.\n`,
+      );
   });
   declare(group, {
     usage: "list",
@@ -67,6 +72,12 @@ export function walletCommand(program: Command, cli: Cli): void {
       examples: [`wallet ${act} main`],
     }).action((name: string, options: CommonOptions) => session(cli, act, name, options));
   }
+}
+
+/** Base58 of 32 bytes has at most 44 characters, of the 64 of a keypair at least 64. */
+function mayBeAddress(secret: string): boolean {
+  const text = secret.trim();
+  return !text.startsWith("[") && text.length <= 44;
 }
 
 async function folderFor(file: string): Promise<void> {

@@ -32,7 +32,8 @@ export function takeWriterLock(file: string, pid: number = process.pid): WriterL
       db.close();
       throw error;
     }
-    const holder = holderOf(db);
+    const pid = holderOf(db);
+    const holder = pid === null ? "" : ` (process ${pid})`;
     db.close();
     throw new HistoryError(
       "locked",
@@ -48,11 +49,25 @@ export function takeWriterLock(file: string, pid: number = process.pid): WriterL
   };
 }
 
-function holderOf(db: Database.Database): string {
+/** The process that writes to a database, or did last; null: not known. Not for a process that holds the lock itself. */
+export function writerOf(file: string): number | null {
+  let db: Database.Database;
   try {
-    const row = db.prepare<[], { pid: number }>("SELECT pid FROM holder").get();
-    return row ? ` (process ${row.pid})` : "";
+    db = new Database(`${file}.lock`, { readonly: true, timeout: 0 });
   } catch {
-    return ""; // It is being written this moment; that somebody holds it is what matters.
+    return null;
+  }
+  try {
+    return holderOf(db);
+  } finally {
+    db.close();
+  }
+}
+
+function holderOf(db: Database.Database): number | null {
+  try {
+    return db.prepare<[], { pid: number }>("SELECT pid FROM holder").get()?.pid ?? null;
+  } catch {
+    return null; // It is being written this moment; that somebody holds it is what matters.
   }
 }

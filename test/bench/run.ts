@@ -1,25 +1,12 @@
 /**
- * `npm run bench`: what watching costs, measured on the machine at hand, in one run.
- *
- *   polls     polls a second on one core, end to end, against a bare loop over the same data   daemon/polls.ts
- *   pace      processor time and memory of many wallets at 5 s                                 daemon/paced.ts
- *   latency   from a condition being true at the exchange to a message accepted by a channel   daemon/latency.ts
- *             and from an alert that fires to a message accepted                               delivery/accepted.ts
- *   storm     5,000 events in a minute on channels that take one message a second              delivery/storm.ts
- *   space     bytes of the past on disk, and what recording costs                              history/space.ts
- *   tidy      what retention and roll-up keep waiting                                          history/tidy.ts
- *   start     until all is judged with 50 million samples on disk (made once, kept in /tmp)    history/start.ts
- *   ingest    an answer from its bytes to its commit, against a bare loop; many wallets       ingest/cost.ts, fleet.ts
- *   rules     what windows, many rules and a long past cost the judging                        rules/language.ts
- *
- *   npm run bench -- [--quick] [--json FILE] [polls|pace|latency|storm|space|tidy|start|ingest|rules …]
+ * `npm run bench`: what watching costs, measured on the machine at hand, in one run. `help` below tells how it is called.
  *
  * Each part runs in processes of its own, the measured one on one core and the server on another, where the system can
  * hold them there. Nothing here passes or fails: other work on the machine shows in the figures, so its load is printed.
  */
 import fs from "node:fs";
 import path from "node:path";
-import { parseArgs } from "node:util";
+import { refuse, scriptOptions } from "../support/script-options.ts";
 import type { LatencyResult } from "./daemon/latency.ts";
 import { load, machine } from "./daemon/machine.ts";
 import type { PacedResult } from "./daemon/paced.ts";
@@ -40,15 +27,36 @@ import type { LanguageResult } from "./rules/language.ts";
 import { languageTable } from "./rules/tables.ts";
 
 const parts = ["polls", "pace", "latency", "storm", "space", "tidy", "start", "ingest", "rules"] as const;
-const { values, positionals } = parseArgs({
+const help = `Usage: npm run bench -- [options] [part …]
+
+Measures on this machine, in one run; without a part all of them. Nothing passes or fails; the machine's load is printed.
+
+  polls     polls a second on one core, end to end, against a bare loop over the same data
+  pace      processor time and memory of many wallets at 5 s
+  latency   from a condition being true at the exchange, and from an alert that fires, to a message accepted by a channel
+  storm     5,000 events in a minute on channels that take one message a second
+  space     bytes of the past on disk, and what recording costs
+  tidy      what retention and roll-up keep waiting
+  start     until all is judged with 50 million samples on disk (made once, kept in /tmp)
+  ingest    an answer from its bytes to its commit, against a bare loop; many wallets
+  rules     what windows, many rules and a long past cost the judging
+
+  --quick      a short run of each, for a first look
+  --json FILE  writes the figures there as well
+  --help       prints this
+
+Ends with 2 where the options cannot be used.
+
+Examples:
+  npm run bench -- --quick
+  npm run bench -- latency polls --json figures.json`;
+
+const { values, positionals } = scriptOptions(help, {
   allowPositionals: true,
   options: { quick: { type: "boolean", default: false }, json: { type: "string" } },
 });
 const unknown = positionals.find((one) => !(parts as readonly string[]).includes(one));
-if (unknown !== undefined) {
-  console.error(`there is no part "${unknown}"; there are ${parts.join(", ")}`);
-  process.exit(2);
-}
+if (unknown !== undefined) refuse(`there is no part "${unknown}"; there are ${parts.join(", ")}`);
 const wanted = (part: (typeof parts)[number]): boolean =>
   positionals.length === 0 || positionals.includes(part);
 

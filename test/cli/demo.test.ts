@@ -4,7 +4,7 @@ import path from "node:path";
 import { expect, test } from "vitest";
 import { announceDemo, findDemo } from "../../src/cli/demo-place.ts";
 import { startProgram } from "../support/program.ts";
-import { desk, run } from "./run.ts";
+import { desk, plainConfig, run } from "./run.ts";
 
 test("commands without a configuration find the demo, as its messages say", { timeout: 90_000 }, async () => {
   using place = desk();
@@ -22,6 +22,17 @@ test("commands without a configuration find the demo, as its messages say", { ti
   const acknowledged = await run(typed.slice(2), place);
   expect(acknowledged.stdout).toMatch(/^alert \d+ (is|was) acknowledged/);
   expect((await run(["alerts", "--json"], place)).json()).toMatchObject({ running: true });
+
+  const { path: used } = (status.json() as { database: { path: string } }).database;
+  const second = place.write(
+    "second.yaml",
+    `${plainConfig.replace(/^history.*\n/m, "")}history: { path: ${used} }\n`,
+  );
+  const refused = await run(["start", "--config", second], place);
+  expect(refused).toMatchObject({
+    status: 1,
+    stderr: expect.stringMatching(/another perpwatch \(process \d+\) runs with /),
+  });
 
   // A file of that name is the configuration, whatever demo runs.
   place.write("config.yaml", "wallets: 3\n");

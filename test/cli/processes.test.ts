@@ -304,6 +304,11 @@ describe("wallet", () => {
     expect(JSON.parse(readFileSync(path.join(place.folder, "main.json"), "utf8"))).toEqual(
       JSON.parse(secret),
     );
+    expect(ran.stderr).toBe("");
+    // An address has the length of a seed.
+    const address = simulator.traders[0]!.authority;
+    const seed = await run(["wallet", "import", "seed.json"], { ...place, input: address });
+    expect(seed).toMatchObject({ status: 0, stderr: expect.stringContaining("name it by authority:") });
     const bad = await run(["wallet", "import", "bad.json"], { ...place, input: "5Jnotakeyatall" });
     expect(bad).toMatchObject({ status: 1, stdout: "" });
     expect(bad.stderr).not.toContain("notakey");

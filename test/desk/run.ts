@@ -1,13 +1,5 @@
 /**
- * `npm run desk`: an hour at a desk of twelve wallets, and what the daemon said of it.
- *
- *   npm run desk -- [--daemon DIR] [--scene NAME,…] [--quick] [--seed N] [--grace MS] [--keep]
- *
- *   --daemon  a checkout whose daemon is judged; default: this one
- *   --scene   only these, each on the same beginning
- *   --quick   less than a minute, for .ci/run
- *   --grace   added to each deadline, for machines that are busy
- *   --keep    keeps database and log although nothing is wrong
+ * `npm run desk`: an hour at a desk of twelve wallets, and what the daemon said of it. `help` below tells how it is called.
  *
  * Time is real. The hour is compressed by shorter schedules (1–10 s), by `for` and `keepFiringFor` of 3 and 5 s, and by a window of
  * 40 s in place of the 10 min of LosingFast; staleness and the 30 s before a no-data message are the daemon's own.
@@ -17,7 +9,7 @@
 import { rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
+import { refuse, scriptOptions } from "../support/script-options.ts";
 import { Desk, midnightMs, time } from "./desk.ts";
 import { columns } from "./findings.ts";
 import { Judge, textOf } from "./judge.ts";
@@ -25,7 +17,26 @@ import type { Context } from "./models.ts";
 import { quick, type Scene, scenes } from "./scenes.ts";
 import { pairs, wallets } from "./wallets.ts";
 
-const { values } = parseArgs({
+const help = `Usage: npm run desk -- [options]
+
+Plays an hour at a desk of twelve wallets, and compares each notification with what happened: lost, false, late, twice.
+
+  --daemon DIR    a checkout whose daemon is judged (this one)
+  --scene A,B     only these, each on the same beginning: ${scenes.map(({ name }) => name).join(", ")}
+  --quick         less than a minute
+  --seed N        (11)
+  --grace MS      added to each deadline, for machines that are busy (0)
+  --keep          keeps database and log although nothing is wrong
+  --help          prints this
+
+Ends with 1 where something was lost, false or wrong, with 2 where the options cannot be used.
+
+Examples:
+  npm run desk
+  npm run desk -- --quick
+  npm run desk -- --scene calm --keep`;
+
+const { values } = scriptOptions(help, {
   options: {
     daemon: { type: "string" },
     scene: { type: "string" },
@@ -38,12 +49,8 @@ const { values } = parseArgs({
 
 const wanted = values.scene?.split(",");
 const unknown = wanted?.filter((name) => !scenes.some((scene) => scene.name === name)) ?? [];
-if (unknown.length > 0) {
-  console.error(
-    `there is no scene ${unknown.join(", ")}; there are ${scenes.map(({ name }) => name).join(", ")}`,
-  );
-  process.exit(2);
-}
+if (unknown.length > 0)
+  refuse(`there is no scene ${unknown.join(", ")}; there are ${scenes.map(({ name }) => name).join(", ")}`);
 const played: readonly Scene[] = values.quick
   ? [quick]
   : scenes.filter(({ name }) => !wanted || wanted.includes(name));

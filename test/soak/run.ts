@@ -1,31 +1,35 @@
-/**
- * `npm run soak`: the full length of what the tests do a tenth or a twentieth of.
- *
- *   requests    100,000 mutated requests and stream messages at a simulator                 requests.ts
- *   deliveries  20,000 events while the daemon is killed and its channels misbehave         deliveries.ts
- *
- *   npm run soak -- [--seed N] [--count N] [--kills N] [requests|deliveries …]
- *
- * Ends with 1 where something is not as it has to be. Seeds are printed; the same seed plans the same events, kills and
- * troubles again, as far as chance allows where processes are killed.
- */
+/** `npm run soak`: the full length of what the tests do a tenth or a twentieth of. `help` below tells how it is called. */
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { parseArgs } from "node:util";
+import { refuse, scriptOptions } from "../support/script-options.ts";
 import { soak, soakTable } from "./deliveries.ts";
 import { soakRequests } from "./requests.ts";
 
-const { values, positionals } = parseArgs({
+const help = `Usage: npm run soak -- [options] [requests|deliveries …]
+
+  requests    100,000 mutated requests and stream messages at a simulator
+  deliveries  20,000 events while the daemon is killed and its channels misbehave
+
+  --seed N    plans the same events, kills and troubles again, as far as chance allows where processes are killed
+              (a new one, which is printed)
+  --count N   requests, or events
+  --kills N   times that the daemon is killed (205)
+  --help      prints this
+
+Ends with 1 where something is not as it has to be, with 2 where the options cannot be used.
+
+Examples:
+  npm run soak
+  npm run soak -- --seed 7 --count 2000 --kills 20 deliveries`;
+
+const { values, positionals } = scriptOptions(help, {
   allowPositionals: true,
   options: { seed: { type: "string" }, count: { type: "string" }, kills: { type: "string", default: "205" } },
 });
 const parts = ["requests", "deliveries"] as const;
 const unknown = positionals.find((one) => !(parts as readonly string[]).includes(one));
-if (unknown !== undefined) {
-  console.error(`there is no part "${unknown}"; there are ${parts.join(", ")}`);
-  process.exit(2);
-}
+if (unknown !== undefined) refuse(`there is no part "${unknown}"; there are ${parts.join(", ")}`);
 const wanted = (part: (typeof parts)[number]): boolean =>
   positionals.length === 0 || positionals.includes(part);
 const seed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31));

@@ -4,6 +4,8 @@ import type { Event, EventKind } from "../../domain/event.ts";
 import { nearestName } from "../../domain/nearest.ts";
 import type { RuleEventKind, Unit } from "../../rules/index.ts";
 import { type Cli, CommandFailed, type CommonOptions, declare, print, printJson } from "../command.ts";
+import { locate } from "../configuration.ts";
+import { daemonNowMs } from "../daemon.ts";
 import { paintFor, table } from "../print.ts";
 import { integerFrom, timeOf } from "../values.ts";
 import { withHistory } from "./open.ts";
@@ -34,7 +36,7 @@ export function eventsCommand(parent: Command, cli: Cli): void {
 }
 
 async function run(cli: Cli, options: EventsOptions): Promise<void> {
-  const nowMs = Date.now();
+  const nowMs = await daemonNowMs(await locate(cli, options.config));
   const { kind, wallet, limit } = options;
   const [fromMs, toMs] = [timeOf("--since", options.since, nowMs), timeOf("--until", options.until, nowMs)];
   if (kind !== undefined) await refuseUnknown(kind);

@@ -5,6 +5,8 @@ import { type Command, Option } from "commander";
 import { type Resolution, resolutionMs } from "../../domain/history.ts";
 import type { History } from "../../history/index.ts";
 import { type Cli, CommandFailed, type CommonOptions, declare, hint } from "../command.ts";
+import { locate } from "../configuration.ts";
+import { daemonNowMs } from "../daemon.ts";
 import { counted } from "../print.ts";
 import { oneOf, timeOf } from "../values.ts";
 import { findSeries, type Named, withHistory } from "./open.ts";
@@ -45,7 +47,7 @@ export function exportCommand(parent: Command, cli: Cli): void {
 }
 
 async function run(cli: Cli, options: ExportOptions): Promise<void> {
-  const nowMs = Date.now();
+  const nowMs = await daemonNowMs(await locate(cli, options.config));
   const fromMs = timeOf("--since", options.since, nowMs);
   const toMs = timeOf("--until", options.until, nowMs);
   const { out } = options;

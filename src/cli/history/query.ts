@@ -11,6 +11,8 @@ import {
 } from "../../domain/history.ts";
 import type { History } from "../../history/index.ts";
 import { type Cli, CommandFailed, type CommonOptions, declare, print, printJson } from "../command.ts";
+import { locate } from "../configuration.ts";
+import { daemonNowMs } from "../daemon.ts";
 import { counted, paintFor, table } from "../print.ts";
 import { timeOf } from "../values.ts";
 import { findSeries, type Named, nameOf, withHistory } from "./open.ts";
@@ -67,7 +69,7 @@ async function list(cli: Cli, options: QueryOptions): Promise<void> {
 }
 
 async function query(cli: Cli, name: string, options: QueryOptions): Promise<void> {
-  const nowMs = Date.now();
+  const nowMs = await daemonNowMs(await locate(cli, options.config));
   const fromMs = timeOf("--since", options.since, nowMs);
   const toMs = timeOf("--until", options.until, nowMs);
   if (fromMs >= toMs) throw new CommandFailed("--since has to be before --until", 2);

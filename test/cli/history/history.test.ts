@@ -8,6 +8,7 @@ import { seededRandom } from "../../../src/domain/clock.ts";
 import type { Tick } from "../../../src/domain/observation.ts";
 import { openStore } from "../../../src/history/index.ts";
 import { openDashboard } from "../../dashboard/open.ts";
+import { nowMs } from "../../dashboard/world.ts";
 import { event } from "../../history/examples.ts";
 import { desk, plainConfig, run, runProcess } from "../run.ts";
 
@@ -310,6 +311,20 @@ describe("backup and restore", () => {
     expect(dashboard.asked).toContainEqual(["compactHistory"]);
     expect(existsSync(database)).toBe(false);
   });
+});
+
+test("times before now are by the clock of the running daemon", async () => {
+  await using dashboard = await openDashboard();
+  using place = desk();
+  const database = dashboard.socketPath.replace(/\.sock$/, "");
+  place.write("config.yaml", `history: { path: ${database} }\n`);
+  const store = openStore({ path: database });
+  await store.commit([
+    changes({ ticks: [{ atMs: nowMs - 60_000, owner: "main/0.0", series, values: [1_000, 40] }] }),
+  ]);
+  await store.close();
+  const { status, stdout } = await run(["history", "query", "trader.equity", "--since", "5m"], place);
+  expect({ status, stdout }).toEqual({ status: 0, stdout: expect.stringContaining("1 row from samples") });
 });
 
 test("compact gives free space back without a daemon", async () => {

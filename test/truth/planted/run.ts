@@ -8,7 +8,7 @@ import os from "node:os";
 import path from "node:path";
 import readline from "node:readline";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
+import { refuse, scriptOptions } from "../../support/script-options.ts";
 import { type Defect, defects } from "./defects.ts";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
@@ -33,34 +33,37 @@ found it, and by which check. Ends with 1 if one was not found, or if the text t
   --seeds A..B    seeds to play after the known one (1..200)
   --jobs N        defects at a time (1)
   --write         notes the seeds that found them in seeds.json
+  --list          prints their names, each with the seed that found it last, and plays nothing
   --help          prints this
 
 Examples:
   npm run truth:planted -- --jobs 2
-  npm run truth:planted -- --only margin,outbox --seeds 1..60 --write
-`;
+  npm run truth:planted -- --list
+  npm run truth:planted -- --only margin,outbox --seeds 1..60 --write`;
 
 /** Runs of seeds without a defect, by seed; true: it has violations of its own. */
 const plain = new Map<number, Promise<boolean>>();
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({
+  const { values } = scriptOptions(help, {
     options: {
       only: { type: "string", default: "" },
       seeds: { type: "string", default: "1..200" },
       jobs: { type: "string", default: "1" },
       write: { type: "boolean", default: false },
-      help: { type: "boolean", default: false },
+      list: { type: "boolean", default: false },
     },
   });
-  if (values.help) {
-    process.stdout.write(help);
-    return;
-  }
   const names = values.only.split(",");
   const chosen = defects.filter(({ name }) => names.some((part) => name.includes(part)));
-  if (chosen.length === 0) throw new Error(`--only: no defect has such a name: ${values.only}`);
+  if (chosen.length === 0) refuse(`--only: no defect has such a name: ${values.only}; --list names all`);
+  const wrong = values.seeds.split(",").find((one) => !/^\d+(\.\.\d+)?$/.test(one));
+  if (wrong !== undefined) refuse(`--seeds: "${wrong}" is neither a seed nor a range such as 1..200`);
   const known = JSON.parse(fs.readFileSync(seedsFile, "utf8")) as Record<string, number>;
+  if (values.list) {
+    for (const { name } of chosen) console.log(`${known[name] ?? "–"}`.padStart(6), name);
+    return;
+  }
   let missed = 0;
   let next = 0;
   const width = Math.max(...chosen.map(({ name }) => name.length)) + 2;
