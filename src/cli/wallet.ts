@@ -40,7 +40,8 @@ export function walletCommand(program: Command, cli: Cli): void {
   });
   declare(group, {
     usage: "import <file>",
-    summary: "keep a secret that you have (JSON keypair, or base58 of it or of its seed) in a file that only you can read",
+    summary:
+      "keep a secret that you have (JSON keypair, or base58 of it or of its seed) in a file that only you can read",
     about:
       "The secret is read from standard input, without showing it on a terminal; as an argument, everybody on this\n" +
       "machine could see it.",

@@ -43,6 +43,9 @@ export const beginsAnew: ReadonlySet<AlertChangeKind> = new Set(["fired", "rose"
 /** A reminder of a condition that does not hold is due again after this, ms: the alert ended by then, or it may hold again. */
 const postponedMs = 10_000;
 
+/** After a start a reminder waits for the first judgement for so long, ms. Then alerts about missing data tell that there is none. */
+const unjudgedForMs = 60_000;
+
 /** The text of an alert at one moment. */
 export interface AlertText {
   readonly summary: string;
@@ -114,7 +117,9 @@ export class LiveAlert implements Due {
   beforeLoss: AlertText | null = null;
   /** Called when a reminder or an acknowledgement states its newest text. */
   onRenewed: (nowMs: number) => void = () => {};
-  /** Until when its reminder waits because its condition does not hold, ms. */
+  /** Until when its reminder waits for the first judgement after a start, ms. */
+  unjudgedUntilMs = Number.NEGATIVE_INFINITY;
+  /** Until when its reminder waits because its condition does not hold, or was not judged yet, ms. */
   postponedToMs = Number.NEGATIVE_INFINITY;
   /** Its text holds until whoever fired it changes it: nothing is judged. */
   lasting = true;
@@ -146,6 +151,7 @@ export class LiveAlert implements Due {
     this.beforeLoss = before.beforeLoss;
     this.lasting = before.lasting;
     this.postponedToMs = before.postponedToMs;
+    this.unjudgedUntilMs = before.unjudgedUntilMs;
   }
 
   /** Its text by the newest known figures, and the time of these, ms; null where there is none. */
@@ -288,9 +294,18 @@ export class AlertBook {
     live.lasting = false;
     const former = this.#former.get(alert.id);
     if (former) live.goOn(former);
+    else if (!isBuiltIn(alert.rule)) live.unjudgedUntilMs = this.#draft().atMs + unjudgedForMs;
     this.live.set(alert.id, live);
     if (!live.held) this.#schedule(live);
     return live;
+  }
+
+  /** An alert of before a start is judged: a reminder that waited for that is due. */
+  judged(live: LiveAlert): void {
+    if (live.unjudgedUntilMs === Number.NEGATIVE_INFINITY) return;
+    live.unjudgedUntilMs = Number.NEGATIVE_INFINITY;
+    live.postponedToMs = Number.NEGATIVE_INFINITY;
+    if (!live.held) this.#schedule(live);
   }
 
   fire(draft: Draft, from: NewAlert): LiveAlert {
@@ -624,8 +639,9 @@ export class AlertBook {
 
   readonly #onReminder = (live: LiveAlert): void => {
     if (live.alert.state !== "firing") return;
-    if (live.isGone(this.#draft().atMs)) {
-      live.postponedToMs = this.#draft().atMs + postponedMs;
+    const { atMs } = this.#draft();
+    if (atMs < live.unjudgedUntilMs || live.isGone(atMs)) {
+      live.postponedToMs = atMs + postponedMs;
       this.#deadlines.set(live, live.postponedToMs);
       return;
     }

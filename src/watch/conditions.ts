@@ -425,7 +425,10 @@ export class Conditions {
     const known = judged.kind === "known";
     const idle = instance.lifecycle.sinceMs === null;
     const lastKnownMs = instance.knownAtMs;
-    if (known && !old) instance.knownAtMs = draft.atMs;
+    if (known && !old) {
+      instance.knownAtMs = draft.atMs;
+      if (instance.alert !== null) this.#options.alerts.judged(instance.alert);
+    }
     const { heldSlot: lastHeldSlot, heldEmptyMs: lastHeldEmptyMs } = instance;
     if (known && judged.severity !== null) {
       instance.heldAtMs = draft.atMs;

@@ -237,7 +237,8 @@ function leadOf({ risky, stake: { nearest } }: NoDataText, nowMs: number): strin
 
 function nearestText({ wallet, symbol, side, distance, readMs, moved }: NearPosition, nowMs: number): string {
   const far = Number.isNaN(distance) ? "at an unknown distance" : formatPercent(distance);
-  const since = moved === null ? "" : `, ${movedText(moved)} since`;
+  const since =
+    moved === null ? "" : `, ${movedText(moved)} since${moved.isLast ? ", at its last reading" : ""}`;
   return `${wallet} ${symbol} ${side} was ${far} from liquidation ${formatDurationMs(nowMs - readMs)} ago${since}`;
 }
 

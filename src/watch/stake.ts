@@ -13,13 +13,18 @@ const unknownDailyMove = 0.1;
 /** A market that stood still lately is not taken to move less than this in a day, a fraction. */
 const minDailyMove = 0.01;
 
+/** A smaller change of a mark that no longer comes is not worth a word, a fraction. */
+const leastShare = 0.001;
+
 const liquidatableTiers: ReadonlySet<unknown> = new Set(["liquidatable", "backstopLiquidatable", "highRisk"]);
 
-/** A change of price since a reading, as a source tells it that still answers. */
+/** A change of price since a reading, as a source tells it that still answers, else by the newest mark. */
 export interface Moved {
   /** A fraction, signed. */
   readonly share: number;
   readonly by: "mark" | "order book" | "other venues";
+  /** Marks came after the reading, and none comes now. */
+  readonly isLast: boolean;
 }
 
 export interface NearPosition {
@@ -28,7 +33,7 @@ export interface NearPosition {
   readonly side: string;
   /** At the last reading, a fraction; NaN: not known. */
   readonly distance: number;
-  /** In daily moves; not positive where the distance is not known. */
+  /** The lesser one of that and of the distance at the newest mark, in daily moves; not positive where it is not known. */
   readonly moves: number;
   /** Age of the older one of positions and price. */
   readonly readMs: number;
@@ -38,7 +43,7 @@ export interface NearPosition {
 export interface Stake {
   /** A part of these wallets was not read since the start. */
   readonly unread: boolean;
-  /** A position was within three daily moves of liquidation, or an account could be liquidated already. */
+  /** A position was, or is at the newest mark, within three daily moves of liquidation, or an account could be liquidated already. */
   readonly isNear: boolean;
   /** Null: no position, or none that can be liquidated. */
   readonly nearest: NearPosition | null;
@@ -69,7 +74,9 @@ export function stakeOf(
         if (distance === Number.POSITIVE_INFINITY) continue;
         // Without a price of its market comes before without that of another one of the account.
         const unknown = world.markets.markTicks.has(symbol) ? 0 : -1;
-        const moves = Number.isNaN(distance) ? unknown : distance / dailyMoveOf(market);
+        const newest = numberOf(position.node.facts.values.liquidationDistance);
+        const least = newest < distance ? newest : distance;
+        const moves = Number.isNaN(distance) ? unknown : least / dailyMoveOf(market);
         if (nearest !== null && moves >= nearest.moves) continue;
         const { values, seenMs } = position.node.facts;
         const readMs = Math.min(seenMs.traderState ?? nowMs, market?.seenMs.markets ?? nowMs);
@@ -97,7 +104,10 @@ function dailyMoveOf(market: Facts | undefined): number {
   return daily >= 0 ? Math.max(daily, minDailyMove) : unknownDailyMove;
 }
 
-/** The price of a source that answers still, the mark before others, held against the mark of an older reading. */
+/**
+ * The price of a source that answers still, the mark before others, held against the mark of an older reading; else the newest mark, if
+ * it is another one.
+ */
 function movedSince(
   { values, seenMs }: Facts,
   readMark: number,
@@ -109,13 +119,18 @@ function movedSince(
     ["order book", values.midPrice, "orderbook"],
     ["other venues", values.externalPrice, "candles"],
   ] as const;
+  const markedMs = seenMs.markets;
   let newest: Moved | null = null;
+  if (typeof values.markPrice === "number" && readMark > 0 && markedMs !== undefined && markedMs > readMs) {
+    const share = values.markPrice / readMark - 1;
+    if (Math.abs(share) >= leastShare) newest = { share, by: "mark", isLast: true };
+  }
   let newestMs = readMs;
   for (const [by, price, source] of prices) {
     const seen = seenMs[source];
     if (typeof price !== "number" || !(price > 0) || !(readMark > 0) || seen === undefined) continue;
     if (seen <= newestMs || seen < stillFromMs(source)) continue;
-    newest = { share: price / readMark - 1, by };
+    newest = { share: price / readMark - 1, by, isLast: false };
     newestMs = seen;
     if (by === "mark") break;
   }

@@ -710,9 +710,21 @@ describe("what is at stake", () => {
   test("leads the text, with how far its price has moved since", () => {
     const world = new World();
     world.read(20_000);
-    silent(world, 60_000, 147);
+    silent(world, 60_000, 153);
     expect(world.summaries[0]).toMatch(
-      /^Blind fired warning: main SOL long was 31% from liquidation 45s ago, mark down 2% since\. No data on wallet main/,
+      /^Blind fired warning: main SOL long was 31% from liquidation 45s ago, mark up 2% since\. No data on wallet main/,
+    );
+  });
+
+  test("is by the newest mark, too, where none comes any more", () => {
+    const world = new World();
+    world.read(20_000);
+    world.config();
+    world.mark(140);
+    silent(world, 60_000, null);
+    // Of three daily moves of 10 % it was 31 %, and is 26 %.
+    expect(world.summaries[0]).toMatch(
+      /^Blind fired critical: main SOL long was 31% from liquidation 45s ago, mark down 6\.67% since, at its last reading\. No data/,
     );
   });
 

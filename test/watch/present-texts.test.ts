@@ -155,10 +155,12 @@ function never(): never {
   throw new Error("it was not explained");
 }
 
-test("a reminder after a restart before anything was read says when it was seen last", () => {
+test("a reminder after a restart waits for a minute to be judged, and says when it was seen last", () => {
   const h = fell();
   const after = h.restarted(timed, 600_000);
-  after.pass(2_000);
+  after.pass(59_000);
+  expect(ofRule(after, "Under", "reminder")).toEqual([]);
+  after.pass(12_000);
   const [reminder] = ofRule(after, "Under", "reminder");
   expect(reminder).toMatchObject({
     past: true,
@@ -166,6 +168,19 @@ test("a reminder after a restart before anything was read says when it was seen 
   });
   const [firing] = after.watch.status(after.nowMs).firing.filter(({ rule }) => rule === "Under");
   expect(firing!.textAtMs).toBe(startMs + 20_000);
+});
+
+test("a reminder that was due before a restart is sent once its condition was judged, and not where it no longer holds", () => {
+  const holds = fell().restarted(timed, 600_000);
+  holds.pass(2_000);
+  holds.live(1_000, held, 147);
+  const [reminder] = ofRule(holds, "Under", "reminder");
+  expect(reminder!.alert.summary).toBe("unrealized -$300.00");
+  expect(reminder).not.toHaveProperty("past");
+  const gone = fell().restarted(timed, 600_000);
+  gone.pass(2_000);
+  gone.live(30_000, held, 150);
+  expect(ofRule(gone, "Under").map(({ kind }) => kind)).not.toContain("reminder");
 });
 
 test("an acknowledgement shows what was judged last", () => {

@@ -134,7 +134,7 @@ export class Stakes {
       else if (wrong.every((one) => one.length > 0)) problems.push(...wrong.at(-1)!);
     }
     if (alert.severity === "critical")
-      return kind === "fired" && !this.#isAtStake(details)
+      return kind === "fired" && !this.#isAtStake(details, view)
         ? [...problems, "less: nothing is at stake"]
         : problems;
     if (kind === "fired" && !this.#isLost)
@@ -166,7 +166,7 @@ export class Stakes {
   }
 
   /** True if a position may be liquidated of which something is missing, or that nobody knows. */
-  #isAtStake(details: AlertChange["details"]): boolean {
+  #isAtStake(details: AlertChange["details"], view: View): boolean {
     if (this.#own.some((one) => !this.#whole.has(one))) return true;
     const rows = details.flatMap(([name, row]) => (name === "Not read" ? [row] : []));
     // A row that is left out may be of any source.
@@ -178,7 +178,11 @@ export class Stakes {
     return [...this.#readings].some(
       ([subject, readings]) =>
         this.#isOwn(subject) &&
-        readings.some(({ distance }) => !(distance > this.#nearOf(symbolOf(subject)) * (1 + tiny))),
+        // Prices may have moved since.
+        [
+          ...readings.map(({ distance }) => distance),
+          view.position(subject)?.figures.distance ?? Number.NaN,
+        ].some((distance) => !(distance > this.#nearOf(symbolOf(subject)) * (1 + tiny))),
     );
   }
 }
