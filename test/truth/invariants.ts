@@ -187,8 +187,11 @@ const acknowledgedAtAll: Invariant = ({ log, owed, endMs }) => {
 const figuresWithinMs = 7_000;
 
 /** It stands still only where the scenario makes it. */
-const goesOn: Invariant = ({ log, plan }) => {
-  if (plan.troubles.faults.some(({ kind }) => kind === "diskFull")) return [];
+const goesOn: Invariant = ({ log }) => {
+  const refusedMs = log.of("refused").map(({ atMs }) => atMs);
+  /** A full disk takes nothing; what is tried again waits for its turn. */
+  const isRefused = (fromMs: number, toMs: number): boolean =>
+    refusedMs.some((ms) => ms >= fromMs && ms <= toMs);
   const wrong: string[] = [];
   const lastMs = new Map<number, number>();
   for (const entry of log.entries) {
@@ -201,7 +204,7 @@ const goesOn: Invariant = ({ log, plan }) => {
     else if (entry.kind === "committed") {
       const known = lastMs.get(entry.life);
       if (known === undefined) continue;
-      if (entry.atMs - known > figuresWithinMs)
+      if (entry.atMs - known > figuresWithinMs && !isRefused(known, entry.atMs))
         wrong.push(
           `life ${entry.life} committed nothing for ${Math.round(entry.atMs - known)} ms until ${new Date(entry.atMs).toISOString()}`,
         );
@@ -214,6 +217,9 @@ const goesOn: Invariant = ({ log, plan }) => {
 /** A decision is committed within this, ms. */
 const committedWithinMs = 1_000;
 
+/** So long after a commit was refused what is shown may not be recorded yet, and before it what was to be recorded, ms. */
+const refusedForMs = 60_000;
+
 /** The daemon shows as firing what it decided. */
 const showsWhatFires: Invariant = ({ log }) => {
   const fires = new Map<number, { readonly fromMs: number; toMs: number }>();
@@ -225,9 +231,11 @@ const showsWhatFires: Invariant = ({ log }) => {
       else if (!known) fires.set(alertId, { fromMs: atMs, toMs: Number.POSITIVE_INFINITY });
     }
   // Where the disk took nothing for a while, what is shown may not be recorded.
-  const held = new Set(log.of("refused").map(({ life }) => life));
+  const refused = log.of("refused");
+  const isRefusing = (life: number, atMs: number): boolean =>
+    refused.some((one) => one.life === life && Math.abs(one.atMs - atMs) < refusedForMs);
   return log.of("shown").flatMap(({ firing, life, atMs }) => {
-    if (held.has(life)) return [];
+    if (isRefusing(life, atMs)) return [];
     const shown = new Set(firing.map(({ id }) => id));
     const at = new Date(atMs).toISOString();
     return [

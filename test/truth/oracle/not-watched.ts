@@ -16,7 +16,7 @@ const mostNamed = 10;
 
 const said = /^I was not watching from (\S+ \S+ \S+) to .* \((.+)\)$/;
 
-export function judgeNotWatched({ log, sections }: Outcome): readonly Finding[] {
+export function judgeNotWatched({ log, sections, plan }: Outcome): readonly Finding[] {
   const { timezone } = sections[0] as { readonly timezone: string };
   const findings: Finding[] = [];
   const open = new Set<string>();
@@ -24,12 +24,17 @@ export function judgeNotWatched({ log, sections }: Outcome): readonly Finding[] 
   let lastMs: number | null = null;
   let trueLastMs = 0;
   let isSure = true;
+  const indices = new Set(
+    plan.world.wallets.flatMap(({ name, pdaIndices }) => pdaIndices.map((index) => `${name}/${index}`)),
+  );
   // The disk took nothing for a time: nobody knows what was written last.
   const unwritten = new Set(log.of("refused").map(({ life }) => life));
   for (const { number, told, changes } of livesOf(log)) {
+    const wasSure: boolean = isSure;
+    const read = new Set<string>();
     if (unwritten.has(number)) isSure = false;
     const first = told.find(isTold);
-    const told_ = changes.filter(({ kind, alert }) => kind === "fired" && alert.rule === rule);
+    const words = changes.filter(({ kind, alert }) => kind === "fired" && alert.rule === rule);
     const report = (expected: string, change?: AlertChange): void =>
       void findings.push({
         ...{ check: "soundness", rule, subject: "daemon", atMs: first?.committedMs ?? 0, expected },
@@ -40,8 +45,8 @@ export function judgeNotWatched({ log, sections }: Outcome): readonly Finding[] 
       // Its clock may be another one after a start.
       const lengths = [startedMs - lastMs, first!.committedMs - trueLastMs];
       const awayMs = { least: Math.min(...lengths), most: Math.max(...lengths) };
-      const [change] = told_;
-      if (told_.length > 1) report("it once", told_[1]);
+      const [change] = words;
+      if (words.length > 1) report("it once", words[1]);
       if (change === undefined && awayMs.least > toldFromMs + slackMs) report(`word of ${awayMs.least} ms`);
       if (change !== undefined) {
         if (awayMs.most < toldFromMs - slackMs) report(`nothing: it was away for ${awayMs.most} ms`, change);
@@ -57,9 +62,13 @@ export function judgeNotWatched({ log, sections }: Outcome): readonly Finding[] 
       const { observation } = one;
       lastMs = Math.max(lastMs ?? 0, observation.atMs);
       trueLastMs = Math.max(trueLastMs, one.committedMs);
-      if (observation.kind === "accounts") note(open, observation);
+      if (observation.kind !== "accounts") continue;
+      if (observation.told === undefined) read.add(`${observation.wallet}/${observation.pdaIndex}`);
+      note(open, observation);
     }
-    isSure &&= told.every(isTold);
+    // Where it was not sure before, all accounts have to be read again.
+    const isKnown = wasSure || [...indices].every((name) => read.has(name));
+    isSure = isKnown && !unwritten.has(number) && told.every(isTold);
   }
   return findings;
 }
