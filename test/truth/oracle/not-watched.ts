@@ -67,7 +67,7 @@ export function judgeNotWatched({ log, sections, plan }: Outcome): readonly Find
       note(open, observation);
     }
     // Where it was not sure before, all accounts have to be read again.
-    const isKnown = wasSure || [...indices].every((name) => read.has(name));
+    const isKnown: boolean = wasSure || [...indices].every((name) => read.has(name));
     isSure = isKnown && !unwritten.has(number) && told.every(isTold);
   }
   return findings;
