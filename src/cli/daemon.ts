@@ -12,6 +12,8 @@ class NotThere extends CommandFailed {}
 
 /** A channel's or the exchange's own patience is within it. */
 const patienceMs = 60_000;
+/** A daemon that does not tell its time within this is done without, ms: its history can be read all the same. */
+const clockPatienceMs = 2_000;
 
 /** @throws {CommandFailed} when the daemon refuses, does not answer, or may not be asked by this user */
 export async function ask<T>(
@@ -40,9 +42,12 @@ export async function ask<T>(
 }
 
 /** Time by the daemon's clock, which the exchange's corrects; by this machine's where no daemon answers, ms. */
-export async function daemonNowMs(place: Place): Promise<number> {
-  const answer = await ask<{ readonly nowMs: number }>(place, "GET", "/api/v1/silences").catch(() => null);
-  return answer?.kind === "answered" ? answer.body.nowMs : Date.now();
+export async function daemonNowMs({ socketPath }: Place): Promise<number> {
+  const signal = AbortSignal.timeout(clockPatienceMs);
+  const path = "/api/v1/silences";
+  const answer = await askDaemon({ socketPath, method: "GET", path, signal }).catch(() => null);
+  const { nowMs } = ((answer?.kind === "answered" && answer.body) || {}) as { readonly nowMs?: unknown };
+  return typeof nowMs === "number" ? nowMs : Date.now();
 }
 
 /** As `ask`, about a wallet or channel by its name: one that the daemon does not have is wrong use, and told with those it has. */

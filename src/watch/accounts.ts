@@ -35,11 +35,16 @@ import type { Placings } from "./placings.ts";
 import { hasSpot, priceBalances } from "./spot-collateral.ts";
 import type { SubjectNode } from "./subjects.ts";
 
+/** The figures of a reading where none was kept. */
+const unread = { readDistance: Number.NaN, leastDistance: Number.NaN, readMark: Number.NaN };
+
 export interface PositionEntry {
   state: PositionState;
   readonly node: SubjectNode;
   /** Distance to liquidation and mark as of the last reading of the account, a fraction and USD; NaN: not known. */
   readDistance: number;
+  /** The least distance at any mark since then, a fraction; NaN as above. */
+  leastDistance: number;
   readMark: number;
 }
 
@@ -336,7 +341,7 @@ export class Accounts {
     if (known && sideOf(known.state) === side) return known;
     if (known) this.takeGiven(account, symbol, account.seenMs, "flipped");
     const node = this.#keeper.position(account, symbol, `${side} given`, first);
-    const entry = { state, node, readDistance: Number.NaN, readMark: Number.NaN };
+    const entry = { state, node, ...unread };
     account.positions.set(symbol, entry);
     this.#index.take(account);
     return entry;
@@ -397,6 +402,7 @@ export class Accounts {
       const leg = sheet.legOf(symbol, index++);
       const market = leg?.market ?? risk.get(symbol);
       positionMarkFacts(position.node.facts, position.state, leg, market, effectiveUsd);
+      noteDistance(position);
     }
     fundingFacts(node.facts, sheet.fundingUntilMs(rates));
   }
@@ -417,6 +423,7 @@ export class Accounts {
     for (const [symbol, position] of positions) {
       const of = markedOf(markets.find((one) => one.symbol === symbol));
       positionMarkFacts(position.node.facts, position.state, of, risk.get(symbol), effectiveUsd);
+      noteDistance(position);
     }
     fundingFacts(node.facts, fundingUntilMaintenanceMs(assessment, rates));
   }
@@ -655,7 +662,7 @@ export class Accounts {
       } else {
         // Listed before the node is made, so that whatever looks around from there sees the whole account.
         const node = this.#keeper.position(account, symbol, incarnationOf(position), first);
-        entry = { state: position, node, readDistance: Number.NaN, readMark: Number.NaN };
+        entry = { state: position, node, ...unread };
         account.positions.set(symbol, entry);
         this.#reshaped = true;
         noteResized(account, slot);
@@ -730,8 +737,15 @@ export function noteReading({ positions }: AccountEntry, first = false): void {
     const { liquidationDistance, markPrice } = position.node.facts.values;
     if (typeof liquidationDistance !== "number" || typeof markPrice !== "number") continue;
     position.readDistance = liquidationDistance;
+    position.leastDistance = liquidationDistance;
     position.readMark = markPrice;
   }
+}
+
+function noteDistance(position: PositionEntry): void {
+  const { liquidationDistance } = position.node.facts.values;
+  if (typeof liquidationDistance === "number" && liquidationDistance < position.leastDistance)
+    position.leastDistance = liquidationDistance;
 }
 
 function noteResized(account: AccountEntry, slot: number): void {

@@ -43,8 +43,8 @@ export const beginsAnew: ReadonlySet<AlertChangeKind> = new Set(["fired", "rose"
 /** A reminder of a condition that does not hold is due again after this, ms: the alert ended by then, or it may hold again. */
 const postponedMs = 10_000;
 
-/** After a start a reminder waits for the first judgement for so long, ms. Then alerts about missing data tell that there is none. */
-const unjudgedForMs = 60_000;
+/** After a start a reminder waits for the first judgement for so long, ms: not for long, as a daemon may be restarted again and again. */
+const unjudgedForMs = 10_000;
 
 /** The text of an alert at one moment. */
 export interface AlertText {
@@ -640,8 +640,9 @@ export class AlertBook {
   readonly #onReminder = (live: LiveAlert): void => {
     if (live.alert.state !== "firing") return;
     const { atMs } = this.#draft();
-    if (atMs < live.unjudgedUntilMs || live.isGone(atMs)) {
-      live.postponedToMs = atMs + postponedMs;
+    const isUnjudged = atMs < live.unjudgedUntilMs;
+    if (isUnjudged || live.isGone(atMs)) {
+      live.postponedToMs = isUnjudged ? live.unjudgedUntilMs : atMs + postponedMs;
       this.#deadlines.set(live, live.postponedToMs);
       return;
     }

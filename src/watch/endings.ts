@@ -199,8 +199,8 @@ export class Endings {
       order: former?.order,
       onDue: () => this.#onDue(waiting),
     };
-    // Nobody is reminded of what has recovered.
-    if (ending.fallback === "recovered") ending.live.isGone = () => true;
+    // Nobody is reminded of what is over.
+    ending.live.isGone = () => true;
     const taking = this.#takingOf(waiting);
     if (taking !== null) this.#settle(draft, waiting, taking);
     else if (!ending.suspicious) this.#settle(draft, waiting, ending.fallback);

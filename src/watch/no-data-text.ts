@@ -270,7 +270,7 @@ export function descriptionOf({ againMs, critical, stake, risky, silence, reason
     return "The rules that read this are judged again. The alert ends when that has lasted.";
   const why = critical
     ? risky && stake.isNear
-      ? "Critical: at the last reading a position was within three daily moves of liquidation, or liquidatable."
+      ? "Critical: at the last reading, or at a mark since, a position was within three daily moves of liquidation, or liquidatable."
       : "Critical: nothing was read of a wallet since the start."
     : risky
       ? "At the last reading no position was within three daily moves of liquidation."

@@ -1,4 +1,4 @@
-/** The last readings of what wallets had at stake: their nearest position to liquidation, measured in daily moves. */
+/** The last readings of what wallets had at stake, and marks since: their nearest position to liquidation, in daily moves. */
 import type { Source } from "../domain/observation.ts";
 import type { Facts } from "../rules/index.ts";
 import type { PositionEntry } from "./accounts.ts";
@@ -33,7 +33,7 @@ export interface NearPosition {
   readonly side: string;
   /** At the last reading, a fraction; NaN: not known. */
   readonly distance: number;
-  /** The lesser one of that and of the distance at the newest mark, in daily moves; not positive where it is not known. */
+  /** By that, or by the least distance at a mark since then, in daily moves; not positive where it is not known. */
   readonly moves: number;
   /** Age of the older one of positions and price. */
   readonly readMs: number;
@@ -43,7 +43,7 @@ export interface NearPosition {
 export interface Stake {
   /** A part of these wallets was not read since the start. */
   readonly unread: boolean;
-  /** A position was, or is at the newest mark, within three daily moves of liquidation, or an account could be liquidated already. */
+  /** A position was within three daily moves of liquidation then, or at a mark since, or an account could be liquidated already. */
   readonly isNear: boolean;
   /** Null: no position, or none that can be liquidated. */
   readonly nearest: NearPosition | null;
@@ -74,8 +74,8 @@ export function stakeOf(
         if (distance === Number.POSITIVE_INFINITY) continue;
         // Without a price of its market comes before without that of another one of the account.
         const unknown = world.markets.markTicks.has(symbol) ? 0 : -1;
-        const newest = numberOf(position.node.facts.values.liquidationDistance);
-        const least = newest < distance ? newest : distance;
+        // A mark that went back has shown how far prices go: what is told rises with it, and does not fall.
+        const least = Number.isNaN(position.leastDistance) ? distance : position.leastDistance;
         const moves = Number.isNaN(distance) ? unknown : least / dailyMoveOf(market);
         if (nearest !== null && moves >= nearest.moves) continue;
         const { values, seenMs } = position.node.facts;
@@ -121,8 +121,15 @@ function movedSince(
   ] as const;
   const markedMs = seenMs.markets;
   let newest: Moved | null = null;
-  if (typeof values.markPrice === "number" && readMark > 0 && markedMs !== undefined && markedMs > readMs) {
-    const share = values.markPrice / readMark - 1;
+  const { markPrice } = values;
+  if (
+    typeof markPrice === "number" &&
+    markPrice > 0 &&
+    readMark > 0 &&
+    markedMs !== undefined &&
+    markedMs > readMs
+  ) {
+    const share = markPrice / readMark - 1;
     if (Math.abs(share) >= leastShare) newest = { share, by: "mark", isLast: true };
   }
   let newestMs = readMs;
@@ -130,6 +137,8 @@ function movedSince(
     const seen = seenMs[source];
     if (typeof price !== "number" || !(price > 0) || !(readMark > 0) || seen === undefined) continue;
     if (seen <= newestMs || seen < stillFromMs(source)) continue;
+    // The last mark is newer than this.
+    if (newest?.isLast && by !== "mark" && seen <= markedMs!) continue;
     newest = { share: price / readMark - 1, by, isLast: false };
     newestMs = seen;
     if (by === "mark") break;

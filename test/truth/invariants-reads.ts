@@ -12,7 +12,7 @@ export const halfOpenIsNoticed: Invariant = ({ log, plan }) => {
   const beginMs = log.entries[0]!.atMs;
   const stalls = log.of("stalled").map(({ atMs, ms }) => ({ fromMs: atMs, toMs: atMs + ms }));
   const lives = log.of("life").map(({ atMs }) => atMs);
-  const ends = log.of("streamEnds").map(({ atMs }) => atMs);
+  const ends = log.of("streamEnds").flatMap(({ was, atMs }) => (was ? [atMs] : []));
   return plan.troubles.faults.flatMap((fault) => {
     const fromMs = beginMs + fault.fromMs;
     const dueMs = fromMs + noticedWithinMs;

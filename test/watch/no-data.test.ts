@@ -728,6 +728,30 @@ describe("what is at stake", () => {
     );
   });
 
+  test("is critical once however often the mark goes back", () => {
+    const world = new World();
+    world.read(20_000);
+    for (let round = 0; round < 20; round++) {
+      silent(world, 60_000, 153);
+      silent(world, 30_000, 147);
+    }
+    expect(world.told.filter((one) => !one.includes("reminder"))).toEqual([
+      "Blind main fired warning",
+      "Blind main rose critical",
+    ]);
+  });
+
+  test("is led by the last mark where another source answered before it", () => {
+    const world = new World();
+    world.read(20_000);
+    world.config();
+    volatility(world, 0.1, 150);
+    world.pass(1_000);
+    world.mark(140);
+    silent(world, 60_000, null);
+    expect(world.summaries[0]).toContain("mark down 6.67% since, at its last reading");
+  });
+
   test("is no position of a stranger, whom no rule about missing data judges", () => {
     const own = near.replace("severity:", 'select: { watch: "" }\n    severity:');
     const stranger = { ...wallets(1)[0]!, name: "whale", labels: { watch: "whale" } };

@@ -13,6 +13,8 @@ interface Reading {
   /** A fraction; infinite: it cannot be liquidated; NaN: what it rests on was not known yet. */
   readonly distance: number;
   readonly side: string;
+  /** The least distance at that time and at prices since, a fraction; NaN as above. */
+  least: number;
   /** The mark at that time, USD; undefined: not known. */
   readonly mark: number | undefined;
   /** The daemon's clock. */
@@ -85,7 +87,7 @@ export class Stakes {
       const readings = (this.#readings.get(subject) ?? []).filter((one) => one.side === side);
       const known = readings.filter((one) => !Number.isNaN(one.distance));
       if (!Number.isNaN(distance) || known.length === 0)
-        known.push({ distance, side, mark: view.mark(symbolOf(subject)), atMs });
+        known.push({ distance, least: distance, side, mark: view.mark(symbolOf(subject)), atMs });
       this.#readings.set(subject, known.slice(-kept));
     }
   }
@@ -101,13 +103,19 @@ export class Stakes {
     return nearMoves * (this.#moves.get(symbol) ?? unknownMove);
   }
 
-  /** Prices or terms were read: what was not known of the newest readings is taken by them. */
+  /** Prices or terms were read: what was not known of the newest readings is taken by them, and how near positions came since. */
   fill(view: View): void {
     for (const [subject, readings] of this.#readings) {
       const newest = readings.at(-1)!;
-      if (!Number.isNaN(newest.distance)) continue;
       const distance = view.position(subject)?.figures.distance ?? Number.NaN;
-      readings[readings.length - 1] = { ...newest, distance, mark: view.mark(symbolOf(subject)) };
+      if (Number.isNaN(newest.distance))
+        readings[readings.length - 1] = {
+          ...newest,
+          distance,
+          least: distance,
+          mark: view.mark(symbolOf(subject)),
+        };
+      else for (const one of readings) if (distance < one.least) one.least = distance;
     }
   }
 
@@ -134,7 +142,7 @@ export class Stakes {
       else if (wrong.every((one) => one.length > 0)) problems.push(...wrong.at(-1)!);
     }
     if (alert.severity === "critical")
-      return kind === "fired" && !this.#isAtStake(details, view)
+      return kind === "fired" && !this.#isAtStake(details)
         ? [...problems, "less: nothing is at stake"]
         : problems;
     if (kind === "fired" && !this.#isLost)
@@ -144,10 +152,10 @@ export class Stakes {
       for (const [subject, readings] of this.#readings)
         if (
           wallets.includes(walletOf(subject)) &&
-          readings.every(({ distance }) => distance < nearAtLeast * (1 - tiny))
+          readings.every(({ least }) => least < nearAtLeast * (1 - tiny))
         )
           problems.push(
-            `critical: ${accountOf(subject)} was ${readings.at(-1)!.distance} from liquidation in ${symbolOf(subject)}`,
+            `critical: ${accountOf(subject)} was ${readings.at(-1)!.least} from liquidation in ${symbolOf(subject)}`,
           );
     }
     return problems;
@@ -166,7 +174,7 @@ export class Stakes {
   }
 
   /** True if a position may be liquidated of which something is missing, or that nobody knows. */
-  #isAtStake(details: AlertChange["details"], view: View): boolean {
+  #isAtStake(details: AlertChange["details"]): boolean {
     if (this.#own.some((one) => !this.#whole.has(one))) return true;
     const rows = details.flatMap(([name, row]) => (name === "Not read" ? [row] : []));
     // A row that is left out may be of any source.
@@ -178,11 +186,7 @@ export class Stakes {
     return [...this.#readings].some(
       ([subject, readings]) =>
         this.#isOwn(subject) &&
-        // Prices may have moved since.
-        [
-          ...readings.map(({ distance }) => distance),
-          view.position(subject)?.figures.distance ?? Number.NaN,
-        ].some((distance) => !(distance > this.#nearOf(symbolOf(subject)) * (1 + tiny))),
+        readings.some(({ least }) => !(least > this.#nearOf(symbolOf(subject)) * (1 + tiny))),
     );
   }
 }
