@@ -273,7 +273,7 @@ export function descriptionOf({ againMs, critical, stake, risky, silence, reason
       ? "Critical: at the last reading, or at a mark since, a position was within three daily moves of liquidation, or liquidatable."
       : "Critical: nothing was read of a wallet since the start."
     : risky
-      ? "At the last reading no position was within three daily moves of liquidation."
+      ? "At the last reading, and at marks since, no position was within three daily moves of liquidation."
       : "Positions and prices are read.";
   const now = silence === null ? adviceOf(reason) : silenceAdviceOf(reason);
   return `The rules that read this cannot be judged: they neither fire nor resolve until it is read again. ${why} ${now}`;

@@ -130,9 +130,16 @@ export interface SeenBalance {
   readonly slot: number;
   /** The place within its slot up to which it tells of the ledger; undefined: not known. */
   readonly index?: number | undefined;
-  /** The newest place that is known of a state of its slot; undefined: none is. */
-  readonly leastIndex?: number | undefined;
   readonly balance: Balance;
+}
+
+/** The same as long as the daemon runs. */
+interface Seen {
+  slot: number;
+  index?: number | undefined;
+  /** The newest place that is known of a state of its slot, where `index` is not; undefined: none is. */
+  knownIndex?: number | undefined;
+  balance: Balance;
 }
 
 /** The place of an answer: of all up to it. `index`: within the slot; absent: not known. */
@@ -158,7 +165,7 @@ const noExplained: readonly ExplainedFlow[] = [];
 const noIndices: readonly number[] = [];
 
 export class OpenChanges {
-  readonly #seen = new FewMap<string, { -readonly [K in keyof SeenBalance]: SeenBalance[K] }>();
+  readonly #seen = new FewMap<string, Seen>();
   /**
    * By PDA index, slots of the baseline or the first whole answer ever, of the first one since the start, and of the newest: an
    * account that is not listed is empty.
@@ -265,7 +272,7 @@ export class OpenChanges {
   /** Takes the state that an account had before a restart. */
   restoreState(account: string, state: SeenBalance): void {
     const { slot } = state;
-    this.#seen.set(account, { ...state, leastIndex: state.index });
+    this.#seen.set(account, { ...state, knownIndex: state.index });
     const pdaIndex = pdaIndexOf(account);
     if (!this.restoredIndices.includes(pdaIndex))
       this.restoredIndices = withIndex(this.restoredIndices, pdaIndex);
@@ -421,10 +428,7 @@ export class OpenChanges {
       before.spotCollaterals !== balance.spotCollaterals
     )
       return false;
-    seen.balance = balance;
-    seen.leastIndex = index ?? (seen.slot === slot ? seen.leastIndex : undefined);
-    seen.slot = slot;
-    seen.index = index;
+    renew(seen, slot, index, balance);
     return true;
   }
 
@@ -443,7 +447,7 @@ export class OpenChanges {
   ): boolean {
     const seen = this.#seen.get(account);
     if (seen === undefined) {
-      this.#seen.set(account, { slot, index, leastIndex: index, balance });
+      this.#seen.set(account, { slot, index, knownIndex: index, balance });
       const waited = this.#takeAhead(account, { slot, index }, balance);
       const whole = this.#wholes.get(pdaIndexOf(account));
       if (whole === undefined) return true;
@@ -455,10 +459,7 @@ export class OpenChanges {
     const before = seen.balance;
     const since = { fromSlot: this.slotOf(account), fromIndex: this.#indexOf(account) };
     if (seen.slot === slot) this.#noteStates(account, slot, before, balance);
-    seen.balance = balance;
-    seen.leastIndex = index ?? (seen.slot === slot ? seen.leastIndex : undefined);
-    seen.slot = slot;
-    seen.index = index;
+    renew(seen, slot, index, balance);
     const waited = this.#ahead.length === 0 ? noRecords : this.#takeAhead(account, { slot, index }, balance);
     const still = before.collateralQuoteLots === balance.collateralQuoteLots && taken === null;
     if (still && !waited.some(isFlow)) return waited.length > 0;
@@ -841,7 +842,7 @@ export class OpenChanges {
     const { account, slot } = record;
     if (slot !== this.slotOf(account) || isAfter(record, this.#indexOf(account)) !== undefined) return false;
     const seen = this.#seen.get(account);
-    return seen?.slot !== slot || isAfter(record, seen.leastIndex) !== false;
+    return seen?.slot !== slot || isAfter(record, seen.knownIndex) !== false;
   }
 
   #keepTakeover(record: CashRecord): void {
@@ -1029,6 +1030,14 @@ export class OpenChanges {
     this.#open = open.length > 0 ? open : noChanges;
     this.range = rangeOf(open);
   }
+}
+
+/** Takes a newer state. */
+function renew(seen: Seen, slot: number, index: number | undefined, balance: Balance): void {
+  seen.knownIndex = index ?? (seen.slot === slot ? seen.knownIndex : undefined);
+  seen.slot = slot;
+  seen.index = index;
+  seen.balance = balance;
 }
 
 /** An explained change, all of whose flows were reported. */

@@ -18,7 +18,7 @@ const leastShare = 0.001;
 
 const liquidatableTiers: ReadonlySet<unknown> = new Set(["liquidatable", "backstopLiquidatable", "highRisk"]);
 
-/** A change of price since a reading, as a source tells it that still answers, else by the newest mark. */
+/** A change of price since a reading, by a source that still answers, else by the newest mark. */
 export interface Moved {
   /** A fraction, signed. */
   readonly share: number;
@@ -105,8 +105,8 @@ function dailyMoveOf(market: Facts | undefined): number {
 }
 
 /**
- * The price of a source that answers still, the mark before others, held against the mark of an older reading; else the newest mark, if
- * it is another one.
+ * The price of a source that answers still, the mark before others, held against the mark of an older reading; else the newest mark, where
+ * it is newer than those and has moved.
  */
 function movedSince(
   { values, seenMs }: Facts,
@@ -119,29 +119,18 @@ function movedSince(
     ["order book", values.midPrice, "orderbook"],
     ["other venues", values.externalPrice, "candles"],
   ] as const;
-  const markedMs = seenMs.markets;
   let newest: Moved | null = null;
-  const { markPrice } = values;
-  if (
-    typeof markPrice === "number" &&
-    markPrice > 0 &&
-    readMark > 0 &&
-    markedMs !== undefined &&
-    markedMs > readMs
-  ) {
-    const share = markPrice / readMark - 1;
-    if (Math.abs(share) >= leastShare) newest = { share, by: "mark", isLast: true };
-  }
   let newestMs = readMs;
   for (const [by, price, source] of prices) {
     const seen = seenMs[source];
     if (typeof price !== "number" || !(price > 0) || !(readMark > 0) || seen === undefined) continue;
-    if (seen <= newestMs || seen < stillFromMs(source)) continue;
-    // The last mark is newer than this.
-    if (newest?.isLast && by !== "mark" && seen <= markedMs!) continue;
-    newest = { share: price / readMark - 1, by, isLast: false };
+    if (seen <= newestMs) continue;
+    const share = price / readMark - 1;
+    const isLast = seen < stillFromMs(source);
+    if (isLast && (by !== "mark" || Math.abs(share) < leastShare)) continue;
+    newest = { share, by, isLast };
     newestMs = seen;
-    if (by === "mark") break;
+    if (by === "mark" && !isLast) break;
   }
   return newest;
 }

@@ -26,10 +26,10 @@ export const halfOpenIsNoticed: Invariant = ({ log, plan }) => {
       life === number && atMs <= fromMs;
     const opened = log.of("streamOpens").filter(isBefore).length;
     const standing = opened - log.of("streamEnds").filter((one) => one.was && isBefore(one)).length;
-    const given = ends.filter((ms) => ms > fromMs && ms <= dueMs).length;
-    return given < standing
+    const givenUp = ends.filter((ms) => ms > fromMs && ms <= dueMs).length;
+    return givenUp < standing
       ? [
-          `${standing} streams told nothing from ${new Date(fromMs).toISOString()} on, and ${given} were given up`,
+          `${standing} streams told nothing from ${new Date(fromMs).toISOString()} on, and ${givenUp} were given up`,
         ]
       : [];
   });

@@ -7,7 +7,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
+import { refuse, scriptOptions } from "../support/script-options.ts";
 import { chosenSeeds } from "./choose.ts";
 import { Coverage, enoughScenarios, least, reachOf } from "./coverage.ts";
 import { violations } from "./invariants.ts";
@@ -98,7 +98,7 @@ async function work({ seed, twice, show, out }: Task): Promise<Done> {
 }
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({
+  const { values } = scriptOptions(help, {
     options: {
       seeds: { type: "string", default: "1..20" },
       jobs: { type: "string", default: "1" },
@@ -111,10 +111,8 @@ async function main(): Promise<void> {
       here: { type: "boolean", default: false },
       out: { type: "string", default: ".runtime/truth" },
       resume: { type: "boolean", default: false },
-      help: { type: "boolean", short: "h", default: false },
     },
   });
-  if (values.help) return console.log(help);
   const given = process.argv
     .slice(2)
     .filter((one) => one !== "--resume")
@@ -307,7 +305,7 @@ if (process.argv[2] === "--work") {
 } else
   await main().catch((error: unknown) => {
     const { code = "" } = error as { readonly code?: string };
-    const isMisuse = error instanceof Misuse || code.startsWith("ERR_PARSE_ARGS") || code === "ENOENT";
-    console.error(isMisuse ? `${(error as Error).message}\n--help shows what it takes` : error);
+    if (error instanceof Misuse || code === "ENOENT") refuse((error as Error).message);
+    console.error(error);
     process.exitCode = 2;
   });

@@ -204,6 +204,8 @@ export interface HarnessOptions {
   readonly pairs?: readonly WatchedPair[];
   readonly named?: WatchSettings["named"];
   readonly drills?: boolean;
+  /** Schedules that are not of 5 s. */
+  readonly everyMs?: Partial<Record<Source, number>>;
 }
 
 /** Settings of a watch with the defaults of tests: one wallet, one receiver, UTC. */
@@ -216,7 +218,7 @@ export function settingsOf(options: HarnessOptions): WatchSettings {
     inhibit: inhibitSettings.parse(options.inhibit ?? []),
     remind: remindSettings.parse(options.remind ?? {}),
     acknowledge: acknowledgeSettings.parse(options.acknowledge ?? {}),
-    scheduleMs,
+    scheduleMs: { ...scheduleMs, ...options.everyMs },
     timezone: options.timezone ?? "UTC",
     ...(options.channels ? { channels: options.channels } : {}),
     ...(options.reloaded ? { reloaded: true } : {}),

@@ -722,7 +722,7 @@ describe("what is at stake", () => {
     world.config();
     world.mark(140);
     silent(world, 60_000, null);
-    // Of three daily moves of 10 % it was 31 %, and is 26 %.
+    // Three daily moves are 30 %: it was 31 %, and is 26 %.
     expect(world.summaries[0]).toMatch(
       /^Blind fired critical: main SOL long was 31% from liquidation 45s ago, mark down 6\.67% since, at its last reading\. No data/,
     );
@@ -741,9 +741,10 @@ describe("what is at stake", () => {
     ]);
   });
 
-  test("is led by the last mark where another source answered before it", () => {
-    const world = new World();
+  test("is led by the last mark where another source, which still answers, told an older price", () => {
+    const world = new World({ everyMs: { candles: 60_000 } });
     world.read(20_000);
+    silent(world, 15_000, 150);
     world.config();
     volatility(world, 0.1, 150);
     world.pass(1_000);

@@ -24,6 +24,16 @@ rules:
 const held = [subaccount(8_000, [position(100, 150)])];
 const timed = { rules, remind: { critical: { every: "10m" }, worseBy: 0 } };
 
+const losing = `
+rules:
+  - name: Losing
+    scope: position
+    when: position.unrealizedPnl < -100.0
+    severity: critical
+    for: 0s
+    summary: "unrealized {{ usd(position.unrealizedPnl) }}"
+`;
+
 /** Two alerts that fired at 147, at 146 since. */
 function fell(): Harness {
   const h = Harness.seeing(timed, 150, held);
@@ -193,6 +203,16 @@ test("a daemon that is restarted again and again without a reading sends reminde
     reminders += ofRule(h, "Under", "reminder").length;
   }
   expect(reminders).toBe(2);
+});
+
+test("no reminder is sent of a position that was closed before a start, though its end waits for its reason", () => {
+  const before = Harness.seeing({ ...timed, rules: losing }, 150, held);
+  before.live(20_000, held, 150);
+  before.live(25_000, held, 147);
+  const after = before.restarted({ ...timed, rules: losing }, 600_000);
+  after.pass(3_000);
+  after.live(80_000, [subaccount(8_000, [])], 147);
+  expect(ofRule(after, "Losing").map(({ kind }) => kind)).toEqual(["ended"]);
 });
 
 test("an acknowledgement shows what was judged last", () => {

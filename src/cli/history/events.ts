@@ -4,11 +4,9 @@ import type { Event, EventKind } from "../../domain/event.ts";
 import { nearestName } from "../../domain/nearest.ts";
 import type { RuleEventKind, Unit } from "../../rules/index.ts";
 import { type Cli, CommandFailed, type CommonOptions, declare, print, printJson } from "../command.ts";
-import { locate } from "../configuration.ts";
-import { daemonNowMs } from "../daemon.ts";
 import { paintFor, table } from "../print.ts";
-import { integerFrom, timeOf } from "../values.ts";
-import { withHistory } from "./open.ts";
+import { integerFrom } from "../values.ts";
+import { withSpan } from "./open.ts";
 
 interface EventsOptions extends CommonOptions {
   readonly kind?: string;
@@ -36,11 +34,9 @@ export function eventsCommand(parent: Command, cli: Cli): void {
 }
 
 async function run(cli: Cli, options: EventsOptions): Promise<void> {
-  const nowMs = await daemonNowMs(await locate(cli, options.config));
   const { kind, wallet, limit } = options;
-  const [fromMs, toMs] = [timeOf("--since", options.since, nowMs), timeOf("--until", options.until, nowMs)];
   if (kind !== undefined) await refuseUnknown(kind);
-  await withHistory(cli, options.config, async (history, { timezone }) => {
+  await withSpan(cli, options, async (history, { timezone }, fromMs, toMs) => {
     const events = await history.events({
       ...(kind === undefined ? {} : { kind: kind as EventKind }),
       ...(wallet === undefined ? {} : { wallet }),

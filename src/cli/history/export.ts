@@ -5,11 +5,9 @@ import { type Command, Option } from "commander";
 import { type Resolution, resolutionMs } from "../../domain/history.ts";
 import type { History } from "../../history/index.ts";
 import { type Cli, CommandFailed, type CommonOptions, declare, hint } from "../command.ts";
-import { locate } from "../configuration.ts";
-import { daemonNowMs } from "../daemon.ts";
 import { counted } from "../print.ts";
-import { oneOf, timeOf } from "../values.ts";
-import { findSeries, type Named, withHistory } from "./open.ts";
+import { oneOf } from "../values.ts";
+import { findSeries, type Named, withSpan } from "./open.ts";
 
 const resolutions = ["samples", "minute", "hour"] as const;
 
@@ -47,13 +45,10 @@ export function exportCommand(parent: Command, cli: Cli): void {
 }
 
 async function run(cli: Cli, options: ExportOptions): Promise<void> {
-  const nowMs = await daemonNowMs(await locate(cli, options.config));
-  const fromMs = timeOf("--since", options.since, nowMs);
-  const toMs = timeOf("--until", options.until, nowMs);
   const { out } = options;
   if (out !== undefined && options.force !== true && existsSync(out))
     throw new CommandFailed(`${out} is there already: choose another name, or --force`);
-  await withHistory(cli, options.config, async (history) => {
+  await withSpan(cli, options, async (history, _, fromMs, toMs) => {
     const all = await history.series();
     const named = options.series.map((name) => findSeries(name, all));
     const partial = `${out}.partial`;

@@ -3,6 +3,8 @@ import { nearestName } from "../../domain/nearest.ts";
 import type { History } from "../../history/index.ts";
 import { type Cli, CommandFailed } from "../command.ts";
 import { locate, type Place } from "../configuration.ts";
+import { daemonNowMs } from "../daemon.ts";
+import { timeOf } from "../values.ts";
 
 /** Reads in this process, so that however long it takes the daemon goes on. */
 export async function withHistory<T>(
@@ -10,7 +12,23 @@ export async function withHistory<T>(
   config: string,
   read: (history: History, place: Place) => Promise<T>,
 ): Promise<T> {
-  const place = await locate(cli, config);
+  return withPlace(await locate(cli, config), read);
+}
+
+/** As `withHistory`, with the times of `--since` and `--until`, ms, which are by the clock of the running daemon. */
+export async function withSpan<T>(
+  cli: Cli,
+  options: { readonly config: string; readonly since: string; readonly until: string },
+  read: (history: History, place: Place, fromMs: number, toMs: number) => Promise<T>,
+): Promise<T> {
+  const place = await locate(cli, options.config);
+  const nowMs = await daemonNowMs(place);
+  const fromMs = timeOf("--since", options.since, nowMs);
+  const toMs = timeOf("--until", options.until, nowMs);
+  return withPlace(place, (history) => read(history, place, fromMs, toMs));
+}
+
+async function withPlace<T>(place: Place, read: (history: History, place: Place) => Promise<T>): Promise<T> {
   const { openStore } = await import("../../history/index.ts");
   const history = openStore({ path: place.databasePath, readonly: true });
   try {

@@ -11,11 +11,8 @@ import {
 } from "../../domain/history.ts";
 import type { History } from "../../history/index.ts";
 import { type Cli, CommandFailed, type CommonOptions, declare, print, printJson } from "../command.ts";
-import { locate } from "../configuration.ts";
-import { daemonNowMs } from "../daemon.ts";
 import { counted, paintFor, table } from "../print.ts";
-import { timeOf } from "../values.ts";
-import { findSeries, type Named, nameOf, withHistory } from "./open.ts";
+import { findSeries, type Named, nameOf, withHistory, withSpan } from "./open.ts";
 
 interface QueryOptions extends CommonOptions {
   readonly since: string;
@@ -69,12 +66,9 @@ async function list(cli: Cli, options: QueryOptions): Promise<void> {
 }
 
 async function query(cli: Cli, name: string, options: QueryOptions): Promise<void> {
-  const nowMs = await daemonNowMs(await locate(cli, options.config));
-  const fromMs = timeOf("--since", options.since, nowMs);
-  const toMs = timeOf("--until", options.until, nowMs);
-  if (fromMs >= toMs) throw new CommandFailed("--since has to be before --until", 2);
   const everyMs = options.every === undefined ? null : stepOf(options.every);
-  await withHistory(cli, options.config, async (history, { timezone }) => {
+  await withSpan(cli, options, async (history, { timezone }, fromMs, toMs) => {
+    if (fromMs >= toMs) throw new CommandFailed("--since has to be before --until", 2);
     const named = findSeries(name, await history.series());
     const spanMs = toMs - fromMs;
     const raw = everyMs === null && spanMs <= fewSamplesMs;

@@ -1,5 +1,6 @@
 /** `perpwatch history` as people meet it: on a database beside nobody, or beside a writer. */
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { sparkline } from "../../../src/cli/history/query.ts";
@@ -325,6 +326,19 @@ test("times before now are by the clock of the running daemon", async () => {
   await store.close();
   const { status, stdout } = await run(["history", "query", "trader.equity", "--since", "5m"], place);
   expect({ status, stdout }).toEqual({ status: 0, stdout: expect.stringContaining("1 row from samples") });
+});
+
+test("history is read beside a daemon that does not answer", { timeout: 30_000 }, async () => {
+  using place = await left();
+  const server = createServer(() => {});
+  await new Promise<void>((resolve) => server.listen(`${place.file}.sock`, resolve));
+  const { status, stdout } = await run(
+    ["history", "query", "main/0.0:trader.equity", "--since", since],
+    place,
+  );
+  server.closeAllConnections();
+  server.close();
+  expect({ status, stdout }).toEqual({ status: 0, stdout: expect.stringMatching(/ rows? from /) });
 });
 
 test("compact gives free space back without a daemon", async () => {

@@ -178,7 +178,7 @@ export class Runs {
     }
   }
 
-  /** Takes that data it rests on are too old from then on: time for which it held until then counts, if it holds once they are read. */
+  /** Data it rests on are too old from then on: time for which it held until then counts, if it holds once they are read. */
   becomeOld(atMs: number): void {
     for (const runs of this.levels) {
       const { surelyOnMs, byOld } = runs;
