@@ -12,8 +12,6 @@ class NotThere extends CommandFailed {}
 
 /** A channel's or the exchange's own patience is within it. */
 const patienceMs = 60_000;
-/** A daemon that does not tell its time within this is done without, ms: its history can be read all the same. */
-const clockPatienceMs = 2_000;
 
 /** @throws {CommandFailed} when the daemon refuses, does not answer, or may not be asked by this user */
 export async function ask<T>(
@@ -21,8 +19,9 @@ export async function ask<T>(
   method: "GET" | "POST",
   path: string,
   body?: unknown,
+  withinMs = patienceMs,
 ): Promise<Answer<T>> {
-  const signal = AbortSignal.timeout(patienceMs);
+  const signal = AbortSignal.timeout(withinMs);
   const { socketPath } = place;
   const answer = await askDaemon({
     socketPath,
@@ -31,7 +30,7 @@ export async function ask<T>(
     signal,
     ...(body === undefined ? {} : { body }),
   }).catch((error: unknown) => {
-    throw new CommandFailed(`the daemon at ${socketPath} ${whyNot(error, signal.aborted)}`);
+    throw new CommandFailed(`the daemon at ${socketPath} ${whyNot(error, signal.aborted ? withinMs : null)}`);
   });
   if (answer.kind === "noDaemon") return answer;
   if (answer.status >= 200 && answer.status < 300) return { kind: "answered", body: answer.body as T };
@@ -39,15 +38,6 @@ export async function ask<T>(
   const text = typeof error === "string" ? error : `the daemon answered ${answer.status}`;
   if (answer.status === 404) throw new NotThere(text);
   throw new CommandFailed(text, answer.status === 400 ? 2 : 1);
-}
-
-/** Time by the daemon's clock, which the exchange's corrects; by this machine's where no daemon answers, ms. */
-export async function daemonNowMs({ socketPath }: Place): Promise<number> {
-  const signal = AbortSignal.timeout(clockPatienceMs);
-  const path = "/api/v1/silences";
-  const answer = await askDaemon({ socketPath, method: "GET", path, signal }).catch(() => null);
-  const { nowMs } = ((answer?.kind === "answered" && answer.body) || {}) as { readonly nowMs?: unknown };
-  return typeof nowMs === "number" ? nowMs : Date.now();
 }
 
 /** As `ask`, about a wallet or channel by its name: one that the daemon does not have is wrong use, and told with those it has. */
@@ -99,8 +89,8 @@ export function queryOf(values: Readonly<Record<string, string | number | boolea
   return text === "" ? "" : `?${text}`;
 }
 
-function whyNot(error: unknown, timedOut: boolean): string {
-  if (timedOut) return `did not answer within ${patienceMs / 1_000} s`;
+function whyNot(error: unknown, timedOutMs: number | null): string {
+  if (timedOutMs !== null) return `did not answer within ${timedOutMs / 1_000} s`;
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   if (code === "EACCES" || code === "EPERM") return "belongs to another user: ask as the user that runs it";
   if (code === "ECONNRESET" || code === "EPIPE") return "hung up before it answered";

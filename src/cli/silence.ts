@@ -13,7 +13,7 @@ import {
   printJson,
 } from "./command.ts";
 import { locate, type Place } from "./configuration.ts";
-import { ask, daemonNowMs, noDaemon } from "./daemon.ts";
+import { ask, noDaemon } from "./daemon.ts";
 import { counted, type Paint, paintFor, severityTint, table } from "./print.ts";
 import { askedOf, warnOfUnknownNames } from "./unknown-names.ts";
 import { durationFrom, oneOf, timeOf } from "./values.ts";
@@ -86,7 +86,10 @@ async function add(cli: Cli, matchers: readonly string[], options: AddOptions): 
   if ((options.for === undefined) === (options.until === undefined))
     throw new CommandFailed("say for how long: --for 8h, or --until TIME", 2);
   const place = await locate(cli, options.config);
-  const nowMs = await daemonNowMs(place);
+  // By the daemon's clock, which the exchange's corrects.
+  const time = await ask<{ nowMs: number }>(place, "GET", "/api/v1/silences");
+  if (time.kind === "noDaemon") throw noDaemon(place);
+  const { nowMs } = time.body;
   const startsMs = options.from === undefined ? undefined : timeOf("--from", options.from, nowMs);
   const endsMs =
     options.until === undefined

@@ -36,16 +36,16 @@ import { hasSpot, priceBalances } from "./spot-collateral.ts";
 import type { SubjectNode } from "./subjects.ts";
 
 /** The figures of a reading where none was kept. */
-const unread = { readDistance: Number.NaN, leastDistance: Number.NaN, readMark: Number.NaN };
+const unread = { readDistance: Number.NaN, readMark: Number.NaN, leastDistance: Number.NaN };
 
 export interface PositionEntry {
   state: PositionState;
   readonly node: SubjectNode;
   /** Distance to liquidation and mark as of the last reading of the account, a fraction and USD; NaN: not known. */
   readDistance: number;
-  /** The least distance at any mark since then, a fraction; NaN as above. */
-  leastDistance: number;
   readMark: number;
+  /** The least distance of any assessment since then, a fraction; NaN as above. */
+  leastDistance: number;
 }
 
 /**
@@ -735,7 +735,11 @@ export function noteReading({ positions }: AccountEntry, first = false): void {
   for (const position of positions.values()) {
     if (first && !Number.isNaN(position.readDistance)) continue;
     const { liquidationDistance, markPrice } = position.node.facts.values;
-    if (typeof liquidationDistance !== "number" || typeof markPrice !== "number") continue;
+    if (typeof liquidationDistance !== "number" || typeof markPrice !== "number") {
+      // The figures of the reading before are not those of this one.
+      Object.assign(position, unread);
+      continue;
+    }
     position.readDistance = liquidationDistance;
     position.leastDistance = liquidationDistance;
     position.readMark = markPrice;

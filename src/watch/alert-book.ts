@@ -43,7 +43,7 @@ export const beginsAnew: ReadonlySet<AlertChangeKind> = new Set(["fired", "rose"
 /** A reminder of a condition that does not hold is due again after this, ms: the alert ended by then, or it may hold again. */
 const postponedMs = 10_000;
 
-/** After a start a reminder waits for the first judgement for so long, ms: not for long, as a daemon may be restarted again and again. */
+/** After a start what is due about an alert waits for its first judgement for so long, ms: not for long, as a daemon may be restarted again and again. */
 const unjudgedForMs = 10_000;
 
 /** The text of an alert at one moment. */
@@ -117,8 +117,10 @@ export class LiveAlert implements Due {
   beforeLoss: AlertText | null = null;
   /** Called when a reminder or an acknowledgement states its newest text. */
   onRenewed: (nowMs: number) => void = () => {};
-  /** Until when its reminder waits for the first judgement after a start, ms. */
-  unjudgedUntilMs = Number.NEGATIVE_INFINITY;
+  /** True from a start until it is judged. */
+  unjudged = false;
+  /** Until when what is due waits for that, ms; null: nothing was due yet. */
+  unjudgedUntilMs: number | null = null;
   /** Until when its reminder waits because its condition does not hold, or was not judged yet, ms. */
   postponedToMs = Number.NEGATIVE_INFINITY;
   /** Its text holds until whoever fired it changes it: nothing is judged. */
@@ -151,6 +153,7 @@ export class LiveAlert implements Due {
     this.beforeLoss = before.beforeLoss;
     this.lasting = before.lasting;
     this.postponedToMs = before.postponedToMs;
+    this.unjudged = before.unjudged;
     this.unjudgedUntilMs = before.unjudgedUntilMs;
   }
 
@@ -226,6 +229,10 @@ export class AlertBook {
           const live = this.live.get(id);
           return live !== undefined && (live.judgedAtMs === nowMs || live.textNow(nowMs) !== null);
         },
+        waitsUntilMs: (id, nowMs) => {
+          const live = this.live.get(id);
+          return live === undefined || live.held ? null : this.#waitsUntilMs(live, nowMs);
+        },
         tellNow: (id, receivers, into) => this.#tellNow(id, receivers, into),
       },
       before ? before.#dispatch : undefined,
@@ -233,6 +240,10 @@ export class AlertBook {
     this.#escalations = new Escalations(
       {
         ...{ deadlines, draft },
+        waitsUntilMs: (id, nowMs) => {
+          const live = this.live.get(id);
+          return live === undefined ? null : this.#waitsUntilMs(live, nowMs);
+        },
         escalate: (into, id, receivers, words) => this.#escalate(into, id, receivers, words),
         over: (id) => void this.#unsettled.delete(id),
       },
@@ -294,18 +305,39 @@ export class AlertBook {
     live.lasting = false;
     const former = this.#former.get(alert.id);
     if (former) live.goOn(former);
-    else if (!isBuiltIn(alert.rule)) live.unjudgedUntilMs = this.#draft().atMs + unjudgedForMs;
+    else live.unjudged = !isBuiltIn(alert.rule);
     this.live.set(alert.id, live);
     if (!live.held) this.#schedule(live);
     return live;
   }
 
-  /** An alert of before a start is judged: a reminder that waited for that is due. */
+  /** An alert of before a start is judged: what waited for that is due. */
   judged(live: LiveAlert): void {
-    if (live.unjudgedUntilMs === Number.NEGATIVE_INFINITY) return;
-    live.unjudgedUntilMs = Number.NEGATIVE_INFINITY;
+    if (!live.unjudged) return;
+    live.unjudged = false;
+    if (live.unjudgedUntilMs === null) return;
     live.postponedToMs = Number.NEGATIVE_INFINITY;
     if (!live.held) this.#schedule(live);
+    const { atMs } = this.#draft();
+    this.#escalations.hasten(live.alert.id);
+    if (this.#dispatch.holds(live.alert.id)) this.#holds.wakeAt(atMs, atMs);
+  }
+
+  /** The process stood still, and nothing could be judged meanwhile: the wait for that begins anew. */
+  noteStandstill(): void {
+    for (const live of this.live.values()) live.unjudgedUntilMs = null;
+  }
+
+  /**
+   * The time until which what is due about an alert waits, ms: for its first judgement after a start, or, where its condition no longer
+   * holds, for its end. Null: it does not wait.
+   */
+  #waitsUntilMs(live: LiveAlert, nowMs: number): number | null {
+    if (live.unjudged) {
+      live.unjudgedUntilMs ??= nowMs + unjudgedForMs;
+      if (nowMs < live.unjudgedUntilMs) return live.unjudgedUntilMs;
+    }
+    return live.isGone(nowMs) ? nowMs + postponedMs : null;
   }
 
   fire(draft: Draft, from: NewAlert): LiveAlert {
@@ -640,10 +672,10 @@ export class AlertBook {
   readonly #onReminder = (live: LiveAlert): void => {
     if (live.alert.state !== "firing") return;
     const { atMs } = this.#draft();
-    const isUnjudged = atMs < live.unjudgedUntilMs;
-    if (isUnjudged || live.isGone(atMs)) {
-      live.postponedToMs = isUnjudged ? live.unjudgedUntilMs : atMs + postponedMs;
-      this.#deadlines.set(live, live.postponedToMs);
+    const waitsUntilMs = this.#waitsUntilMs(live, atMs);
+    if (waitsUntilMs !== null) {
+      live.postponedToMs = waitsUntilMs;
+      this.#deadlines.set(live, waitsUntilMs);
       return;
     }
     // An acknowledgement that lapsed is taken back in the open, by the reminder that follows from it.

@@ -40,6 +40,8 @@ export interface DispatchOptions {
   readonly nextId: () => number;
   /** True if an alert that fires can be judged now. */
   readonly isFresh: (alertId: number, nowMs: number) => boolean;
+  /** The time until which what is due about an alert that fires waits, ms; null: it does not wait. */
+  readonly waitsUntilMs: (alertId: number, nowMs: number) => number | null;
   /** Tells of an alert as it stands; false where it fires no longer. */
   readonly tellNow: (alertId: number, receivers: readonly string[], draft: Draft) => boolean;
 }
@@ -162,10 +164,15 @@ export class Dispatch {
     return [...new Set(reasons.flatMap((why) => why ?? []))];
   }
 
+  /** Returns true if a notification of this alert is held. */
+  holds(alertId: number): boolean {
+    return this.#held.has(alertId);
+  }
+
   /** Releases what is held no longer. */
   reconsider(): void {
     const draft = this.#options.draft();
-    const { holds, isFresh, tellNow, routing } = this.#options;
+    const { holds, isFresh, waitsUntilMs, tellNow, routing } = this.#options;
     for (const held of this.held) {
       const { alertId, labels, severity, event, receivers, over } = held;
       const ways = waysFor(routing, labels);
@@ -174,6 +181,11 @@ export class Dispatch {
       const wayOf = (receiver: string) => ways.find((way) => way.receivers.includes(receiver)) ?? ways[0]!;
       const free = receivers.filter((one) => holds.why(of, wayOf(one), draft.atMs) === null);
       if (free.length === 0) continue;
+      const waitMs = event || over ? null : waitsUntilMs(alertId, draft.atMs);
+      if (waitMs !== null) {
+        holds.wakeAt(waitMs, draft.atMs);
+        continue;
+      }
       const left = receivers.filter((one) => !free.includes(one));
       if (left.length === 0) this.#drop(alertId, draft);
       else this.#keep({ ...held, receivers: left }, draft);

@@ -21,6 +21,8 @@ type Kept = Pick<Chain, "sinceMs" | "steps" | "next">;
 export interface EscalationsOptions {
   readonly deadlines: Deadlines;
   readonly draft: () => Draft;
+  /** The time until which the next step waits for what is known of its alert, ms; null: it does not wait. */
+  readonly waitsUntilMs: (alertId: number, nowMs: number) => number | null;
   /** Tells the next receivers; false where nobody needs to be told any more. */
   readonly escalate: (
     draft: Draft,
@@ -92,6 +94,12 @@ export class Escalations {
     draft.changes.keep.push({ name: prefix + alertId, value: null });
   }
 
+  /** The next step of a chain that waited is due at its own time. */
+  hasten(alertId: number): void {
+    const chain = this.#chains.get(alertId);
+    if (chain) this.#options.deadlines.set(chain, chain.sinceMs + chain.steps[chain.next]!.afterMs);
+  }
+
   #run(alertId: number, { sinceMs, steps, next }: Kept, order?: number): Chain {
     const known = this.#chains.get(alertId);
     if (known) this.#options.deadlines.cancel(known);
@@ -113,6 +121,11 @@ export class Escalations {
 
   #due(chain: Chain, nowMs: number): void {
     if (this.#chains.get(chain.alertId) !== chain) return;
+    const waitsUntilMs = this.#options.waitsUntilMs(chain.alertId, nowMs);
+    if (waitsUntilMs !== null) {
+      this.#options.deadlines.set(chain, waitsUntilMs);
+      return;
+    }
     const draft = this.#options.draft();
     const step = chain.steps[chain.next]!;
     const words = ["Nobody answered", `for ${formatDurationMs(nowMs - chain.sinceMs)}`] as const;

@@ -72,7 +72,7 @@ export class Holds {
     );
     for (const one of silences.sort((a, b) => a.id - b.id)) this.#silences.set(one.id, one);
     this.#schedule(nowMs);
-    this.#wakeAt(nowMs + firstAnswersMs, nowMs);
+    this.wakeAt(nowMs + firstAnswersMs, nowMs);
   }
 
   /** Adds a silence, or puts another in its place (an earlier end). */
@@ -92,7 +92,7 @@ export class Holds {
     for (const name of way.mute) {
       const endMs = this.#muteEndMs(name, routing.muteTimes[name], nowMs, timezone);
       if (endMs === null) continue;
-      this.#wakeAt(endMs, nowMs);
+      this.wakeAt(endMs, nowMs);
       return `mute time ${name}`;
     }
     if (of.event || inhibit.length === 0 || of.fresh()) return null;
@@ -129,14 +129,14 @@ export class Holds {
     return endMs;
   }
 
-  #wakeAt(atMs: number, nowMs: number): void {
+  wakeAt(atMs: number, nowMs: number): void {
     const dueMs = Math.max(atMs, nowMs + 1);
     if (dueMs < this.#timer.dueMs) this.#options.deadlines.set(this.#timer, dueMs);
   }
 
   #schedule(nowMs: number): void {
     for (const { startsMs, endsMs } of this.#silences.values())
-      for (const ms of [startsMs, endsMs, endsMs + keptMs]) if (ms > nowMs) this.#wakeAt(ms, nowMs);
+      for (const ms of [startsMs, endsMs, endsMs + keptMs]) if (ms > nowMs) this.wakeAt(ms, nowMs);
   }
 
   #forget(nowMs: number): void {

@@ -57,6 +57,8 @@ export class Incident implements Due {
   told: Told = { silent: false, wallets: 0, risky: false };
   /** Sources that its text listed last, by key: also those that its rules lack beside the gaps. */
   readonly #named = new Map<string, Named>();
+  /** Readings of accounts that were near liquidation when it was notified last. */
+  #near: ReadonlySet<string> = new Set();
   /** No read of the exchange succeeded at some time of it. */
   wasSilent = false;
   /** Since when less is missing than was reported, ms; null: it is not. */
@@ -178,7 +180,9 @@ export class Incident implements Due {
     wallets,
     risky,
     missing,
-  }: Pick<NoDataText, "silence" | "wallets" | "risky" | "missing">): void {
+    stake,
+  }: Pick<NoDataText, "silence" | "wallets" | "risky" | "missing" | "stake">): void {
+    this.#near = new Set(stake.near);
     this.#named.clear();
     // A row about single markets says nothing of the source as a whole.
     for (const { source, symbols, wallets: owners, readMs } of missing)
@@ -203,8 +207,14 @@ export class Incident implements Due {
   }
 
   /** The state from which an extent is computed. */
-  state(): { gaps: Iterable<Gap>; awaited: Iterable<Listed>; unreadSeverity: Severity } {
+  state(): {
+    gaps: Iterable<Gap>;
+    awaited: Iterable<Listed>;
+    unreadSeverity: Severity;
+    wasNear: ReadonlySet<string>;
+  } {
     return {
+      wasNear: this.#near,
       gaps: this.members.values(),
       awaited: this.awaited.values(),
       // What was read before the start is in the severity that the alert had.

@@ -64,6 +64,8 @@ export class Extents {
       readonly gaps: Iterable<Gap>;
       readonly awaited: Iterable<Listed>;
       readonly unreadSeverity: Severity;
+      /** Readings of accounts that were near liquidation when the alert was notified last. */
+      readonly wasNear: ReadonlySet<string>;
     },
     nowMs: number,
   ): Extent {
@@ -83,9 +85,9 @@ export class Extents {
     const lackedMs = gaps.reduce((first, { sinceMs }) => Math.min(first, sinceMs), nowMs);
     // Sources that answered before the outage say nothing of the time since.
     const answersFromMs = silence === null ? lackedMs : Number.POSITIVE_INFINITY;
-    const stake = stakeOf(world, this.#atRisk(gaps, listed, missing, silence !== null), nowMs, (source) =>
-      Math.max(answersFromMs, nowMs - freshMs(source)),
-    );
+    const atRisk = this.#atRisk(gaps, listed, missing, silence !== null);
+    const stillFromMs = (source: Source) => Math.max(answersFromMs, nowMs - freshMs(source));
+    const stake = stakeOf(world, atRisk, nowMs, stillFromMs, state.wasNear);
     const unread = stake.unread || this.#neverRead(listed);
     const near = risky && stake.isNear;
     const severity = worseOf(near ? "critical" : "warning", unread ? state.unreadSeverity : "warning");

@@ -235,11 +235,19 @@ function leadOf({ risky, stake: { nearest } }: NoDataText, nowMs: number): strin
   return risky && nearest !== null ? nearestText(nearest, nowMs) : null;
 }
 
-function nearestText({ wallet, symbol, side, distance, readMs, moved }: NearPosition, nowMs: number): string {
-  const far = Number.isNaN(distance) ? "at an unknown distance" : formatPercent(distance);
+function nearestText(
+  { wallet, symbol, side, distance, least, isNearSince, readMs, moved }: NearPosition,
+  nowMs: number,
+): string {
+  const far = Number.isNaN(distance)
+    ? "was at an unknown distance from liquidation"
+    : distance === Number.POSITIVE_INFINITY
+      ? "had no liquidation price"
+      : `was ${formatPercent(distance)} from liquidation`;
   const since =
     moved === null ? "" : `, ${movedText(moved)} since${moved.isLast ? ", at its last reading" : ""}`;
-  return `${wallet} ${symbol} ${side} was ${far} from liquidation ${formatDurationMs(nowMs - readMs)} ago${since}`;
+  const nearest = isNearSince ? `; ${formatPercent(least)} from liquidation at the worst price since` : "";
+  return `${wallet} ${symbol} ${side} ${far} ${formatDurationMs(nowMs - readMs)} ago${since}${nearest}`;
 }
 
 function movedText({ share, by }: NonNullable<NearPosition["moved"]>): string {
@@ -270,10 +278,10 @@ export function descriptionOf({ againMs, critical, stake, risky, silence, reason
     return "The rules that read this are judged again. The alert ends when that has lasted.";
   const why = critical
     ? risky && stake.isNear
-      ? "Critical: at the last reading, or at a mark since, a position was within three daily moves of liquidation, or liquidatable."
+      ? "Critical: at the last reading, or at a price since, a position was within three daily moves of liquidation, or liquidatable."
       : "Critical: nothing was read of a wallet since the start."
     : risky
-      ? "At the last reading, and at marks since, no position was within three daily moves of liquidation."
+      ? "At the last reading, and at prices since, no position was within three daily moves of liquidation."
       : "Positions and prices are read.";
   const now = silence === null ? adviceOf(reason) : silenceAdviceOf(reason);
   return `The rules that read this cannot be judged: they neither fire nor resolve until it is read again. ${why} ${now}`;

@@ -6,7 +6,7 @@
  *   more than 3 wallets       one alert for all of them, `Blind`; it holds those of single wallets
  *   no read succeeds at all   the same, `ExchangeUnreachable` where more than 3 wallets are without data
  *
- * It is critical where a position was near liquidation at the last reading or at a mark since, or nothing was read since the start.
+ * It is critical where a position was near liquidation at the last reading or at a price since, or nothing was read since the start.
  */
 import { severityRank } from "../domain/alert.ts";
 import { blindRule, unreachableRule } from "../domain/built-in.ts";
@@ -354,7 +354,10 @@ export class NoData {
 
   #open(wallet: string | null, gaps: readonly Gap[], draft: Draft): Incident {
     const nowMs = draft.atMs;
-    const extent = this.#extents.of({ gaps, awaited: [], unreadSeverity: "critical" }, nowMs);
+    const extent = this.#extents.of(
+      { gaps, awaited: [], unreadSeverity: "critical", wasNear: new Set() },
+      nowMs,
+    );
     const labels = wallet === null ? this.#commonLabels(extent.wallets) : this.#labels(wallet);
     const live = this.#options.alerts.fire(draft, {
       ...this.#extents.text(extent, nowMs),

@@ -133,11 +133,11 @@ export interface SeenBalance {
   readonly balance: Balance;
 }
 
-/** The same as long as the daemon runs. */
+/** As `SeenBalance`, while the daemon runs. */
 interface Seen {
   slot: number;
   index?: number | undefined;
-  /** The newest place that is known of a state of its slot, where `index` is not; undefined: none is. */
+  /** The newest known place among the states of this slot; undefined: none is known. */
   knownIndex?: number | undefined;
   balance: Balance;
 }

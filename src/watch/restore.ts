@@ -233,6 +233,8 @@ export class Restoring {
   }
 
   #await(one: Unclaimed): void {
+    // It was seen to be gone before the start, and waits for the reason.
+    if (one.live && one.ending) one.live.isGone = () => true;
     const name = `${one.subject.wallet}/${one.subject.pdaIndex}`;
     const list = this.#unclaimed.get(name);
     if (list) list.push(one);

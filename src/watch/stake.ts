@@ -18,7 +18,7 @@ const leastShare = 0.001;
 
 const liquidatableTiers: ReadonlySet<unknown> = new Set(["liquidatable", "backstopLiquidatable", "highRisk"]);
 
-/** A change of price since a reading, by a source that still answers, else by the newest mark. */
+/** A change of price since a reading: by the mark, where it still comes or has moved, else by the newest other price that still comes. */
 export interface Moved {
   /** A fraction, signed. */
   readonly share: number;
@@ -31,10 +31,14 @@ export interface NearPosition {
   readonly wallet: string;
   readonly symbol: string;
   readonly side: string;
-  /** At the last reading, a fraction; NaN: not known. */
+  /** At the last reading, a fraction; infinite: it could not be liquidated; NaN: not known. */
   readonly distance: number;
-  /** By that, or by the least distance at a mark since then, in daily moves; not positive where it is not known. */
+  /** The least distance at that reading and at prices since, a fraction; as above. */
+  readonly least: number;
+  /** By the least distance, in daily moves; not positive where it is not known. */
   readonly moves: number;
+  /** True if only a price since the reading was near. */
+  readonly isNearSince: boolean;
   /** Age of the older one of positions and price. */
   readonly readMs: number;
   readonly moved: Moved | null;
@@ -43,52 +47,87 @@ export interface NearPosition {
 export interface Stake {
   /** A part of these wallets was not read since the start. */
   readonly unread: boolean;
-  /** A position was within three daily moves of liquidation then, or at a mark since, or an account could be liquidated already. */
+  /** A position was within three daily moves of liquidation then, or at a price since, or an account could be liquidated already. */
   readonly isNear: boolean;
+  /** The readings of accounts for which that is so. */
+  readonly near: readonly string[];
   /** Null: no position, or none that can be liquidated. */
   readonly nearest: NearPosition | null;
 }
 
-/** @param stillFromMs the time since when a source of prices has to have answered to answer still, ms */
+/**
+ * @param stillFromMs the time since when a source of prices has to have answered to answer still, ms
+ * @param wasNear readings of `Stake.near` before: a price that went back has shown how far prices go
+ */
 export function stakeOf(
   world: World,
   wallets: Iterable<string>,
   nowMs: number,
   stillFromMs: (source: Source) => number,
+  wasNear: ReadonlySet<string>,
 ): Stake {
   let unread = false;
-  let liquidatable = false;
-  let nearest: Omit<NearPosition, "moved"> | null = null;
-  let of: PositionEntry | null = null;
+  const near: string[] = [];
+  let nearest: NearPosition | null = null;
   for (const wallet of wallets) {
     const entry = world.wallets.get(wallet);
     if (entry === undefined) continue;
     if (wholeSeenMs(entry) === null) unread = true;
     for (const account of world.accounts.ofWallet(wallet)) {
+      const { values, seenMs } = account.node.facts;
+      const reading = `${account.name} ${seenMs.traderState ?? 0}`;
       // One that owes money and has nothing to sell is liquidatable in name only.
       const isSellable = account.positions.size > 0 || hasSpot(account.state) || account.given;
-      if (isSellable && liquidatableTiers.has(account.node.facts.values.riskTier)) liquidatable = true;
+      let isNear = wasNear.has(reading) || (isSellable && liquidatableTiers.has(values.riskTier));
       for (const [symbol, position] of account.positions) {
-        const market = world.markets.entries.get(symbol)?.facts;
-        const distance = distanceOf(position);
-        if (distance === Number.POSITIVE_INFINITY) continue;
-        // Without a price of its market comes before without that of another one of the account.
-        const unknown = world.markets.markTicks.has(symbol) ? 0 : -1;
-        // A mark that went back has shown how far prices go: what is told rises with it, and does not fall.
-        const least = Number.isNaN(position.leastDistance) ? distance : position.leastDistance;
-        const moves = Number.isNaN(distance) ? unknown : least / dailyMoveOf(market);
-        if (nearest !== null && moves >= nearest.moves) continue;
-        const { values, seenMs } = position.node.facts;
-        const readMs = Math.min(seenMs.traderState ?? nowMs, market?.seenMs.markets ?? nowMs);
-        nearest = { wallet, symbol, side: String(values.side ?? ""), distance, moves, readMs };
-        of = position;
+        const of = nearnessOf(world, wallet, symbol, position, nowMs, stillFromMs);
+        if (of.least === Number.POSITIVE_INFINITY) continue;
+        isNear ||= of.moves <= nearMoves;
+        if (nearest === null || of.moves < nearest.moves) nearest = of;
       }
+      if (isNear) near.push(reading);
     }
   }
-  if (nearest === null || of === null) return { unread, isNear: liquidatable, nearest: null };
-  const market = world.markets.entries.get(nearest.symbol)?.facts;
-  const moved = market ? movedSince(market, markOf(of), nearest.readMs, stillFromMs) : null;
-  return { unread, isNear: liquidatable || nearest.moves <= nearMoves, nearest: { ...nearest, moved } };
+  return { unread, isNear: near.length > 0, near, nearest };
+}
+
+function nearnessOf(
+  world: World,
+  wallet: string,
+  symbol: string,
+  position: PositionEntry,
+  nowMs: number,
+  stillFromMs: (source: Source) => number,
+): NearPosition {
+  const market = world.markets.entries.get(symbol)?.facts;
+  const { values, seenMs } = position.node.facts;
+  const distance = distanceOf(position);
+  const mark = markOf(position);
+  const side = String(values.side ?? "");
+  const readMs = Math.min(seenMs.traderState ?? nowMs, market?.seenMs.markets ?? nowMs);
+  const moved = market ? movedSince(market, mark, readMs, stillFromMs) : null;
+  // Marks count with all that they do to the account; of another price only its own market is known.
+  const other = moved === null || moved.by === "mark" ? Number.NaN : distanceAt(distance, side, moved.share);
+  const least = leastOf(distance, position.leastDistance, other);
+  // Without a price of its market comes before without that of another one of the account.
+  const unknown = world.markets.markTicks.has(symbol) ? 0 : -1;
+  const daily = dailyMoveOf(market);
+  const moves = Number.isNaN(least) ? unknown : least / daily;
+  const isNearSince = moves <= nearMoves && distance / daily > nearMoves;
+  return { wallet, symbol, side, distance, least, moves, isNearSince, readMs, moved };
+}
+
+/** The least of those that are known; NaN: the first is not. */
+function leastOf(distance: number, ...since: readonly number[]): number {
+  if (Number.isNaN(distance)) return distance;
+  return Math.min(distance, ...since.filter((one) => !Number.isNaN(one)));
+}
+
+/** The distance to liquidation after a change of price, all else as it was, a fraction. */
+function distanceAt(distance: number, side: string, share: number): number {
+  const liquidation = side === "short" ? 1 + distance : 1 - distance;
+  const left = (side === "short" ? liquidation - (1 + share) : 1 + share - liquidation) / (1 + share);
+  return Math.max(0, left);
 }
 
 function distanceOf({ readDistance, node }: PositionEntry): number {
@@ -104,10 +143,7 @@ function dailyMoveOf(market: Facts | undefined): number {
   return daily >= 0 ? Math.max(daily, minDailyMove) : unknownDailyMove;
 }
 
-/**
- * The price of a source that answers still, the mark before others, held against the mark of an older reading; else the newest mark, where
- * it is newer than those and has moved.
- */
+/** The change since an older reading by the newest of: the mark, if it has moved or still comes; other prices that still come. */
 function movedSince(
   { values, seenMs }: Facts,
   readMark: number,
@@ -127,9 +163,10 @@ function movedSince(
     if (seen <= newestMs) continue;
     const share = price / readMark - 1;
     const isLast = seen < stillFromMs(source);
-    if (isLast && (by !== "mark" || Math.abs(share) < leastShare)) continue;
-    newest = { share, by, isLast };
+    if (isLast && by !== "mark") continue;
     newestMs = seen;
+    if (isLast && Math.abs(share) < leastShare) continue;
+    newest = { share, by, isLast };
     if (by === "mark" && !isLast) break;
   }
   return newest;

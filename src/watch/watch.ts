@@ -585,7 +585,10 @@ export class Watch {
   /** Takes one observation, then works off the deadlines that have come. An observation never moves time back. */
   observe(observation: Observation): Outcome {
     const atMs = Math.max(observation.atMs, this.#nowMs);
-    if (atMs - this.#nowMs > stoodStillMs) this.#world.markets.noteStandstill(atMs);
+    if (atMs - this.#nowMs > stoodStillMs) {
+      this.#world.markets.noteStandstill(atMs);
+      this.#alerts.noteStandstill();
+    }
     this.#nowMs = atMs;
     const draft = new Draft(atMs);
     // What the construction and the restore decided leaves with the first observation.

@@ -1,4 +1,7 @@
 /** Silences from a shell, over the local API's real socket; and the way that an alert would take, without any daemon. */
+import { createServer } from "node:http";
+import path from "node:path";
+import { text } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
 import type { DashboardSource } from "../../src/domain/ports.ts";
 import { openDashboard } from "../dashboard/open.ts";
@@ -121,6 +124,34 @@ describe("silence", () => {
     // Its end is by the daemon's clock, not by this machine's.
     const wish = { matchers: ["severity=info"], author: "ann", endsMs: nowMs + 3_600_000 };
     expect(it.asked).toMatchObject([["silence", wish, true]]);
+  });
+
+  test("its end is by the clock of a daemon that answers slowly, too", { timeout: 30_000 }, async () => {
+    using place = desk();
+    place.write("config.yaml", `history: { path: slow.db }\n${wallets}`);
+    let endsMs = 0;
+    const server = createServer((request, response) => {
+      const answer = (body: object) => response.end(JSON.stringify(body));
+      response.setHeader("content-type", "application/json");
+      if (request.method === "GET") setTimeout(() => answer({ silences: [], nowMs }), 2_500);
+      else
+        void text(request).then((sent) => {
+          ({ endsMs } = JSON.parse(sent));
+          const times = { startsMs: nowMs, endsMs, createdMs: nowMs };
+          const of = {
+            id: 1,
+            match: { wallet: { in: ["main"] } },
+            upTo: "warning",
+            author: "ann",
+            comment: "",
+          };
+          answer({ silence: { ...of, ...times }, holds: [] });
+        });
+    });
+    await new Promise<void>((resolve) => server.listen(path.join(place.folder, "slow.db.sock"), resolve));
+    const { status } = await run(["silence", "add", "wallet=main", "--for", "1h"], place);
+    server.close();
+    expect({ status, endsMs }).toEqual({ status: 0, endsMs: nowMs + 3_600_000 });
   });
 
   test.each([

@@ -65,3 +65,16 @@ test.each([
     "false resolve LiquidationNear",
   ]);
 });
+
+test("a reminder of a position that was closed is found, though it says when it was seen last", () => {
+  const found = brokenIn(
+    outcomes.get(122)!,
+    changed((one) => {
+      if (one.kind !== "ended" || one.alert.ending !== "closed" || one.atMs - one.alert.dataAtMs < 2_000)
+        return one;
+      const alert: AlertChange["alert"] = { ...one.alert, state: "firing", ending: null, endedAtMs: null };
+      return [{ ...one, kind: "reminder", past: true, alert }, one];
+    }),
+  );
+  expect(found).toContain("soundness LiquidationNear");
+});

@@ -2,9 +2,12 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import type { MessageContent, MessageItem } from "../../src/domain/delivery.ts";
 import { VirtualTime } from "./clock.ts";
-import { faultKinds } from "./faults.ts";
+import { shippedRules } from "./coverage.ts";
+import { faultKinds, lifeKinds } from "./faults.ts";
 import { invariants, violations } from "./invariants.ts";
 import type { Logged } from "./log.ts";
+import { eventRules } from "./oracle/events.ts";
+import { predicates } from "./oracle/rules/index.ts";
 import { play } from "./played.ts";
 import { reportOf } from "./report.ts";
 import { type Outcome, planOf, runScenario } from "./scenario.ts";
@@ -30,11 +33,18 @@ test("another seed is another scenario", () => {
   expect(planOf(2)).not.toEqual(planOf(3));
 });
 
-test("all faults come up soon", () => {
+test("all faults, and all that happens to the process, come up soon", () => {
   const found = new Set<string>();
-  for (let seed = 1; seed <= 100; seed++)
-    for (const { kind } of planOf(seed).troubles.faults) found.add(kind);
-  expect([...found].sort()).toEqual([...faultKinds].sort());
+  for (let seed = 1; seed <= 100; seed++) {
+    const { faults, life } = planOf(seed).troubles;
+    for (const { kind } of [...faults, ...life]) found.add(kind);
+  }
+  expect([...found].sort()).toEqual([...faultKinds, ...lifeKinds].sort());
+});
+
+test("the oracle has a predicate for each shipped rule", () => {
+  const own = [...predicates.map(({ rule }) => rule), ...eventRules];
+  expect(own.toSorted()).toEqual([...shippedRules()].sort());
 });
 
 describe("an invariant finds what breaks it", () => {

@@ -724,7 +724,7 @@ describe("what is at stake", () => {
     silent(world, 60_000, null);
     // Three daily moves are 30 %: it was 31 %, and is 26 %.
     expect(world.summaries[0]).toMatch(
-      /^Blind fired critical: main SOL long was 31% from liquidation 45s ago, mark down 6\.67% since, at its last reading\. No data/,
+      /^Blind fired critical: main SOL long was 31% from liquidation 45s ago, mark down 6\.67% since, at its last reading; 26\.1% from liquidation at the worst price since\. No data/,
     );
   });
 
@@ -751,6 +751,58 @@ describe("what is at stake", () => {
     world.mark(140);
     silent(world, 60_000, null);
     expect(world.summaries[0]).toContain("mark down 6.67% since, at its last reading");
+  });
+
+  test("is critical once however often the value of what an account owes with goes back", () => {
+    const world = new World({ rules: near.replace("< 0.05", "< 0.001") });
+    world.see({ kind: "collateralAssets", atMs: world.nowMs, assets: [sol] });
+    const debt = { ...pledged, collateralQuoteLots: -220_000_000n };
+    world.read(20_000, [], [...far, debt]);
+    for (let round = 0; round < 10; round++) {
+      silent(world, 60_000, 130);
+      silent(world, 60_000, 150);
+    }
+    expect(world.told.filter((one) => !one.includes("reminder"))).toEqual(["Blind main fired critical"]);
+  });
+
+  test("is a position that could not be liquidated at its last reading, and is near at a mark since", () => {
+    const world = new World({ rules: near.replace("< 0.05", "< 0.001") });
+    const markets = (etherUsd: number) => {
+      world.config(marketConfig(), marketConfig("ETH", { assetId: 2 }));
+      world.mark(prices(150), prices(etherUsd, "ETH"));
+    };
+    // 10 ETH cover all that 100 SOL may lose, and no longer once they are worth little.
+    const covered = subaccount(0, [position(100, 150)], {
+      spotCollaterals: [{ assetIndex: 8, symbol: "ETH", balance: 10_000_000_000n, decimals: 9 }],
+    });
+    world.see({
+      ...{ kind: "collateralAssets", atMs: world.nowMs },
+      assets: [{ ...sol, assetIndex: 8, symbol: "ETH", perpAssetId: 2 }],
+    });
+    for (let passed = 0; passed < 20_000; passed += 5_000) {
+      markets(3_000);
+      world.account([covered]);
+      world.pass(5_000);
+    }
+    for (let passed = 0; passed < 60_000; passed += 5_000) {
+      markets(450);
+      world.pass(5_000);
+    }
+    expect(world.summaries[0]).toMatch(
+      /^Blind fired critical: main SOL long had no liquidation price 45s ago, mark unchanged since; 2\d\.\d+% from liquidation at the worst price since\. /,
+    );
+  });
+
+  test("is the distance of the last reading, not of one before it, where that is not known", () => {
+    const world = new World();
+    world.read(20_000);
+    const unpriced = {
+      ...far[0]!,
+      spotCollaterals: [{ assetIndex: 9, symbol: "XYZ", balance: 1_000n, decimals: 6 }],
+    };
+    world.account([unpriced]);
+    silent(world, 60_000, 150);
+    expect(world.summaries[0]).toMatch(/was at an unknown distance from liquidation/);
   });
 
   test("is no position of a stranger, whom no rule about missing data judges", () => {
@@ -782,6 +834,31 @@ describe("what is at stake", () => {
     expect(world.summaries[0]).toMatch(
       /was 31% from liquidation 45s ago, price \(other venues\) up 2% since\./,
     );
+  });
+
+  test("is near by the price of other venues where marks are missing", () => {
+    const world = new World();
+    world.read(20_000);
+    for (let passed = 0; passed < 60_000; passed += 5_000) {
+      volatility(world, 0.05, 105);
+      world.pass(5_000);
+    }
+    // Liquidation is at 103.49.
+    expect(world.summaries[0]).toMatch(
+      /^Blind fired critical: .* was 31% from liquidation 45s ago, price \(other venues\) down 30% since; 1\.4\d% from liquidation at the worst price since\. /,
+    );
+  });
+
+  test("is led by a mark that has not moved before an older price of other venues", () => {
+    const world = new World({ everyMs: { candles: 60_000 } });
+    world.read(20_000);
+    silent(world, 15_000, 150);
+    world.config();
+    volatility(world, 0.1, 142);
+    world.pass(1_000);
+    world.mark(150);
+    silent(world, 60_000, null);
+    expect(world.summaries[0]).not.toContain("other venues");
   });
 
   test("is nothing where positions and prices are read", () => {

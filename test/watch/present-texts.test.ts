@@ -1,5 +1,5 @@
 /** Texts of alerts that fire speak of now, or state the time of their figures. */
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { explanationText } from "../../src/cli/rules/explain.ts";
 import type { AlertChange } from "../../src/domain/alert.ts";
 import { event, Harness, position, startMs, subaccount } from "./harness.ts";
@@ -213,6 +213,90 @@ test("no reminder is sent of a position that was closed before a start, though i
   after.pass(3_000);
   after.live(80_000, [subaccount(8_000, [])], 147);
   expect(ofRule(after, "Losing").map(({ kind }) => kind)).toEqual(["ended"]);
+});
+
+test("no reminder is sent of a position that was closed before a stop, while its account is not read after the start", () => {
+  const options = { ...timed, rules: losing };
+  const before = Harness.seeing(options, 150, held);
+  before.live(20_000, held, 150);
+  before.live(25_000, held, 147);
+  before.account([subaccount(8_000, [])]);
+  const after = before.restarted(options, 600_000);
+  after.pass(30_000);
+  expect(ofRule(after, "Losing")).toEqual([]);
+});
+
+test("the ten seconds after a start begin when something is first due, and anew after the process stood still", () => {
+  const steps = (h: Harness) => ofRule(h, "Under").map(({ kind }) => kind);
+  const after = fell().restarted(timed, 60_000);
+  after.pass(3_000);
+  // The clock was an hour slow, or the process stood still.
+  after.nowMs += 3_600_000;
+  after.pass(1_000);
+  after.nowMs += 3_600_000;
+  after.pass(3_000);
+  expect(steps(after)).toEqual([]);
+  after.live(90_000, held, 150);
+  expect(steps(after)).toEqual(["ended"]);
+});
+
+describe("nobody answered", () => {
+  const chained = {
+    rules: losing,
+    remind: { critical: { every: "2h" }, worseBy: 0 },
+    routing: { receivers: ["chat"], escalate: [{ after: "5m", receivers: ["phone"] }] },
+  };
+  const steps = (h: Harness) => ofRule(h, "Losing").map(({ kind }) => kind);
+  const firing = () => {
+    const h = Harness.seeing(chained, 150, held);
+    h.live(20_000, held, 150);
+    h.live(5_000, held, 147);
+    return h;
+  };
+
+  test("is not said of a position that is closed and waits for its end", () => {
+    const h = firing();
+    h.live(285_000, held, 147);
+    h.account([subaccount(8_000, [])]);
+    for (let passed = 0; passed < 40_000; passed += 5_000) {
+      h.mark(147);
+      h.pass(5_000);
+    }
+    expect(steps(h)).toEqual(["fired"]);
+    h.live(60_000, [subaccount(8_000, [])], 147);
+    expect(steps(h)).toEqual(["fired", "ended"]);
+  });
+
+  test("is said after a start once the alert was judged, and not where it no longer holds", () => {
+    const holds = firing().restarted(chained, 600_000);
+    holds.pass(2_000);
+    expect(steps(holds)).toEqual([]);
+    holds.live(2_000, held, 147, 1_000);
+    const [escalated] = ofRule(holds, "Losing", "escalated");
+    expect(escalated).not.toHaveProperty("past");
+    expect(steps(holds)).toEqual(["escalated"]);
+    const gone = firing().restarted(chained, 600_000);
+    gone.pass(2_000);
+    gone.live(90_000, held, 150);
+    expect(steps(gone)).toEqual(["ended"]);
+    const unread = firing().restarted(chained, 600_000);
+    unread.pass(11_500);
+    expect(steps(unread)).toEqual(["escalated"]);
+  });
+});
+
+test("what a mute time held back is not reported at its end while it waits to end, and as new once it holds again", () => {
+  const options = {
+    rules: losing.replace("for: 0s", "for: 0s\n    keepFiringFor: 5m"),
+    routing: { receivers: ["chat"], mute: ["noon"], muteTimes: { noon: [{ from: "12:00", to: "12:02" }] } },
+  };
+  const h = Harness.seeing(options, 150, held);
+  h.live(20_000, held, 150);
+  h.live(30_000, held, 147);
+  h.live(100_000, held, 150);
+  expect(h.owed).toEqual([]);
+  h.live(15_000, held, 147);
+  expect(h.owed).toEqual(["chat: Losing main/0.0/SOL fired critical"]);
 });
 
 test("an acknowledgement shows what was judged last", () => {

@@ -1,9 +1,9 @@
 /** The parts that the commands of `history` share: the database, read beside a running daemon, and its series by name. */
 import { nearestName } from "../../domain/nearest.ts";
 import type { History } from "../../history/index.ts";
-import { type Cli, CommandFailed } from "../command.ts";
+import { type Cli, CommandFailed, hint } from "../command.ts";
 import { locate, type Place } from "../configuration.ts";
-import { daemonNowMs } from "../daemon.ts";
+import { ask } from "../daemon.ts";
 import { timeOf } from "../values.ts";
 
 /** Reads in this process, so that however long it takes the daemon goes on. */
@@ -22,10 +22,27 @@ export async function withSpan<T>(
   read: (history: History, place: Place, fromMs: number, toMs: number) => Promise<T>,
 ): Promise<T> {
   const place = await locate(cli, options.config);
-  const nowMs = await daemonNowMs(place);
+  const nowMs = await nowOf(cli, place);
   const fromMs = timeOf("--since", options.since, nowMs);
   const toMs = timeOf("--until", options.until, nowMs);
+  if (fromMs >= toMs) throw new CommandFailed("--since has to be before --until", 2);
   return withPlace(place, (history) => read(history, place, fromMs, toMs));
+}
+
+/** The daemon is asked for its time for so long, ms: its history can be read all the same. */
+const clockPatienceMs = 2_000;
+
+/** Time by the daemon's clock, which the exchange's corrects; by this machine's where none runs, ms. */
+async function nowOf(cli: Cli, place: Place): Promise<number> {
+  try {
+    const path = "/api/v1/silences";
+    const answer = await ask<{ nowMs: number }>(place, "GET", path, undefined, clockPatienceMs);
+    if (answer.kind === "answered") return answer.body.nowMs;
+  } catch (error) {
+    if (!(error instanceof CommandFailed)) throw error;
+    hint(cli, `${error.message}: times before now are by this machine's clock`);
+  }
+  return Date.now();
 }
 
 async function withPlace<T>(place: Place, read: (history: History, place: Place) => Promise<T>): Promise<T> {

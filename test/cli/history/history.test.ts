@@ -332,14 +332,29 @@ test("history is read beside a daemon that does not answer", { timeout: 30_000 }
   using place = await left();
   const server = createServer(() => {});
   await new Promise<void>((resolve) => server.listen(`${place.file}.sock`, resolve));
-  const { status, stdout } = await run(
+  const { status, stdout, stderr } = await run(
     ["history", "query", "main/0.0:trader.equity", "--since", since],
     place,
   );
   server.closeAllConnections();
   server.close();
   expect({ status, stdout }).toEqual({ status: 0, stdout: expect.stringMatching(/ rows? from /) });
+  expect(stderr).toMatch(/did not answer within 2 s: times before now are by this machine's clock\n$/);
 });
+
+test.each([["query", "trader.equity"], ["events"], ["export", "--series", "trader.equity"]])(
+  "a span that ends before it begins is wrong use of history %s, with a database and without",
+  async (...args) => {
+    using place = await left();
+    using empty = desk();
+    empty.write("config.yaml", "history: { path: none.db }\n");
+    for (const one of [place, empty])
+      expect(await run(["history", ...args, "--since", "1h", "--until", "2h"], one)).toMatchObject({
+        status: 2,
+        stderr: expect.stringContaining("--since has to be before --until"),
+      });
+  },
+);
 
 test("compact gives free space back without a daemon", async () => {
   using place = await left();

@@ -12,6 +12,7 @@ import { ageClaims, ageProblems, oldAfterMs } from "./age.ts";
 import { judgeBuiltIn } from "./built-in.ts";
 import { claimProblem } from "./claim.ts";
 import { Clear } from "./clear.ts";
+import { Closed } from "./closed.ts";
 import { judgeFigures } from "./daemon/figures.ts";
 import { garbledWithin, noDataAlerts, stalledMs, valuesOff } from "./daemon/troubles.ts";
 import { detailProblems } from "./details.ts";
@@ -97,6 +98,9 @@ const stating: ReadonlySet<string> = new Set([
 /** Those of them that are told by the newest positions that there are; others wait until these are read. */
 const byNewest: ReadonlySet<string> = new Set(["fired", "rose", "worsened", "changed", "reminder"]);
 
+/** Steps that call on somebody to act on what fires still. */
+const pressing: ReadonlySet<string> = new Set(["reminder", "escalated"]);
+
 /** Severity null: it ended. */
 interface Step {
   readonly atMs: number;
@@ -162,6 +166,7 @@ class Judge {
   readonly #view: View;
   readonly #terms: Terms;
   readonly #stakes: Stakes;
+  readonly #closed = new Closed();
   readonly #runs = new Map<string, Runs>();
   /** The same by predicate and subject. */
   readonly #runsOf = new Map<Predicate, Map<string, Runs>>();
@@ -384,6 +389,7 @@ class Judge {
       if (observation.kind === "accounts") {
         sizes.note(observation);
         this.#stakes.note(observation, this.#view);
+        this.#closed.note(observation, this.#view);
       }
       if (observation.kind === "external") this.#stakes.noteMove(observation);
       if (figuring.has(observation.kind)) this.#stakes.fill(this.#view);
@@ -475,6 +481,7 @@ class Judge {
     this.#view.hedges.lose();
     this.#view.sizes.lose(gap, this.#aheadMs);
     this.#stakes.forget(true);
+    this.#closed.lose();
   }
 
   /** True if time alone brings about another judgement from one time to another. */
@@ -879,6 +886,10 @@ class Judge {
       return kind === "fired"
         ? eventFigures.get(alert.rule)!(this.#view, alert.subject, alert).flatMap(claimProblem)
         : [];
+    if (pressing.has(kind)) {
+      const closedMs = this.#closed.sinceMs(alert.subject, change.atMs);
+      if (closedMs !== null) return [`it has been closed since ${timeOf(closedMs)}`];
+    }
     if (isOfFormer(change) && this.#judged.has(alert.rule)) {
       const firedMs = this.#firedMs.get(alert.id);
       const isOfGap = this.#lastGap !== null && (firedMs === undefined || firedMs <= this.#lastGap.toMs);

@@ -34,6 +34,7 @@ const kept = 3;
 const lead = /^(\S+) (\S+) (long|short) was (\S+ ?%) from liquidation /;
 /** A change of price since the reading, as a source tells it. */
 const movedText = new RegExp(String.raw`^, (mark|price \([a-z ]+\)) (unchanged|(up|down) ${percent}) since`);
+const worstText = new RegExp(`; ${percent} from liquidation at the worst price since`);
 /** Prices that were read within this come still, ms. */
 const stillMs = 2_000;
 /** Accounts that were not read for so long are missing for more than that, ms. */
@@ -85,10 +86,8 @@ export class Stakes {
       const side = position.baseLots > 0n ? "long" : "short";
       const distance = view.position(subject)?.figures.distance ?? Number.NaN;
       const readings = (this.#readings.get(subject) ?? []).filter((one) => one.side === side);
-      const known = readings.filter((one) => !Number.isNaN(one.distance));
-      if (!Number.isNaN(distance) || known.length === 0)
-        known.push({ distance, least: distance, side, mark: view.mark(symbolOf(subject)), atMs });
-      this.#readings.set(subject, known.slice(-kept));
+      readings.push({ distance, least: distance, side, mark: view.mark(symbolOf(subject)), atMs });
+      this.#readings.set(subject, readings.slice(-kept));
     }
   }
 
@@ -142,7 +141,7 @@ export class Stakes {
       else if (wrong.every((one) => one.length > 0)) problems.push(...wrong.at(-1)!);
     }
     if (alert.severity === "critical")
-      return kind === "fired" && !this.#isAtStake(details)
+      return kind === "fired" && !this.#isAtStake(details, view)
         ? [...problems, "less: nothing is at stake"]
         : problems;
     if (kind === "fired" && !this.#isLost)
@@ -174,7 +173,7 @@ export class Stakes {
   }
 
   /** True if a position may be liquidated of which something is missing, or that nobody knows. */
-  #isAtStake(details: AlertChange["details"]): boolean {
+  #isAtStake(details: AlertChange["details"], view: View): boolean {
     if (this.#own.some((one) => !this.#whole.has(one))) return true;
     const rows = details.flatMap(([name, row]) => (name === "Not read" ? [row] : []));
     // A row that is left out may be of any source.
@@ -186,18 +185,33 @@ export class Stakes {
     return [...this.#readings].some(
       ([subject, readings]) =>
         this.#isOwn(subject) &&
-        readings.some(({ least }) => !(least > this.#nearOf(symbolOf(subject)) * (1 + tiny))),
+        readings.some(
+          (one) => !(leastOf(one, symbolOf(subject), view) > this.#nearOf(symbolOf(subject)) * (1 + tiny)),
+        ),
     );
   }
+}
+
+/** The least distance since a reading, by other prices than marks as well, a fraction. */
+function leastOf({ distance, least, mark, side }: Reading, symbol: string, view: View): number {
+  if (mark === undefined || !Number.isFinite(distance)) return least;
+  const way = side === "short" ? -1 : 1;
+  const liquidation = mark * (1 - way * distance);
+  const others = ["price (order book)", "price (other venues)"].flatMap((source) => {
+    const price = priceBy(source, symbol, view);
+    return price === undefined ? [] : [Math.max(0, (way * (price - liquidation)) / price)];
+  });
+  return Math.min(least, ...others);
 }
 
 /** All that the lead of a text says of a position, where it rests on that reading of it. */
 function leadClaims(
   { summary }: AlertChange["alert"],
   symbol: string,
-  { distance, mark, atMs }: Reading,
+  reading: Reading,
   view: View,
 ): readonly Claim[] {
+  const { distance, mark, atMs, least } = reading;
   const [found = "", , , , text = ""] = lead.exec(summary) ?? [];
   const of = { summary, description: "" };
   const pricedMs = view.seen.readMs.get(priceOf + symbol) ?? view.nowMs;
@@ -221,6 +235,19 @@ function leadClaims(
       moved.push({ name: "move since then", text: share, truth: Math.abs(truth), room: tiny });
     }
   }
+  const worst = worstText.exec(summary)?.[1];
+  // Which prices counted is the daemon's to say: either of both may be meant.
+  const truths = [least, leastOf(reading, symbol, view)];
+  const isMarks =
+    worst !== undefined &&
+    claimProblem({ name: "", text: worst, truth: truths[0]!, room: tiny }).length === 0;
+  if (worst !== undefined)
+    moved.push({
+      name: "least distance since then",
+      text: worst,
+      truth: isMarks ? truths[0]! : truths[1]!,
+      room: tiny,
+    });
   return [{ name: "distance at the last reading", text, truth: distance, room: tiny }, ...ages, ...moved];
 }
 
