@@ -1,5 +1,10 @@
 /** Times as people read them, with their zone. */
 
+/** Returns true if a time can be written as a date: neither infinite, nor NaN, nor beyond what `Date` takes. */
+export function hasDate(ms: number): boolean {
+  return Math.abs(ms) <= 8.64e15;
+}
+
 /** `2026-11-21 03:41:18 UTC`; in another zone its own short name or offset stands at the end. */
 export function formatTime(ms: number, timezone = "UTC"): string {
   const part = partsOf(ms, timezone);

@@ -8,6 +8,7 @@ import {
   formatUsd,
   significant,
 } from "../domain/number-text.ts";
+import { hasDate } from "../domain/time-text.ts";
 import type { Unit } from "./vocabulary.ts";
 
 export { absentText, formatAmount, formatPercent, formatPrice, formatUsd };
@@ -59,6 +60,6 @@ function formatBytes(value: number): string {
 }
 
 function formatTime(ms: number): string {
-  if (!(Math.abs(ms) <= 8.64e15)) return absentText;
+  if (!hasDate(ms)) return absentText;
   return `${new Date(ms).toISOString().slice(0, 19).replace("T", " ")} UTC`;
 }

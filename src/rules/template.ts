@@ -3,7 +3,7 @@
  * made of what the exchange and the user's files say, so control characters are taken out and the length is bounded.
  */
 import { plainWords } from "../domain/plain-words.ts";
-import { formatTime } from "../domain/time-text.ts";
+import { formatTime, hasDate } from "../domain/time-text.ts";
 import { compileExpression } from "./expression/compile.ts";
 import type { ExpressionProblem, Gathered, Naming } from "./expression/context.ts";
 import { absentText, formatAmount, formatNumber } from "./format.ts";
@@ -121,7 +121,7 @@ export function print({ compiled: part, mayBeEmpty }: Hole, env: Env, how: Print
   if (mayBeEmpty && (value === "" || value instanceof Unknown)) return "";
   if (value instanceof Unknown) return absentText;
   if (typeof value === "number" && part.unit === "time" && how.timezone !== undefined)
-    return Math.abs(value) <= 8.64e15 ? formatTime(value, how.timezone) : absentText;
+    return hasDate(value) ? formatTime(value, how.timezone) : absentText;
   if (typeof value === "number")
     return part.unit === "none" ? formatAmount(value) : formatNumber(value, part.unit, part.tick?.(env));
   if (typeof value === "boolean") return value ? "yes" : "no";

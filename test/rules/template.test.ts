@@ -33,6 +33,13 @@ describe("templates", () => {
     expect(told(summary, values)).toBe(wanted);
   });
 
+  test("a part of a time that never comes is printed as absent", () => {
+    const summary = '{{ market.nextTransition }}, {{ market.nextTransition.getHours("America/New_York") }}';
+    const rule = condition("position.size > 0", { scope: "position", summary });
+    const market = facts({ nextTransition: Number.POSITIVE_INFINITY });
+    expect(rule.summary.render(env({ market }))).toBe("–, –");
+  });
+
   describe("prices have their market's digits", () => {
     const markets = (symbol: string) =>
       symbol === "BTC" ? facts({ markPrice: 60_400.4, tickSize: 1 }) : undefined;

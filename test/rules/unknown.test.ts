@@ -88,6 +88,23 @@ describe("arithmetic without an answer is unknown, never false", () => {
   });
 });
 
+describe("a time without a date has no part of a calendar", () => {
+  const at = (nextTransition: number) => base({ market: facts({ nextTransition }) });
+  const methods = ["getFullYear", "getMonth", "getDate", "getDayOfWeek", "getHours", "getMinutes"];
+  const times = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 8.64e15 + 1, -8.64e15 - 1];
+  test.each(methods)("%s", (method) => {
+    const { when } = condition(`market.nextTransition.${method}("America/New_York") == 1`, {
+      scope: "position",
+    }).levels[0]!;
+    for (const ms of times) {
+      const unknown = when.run(at(ms));
+      expect(unknown).toMatchObject({ unknown: "error" });
+      expect((unknown as Unknown).detail).toContain(method);
+    }
+    for (const ms of [8.64e15, -8.64e15, nowMs]) expect(when.run(at(ms))).toBeTypeOf("boolean");
+  });
+});
+
 test.each([
   ["mm-*", "mm-1", true],
   ["mm-*", "mm-", true],

@@ -1,5 +1,6 @@
 /** The functions that expressions may call: a closed list, each with its closure. Anything else is refused. */
 import { formatDurationMs, parseDurationMs } from "../../domain/duration.ts";
+import { hasDate } from "../../domain/time-text.ts";
 import { formatAgo, formatAmount, formatPercent, formatPrice, formatUsd } from "../format.ts";
 import type { TickOf } from "../rule.ts";
 import { type FactScalar, Unknown, type Value } from "../value.ts";
@@ -185,7 +186,7 @@ function fits(text: readonly string[], glob: readonly string[]): boolean {
   return g === glob.length;
 }
 
-function mapNumber(run: Run, change: (value: number) => FactScalar): Run {
+function mapNumber(run: Run, change: (value: number) => FactScalar | Unknown): Run {
   return (env) => {
     const value = run(env);
     return typeof value === "number" ? change(value) : value;
@@ -323,10 +324,12 @@ function calendarPart(name: string, base: Compiling, zone: Compiling | undefined
   } catch {
     return refuse(`"${zone?.constant}" is no time zone; they look like Europe/Berlin`);
   }
+  const noDate = new Unknown("error", null, `${name} of a time without a date`);
   const days = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
   return {
     type: plainInt,
     run: mapNumber(base.run, (ms) => {
+      if (!hasDate(ms)) return noDate;
       const found = format.formatToParts(ms).find((p) => p.type === part)?.value ?? "";
       if (part === "weekday") return days.indexOf(found);
       return part === "month" ? Number(found) - 1 : Number(found);

@@ -99,7 +99,11 @@ export const functionRows: readonly FunctionRow[] = [
     "times",
     ["duration", 'duration("30s")', "a duration: 250ms, 5s, 10m, 4h, 7d; of a duration, its text"],
     ["timestamp", 'timestamp("2026-01-31T00:00:00Z")', "a time"],
-    ["getFullYear", 'now.getFullYear("Europe/Berlin")', "the year; UTC without a zone"],
+    [
+      "getFullYear",
+      'now.getFullYear("Europe/Berlin")',
+      "the year; UTC without a zone, unknown of an infinite time",
+    ],
     ["getMonth", 'now.getMonth("Europe/Berlin")', "0 is January"],
     ["getDate", 'now.getDate("Europe/Berlin")', "the day of the month, from 1"],
     ["getDayOfWeek", 'now.getDayOfWeek("Europe/Berlin")', "0 is Sunday"],
