@@ -6,7 +6,7 @@ import type { Silence } from "../domain/silence.ts";
 import type { DaemonSettings } from "../settings.ts";
 import { type Cli, type CommonOptions, declare, print, printJson } from "./command.ts";
 import { loadSettings, misconfigured } from "./configuration.ts";
-import { examine, type Ground } from "./ground.ts";
+import { answerWithinMs, examine, type Ground } from "./ground.ts";
 import type { Finding } from "./online.ts";
 import { counted, type Paint, paintFor, table } from "./print.ts";
 import { gigabytes } from "./room.ts";
@@ -99,7 +99,9 @@ async function idleSilences(settings: DaemonSettings): Promise<readonly string[]
   const { askDaemon } = await import("../dashboard/index.ts");
   const { askedOf, unknownNames } = await import("./unknown-names.ts");
   const socketPath = `${settings.history.path}.sock`;
-  const answer = await askDaemon({ socketPath, method: "GET", path: "/api/v1/silences" }).catch(() => null);
+  const signal = AbortSignal.timeout(answerWithinMs);
+  const path = "/api/v1/silences";
+  const answer = await askDaemon({ socketPath, method: "GET", path, signal }).catch(() => null);
   if (answer?.kind !== "answered" || answer.status !== 200) return [];
   const { silences, nowMs } = answer.body as { silences: readonly Silence[]; nowMs: number };
   return silences

@@ -13,7 +13,7 @@ export interface Ground {
   readonly problems: readonly ConfigProblem[];
   /** The page's address cannot be had just now. */
   readonly address: ConfigProblem | null;
-  /** A daemon of this configuration runs. */
+  /** A daemon of this configuration runs, though it may not answer. */
   readonly running: boolean;
   readonly database: { readonly path: string; readonly state: DatabaseState } & Partial<Room>;
   /** The disk has little room left for the database. */
@@ -22,6 +22,9 @@ export interface Ground {
 
 /** `there`: will be opened. `new`: will be made, `newFolder` with its folder. */
 export type DatabaseState = "there" | "new" | "newFolder";
+
+/** The time in which a running daemon has to answer, ms. One that does not still runs: it stands still, or is very busy. */
+export const answerWithinMs = 3_000;
 
 export async function examine({ settings, problemAt }: Loaded): Promise<Ground> {
   const { askDaemon, longestPathBytes, tryAddress } = await import("../dashboard/index.ts");
@@ -37,11 +40,12 @@ export async function examine({ settings, problemAt }: Loaded): Promise<Ground> 
       `${history.path} is too long: the socket beside it may have ${longestPathBytes} bytes in its path, and would have ` +
         `${bytes}; put the database into a folder with a shorter path`,
     );
+  const signal = AbortSignal.timeout(answerWithinMs);
   const running =
     problems.length === 0 &&
-    (await askDaemon({ socketPath, method: "GET", path: "/healthz" }).then(
+    (await askDaemon({ socketPath, method: "GET", path: "/healthz", signal }).then(
       (answer) => answer.kind === "answered",
-      () => false,
+      () => signal.aborted,
     ));
   const trouble = running || dashboard === null ? null : await tryAddress(dashboard);
   const room = problems.length === 0 ? roomFor(history.path) : null;

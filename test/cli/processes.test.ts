@@ -115,6 +115,20 @@ describe("start", () => {
     expect(await daemon.end("SIGINT")).toEqual({ status: 0, signal: null });
   });
 
+  test("a daemon that stands still counts as running", async () => {
+    using place = home();
+    await using daemon = startProgram(["start"], place);
+    await daemon.line((line) => line.includes("watching main"));
+    void daemon.end("SIGSTOP");
+    const [second, checked] = await Promise.all([
+      runProcess(["start"], place),
+      run(["check", "--json"], place),
+    ]);
+    expect(second.status).toBe(1);
+    expect(second.stderr).toMatch(/^perpwatch: another perpwatch \(process \d+\) runs with .*stop it first/);
+    expect(checked.json()).toMatchObject({ ok: true, running: true });
+  }, 60_000);
+
   test("a second signal ends it at once", async () => {
     using place = home();
     // A sign-in under way is waited for, some seconds: stopping takes that long.
