@@ -2,6 +2,7 @@
 import { type Command, Option } from "commander";
 import { toWire } from "../dashboard/wire.ts";
 import { nearestName } from "../domain/nearest.ts";
+import { forTerminal } from "./print.ts";
 
 /** The process as a command sees it. */
 export interface Cli {
@@ -103,15 +104,20 @@ export function namedConfig(command: Command): boolean {
 }
 
 export function print(cli: Cli, text: string): void {
-  cli.out.write(`${text}\n`);
+  cli.out.write(`${forTerminal(text)}\n`);
 }
+
+/** Control characters and invisible ones, which JSON may write as escapes. Line breaks are its own. */
+const unprintable = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /** JSON for programs; numbers as /api/v1 writes them. */
 export function printJson(cli: Cli, value: unknown): void {
-  print(cli, JSON.stringify(JSON.parse(toWire(value)), null, 2));
+  const asEscape = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  const escaped = (character: string) => character.split("").map(asEscape).join("");
+  print(cli, JSON.stringify(JSON.parse(toWire(value)), null, 2).replace(unprintable, escaped));
 }
 
 /** For people who look on, whatever becomes of the output. */
 export function hint(cli: Cli, text: string): void {
-  cli.err.write(`${text}\n`);
+  cli.err.write(`${forTerminal(text)}\n`);
 }

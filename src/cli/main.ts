@@ -8,7 +8,7 @@ import { alertsCommand } from "./alerts.ts";
 import { apiCommand } from "./api.ts";
 import { channelsCommand } from "./channels.ts";
 import { checkCommand } from "./check.ts";
-import { type Cli, CommandFailed, printJson } from "./command.ts";
+import { type Cli, CommandFailed, hint, printJson } from "./command.ts";
 import { completionCommand } from "./completion.ts";
 import { digestCommand } from "./digest.ts";
 import { drillCommand } from "./drill.ts";
@@ -119,7 +119,7 @@ function failed(cli: Cli, error: unknown, json: boolean): number {
   const { status, facts } = error instanceof CommandFailed ? error : { status: 1, facts: {} };
   const text = error instanceof Error ? error.message : String(error);
   if (json) printJson(cli, { error: text, ...facts });
-  else cli.err.write(`perpwatch: ${isExpected(error) ? text : bugText(error)}\n`);
+  else hint(cli, `perpwatch: ${isExpected(error) ? text : bugText(error)}`);
   return status;
 }
 

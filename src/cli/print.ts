@@ -1,14 +1,28 @@
 /** Output for people: aligned tables, ages, colours where a terminal shows them. */
-import { stripVTControlCharacters, styleText } from "node:util";
+import { randomUUID } from "node:crypto";
+import { styleText } from "node:util";
+import { clean } from "../channels/text.ts";
 import { formatDurationMs } from "../domain/duration.ts";
 
 export type Tint = "red" | "yellow" | "green" | "cyan" | "gray" | "bold";
 
-/** Colours text for a stream: nothing changes where that is no terminal or NO_COLOR is set. */
+/** Colours text for a stream: nothing changes where that is no terminal or NO_COLOR is set. To be written by `forTerminal`. */
 export type Paint = (tint: Tint, text: string) => string;
 
+/**
+ * Stands for the beginning of an escape sequence until the text is written. It is drawn in each process: nothing from
+ * outside can contain it, so that colours of `Paint` are told from those in data.
+ */
+const mark = randomUUID();
+const colours = new RegExp(`${mark}\\d+m`, "g");
+
 export function paintFor(stream: NodeJS.WriteStream): Paint {
-  return (tint, text) => styleText(tint, text, { stream });
+  return (tint, text) => styleText(tint, forTerminal(text), { stream }).replaceAll("\u001b[", mark);
+}
+
+/** Returns a text as it is written: with the colours of `Paint`, and nothing else that a terminal would obey. */
+export function forTerminal(text: string): string {
+  return clean(text).replaceAll(mark, "\u001b[");
 }
 
 export interface Column {
@@ -66,13 +80,12 @@ export function tableWithin(
 }
 
 function widthOf(text: string): number {
-  return [...stripVTControlCharacters(text)].length;
+  return [...text.replace(colours, "")].length;
 }
 
-/** Colours that we put there stay; anything else that a terminal would obey goes. */
+/** On one line, without anything that a terminal would obey; colours of `Paint` stay. */
 export function oneLine(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what has to go
-  return text.replace(/\u001b(?!\[[0-9;]*m)|[\u0000-\u001a\u001c-\u001f\u007f-\u009f\u2028\u2029]+/g, " ");
+  return clean(text).replace(/\n+/g, " ");
 }
 
 /** `12s ago`; `never` for what has not happened. */
@@ -95,7 +108,7 @@ export function wrapped(text: string, indent: string, width = 110, where = /(?<=
   const lines = [""];
   for (const part of text.split(where)) {
     const last = lines.at(-1)!;
-    if (last !== "" && last.length + part.trimEnd().length > width) {
+    if (last !== "" && widthOf(last + part.trimEnd()) > width) {
       lines[lines.length - 1] = last.trimEnd();
       lines.push(indent + part);
     } else lines[lines.length - 1] = last + part;

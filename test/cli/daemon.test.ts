@@ -451,6 +451,31 @@ describe("notifications", () => {
     expect(asked[1]).toEqual({ unacked: false, limit: 50 });
   });
 
+  test("an announcement's text conceals and colours nothing", async () => {
+    const unprintable = /(?!\n)[\p{Cc}\p{Cf}]/u;
+    const hostile = "\u001b[8mhello\u009b31m\u202e";
+    await using it = await daemon({
+      notifications: async () => [
+        { event: event({ key, happenedMs: nowMs, fields: { title: hostile } }), acknowledgement: null },
+        ...rows,
+      ],
+      auditNotifications: async () => [
+        { wallet: "main", atMs: nowMs, failure: hostile, there: 0, differences: [], left: [] },
+      ],
+    });
+    for (const [args, told] of [
+      [["notifications"], "[8mhello31m"],
+      [["notifications", "audit"], "main: its inbox could not be read: [8mhello31m"],
+    ] as const) {
+      const { stdout } = await it.run(...args);
+      expect(stdout).toContain(told);
+      expect(stdout).not.toMatch(unprintable);
+    }
+    const json = await it.run("notifications", "--json");
+    expect(json.stdout).not.toMatch(unprintable);
+    expect(json.json()).toMatchObject({ notifications: [{ event: { fields: { title: hostile } } }, {}, {}] });
+  });
+
   test("are acknowledged by id, as listed or whole", async () => {
     await using it = await daemon();
     const done = await it.run("notifications", "ack", "event:1:2:3:4:5", key, "--wallet", "main");
