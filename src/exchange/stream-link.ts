@@ -281,7 +281,7 @@ export class StreamLink {
       this.#afterRefusal();
       return;
     }
-    this.#down(sayEnd(end), wasOpen, "lost");
+    this.#down(this.#sayEnd(end), wasOpen, "lost");
     const absent = end.kind === "refused" && [400, 401, 403, 404, 405, 426, 501].includes(end.status);
     const asked = end.kind === "refused" ? (end.retryAfterMs ?? 0) : 0;
     this.#wait(Math.min(ABSENT_MS, Math.max(asked, absent ? ABSENT_MS : 0)));
@@ -320,10 +320,26 @@ export class StreamLink {
     if (!this.#options.auth) return null;
     if (this.#unwelcome !== null) return this.#unwelcome;
     if (end.kind === "refused" && [401, 403, 409].includes(end.status))
-      return `${end.status} ${codeIn(end.body) ?? ""}`.trimEnd();
+      return `${end.status} ${this.#clean(codeIn(end.body) ?? "")}`.trimEnd();
     if (end.kind === "closed" && sessionRefused(end.code, end.reason))
-      return `closed with ${end.code} ${cleanText(end.reason)}`.trimEnd();
+      return `closed with ${end.code} ${this.#clean(end.reason)}`.trimEnd();
     return null;
+  }
+
+  #sayEnd(end: SocketEnd): string {
+    switch (end.kind) {
+      case "refused":
+        return `the exchange refused it: ${end.status} ${this.#clean(codeIn(end.body) ?? "")}`.trimEnd();
+      case "closed":
+        return `the exchange closed it: ${end.code} ${this.#clean(end.reason)}`.trimEnd();
+      case "failed":
+        return this.#clean(end.detail);
+    }
+  }
+
+  /** Text of the exchange, without the token of this connection. */
+  #clean(text: string): string {
+    return cleanText(text, this.#token === null ? [] : [this.#token]);
   }
 
   /** Before its token expires it comes back with the next one, which is there by then. */
@@ -369,7 +385,7 @@ export class StreamLink {
         if (frame.accepted) return;
         const what = about?.channel ?? "a subscription";
         const code = frame.code ?? "";
-        const said = cleanText(frame.message ?? "refused", this.#token === null ? [] : [this.#token]);
+        const said = this.#clean(frame.message ?? "refused");
         this.#detail = `connected; ${what} was refused: ${said}`;
         this.#options.onRefused?.(about?.channel ?? null);
         // What this connection is there for is not to be had with this token.
@@ -389,7 +405,7 @@ export class StreamLink {
     try {
       take();
     } catch (error) {
-      const message = `could not be taken: ${error instanceof Error ? cleanText(error.message) : "failed"}`;
+      const message = `could not be taken: ${error instanceof Error ? this.#clean(error.message) : "failed"}`;
       this.#bad(channel, message, [], text);
       if (lost === undefined) return;
       const misfit: StreamMisfit = {
@@ -411,17 +427,6 @@ export class StreamLink {
       fields,
       body: text === null ? null : text.slice(0, MOST_KEPT_FRAME),
     });
-  }
-}
-
-function sayEnd(end: SocketEnd): string {
-  switch (end.kind) {
-    case "refused":
-      return `the exchange refused it: ${end.status} ${codeIn(end.body) ?? ""}`.trimEnd();
-    case "closed":
-      return `the exchange closed it: ${end.code} ${cleanText(end.reason)}`.trimEnd();
-    case "failed":
-      return cleanText(end.detail);
   }
 }
 

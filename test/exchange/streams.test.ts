@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import { describe, expect, test } from "vitest";
 import { type WebSocket, WebSocketServer } from "ws";
 import { seededRandom } from "../../src/domain/clock.ts";
+import type { WalletSession } from "../../src/exchange/index.ts";
 import { createStreams } from "../../src/exchange/streams.ts";
 import { FakeClock } from "../support/clock.ts";
 import { type StreamRig, streamRig } from "./stream-rig.ts";
@@ -366,6 +367,43 @@ test("nothing of a token stands in what is told", async () => {
   expect(JSON.stringify([rig.events, rig.streams.status(), rig.badFrames])).not.toContain(
     token.slice(10, 40),
   );
+});
+
+test.each<[string, (token: string) => Refusing]>([
+  ["a closing for the session", (token) => ({ close: [4401, `no session of ${token}`] })],
+  ["a closing for another reason", (token) => ({ close: [1011, `failed for ${token}`] })],
+  ["a handshake refused for the session", (token) => ({ status: 401, body: { error: token } })],
+  ["a handshake refused for another reason", (token) => ({ status: 500, body: { error: token } })],
+  ["a frame", (token) => ({ frame: { channel: "error", error: `${token} is old`, code: 403 } })],
+])("nor anything of a token without a form, where the exchange repeats it: %s", async (_how, refusing) => {
+  const token = "opaque_token_9f8e7d6c5b4a";
+  const clock = new FakeClock();
+  await using server = await refuser(refusing(token), clock);
+  const session = {
+    access: async () => token,
+    another: async () => token,
+    accepted: () => {},
+    peek: () => token,
+    expiresInMs: null,
+  } as unknown as WalletSession;
+  const told: string[] = [];
+  const streams = createStreams({
+    ...quiet,
+    baseUrl: server.url,
+    clock,
+    random: seededRandom(5),
+    sessions: { of: () => session },
+    wallets: [{ name: "main", authority: "8Xk4b2nUo7QwqVf3mT1pZr6cYh5dLs9eJg2aNu4iRt7K" }],
+    listener: { ...quiet.listener, down: (_wallet, detail) => void told.push(detail) },
+  });
+  streams.of("main")!.start();
+  while (told.length === 0) {
+    await clock.advance(1);
+    await new Promise((next) => setTimeout(next, 2));
+  }
+  expect(JSON.stringify([told, streams.status()])).not.toContain(token);
+  expect(told[0]).toContain("[secret]");
+  await streams.stop();
 });
 
 const quiet = {
