@@ -10,6 +10,7 @@ import { nearestName } from "../domain/nearest.ts";
 import type { DashboardSource, SessionOutcome } from "../domain/ports.ts";
 import type { DaemonStatus } from "../domain/status.ts";
 import { Refused } from "./server.ts";
+import type { Turns } from "./turns.ts";
 
 /** The answer of `GET /api/v1/status`. */
 export interface StatusAnswer extends DaemonStatus {
@@ -62,9 +63,11 @@ export interface ApiOptions {
   readonly source: DashboardSource;
   readonly clock: Clock;
   readonly changes: boolean;
+  /** For queries that read much. */
+  readonly turns: Turns;
 }
 
-export function serveApi(app: FastifyInstance, { source, clock, changes }: ApiOptions): void {
+export function serveApi(app: FastifyInstance, { source, clock, changes, turns }: ApiOptions): void {
   app.get(
     "/api/v1/status",
     async (): Promise<StatusAnswer> => ({ ...source.status(), nowMs: clock.nowMs() }),
@@ -72,18 +75,20 @@ export function serveApi(app: FastifyInstance, { source, clock, changes }: ApiOp
 
   app.get("/api/v1/alerts", async (request) => {
     const { shadow, ...query } = given(parse(alertQuery, request.query, "query"));
-    const alerts = await source.alerts({
+    const wanted = {
       ...query,
       // `?shadow` alone means yes.
       ...(shadow === undefined || shadow === "false" ? {} : { shadow: true }),
       limit: query.limit ?? 100,
-    });
+    };
+    const alerts = await turns(request, () => source.alerts(wanted));
     return { alerts, nowMs: clock.nowMs() };
   });
 
   app.get("/api/v1/alerts/:id", async (request) => {
     const { id } = parse(alertId, request.params, "path");
-    return { ...found(await source.alert(id), `there is no alert ${id}`), nowMs: clock.nowMs() };
+    const story = await turns(request, () => source.alert(id));
+    return { ...found(story, `there is no alert ${id}`), nowMs: clock.nowMs() };
   });
 
   app.get<{ Params: { rule: string } }>("/api/v1/rules/:rule/explanation", async (request) => {
@@ -107,12 +112,13 @@ export function serveApi(app: FastifyInstance, { source, clock, changes }: ApiOp
 
   app.get("/api/v1/notifications", async (request) => {
     const { wallet, unacked, limit: most } = parse(notificationQuery, request.query, "query");
-    // `?unacked` alone means yes.
-    const rows = await source.notifications({
+    const wanted = {
       ...(wallet === undefined ? {} : { wallet }),
+      // `?unacked` alone means yes.
       unacked: unacked !== undefined && unacked !== "false",
       limit: most,
-    });
+    };
+    const rows = await turns(request, () => source.notifications(wanted));
     return { notifications: found(rows, `no wallet is called ${wallet}`) };
   });
 

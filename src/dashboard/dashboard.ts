@@ -15,6 +15,7 @@ import { createMetrics, serveMetrics } from "./metrics.ts";
 import { buildPage, servePage } from "./page/page.ts";
 import { createServer, hostsFor } from "./server.ts";
 import { listenOnSocket } from "./socket.ts";
+import { allAtOnce, oneAtATime } from "./turns.ts";
 
 /** The time for which `stop` lets answers that are under way finish, ms. */
 const drainMs = 1_000;
@@ -54,7 +55,9 @@ export function createDashboard(options: DashboardOptions): Dashboard {
       const hosts = door.host === null ? null : hostsFor(door.host);
       const app = createServer({ log, readOnly: door.readOnly, hosts });
       servers.push(app);
-      serveApi(app, { source, clock, changes: !door.readOnly });
+      // Commands of the owner wait for nobody.
+      const turns = door.readOnly ? oneAtATime() : allAtOnce;
+      serveApi(app, { source, clock, changes: !door.readOnly, turns });
       serveHealth(app, source);
       serveMetrics(app, metrics);
       servePage(app, page);

@@ -1,13 +1,13 @@
 /**
  * One HTTP server with what every answer of ours has in common: JSON with errors as `{ error }`, bounds, headers that
- * leave a browser no room, and, where browsers can reach it, two refusals before any route:
+ * leave a browser no room, and, where browsers can reach it, three refusals before any route:
  *
- *   request ─► Host is ours? (421) ─► GET or HEAD? (405) ─► route (404) ─► arguments (400) ─► answer
+ *   request ─► Host is ours? (421) ─► not for another site? (403) ─► GET or HEAD? (405) ─► route (404) ─► answer
  *
  * The first is against DNS rebinding: a page from elsewhere whose name suddenly means 127.0.0.1 still says its own name
- * in `Host`.
+ * in `Host`. The second keeps pages from elsewhere, which could not read an answer, from making the daemon work for one.
  */
-import fastify, { type FastifyError, type FastifyInstance } from "fastify";
+import fastify, { type FastifyError, type FastifyInstance, type FastifyRequest } from "fastify";
 import type { DashboardLog } from "./log.ts";
 import { toWire } from "./wire.ts";
 
@@ -61,6 +61,12 @@ export function createServer({ log, readOnly, hosts }: ServerOptions): FastifyIn
         "this server is not called that; use the address that perpwatch printed at its start",
       );
     }
+    if (isForAnotherSite(request)) {
+      throw new Refused(
+        403,
+        "another site made the browser ask this; open the page of perpwatch itself, or ask without a browser",
+      );
+    }
     if (readOnly && request.method !== "GET" && request.method !== "HEAD") {
       reply.header("allow", "GET, HEAD");
       throw new Refused(405, "this address is read-only; changes are made with the perpwatch command");
@@ -82,6 +88,12 @@ export function createServer({ log, readOnly, hosts }: ServerOptions): FastifyIn
     return reply.code(status).send({ error: "the daemon failed to answer this; its log says why" });
   });
   return app;
+}
+
+/** Returns true if a page of another site makes the browser ask. A link to our page is followed. */
+function isForAnotherSite({ headers, url }: FastifyRequest): boolean {
+  if (headers["sec-fetch-site"] !== "cross-site") return false;
+  return headers["sec-fetch-mode"] !== "navigate" || url.split("?")[0] !== "/";
 }
 
 /** `[::1]:8787` → `::1`, `LocalHost.:80` → `localhost`. */

@@ -1,3 +1,4 @@
+import { connect } from "node:net";
 import { describe, expect, test } from "vitest";
 import { askDaemon } from "../../src/dashboard/index.ts";
 import { openDashboard } from "./open.ts";
@@ -55,6 +56,102 @@ describe("reading, through both doors", () => {
       owed: [],
       messages: [],
     });
+  });
+});
+
+describe("queries that read much", () => {
+  /** A source whose alerts and notifications wait until they are let go. */
+  async function held() {
+    const under: { readonly limit: number; readonly go: () => void }[] = [];
+    const hold = async ({ limit = 0 }: { readonly limit?: number }) => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      under.push({ limit, go: resolve });
+      await promise;
+      return [];
+    };
+    const daemon = await openDashboard({ alerts: hold, notifications: hold });
+    const until = async (met: () => boolean) => {
+      while (!met()) await new Promise((next) => setTimeout(next, 1));
+    };
+    return { daemon, under, until };
+  }
+
+  test("are answered one at a time over TCP, in order, and refused beyond 16 that wait", async () => {
+    const { daemon, under, until } = await held();
+    await using _closed = daemon;
+    const replies: Promise<number>[] = [];
+    const over: number[] = [];
+    for (let limit = 1; limit <= 20; limit++) {
+      const what = limit % 2 === 0 ? "alerts" : "notifications";
+      const reply = daemon.overTcp(`/api/v1/${what}?limit=${limit}`);
+      if (limit <= 17) replies.push(reply.then(({ status }) => status));
+      else {
+        const { status, json } = await reply;
+        expect(json()).toEqual({ error: "16 such requests wait already; ask again when they are answered" });
+        over.push(status);
+      }
+      // One after the other, so that their order is known.
+      await daemon.overTcp("/healthz");
+    }
+    expect(over).toEqual([429, 429, 429]);
+    for (let turn = 1; turn <= 17; turn++) {
+      await until(() => under.length === turn);
+      await daemon.overTcp("/healthz");
+      expect(under.map(({ limit }) => limit).at(-1)).toBe(turn);
+      expect(under.length).toBe(turn);
+      under.at(-1)!.go();
+    }
+    expect(await Promise.all(replies)).toEqual(Array.from({ length: 17 }, () => 200));
+    const next = daemon.overTcp("/api/v1/alerts");
+    await until(() => under.length === 18);
+    under.at(-1)!.go();
+    expect((await next).status).toBe(200);
+  });
+
+  test("wait for nobody through the socket, nor others for them", async () => {
+    const { daemon, under, until } = await held();
+    await using _closed = daemon;
+    const replies = [
+      daemon.overTcp("/api/v1/alerts"),
+      daemon.overSocket("/api/v1/alerts"),
+      daemon.overSocket("/api/v1/notifications"),
+    ];
+    await until(() => under.length === 3);
+    expect((await daemon.overTcp("/api/v1/status")).status).toBe(200);
+    for (const { go } of under) go();
+    expect((await Promise.all(replies)).map(({ status }) => status)).toEqual([200, 200, 200]);
+  });
+
+  test("that fail hold up no other", async () => {
+    let asked = 0;
+    await using daemon = await openDashboard({
+      alerts: async () => {
+        if (++asked === 1) throw new Error("no");
+        return [];
+      },
+    });
+    expect((await daemon.overTcp("/api/v1/alerts")).status).toBe(500);
+    expect((await daemon.overTcp("/api/v1/alerts?limit=x")).status).toBe(400);
+    expect((await daemon.overTcp("/api/v1/alerts")).status).toBe(200);
+  });
+
+  test("are not asked for those who left while they waited", async () => {
+    const { daemon, under, until } = await held();
+    await using _closed = daemon;
+    const first = daemon.overTcp("/api/v1/alerts?limit=1");
+    await until(() => under.length === 1);
+    const gone = connect(Number(new URL(daemon.url).port), "127.0.0.1");
+    gone.write("GET /api/v1/alerts?limit=2 HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    await daemon.overTcp("/healthz");
+    const last = daemon.overTcp("/api/v1/alerts?limit=3");
+    await daemon.overTcp("/healthz");
+    gone.destroy();
+    await daemon.overTcp("/healthz");
+    under[0]!.go();
+    await until(() => under.length === 2);
+    expect(under[1]!.limit).toBe(3);
+    under[1]!.go();
+    expect([(await first).status, (await last).status]).toEqual([200, 200]);
   });
 });
 

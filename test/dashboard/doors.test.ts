@@ -171,6 +171,47 @@ describe("the name in Host", () => {
   ])("%j means %j", (host, name) => expect(hostName(host)).toBe(name));
 });
 
+describe("what a page elsewhere makes a browser ask", () => {
+  const elsewhere = { "sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors" };
+  const link = { "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate" };
+
+  test.each([
+    ["/api/v1/notifications?unacked&limit=5000", elsewhere],
+    ["/api/v1/status", elsewhere],
+    ["/metrics", elsewhere],
+    ["/", elsewhere],
+    ["/nowhere", elsewhere],
+    // A frame or a window: only the page itself is there to be looked at.
+    ["/api/v1/alerts?limit=1000", link],
+    ["/api/v1/alerts?x=/", link],
+  ])("is refused: %s", async (page, headers) => {
+    await using daemon = await openDashboard();
+    const reply = await daemon.overTcp(page, { headers });
+    expect([reply.status, reply.json()]).toEqual([
+      403,
+      {
+        error:
+          "another site made the browser ask this; open the page of perpwatch itself, or ask without a browser",
+      },
+    ]);
+    expect(daemon.asked).toEqual([]);
+  });
+
+  test("a link to the page leads there", async () => {
+    await using daemon = await openDashboard();
+    for (const page of ["/", "/?from=wiki"]) {
+      const reply = await daemon.overTcp(page, { headers: link });
+      expect([reply.status, reply.headers["content-type"]]).toEqual([200, "text/html; charset=utf-8"]);
+    }
+  });
+
+  test.each(["same-origin", "same-site", "none"])("what its own page asks is answered: %s", async (site) => {
+    await using daemon = await openDashboard();
+    const headers = { "sec-fetch-site": site, "sec-fetch-mode": "cors" };
+    expect((await daemon.overTcp("/api/v1/status", { headers })).status).toBe(200);
+  });
+});
+
 test("every answer holds a browser to its place", async () => {
   await using daemon = await openDashboard();
   for (const page of ["/", "/api/v1/status", "/metrics", "/icon.svg", "/nowhere", "/api/v1/alerts?limit=x"]) {
