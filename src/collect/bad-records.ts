@@ -1,7 +1,7 @@
 /**
  * Handles records that the contract does not know: counted each time, said once, kept for inspection once an hour a kind. A
  * kind is an endpoint and the fields that do not fit, or what is wrong where that is no field; numbers (of rows, of
- * characters) do not tell kinds apart.
+ * characters) do not tell kinds apart. The other side chooses what it sends, so each of these has a limit.
  */
 import type { Clock } from "../domain/clock.ts";
 import type { BadRecordReport } from "../exchange/index.ts";
@@ -11,6 +11,11 @@ const KEEP_AGAIN_MS = 3_600_000;
 const MOST_KINDS = 1_000;
 /** Maximum number of problems kept apart for an endpoint; more are one kind. */
 const MOST_PROBLEMS = 20;
+/** Maximum number of bodies kept an hour, of all kinds. One may have 64 Ki characters. */
+const MOST_KEPT = 100;
+const MOST_PATH = 200;
+const MOST_PROBLEM = 1_000;
+const MOST_WORD = 100;
 
 /** A body to keep. */
 export interface BadRecord {
@@ -32,6 +37,10 @@ export class BadRecords {
   readonly #kinds = new Map<string, number>();
   readonly #problems = new Map<string, Set<string>>();
   readonly #words = new Set<string>();
+  /** Begin of the hour in which so many bodies were kept, ms. */
+  #hourMs = Number.NEGATIVE_INFINITY;
+  #keptInHour = 0;
+  readonly #limitsTold = new Set<string>();
   count = 0;
 
   constructor(clock: Clock, log: CollectLog, keep: (record: BadRecord) => void) {
@@ -42,23 +51,49 @@ export class BadRecords {
 
   take({ endpoint, wallet, problem, fields, body }: BadRecordReport): void {
     this.count++;
-    const paths = fields.map((field) => field.path).filter((path) => path !== "");
-    const about = paths.length > 0 ? paths.join(" ") : this.#problemOf(endpoint, problem);
+    const paths = fields.map(({ path }) => beginningOf(path, MOST_PATH)).filter((path) => path !== "");
+    const said = beginningOf(problem, MOST_PROBLEM);
+    const about = paths.length > 0 ? paths.join(" ") : this.#problemOf(endpoint, said);
     const kind = `${endpoint} ${about.replace(/\d+/g, "n")}`;
+    const field = beginningOf(fields[0]?.path ?? "", MOST_PATH);
     const now = this.#clock.elapsedMs();
     const keptMs = this.#kinds.get(kind);
     if (keptMs === undefined) {
-      if (this.#kinds.size >= MOST_KINDS) this.#kinds.clear();
-      this.#log.warn(
-        { endpoint, wallet, field: fields[0]?.path ?? "" },
-        `the exchange sent what is not known here: ${problem}`,
-      );
+      if (this.#kinds.size >= MOST_KINDS) {
+        this.#tellLimit(
+          `more than ${MOST_KINDS} kinds of records are not known here: more kinds are only counted`,
+        );
+        return;
+      }
+      this.#log.warn({ endpoint, wallet, field }, `the exchange sent what is not known here: ${said}`);
     }
     if (keptMs !== undefined && now - keptMs < KEEP_AGAIN_MS) return;
-    this.#kinds.set(kind, now);
-    if (body !== null) {
-      this.#keep({ source: endpoint, wallet, endpoint, field: fields[0]?.path ?? "", problem, body });
+    const isKept = body !== null && this.#takePlace(now);
+    this.#kinds.set(kind, isKept || body === null ? now : Number.NEGATIVE_INFINITY);
+    if (isKept) this.#keep({ source: endpoint, wallet, endpoint, field, problem: said, body });
+  }
+
+  /** Takes one of this hour's places for bodies. Returns false where there is none. */
+  #takePlace(nowMs: number): boolean {
+    if (nowMs - this.#hourMs >= KEEP_AGAIN_MS) {
+      this.#hourMs = nowMs;
+      this.#keptInHour = 0;
     }
+    if (this.#keptInHour < MOST_KEPT) {
+      this.#keptInHour++;
+      return true;
+    }
+    this.#tellLimit(
+      `${MOST_KEPT} records that are not known here were kept within an hour: no more are kept in it`,
+    );
+    return false;
+  }
+
+  /** Logs a limit that was reached, one time. */
+  #tellLimit(text: string): void {
+    if (this.#limitsTold.has(text)) return;
+    this.#limitsTold.add(text);
+    this.#log.warn({}, text);
   }
 
   #problemOf(endpoint: string, problem: string): string {
@@ -71,13 +106,19 @@ export class BadRecords {
   }
 
   /** A word of an enum that the rule language does not know. Not a bad record: it is read as "other". */
-  unknownWord(endpoint: string, field: string, word: string): void {
+  unknownWord(endpoint: string, field: string, whole: string): void {
+    const word = beginningOf(whole, MOST_WORD);
     const name = `${endpoint} ${field} ${word}`;
     if (this.#words.has(name) || this.#words.size >= MOST_KINDS) return;
     this.#words.add(name);
     this.#log.warn(
-      { endpoint, field, word: word.slice(0, 80) },
+      { endpoint, field, word },
       `${endpoint}: ${field} has a word that is not known here; it reads as "other"`,
     );
   }
+}
+
+/** A copy of the beginning of a text. A slice would hold all of the text in memory. */
+function beginningOf(text: string, most: number): string {
+  return text.length <= most ? text : Buffer.from(text.slice(0, most)).toString();
 }

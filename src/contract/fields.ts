@@ -96,6 +96,23 @@ const UniqueNode = z.core.$constructor<UniqueNode, UniqueDef>("PerpwatchUnique",
   };
 });
 
+interface MapDef extends z.core.$ZodTypeDef {
+  inner: z.core.$ZodType;
+}
+interface MapNode extends z.core.$ZodType {
+  _zod: z.core.$ZodTypeInternals & { def: MapDef };
+}
+const MapNode = z.core.$constructor<MapNode, MapDef>("PerpwatchMap", (node, def) => {
+  z.core.$ZodType.init(node, def);
+  const inner = def.inner._zod;
+  node._zod.parse = (payload, context) => {
+    const read = inner.run(payload, context) as z.core.ParsePayload;
+    for (const { path } of read.issues)
+      if (path !== undefined && path.length > 0) path[0] = Symbol(String(path[0]));
+    return read;
+  };
+});
+
 /** A single value read by a function that answers undefined for what it cannot read. */
 export function scalar<Out, In>(expected: string, read: (wire: unknown) => Out | undefined): Schema<Out, In> {
   return new ScalarNode({ type: "custom", read, expected }) as unknown as Schema<Out, In>;
@@ -130,14 +147,15 @@ export function uniqueListOf<S extends Schema>(
   return node as unknown as Omittable<Output<S>[], Wire<S>[]>;
 }
 
-/** An object used as a map from symbol (or another free key); absent or null is an empty one. */
+/**
+ * An object used as a map from symbol (or another free key); absent or null is an empty one. In the path of an issue a key
+ * is a symbol with its text: servers choose it.
+ */
 export function mapOf<S extends Schema>(
   item: S,
 ): Omittable<Record<string, Output<S>>, Record<string, Wire<S>>> {
-  return fill(z.record(z.string(), item), () => ({})) as unknown as Omittable<
-    Record<string, Output<S>>,
-    Record<string, Wire<S>>
-  >;
+  const node = new MapNode({ type: "custom", inner: z.record(z.string(), item) });
+  return fill(node, () => ({})) as unknown as Omittable<Record<string, Output<S>>, Record<string, Wire<S>>>;
 }
 
 function fill<Out, In>(inner: Schema, value: () => unknown): Omittable<Out, In> {

@@ -71,7 +71,7 @@ export function eventsPageOf<S extends Schema>(row: S) {
 /** The reason why (part of) a reply does not fit: which endpoint, and the first few fields with what was expected there. */
 export interface ReplyProblem {
   readonly endpoint: string;
-  /** Up to 5, as `snapshot.subaccounts[0].collateral`; the empty path is the reply itself. */
+  /** Up to 5, as `snapshot.subaccounts[0].collateral`, `mids.{}`; the empty path is the reply itself. */
   readonly fields: readonly { readonly path: string; readonly message: string }[];
   /** All of it in one line. */
   readonly message: string;
@@ -134,14 +134,19 @@ export function parseRecord<S extends Schema>(
   return { ok: false, problem: { endpoint: source, fields, message: `${source}: ${list}${more}` } };
 }
 
+/** A symbol is the key of a map, which the server chose: any key is one path. */
 function step(part: PropertyKey): string {
+  if (typeof part === "symbol") return ".{}";
   return typeof part === "number" ? `[${part}]` : `.${String(part)}`;
 }
 
 /** The kind of what stands at a path, and its value when that is a number or boolean: texts may be secrets. */
 function describe(json: unknown, path: readonly PropertyKey[]): string {
   let value = json;
-  for (const part of path) value = (value as Record<PropertyKey, unknown> | null | undefined)?.[part];
+  for (const part of path) {
+    const own = typeof part === "symbol" ? part.description! : part;
+    value = (value as Record<PropertyKey, unknown> | null | undefined)?.[own];
+  }
   if (value === undefined) return "nothing";
   if (value === null) return "null";
   if (Array.isArray(value)) return "a list";
