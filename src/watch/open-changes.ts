@@ -529,7 +529,7 @@ export class OpenChanges {
       this.#explainedOfSlot = this.#explainedOfSlot.map((one) =>
         isWithin(one, record) ? less(one, record) : one,
       );
-      const isLoose = (record.kind === "fill" || record.kind === "flow") && this.#takeLoose(record, atMs);
+      const isLoose = (record.kind === "fill" || record.kind === "flow") && this.#takeLoose(record);
       this.#rough.take(record, atMs);
       return this.#takeUnlisted(record, atMs) || isLoose;
     }
@@ -537,18 +537,9 @@ export class OpenChanges {
     if (record.kind === "sale") this.#takeUnseen(found, record, atMs);
     this.#place(found, record, atMs);
     const isGuess = record.kind === "flow" && !isWithin(found, record) && !isFlowBefore(found, record);
-    const applied = this.#lessTakeovers(less(isGuess ? { ...found, guessed: true } : found, record));
-    const left = isExplained(applied) ? applied : this.#lessLoose(applied, slotBefore(applied));
-    const settled = this.#isSettled(left, atMs);
-    this.#setOpen(this.#open.toSpliced(index, 1, ...(settled ? [] : [left])));
-    // Fills that came after its last state are those of the next change.
-    if (settled && left.late !== undefined) this.#explainByLoose(this.#openAfter(left), atMs);
+    const left = this.#lessTakeovers(less(isGuess ? { ...found, guessed: true } : found, record));
+    this.#setOpen(this.#open.toSpliced(index, 1, ...(this.#isSettled(left, atMs) ? [] : [left])));
     return true;
-  }
-
-  /** The index of the open change that begins with the last slot of another one; -1: there is none. */
-  #openAfter({ account, toSlot }: Pick<OpenChange, "account" | "toSlot">): number {
-    return this.#open.findIndex((one) => one.account === account && slotBefore(one) === toSlot);
   }
 
   /** Takes the place of a transfer whose direction is not known. */
@@ -556,8 +547,12 @@ export class OpenChanges {
     this.#rough.takeUnknown(place);
   }
 
-  /** All records of a reading were taken: what fills do not explain of changes that estimates explained is open. @returns these */
-  settle(): readonly OpenChange[] {
+  /**
+   * All records of a reading were taken: loose ones explain open changes, and what fills do not explain of changes that estimates
+   * explained is open. @returns the latter
+   */
+  settle(atMs: number): readonly OpenChange[] {
+    if (this.#loose.length > 0) for (const one of this.#open) this.#explainByLoose(one, atMs);
     const left = this.#rough.settle().filter((one) => !isExplained(one));
     if (left.length > 0)
       this.#setOpen([...this.#open, ...left.map((one) => ({ ...one, reopened: true }))].slice(-maxOpen));
@@ -578,7 +573,6 @@ export class OpenChanges {
     const { length } = this.#open;
     const left = this.#open.filter((one) => !this.#isSettled(one, atMs));
     if (left.length < length) this.#setOpen(left);
-    for (const one of left) this.#explainByLoose(this.#open.indexOf(one), atMs);
     return this.#open.length < length;
   }
 
@@ -737,29 +731,25 @@ export class OpenChanges {
    * Takes a fill or a flow of the slot of a newest state, or of the state before an open change: together with others it may explain
    * such a change. @returns true if it is one
    */
-  #takeLoose(record: LooseRecord, atMs: number): boolean {
+  #takeLoose(record: LooseRecord): boolean {
     const { account, slot } = record;
-    const index = this.#open.findIndex((one) => isOfSlotBefore(one, record));
-    const isOfNext = index >= 0;
+    const isOfNext = this.#open.some((one) => isOfSlotBefore(one, record));
     const isBeforeNext = this.#open.some(
       (one) =>
         one.account === account && slotBefore(one) === slot && isAfter(record, one.fromIndex) === false,
     );
     if (!isOfNext && (isBeforeNext || !this.#mayFollow(record))) return false;
     this.#keepLoose([...this.#loose.slice(1 - maxLoose), record]);
-    if (isOfNext) this.#explainByLoose(index, atMs);
     return true;
   }
 
-  /** Applies fills and flows of the slot of the state before that explain an open change. @param index of it, or -1: there is none */
-  #explainByLoose(index: number, atMs: number): void {
-    const open = this.#open[index];
-    if (open === undefined) return;
+  /** Applies fills and flows of the slot of the state before that explain an open change. */
+  #explainByLoose(open: OpenChange, atMs: number): void {
     const [left, fitting] = this.#lessFitting(open, slotBefore(open));
     if (fitting.length === 0) return;
     this.#keepLoose(this.#loose.filter((one) => !fitting.includes(one)));
     const settled = this.#isSettled(left, atMs);
-    this.#setOpen(this.#open.toSpliced(index, 1, ...(settled ? [] : [left])));
+    this.#setOpen(this.#open.toSpliced(this.#open.indexOf(open), 1, ...(settled ? [] : [left])));
   }
 
   /**
@@ -816,7 +806,6 @@ export class OpenChanges {
     const isSeen = this.#mayFollow(record) || this.#explainedOfSlot.some((one) => isWithin(one, record));
     if (!isSeen && !this.#open.some(isOpen)) return false;
     this.#keepTakeover(record);
-    this.#explainByLoose(this.#open.findIndex(isOpen), atMs);
     return true;
   }
 

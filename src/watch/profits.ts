@@ -292,11 +292,14 @@ export class Profits {
   /** All records of a reading were taken. The caller stores the profit. @returns as of `takeEvent` */
   takeRead(entry: WalletEntry, draft: Draft): boolean {
     const directed = this.#takeDirections(entry, draft);
-    const reopened = entry.profit.changes.settle();
+    const { changes } = entry.profit;
+    const { open } = changes;
+    const reopened = changes.settle(draft.atMs);
     if (this.#takeProofs(entry)) entry.profit.keep(draft);
-    if (reopened.length === 0) return directed;
+    if (changes.open === open) return directed;
     this.#refresh(entry, draft, false);
-    this.#opened(entry, draft);
+    this.#readHidden(entry, draft);
+    if (reopened.length > 0) this.#opened(entry, draft);
     return true;
   }
 

@@ -256,9 +256,10 @@ export function fittingOf(
     const untraded = trades.reduce(less, open);
     if (trades.length === 0) continue;
     if (trades.some((one) => isFill(one) && untraded.traded[one.symbol] !== undefined)) continue;
+    const sums = fundingSums(untraded, payments);
     for (const paid of subsetsOf(flows.slice(-maxTriedFlows))) {
       const all = paid.reduce(less, untraded);
-      const left = isExplained(all) ? all : (lessFunding(all, payments) ?? all);
+      const left = isExplained(all) ? all : (lessNearest(all, sums) ?? all);
       const usd = Math.abs(unexplainedUsd(left));
       const isFitting = paid.length === 0 ? isExplained(left) : usd <= centUsd;
       if (!isFitting || usd >= leastUsd) continue;
@@ -274,8 +275,14 @@ export function fittingOf(
  * explain it. Trades at estimated prices are too rough to tell that.
  */
 export function lessFunding(open: OpenChange, payments: readonly FundingRecord[]): OpenChange | null {
+  return lessNearest(open, fundingSums(open, payments));
+}
+
+/** Sums of all selections of the payments that may be a part of a change, USD. */
+function fundingSums(open: OpenChange, payments: readonly FundingRecord[]): readonly number[] {
   const { gone, traded, account, unpriced, fromSlot, toSlot, atMs } = open;
-  if (gone === undefined || unpriced !== undefined || Object.keys(traded).length > 0) return null;
+  let sums: readonly number[] = [];
+  if (gone === undefined || unpriced !== undefined || Object.keys(traded).length > 0) return sums;
   const pdaIndex = pdaIndexOf(account);
   const fromMs = atMs - (toSlot - fromSlot) * longestSlotMs - slotTimeMs;
   const toMs = atMs + slotTimeMs;
@@ -283,14 +290,19 @@ export function lessFunding(open: OpenChange, payments: readonly FundingRecord[]
     (one) =>
       one.pdaIndex === pdaIndex && gone.includes(one.symbol) && one.endMs >= fromMs && one.endMs <= toMs,
   );
-  let best: OpenChange | null = null;
-  for (const some of subsetsOf(own.slice(-maxTried))) {
-    const usd = some.reduce((sum, one) => sum + one.usd, 0);
-    const left = { ...open, cashUsd: open.cashUsd - usd };
-    if (some.length === 0 || !isExplained(left)) continue;
-    if (best === null || Math.abs(unexplainedUsd(left)) < Math.abs(unexplainedUsd(best))) best = left;
+  for (const { usd } of own.slice(-maxTried)) sums = [...sums, usd, ...sums.map((sum) => sum + usd)];
+  return sums;
+}
+
+/** A change less the sum that leaves the least of it; null where that does not explain it. */
+function lessNearest(open: OpenChange, sums: readonly number[]): OpenChange | null {
+  let cashUsd = Number.POSITIVE_INFINITY;
+  for (const sum of sums) {
+    const usd = open.cashUsd - sum;
+    if (Math.abs(usd) < Math.abs(cashUsd)) cashUsd = usd;
   }
-  return best;
+  const left = { ...open, cashUsd };
+  return isExplained(left) ? left : null;
 }
 
 /** All selections of some of them, the largest first, the empty one last. */

@@ -38,7 +38,7 @@ test("a withdrawal that a trade hides stays hidden until its fill, whatever the 
   changes.takeHidden(limits, 1_200);
   fill(100, 1, -700, 105_000);
   fill(100, 3, -10, 1_499.95);
-  expect(changes.settle()).toMatchObject([{ cashUsd: -30 }]);
+  expect(changes.settle(2_000)).toMatchObject([{ cashUsd: -30 }]);
 });
 
 test("the direction of a transfer is told by the change that it is of", () => {
