@@ -10,12 +10,13 @@ import type { Event } from "../domain/event.ts";
 import type { Observation, Source } from "../domain/observation.ts";
 import type { Store } from "../domain/ports.ts";
 import type { ExchangeOutage, ScheduleStatus } from "../domain/status.ts";
-import type {
-  BadRecordReport,
-  ExchangeClient,
-  RequestBudget,
-  StreamListener,
-  Streams,
+import {
+  type BadRecordReport,
+  type ExchangeClient,
+  LedgerSlots,
+  type RequestBudget,
+  type StreamListener,
+  type Streams,
 } from "../exchange/index.ts";
 import { AccountBook } from "./accounts.ts";
 import { type BadRecord, BadRecords } from "./bad-records.ts";
@@ -141,7 +142,8 @@ export function createCollectors(options: CollectorsOptions): Collectors {
     const teller = new Teller(options.store, wallets, cursors, clock, options.eventsKeptMs);
     shelf = { accounts, book, teller };
     const elapsedMs = () => clock.elapsedMs();
-    const shared = { teller, badRecords, cursors, elapsedMs };
+    const slots = new LedgerSlots();
+    const shared = { teller, badRecords, cursors, elapsedMs, slots };
     const onNewAccount = (wallet: string) => scheduler?.ask("notifications", wallet);
     const ratePerSecond = () => options.budget?.ratePerSecond ?? options.requestsPerSecond;
     if (options.streams) {
@@ -165,7 +167,7 @@ export function createCollectors(options: CollectorsOptions): Collectors {
       marketConfigCollector(book, badRecords, elapsedMs),
       marketsCollector(live, elapsedMs),
       exchangeStatusCollector(live),
-      traderStateCollector({ accounts, badRecords, onNewAccount, live, elapsedMs, everyMs }),
+      traderStateCollector({ accounts, badRecords, onNewAccount, live, elapsedMs, everyMs, slots }),
       traderViewCollector(accounts, badRecords),
       notificationsCollector({ accounts, book, teller, cursors, elapsedMs, acknowledged, live }),
       liquidationsCollector(shared, accounts),

@@ -16,7 +16,7 @@ interface Seen {
 }
 
 export class LedgerSlots {
-  /** The newest answer that was believed; its slot is negative before the first. Written out: there is one of each wallet. */
+  /** The highest slot that was believed, and when it first was. Negative: none was. Written out: there is one of each wallet. */
   #newestSlot = -1;
   #newestMs = 0;
   /** The last answer, if its slot was impossible. */
@@ -34,7 +34,8 @@ export class LedgerSlots {
     const goesOn = doubted !== null && slot > doubted.slot && follows(slot, atMs, doubted.slot, doubted.atMs);
     const believed = goesOn || this.possible(slot, atMs);
     this.#doubted = believed ? null : { slot, atMs };
-    if (believed) {
+    // An older answer than the newest says nothing new: a ledger goes on from where it was.
+    if (believed && slot > this.#newestSlot) {
       this.#newestSlot = slot;
       this.#newestMs = atMs;
     }

@@ -920,10 +920,15 @@ export class OpenChanges {
     return open;
   }
 
-  /** Flows wait as long as it takes: without one the sum of all would be wrong. */
+  /** Flows wait as long as it takes, as without one the sum of all would be wrong: the farthest of too many may have no true slot. */
   #wait(record: CashRecord): void {
-    const spare = this.#ahead.length < maxAhead ? -1 : this.#ahead.findIndex((one) => !isFlow(one));
-    this.#ahead = [...(spare < 0 ? this.#ahead : this.#ahead.toSpliced(spare, 1)), record];
+    const all = [...this.#ahead, record];
+    if (all.length > maxAhead) {
+      const spare = all.findIndex((one) => !isFlow(one));
+      const lastSlot = Math.max(...all.map(({ slot }) => slot));
+      all.splice(spare < 0 ? all.findIndex(({ slot }) => slot === lastSlot) : spare, 1);
+    }
+    this.#ahead = all;
   }
 
   /**

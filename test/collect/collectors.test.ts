@@ -335,6 +335,32 @@ describe("records that do not fit", () => {
     expect(daemon.collectors.figures().badRecords).toBe(daemon.of("prices").length);
   });
 
+  test.each([
+    ["collateral", "/v1/users/*"],
+    ["fill", "/v1/trader/*"],
+  ] as const)(
+    "a row of the history of %s far ahead of the ledger costs only itself until its slot is right",
+    async (kind, path) => {
+      await using rig = await Rig.start();
+      const { authority } = rig.main;
+      const daemon = await rig.boot(often);
+      await rig.clock.advance(10_000);
+      const news = () => daemon.events(kind).filter(({ backfilled }) => !backfilled);
+      await rig.call("fault", { path, set: { "data.0.slot": 1_780_000_000 } });
+      if (kind === "fill")
+        await rig.call("order", { authority, symbol: "SOL", side: "bid", price: "1000", size: "1" });
+      else await rig.call("collateral", { authority, amount: "50000" });
+      await rig.clock.advance(10_000);
+      expect(news()).toEqual([]);
+      expect(daemon.log.filter((one) => one.message.includes("slot that cannot be")).length).toBe(1);
+      expect(daemon.kept.filter(({ problem }) => problem.includes("slot that cannot be"))).toHaveLength(1);
+      rig.simulator.faults.clear();
+      await rig.clock.advance(10_000);
+      expect(news()).toHaveLength(1);
+      expect(news()[0]!.slot).toBeLessThan(1_000_000_000);
+    },
+  );
+
   test("unknown fields pass, unknown words read as other and are said once", async () => {
     await using rig = await Rig.start();
     const daemon = await rig.boot(often);

@@ -5,6 +5,7 @@ import type { CollectedWallet, WalletRun } from "../../src/collect/collector.ts"
 import { fundingCollector } from "../../src/collect/collectors/funding.ts";
 import { Teller } from "../../src/collect/teller.ts";
 import type { Event } from "../../src/domain/event.ts";
+import { LedgerSlots } from "../../src/exchange/index.ts";
 import { FakeClock } from "../support/clock.ts";
 import { MemoryStore } from "./rig.ts";
 
@@ -36,6 +37,7 @@ function daemon(store: MemoryStore, pageSize: number) {
     badRecords: new BadRecords(clock, {} as never, () => {}),
     cursors: store.kept,
     elapsedMs: () => clock.elapsedMs(),
+    slots: new LedgerSlots(),
   });
   const asked: Record<string, unknown>[] = [];
   const run = (catchUp: boolean): WalletRun => ({

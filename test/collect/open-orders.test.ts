@@ -5,6 +5,7 @@ import type { CollectedWallet, WalletRun } from "../../src/collect/collector.ts"
 import { ordersCollector } from "../../src/collect/collectors/orders.ts";
 import { Teller } from "../../src/collect/teller.ts";
 import type { Event } from "../../src/domain/event.ts";
+import { LedgerSlots } from "../../src/exchange/index.ts";
 import { FakeClock } from "../support/clock.ts";
 import { MemoryStore } from "./rig.ts";
 
@@ -35,6 +36,7 @@ function daemon(store: MemoryStore, clock: FakeClock) {
     badRecords: new BadRecords(clock, {} as never, () => {}),
     cursors: new Map(store.kept),
     elapsedMs: () => clock.elapsedMs(),
+    slots: new LedgerSlots(),
   });
   let pages = 0;
   const run = (catchUp: boolean, gap: boolean): WalletRun => ({

@@ -8,7 +8,7 @@ import { Teller } from "../../src/collect/teller.ts";
 import { walletEvent } from "../../src/collect/translate/event.ts";
 import { seededRandom } from "../../src/domain/clock.ts";
 import type { Event } from "../../src/domain/event.ts";
-import { type ExchangeClient, ExchangeError } from "../../src/exchange/index.ts";
+import { type ExchangeClient, ExchangeError, LedgerSlots } from "../../src/exchange/index.ts";
 import { FakeClock } from "../support/clock.ts";
 import { MemoryStore } from "./rig.ts";
 
@@ -434,6 +434,67 @@ test("a row that cannot be read limits what is told, until it can be", async () 
   expect(keys(third.told)).toEqual(["row17"]);
 });
 
+test("rows whose slots are far ahead of the ledger are unread, beside those that do not fit the contract", async () => {
+  const { clock, store } = world();
+  const nowMs = clock.nowMs();
+  const list = new List();
+  for (let i = 0; i < 6; i++) list.add(`row${i}`, nowMs - i * minute);
+  list.unreadable.add("row1").add("row4");
+  const slots = new LedgerSlots();
+  const slotOf = new Map([
+    ["row0", 100],
+    ["row2", 100_000],
+    ["row3", 1_780_000_000],
+  ]);
+  const log = { debug: () => {}, info: () => {}, warn: () => {} };
+  const badRecords = new BadRecords(clock, log, () => {});
+  const teller = new Teller(store, [wallet], store.kept, clock);
+  const told: Event[] = [];
+  let coversMs: number | undefined;
+  const collector = historyCollector(
+    { teller, badRecords, cursors: store.kept, elapsedMs: () => clock.elapsedMs(), slots },
+    {
+      source: "fills",
+      endpoint: "tradesHistory",
+      pastMs: 365 * 86_400_000,
+      parts: () => [
+        {
+          name: "all",
+          page: async (_run, older, _catchUp, { onRejected }) => {
+            const page = list.page(older, 10, onRejected);
+            const at = (event: Event): Event => ({ ...event, slot: slotOf.get(event.key) ?? 1 });
+            return { ...page, rows: page.rows.map((row) => ({ ...row, events: row.events.map(at) })) };
+          },
+        },
+      ],
+    },
+  ) as WalletCollector;
+  const read = () =>
+    collector.run({
+      ...{ client: {} as ExchangeClient, wallet, catchUp: false, gap: true },
+      call: () => ({ deadlineMs: 10_000 }),
+      nowMs: () => clock.nowMs(),
+      observe: async (observation) => {
+        store.take(observation);
+        if (observation.kind !== "events") return;
+        told.push(...observation.events);
+        coversMs = observation.coversMs;
+      },
+    });
+  slots.take(90, clock.elapsedMs());
+  await read();
+  expect(keys(told).sort()).toEqual(["row0", "row5"]);
+  expect([coversMs, badRecords.count]).toEqual([nowMs, 2]);
+  // The ledger came to one of them meanwhile, the other one is sent as it is.
+  slots.take(1_900, clock.elapsedMs());
+  slotOf.set("row2", 3_000);
+  slotOf.set("row3", 3_000);
+  list.unreadable.delete("row1");
+  await read();
+  expect(keys(told).sort()).toEqual(["row0", "row1", "row2", "row3", "row5"]);
+  expect(coversMs).toBe(nowMs - 3 * minute);
+});
+
 test("a part whose past cannot be read holds up no other", async () => {
   const { clock, store } = world();
   const lists = [new List(), new List()];
@@ -444,7 +505,7 @@ test("a part whose past cannot be read holds up no other", async () => {
   const badRecords = new BadRecords(clock, log, () => {});
   const elapsedMs = () => clock.elapsedMs();
   const collector = historyCollector(
-    { teller, badRecords, cursors: store.kept, elapsedMs },
+    { teller, badRecords, cursors: store.kept, elapsedMs, slots: new LedgerSlots() },
     {
       source: "funding",
       endpoint: "fundingHourly",

@@ -10,7 +10,7 @@ import { MarketBook } from "../../src/collect/market-book.ts";
 import { ownCursors, Teller } from "../../src/collect/teller.ts";
 import { walletEvent } from "../../src/collect/translate/event.ts";
 import type { Observation } from "../../src/domain/observation.ts";
-import { ExchangeError } from "../../src/exchange/index.ts";
+import { ExchangeError, LedgerSlots } from "../../src/exchange/index.ts";
 import { FakeClock } from "../support/clock.ts";
 import { MemoryStore } from "./rig.ts";
 
@@ -33,6 +33,7 @@ function rig() {
     badRecords,
     cursors: new Map<string, string>(),
     elapsedMs: () => clock.elapsedMs(),
+    slots: new LedgerSlots(),
   };
   const asked: string[] = [];
   const seen: Observation[] = [];
@@ -70,6 +71,7 @@ test("trader states", async () => {
     onNewAccount: () => {},
     elapsedMs: () => 0,
     everyMs: 5_000,
+    slots: new LedgerSlots(),
   });
   await expect(read(collector)).rejects.toThrow("no such account");
   expect(seen.filter((one) => one.kind === "accounts").map((one) => one.pdaIndex)).toEqual([1]);
@@ -79,7 +81,7 @@ test("trader states while the answer about another one takes long", async () => 
   const { accounts, badRecords, seen } = rig();
   const collector = traderStateCollector({
     ...{ accounts, badRecords, onNewAccount: () => {} },
-    ...{ elapsedMs: () => 0, everyMs: 5_000 },
+    ...{ elapsedMs: () => 0, everyMs: 5_000, slots: new LedgerSlots() },
   });
   const slow = Promise.withResolvers<void>();
   const other = Promise.withResolvers<void>();

@@ -419,6 +419,21 @@ test("fills of before the known place of a state do not explain a later withdraw
   expect(changes.range).toEqual({ inUsd: 0, outUsd: -100 });
 });
 
+test("so many records wait for a state at most: of flows alone the one farthest ahead of it is let go of", () => {
+  const changes = new OpenChanges();
+  changes.takeState(account, { slot: 90, atMs: 0 }, balance(1_000), pricing);
+  changes.takeWhole(0, { slot: 90, atMs: 0 });
+  const flow = (slot: number) => changes.takeRecord({ kind: "flow", account, slot, usd: 1 }, 1_000);
+  flow(1_780_000_000);
+  changes.takeRecord({ kind: "fill", account, slot: 100, symbol: "SOL", units: 1, usd: -150 }, 1_000);
+  for (let i = 0; i < 999; i++) flow(100 + i);
+  expect(changes.kept.ahead.length).toBe(1_000);
+  expect(changes.aheadUsd()).toBe(1_000);
+  flow(1_100);
+  expect(changes.aheadUsd()).toBe(1_000);
+  expect(changes.kept.ahead.some(({ slot }) => slot > 1_100)).toBe(false);
+});
+
 describe("the work on fills of the slot before a change that a closed position left open", () => {
   /** 500 USD are missing, beside three flows and payments of funding of the time. */
   const opened = () => {

@@ -1,9 +1,17 @@
 /** The shared parts of the collectors of paged histories: the parts of a wallet's history, read, caught up with, told. */
+import { encodeForeign } from "../../domain/json.ts";
 import type { Source } from "../../domain/observation.ts";
-import { ExchangeError } from "../../exchange/index.ts";
+import { ExchangeError, IMPOSSIBLE_SLOT, type LedgerSlots } from "../../exchange/index.ts";
 import type { BadRecords } from "../bad-records.ts";
 import type { RunOutcome, WalletCollector, WalletRun } from "../collector.ts";
-import { catchUpOne, History, type HistoryOptions, historyCursor } from "../paging.ts";
+import {
+  catchUpOne,
+  History,
+  type HistoryOptions,
+  type HistoryPage,
+  type HistoryRow,
+  historyCursor,
+} from "../paging.ts";
 import type { Teller } from "../teller.ts";
 import type { OnUnknownWord } from "../words.ts";
 
@@ -15,6 +23,8 @@ export interface HistoryParts {
   readonly cursors: ReadonlyMap<string, string>;
   /** Monotonic, ms. */
   readonly elapsedMs: () => number;
+  /** A row whose slot is far ahead of the ledger counts as one that cannot be read. */
+  readonly slots: LedgerSlots;
 }
 
 type Page = HistoryOptions["page"];
@@ -44,7 +54,7 @@ export function historyCollector(
     readonly parts: (run: WalletRun, onUnknown: OnUnknownWord) => readonly Part[];
   },
 ): WalletCollector {
-  const { teller, cursors, elapsedMs, badRecords } = shared;
+  const { teller, cursors, elapsedMs, badRecords, slots } = shared;
   const { source, pastMs } = spec;
   const onUnknown: OnUnknownWord = (field, word) => badRecords.unknownWord(spec.endpoint, field, word);
   const histories = new Map<string, readonly Read[]>();
@@ -61,7 +71,7 @@ export function historyCollector(
           pastMs,
           teller,
           stored: cursors.get(cursor),
-          page: part.page,
+          page: (...args) => readPage(part.page, ...args),
           ...open,
         });
         return { history, of: part.pdaIndex === undefined ? {} : { pdaIndex: part.pdaIndex } };
@@ -69,6 +79,34 @@ export function historyCollector(
       histories.set(name, known);
     }
     return known;
+  }
+
+  /** Reads a page. Rows with impossible slots are left out, reported, and rejected with those that the client cannot read. */
+  async function readPage(
+    page: Page,
+    ...[run, older, catchUp, call]: Parameters<Page>
+  ): Promise<HistoryPage> {
+    let places: readonly number[] = [];
+    const onRejected = (all: readonly number[]): void => {
+      places = all;
+    };
+    const read = await page(run, older, catchUp, { ...call, onRejected });
+    const atMs = elapsedMs();
+    const isPossible = ({ events }: HistoryRow): boolean =>
+      events.every(({ slot }) => slots.possible(slot, atMs));
+    const rejected = [...places];
+    for (const [index, row] of read.rows.entries()) {
+      if (isPossible(row)) continue;
+      // Rows that the client left out count in the places of those behind them.
+      rejected.push(places.reduce((place, one) => (one <= place ? place + 1 : place), index));
+      badRecords.take({
+        ...{ endpoint: spec.endpoint, wallet: run.wallet.name, fields: [] },
+        problem: `${spec.endpoint}: a row with ${IMPOSSIBLE_SLOT}`,
+        body: encodeForeign(row.events) ?? null,
+      });
+    }
+    if (rejected.length > 0) call.onRejected?.(rejected.sort((a, b) => a - b));
+    return rejected.length === places.length ? read : { ...read, rows: read.rows.filter(isPossible) };
   }
 
   async function read(run: WalletRun): Promise<RunOutcome> {

@@ -9,7 +9,7 @@
 
 import type { TraderView } from "../../contract/index.ts";
 import type { SubaccountState } from "../../domain/account.ts";
-import { ExchangeError, IMPOSSIBLE_SLOT, LedgerSlots, type Mirrored } from "../../exchange/index.ts";
+import { ExchangeError, IMPOSSIBLE_SLOT, type LedgerSlots, type Mirrored } from "../../exchange/index.ts";
 import type { AccountBook } from "../accounts.ts";
 import type { BadRecords } from "../bad-records.ts";
 import type { CollectedWallet, WalletCollector, WalletRun } from "../collector.ts";
@@ -35,7 +35,6 @@ interface Place extends NewestSlot {
   /** As the last answer tells; null: none was taken since the start. */
   subaccounts: readonly SubaccountState[] | null;
   doubted: Doubted | null;
-  readonly slots: LedgerSlots;
 }
 
 const holdsAnything = ({ positions, collateralQuoteLots, spotCollaterals }: SubaccountState): boolean =>
@@ -57,8 +56,10 @@ export function traderStateCollector(parts: {
   readonly elapsedMs: () => number;
   /** The usual time between two readings of a wallet, ms. */
   readonly everyMs: number;
+  /** Takes the slots of all answers. */
+  readonly slots: LedgerSlots;
 }): WalletCollector {
-  const { accounts, badRecords, live, elapsedMs, everyMs } = parts;
+  const { accounts, badRecords, live, elapsedMs, everyMs, slots } = parts;
   // As old as rules take a state for by default.
   const repeated = new RepeatedStates(Math.max(REPEATED_MS, 3 * everyMs));
   /** The last answers about each wallet, in the order of its PDA indices: the next ones share with them what is the same. */
@@ -104,7 +105,7 @@ export function traderStateCollector(parts: {
     const before = place.subaccounts;
     const askedMs = elapsedMs();
     const state = await client.traderState({ authority, traderPdaIndex: pdaIndex }, call());
-    if (!place.slots.take(state.slot, elapsedMs()))
+    if (!slots.take(state.slot, elapsedMs()))
       throw new ExchangeError({ endpoint: "traderState", reason: "bad-record", what: IMPOSSIBLE_SLOT });
     const repeatedMs = repeated.take(place, state, elapsedMs());
     if (repeatedMs !== null) {
@@ -157,8 +158,7 @@ export function traderStateCollector(parts: {
         Array.from(
           wallet.pdaIndices,
           (): Place => ({
-            ...{ subaccounts: null, doubted: null, slots: new LedgerSlots() },
-            ...{ newestSlot: -1, newestSinceMs: 0 },
+            ...{ subaccounts: null, doubted: null, newestSlot: -1, newestSinceMs: 0 },
           }),
         );
       last.set(wallet, places);

@@ -13,6 +13,7 @@ import {
   record,
   sequence,
   side,
+  slot,
   text,
   time,
   word,
@@ -75,7 +76,7 @@ export const liquidation = record({
     "adl_in_profit",
     "adl_caller",
   ]),
-  slot: int,
+  slot,
   slotIndex: int,
   eventIndex: int,
   timestamp: time,
@@ -113,7 +114,7 @@ export const liquidation = record({
 export type Liquidation = Output<typeof liquidation>;
 
 export const collateralEvent = record({
-  slot: int,
+  slot,
   slotIndex: int,
   eventIndex: int,
   traderPdaIndex: int,
@@ -161,7 +162,7 @@ export const fill = record({
   /** `trader:number` of the order over time that it belongs to. */
   parentTwapId: maybe(text),
   timestamp: time,
-  slot: int,
+  slot,
   slotIndex: int,
   eventIndex: int,
   instructionIndex: int,
@@ -208,7 +209,7 @@ export const orderHistoryV2Item = record({
   traderId: int,
   traderPdaIndex: int,
   traderSubaccountIndex: int,
-  slot: int,
+  slot,
   slotIndex: int,
   instructionIndex: int,
   eventIndex: int,

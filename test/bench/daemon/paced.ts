@@ -20,7 +20,7 @@ import { Scheduler } from "../../../src/collect/scheduler.ts";
 import { scheduleSettings } from "../../../src/collect/settings.ts";
 import { systemClock } from "../../../src/domain/clock.ts";
 import type { Observation } from "../../../src/domain/observation.ts";
-import { createExchange } from "../../../src/exchange/index.ts";
+import { createExchange, LedgerSlots } from "../../../src/exchange/index.ts";
 import { keepHeapSmall } from "../../../src/heap.ts";
 import { openStore } from "../../../src/history/index.ts";
 import { cpuUs } from "./figures.ts";
@@ -102,6 +102,7 @@ const scheduler = new Scheduler({
       onNewAccount: () => {},
       elapsedMs: () => 0,
       everyMs: 5_000,
+      slots: new LedgerSlots(),
     }),
   ],
 });

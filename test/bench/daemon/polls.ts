@@ -23,7 +23,7 @@ import { parseReply } from "../../../src/contract/reply.ts";
 import type { Changes } from "../../../src/domain/changes.ts";
 import { systemClock } from "../../../src/domain/clock.ts";
 import type { Observation, Tick } from "../../../src/domain/observation.ts";
-import { createExchange, lanes } from "../../../src/exchange/index.ts";
+import { createExchange, LedgerSlots, lanes } from "../../../src/exchange/index.ts";
 import { openDatabase } from "../../../src/history/database.ts";
 import { openStore } from "../../../src/history/index.ts";
 import { cpuUs, median } from "./figures.ts";
@@ -104,6 +104,7 @@ function daemonSide() {
     onNewAccount: () => {},
     elapsedMs: () => 0,
     everyMs: 5_000,
+    slots: new LedgerSlots(),
   });
   // Every wallet is polled far more often than in life; for the watch a round of them takes its 5 s all the same, so that
   // windows and clocks hold what they would hold.

@@ -9,7 +9,7 @@ import { parseReply } from "../../../src/contract/reply.ts";
 import type { Changes } from "../../../src/domain/changes.ts";
 import type { Clock } from "../../../src/domain/clock.ts";
 import type { Observation } from "../../../src/domain/observation.ts";
-import { type ExchangeClient, lanes } from "../../../src/exchange/index.ts";
+import { type ExchangeClient, LedgerSlots, lanes } from "../../../src/exchange/index.ts";
 import type { Watch } from "../../../src/watch/watch.ts";
 import { ingestLoop } from "../daemon/judging.ts";
 import type { BenchWallet } from "../daemon/world.ts";
@@ -85,6 +85,7 @@ export function ingestSide(parts: {
     onNewAccount: () => {},
     elapsedMs: () => 0,
     everyMs: 5_000,
+    slots: new LedgerSlots(),
   });
   const markets = marketsCollector(null, () => 0);
   if (markets.scope !== "exchange") throw new Error("prices are of the exchange");

@@ -1,0 +1,17 @@
+/** Slots that the ledger can have come to. */
+import { expect, test } from "vitest";
+import { LedgerSlots } from "../../src/exchange/ledger-slots.ts";
+
+test("an older answer does not hold the ledger back", () => {
+  const slots = new LedgerSlots();
+  slots.take(400_000_000, 0);
+  expect(slots.take(399_000_000, 1_000)).toBe(true);
+  expect(slots.possible(400_001_000, 2_000)).toBe(true);
+});
+
+test("an answer that is repeated leaves room for as long as it is", () => {
+  const slots = new LedgerSlots();
+  for (let atMs = 0; atMs <= 3_600_000; atMs += 5_000) slots.take(400_000_000, atMs);
+  expect(slots.possible(400_009_000, 3_600_000)).toBe(true);
+  expect(slots.possible(400_900_000, 3_600_000)).toBe(false);
+});
