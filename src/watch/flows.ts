@@ -120,6 +120,7 @@ interface SaleData {
 /** Collateral in other assets is in the cross account alone, whichever account's inbox tells of it. */
 function saleOf({ wallet, pdaIndex, slot, slotIndex: index, fields, data, inbox }: Event): CashRecord | null {
   if (fields.type !== "spot_collateral_liquidation" || wallet === null || pdaIndex === null) return null;
+  if (inbox?.unread) return null;
   const { liquidatedTrader, assetIndex, liquidationSize, quoteLotsDeposited } = (data ?? {}) as SaleData;
   // The liquidator may be watched, too.
   if (typeof liquidatedTrader === "string" && inbox !== null && inbox.traderPubkey !== liquidatedTrader)
@@ -133,8 +134,8 @@ function saleOf({ wallet, pdaIndex, slot, slotIndex: index, fields, data, inbox 
   return { kind: "sale", account, slot, index, assetIndex: asset, units, usd };
 }
 
-/** A number of lots, or of an asset; NaN: it is neither a whole number from 0 nor one in text. */
+/** A number of lots, or of an asset; NaN: it is neither a whole number from 0 nor one in text, or none that the exchange has. */
 function countOf(value: unknown): number {
-  if (typeof value === "number") return Number.isInteger(value) && value >= 0 ? value : Number.NaN;
-  return typeof value === "string" && /^\d+$/.test(value) ? Number(value) : Number.NaN;
+  if (typeof value === "number") return Number.isSafeInteger(value) && value >= 0 ? value : Number.NaN;
+  return typeof value === "string" && /^\d{1,39}$/.test(value) ? Number(value) : Number.NaN;
 }

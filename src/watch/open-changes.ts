@@ -1017,7 +1017,7 @@ export class OpenChanges {
     const { account, slot, assetIndex, units, usd } = record;
     const unseen = units - (taken?.[assetIndex]?.units ?? 0);
     if (unseen > units * 1e-9)
-      this.#addSpotFlow({ account, slot, atMs, usd: (usd * unseen) / units }, ofOneSlot);
+      this.#addSpotFlow({ account, slot, atMs, usd: usd * (unseen / units) }, ofOneSlot);
   }
 
   #setOpen(open: readonly OpenChange[]): void {

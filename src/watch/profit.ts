@@ -195,12 +195,13 @@ export class Profit implements Doubt {
   }
 
   /**
-   * Takes a flow into the sum. @returns true if it counts
+   * Takes a flow into the sum, which has to stay finite. @returns true if it counts
    * @param usd positive: paid in
    * @param isAfter it came after the state of its slot, as of `OpenChanges.isAfterState`
    */
   takeFlow(account: string, slot: number, usd: number, isAfter = false): boolean {
     const kept = this.#kept;
+    if (!Number.isFinite(usd)) return false;
     if (kept === null) return true;
     if (!isAfter && slot <= sinceSlot(kept, account)) return false;
     this.#kept = { ...kept, netUsd: kept.netUsd + usd };

@@ -9,6 +9,7 @@ import {
   Harness,
   mainWallet,
   marketConfig,
+  notification,
   position,
   rulesOf,
   startMs,
@@ -487,6 +488,27 @@ test("a message about a sale of SOL whose asset cannot be read tells of no depos
   readings(h, 72, withSol(3_000 + 5_940, 20));
   expect(figures(h)).toEqual({ pnl: -60, netDeposits: 0 });
 });
+
+const { inbox } = notification("unread", "spot_collateral_liquidation");
+test.each([
+  ["cannot be read", { inbox: { ...inbox!, unread: true as const } }, 1e15],
+  ["states numbers that no lots have", {}, 1e308],
+  ["states text that no lots have", {}, `1${"0".repeat(300)}`],
+])(
+  "a message about a sale of SOL that %s leaves profit right and finite, also after a restart",
+  (_, over, lots) => {
+    const before = begunWithSol(withSol(3_000, 60));
+    const { slot } = before;
+    const told = sale(slot + 3, 40, 5_940);
+    const data = { ...(told.data as object), liquidationSize: lots, quoteLotsDeposited: lots };
+    readings(before, 1, withSol(3_000 + 5_940, 20));
+    before.events("notifications", [{ ...told, ...over, data }]);
+    expect(figures(before)).toEqual({ pnl: undefined, netDeposits: 0 });
+    const h = restarted(before);
+    readings(h, 72, withSol(3_000 + 5_940, 20));
+    expect(figures(h)).toEqual({ pnl: -60, netDeposits: 0 });
+  },
+);
 
 test("SOL that was sold for all that the readings show counts as sold after five minutes without a record", () => {
   const h = begunWithSol(withSol(3_000, 60));

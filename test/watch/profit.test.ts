@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import type { SubaccountState } from "../../src/domain/account.ts";
 import type { Event } from "../../src/domain/event.ts";
 import type { Source } from "../../src/domain/observation.ts";
+import { Profit } from "../../src/watch/profit.ts";
 import {
   event,
   Harness,
@@ -1058,4 +1059,10 @@ test("a profit at one end of what is not explained stands in no line of context 
   expect(fired!.alert.summary).toBe("low");
   expect(fired!.details.map(([name]) => name)).toEqual(["Equity"]);
   expect(fired!.facts).toEqual({ wallet: { equity: 8_500 } });
+});
+
+test.each([Number.POSITIVE_INFINITY, Number.NaN])("a flow of %d USD is refused", (usd) => {
+  const profit = new Profit({ values: {}, seenMs: {} }, "main");
+  profit.restore(JSON.stringify({ baselineUsd: 1_000, netUsd: 50, highUsd: 0 }));
+  expect([usd, 70].map((one) => profit.takeFlow("main/0.0", 5, one))).toEqual([false, true]);
 });
