@@ -366,7 +366,8 @@ export function less(change: OpenChange, record: CashRecord): OpenChange {
     case "fill": {
       const { symbol, units, usd } = record;
       const isLate = isOfSlotAfter(open, record) && open.traded[symbol] === undefined;
-      if (open.unpriced?.includes(symbol))
+      // One without a size trades nothing at no price: its fee counts.
+      if (units === 0 || open.unpriced?.includes(symbol))
         return {
           ...open,
           cashUsd: open.cashUsd - usd,

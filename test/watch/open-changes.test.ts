@@ -419,6 +419,23 @@ test("fills of before the known place of a state do not explain a later withdraw
   expect(changes.range).toEqual({ inUsd: 0, outUsd: -100 });
 });
 
+test.each([
+  ["after the state", "ETH"],
+  ["before it", "ETH"],
+  ["after it, beside a trade of its market", "SOL"],
+])("a fill without a size explains its fee: read %s", (when, symbol) => {
+  const changes = new OpenChanges();
+  changes.takeState(account, { slot: 90, atMs: 0 }, holding(10_000, 10), pricing);
+  changes.takeWhole(0, { slot: 90, atMs: 0 });
+  const fill = { kind: "fill", account, slot: 95, symbol, units: 0, usd: -50 } as const;
+  if (when === "before it") changes.takeRecord(fill, 1_000);
+  const units = symbol === "SOL" ? 20 : 10;
+  changes.takeState(account, { slot: 100, atMs: 2_000 }, holding(9_950, units), pricing);
+  if (when !== "before it") changes.takeRecord(fill, 3_000);
+  expect(changes.open).toEqual([]);
+  expect(changes.range).toEqual({ inUsd: 0, outUsd: 0 });
+});
+
 test("so many records wait for a state at most: of flows alone the one farthest ahead of it is let go of", () => {
   const changes = new OpenChanges();
   changes.takeState(account, { slot: 90, atMs: 0 }, balance(1_000), pricing);
