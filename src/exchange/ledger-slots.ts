@@ -6,6 +6,8 @@
 /** Slots a second that the ledger may make, several times what it does. */
 const SLOTS_A_SECOND = 10;
 const SLACK_SLOTS = 2_000;
+/** A first answer has none before it: the ledger comes to this slot in 2034, at its present speed. */
+const MAX_FIRST_SLOT = 1_000_000_000;
 /** The reason not to take an answer whose slot is far ahead of the ledger. */
 export const IMPOSSIBLE_SLOT = "a slot that cannot be";
 
@@ -24,7 +26,7 @@ export class LedgerSlots {
 
   /** Returns true if the ledger can have come to a slot. */
   possible(slot: number, atMs: number): boolean {
-    if (this.#newestSlot < 0) return slot >= 0;
+    if (this.#newestSlot < 0) return slot >= 0 && slot <= MAX_FIRST_SLOT;
     return follows(slot, atMs, this.#newestSlot, this.#newestMs);
   }
 

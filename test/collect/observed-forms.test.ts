@@ -106,6 +106,30 @@ test("fills of an order over time, without signature and id, are one event each 
   expect(daemon.of("failed").filter(({ source }) => source === "fills")).toEqual([]);
 });
 
+test("a first account state of a slot that the ledger comes to in years is a failed read, and later ones are taken", async () => {
+  await using rig = await Rig.start();
+  await rig.call("fault", { path: state, times: 1, set: { slot: 1_780_000_000 } });
+  const daemon = await rig.boot({ traderState: { every: "5s" } });
+  await rig.clock.advance(30_000);
+  expect(daemon.failed("traderState").map(({ reason }) => reason)).toEqual(["bad-record"]);
+  const told = daemon.of("accounts").map(({ slot }) => slot);
+  expect(told.length).toBeGreaterThan(4);
+  expect(Math.max(...told)).toBeLessThan(1_000_000_000);
+});
+
+test("a first account state of a wallet is held against those of others", async () => {
+  await using rig = await Rig.start({ traders: 2 });
+  const daemon = await rig.boot({ traderState: { every: "5s" } });
+  const { authority, name } = rig.simulator.traders[1]!;
+  // The answer about the other one comes first.
+  const fault = { path: `/v1/trader/state/${authority}`, times: 1, delayMs: 1_000 };
+  await rig.call("fault", { ...fault, set: { slot: 500_000_000 } });
+  await rig.clock.advance(30_000);
+  expect(daemon.failed("traderState").map(({ wallet }) => wallet)).toEqual([name]);
+  const told = daemon.of("accounts").filter(({ wallet }) => wallet === name);
+  expect(told.length).toBeGreaterThan(4);
+});
+
 test.each([9_000_000_000_000_000, 9_000_000_000])(
   "one account state of slot %i is a failed read, and later ones are taken",
   async (slot) => {

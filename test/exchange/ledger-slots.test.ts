@@ -15,3 +15,16 @@ test("an answer that is repeated leaves room for as long as it is", () => {
   expect(slots.possible(400_009_000, 3_600_000)).toBe(true);
   expect(slots.possible(400_900_000, 3_600_000)).toBe(false);
 });
+
+test("a first slot that the ledger comes to in years holds back none that are true", () => {
+  const slots = new LedgerSlots();
+  expect(slots.take(1_780_000_000, 0)).toBe(false);
+  expect(slots.possible(1_780_000_000, 1_000)).toBe(false);
+  expect([5_000, 10_000].map((atMs) => slots.take(400_000_000 + atMs / 400, atMs))).toEqual([true, true]);
+  expect(slots.possible(1_780_000_000, 15_000)).toBe(false);
+});
+
+test("such a slot is believed once the next answer goes on from it", () => {
+  const slots = new LedgerSlots();
+  expect([1_780_000_000, 1_780_000_012].map((slot, i) => slots.take(slot, 5_000 * i))).toEqual([false, true]);
+});
