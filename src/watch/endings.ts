@@ -226,19 +226,13 @@ export class Endings {
     return [...this.#waiting].sort((a, b) => a.live.alert.id - b.live.alert.id);
   }
 
-  /** Takes events from before the start, which are not reported again. Events that are no liquidation of ours mean nothing. */
-  remember({
-    kind,
-    key: eventKey,
-    wallet,
-    pdaIndex,
-    subaccount,
-    symbol,
-    happenedMs,
-    slot,
-    fields,
-  }: Event): void {
-    if (kind !== "liquidation" || wallet === null) return;
+  /**
+   * Takes events from before the start, which are not reported again. Events that are no liquidation of ours mean nothing, nor do those
+   * of the future: as the newest, one would hide all that are true.
+   */
+  remember(event: Event, nowMs: number): void {
+    const { kind, key: eventKey, wallet, pdaIndex, subaccount, symbol, happenedMs, slot, fields } = event;
+    if (kind !== "liquidation" || wallet === null || happenedMs > nowMs + clockSlackMs) return;
     const profited = fields.role === "adl_counterparty";
     if (profited ? symbol === null : fields.role !== "liquidatee") return;
     const named = pdaIndex !== null && subaccount !== null;
@@ -313,7 +307,7 @@ export class Endings {
 
   /** An event became known. A liquidation is word of the end; what fills say is weighed when all of them were told. */
   happened(draft: Draft, event: Event): void {
-    this.remember(event);
+    this.remember(event, draft.atMs);
     for (const waiting of this.#inOrder()) {
       const taking = this.#takingOf(waiting);
       if (taking !== null) this.#settle(draft, waiting, taking);

@@ -501,7 +501,7 @@ export class Watch {
       welcomed: (into) => this.#replayEvents(into),
       changed: (wallets, into) => this.#together.manyChanged(wallets, null, true, into),
     });
-    for (const event of remembered.liquidations) this.#endings.remember(event);
+    for (const event of remembered.liquidations) this.#endings.remember(event, nowMs);
     this.#alerts.recall(remembered.keep, remembered.alerts, nowMs);
     this.#restoring.restore(remembered, this.#draft);
     this.#world.daemon.facts.values.noDataAlerts = this.#noData.alerts;

@@ -162,6 +162,21 @@ test("a liquidation whose account is not named is why a position is gone, told b
   }
 });
 
+test.each([
+  ["in this run", false],
+  ["before a restart", true],
+])("a liquidation of the future, which was read %s, hides none that is true", (_, restart) => {
+  const before = seen();
+  const far = { ...liquidation, key: "far", happenedMs: startMs + 86_400_000 };
+  before.events("notifications", [far]);
+  const after = restart ? again(before) : before;
+  after.events("notifications", [liquidation]);
+  after.live(60_000, [subaccount(100, [])], 140);
+  expect(after.told.filter((one) => one.includes("ended"))).toEqual([
+    "Near main/0.0/SOL ended critical liquidated",
+  ]);
+});
+
 test("a liquidation that was told as one alert's end is not told as the next one's, before a restart or after", () => {
   const before = seen();
   before.events("notifications", [{ ...liquidation, slot: before.slot + 5 }]);
