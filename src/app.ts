@@ -171,9 +171,9 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
     });
     logRate(exchange.budget, log);
     undo.push(() => exchange.stop());
-    exchangeOffsetMs = () => exchange.http.offsetMs;
+    exchangeOffsetMs = () => exchange.http.time.agreedOffsetMs;
     // What time it is there decides what is past and what is news. When it does not say so soon, the machine's has to do.
-    await exchange.client.exchangeStatus({}, { deadlineMs: firstWordMs, signal: givenUp }).catch(() => {});
+    await exchange.readTime(firstWordMs, givenUp).catch(() => {});
     givenUp?.throwIfAborted();
     const startedMs = clock.nowMs();
 

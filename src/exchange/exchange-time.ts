@@ -6,26 +6,89 @@
  * monotonic clock) from both sides, and the bounds of recent answers intersect to a few dozen milliseconds. Resting on the
  * monotonic clock means that a jump of our wall clock shows in `offsetMs` at once.
  *
- * One answer that contradicts the others (a cached one, a second server) is not believed; three in a row are. A time that is
- * more than a day from our wall clock never is: what is stored by it would be wrong for good.
+ * Servers whose clock is wrong are outvoted. Answers that differ from the estimate by more than two seconds form a rival. Each
+ * answer that agrees with the rival is a vote for it, each other answer is a vote against it. The rival replaces the
+ * estimate when it is ahead by 16 votes and has been so for 30 s. Three votes are enough where our wall clock agrees with
+ * the rival: after a sleep of the machine the monotonic clock is late, and the wall clock is not. An estimate of fewer than
+ * three answers which our wall clock contradicts is provisional: it serves requests and sessions, and corrects no clock.
+ *
+ * A time that is more than a day from our wall clock is never taken: what is stored by it would be wrong for good.
  */
 import type { Clock } from "../domain/clock.ts";
 
-const MOST_SAMPLES = 32;
+const MAX_SAMPLES = 32;
 const BELIEVED = 3;
-const BETWEEN_SAMPLES_MS = 200;
+export const BETWEEN_SAMPLES_MS = 200;
+/** Answers of one clock differ by no more, ms. */
+const APART_MS = 2_000;
+/** Votes by which a rival has to lead: with a quarter of the servers wrong, one rival in 40 million does. */
+const VOTES = 16;
+const HELD_MS = 30_000;
 /** The largest offset of an exchange's clock that is taken. */
 export const MAX_OFFSET_MS = 86_400_000;
 
+/** Bounds of the exchange's clock less our monotonic clock, ms. */
 interface Bounds {
   readonly low: number;
   readonly high: number;
 }
 
+/** Recent answers of one clock. */
+class Estimate {
+  #samples: Bounds[];
+  /** The bounds that the longest run of the newest answers agree on. */
+  bounds: Bounds;
+  /** True once the time of an answer agreed with our wall clock. */
+  #isVouched = false;
+
+  constructor(sample: Bounds, isVouched: boolean) {
+    this.#samples = [sample];
+    this.bounds = sample;
+    this.#isVouched = isVouched;
+  }
+
+  /** True if it does not rest on a single answer. */
+  get agreed(): boolean {
+    return this.#isVouched || this.#samples.length >= BELIEVED;
+  }
+
+  fits({ low, high }: Bounds): boolean {
+    return low - this.bounds.high <= APART_MS && this.bounds.low - high <= APART_MS;
+  }
+
+  add(sample: Bounds, isVouched: boolean): void {
+    this.#isVouched ||= isVouched;
+    this.#samples.push(sample);
+    if (this.#samples.length > MAX_SAMPLES) this.#samples.shift();
+    let low = Number.NEGATIVE_INFINITY;
+    let high = Number.POSITIVE_INFINITY;
+    let agreeing = 0;
+    for (let i = this.#samples.length - 1; i >= 0; i--) {
+      const sample = this.#samples[i]!;
+      if (Math.max(low, sample.low) > Math.min(high, sample.high)) break;
+      low = Math.max(low, sample.low);
+      high = Math.min(high, sample.high);
+      agreeing++;
+    }
+    if (agreeing < this.#samples.length && agreeing < BELIEVED) return;
+    this.#samples = this.#samples.slice(-agreeing);
+    this.bounds = { low, high };
+  }
+}
+
+interface Rival {
+  readonly estimate: Estimate;
+  /** Monotonic, ms. */
+  readonly sinceMs: number;
+  votes: number;
+}
+
 export class ExchangeTime {
   readonly #clock: Clock;
-  #samples: Bounds[] = [];
-  #bounds: Bounds | null = null;
+  #estimate: Estimate | null = null;
+  #rival: Rival | null = null;
+  /** `offsetMs` when an answer agreed with the estimate last. */
+  #usualOffsetMs = 0;
   #lastSampleMs = Number.NEGATIVE_INFINITY;
   #header = "";
   #headerMs = Number.NaN;
@@ -51,15 +114,22 @@ export class ExchangeTime {
 
   /** True if any answer was seen yet. */
   get known(): boolean {
-    return this.#bounds !== null;
+    return this.#estimate !== null;
+  }
+
+  /** True once three answers agree, or one answer and our wall clock. */
+  get agreed(): boolean {
+    return this.#estimate?.agreed ?? false;
   }
 
   /** Our wall clock less the exchange's, ms; 0 while nothing contradicts that they agree. */
   get offsetMs(): number {
-    if (this.#bounds === null) return 0;
-    const ours = this.#clock.nowMs() - this.#clock.elapsedMs();
-    const { low, high } = this.#bounds;
-    return ours >= low && ours <= high ? 0 : Math.round(ours - (low + high) / 2);
+    return this.#estimate === null ? 0 : this.#offsetOf(this.#estimate.bounds);
+  }
+
+  /** `offsetMs` once it is agreed on, 0 before. */
+  get agreedOffsetMs(): number {
+    return this.agreed ? this.offsetMs : 0;
   }
 
   /** Wall time at the exchange, ms. Our own while unmeasured. */
@@ -84,25 +154,46 @@ export class ExchangeTime {
       return;
     }
     this.refusedOffsetMs = null;
-    this.#samples.push({ low: this.#headerMs - receivedMs, high: this.#headerMs + 1_000 - sentMs });
-    if (this.#samples.length > MOST_SAMPLES) this.#samples.shift();
-    this.#intersect();
+    this.#take({ low: this.#headerMs - receivedMs, high: this.#headerMs + 1_000 - sentMs }, receivedMs);
   }
 
-  /** The bounds that the longest run of the newest answers agree on. */
-  #intersect(): void {
-    let low = Number.NEGATIVE_INFINITY;
-    let high = Number.POSITIVE_INFINITY;
-    let agreeing = 0;
-    for (let i = this.#samples.length - 1; i >= 0; i--) {
-      const sample = this.#samples[i]!;
-      if (Math.max(low, sample.low) > Math.min(high, sample.high)) break;
-      low = Math.max(low, sample.low);
-      high = Math.min(high, sample.high);
-      agreeing++;
+  #take(answer: Bounds, receivedMs: number): void {
+    const isVouched = this.#isUsual(answer);
+    const rival = this.#rival;
+    if (this.#estimate === null) this.#estimate = new Estimate(answer, isVouched);
+    else if (this.#estimate.fits(answer)) {
+      this.#estimate.add(answer, isVouched);
+      this.#voteAgainst();
+    } else if (rival === null)
+      this.#rival = { estimate: new Estimate(answer, isVouched), sinceMs: receivedMs, votes: 1 };
+    else if (rival.estimate.fits(answer)) {
+      rival.estimate.add(answer, isVouched);
+      rival.votes++;
+    } else this.#voteAgainst();
+    if (this.#rival !== null && this.#prevails(this.#rival, receivedMs)) {
+      this.#estimate = this.#rival.estimate;
+      this.#rival = null;
     }
-    if (agreeing < this.#samples.length && agreeing < BELIEVED && this.#bounds !== null) return;
-    this.#samples = this.#samples.slice(-agreeing);
-    this.#bounds = { low, high };
+    if (this.#estimate.agreed && this.#estimate.fits(answer)) this.#usualOffsetMs = this.offsetMs;
+  }
+
+  #voteAgainst(): void {
+    if (this.#rival !== null && --this.#rival.votes === 0) this.#rival = null;
+  }
+
+  #prevails({ estimate, sinceMs, votes }: Rival, nowMs: number): boolean {
+    if (!this.agreed) return estimate.agreed;
+    if (this.#isUsual(estimate.bounds)) return votes >= BELIEVED;
+    return votes >= VOTES && nowMs - sinceMs >= HELD_MS;
+  }
+
+  /** True if our wall clock is as far from the exchange's by these bounds as it was before; at first, if they agree. */
+  #isUsual(bounds: Bounds): boolean {
+    return Math.abs(this.#offsetOf(bounds) - this.#usualOffsetMs) <= APART_MS;
+  }
+
+  #offsetOf({ low, high }: Bounds): number {
+    const ours = this.#clock.nowMs() - this.#clock.elapsedMs();
+    return ours >= low && ours <= high ? 0 : Math.round(ours - (low + high) / 2);
   }
 }

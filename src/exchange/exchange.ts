@@ -8,6 +8,7 @@ import type { SessionStore } from "../domain/ports.ts";
 import { RequestBudget } from "./budget.ts";
 import { createCaller } from "./call.ts";
 import { type BadRecordReport, createClient, type ExchangeClient } from "./client.ts";
+import { BETWEEN_SAMPLES_MS } from "./exchange-time.ts";
 import { createHttp, type Http, type HttpDispatcher } from "./http.ts";
 import type { SessionChange, SessionWallet } from "./session.ts";
 import { createSessions, type Sessions } from "./sessions.ts";
@@ -38,6 +39,11 @@ export interface Exchange {
   readonly sessions: Sessions;
   readonly budget: RequestBudget;
   readonly http: Http;
+  /**
+   * Asks until answers agree on the exchange's time, within a limit.
+   * @throws {ExchangeError} when one is not answered; the signal's reason
+   */
+  readTime(limitMs: number, signal?: AbortSignal): Promise<void>;
   /** Loads sessions and keeps them; does not wait for the exchange. */
   start(): Promise<void>;
   /** Lets renewals under way be stored (at most 5 s), then ends all connections. Repeatable; fine when unstarted. */
@@ -73,6 +79,19 @@ export function createExchange(options: ExchangeOptions): Exchange {
     sessions,
     budget,
     http,
+    async readTime(limitMs, signal) {
+      const endMs = clock.elapsedMs() + limitMs;
+      for (;;) {
+        await client.exchangeStatus(
+          {},
+          { deadlineMs: endMs - clock.elapsedMs(), ...(signal ? { signal } : {}) },
+        );
+        // One that states no time, or none that can be taken, does so each time.
+        if (http.time.agreed || !http.time.known) return;
+        if (clock.elapsedMs() + BETWEEN_SAMPLES_MS >= endMs) return;
+        await clock.sleep(BETWEEN_SAMPLES_MS, signal);
+      }
+    },
     start: () => sessions.start(),
     async stop() {
       await sessions.stop();
