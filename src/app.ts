@@ -304,6 +304,7 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
       requestsPerSecond: plannedPerSecond(settings.exchange),
       budget: exchange.budget,
       clock,
+      time: exchange.http.time,
       random,
       observe,
       store,

@@ -13,6 +13,7 @@ import type { ExchangeOutage, ScheduleStatus } from "../domain/status.ts";
 import {
   type BadRecordReport,
   type ExchangeClient,
+  type ExchangeTime,
   LedgerSlots,
   type RequestBudget,
   type StreamListener,
@@ -58,6 +59,8 @@ export interface CollectorsOptions {
   readonly budget?: Pick<RequestBudget, "ratePerSecond" | "limit" | "onLimit">;
   /** Corrected to the exchange's time where that is known. */
   readonly clock: Clock;
+  /** The exchange's time as it is measured; absent: the clock's. */
+  readonly time?: Pick<ExchangeTime, "agreed" | "agreement" | "nowMs">;
   readonly random: Random;
   /** Resolves when the observation was judged and stored. */
   readonly observe: (observation: Observation) => Promise<void>;
@@ -139,7 +142,7 @@ export function createCollectors(options: CollectorsOptions): Collectors {
     const cursors = ownCursors(await options.store.cursors(), wallets);
     const book = new MarketBook();
     const accounts = new AccountBook(wallets, cursors);
-    const teller = new Teller(options.store, wallets, cursors, clock, options.eventsKeptMs);
+    const teller = new Teller(options.store, wallets, cursors, clock, options.eventsKeptMs, options.time);
     shelf = { accounts, book, teller };
     const elapsedMs = () => clock.elapsedMs();
     const slots = new LedgerSlots();

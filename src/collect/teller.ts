@@ -9,6 +9,7 @@ import type { Clock } from "../domain/clock.ts";
 import { type Event, eventName } from "../domain/event.ts";
 import type { Source } from "../domain/observation.ts";
 import type { Store } from "../domain/ports.ts";
+import type { ExchangeTime } from "../exchange/index.ts";
 import { noteOf } from "./accounts.ts";
 import type { CollectedWallet, WalletRun } from "./collector.ts";
 
@@ -43,6 +44,10 @@ function walletOf(cursor: string): string | undefined {
  * The time before its removal from history at which an event counts as past: whoever clears up there has a clock of its own.
  */
 const FORGOTTEN_SOONER_MS = 3_600_000;
+/** Events wait so long for the exchange's time at most: it may state none. */
+const AGREEMENT_MS = 5_000;
+/** A measured time may be off by so much. */
+const ROUNDED_MS = 1_000;
 /** Told lately: known before the store says so (its commits may be held back). */
 const MOST_REMEMBERED = 50_000;
 
@@ -61,35 +66,50 @@ export interface Batch {
 
 type TellingRun = Pick<WalletRun, "wallet" | "observe" | "nowMs">;
 
+/** The time at which a wallet, or a PDA index of it, was first watched. */
 interface First {
-  readonly atMs: number;
+  atMs: number;
   stored: boolean;
+  /** False while it is of this machine's clock, which may be wrong. */
+  sure: boolean;
 }
 
 export class Teller {
   readonly #store: Pick<Store, "knownEvents" | "events">;
   readonly #eventsKeptMs: number;
+  readonly #clock: Clock;
+  readonly #time: Pick<ExchangeTime, "agreed" | "agreement" | "nowMs"> | undefined;
+  /** The time at which wallets without an earlier sight are first watched, monotonic ms. */
+  readonly #sightMs: number;
+  #agreement: Promise<void> | null = null;
   readonly #first = new Map<string, First>();
   /** By wallet and PDA index: one that is added later has a past of its own. */
   readonly #firstOfPart = new Map<string, First>();
   readonly #told = new Set<string>();
   #shared: Promise<unknown> = Promise.resolve();
 
-  /** @param eventsKeptMs how long history keeps events: what it has let go of nobody knows to be told; null: for ever */
+  /**
+   * @param eventsKeptMs how long history keeps events: what it has let go of nobody knows to be told; null: for ever
+   * @param time the exchange's as it is measured; absent: the clock's
+   */
   constructor(
     store: Pick<Store, "knownEvents" | "events">,
     wallets: readonly CollectedWallet[],
     cursors: ReadonlyMap<string, string>,
     clock: Clock,
     eventsKeptMs: number | null = null,
+    time?: Pick<ExchangeTime, "agreed" | "agreement" | "nowMs">,
   ) {
     this.#store = store;
+    this.#clock = clock;
+    this.#time = time;
+    this.#sightMs = clock.elapsedMs();
     this.#eventsKeptMs = eventsKeptMs ?? Number.POSITIVE_INFINITY;
     const nowMs = clock.nowMs();
     const first = (name: string): First => {
       const stored = Number(cursors.get(cursorPrefix + name)?.split(" ")[0] ?? Number.NaN);
       const known = Number.isFinite(stored);
-      return { atMs: known ? stored : nowMs, stored: known };
+      return { atMs: known ? stored : nowMs, stored: known, sure: known };
     };
     for (const { name, pdaIndices } of wallets) {
       this.#first.set(name, first(name));
@@ -145,6 +165,10 @@ export class Teller {
   /** Hands a batch on; events that are known by now are left out. An empty one says that there was nothing new. */
   async tell(run: TellingRun, source: Source, batch: Batch): Promise<void> {
     await this.#storeFirst(run);
+    if (batch.events.length > 0 && this.#time?.agreed === false) {
+      await this.#agreed(this.#time.agreement);
+      await this.#storeFirst(run);
+    }
     if (!batch.events.some(isShared)) return this.#tell(run, source, batch);
     const turn = this.#shared.then(async () => {
       const known = await this.known(batch.events);
@@ -183,11 +207,37 @@ export class Teller {
     const { name, pdaIndices } = run.wallet;
     for (const part of [name, ...pdaIndices.map((pdaIndex) => partOf(name, pdaIndex))]) {
       const first = this.#first.get(part) ?? this.#firstOfPart.get(part);
-      if (!first || first.stored) continue;
+      if (!first) continue;
+      this.#correct(first);
+      if (first.stored) continue;
       const value = `${first.atMs} ${run.wallet.authority}`;
       await run.observe(noteOf(cursorPrefix + part, value, run.nowMs()));
       first.stored = true;
     }
+  }
+
+  /** Puts a first sight right by the exchange's time: one by a clock that was wrong, or one that lies in the future. */
+  #correct(first: First): void {
+    if (!this.#time?.agreed) return;
+    const sightMs = Math.floor(this.#time.nowMs() - (this.#clock.elapsedMs() - this.#sightMs));
+    const aheadMs = first.atMs - sightMs;
+    if (aheadMs > ROUNDED_MS || (!first.sure && aheadMs < -ROUNDED_MS)) {
+      first.atMs = sightMs;
+      first.stored = false;
+    }
+    first.sure = true;
+  }
+
+  /** Resolves when the exchange's time is agreed on, or after a while all the same. */
+  #agreed(agreement: Promise<void>): Promise<void> {
+    this.#agreement ??= new Promise((resolve) => {
+      const cancel = this.#clock.after(AGREEMENT_MS, resolve);
+      void agreement.then(() => {
+        cancel();
+        resolve();
+      });
+    });
+    return this.#agreement;
   }
 
   #remember(name: string): void {

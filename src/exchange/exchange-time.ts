@@ -94,6 +94,7 @@ export class ExchangeTime {
   #headerMs = Number.NaN;
   readonly #maxOffsetMs: number;
   readonly #onRefused: (offsetMs: number) => void;
+  readonly #agreement = Promise.withResolvers<void>();
   /** Our wall clock less the exchange's, ms, as the newest answer tells it, which is too far off to be taken; null: it is not. */
   refusedOffsetMs: number | null = null;
 
@@ -120,6 +121,11 @@ export class ExchangeTime {
   /** True once three answers agree, or one answer and our wall clock. */
   get agreed(): boolean {
     return this.#estimate?.agreed ?? false;
+  }
+
+  /** Resolves when it is `agreed`. */
+  get agreement(): Promise<void> {
+    return this.#agreement.promise;
   }
 
   /** Our wall clock less the exchange's, ms; 0 while nothing contradicts that they agree. */
@@ -174,7 +180,9 @@ export class ExchangeTime {
       this.#estimate = this.#rival.estimate;
       this.#rival = null;
     }
-    if (this.#estimate.agreed && this.#estimate.fits(answer)) this.#usualOffsetMs = this.offsetMs;
+    if (!this.agreed) return;
+    this.#agreement.resolve();
+    if (this.#estimate.fits(answer)) this.#usualOffsetMs = this.offsetMs;
   }
 
   #voteAgainst(): void {

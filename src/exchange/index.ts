@@ -20,6 +20,7 @@ export * from "./call.ts";
 export * from "./client.ts";
 export * from "./errors.ts";
 export * from "./exchange.ts";
+export type { ExchangeTime } from "./exchange-time.ts";
 export { HOLD_MS } from "./held-messages.ts";
 export { createHttp, type Http, type HttpDispatcher, type HttpOptions } from "./http.ts";
 export * from "./ledger-slots.ts";

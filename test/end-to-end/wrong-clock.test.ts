@@ -1,6 +1,6 @@
 /** Machines, and servers of the exchange, whose clocks are wrong: what the daemon does is by the true time. */
 import { Pool } from "undici";
-import { expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import type { StatusAnswer } from "../../src/dashboard/index.ts";
 import type { HttpDispatcher } from "../../src/exchange/index.ts";
 import { type House, openHouse } from "../support/daemon.ts";
@@ -9,7 +9,7 @@ import { type House, openHouse } from "../support/daemon.ts";
 vi.setConfig({ testTimeout: 120_000 });
 
 const hourMs = 3_600_000;
-const holding = { collateral: "5000", symbol: "SOL", size: "10", entryPrice: "150" };
+const holding = { collateral: "4000", symbol: "SOL", size: "100", entryPrice: "150" };
 
 /** Carries requests to the house's exchange. @param wrongMs added to the `Date` of the nth answer */
 function withDates({ simulator }: House, wrongMs: (n: number) => number): HttpDispatcher {
@@ -91,4 +91,86 @@ test("ages in the status, and times of silences, are by the corrected clock", as
   const { lastOkMs } = schedules.find(({ source }) => source === "traderState")!;
   expect(lastOkMs).toBeLessThanOrEqual(nowMs);
   expect(await house.ask("GET", "/api/v1/silences")).toMatchObject({ nowMs });
+});
+
+describe("a wallet's first start", () => {
+  /** An exchange an hour into its day, with a deposit in the past, and a machine whose clock is ahead of its. */
+  async function opened(fastMs: number): Promise<House> {
+    const house = await openHouse();
+    await house.hold(holding);
+    await house.call("advance", { ms: hourMs });
+    house.clock.setWall(house.clock.nowMs() + hourMs + fastMs);
+    return house;
+  }
+
+  /** Events stored, those of the past and those that rules were judged for. */
+  const stored = (house: House) =>
+    house.read(async (store) => {
+      const events = [
+        ...(await store.events({ kind: "collateral" })),
+        ...(await store.events({ kind: "liquidation" })),
+      ];
+      const kinds = (past: boolean) =>
+        events.filter(({ backfilled }) => backfilled === past).map(({ kind }) => kind);
+      return { past: new Set(kinds(true)), news: new Set(kinds(false)) };
+    });
+
+  const liquidate = async (house: House): Promise<void> => {
+    await house.bring("SOL", -0.01);
+    await house.clock.advance(15_000);
+  };
+
+  const right = () => 0;
+  test.each<[string, number, number, (n: number) => number]>([
+    // Columns: case, the machine ahead of the exchange, ms, the first answer's delay, ms, error of an answer's time.
+    ["on a machine whose clock is right", 0, 0, right],
+    ["on a machine 3 h fast, with answers at once", 3 * hourMs, 0, right],
+    ["on a machine 3 h fast, with late answers", 3 * hourMs, 2_000, right],
+    ["on a machine 3 h slow, with late answers", -3 * hourMs, 2_000, right],
+    ["with a first answer 20 h ahead", 0, 1_000, (n) => (n === 0 ? 20 * hourMs : 0)],
+    [
+      "with a first answer 3 h behind, on a machine 3 h fast",
+      3 * hourMs,
+      1_000,
+      (n) => (n === 0 ? -3 * hourMs : 0),
+    ],
+  ])(
+    "%s: what happens is reported, and what has happened is not",
+    async (_name, fastMs, delayMs, wrongMs) => {
+      await using house = await opened(fastMs);
+      if (delayMs > 0) await house.call("fault", { path: "/v1/view/exchange/status", times: 1, delayMs });
+      await house.start({}, undefined, { dispatcher: withDates(house, wrongMs) });
+      await house.clock.advance(15_000);
+      await liquidate(house);
+      expect(await stored(house)).toEqual({ past: new Set(["collateral"]), news: new Set(["liquidation"]) });
+      expect(house.chats(/liquidated/i)).not.toEqual([]);
+    },
+  );
+
+  test("that saw no answer, on a machine 3 h fast, silences nothing after the next start", async () => {
+    await using house = await opened(3 * hourMs);
+    await house.call("fault", { path: "/v1/*", drop: "request" });
+    const first = await house.start();
+    await house.clock.advance(15_000);
+    await first.stop();
+    house.simulator.faults.clear();
+    await house.start();
+    await house.clock.advance(15_000);
+    await liquidate(house);
+    expect(await stored(house)).toEqual({ past: new Set(["collateral"]), news: new Set(["liquidation"]) });
+    expect(house.chats(/liquidated/i)).not.toEqual([]);
+  });
+
+  test("that saw no answer for two minutes, on a machine 3 h fast: what happened meanwhile is reported", async () => {
+    await using house = await opened(3 * hourMs);
+    await house.call("fault", { path: "/v1/*", drop: "request" });
+    await house.start();
+    await house.clock.advance(60_000);
+    await house.bring("SOL", -0.01);
+    await house.clock.advance(60_000);
+    house.simulator.faults.clear();
+    await house.clock.advance(90_000);
+    expect(await stored(house)).toEqual({ past: new Set(["collateral"]), news: new Set(["liquidation"]) });
+    expect(house.chats(/liquidated/i)).not.toEqual([]);
+  });
 });
