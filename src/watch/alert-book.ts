@@ -123,6 +123,8 @@ export class LiveAlert implements Due {
   unjudgedUntilMs: number | null = null;
   /** Until when its reminder waits because its condition does not hold, or was not judged yet, ms. */
   postponedToMs = Number.NEGATIVE_INFINITY;
+  /** Until when what a hold released waits in the same way, ms. */
+  heldToMs = Number.NEGATIVE_INFINITY;
   /** Its text holds until whoever fired it changes it: nothing is judged. */
   lasting = true;
   dueMs = Number.POSITIVE_INFINITY;
@@ -153,6 +155,7 @@ export class LiveAlert implements Due {
     this.beforeLoss = before.beforeLoss;
     this.lasting = before.lasting;
     this.postponedToMs = before.postponedToMs;
+    this.heldToMs = before.heldToMs;
     this.unjudged = before.unjudged;
     this.unjudgedUntilMs = before.unjudgedUntilMs;
   }
@@ -231,7 +234,10 @@ export class AlertBook {
         },
         waitsUntilMs: (id, nowMs) => {
           const live = this.live.get(id);
-          return live === undefined || live.held ? null : this.#waitsUntilMs(live, nowMs);
+          if (live === undefined || live.held) return null;
+          if (nowMs >= live.heldToMs)
+            live.heldToMs = this.#waitsUntilMs(live, nowMs) ?? Number.NEGATIVE_INFINITY;
+          return nowMs < live.heldToMs ? live.heldToMs : null;
         },
         tellNow: (id, receivers, into) => this.#tellNow(id, receivers, into),
       },
@@ -304,8 +310,11 @@ export class AlertBook {
     live.facts = lastTold?.facts;
     live.lasting = false;
     const former = this.#former.get(alert.id);
-    if (former) live.goOn(former);
-    else live.unjudged = !isBuiltIn(alert.rule);
+    if (former) {
+      live.goOn(former);
+      const { atMs } = this.#draft();
+      if (live.heldToMs > atMs) this.#holds.wakeAt(live.heldToMs, atMs);
+    } else live.unjudged = !isBuiltIn(alert.rule);
     this.live.set(alert.id, live);
     if (!live.held) this.#schedule(live);
     return live;
@@ -317,6 +326,7 @@ export class AlertBook {
     live.unjudged = false;
     if (live.unjudgedUntilMs === null) return;
     live.postponedToMs = Number.NEGATIVE_INFINITY;
+    live.heldToMs = Number.NEGATIVE_INFINITY;
     if (!live.held) this.#schedule(live);
     const { atMs } = this.#draft();
     this.#escalations.hasten(live.alert.id);

@@ -14,6 +14,8 @@ interface Chain extends Due {
   readonly steps: readonly Escalation[];
   /** The next step. */
   next: number;
+  /** Until when it waits for what is known of its alert, ms. */
+  postponedToMs: number;
 }
 
 type Kept = Pick<Chain, "sinceMs" | "steps" | "next">;
@@ -69,7 +71,7 @@ export class Escalations {
   restore(keep: ReadonlyMap<string, string>): void {
     for (const id of Escalations.idsIn(keep)) {
       const kept = JSON.parse(keep.get(prefix + id)!) as Kept;
-      this.#run(id, kept, this.#former.get(id)?.order);
+      this.#run(id, kept, this.#former.get(id));
     }
     this.#former = new Map();
   }
@@ -97,10 +99,13 @@ export class Escalations {
   /** The next step of a chain that waited is due at its own time. */
   hasten(alertId: number): void {
     const chain = this.#chains.get(alertId);
-    if (chain) this.#options.deadlines.set(chain, chain.sinceMs + chain.steps[chain.next]!.afterMs);
+    if (!chain) return;
+    chain.postponedToMs = Number.NEGATIVE_INFINITY;
+    this.#schedule(chain);
   }
 
-  #run(alertId: number, { sinceMs, steps, next }: Kept, order?: number): Chain {
+  /** @param former the same chain before a reload */
+  #run(alertId: number, { sinceMs, steps, next }: Kept, former?: Chain): Chain {
     const known = this.#chains.get(alertId);
     if (known) this.#options.deadlines.cancel(known);
     const chain: Chain = {
@@ -111,11 +116,12 @@ export class Escalations {
       dueMs: Number.POSITIVE_INFINITY,
       queuedMs: Number.POSITIVE_INFINITY,
       place: -1,
-      order,
+      order: former?.order,
+      postponedToMs: former?.postponedToMs ?? Number.NEGATIVE_INFINITY,
       onDue: (nowMs) => this.#due(chain, nowMs),
     };
     this.#chains.set(alertId, chain);
-    this.#options.deadlines.set(chain, sinceMs + steps[next]!.afterMs);
+    this.#schedule(chain);
     return chain;
   }
 
@@ -123,6 +129,7 @@ export class Escalations {
     if (this.#chains.get(chain.alertId) !== chain) return;
     const waitsUntilMs = this.#options.waitsUntilMs(chain.alertId, nowMs);
     if (waitsUntilMs !== null) {
+      chain.postponedToMs = waitsUntilMs;
       this.#options.deadlines.set(chain, waitsUntilMs);
       return;
     }
@@ -131,13 +138,17 @@ export class Escalations {
     const words = ["Nobody answered", `for ${formatDurationMs(nowMs - chain.sinceMs)}`] as const;
     const goesOn = this.#options.escalate(draft, chain.alertId, step.receivers, words);
     chain.next++;
-    const following = chain.steps[chain.next];
-    if (!goesOn || !following) {
+    if (!goesOn || chain.next >= chain.steps.length) {
       this.settle(chain.alertId, draft);
       return;
     }
-    this.#options.deadlines.set(chain, chain.sinceMs + following.afterMs);
+    this.#schedule(chain);
     this.#keep(chain, draft);
+  }
+
+  #schedule(chain: Chain): void {
+    const dueMs = chain.sinceMs + chain.steps[chain.next]!.afterMs;
+    this.#options.deadlines.set(chain, Math.max(dueMs, chain.postponedToMs));
   }
 
   #keep({ alertId, sinceMs, steps, next }: Chain, draft: Draft): void {

@@ -2,7 +2,7 @@
 import type { Observation } from "../../../src/domain/observation.ts";
 import { accountOf, type View } from "./view.ts";
 
-/** What was due before an answer is reported by what was known then, ms. */
+/** A reminder that was due before an answer is reported by what was known then, ms. */
 const promptMs = 1_000;
 
 export class Closed {

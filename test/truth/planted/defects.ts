@@ -278,8 +278,8 @@ const others: readonly Defect[] = [
   one(
     "watch: the distance at stake while data are missing is that of the farthest position",
     "src/watch/stake.ts",
-    "if (nearest !== null && moves >= nearest.moves) continue;",
-    "if (nearest !== null && moves <= nearest.moves) continue;",
+    "if (nearest === null || of.moves < nearest.moves) nearest = of;",
+    "if (nearest === null || of.moves > nearest.moves) nearest = of;",
   ),
   one(
     "domain: percentages have two digits",

@@ -471,8 +471,8 @@ export const former: readonly Defect[] = [
   one(
     "how far the price has moved since the last reading is not told",
     "src/watch/stake.ts",
-    "nearest: { ...nearest, moved } };",
-    "nearest: { ...nearest, moved: moved && null } };",
+    "isNearSince, readMs, moved };",
+    "isNearSince, readMs, moved: moved && null };",
   ),
   one(
     "the alerts of single wallets go on beside the common one",
