@@ -492,17 +492,21 @@ function lessTaken(
   return { taken: { ...others, [assetIndex]: { units: left, usd: (known.usd * left) / known.units } } };
 }
 
-/** The sides of transfers come to nothing. */
+/** The sides of transfers come to nothing: those first that come nearest to it. */
 export function rangeOf(changes: readonly OpenChange[]): OpenRange {
   if (changes.length === 0) return nothingOpen;
   if (isTransfer(changes)) return nothingOpen;
-  const left = [...changes];
-  for (let i = left.length - 1; i > 0; i--) {
-    const other = left.findIndex((one, j) => j < i && isTransfer([one, left[i]!]));
-    if (other < 0) continue;
-    left.splice(i, 1);
-    left.splice(other, 1);
-    i--;
+  const left = new Set(changes);
+  const pairs = changes.flatMap((one, index) =>
+    changes.slice(index + 1).flatMap((other) => {
+      const apartUsd = Math.abs(unexplainedUsd(one) + unexplainedUsd(other));
+      return isTransfer([one, other]) ? [{ one, other, apartUsd }] : [];
+    }),
+  );
+  for (const { one, other } of pairs.sort((a, b) => a.apartUsd - b.apartUsd)) {
+    if (!left.has(one) || !left.has(other)) continue;
+    left.delete(one);
+    left.delete(other);
   }
   let inUsd = 0;
   let outUsd = 0;

@@ -1,7 +1,13 @@
 /** Open changes of one account by its states and records: each flow is reported once. */
 import { describe, expect, test } from "vitest";
 import { type KeptChanges, OpenChanges } from "../../src/watch/open-changes.ts";
-import { type CashRecord, type FillRecord, fittingOf } from "../../src/watch/unexplained-change.ts";
+import {
+  type CashRecord,
+  type FillRecord,
+  fittingOf,
+  type OpenChange,
+  rangeOf,
+} from "../../src/watch/unexplained-change.ts";
 import { position } from "./harness.ts";
 
 const account = "main/0.0";
@@ -22,6 +28,21 @@ test("a flow that was reported as explained is not reported with the next one of
   changes.takeRecord({ kind: "flow", account, slot: 100, usd: 500, afterUsd: 9_500 }, 4_000);
   expect(changes.explainedSince(4_000, 4_000)).toMatchObject({ usd: 500 });
   expect(changes.open).toEqual([]);
+});
+
+test("of two payments that may be the other side of a transfer, the one that comes nearest is", () => {
+  const open = (name: string, cashUsd: number, slackUsd = 0): OpenChange => ({
+    ...{ account: name, cashUsd, slackUsd, traded: {}, fromSlot: 59, toSlot: 60 },
+    ...{ atMs: 0, readMs: 0, waitedMs: 0, flowUsd: 0 },
+  });
+  const given = open("main/0.0", -1_832.06, 16.44);
+  const [received, paidIn] = [open("main/0.1", 1_831.86), open("main/0.1", 1_841)];
+  for (const changes of [
+    [given, received, paidIn],
+    [paidIn, given, received],
+    [received, paidIn, given],
+  ])
+    expect(rangeOf(changes)).toEqual({ inUsd: 1_841, outUsd: 0 });
 });
 
 test("the sides of transfers between accounts are no deposit or withdrawal, though they are explained one by one", () => {
