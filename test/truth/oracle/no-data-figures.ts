@@ -114,9 +114,15 @@ function claimsAt(
       new RegExp(`No data(?: on (?:wallet \\w+|\\d+ of \\d+ wallets))? for ${duration}:`),
       fromMs === undefined ? undefined : atMs - fromMs,
     ),
-    ...durationClaims(text, "age of the last reading", new RegExp(`liquidation ${duration} ago`), undefined),
+    ...durationClaims(
+      text,
+      "age of the last reading",
+      new RegExp(`liquidation (?:price )?${duration} ago`),
+      undefined,
+    ),
     ...claimsOf(text, [
       ["distance", new RegExp(`was ${percent} from liquidation`), undefined],
+      ["least distance", new RegExp(`; ${percent} from liquidation at the worst price since`), undefined],
       ["move", new RegExp(`, (?:mark|price \\([a-z ]+\\)) (?:up|down) ${percent} since`), undefined],
       ["time", againTime, undefined],
       ["more kinds", /: no .*? and (\d+) more(?: from the exchange)? (?:ever )?since/, moreKinds],
