@@ -14,6 +14,7 @@ import {
   declareGroup,
   hint,
   print,
+  printableJson,
   printJson,
 } from "./command.ts";
 import { consent } from "./consent.ts";
@@ -212,7 +213,7 @@ const patienceMs = 20_000;
 /** Resolves when they are taken, so that one page at a time is held however slowly somebody reads. */
 async function writeLines(cli: Cli, rows: readonly unknown[]): Promise<void> {
   const { writeJson } = await import("../contract/index.ts");
-  const text = rows.map((row) => `${writeJson(row)}\n`).join("");
+  const text = rows.map((row) => `${printableJson(writeJson(row))}\n`).join("");
   return new Promise((resolve) => cli.out.write(text, () => resolve()));
 }
 

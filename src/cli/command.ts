@@ -110,11 +110,15 @@ export function print(cli: Cli, text: string): void {
 /** Control characters and invisible ones, which JSON may write as escapes. Line breaks are its own. */
 const unprintable = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
+/** JSON with escapes for all that a terminal would obey or not show. */
+export function printableJson(json: string): string {
+  const asEscape = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  return json.replace(unprintable, (character) => character.split("").map(asEscape).join(""));
+}
+
 /** JSON for programs; numbers as /api/v1 writes them. */
 export function printJson(cli: Cli, value: unknown): void {
-  const asEscape = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
-  const escaped = (character: string) => character.split("").map(asEscape).join("");
-  print(cli, JSON.stringify(JSON.parse(toWire(value)), null, 2).replace(unprintable, escaped));
+  print(cli, printableJson(JSON.stringify(JSON.parse(toWire(value)), null, 2)));
 }
 
 /** For people who look on, whatever becomes of the output. */

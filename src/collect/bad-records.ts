@@ -4,7 +4,7 @@
  * characters) do not tell kinds apart. The other side chooses what it sends, so each of these has a limit.
  */
 import type { Clock } from "../domain/clock.ts";
-import type { BadRecordReport } from "../exchange/index.ts";
+import { type BadRecordReport, MOST_KEPT_BODY } from "../exchange/index.ts";
 import type { CollectLog } from "./log.ts";
 
 const KEEP_AGAIN_MS = 3_600_000;
@@ -70,7 +70,15 @@ export class BadRecords {
     if (keptMs !== undefined && now - keptMs < KEEP_AGAIN_MS) return;
     const isKept = body !== null && this.#takePlace(now);
     this.#kinds.set(kind, isKept || body === null ? now : Number.NEGATIVE_INFINITY);
-    if (isKept) this.#keep({ source: endpoint, wallet, endpoint, field, problem: said, body });
+    if (isKept)
+      this.#keep({
+        source: endpoint,
+        wallet,
+        endpoint,
+        field,
+        problem: said,
+        body: body.slice(0, MOST_KEPT_BODY),
+      });
   }
 
   /** Takes one of this hour's places for bodies. Returns false where there is none. */

@@ -13,16 +13,21 @@ export const IMPOSSIBLE_SLOT = "a slot that cannot be";
 
 interface Seen {
   readonly slot: number;
-  /** Monotonic ms. */
+  /** In ms, as of `LedgerSlots`. */
   readonly atMs: number;
 }
 
+/** The answers about one account. Written by `LedgerSlots`. */
+export interface AnswerSlots {
+  /** The last answer, if its slot was impossible. */
+  doubtedSlot: Seen | null;
+}
+
+/** Times are of one clock, ms. Answers of many accounts may be held against one ledger. */
 export class LedgerSlots {
-  /** The highest slot that was believed, and when it first was. Negative: none was. Written out: there is one of each wallet. */
+  /** The highest slot that was believed, and when it first was. Negative: none was. */
   #newestSlot = -1;
   #newestMs = 0;
-  /** The last answer, if its slot was impossible. */
-  #doubted: Seen | null = null;
 
   /** Returns true if the ledger can have come to a slot. */
   possible(slot: number, atMs: number): boolean {
@@ -31,11 +36,11 @@ export class LedgerSlots {
   }
 
   /** Takes the slot of an answer. @returns false if it is impossible: the answer is not to be taken */
-  take(slot: number, atMs: number): boolean {
-    const doubted = this.#doubted;
+  take(slot: number, atMs: number, answers: AnswerSlots): boolean {
+    const { doubtedSlot: doubted } = answers;
     const goesOn = doubted !== null && slot > doubted.slot && follows(slot, atMs, doubted.slot, doubted.atMs);
     const believed = goesOn || this.possible(slot, atMs);
-    this.#doubted = believed ? null : { slot, atMs };
+    answers.doubtedSlot = believed ? null : { slot, atMs };
     // An older answer than the newest says nothing new: a ledger goes on from where it was.
     if (believed && slot > this.#newestSlot) {
       this.#newestSlot = slot;

@@ -14,7 +14,7 @@
  */
 import type { SubaccountSnapshot, TraderStateMessage } from "../contract/index.ts";
 import { HeldMessages } from "./held-messages.ts";
-import { IMPOSSIBLE_SLOT, LedgerSlots } from "./ledger-slots.ts";
+import { type AnswerSlots, IMPOSSIBLE_SLOT, LedgerSlots } from "./ledger-slots.ts";
 import { applied, emptySubaccount } from "./trader-delta.ts";
 
 /** The known state, when something of it is new. */
@@ -82,6 +82,7 @@ export class TraderMirror {
   readonly #held = new HeldMessages();
   /** By the polls. */
   readonly #slots = new LedgerSlots();
+  readonly #answers: AnswerSlots = { doubtedSlot: null };
   /** The time at which the newest poll was asked, monotonic ms; null: there was none. */
   #askedMs: number | null = null;
 
@@ -99,7 +100,7 @@ export class TraderMirror {
     streaming: boolean,
   ): Taken {
     const { askedMs, atMs } = times;
-    if (!this.#slots.take(answer.slot, atMs)) return { ...NOTHING, doubt: IMPOSSIBLE_SLOT };
+    if (!this.#slots.take(answer.slot, atMs, this.#answers)) return { ...NOTHING, doubt: IMPOSSIBLE_SLOT };
     const toldSinceMs = Math.min(this.#askedMs ?? askedMs, askedMs - BEHIND_MS);
     this.#askedMs = askedMs;
     return this.#takeWhole({ ...answer, rows, from: streaming ? "polled" : "alone", toldSinceMs, atMs });

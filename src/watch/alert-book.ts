@@ -123,7 +123,7 @@ export class LiveAlert implements Due {
   unjudgedUntilMs: number | null = null;
   /** Until when its reminder waits because its condition does not hold, or was not judged yet, ms. */
   postponedToMs = Number.NEGATIVE_INFINITY;
-  /** Until when what a hold released waits in the same way, ms. */
+  /** The time until which a notification that nothing holds any more waits in the same way, ms. */
   heldToMs = Number.NEGATIVE_INFINITY;
   /** Its text holds until whoever fired it changes it: nothing is judged. */
   lasting = true;

@@ -53,6 +53,8 @@ interface Group {
   readonly intervalMs: number;
 }
 
+/** The reason for a notification that nothing holds any more, and that waits. */
+const waits = "its condition is gone, or was not judged since the start";
 const heldPrefix = "held/";
 const groupPrefix = "group/";
 /** An interval that is no longer is over before a start is: not worth a row each time, ms. */
@@ -184,6 +186,7 @@ export class Dispatch {
       const waitMs = event || over ? null : waitsUntilMs(alertId, draft.atMs);
       if (waitMs !== null) {
         holds.wakeAt(waitMs, draft.atMs);
+        if (held.why !== waits) this.#keep({ ...held, why: waits }, draft);
         continue;
       }
       const left = receivers.filter((one) => !free.includes(one));

@@ -129,6 +129,7 @@ export class Holds {
     return endMs;
   }
 
+  /** Looks at what is held again at a time, ms, or before. */
   wakeAt(atMs: number, nowMs: number): void {
     const dueMs = Math.max(atMs, nowMs + 1);
     if (dueMs < this.#timer.dueMs) this.#options.deadlines.set(this.#timer, dueMs);

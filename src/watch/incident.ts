@@ -103,6 +103,7 @@ export class Incident implements Due {
     this.betterSinceMs = before.betterSinceMs;
     this.readMs = before.readMs;
     this.#isRestored = before.#isRestored;
+    this.#near = before.#near;
     this.#kept = before.#kept;
     // What is kept may be older. What is missing still joins as the rules are attached.
     this.awaited.clear();

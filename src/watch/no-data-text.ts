@@ -278,10 +278,10 @@ export function descriptionOf({ againMs, critical, stake, risky, silence, reason
     return "The rules that read this are judged again. The alert ends when that has lasted.";
   const why = critical
     ? risky && stake.isNear
-      ? "Critical: at the last reading, or at a price since, a position was within three daily moves of liquidation, or liquidatable."
+      ? "Critical: at the last reading, at a mark since, or by the newest price, a position was within three daily moves of liquidation, or liquidatable."
       : "Critical: nothing was read of a wallet since the start."
     : risky
-      ? "At the last reading, and at prices since, no position was within three daily moves of liquidation."
+      ? "At the last reading, at marks since, and by the newest price, no position was within three daily moves of liquidation."
       : "Positions and prices are read.";
   const now = silence === null ? adviceOf(reason) : silenceAdviceOf(reason);
   return `The rules that read this cannot be judged: they neither fire nor resolve until it is read again. ${why} ${now}`;

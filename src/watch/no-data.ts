@@ -48,6 +48,13 @@ export interface NoDataOptions {
   readonly newRules?: readonly string[];
 }
 
+/** Sources whose answers change what is at stake. */
+const atStake: ReadonlySet<BlindSource> = new Set<BlindSource>([
+  "traderState",
+  "markets",
+  "orderbook",
+  "candles",
+]);
 /** Sources whose answers may tell of some markets only. */
 const ofMarkets: ReadonlySet<BlindSource> = new Set<BlindSource>([
   "markets",
@@ -223,8 +230,7 @@ export class NoData {
     const gap = this.#gaps.get(source, wallet);
     if (gap === undefined) this.#failures.answered(source, wallet, draft.atMs);
     else gap.answeredMs = draft.atMs;
-    if (source === "traderState" || source === "markets")
-      for (const incident of this.#incidents) this.#toLook.add(incident);
+    if (atStake.has(source)) for (const incident of this.#incidents) this.#toLook.add(incident);
     if (wholeMs === null || gap?.open) return;
     if (draft.atMs - wholeMs > silentSchedules * this.#options.scheduleMs[source]) return;
     const key = gapKey(source, wallet);
@@ -354,10 +360,8 @@ export class NoData {
 
   #open(wallet: string | null, gaps: readonly Gap[], draft: Draft): Incident {
     const nowMs = draft.atMs;
-    const extent = this.#extents.of(
-      { gaps, awaited: [], unreadSeverity: "critical", wasNear: new Set() },
-      nowMs,
-    );
+    const wasNear = new Set([...this.#incidents].flatMap((one) => [...one.state().wasNear]));
+    const extent = this.#extents.of({ gaps, awaited: [], unreadSeverity: "critical", wasNear }, nowMs);
     const labels = wallet === null ? this.#commonLabels(extent.wallets) : this.#labels(wallet);
     const live = this.#options.alerts.fire(draft, {
       ...this.#extents.text(extent, nowMs),

@@ -200,6 +200,8 @@ export class OpenChanges {
   #loose: readonly LooseRecord[] = noLoose;
   /** Takeovers that state what was handed over, and sales, of such slots, that no change shows yet. */
   #looseTakeovers: readonly CashRecord[] = noRecords;
+  /** All that loose records were tried with last. */
+  #tried: readonly unknown[] = [];
   /** Payments of the funding history that were read lately, oldest first. */
   #payments: readonly ReadPayment[] = noPayments;
   /** Those that turned out to be paid in or out lately, oldest first. */
@@ -552,7 +554,11 @@ export class OpenChanges {
    * explained is open. @returns the latter
    */
   settle(atMs: number): readonly OpenChange[] {
-    if (this.#loose.length > 0) for (const one of this.#open) this.#explainByLoose(one, atMs);
+    const known = [this.#open, this.#loose, this.#looseTakeovers, this.#payments];
+    if (this.#loose.length > 0 && known.some((one, index) => one !== this.#tried[index])) {
+      for (const one of this.#open) this.#explainByLoose(one, atMs);
+      this.#tried = [this.#open, this.#loose, this.#looseTakeovers, this.#payments];
+    }
     const left = this.#rough.settle().filter((one) => !isExplained(one));
     if (left.length > 0)
       this.#setOpen([...this.#open, ...left.map((one) => ({ ...one, reopened: true }))].slice(-maxOpen));
@@ -739,8 +745,14 @@ export class OpenChanges {
         one.account === account && slotBefore(one) === slot && isAfter(record, one.fromIndex) === false,
     );
     if (!isOfNext && (isBeforeNext || !this.#mayFollow(record))) return false;
-    this.#keepLoose([...this.#loose.slice(1 - maxLoose), record]);
+    this.#addLoose(record);
     return true;
+  }
+
+  #addLoose(record: LooseRecord): void {
+    const own = this.#loose.filter(({ account }) => account === record.account);
+    const oldest = own.length < maxLoose ? null : own[0];
+    this.#keepLoose([...this.#loose.filter((one) => one !== oldest), record]);
   }
 
   /** Applies fills and flows of the slot of the state before that explain an open change. */
@@ -983,7 +995,7 @@ export class OpenChanges {
       if (isLikeSale(open) || Object.keys(open.traded).length > 0) return false;
       this.#payOut(open);
     }
-    if (late.length > 0) this.#keepLoose([...this.#loose, ...late].slice(-maxLoose));
+    for (const record of late) this.#addLoose(record);
     if (open.unlisted) this.#settled = [...this.#settled.slice(1 - maxSettled), open];
     else {
       this.#rough.add(open, atMs);

@@ -481,12 +481,13 @@ test("rows whose slots are far ahead of the ledger are unread, beside those that
         coversMs = observation.coversMs;
       },
     });
-  slots.take(90, clock.elapsedMs());
+  const answers = { doubtedSlot: null };
+  slots.take(90, clock.nowMs(), answers);
   await read();
   expect(keys(told).sort()).toEqual(["row0", "row5"]);
   expect([coversMs, badRecords.count]).toEqual([nowMs, 2]);
   // The ledger came to one of them meanwhile, the other one is sent as it is.
-  slots.take(1_900, clock.elapsedMs());
+  slots.take(1_900, clock.nowMs(), answers);
   slotOf.set("row2", 3_000);
   slotOf.set("row3", 3_000);
   list.unreadable.delete("row1");

@@ -96,6 +96,16 @@ describe("the exchange's clock", () => {
     }
   });
 
+  test("one server of four that is days off is not reported, all of them are", async () => {
+    const clock = new FakeClock("2026-01-01T00:00:00.400Z");
+    let refused = 0;
+    const time = new ExchangeTime(clock, 86_400_000, () => refused++);
+    for (let i = 0; i < 40; i++) await hear(clock, time, i % 4 === 3 ? 2 * 86_400_000 : 0, [50]);
+    expect([time.offsetMs, refused, time.refusedOffsetMs]).toEqual([0, 0, null]);
+    await hear(clock, time, 2 * 86_400_000, Array(20).fill(50));
+    expect([time.offsetMs, refused]).toEqual([0, 1]);
+  });
+
   test("a header that is no date changes nothing", () => {
     const time = new ExchangeTime(new FakeClock(0));
     time.sample(0, 1, "yesterday");

@@ -765,6 +765,27 @@ describe("what is at stake", () => {
     expect(world.told.filter((one) => !one.includes("reminder"))).toEqual(["Blind main fired critical"]);
   });
 
+  test("stays critical over a reload, and in the alert that gathers more wallets", () => {
+    const options = { rules: near, wallets: wallets(5) };
+    const world = new World(options);
+    world.read(20_000, [], far);
+    const other = (names: readonly string[], priceUsd: number, ms: number) => {
+      for (let passed = 0; passed < ms; passed += 5_000) {
+        volatility(world, 0.05, priceUsd);
+        for (const { name } of options.wallets) if (names.includes(name)) world.account(far, name);
+        world.pass(5_000);
+      }
+    };
+    // Marks are missing, and other venues show a price near the liquidation of the first wallet for a moment.
+    other([], 105, 60_000);
+    const critical = world.told.filter((one) => one.includes("critical"));
+    expect(critical).toHaveLength(1);
+    other([], 150, 10_000);
+    world.reload(options);
+    other([], 150, 120_000);
+    expect(world.told.filter((one) => one.includes("fell"))).toEqual([]);
+  });
+
   test("is a position that could not be liquidated at its last reading, and is near at a mark since", () => {
     const world = new World({ rules: near.replace("< 0.05", "< 0.001") });
     const markets = (etherUsd: number) => {

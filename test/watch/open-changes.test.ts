@@ -513,6 +513,25 @@ describe("the work on fills of the slot before a change that a closed position l
     changes.settle(3_000);
     expect(changes.open.length).toBe(1);
     expect(count).toBeLessThan(50_000);
+    // A reading that brings nothing tries nothing again.
+    count = 0;
+    changes.settle(8_000);
+    expect(count).toBe(0);
+  });
+
+  test("keeps the fills of one account whatever a reading brings of others", () => {
+    const changes = opened();
+    const [first] = trades(1);
+    changes.takeRecord(first!, 3_000);
+    const others = Array.from({ length: 12 }, (_, i) => `main/0.${i + 1}`);
+    for (const name of others) {
+      changes.takeState(name, { slot: 90, atMs: 0 }, holding(10_000, 10), pricing);
+      changes.takeSame(name, { slot: 100, atMs: 1_000 }, changes.before(name)!);
+      changes.takeState(name, { slot: 101, atMs: 2_000 }, balance(9_500), pricing);
+      for (const fill of trades(2)) changes.takeRecord({ ...fill, account: name }, 3_000);
+    }
+    const { loose = [] } = changes.kept;
+    expect(loose).toContainEqual(expect.objectContaining({ account, units: first!.units }));
   });
 
   test("reads the payments of funding once for each selection of fills", () => {

@@ -295,6 +295,9 @@ test("what a mute time held back is not reported at its end while it waits to en
   h.live(30_000, held, 147);
   h.live(100_000, held, 150);
   expect(h.owed).toEqual([]);
+  expect(h.watch.heldBack.map(({ why }) => why)).toEqual([
+    "its condition is gone, or was not judged since the start",
+  ]);
   h.live(15_000, held, 147);
   expect(h.owed).toEqual(["chat: Losing main/0.0/SOL fired critical"]);
 });

@@ -4,7 +4,7 @@ import { closeSync, createWriteStream, existsSync, fsyncSync, openSync, renameSy
 import { type Command, Option } from "commander";
 import { type Resolution, resolutionMs } from "../../domain/history.ts";
 import type { History } from "../../history/index.ts";
-import { type Cli, CommandFailed, type CommonOptions, declare, hint } from "../command.ts";
+import { type Cli, CommandFailed, type CommonOptions, declare, hint, printableJson } from "../command.ts";
 import { counted } from "../print.ts";
 import { oneOf } from "../values.ts";
 import { findSeries, type Named, withSpan } from "./open.ts";
@@ -66,7 +66,9 @@ async function run(cli: Cli, options: ExportOptions): Promise<void> {
         for await (const line of lines) {
           const head = count === 0 && options.format === "csv" ? `${Object.keys(line).join(",")}\n` : "";
           const text =
-            options.format === "csv" ? Object.values(line).map(csv).join(",") : JSON.stringify(line, plain);
+            options.format === "csv"
+              ? Object.values(line).map(csv).join(",")
+              : printableJson(JSON.stringify(line, plain));
           count++;
           if (!target.write(`${head}${text}\n`)) await once(target, "drain");
           if (target.destroyed) return;

@@ -91,7 +91,7 @@ export function historyCollector(
       places = all;
     };
     const read = await page(run, older, catchUp, { ...call, onRejected });
-    const atMs = elapsedMs();
+    const atMs = run.nowMs();
     const isPossible = ({ events }: HistoryRow): boolean =>
       events.every(({ slot }) => slots.possible(slot, atMs));
     const rejected = [...places];

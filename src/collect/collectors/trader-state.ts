@@ -9,7 +9,13 @@
 
 import type { TraderView } from "../../contract/index.ts";
 import type { SubaccountState } from "../../domain/account.ts";
-import { ExchangeError, IMPOSSIBLE_SLOT, type LedgerSlots, type Mirrored } from "../../exchange/index.ts";
+import {
+  type AnswerSlots,
+  ExchangeError,
+  IMPOSSIBLE_SLOT,
+  type LedgerSlots,
+  type Mirrored,
+} from "../../exchange/index.ts";
 import type { AccountBook } from "../accounts.ts";
 import type { BadRecords } from "../bad-records.ts";
 import type { CollectedWallet, WalletCollector, WalletRun } from "../collector.ts";
@@ -31,7 +37,7 @@ interface Doubted {
 }
 
 /** The accounts of one PDA index, as polls tell of them. */
-interface Place extends NewestSlot {
+interface Place extends NewestSlot, AnswerSlots {
   /** As the last answer tells; null: none was taken since the start. */
   subaccounts: readonly SubaccountState[] | null;
   doubted: Doubted | null;
@@ -105,7 +111,8 @@ export function traderStateCollector(parts: {
     const before = place.subaccounts;
     const askedMs = elapsedMs();
     const state = await client.traderState({ authority, traderPdaIndex: pdaIndex }, call());
-    if (!slots.take(state.slot, elapsedMs()))
+    // By the corrected time: the ledger goes on while this machine sleeps.
+    if (!slots.take(state.slot, nowMs(), place))
       throw new ExchangeError({ endpoint: "traderState", reason: "bad-record", what: IMPOSSIBLE_SLOT });
     const repeatedMs = repeated.take(place, state, elapsedMs());
     if (repeatedMs !== null) {
@@ -158,7 +165,7 @@ export function traderStateCollector(parts: {
         Array.from(
           wallet.pdaIndices,
           (): Place => ({
-            ...{ subaccounts: null, doubted: null, newestSlot: -1, newestSinceMs: 0 },
+            ...{ subaccounts: null, doubted: null, newestSlot: -1, newestSinceMs: 0, doubtedSlot: null },
           }),
         );
       last.set(wallet, places);
