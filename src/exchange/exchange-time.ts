@@ -10,7 +10,8 @@
  * answer that agrees with the rival is a vote for it, each other answer is a vote against it. The rival replaces the
  * estimate when it is ahead by 16 votes and has been so for 30 s. Three votes are enough where our wall clock agrees with
  * the rival: after a sleep of the machine the monotonic clock is late, and the wall clock is not. An estimate of fewer than
- * three answers which our wall clock contradicts is provisional: it serves requests and sessions, and corrects no clock.
+ * three answers which our wall clock contradicts is provisional: it serves requests and sessions, and corrects no clock by more than a
+ * minute.
  *
  * A time that is more than a day from our wall clock is never taken: what is stored by it would be wrong for good.
  */
@@ -24,6 +25,8 @@ const APART_MS = 2_000;
 /** Votes by which a rival has to lead: with a quarter of the servers wrong, one rival in 20 million ever does. */
 const VOTES = 16;
 const HELD_MS = 30_000;
+/** An offset up to this corrects the clock before it is agreed on: the prices of a stream are of the exchange's time. */
+const PROVISIONAL_MS = 60_000;
 /** The largest offset of an exchange's clock that is taken. */
 export const MAX_OFFSET_MS = 86_400_000;
 
@@ -135,9 +138,10 @@ export class ExchangeTime {
     return this.#estimate === null ? 0 : this.#offsetOf(this.#estimate.bounds);
   }
 
-  /** `offsetMs` once it is agreed on, 0 before. */
+  /** `offsetMs` once it is agreed on. Before, 0 where it is large: a single answer may be of a server whose clock is wrong. */
   get agreedOffsetMs(): number {
-    return this.agreed ? this.offsetMs : 0;
+    const { offsetMs } = this;
+    return this.agreed || Math.abs(offsetMs) <= PROVISIONAL_MS ? offsetMs : 0;
   }
 
   /** Wall time at the exchange, ms. Our own while unmeasured. */

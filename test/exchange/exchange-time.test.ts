@@ -51,12 +51,14 @@ describe("the exchange's clock", () => {
       return agreed;
     };
     expect(await agreedAfter(0, [0])).toEqual([[true, 0]]);
-    expect(await agreedAfter(60_000, [0, 0, 0])).toEqual([
+    // The prices of a stream are of the exchange's time: a clock that is 20 s slow takes none of them.
+    expect(await agreedAfter(20_000, [0])).toEqual([[false, -20_000]]);
+    expect(await agreedAfter(70_000, [0, 0, 0])).toEqual([
       [false, 0],
       [false, 0],
-      [true, -60_000],
+      [true, -70_000],
     ]);
-    expect(await agreedAfter(0, [60_000, 0])).toEqual([
+    expect(await agreedAfter(0, [70_000, 0])).toEqual([
       [false, 0],
       [true, 0],
     ]);

@@ -16,6 +16,8 @@ const mostTallied = 20;
 
 /** A critical message waits for the disk for so long, less what its clock may be off, ms. */
 const sealPatienceMs = 4_900;
+/** The daemon's clock may be off by this where the exchange corrects it, ms. */
+const clockSlackMs = 1_000;
 /** Another message goes so shortly before a critical one, ms. */
 const besideCriticalMs = 15_000;
 
@@ -107,8 +109,18 @@ export const sealedFirst: Invariant = ({ log, plan }) => {
   const beginMs = log.entries[0]!.atMs;
   const ends = log.of("life").flatMap(({ text, atMs }) => (text === "is killed" ? [atMs] : []));
   const goesWithCritical = (channel: string, atMs: number): boolean =>
-    // A life that ends does not come to the critical one.
+    // A life that ends does not come to the critical one, nor does a channel that breaks by what goes before it.
     ends.some((ms) => ms >= atMs && ms < atMs + besideCriticalMs) ||
+    log
+      .of("refused")
+      .flatMap(({ changes }) => changes.flatMap(({ owed }) => owed))
+      .some(
+        ({ receiver, severity, owedAtMs }) =>
+          receiver === channel &&
+          severity === "critical" &&
+          owedAtMs < atMs + clockSlackMs &&
+          owedAtMs > atMs - besideCriticalMs,
+      ) ||
     [...early].some(
       ([key, other]) =>
         other.channel === channel &&
