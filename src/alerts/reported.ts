@@ -2,10 +2,6 @@
 import { type AlertChange, isTaking, severityRank } from "../domain/alert.ts";
 import type { Folded } from "../domain/delivery.ts";
 
-/** Max changes in one message; the others are counted. A folded one holds the worst and counts the rest. */
-export const maxReported = 50;
-export const maxReportedFolded = 10;
-
 /** @param changes all that the message covers, oldest first   @returns the newest of each alert, the worst first; every event */
 export function reportedChanges(changes: readonly AlertChange[]): AlertChange[] {
   return worstFirst(withoutRepeats(changes));
@@ -23,6 +19,13 @@ function withoutRepeats(changes: readonly AlertChange[]): AlertChange[] {
     const before = changes.filter((one) => one.alertId === change.alertId && one !== change);
     return [{ ...change, kind: told(before, change) }];
   });
+}
+
+/** Moves the first change of each rule to the front, so that what is shown in full has one of each. Keeps the order otherwise. */
+export function firstOfEachRule(changes: readonly AlertChange[]): AlertChange[] {
+  const seen = new Set<string>();
+  const first = changes.filter(({ alert }) => seen.size < seen.add(alert.rule).size);
+  return [...first, ...changes.filter((change) => !first.includes(change))];
 }
 
 /** Sorts what began or got worse before what goes on, and that before what is over, level by level; else in their order. */

@@ -6,8 +6,15 @@
  * so that a critical rise pulls the firing message before it along instead of passing it.
  */
 import { type AlertChange, type Severity, severityRank } from "../domain/alert.ts";
-import { drillGroup, type Folded, lateAfterMs, type OwedItem, throttleGroup } from "../domain/delivery.ts";
-import { maxReported } from "./reported.ts";
+import {
+  drillGroup,
+  type Folded,
+  lateAfterMs,
+  maxNamed,
+  maxReported,
+  type OwedItem,
+  throttleGroup,
+} from "../domain/delivery.ts";
 
 /** An owed item on its way, until its end is recorded. */
 export interface Entry {
@@ -42,8 +49,6 @@ export const laneSeverities: Readonly<Record<Lane, readonly Severity[]>> = {
 /** Most reminders of one alert that one message stands for. */
 const mostReminders = 1_000;
 
-/** Most that one folded message stands for. */
-const mostFolded = 500;
 /** After a long wait so many critical messages still leave one by one. */
 const mostLateSingly = 10;
 
@@ -57,6 +62,8 @@ export interface Leaving {
   readonly stormFold: number;
   /** The receiver is a program that has to be told each alert: nothing is folded. */
   readonly tellsEach: boolean;
+  /** Max changes that one message of the channel names: the others leave in further messages. Left out: `maxNamed`. */
+  readonly maxNamed?: number | undefined;
   /** The channel accepts only so many messages in a time, and that is reached. */
   readonly scarce: boolean;
   /** The program ends: groups do not wait for more. */
@@ -134,8 +141,8 @@ export class Waiting {
       const real = all.filter(([head]) => !isDrill(head!));
       const folds = !leaving.tellsEach && real.length > most;
       const taken = folds
-        ? worstFirst(real.flat()).slice(0, mostFolded)
-        : asMessage(real[0] ?? all[0]!, leaving.tellsEach);
+        ? asMany(worstFirst(real.flat()), leaving.maxNamed ?? maxNamed)
+        : asMessage(real[0] ?? all[0]!, leaving);
       for (const entry of taken) this.#remove(entry);
       return { entries: taken, folded: !folds ? null : late ? "digest" : "storm" };
     }
@@ -242,18 +249,24 @@ function isLate({ item }: Entry, { nowMs }: Leaving): boolean {
 }
 
 /**
- * As many of a group as one message names, the worst first, in order: of what it does not name nobody was told. What a throttle held
- * back is one message, that says how many there are.
+ * The part of a group that one message names, the worst first, in order: nobody was notified of what it does not name. What a
+ * throttle held back stands in as few messages as name all of it.
  */
-function asMessage(entries: readonly Entry[], tellsEach: boolean): readonly Entry[] {
-  const counts = !tellsEach && (entries[0]?.item.groupKey?.startsWith(throttleGroup) ?? false);
-  if (entries.length <= maxReported || counts) return entries;
+function asMessage(entries: readonly Entry[], leaving: Leaving): readonly Entry[] {
+  const isThrottled = entries[0]?.item.groupKey?.startsWith(throttleGroup) ?? false;
+  const most = leaving.maxNamed ?? maxNamed;
+  const limit = isThrottled && !leaving.tellsEach ? most : Math.min(most, maxReported);
+  if (entries.length <= limit) return entries;
+  return asMany(worstFirst(entries), limit).toSorted((a, b) => a.item.id - b.item.id);
+}
+
+/** The entries of the first so many alerts. */
+function asMany(entries: readonly Entry[], limit: number): readonly Entry[] {
   const alerts = new Set<number>();
-  const taken = worstFirst(entries).filter(({ item }) => {
-    if (alerts.size < maxReported) alerts.add(item.alertId);
+  return entries.filter(({ item }) => {
+    if (alerts.size < limit) alerts.add(item.alertId);
     return alerts.has(item.alertId);
   });
-  return taken.sort((a, b) => a.item.id - b.item.id);
 }
 
 /** By level, then alert by alert in the order in which they came. */

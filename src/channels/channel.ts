@@ -4,7 +4,7 @@
  * A channel never retries, never waits out a rate limit and never outlives its deadline: all of that is the outbox's
  * work. It says what happened as a closed set of failures, and when trying again makes sense.
  */
-import type { Message, SendFailure } from "../domain/delivery.ts";
+import type { Capacity, Message, SendFailure } from "../domain/delivery.ts";
 
 export type SendResult =
   /** `receipt` is what the other side answered (Discord's message id, the SMTP reply); later messages refer to it. */
@@ -67,7 +67,7 @@ export interface Warning {
   readonly fix: string;
 }
 
-export interface Channel {
+export interface Channel extends Capacity {
   /** The name in the configuration. */
   readonly name: string;
   readonly kind: string;
@@ -75,11 +75,6 @@ export interface Channel {
   readonly deadlineMs: number;
   /** It is to be told what else was said of a message's group (`Outgoing.around`). Left out: it is not. */
   readonly keepsGroups?: boolean;
-  /**
-   * Its receiver keeps each alert apart: one that a message merely counted would never begin there, or never end. So nothing
-   * is folded, and no message holds more than it tells. Left out: large numbers are told as people read them.
-   */
-  readonly tellsEach?: boolean;
   /** Its messages are sealed with what there is to draw (`MessageContent.chart`). Left out: they are not. */
   readonly drawsSealed?: boolean;
   /** Resolves with "failed" rather than throwing when the other side refuses; the daemon starts all the same. */

@@ -1,5 +1,6 @@
 /** The printed parts of a rendered message, line by line, whatever dress a channel puts on it. Pure. */
 import type { Block, Rendering, Section } from "./message.ts";
+import { shorten } from "./text.ts";
 
 /** The leading words, where the title does not say that itself. */
 export function shownLead({ lead, own }: Block): string {
@@ -28,16 +29,39 @@ export function ledBy(block: Block, text: string): string {
 /**
  * The whole message as lines of plain text, for mails, terminals, and a channel that refused anything prettier.
  * The first is the headline; an empty string separates blocks.
+ * @param inFull blocks in full, from the first on
  */
-export function plainLines(rendering: Rendering): string[] {
+export function plainLines(rendering: Rendering, inFull = rendering.inFull): string[] {
   const lines = [rendering.headline, ...rendering.notes];
-  for (const block of rendering.blocks) {
+  for (const block of rendering.blocks.slice(0, inFull)) {
     lines.push("", ...blockLines(block, rendering));
   }
+  const others = rendering.blocks.slice(inFull);
+  if (others.length > 0) lines.push("", ...others.map((block) => lineOf(block)));
   if (rendering.sections.length > 0) lines.push("", ...sectionLines(rendering.sections));
   if (rendering.standing.length > 0) lines.push("", ...rendering.standing);
   lines.push("", rendering.footer);
   return lines;
+}
+
+/** Max characters of an alert in one line. */
+export const maxLine = 200;
+
+/** A block in one line. @param most characters */
+export function lineOf(block: Block, most = maxLine): string {
+  return shorten(headOf(block), most);
+}
+
+/** Lines in as few texts of at most so many characters as hold them all. A longer line is cut. */
+export function inTexts(lines: readonly string[], most: number): string[] {
+  const texts: string[] = [];
+  for (const line of lines) {
+    const last = texts.at(-1);
+    if (last !== undefined && last.length + 1 + line.length <= most)
+      texts[texts.length - 1] = `${last}\n${line}`;
+    else texts.push(shorten(line, most));
+  }
+  return texts;
 }
 
 /** One block, without what the headline said already. */

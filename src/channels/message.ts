@@ -5,7 +5,7 @@
  * Whoever is woken by it gets the answers in this order: what, how bad, how fresh the data is, what now.
  */
 import { type AlertChange, type Ending, isTaking, type Severity } from "../domain/alert.ts";
-import { lateAfterMs, type Message, type MessageItem } from "../domain/delivery.ts";
+import { lateAfterMs, type Message, type MessageItem, maxReported } from "../domain/delivery.ts";
 import { formatDurationMs } from "../domain/duration.ts";
 import { flat, type WordedText } from "../domain/template-data.ts";
 import { formatTime, timeOfDay } from "../domain/time-text.ts";
@@ -58,6 +58,8 @@ export interface Rendering {
   /** Notes about the message as a whole: that it is a test, that it is late. */
   readonly notes: readonly string[];
   readonly blocks: readonly Block[];
+  /** The number of blocks, from the first on, that are shown in full; the others have a line each. */
+  readonly inFull: number;
   /** Tables of a digest; empty in any other message. */
   readonly sections: readonly Section[];
   /** The other alerts that fire, a line each; empty where nothing does. */
@@ -78,6 +80,9 @@ export type CommandLine = (words: string) => string;
 
 export const plainCommandLine: CommandLine = (words) => `perpwatch ${words}`;
 
+/** Blocks in full in a message of more than a person reads. */
+const maxInFull = 10;
+
 /** @param late given where the message leaves long after it was owed */
 export function render(message: Message, options: RenderOptions = {}, late?: Late): Rendering {
   const { content } = message;
@@ -91,17 +96,22 @@ export function render(message: Message, options: RenderOptions = {}, late?: Lat
     notes.push("This is a fire drill. Nothing has happened, and there is nothing to do.");
   const note = lateNote(message, late);
   if (note !== null) notes.push(note);
-  const list = call("alerts");
+  const inFull =
+    content.folded === undefined && blocks.length <= maxReported
+      ? blocks.length
+      : Math.min(blocks.length, maxInFull);
   if (content.folded === "digest")
     notes.push("Nothing could leave for a while; this is what piled up, the worst first.");
   if (content.folded === "storm") notes.push("More than can be told one by one; the worst first.");
   if (content.tally !== undefined) notes.push(`All in all: ${tallyText(content.tally)}.`);
-  if (content.more !== undefined) notes.push(`${content.more} more stand behind these: ${list} lists them.`);
+  if (content.more !== undefined)
+    notes.push(`${content.more} more are not named here: ${call("alerts")} lists them.`);
   return {
     tone: toneOf(message, blocks),
     headline: headlineOf(message, blocks),
     notes,
     blocks,
+    inFull,
     sections: sectionsOf(content),
     standing: standingLines(message, zone),
     footer: `${shorten(cleanLine(content.sender), 80)} · ${message.id}`,

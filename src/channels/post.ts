@@ -41,7 +41,7 @@ export interface Call {
   readonly method?: "GET" | "POST";
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** A text is sent as it is; anything else as JSON. */
+  /** A text is sent as it is, a form as multipart; anything else as JSON. */
   readonly body?: string | object;
 }
 
@@ -64,19 +64,15 @@ export class Poster {
     signal.addEventListener("abort", abort, { once: true });
     const timer = setTimeout(abort, timeoutMs);
     try {
+      const sent = await encoded(call.body);
       const { statusCode, headers, body } = await request(call.url, {
         method: (call.method ?? "POST") satisfies Dispatcher.HttpMethod,
         headers: {
           "user-agent": "perpwatch",
-          ...(call.body === undefined ? {} : { "content-type": "application/json" }),
+          ...(sent === null ? {} : { "content-type": sent.type }),
           ...call.headers,
         },
-        body:
-          call.body === undefined
-            ? null
-            : typeof call.body === "string"
-              ? call.body
-              : JSON.stringify(call.body),
+        body: sent === null ? null : sent.body,
         signal: own.signal,
         dispatcher: this.#agent,
       });
@@ -156,6 +152,19 @@ export class Poster {
     this.#agent = undefined;
     await agent?.destroy().catch(() => {});
   }
+}
+
+/** A form as bytes: Node's own forms are none to the library that sends them. */
+async function encoded(
+  body: Call["body"],
+): Promise<{ readonly type: string; readonly body: string | Buffer } | null> {
+  if (body === undefined) return null;
+  const json = "application/json";
+  if (typeof body === "string") return { type: json, body };
+  if (!(body instanceof FormData)) return { type: json, body: JSON.stringify(body) };
+  const form = new Response(body);
+  const type = form.headers.get("content-type") ?? "multipart/form-data";
+  return { type, body: Buffer.from(await form.arrayBuffer()) };
 }
 
 /** The refusal of a service that takes alerts and nothing else. */

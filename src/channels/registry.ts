@@ -1,25 +1,27 @@
 /**
  * Every kind of channel: its settings and how one is made. A new kind is a folder beside the others and its lines here.
  */
+
 import type { Writable } from "node:stream";
 import { z } from "zod";
 import type { Clock, Random } from "../domain/clock.ts";
+import type { Capacity } from "../domain/delivery.ts";
 import type { Charts, ChatActions } from "../domain/ports.ts";
-import { alertmanagerSettings, createAlertmanager } from "./alertmanager/channel.ts";
+import { alertmanagerCapacity, alertmanagerSettings, createAlertmanager } from "./alertmanager/channel.ts";
 import type { Channel } from "./channel.ts";
-import { commandSettings, createCommand } from "./command/channel.ts";
+import { commandCapacity, commandSettings, createCommand } from "./command/channel.ts";
 import { consoleSettings, createConsole } from "./console/channel.ts";
 import { createDiscordBot, createDiscordWebhook } from "./discord/channel.ts";
 import { discordBotSettings, discordWebhookSettings, type MentionSettings } from "./discord/settings.ts";
-import { createEmail } from "./email/channel.ts";
+import { createEmail, emailCapacity } from "./email/channel.ts";
 import { emailSettings } from "./email/settings.ts";
 import { type ChannelLog, silentLog } from "./log.ts";
 import { type CommandLine, plainCommandLine } from "./message.ts";
-import { createNtfy, ntfySettings } from "./ntfy/channel.ts";
-import { createPagerduty, pagerdutySettings } from "./pagerduty/channel.ts";
-import { createSlack, slackBotSettings, slackWebhookSettings } from "./slack/channel.ts";
+import { createNtfy, ntfyCapacity, ntfySettings } from "./ntfy/channel.ts";
+import { createPagerduty, pagerdutyCapacity, pagerdutySettings } from "./pagerduty/channel.ts";
+import { createSlack, slackBotSettings, slackCapacity, slackWebhookSettings } from "./slack/channel.ts";
 import { createTelegram, telegramSettings } from "./telegram/channel.ts";
-import { createWebhook, webhookSettings } from "./webhook/channel.ts";
+import { createWebhook, webhookCapacity, webhookSettings } from "./webhook/channel.ts";
 
 export { type MentionSettings, mentionSettings } from "./discord/settings.ts";
 
@@ -51,12 +53,27 @@ const settingsByType = {
 type ChannelType = keyof typeof settingsByType;
 export const channelTypes = Object.keys(settingsByType) as [ChannelType, ...ChannelType[]];
 
-/** Types whose channels are told of each alert (`Channel.tellsEach`), known without making one. */
-const tellingEach: ReadonlySet<ChannelType> = new Set<ChannelType>(["pagerduty", "alertmanager"]);
+/** Capacities of types of channels, known without making one. */
+const capacityByType: Readonly<Partial<Record<ChannelType, Capacity>>> = {
+  email: emailCapacity,
+  webhook: webhookCapacity,
+  slack: slackCapacity,
+  ntfy: ntfyCapacity,
+  pagerduty: pagerdutyCapacity,
+  alertmanager: alertmanagerCapacity,
+  command: commandCapacity,
+};
 
-/** @returns the names of the channels that are told of each alert */
-export function eachToldBy(channels: Readonly<Record<string, ChannelSettings>>): ReadonlySet<string> {
-  return new Set(Object.keys(channels).filter((name) => tellingEach.has(channels[name]!.type)));
+/** @returns the capacity of each channel that has one of its own, by name */
+export function capacitiesOf(
+  channels: Readonly<Record<string, ChannelSettings>>,
+): ReadonlyMap<string, Capacity> {
+  return new Map(
+    Object.entries(channels).flatMap(([name, { type }]) => {
+      const capacity = capacityByType[type];
+      return capacity === undefined ? [] : [[name, capacity]];
+    }),
+  );
 }
 
 /**

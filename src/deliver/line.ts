@@ -300,7 +300,8 @@ export class Line {
     const stormFold = this.#options.stormFold();
     const { elapsedMs, wallMs: nowMs } = this.#pass;
     const scarce = this.#slots.areScarce(elapsedMs);
-    return { nowMs, stormFold, scarce, tellsEach: this.channel.tellsEach === true, draining: this.#draining };
+    const { tellsEach = false, maxNamed } = this.channel;
+    return { nowMs, stormFold, scarce, tellsEach, maxNamed, draining: this.#draining };
   }
 
   #dueParcel(lane: Lane, nowMs: number, open: boolean): Parcel | undefined {

@@ -5,7 +5,7 @@
  * after a crash: under the same id, by which the channel finds that it was accepted before.
  */
 import { createHash } from "node:crypto";
-import { maxReported, maxReportedFolded, reportedChanges, titleOf } from "../alerts/reported.ts";
+import { firstOfEachRule, reportedChanges, titleOf } from "../alerts/reported.ts";
 import { leadOf } from "../channels/message.ts";
 import { type AlertChange, type Severity, severityRank } from "../domain/alert.ts";
 import {
@@ -44,9 +44,8 @@ export function seal(told: readonly Told[], sealing: Sealing): Message {
     "info",
   );
   const changes = reportedChanges(told.map(({ change }) => change));
-  const most = folded === null ? maxReported : maxReportedFolded;
-  const more = Math.max(0, changes.length - most);
-  const items: MessageItem[] = changes.slice(0, most).map((change) => ({ change, lead: leadOf(change) }));
+  const shown = folded === null ? changes : firstOfEachRule(changes);
+  const items: MessageItem[] = shown.map((change) => ({ change, lead: leadOf(change) }));
   return {
     id: idOf(told, sender, instance),
     receiver: told[0]!.item.receiver,
@@ -59,7 +58,6 @@ export function seal(told: readonly Told[], sealing: Sealing): Message {
       resolved: changes.every(({ kind, alert }) => kind === "ended" && alert.ending === "recovered"),
       title: titleOf(changes, folded),
       items,
-      ...(more > 0 ? { more } : {}),
       ...(folded === null ? {} : { folded, tally: tallyOf(changes) }),
       ...(standing === null ? {} : { standing }),
       threads: threadsOf(told, sender, instance),

@@ -30,6 +30,22 @@ export interface OwedItem {
 /** The reason for a message of more than one group: too many would leave at once, or they waited for long. */
 export type Folded = "storm" | "digest";
 
+/** Max changes in one message of a group, each in full. */
+export const maxReported = 50;
+/** Max changes that one message names where its channel sets no lower limit; those that are not in full have a line each. */
+export const maxNamed = 500;
+
+/** The most that a message of a channel can hold. */
+export interface Capacity {
+  /**
+   * Its receiver keeps each alert apart: nothing is folded, as no person reads it. Left out: more messages than a person reads
+   * are folded into one.
+   */
+  readonly tellsEach?: boolean;
+  /** Max alerts that one message can name. Left out: `maxNamed`. */
+  readonly maxNamed?: number;
+}
+
 /** Time after it could have left after which a message counts as late, ms. */
 export const lateAfterMs = 60_000;
 
@@ -89,7 +105,7 @@ export interface MessageContent {
   readonly resolved: boolean;
   readonly title: string;
   readonly items: readonly MessageItem[];
-  /** The number of alerts that it stands for beside these; left out: none. */
+  /** The number of alerts beside these that it counts and does not name: only in messages that 0.1.0 and before finalized. */
   readonly more?: number;
   /** The reason for folding: more waited than a person reads, or nothing could leave for long. */
   readonly folded?: Folded;

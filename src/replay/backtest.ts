@@ -2,8 +2,10 @@
  * Judges the recorded past by rules. As far as the recording reaches, the observations themselves are fed, which gives what
  * a live run gave; before that the stored samples, before those the roll-ups of minutes and hours, as figures.
  */
+
 import { setImmediate as turn } from "node:timers/promises";
 import type { Changes, FactChange, Milestone } from "../domain/changes.ts";
+import type { Capacity } from "../domain/delivery.ts";
 import type { Event } from "../domain/event.ts";
 import { resolutionMs } from "../domain/history.ts";
 import type { Observation, Source } from "../domain/observation.ts";
@@ -46,8 +48,8 @@ export interface BacktestInput {
   /** Told now and then how far it is, ms. */
   readonly onProgress?: (atMs: number) => void;
   readonly onChanges?: (changes: Changes) => void;
-  /** Receivers that are told of each alert, one by one. Left out: none. */
-  readonly tellsEach?: ReadonlySet<string>;
+  /** Capacities of receivers, by name. Left out: the usual ones. */
+  readonly capacities?: ReadonlyMap<string, Capacity>;
   /** Handed the watch as it stands at the end. */
   readonly onEnd?: (watch: Watch) => void;
 }
@@ -103,7 +105,7 @@ export async function backtest(input: BacktestInput): Promise<Backtested> {
     past: history,
     fromMs: first.fromMs,
     ...(input.onChanges ? { onChanges: input.onChanges } : {}),
-    ...(input.tellsEach ? { tellsEach: input.tellsEach } : {}),
+    ...(input.capacities ? { capacities: input.capacities } : {}),
   });
   const kept = new Set<string>();
   let fed = 0;

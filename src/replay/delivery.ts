@@ -10,7 +10,7 @@
 import { reportedChanges } from "../alerts/reported.ts";
 import { type Entry, type Lane, laneSeverities, lanes, takenUp, Waiting } from "../alerts/waiting.ts";
 import type { AlertChange } from "../domain/alert.ts";
-import type { Folded, OwedItem } from "../domain/delivery.ts";
+import type { Capacity, Folded, OwedItem } from "../domain/delivery.ts";
 
 /** One message to one receiver. */
 export interface ReplayedMessage {
@@ -29,8 +29,8 @@ export interface ReplayedMessage {
 export interface DeliveryOptions {
   /** More messages than this that could leave at once are folded into one. */
   readonly stormFold: number;
-  /** Receivers that are told of each alert, and for which nothing is folded. Left out: none. */
-  readonly tellsEach?: ReadonlySet<string>;
+  /** Capacities of receivers, by name. Left out: the usual ones. */
+  readonly capacities?: ReadonlyMap<string, Capacity>;
   readonly onMessage: (message: ReplayedMessage) => void;
 }
 
@@ -173,10 +173,11 @@ class Receiver {
   /** Sends the next message of each lane of which none is under way. */
   pump(nowMs: number, draining: boolean): void {
     if (this.waiting.size === 0) return;
-    const { stormFold, tellsEach, onMessage } = this.#options;
+    const { stormFold, capacities, onMessage } = this.#options;
+    const { tellsEach = false, maxNamed } = capacities?.get(this.#name) ?? {};
     const leaving = {
       ...{ nowMs, stormFold, draining, scarce: false },
-      tellsEach: tellsEach?.has(this.#name) ?? false,
+      ...{ tellsEach, maxNamed },
     };
     for (const lane of lanes) {
       if (this.#underWay.some((one) => one.lane === lane)) continue;

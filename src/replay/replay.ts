@@ -2,7 +2,9 @@
  * The tick over the past: the same Watch as live, fed what was recorded (or what a test makes up), started anew wherever
  * the daemon was. What it decides is kept in memory; nothing is sent, and nothing is written.
  */
+
 import type { Changes } from "../domain/changes.ts";
+import type { Capacity } from "../domain/delivery.ts";
 import type { Observation } from "../domain/observation.ts";
 import { rememberedWatch } from "../ingest/remember.ts";
 import { LookBack } from "../watch/look-back.ts";
@@ -19,8 +21,8 @@ export interface ReplayOptions {
   readonly fromMs: number;
   /** Told of everything that is decided. */
   readonly onChanges?: (changes: Changes) => void;
-  /** Receivers that are told of each alert, one by one. Left out: none. */
-  readonly tellsEach?: ReadonlySet<string>;
+  /** Capacities of receivers, by name. Left out: the usual ones. */
+  readonly capacities?: ReadonlyMap<string, Capacity>;
 }
 
 export class Replay {
@@ -31,8 +33,8 @@ export class Replay {
   #watch: Watch;
   #nowMs: number;
 
-  constructor({ settings, past, fromMs, onChanges, tellsEach = new Set() }: ReplayOptions) {
-    this.journal = new Journal({ stormFold: settings.routing.stormFold, tellsEach });
+  constructor({ settings, past, fromMs, onChanges, capacities = new Map() }: ReplayOptions) {
+    this.journal = new Journal({ stormFold: settings.routing.stormFold, capacities });
     this.#settings = settings;
     this.#onChanges = onChanges ?? (() => {});
     this.#watch = new Watch(settings, nothingRemembered, fromMs);

@@ -5,11 +5,12 @@ import type { Channel } from "../../src/channels/channel.ts";
 import type { ChannelLog } from "../../src/channels/log.ts";
 import {
   type ChannelSettings,
+  capacitiesOf,
   channelSettings,
   createChannel,
-  eachToldBy,
 } from "../../src/channels/registry.ts";
 import { seededRandom, systemClock } from "../../src/domain/clock.ts";
+import { maxNamed, maxReported } from "../../src/domain/delivery.ts";
 import {
   alertmanagerDialect,
   ntfyDialect,
@@ -20,7 +21,7 @@ import {
   telegramDialect,
   webhookDialect,
 } from "../support/dialects.ts";
-import { startDiscord } from "../support/discord.ts";
+import { type DiscordMessage, startDiscord } from "../support/discord.ts";
 import { type Dialect, type Reply, type ServiceOptions, startService } from "../support/service.ts";
 import { startSmtp } from "../support/smtp.ts";
 import { change, message, outgoing } from "./messages.ts";
@@ -43,6 +44,10 @@ interface FarSide extends AsyncDisposable {
   readonly out?: Writable;
 }
 
+/** All that a reader finds in a message and the files of it. */
+const withFiles = ({ text, files }: Pick<DiscordMessage, "text" | "files">) =>
+  [text, ...files.map(({ data }) => String(data))].join("\n");
+
 async function bot(): Promise<FarSide> {
   const discord = await startDiscord();
   const { token, channelId, apiUrl } = discord;
@@ -52,7 +57,7 @@ async function bot(): Promise<FarSide> {
   return {
     settings: { type: "discord", token, channelId, apiUrl },
     secrets: [token],
-    arrived: () => discord.messages.map(({ text }) => text),
+    arrived: () => discord.messages.map(withFiles),
     busy: () => void discord.fail({ effect: { kind: "rateLimit", retryAfterMs: 1_500 } }),
     unwell: status(503),
     refusing: status(400, { message: "Invalid Form Body", code: 50035 }),
@@ -72,7 +77,7 @@ async function webhook(): Promise<FarSide> {
   return {
     settings: { type: "discord", webhookUrl: discord.webhookUrl },
     secrets: [secret, discord.webhookUrl],
-    arrived: () => discord.messages.map(({ text }) => text),
+    arrived: () => discord.messages.map(withFiles),
     busy: () => void discord.fail({ effect: { kind: "rateLimit", retryAfterMs: 1_500 } }),
     unwell: status(503),
     refusing: status(400, { message: "Invalid Form Body", code: 50035 }),
@@ -154,7 +159,7 @@ const program = overHttp({
 const botToken = "123456789:AAF-telegram-token-never-shown";
 const telegram = overHttp({
   dialect: telegramDialect(botToken, -100_123),
-  options: { sends: ({ path }) => path.endsWith("/sendMessage") },
+  options: { sends: ({ path }) => /\/send(Message|Document)$/.test(path) },
   settings: (apiUrl) => ({ type: "telegram", token: botToken, chatId: -100_123, apiUrl }),
   secrets: [botToken],
   busy: {
@@ -342,6 +347,39 @@ describe.each(Object.entries(all))("%s", (name, start) => {
     }
   });
 
+  test("names each alert of the largest message that it is given", async () => {
+    await using one = await rig(start);
+    await one.channel.start(never);
+    const { maxNamed: most = maxNamed, tellsEach = false } = one.channel;
+    const count = tellsEach ? maxReported : most;
+    const long = "<&>[*_]`@é🦀 ".repeat(40);
+    const changes = Array.from({ length: count }, (_, i) => {
+      const id = 1_000 + i;
+      const parts = {
+        id,
+        summary: `${id} happened: ${long}`,
+        description: long,
+        severity: "info",
+        event: true,
+      } as const;
+      return change("fired", { ...parts, eventKey: `event:${id}` }, { id });
+    });
+    const tally = Array.from({ length: 20 }, (_, i) => ({
+      rule: `Rule${"x".repeat(40)}${i}`,
+      wallet: "main",
+      count: 9,
+    }));
+    for (const folded of [undefined, { folded: "storm", tally }] as const) {
+      const sent = message(changes, { content: { ...folded } });
+      const before = one.far.arrived().length;
+      expect(await one.channel.send(outgoing({ message: sent }), never)).toMatchObject({ kind: "delivered" });
+      const said = one.far.arrived().slice(before).join("\n");
+      const unnamed = changes.filter(({ alertId }) => !new RegExp(`\\b${alertId} happened`).test(said));
+      expect(unnamed.map(({ alertId }) => alertId)).toEqual([]);
+      if (one.channel.kind !== "console") expect(said).toContain(sent.id);
+    }
+  });
+
   test("a message that leaves late says so", async () => {
     await using one = await rig(start);
     await one.channel.start(never);
@@ -378,10 +416,14 @@ describe.each(Object.entries(all))("%s", (name, start) => {
     });
   });
 
-  test("is known to be told of each alert before it is made", async () => {
+  test("what its messages can hold is known before it is made", async () => {
     await using one = await rig(start);
-    const known = eachToldBy({ chat: channelSettings.parse(one.far.settings) });
-    expect(known.has("chat")).toBe(one.channel.tellsEach === true);
+    const known = capacitiesOf({ chat: channelSettings.parse(one.far.settings) });
+    const { tellsEach, maxNamed } = one.channel;
+    expect({ tellsEach: undefined, maxNamed: undefined, ...known.get("chat") }).toEqual({
+      tellsEach,
+      maxNamed,
+    });
   });
 
   test("stops unstarted, and twice", async () => {

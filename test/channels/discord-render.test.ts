@@ -7,7 +7,7 @@ import {
   permissionBits,
   permissionsIn,
 } from "../../src/channels/discord/permissions.ts";
-import { discordBody, endedBody, plainBody } from "../../src/channels/discord/render.ts";
+import { discordBody, endedBody, listOf, plainBodies } from "../../src/channels/discord/render.ts";
 import { render } from "../../src/channels/message.ts";
 import { messageProblems } from "../support/discord-limits.ts";
 import { change, message } from "./messages.ts";
@@ -54,7 +54,7 @@ test("every message fits, first sent, plain, and marked as over", () => {
       }));
       for (const body of [
         discordBody(rendering, "<@&1100000000000000005>"),
-        plainBody(rendering, "<@&1100000000000000005>"),
+        ...plainBodies(rendering, "<@&1100000000000000005>"),
         endedBody(rendering, ended),
         endedBody(rendering, ended.slice(1)),
       ]) {
@@ -69,25 +69,27 @@ test("every message fits, first sent, plain, and marked as over", () => {
 
 test("however long the sender's name, the message can be found by its id", () => {
   const sent = message([change()], { content: { sender: "n".repeat(9_000) } });
-  for (const body of [discordBody(render(sent), null), plainBody(render(sent), null)]) {
+  for (const body of [discordBody(render(sent), null), ...plainBodies(render(sent), null)]) {
     expect(body.embeds.at(-1)?.footer?.text ?? body.content).toMatch(new RegExp(` ${sent.id}$`));
   }
 });
 
-test("a group of 12 alerts: an embed for each as far as Discord takes them, the others named", () => {
+test("a group of 12 alerts: an embed for each as far as Discord takes them, and a file that names all", () => {
   const made = Array.from({ length: 12 }, (_, index) =>
     change("fired", { id: 100 + index }, { id: index + 1 }),
   );
   const standing = { alerts: [{ id: 7, severity: "info" as const, summary: "main: quiet" }], more: 3 };
-  const body = discordBody(render(message(made, { content: { standing } })), null);
+  const rendering = render(message(made, { content: { standing } }));
+  const body = discordBody(rendering, null);
+  for (const { alertId } of made)
+    expect(listOf(rendering)).toContain(`FIRING critical #${alertId}: main: SOL`);
+  expect(listOf(render(message(made.slice(0, 10))))).toBeNull();
   expect(body.embeds).toHaveLength(10);
   expect(body.embeds.slice(0, 9).map(({ title }) => /#(\d+)/.exec(title ?? "")?.[1])).toEqual(
     made.slice(0, 9).map(({ alertId }) => String(alertId)),
   );
   const last = body.embeds[9];
-  expect(last?.description?.replaceAll("\\", "")).toBe(
-    "**and 3 more:** #109 firing critical, #110 firing critical, #111 firing critical",
-  );
+  expect(last?.description).toBe("**and 3 more**: all 12 are in alerts.txt");
   expect(last?.fields?.[0]?.value).toBe("info: main: quiet (#7)\n3 more");
   expect(body.embeds.map(({ footer }) => footer === undefined)).toEqual([...Array(9).fill(true), false]);
   expect(messageProblems({ ...body })).toEqual([]);

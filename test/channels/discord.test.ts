@@ -478,6 +478,52 @@ describe("what Discord will not have", () => {
     }
   });
 
+  const many = () =>
+    message(
+      Array.from({ length: 200 }, (_, i) =>
+        change("fired", { id: i + 1, summary: `main: SOL long ${"y".repeat(80)}`, severity: "info" }),
+      ),
+      { content: { folded: "storm" } },
+    );
+
+  test("more alerts than embeds go with a file that names each", async () => {
+    await using one = await rig();
+    const sent = many();
+    expect(await one.send({ message: sent })).toMatchObject({ kind: "delivered" });
+    const [only, ...others] = one.discord.messages;
+    expect(others).toEqual([]);
+    expect(only?.files.map(({ name }) => name)).toEqual(["alerts.txt"]);
+    const list = String(only?.files[0]?.data);
+    for (let id = 1; id <= 200; id++) expect(list).toMatch(new RegExp(`#${id}: main: SOL long y`));
+    expect(only?.text).toContain("**and 191 more**: all 200 are in alerts.txt");
+  });
+
+  test("without the right to attach files each is named in parts, one call for all, and a repeat sends no part again", async () => {
+    await using one = await rig();
+    one.discord.permissions.delete("ATTACH_FILES");
+    const sent = many();
+    const path = `/channels/${one.discord.channelId}/messages`;
+    // The form and two parts are answered, the third part is not.
+    let seen = 0;
+    const watch = one.discord.waitForRequest((request) => request.path === path && ++seen === 3);
+    const sending = one.send({ message: sent });
+    await watch;
+    one.discord.fail({ path, method: "POST", times: 1, effect: { kind: "status", status: 503 } });
+    expect(await sending).toMatchObject({ kind: "retry", failure: "server-error" });
+    expect(await one.send({ message: sent, attempt: 1 })).toMatchObject({
+      kind: "delivered",
+      receipt: one.discord.messages[0]?.id,
+    });
+    const parts = one.discord.messages;
+    expect(parts.map(({ nonce }) => nonce)).toEqual(
+      parts.map((_, part) => (part === 0 ? sent.id : `${sent.id}-${part}`)),
+    );
+    const said = parts.map(({ content }) => content).join("\n");
+    for (let id = 1; id <= 200; id++) expect(said.split(`#${id}: main: SOL long y`)).toHaveLength(2);
+    expect(parts.at(-1)?.content.endsWith(sent.id)).toBe(true);
+    for (const { content } of parts) expect(content.length).toBeLessThanOrEqual(2_000);
+  });
+
   test.each([
     ["EMBED_LINKS", 0],
     ["READ_MESSAGE_HISTORY", 1],

@@ -51,10 +51,10 @@ test("a description that tells nothing is left out", () => {
   expect(text("fired", { description: "–, but" })).toContain("–, but");
 });
 
-test("what it stands for beside what it tells is counted", () => {
+test("alerts that a message of an earlier version only counted are counted", () => {
   const sent = message();
   const more = { ...sent, content: { ...sent.content, more: 20 } };
-  expect(lines(more)).toContain("20 more stand behind these: perpwatch alerts lists them.");
+  expect(lines(more)).toContain("20 more are not named here: perpwatch alerts lists them.");
 });
 
 describe("leads", () => {

@@ -196,15 +196,57 @@ describe("Telegram", () => {
     await channel.stop();
   });
 
-  test("the longest message fits, with its id", async () => {
+  test("the longest text of one alert fits, with its id", async () => {
     await using far = await startService(telegramDialect(token, -100_123));
     const channel = made(settings(far.url));
-    const long = message(
-      Array.from({ length: 50 }, (_, i) => change("fired", { id: i, description: "x".repeat(400) })),
-    );
+    const long = message([change("fired", { description: "x".repeat(9_000) })]);
     expect(await channel.send(outgoing({ message: long }), never)).toMatchObject({ kind: "delivered" });
     expect(far.taken[0]).toContain(long.id);
     expect(far.taken[0]!.length).toBeLessThanOrEqual(4_096);
+    await channel.stop();
+  });
+
+  test("more alerts than a text holds go as one file, with the first words and the id as its caption", async () => {
+    await using far = await startService(telegramDialect(token, -100_123));
+    const channel = made({ ...settings(far.url), topicId: 7 });
+    const many = Array.from({ length: 50 }, (_, i) =>
+      change("fired", { id: i + 1, description: "x".repeat(400) }),
+    );
+    const long = message(many);
+    const reply = { messageId: "first", receipt: "41", message: message() };
+    expect(await channel.send(outgoing({ message: long, inReplyTo: reply }), never)).toMatchObject({
+      kind: "delivered",
+      receipt: "101",
+    });
+    expect(far.asked.map(({ path }) => path.split("/").at(-1))).toEqual(["sendDocument"]);
+    const { caption = "", message_thread_id, reply_parameters, document } = far.asked[0]!.form!;
+    expect(caption).toMatch(/^🔴 FIRING critical: main: SOL long is 4\.2 % from liquidation, and 49 more/);
+    expect(caption.endsWith(`perpwatch on nuc · ${long.id}`)).toBe(true);
+    expect(message_thread_id).toBe("7");
+    expect(JSON.parse(reply_parameters ?? "")).toMatchObject({ message_id: 41 });
+    expect(document).toContain(`FIRING critical #50: main: SOL long`);
+    expect(document).toContain("x".repeat(400));
+    await channel.stop();
+  });
+
+  test("where a chat takes no files each alert is named in texts, and none of them is sent twice", async () => {
+    await using far = await startService(telegramDialect(token, -100_123, false));
+    const channel = made(settings(far.url));
+    const summary = `main: SOL long ${"y".repeat(120)}`;
+    const long = message(Array.from({ length: 50 }, (_, i) => change("fired", { id: i + 1, summary })));
+    const texts = () => far.asked.filter(({ path }) => path.endsWith("/sendMessage"));
+    // The second text meets a server that is unwell.
+    const sending = channel.send(outgoing({ message: long }), never);
+    while (texts().length === 0) await far.next();
+    far.fault({ status: 502, body: { ok: false, description: "Bad Gateway" } });
+    expect(await sending).toMatchObject({ kind: "retry", failure: "server-error" });
+    expect(await channel.send(outgoing({ message: long, attempt: 1 }), never)).toMatchObject({
+      kind: "delivered",
+      receipt: "101",
+    });
+    const said = far.taken.join("\n");
+    for (let id = 1; id <= 50; id++) expect(said.split(`#${id}: main: SOL long`)).toHaveLength(2);
+    expect(far.taken.at(-1)).toContain(long.id);
     await channel.stop();
   });
 
@@ -393,6 +435,16 @@ describe("Slack", () => {
     expect(await channel.send(outgoing(), never)).toMatchObject({ kind: "delivered" });
     expect(far.asked).toHaveLength(2);
     expect(far.taken[0]).toContain("main: SOL long is 4.2 % from liquidation");
+    await channel.stop();
+  });
+
+  test("the largest message that is refused in its dress names each alert in its plain text", async () => {
+    await using far = await startService(slackDialect(token, "C0123456789", true), { sends: slackSends });
+    const channel = made(settings(far.url));
+    const summary = `main: SOL long ${"<y>".repeat(60)}`;
+    const many = message(Array.from({ length: 50 }, (_, i) => change("fired", { id: i + 1, summary })));
+    expect(await channel.send(outgoing({ message: many }), never)).toMatchObject({ kind: "delivered" });
+    for (let id = 1; id <= 50; id++) expect(far.taken[0]).toContain(`FIRING critical #${id}: main: SOL`);
     await channel.stop();
   });
 

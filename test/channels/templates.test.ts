@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { consoleText } from "../../src/channels/console/channel.ts";
-import { discordBody, endedBody, endedIn, plainBody } from "../../src/channels/discord/render.ts";
+import { discordBody, endedBody, endedIn, plainBodies } from "../../src/channels/discord/render.ts";
 import { documentOf } from "../../src/channels/document.ts";
 import { mailParts } from "../../src/channels/email/render.ts";
 import { plainLines } from "../../src/channels/lines.ts";
@@ -189,7 +189,7 @@ describe("values are data, on every channel", () => {
       // What is in a value is no template.
       expect(text).toContain("{{ alert.id }}");
     }
-    expect(plainBody(render(attacked()), null).content).not.toContain("@everyone");
+    expect(plainBodies(render(attacked()), null)[0]!.content).not.toContain("@everyone");
   });
 
   test("mail: text is text, of author and values", () => {
@@ -296,7 +296,7 @@ describe("limits hold", () => {
     const changes = Array.from({ length: count }, (_, i) => change("fired", { id: i + 1, ...parts }));
     const sent = render(inWordsOf(message(changes), long));
     sizes(discordBody(sent, "<@&123456789012345678>"));
-    sizes(plainBody(sent, null));
+    for (const body of plainBodies(sent, null)) sizes(body);
     sizes(endedBody(sent, [{ alertId: 1, words: "RESOLVED 2026-11-21 03:41:18 UTC", tone: "good" }]));
   });
 

@@ -7,7 +7,7 @@ import type { Channel, Outgoing } from "../../src/channels/channel.ts";
 import { createOutbox, type Outbox } from "../../src/deliver/index.ts";
 import type { AlertChange, Severity } from "../../src/domain/alert.ts";
 import { type Clock, seededRandom } from "../../src/domain/clock.ts";
-import type { Message } from "../../src/domain/delivery.ts";
+import type { Capacity, Message } from "../../src/domain/delivery.ts";
 import type { Observation, Source } from "../../src/domain/observation.ts";
 import { type History, openStore } from "../../src/history/index.ts";
 import { IngestLoop } from "../../src/ingest/loop.ts";
@@ -59,7 +59,7 @@ export interface LiveRunOptions {
   readonly settings: WatchSettings;
   /** Names of the receivers that run: what is owed leaves. Left out: nothing is delivered. */
   readonly receivers?: readonly string[];
-  readonly tellsEach?: ReadonlySet<string>;
+  readonly capacities?: ReadonlyMap<string, Capacity>;
 }
 
 interface Held {
@@ -153,7 +153,7 @@ export class LiveRun {
   }
 
   async #deliver(clock: Clock): Promise<void> {
-    const { receivers = [], tellsEach, settings } = this.#options;
+    const { receivers = [], capacities, settings } = this.#options;
     if (receivers.length === 0) return;
     if (this.#far === null) {
       this.#far = await FarSide.start(this.clock);
@@ -178,7 +178,7 @@ export class LiveRun {
         await this.#turn(outgoing.message.itemIds[0]!);
         return channel.send(outgoing, signal);
       };
-      return [name, { ...channel, send, ...(tellsEach?.has(name) ? { tellsEach: true } : {}) }];
+      return [name, { ...channel, send, ...capacities?.get(name) }];
     });
     this.#outbox = createOutbox({
       store: this.#store,

@@ -5,9 +5,9 @@
  */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { maxReported, maxReportedFolded, titleOf } from "../../src/alerts/reported.ts";
+import { firstOfEachRule, titleOf } from "../../src/alerts/reported.ts";
 import type { AlertChange } from "../../src/domain/alert.ts";
-import type { Message } from "../../src/domain/delivery.ts";
+import type { Capacity, Message } from "../../src/domain/delivery.ts";
 import type { Source } from "../../src/domain/observation.ts";
 import { openStore } from "../../src/history/index.ts";
 import { backtest } from "../../src/replay/backtest.ts";
@@ -76,8 +76,11 @@ const wallets = Array.from({ length: 7 }, (_, index) => ({
 }));
 
 const receivers = ["all", "loud", "boss", "pager"];
-/** As a channel that leads to a program: it is told of each alert. */
-const tellsEach = new Set(["pager"]);
+/** A program that is told of each alert, and a channel whose messages name few. */
+const capacities = new Map<string, Capacity>([
+  ["pager", { tellsEach: true }],
+  ["loud", { maxNamed: 3 }],
+]);
 
 interface Setup {
   readonly groupBy: readonly string[];
@@ -261,16 +264,14 @@ function line(
     atMs,
     folded,
     title,
-    more,
   }: Record<"receiver" | "title", string> & {
     readonly atMs: number;
     readonly folded: string | null;
-    readonly more: number;
   },
   changes: readonly AlertChange[],
 ): string {
   const steps = changes.map(stepLine).join(", ");
-  return `+${atMs - startMs} to ${receiver}${folded === null ? "" : ` (${folded})`} "${title}": ${steps}, ${more} more`;
+  return `+${atMs - startMs} to ${receiver}${folded === null ? "" : ` (${folded})`} "${title}": ${steps}`;
 }
 
 function stepLine({ kind, atMs, alert: { rule, subject, severity } }: AlertChange): string {
@@ -278,17 +279,16 @@ function stepLine({ kind, atMs, alert: { rule, subject, severity } }: AlertChang
 }
 
 function sentLine({ receiver, sealedAtMs, content }: Message): string {
-  const { folded = null, title, more = 0, items } = content;
+  const { folded = null, title, items } = content;
   return line(
-    { receiver, atMs: sealedAtMs, folded, title, more },
+    { receiver, atMs: sealedAtMs, folded, title },
     items.map(({ change }) => change),
   );
 }
 
 function replayedLine({ receiver, atMs, folded, changes }: ReplayedMessage): string {
-  const shown = changes.slice(0, folded === null ? maxReported : maxReportedFolded);
-  const more = changes.length - shown.length;
-  return line({ receiver, atMs, folded, title: titleOf(changes, folded), more }, shown);
+  const shown = folded === null ? changes : firstOfEachRule(changes);
+  return line({ receiver, atMs, folded, title: titleOf(changes, folded) }, shown);
 }
 
 interface Compared {
@@ -300,7 +300,7 @@ interface Compared {
 async function compare(setup: Setup, steps: readonly Step[]): Promise<Compared> {
   using folder = temporaryFolder();
   const settings = settingsBy(setup);
-  const live = new LiveRun({ file: folder.file(), settings, receivers, tellsEach });
+  const live = new LiveRun({ file: folder.file(), settings, receivers, capacities });
   await live.start(null);
   await live.run({ do: "pass", ms: 6_000, failing: [] });
   for (const one of steps) await live.run(one);
@@ -309,7 +309,7 @@ async function compare(setup: Setup, steps: readonly Step[]): Promise<Compared> 
   const history = openStore({ path: folder.file(), readonly: true });
   try {
     const ran = await backtest({
-      ...{ settings, rulesFor: () => settings.ruleSet, history, tellsEach },
+      ...{ settings, rulesFor: () => settings.ruleSet, history, capacities },
       ...{ fromMs: startMs, toMs: live.nowMs + 1 },
     });
     expect(ran.journal.changes.map(stepLine)).toEqual(changes.map(stepLine));

@@ -4,7 +4,7 @@
  * told, on each channel and in one message only, whether any was acknowledged before that, and which messages arrived twice.
  *
  * An event counts as told when its alert is among those of a message that the database holds as delivered, and that
- * message's id arrived at the channel's far side.
+ * message arrived at the channel's far side and names the event, in its text or in a file of it.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -51,7 +51,7 @@ export interface SoakResult {
   readonly kills: { readonly random: number; readonly steps: Readonly<Record<string, number>> };
   /** Lives in which a channel met each trouble. */
   readonly troubles: Readonly<Record<ChannelName, Readonly<Record<Trouble, number>>>>;
-  /** By channel: events that were never told. */
+  /** By channel: events that no accepted message names. */
   readonly lost: Readonly<Record<ChannelName, readonly string[]>>;
   /** Events that two messages of one receiver tell of. */
   readonly inTwo: Readonly<Record<ChannelName, readonly string[]>>;
@@ -171,7 +171,7 @@ ${far.config(away)}`,
   const examine = async () => {
     await far.quiet();
     using judge = new Judge(database);
-    const arrived = new Map(channelNames.map((name) => [name, new Set(far.accepted(name))]));
+    const arrived = new Map(channelNames.map((name) => [name, far.texts(name)]));
     // Each that was accepted and is not recorded was so because of the kill, unless its line was cut.
     const unanswered = new Map<string, number>();
     const count = (id: string, by: number) => unanswered.set(id, (unanswered.get(id) ?? 0) + by);
@@ -191,7 +191,11 @@ ${far.config(away)}`,
       const [alertId] = judge.alerts(title);
       const tellings = alertId === undefined ? null : judge.tellings(alertId);
       for (const name of channelNames)
-        if (!tellings?.[name].some(({ id, delivered }) => delivered && arrived.get(name)?.has(id)))
+        if (
+          !tellings?.[name].some(
+            ({ id, delivered }) => delivered && arrived.get(name)?.get(id)?.includes(title),
+          )
+        )
           early.push(`${title} on ${name}`);
     }
   };
@@ -286,10 +290,10 @@ ${far.config(away)}`,
   const inTwo = lists();
   const messages = zeros();
   const copies = zeros();
-  const arrived = new Map<ChannelName, ReadonlySet<string>>();
+  const arrived = new Map<ChannelName, ReadonlyMap<string, string>>();
   for (const name of channelNames) {
     const all = far.accepted(name);
-    arrived.set(name, new Set(all));
+    arrived.set(name, far.texts(name));
     messages[name] = new Set(all).size;
     copies[name] = all.length - messages[name];
   }
@@ -298,7 +302,8 @@ ${far.config(away)}`,
     const tellings = judge.alerts(title).map((id) => judge.tellings(id));
     for (const name of channelNames) {
       const all = tellings.flatMap((one) => one[name]);
-      if (!all.some(({ id, delivered }) => delivered && arrived.get(name)?.has(id))) lost[name].push(title);
+      if (!all.some(({ id, delivered }) => delivered && arrived.get(name)?.get(id)?.includes(title)))
+        lost[name].push(title);
       if (all.length > 1) inTwo[name].push(title);
     }
   }

@@ -34,8 +34,8 @@ export class FarSides implements AsyncDisposable {
   }
 
   static async start(): Promise<FarSides> {
-    const dialect: Parameters<typeof startService>[0] = ({ headers }, take) => {
-      take(String(headers["idempotency-key"]));
+    const dialect: Parameters<typeof startService>[0] = ({ headers, text }, take) => {
+      take(`${String(headers["idempotency-key"])}\n${text}`);
       return { status: 202, body: "taken" };
     };
     return new FarSides(await startDiscord(), await startSmtp({ auth: login }), await startService(dialect));
@@ -102,9 +102,28 @@ export class FarSides implements AsyncDisposable {
 
   /** Ids of messages, one for each copy that was accepted. */
   accepted(channel: ChannelName): readonly string[] {
-    if (channel === "chat") return this.#discord.messages.map(({ nonce }) => nonce ?? "");
-    if (channel === "hook") return this.#hook.taken;
-    return this.#smtp.mails.map(idOf);
+    return this.#copies(channel).map(({ id }) => id);
+  }
+
+  /** All that a reader finds in the messages that were accepted, files included, by id. */
+  texts(channel: ChannelName): ReadonlyMap<string, string> {
+    const texts = new Map<string, string>();
+    for (const { id, text } of this.#copies(channel)) texts.set(id, `${texts.get(id) ?? ""}${text()}\n`);
+    return texts;
+  }
+
+  #copies(channel: ChannelName): readonly { readonly id: string; readonly text: () => string }[] {
+    if (channel === "chat")
+      return this.#discord.messages.map(({ nonce, text, files }) => ({
+        id: nonce ?? "",
+        text: () => [text, ...files.map(({ data }) => String(data))].join("\n"),
+      }));
+    if (channel === "hook")
+      return this.#hook.taken.map((taken) => ({
+        id: taken.slice(0, taken.indexOf("\n")),
+        text: () => taken,
+      }));
+    return this.#smtp.mails.map((mail) => ({ id: idOf(mail), text: () => `${mail.subject}\n${mail.text}` }));
   }
 
   /** Resolves when what the dead left in their sockets has arrived. */

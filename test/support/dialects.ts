@@ -30,9 +30,21 @@ const telegramBody = z.strictObject({
     .optional(),
 });
 
-export function telegramDialect(token: string, chatId: number): Dialect {
+/** As Telegram takes it in a form: what is no text is JSON. */
+const telegramDocument = z.strictObject({
+  chat_id: z.string(),
+  message_thread_id: z.string().optional(),
+  caption: z.string().max(1024).optional(),
+  disable_notification: z.enum(["true", "false"]).optional(),
+  reply_parameters: z.string().optional(),
+  document: z.string().min(1),
+});
+
+/** @param documents false: nobody may send documents to the chat */
+export function telegramDialect(token: string, chatId: number, documents = true): Dialect {
   let last = 100;
-  return ({ path, json }, take) => {
+  return ({ path, json: parsed, form }, take) => {
+    const json = form ?? parsed;
     const [, given, method] = /^\/bot([^/]+)\/(\w+)$/.exec(path) ?? [];
     if (given !== token) return wrong(404, { ok: false, error_code: 404, description: "Not Found" });
     if (method === "getMe")
@@ -42,9 +54,17 @@ export function telegramDialect(token: string, chatId: number): Dialect {
       return wrong(400, { ok: false, error_code: 400, description: "Bad Request: chat not found" });
     if (method === "getChat")
       return { status: 200, body: { ok: true, result: { id: chatId, title: "Alerts" } } };
+    const bad = (description: string) =>
+      wrong(400, { ok: false, error_code: 400, description: `Bad Request: ${description}` });
+    if (method === "sendDocument") {
+      const sent = telegramDocument.safeParse(json);
+      if (form === undefined || !sent.success) return bad("there is no document in the request");
+      if (!documents) return bad("not enough rights to send documents to the chat");
+      take(`${sent.data.caption}\n${sent.data.document}`.replaceAll("\u200b", ""));
+      return { status: 200, body: { ok: true, result: { message_id: ++last } } };
+    }
     const body = telegramBody.safeParse(json);
-    if (!body.success)
-      return wrong(400, { ok: false, error_code: 400, description: `Bad Request: ${body.error.message}` });
+    if (!body.success) return bad(body.error.message);
     take(body.data.text.replaceAll("\u200b", ""));
     return { status: 200, body: { ok: true, result: { message_id: ++last } } };
   };
@@ -169,6 +189,16 @@ const slackBody = z.strictObject({
   reply_broadcast: z.boolean().optional(),
 });
 
+/** Characters of all blocks, and of the text: beyond, Slack refuses the message, whatever its pages say (bolt-js #2509). */
+const mostInBlocks = 12_000;
+const mostInText = 4_000;
+
+function tooLong({ text, attachments = [] }: z.infer<typeof slackBody>): string | null {
+  if (text.length > mostInText) return "msg_too_long";
+  const texts = attachments.flatMap(({ blocks }) => blocks.map((one) => JSON.stringify(one)));
+  return texts.join("").length > mostInBlocks ? "msg_blocks_too_long" : null;
+}
+
 /** @param refuseBlocks answers the dressed form with invalid_blocks, as Slack does when it dislikes something in it */
 export function slackDialect(token: string, channel: string, refuseBlocks = false): Dialect {
   let last = 0;
@@ -181,6 +211,8 @@ export function slackDialect(token: string, channel: string, refuseBlocks = fals
     if (!body.success) return no("invalid_arguments");
     if (body.data.channel !== channel) return no("channel_not_found");
     if (refuseBlocks && body.data.attachments !== undefined) return no("invalid_blocks");
+    const long = tooLong(body.data);
+    if (long !== null) return no(long);
     take(plain(body.data));
     return { status: 200, body: { ok: true, ts: `1763696478.${String(++last).padStart(6, "0")}` } };
   };
@@ -193,6 +225,8 @@ export function slackWebhookDialect(secretPath: string): Dialect {
     if (Object.keys(json as object).length === 0) return wrong(400, "no_text");
     const body = slackBody.omit({ channel: true }).safeParse(json);
     if (!body.success) return wrong(400, "invalid_payload");
+    const long = tooLong(body.data);
+    if (long !== null) return wrong(400, long);
     take(plain(body.data));
     return { status: 200, body: "ok" };
   };

@@ -452,7 +452,12 @@ class Discord implements LocalDiscord {
         throw new Refusal(400, 50035, "Invalid Form Body", invalidForm([problem]));
       }
     }
-    if (String(body.content ?? "").trim() === "" && embeds.length === 0) {
+    const sent = (raw as { [attached]?: Files })[attached] ?? [];
+    if (via === "bot" && sent.length > 0 && !this.#may("ATTACH_FILES"))
+      throw new Refusal(403, 50013, "Missing Permissions");
+    if (sent.some(({ data }) => data.length > mostFileBytes))
+      throw new Refusal(413, 40005, "Request entity too large");
+    if (String(body.content ?? "").trim() === "" && embeds.length === 0 && sent.length === 0) {
       throw new Refusal(400, 50006, "Cannot send an empty message");
     }
     const nonce = body.nonce === undefined ? null : String(body.nonce);
@@ -467,7 +472,7 @@ class Discord implements LocalDiscord {
       );
       if (known !== undefined) return ok(this.#record(known));
     }
-    return ok(this.#record(this.#store(channelId, via, authorId, body, nonce, replyTo)));
+    return ok(this.#record(this.#store(channelId, via, authorId, body, nonce, replyTo, sent)));
   }
 
   #edit(message: DiscordMessage, authorId: string, raw: unknown): Answer {
@@ -498,6 +503,7 @@ class Discord implements LocalDiscord {
     body: Record<string, unknown>,
     nonce: string | null = null,
     replyTo: string | null = null,
+    files: Files = [],
   ): DiscordMessage {
     const now = this.#now();
     this.#counter += 1n;
@@ -518,7 +524,7 @@ class Discord implements LocalDiscord {
       buttons: buttonsIn(body),
       pings: { users: pings.users, roles: this.roleMentionable ? pings.roles : [], everyone },
       edits: 0,
-      files: [],
+      files,
       text: "",
     };
     message.text = readable(message);
@@ -606,6 +612,8 @@ function buttonsIn({ components }: Record<string, unknown>): DiscordButton[] {
 }
 
 type Files = readonly { readonly name: string; readonly data: Buffer }[];
+/** The largest upload to a server without boosts, bytes. */
+const mostFileBytes = 10 * 1024 * 1024;
 const attached = Symbol("files of a form");
 
 async function filesIn(form: FormData): Promise<Files> {

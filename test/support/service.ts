@@ -12,6 +12,8 @@ export interface Asked {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly text: string;
   readonly json: unknown;
+  /** Fields of a multipart form, files as their text; left out: it was none. */
+  readonly form?: Readonly<Record<string, string>>;
 }
 
 export interface Reply {
@@ -51,15 +53,18 @@ export async function startService(dialect: Dialect, options: ServiceOptions = {
   const faults: Fault[] = [];
   const waiting: ((one: Asked) => void)[] = [];
   const handle = async (request: IncomingMessage, response: ServerResponse) => {
-    let text = "";
-    request.setEncoding("utf8");
-    for await (const chunk of request) text += String(chunk);
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const bytes = Buffer.concat(chunks);
+    const text = bytes.toString("utf8");
+    const form = await formOf(request.headers["content-type"] ?? "", bytes);
     const one: Asked = {
       method: request.method ?? "",
       path: request.url ?? "",
       headers: request.headers,
       text,
       json: jsonOf(text),
+      ...(form === null ? {} : { form }),
     };
     asked.push(one);
     const fault = sends(one) ? faults.shift() : undefined;
@@ -96,6 +101,14 @@ export async function startService(dialect: Dialect, options: ServiceOptions = {
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+async function formOf(type: string, bytes: Buffer): Promise<Record<string, string> | null> {
+  if (!type.startsWith("multipart/form-data")) return null;
+  const form = await new Response(bytes, { headers: { "content-type": type } }).formData();
+  const fields: Record<string, string> = {};
+  for (const [name, value] of form) fields[name] = typeof value === "string" ? value : await value.text();
+  return fields;
 }
 
 function jsonOf(text: string): unknown {

@@ -8,6 +8,7 @@
  */
 import { z } from "zod";
 import { type AlertChange, severities } from "../../domain/alert.ts";
+import type { Capacity } from "../../domain/delivery.ts";
 import { anyAddress, isPlain, secretWord, trimmed } from "../address.ts";
 import type { Channel, ProbeResult } from "../channel.ts";
 import { type Block, type CommandLine, render } from "../message.ts";
@@ -46,6 +47,7 @@ export interface AlertmanagerDeps {
 }
 
 const timeoutMs = 8_000;
+export const alertmanagerCapacity: Capacity = { tellsEach: true };
 /** The time for which an alert stands there without its true end, ms. */
 const standsMs = 30 * 86_400_000;
 /** An event has no end: it is shown for this long, ms. */
@@ -90,7 +92,7 @@ export function createAlertmanager(
     name,
     kind: "alertmanager",
     deadlineMs: timeoutMs + 1_000,
-    tellsEach: true,
+    ...alertmanagerCapacity,
     start: probe,
     probe,
     stop: () => poster.close(),

@@ -9,6 +9,7 @@
 import { spawn } from "node:child_process";
 import path from "node:path";
 import { z } from "zod";
+import type { Capacity } from "../../domain/delivery.ts";
 import { parseDurationMs } from "../../domain/duration.ts";
 import type { Channel, ProbeResult, SendResult } from "../channel.ts";
 import { documentOf } from "../document.ts";
@@ -16,6 +17,8 @@ import type { CommandLine } from "../message.ts";
 import { cleanLine, shorten } from "../text.ts";
 
 const longestMs = 120_000;
+/** Alerts in one document: as webhooks are sent. */
+export const commandCapacity: Capacity = { maxNamed: 50 };
 
 export const commandSettings = z.strictObject({
   type: z.literal("command"),
@@ -71,6 +74,7 @@ export function createCommand(name: string, settings: CommandSettings, deps: Com
   return {
     name,
     kind: "command",
+    ...commandCapacity,
     deadlineMs: timeout + 1_000,
     start: probe,
     probe,

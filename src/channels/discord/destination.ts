@@ -11,7 +11,13 @@ export interface Destination {
   /** A bot can reply, and its nonces and footers make an earlier attempt recognisable; a webhook can do neither. */
   readonly remembers: boolean;
   /** @param where the thread to write to (null: the channel itself), and what to reply to there */
-  create(body: object, message: Message, where: Where, signal: AbortSignal): Promise<ApiAnswer>;
+  create(
+    body: object,
+    message: Message,
+    where: Where,
+    signal: AbortSignal,
+    file?: SentFile,
+  ): Promise<ApiAnswer>;
   /** Edits a message. The parts that the body leaves out stay, attachments too. */
   edit(receipt: string, body: object, signal: AbortSignal, file?: SentFile): Promise<ApiAnswer>;
   get(receipt: string, signal: AbortSignal): Promise<ApiAnswer>;
@@ -24,6 +30,8 @@ export interface Destination {
 export interface Where {
   readonly threadId: string | null;
   readonly replyTo: string | null;
+  /** Its place among the parts that a message was divided into; left out: 0, it is whole. */
+  readonly part?: number;
 }
 
 /** Minutes without a message after which Discord folds a thread away; a message brings it back. */
@@ -37,15 +45,16 @@ export function botDestination(api: DiscordApi, channelId: string): Destination 
   };
   return {
     remembers: true,
-    create: (body, message, { threadId, replyTo }, signal) => {
+    create: (body, message, { threadId, replyTo, part = 0 }, signal, file) => {
       const reference = {
         message_id: replyTo,
         channel_id: threadId ?? channelId,
         fail_if_not_exists: false,
       };
       const reply = replyTo === null ? {} : { message_reference: reference };
-      const whole = { ...body, nonce: message.id, enforce_nonce: true, ...reply };
-      return api.call({ method: "POST", route: messagesOf(threadId), body: whole }, signal);
+      const nonce = part === 0 ? message.id : `${message.id}-${part}`;
+      const whole = { ...body, nonce, enforce_nonce: true, ...reply };
+      return api.call({ method: "POST", route: messagesOf(threadId), body: whole, file }, signal);
     },
     edit: (receipt, body, signal, file) =>
       api.call({ method: "PATCH", route: routeOf(receipt), body, file }, signal),
@@ -67,8 +76,8 @@ export function webhookDestination(api: DiscordApi, { id, token, threadId }: Web
   const thread: Record<string, string> = threadId === null ? {} : { thread_id: threadId };
   return {
     remembers: false,
-    create: (body, _message, _where, signal) =>
-      api.call({ method: "POST", route, body, query: { wait: "true", ...thread } }, signal),
+    create: (body, _message, _where, signal, file) =>
+      api.call({ method: "POST", route, body, query: { wait: "true", ...thread }, file }, signal),
     edit: (receipt, body, signal, file) =>
       api.call({ method: "PATCH", route: `${route}/messages/${receipt}`, body, query: thread, file }, signal),
     get: (receipt, signal) =>

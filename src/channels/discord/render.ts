@@ -6,7 +6,7 @@
  * footer 2048.
  */
 
-import { headOf, ledBy, plainLines, shownParts } from "../lines.ts";
+import { headOf, inTexts, ledBy, lineOf, maxLine, plainLines, shownParts } from "../lines.ts";
 import type { Block, Rendering, Tone } from "../message.ts";
 import { dressed, forDiscord, shorten } from "../text.ts";
 import type { ButtonRow } from "./buttons.ts";
@@ -60,8 +60,10 @@ export const glyphs: Readonly<Record<Tone, string>> = {
   test: "🟣",
 };
 
+/** Characters of a message without embeds. */
+const mostContent = 1_990;
 const mostFigures = 12;
-const mostEmbeds = 10;
+export const mostEmbeds = 10;
 /** The part of 6000 characters for alerts: the rest is for the footer, what still fires, and those that found no place. */
 const roomForAlerts = 4_700;
 
@@ -74,13 +76,32 @@ export function discordBody(rendering: Rendering, mention: string | null): Disco
   };
 }
 
-/** The same as plain text, for a channel that refuses the embed. */
-export function plainBody(rendering: Rendering, mention: string | null): DiscordBody {
-  const footer = forDiscord(rendering.footer, 200);
-  const lines = plainLines(rendering).slice(1, -1).join("\n").trim();
+/** The same as plain text, for a channel that refuses the embed or the file: in as many parts as name every alert. */
+export function plainBodies(rendering: Rendering, mention: string | null): readonly DiscordBody[] {
   const head = headline(rendering, mention);
-  const text = forDiscord(lines, 1_990 - head.length - footer.length);
-  return { content: `${head}\n${text}\n${footer}`, embeds: [], allowed_mentions: allowedMentions(mention) };
+  const footer = forDiscord(rendering.footer, 200);
+  const body = (content: string, of: string | null) => ({
+    content,
+    embeds: [],
+    allowed_mentions: of === null ? { parse: [] } : allowedMentions(of),
+  });
+  if (rendering.blocks.length < 2) {
+    const lines = plainLines(rendering).slice(1, -1).join("\n").trim();
+    const text = forDiscord(lines, mostContent - head.length - footer.length);
+    return [body(`${head}\n${text}\n${footer}`, mention)];
+  }
+  const lines = [...rendering.blocks.map((block) => lineOf(block)), ...rendering.standing];
+  const texts = inTexts([head, ...lines.map((line) => forDiscord(line, maxLine)), footer], mostContent);
+  return texts.map((text, index) => body(text, index === 0 ? mention : null));
+}
+
+/** The name of the file that names every alert, where not all have an embed. */
+export const listName = "alerts.txt";
+
+/** @returns the file's text; null where every alert has an embed */
+export function listOf(rendering: Rendering): string | null {
+  const { blocks } = rendering;
+  return blocks.length <= mostEmbeds ? null : `${plainLines(rendering, blocks.length).join("\n")}\n`;
 }
 
 /** An earlier message, marked where its alerts are over. Wholly over: struck, in the colour of its end. */
@@ -215,8 +236,8 @@ function bodyOf(block: Block, most: number): string {
 }
 
 /**
- * Many alerts: an embed for each, as they came, each with its share of the room; those that find no place are named in the
- * last one, which also says what concerns them all.
+ * Many alerts: an embed for each, as they came, each with its share of the room; those that find no place stand in the file
+ * that the last one names, which also says what concerns them all.
  */
 function several(rendering: Rendering, over: ReadonlyMap<number, string>): Embed[] {
   const { blocks } = rendering;
@@ -225,10 +246,9 @@ function several(rendering: Rendering, over: ReadonlyMap<number, string>): Embed
   const embeds = shown.map((block) => ofBlock(block, share, over.get(block.alertId)));
   const left = blocks.slice(shown.length);
   if (left.length > 0) {
-    const ids = left.map(({ alertId, lead }) => `#${alertId} ${lead.toLowerCase()}`).join(", ");
     embeds.push({
       color: colours[rendering.tone],
-      description: `**and ${left.length} more:** ${forDiscord(ids, 400)}`,
+      description: `**and ${left.length} more**: all ${blocks.length} are in ${listName}`,
     });
   }
   const last = embeds.at(-1)!;

@@ -33,7 +33,10 @@ import {
   endedBody,
   endedIn,
   endingTone,
-  plainBody,
+  listName,
+  listOf,
+  mostEmbeds,
+  plainBodies,
 } from "./render.ts";
 import type { MentionSettings } from "./settings.ts";
 import { isForThread, type ThreadOf, type Threads, threadsOf } from "./threads.ts";
@@ -83,7 +86,9 @@ export class DiscordSender {
       return { kind: "retry", failure: "server-error", detail, afterMs: null };
     }
     const receipt = receiptOf({ threadId, id });
-    if (edited === null) this.#options.illustrator?.illustrate(outgoing.message, receipt);
+    // A chart takes the place of the files that are there.
+    const hasList = outgoing.message.content.items.length > mostEmbeds;
+    if (edited === null && !hasList) this.#options.illustrator?.illustrate(outgoing.message, receipt);
     await this.#markEnded(outgoing, threads, signal);
     return { kind: "delivered", receipt };
   }
@@ -103,7 +108,8 @@ export class DiscordSender {
     const whole = roots.find((one) => message.alertIds.every((id) => one.message.alertIds.includes(id)));
     const places = [whole, latest].filter((one) => one !== undefined);
     const [first, second] = places;
-    if (first === undefined) return null;
+    // What has no embed could not be shown there.
+    if (first === undefined || first.message.content.items.length > mostEmbeds) return null;
     const edited = await this.#edit(first, message, signal);
     if (edited.kind === "problem" && (edited.failure === "rejected" || edited.failure === "authentication"))
       return null;
@@ -185,16 +191,47 @@ export class DiscordSender {
     const first = inReplyTo === null ? null : placeOf(inReplyTo.receipt);
     const replyTo = first !== null && first.threadId === threadId ? first.id : null;
     const pretty = { ...discordBody(rendering, mention), ...this.#buttons(message) };
-    let answer = await destination.create(pretty, message, { threadId, replyTo }, signal);
+    const list = listOf(rendering);
+    const file =
+      list === null
+        ? undefined
+        : { name: listName, data: Buffer.from(list), contentType: "text/plain; charset=utf-8" };
+    let answer = await destination.create(pretty, message, { threadId, replyTo }, signal, file);
     if (replyTo !== null && answer.kind === "problem" && replyRefusals.has(answer.code ?? 0)) {
-      answer = await destination.create(pretty, message, { threadId, replyTo: null }, signal);
+      answer = await destination.create(pretty, message, { threadId, replyTo: null }, signal, file);
     }
     if (answer.kind === "ok" || !worthPlain(answer)) return answer;
-    const plain = { ...plainBody(rendering, mention), ...this.#buttons(message) };
-    const second = await destination.create(plain, message, { threadId, replyTo: null }, signal);
+    const second = await this.#postPlain(plainBodies(rendering, mention), message, threadId, signal);
     if (second.kind === "ok")
-      log.warn({ messageId: message.id, detail: answer.detail }, "Discord refused an embed; sent plain text");
+      log.warn(
+        { messageId: message.id, detail: answer.detail },
+        `Discord refused an embed${file === undefined ? "" : " or a file"}; sent plain text`,
+      );
     return second;
+  }
+
+  /** The parts of messages in plain text that were accepted, by message id, while not all were. */
+  readonly #accepted = new Map<string, ApiAnswer[]>();
+
+  /** Posts what was not accepted before of a message in parts. @returns the answer to the first part, or the problem of another */
+  async #postPlain(
+    bodies: readonly DiscordBody[],
+    message: Message,
+    threadId: string | null,
+    signal: AbortSignal,
+  ): Promise<ApiAnswer> {
+    const accepted = this.#accepted.get(message.id) ?? [];
+    for (const [part, body] of bodies.entries()) {
+      if (part < accepted.length) continue;
+      const whole = part === 0 ? { ...body, ...this.#buttons(message) } : body;
+      const where = { threadId, replyTo: null, part };
+      const answer = await this.#options.destination.create(whole, message, where, signal);
+      if (answer.kind === "problem") return answer;
+      accepted.push(answer);
+      if (bodies.length > 1) remember(this.#accepted, message.id, accepted);
+    }
+    this.#accepted.delete(message.id);
+    return accepted[0]!;
   }
 
   #buttons(message: Message, over?: ReadonlySet<number>): Pick<DiscordBody, "components"> {
@@ -262,10 +299,7 @@ export class DiscordSender {
   ): Promise<readonly Ended[]> {
     const before = this.#told.get(receipt) ?? (await this.#readBack(receipt, first, signal));
     const all = [...before.filter((one) => !more.some(({ alertId }) => alertId === one.alertId)), ...more];
-    this.#told.delete(receipt);
-    this.#told.set(receipt, all);
-    const [oldest] = this.#told.keys();
-    if (this.#told.size > 1_000 && oldest !== undefined) this.#told.delete(oldest);
+    remember(this.#told, receipt, all);
     return all;
   }
 
@@ -284,6 +318,16 @@ export class DiscordSender {
 interface Put {
   readonly answer: ApiAnswer;
   readonly threadId: string | null;
+}
+
+const mostRemembered = 1_000;
+
+/** Sets the newest entry of a map, and forgets the oldest of too many. */
+function remember<T>(map: Map<string, T>, key: string, value: T): void {
+  map.delete(key);
+  map.set(key, value);
+  const [oldest] = map.keys();
+  if (map.size > mostRemembered && oldest !== undefined) map.delete(oldest);
 }
 
 function endingsIn({ content }: Message, timezone: string): Ended[] {

@@ -9,6 +9,7 @@
  * late): same Message-ID, same date, same boundaries, same picture.
  */
 import { createTransport } from "nodemailer";
+import type { Capacity } from "../../domain/delivery.ts";
 import type { Channel, Outgoing, ProbeResult, SendResult } from "../channel.ts";
 import type { ChannelLog } from "../log.ts";
 import { type CommandLine, render } from "../message.ts";
@@ -43,6 +44,9 @@ const defaultLimits: EmailLimits = {
   silenceMs: 10_000,
   deadlineMs: 20_000,
 };
+
+/** Alerts that have a line each in HTML of a size that mail programs show whole. */
+export const emailCapacity: Capacity = { maxNamed: 300 };
 
 type Transport = ReturnType<typeof openTransport>;
 
@@ -136,6 +140,7 @@ export function createEmail(name: string, settings: EmailSettings, deps: EmailDe
   return {
     name,
     kind: "email",
+    ...emailCapacity,
     deadlineMs: limits.deadlineMs,
     drawsSealed: true,
     start: probe,

@@ -4,7 +4,7 @@
  * that drops it shows the same mail in light colours. Pure.
  */
 import { chartSize } from "../chart/svg.ts";
-import { ledBy, shownLead, shownParts } from "../lines.ts";
+import { ledBy, lineOf, shownLead, shownParts } from "../lines.ts";
 import type { Block, Rendering, Section, Tone } from "../message.ts";
 import { forHtml, shorten } from "../text.ts";
 
@@ -54,16 +54,17 @@ const chartWidth = 552;
 const chartHeight = Math.round((chartWidth * chartSize.height) / chartSize.width);
 
 export function document(rendering: Rendering, chart: MailChart | null): string {
-  const { tone, headline, notes, blocks, sections, standing, footer } = rendering;
+  const { tone, headline, notes, blocks, inFull, sections, standing, footer } = rendering;
   const alone = blocks.length === 1;
   const drawn = blocks.findIndex(({ alertId }) => alertId === chart?.alertId);
   const rows = [
     `<td class="pw-pad" bgcolor="${colours[tone]}" style="padding:18px ${side};background-color:${colours[tone]};border-radius:8px 8px 0 0">` +
       `<h1 style="margin:0;${font};font-size:20px;line-height:1.35;color:#ffffff">${forHtml(headline)}</h1></td>`,
     ...notes.map((note) => cell(paragraph(note, "font-weight:bold"))),
-    ...blocks.map((block, index) =>
-      cell(alert(block, alone, headline, index === drawn ? chart : null), index > 0),
-    ),
+    ...blocks
+      .slice(0, inFull)
+      .map((block, index) => cell(alert(block, alone, headline, index === drawn ? chart : null), index > 0)),
+    ...(inFull < blocks.length ? [cell(paragraph(blocks.slice(inFull).map(oneLine).join("\n")), true)] : []),
     ...sections.map((section, index) => cell(table(section), index > 0)),
     ...(standing.length === 0 ? [] : [cell(paragraph(standing.join("\n")), true)]),
     cell(
@@ -113,6 +114,13 @@ function cell(html: string, line = false): string {
 export function alertSize(block: Block): number {
   return alert(block, false, "", null).length + 120;
 }
+
+/** The size of one of several alerts that has a line only, characters. */
+export function lineSize(block: Block): number {
+  return forHtml(oneLine(block)).length + "<br>".length;
+}
+
+const oneLine = (block: Block): string => lineOf(block);
 
 function alert(block: Block, alone: boolean, headline: string, chart: MailChart | null): string {
   const parts: string[] = [];

@@ -5,9 +5,9 @@
  * one line an alert, in both.
  */
 import { plainLines } from "../lines.ts";
-import type { Block, Rendering } from "../message.ts";
+import type { Rendering } from "../message.ts";
 import { shorten } from "../text.ts";
-import { alertSize, document, type MailChart } from "./html.ts";
+import { alertSize, document, lineSize, type MailChart } from "./html.ts";
 
 export interface MailParts {
   readonly subject: string;
@@ -19,13 +19,12 @@ export interface MailParts {
 const mostSubject = 150;
 /** HTML of all alerts, characters. */
 const mostHtml = 85_000;
-const mostBrief = 160;
 
 /** @param chart a picture that goes with the mail, which only the HTML shows */
 export function mailParts(rendering: Rendering, chart: MailChart | null = null): MailParts {
   const [only] = rendering.blocks;
   const id = only !== undefined && rendering.blocks.length === 1 ? ` (#${only.alertId})` : "";
-  const kept = { ...rendering, blocks: bounded(rendering.blocks) };
+  const kept = { ...rendering, inFull: fitting(rendering) };
   return {
     subject: shorten(rendering.headline, mostSubject - id.length) + id,
     text: `${plainLines(kept).join("\n")}\n`,
@@ -33,25 +32,13 @@ export function mailParts(rendering: Rendering, chart: MailChart | null = null):
   };
 }
 
-/** The first ones whole, as they are the worst or the oldest, and the rest in a line each. */
-function bounded(blocks: readonly Block[]): Block[] {
-  if (blocks.length < 2) return [...blocks];
-  let left = mostHtml;
-  const short = blocks.map((block) => {
-    const one = brief(block);
-    left -= alertSize(one);
-    return one;
-  });
-  return blocks.map((block, at) => {
-    const more = alertSize(block) - alertSize(short[at]!);
-    if (more > left) return short[at]!;
-    left -= more;
-    return block;
-  });
-}
-
-function brief(block: Block): Block {
-  const { own: _own, ...rest } = block;
-  const what = shorten(block.what, mostBrief);
-  return { ...rest, what, figures: [], description: "", fresh: [], now: [], runbook: null };
+/** The number of blocks, from the first on, that fit in full beside a line for each of the others. */
+function fitting({ blocks, inFull }: Rendering): number {
+  if (blocks.length < 2) return blocks.length;
+  let size = blocks.reduce((sum, block) => sum + lineSize(block), 0);
+  for (const [index, block] of blocks.slice(0, inFull).entries()) {
+    size += alertSize(block) - lineSize(block);
+    if (size > mostHtml) return index;
+  }
+  return inFull;
 }

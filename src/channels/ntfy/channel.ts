@@ -4,9 +4,10 @@
  */
 import { z } from "zod";
 import type { Severity } from "../../domain/alert.ts";
+import type { Capacity } from "../../domain/delivery.ts";
 import { anyAddress, isPlain, secretWord, trimmed } from "../address.ts";
 import type { Channel, Outgoing, ProbeResult } from "../channel.ts";
-import { blockLines, sectionLines } from "../lines.ts";
+import { blockLines, lineOf, maxLine, sectionLines } from "../lines.ts";
 import { type CommandLine, type Rendering, render, type Tone } from "../message.ts";
 import { Poster, parsed, probeFailure } from "../post.ts";
 import { shorten } from "../text.ts";
@@ -33,6 +34,10 @@ export interface NtfyDeps {
 const timeoutMs = 8_000;
 /** Maximum size that ntfy takes as a message rather than as an attached file, bytes; some room for its count. */
 const mostBytes = 4_000;
+/** Alerts in one message: each has a line of at least `leastLine` bytes. */
+export const ntfyCapacity: Capacity = { maxNamed: 20 };
+const leastLine = 120;
+const mostOfNotes = 1_000;
 const priorities: Readonly<Record<Severity, number>> = { critical: 5, warning: 4, info: 3 };
 const tags: Readonly<Record<Tone, string>> = {
   critical: "rotating_light",
@@ -68,6 +73,7 @@ export function createNtfy(name: string, settings: NtfySettings, deps: NtfyDeps)
   return {
     name,
     kind: "ntfy",
+    ...ntfyCapacity,
     deadlineMs: timeoutMs + 1_000,
     start: probe,
     probe,
@@ -92,26 +98,45 @@ function bodyOf({ message, late }: Outgoing, topic: string, deps: NtfyDeps): obj
   return {
     topic,
     title: shorten(rendering.headline, 250),
-    message: withinBytes(textOf(rendering), rendering.footer),
+    message: textOf(rendering),
     priority: quiet ? 3 : priorities[message.severity],
     tags: [tags[rendering.tone]],
     ...(link == null ? {} : { click: link }),
   };
 }
 
+/** As many alerts in full as fit beside a line for each of the others. The footer, by whose id the message is found, always fits. */
 function textOf(rendering: Rendering): string {
-  const blocks = rendering.blocks.map((block) => blockLines(block, rendering).join("\n"));
-  const sections = sectionLines(rendering.sections).join("\n");
-  return [...rendering.notes, ...blocks, sections, rendering.standing.join("\n")]
+  const { blocks, footer } = rendering;
+  const room = mostBytes - Buffer.byteLength(footer) - 2;
+  for (let inFull = rendering.inFull; blocks.length > 1 && inFull >= 0; inFull--) {
+    const text = textWith(rendering, inFull, maxLine);
+    if (Buffer.byteLength(text) <= room) return `${text}\n\n${footer}`;
+  }
+  const text =
+    blocks.length > 1
+      ? textWith(
+          { ...rendering, notes: [withinBytes(rendering.notes.join("\n"), mostOfNotes)] },
+          0,
+          leastLine,
+        )
+      : textWith(rendering, blocks.length, maxLine);
+  return `${withinBytes(text, room)}\n\n${footer}`;
+}
+
+/** @param most bytes of a line */
+function textWith(rendering: Rendering, inFull: number, most: number): string {
+  const { blocks, notes, sections, standing } = rendering;
+  const full = blocks.slice(0, inFull).map((block) => blockLines(block, rendering).join("\n"));
+  const lines = blocks.slice(inFull).map((block) => withinBytes(lineOf(block), most));
+  return [...notes, ...full, lines.join("\n"), sectionLines(sections).join("\n"), standing.join("\n")]
     .filter((part) => part !== "")
     .join("\n\n");
 }
 
-/** The footer, by whose id the message is found, always fits. */
-function withinBytes(text: string, footer: string): string {
-  const room = mostBytes - Buffer.byteLength(footer) - 2;
+function withinBytes(text: string, most: number): string {
   let kept = text;
-  while (Buffer.byteLength(kept) > room)
+  while (Buffer.byteLength(kept) > most)
     kept = shorten(kept, Math.min(kept.length - 1, Math.floor(kept.length * 0.9)));
-  return `${kept}\n\n${footer}`;
+  return kept;
 }

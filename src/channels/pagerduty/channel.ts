@@ -6,7 +6,7 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { AlertChange } from "../../domain/alert.ts";
-import type { Message } from "../../domain/delivery.ts";
+import type { Capacity, Message } from "../../domain/delivery.ts";
 import { safeAddress, trimmed } from "../address.ts";
 import type { Channel, ProbeResult, SendResult } from "../channel.ts";
 import { ledBy } from "../lines.ts";
@@ -29,6 +29,7 @@ export interface PagerdutyDeps {
 }
 
 const timeoutMs = 8_000;
+export const pagerdutyCapacity: Capacity = { tellsEach: true };
 
 export function createPagerduty(name: string, settings: PagerdutySettings, deps: PagerdutyDeps): Channel {
   const { routingKey } = settings;
@@ -53,7 +54,7 @@ export function createPagerduty(name: string, settings: PagerdutySettings, deps:
     name,
     kind: "pagerduty",
     deadlineMs: 30_000,
-    tellsEach: true,
+    ...pagerdutyCapacity,
     start: probe,
     probe,
     stop: () => poster.close(),

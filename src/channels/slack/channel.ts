@@ -5,9 +5,10 @@
  */
 import { z } from "zod";
 import type { AlertChange } from "../../domain/alert.ts";
+import type { Capacity } from "../../domain/delivery.ts";
 import { safeAddress, trimmed } from "../address.ts";
 import type { Channel, Outgoing, ProbeResult, SendResult } from "../channel.ts";
-import { blockLines, headOf, ledBy, plainLines, sectionLines, titleLines } from "../lines.ts";
+import { blockLines, headOf, inTexts, ledBy, plainLines, sectionLines, titleLines } from "../lines.ts";
 import { calls, loudest, type MentionOfSeverity } from "../mention.ts";
 import { type Block, type CommandLine, type Rendering, render, type Tone } from "../message.ts";
 import { type Answer, type NoAnswer, Poster, parsed, probeFailure } from "../post.ts";
@@ -52,6 +53,14 @@ const mostText = 3_900;
 const mostSection = 2_900;
 /** The part of 50 sections for alerts: notes, those that have a line only, what else fires and the footer take the others. */
 const mostSections = 36;
+/**
+ * Text of the sections of all alerts, characters. Slack refuses a message whose blocks have more than about 12,000 with what holds
+ * them (msg_blocks_too_long), which it states nowhere.
+ */
+const mostOfAlerts = 7_000;
+/** Alerts in one message: a line each takes at most `mostLine` characters. */
+export const slackCapacity: Capacity = { maxNamed: 50 };
+const mostLine = 150;
 const colours: Readonly<Record<Tone, string>> = {
   critical: "#d92d20",
   warning: "#f79009",
@@ -146,6 +155,7 @@ export function createSlack(
   return {
     name,
     kind: "slack",
+    ...slackCapacity,
     deadlineMs: 2 * timeoutMs + 1_000,
     start: probe,
     probe,
@@ -219,7 +229,7 @@ export function forSlack(text: string): string {
 
 /** Escaped, and at most so many characters in that form. */
 function cut(text: string, most: number): string {
-  let kept = text;
+  let kept = shorten(text, most);
   for (;;) {
     const shown = forSlack(kept);
     if (shown.length <= most) return shown;
@@ -228,16 +238,15 @@ function cut(text: string, most: number): string {
 }
 
 function bodyOf(rendering: Rendering, ping: string | null): object {
-  const sections = rendering.blocks.slice(0, mostSections).map((block) => ({
+  const full = rendering.blocks
+    .slice(0, Math.min(rendering.inFull, mostSections))
+    .map((block) => sectionOf(block, rendering) + linkOf(block.runbook));
+  const short = rendering.blocks.map((block) => cut(headOf(block), mostLine));
+  const texts = full.slice(0, fitting(full, short));
+  const sections = [...texts, ...inTexts(short.slice(texts.length), mostSection)].map((text) => ({
     type: "section",
-    text: {
-      type: "mrkdwn",
-      text: sectionOf(block, rendering) + linkOf(block.runbook),
-    },
+    text: { type: "mrkdwn", text },
   }));
-  // Those for which there is no room have a line each.
-  const rest = rendering.blocks.slice(mostSections).map((block) => forSlack(shorten(headOf(block), 150)));
-  const lines = inSections(rest).map((text) => ({ type: "section", text: { type: "mrkdwn", text } }));
   const notes = rendering.notes.map((note) => ({
     type: "section",
     text: { type: "mrkdwn", text: cut(note, mostSection) },
@@ -263,7 +272,6 @@ function bodyOf(rendering: Rendering, ping: string | null): object {
         blocks: [
           ...notes,
           ...sections,
-          ...lines,
           ...tables,
           ...standing,
           { type: "context", elements: [{ type: "mrkdwn", text: cut(rendering.footer, 400) }] },
@@ -273,16 +281,15 @@ function bodyOf(rendering: Rendering, ping: string | null): object {
   };
 }
 
-/** Escaped lines in as few sections as take them all. */
-function inSections(lines: readonly string[]): string[] {
-  const texts: string[] = [];
-  for (const line of lines) {
-    const last = texts.at(-1);
-    if (last !== undefined && last.length + line.length < mostSection)
-      texts[texts.length - 1] = `${last}\n${line}`;
-    else texts.push(line);
+/** The number of alerts, from the first on, that fit in full beside a line for each of the others; a single one always does. */
+function fitting(full: readonly string[], short: readonly string[]): number {
+  if (short.length < 2) return full.length;
+  let size = short.reduce((sum, line) => sum + line.length, 0);
+  for (const [index, text] of full.entries()) {
+    size += text.length - short[index]!.length;
+    if (size > mostOfAlerts) return index;
   }
-  return texts;
+  return full.length;
 }
 
 /** A template's markup is its author's; all else is text. */
@@ -318,10 +325,10 @@ function headline(rendering: Rendering, ping: string | null): string {
   const [first] = rendering.blocks;
   const told = first === undefined ? "" : ledBy(first, first.what);
   if (first?.own?.title === undefined || !rendering.headline.startsWith(told))
-    return `${call}*${cut(rendering.headline, 1_500)}*`;
+    return `${call}*${cut(rendering.headline, 1_000)}*`;
   const lead = cut(ledBy(first, "").trim(), 100);
   const rest = cut(rendering.headline.slice(told.length), 50);
-  return `${call}${lead === "" ? "" : `*${lead}* `}${oneLine(dressed(first.own.title, cut, 1_300))}${rest}`;
+  return `${call}${lead === "" ? "" : `*${lead}* `}${oneLine(dressed(first.own.title, cut, 800))}${rest}`;
 }
 
 /** @param link an address that is safe to link, of which no character may end the link early */
@@ -332,6 +339,13 @@ function linkOf(link: string | null): string {
 }
 
 function plainText(rendering: Rendering, ping: string | null): string {
-  const [, ...lines] = plainLines(rendering).slice(0, -1);
-  return `${headline(rendering, ping)}\n${cut(lines.join("\n").trim(), mostText)}\n${cut(rendering.footer, 400)}`;
+  const alone = rendering.blocks.length < 2;
+  const [, ...lines] = plainLines(rendering, alone ? rendering.inFull : 0).slice(0, -1);
+  const head = headline(rendering, ping);
+  const footer = cut(rendering.footer, 200);
+  const room = mostText - head.length - footer.length;
+  // Each alert keeps its beginning, by which it is known.
+  const each = Math.floor(room / Math.max(1, lines.length)) - 1;
+  const text = alone ? cut(lines.join("\n").trim(), room) : lines.map((line) => cut(line, each)).join("\n");
+  return `${head}\n${text.trim()}\n${footer}`;
 }

@@ -7,7 +7,7 @@ import { z } from "zod";
 import type { WordedText } from "../../domain/template-data.ts";
 import { safeAddress, trimmed } from "../address.ts";
 import type { Channel, Outgoing, ProbeResult, SendResult } from "../channel.ts";
-import { plainLines } from "../lines.ts";
+import { inTexts, lineOf, plainLines } from "../lines.ts";
 import { type Block, type CommandLine, type Rendering, render, type Tone } from "../message.ts";
 import { type Answer, type NoAnswer, Poster, parsed, probeFailure } from "../post.ts";
 import { dressed, shorten } from "../text.ts";
@@ -34,6 +34,8 @@ export interface TelegramDeps {
 
 const timeoutMs = 8_000;
 const mostCharacters = 4_096;
+/** Length of the text beside a file. */
+const mostCaption = 1_024;
 const glyphs: Readonly<Record<Tone, string>> = {
   critical: "🔴",
   warning: "🟠",
@@ -54,6 +56,8 @@ export function createTelegram(name: string, settings: TelegramSettings, deps: T
   const { token, chatId, topicId } = settings;
   const base = `${trimmed(settings.apiUrl)}/bot${token}`;
   const poster = new Poster({ who: "Telegram", secrets: [token], timeoutMs });
+  /** The accepted parts of messages that were divided, by message id, while not all are accepted. */
+  const parts = new Map<string, SendResult[]>();
   const ask = async (method: string, body: object, signal: AbortSignal) => {
     const answer = await poster.call({ url: `${base}/${method}`, body }, signal);
     const said = answer.kind === "answer" ? ((parsed(answer.text) ?? {}) as Said) : {};
@@ -85,26 +89,66 @@ export function createTelegram(name: string, settings: TelegramSettings, deps: T
     async send(outgoing, signal) {
       const { message, inReplyTo } = outgoing;
       const rendering = asText(render(message, deps, outgoing.late));
-      const [headline = "", ...lines] = plainLines(rendering).slice(0, -1);
       const first = Number(inReplyTo?.receipt);
-      const { answer, said } = await ask(
-        "sendMessage",
-        {
-          chat_id: chatId,
-          ...(topicId === undefined ? {} : { message_thread_id: topicId }),
-          text: within(`${glyphs[rendering.tone]} ${headline}\n${lines.join("\n")}`.trim(), rendering.footer),
-          disable_notification: isQuiet(outgoing),
-          link_preview_options: { is_disabled: true },
-          // Of a message that somebody deleted there is nothing to reply to.
-          ...(Number.isSafeInteger(first) && inReplyTo !== null
-            ? { reply_parameters: { message_id: first, allow_sending_without_reply: true } }
-            : {}),
-        },
-        signal,
-      );
-      return verdict(answer, said, poster);
+      const where = {
+        chat_id: chatId,
+        ...(topicId === undefined ? {} : { message_thread_id: topicId }),
+        disable_notification: isQuiet(outgoing),
+        // Of a message that somebody deleted there is nothing to reply to.
+        ...(Number.isSafeInteger(first) && inReplyTo !== null
+          ? { reply_parameters: { message_id: first, allow_sending_without_reply: true } }
+          : {}),
+      };
+      const sendText = async (text: string) => {
+        const body = { ...where, text, link_preview_options: { is_disabled: true } };
+        const { answer, said } = await ask("sendMessage", body, signal);
+        return verdict(answer, said, poster);
+      };
+      const text = textOf(rendering);
+      if (text.length <= mostCharacters) return sendText(text);
+      const { headline, notes, footer, blocks } = rendering;
+      if (blocks.length < 2)
+        return sendText(
+          `${shorten(text.slice(0, -footer.length), mostCharacters - footer.length - 2)}\n\n${footer}`,
+        );
+      const caption = inTexts(
+        [`${glyphs[rendering.tone]} ${headline}`, ...notes],
+        mostCaption - footer.length - 2,
+      )[0];
+      const list = `${plainLines(rendering, blocks.length).join("\n")}\n`;
+      const document = formOf({ ...where, caption: `${caption}\n\n${footer}` }, list);
+      const { answer, said } = await ask("sendDocument", document, signal);
+      const result = verdict(answer, said, poster);
+      if (result.kind !== "refused" || result.failure === "authentication") return result;
+      // The chat takes no files: everything is named in as many messages as it needs.
+      const lines = [...notes, ...blocks.map((block) => lineOf(block)), ...rendering.standing];
+      const texts = inTexts([`${glyphs[rendering.tone]} ${headline}`, ...lines, "", footer], mostCharacters);
+      const receipts = parts.get(message.id) ?? [];
+      for (const part of texts.slice(receipts.length)) {
+        const result = await sendText(part);
+        if (result.kind !== "delivered") return result;
+        receipts.push(result);
+        parts.set(message.id, receipts);
+      }
+      parts.delete(message.id);
+      return receipts[0]!;
     },
   };
+}
+
+/** The whole message as one text, longer perhaps than Telegram takes. */
+function textOf(rendering: Rendering): string {
+  const [headline = "", ...lines] = plainLines(rendering).slice(0, -1);
+  return `${`${glyphs[rendering.tone]} ${headline}\n${lines.join("\n")}`.trim()}\n\n${rendering.footer}`;
+}
+
+/** A message with a text file, as Telegram takes it: fields that are no text are JSON. */
+function formOf(fields: Readonly<Record<string, unknown>>, list: string): FormData {
+  const form = new FormData();
+  for (const [name, value] of Object.entries(fields))
+    form.set(name, typeof value === "string" ? value : JSON.stringify(value));
+  form.set("document", new Blob([list], { type: "text/plain; charset=utf-8" }), "alerts.txt");
+  return form;
 }
 
 /** Text from data as it is: Telegram makes links and calls of what looks like some, without any markup. */
@@ -153,11 +197,6 @@ function asText(rendering: Rendering): Rendering {
 
 function isQuiet({ message }: Outgoing): boolean {
   return message.severity === "info" || message.content.resolved;
-}
-
-/** Cut, where it has to be, above the footer: by that the message is found. Telegram counts UTF-16 units. */
-function within(text: string, footer: string): string {
-  return `${shorten(text, mostCharacters - footer.length - 2)}\n\n${footer}`;
 }
 
 function verdict(answer: Answer | NoAnswer, said: Said, poster: Poster): SendResult {

@@ -6,6 +6,7 @@
 import { createHmac } from "node:crypto";
 import { z } from "zod";
 import type { Clock } from "../../domain/clock.ts";
+import type { Capacity } from "../../domain/delivery.ts";
 import { anyAddress, secretWord } from "../address.ts";
 import type { Channel, ProbeResult } from "../channel.ts";
 import { documentOf } from "../document.ts";
@@ -27,6 +28,8 @@ export interface WebhookDeps {
 }
 
 const timeoutMs = 10_000;
+/** Alerts in one document: many servers take no more than 100 KB by default. */
+export const webhookCapacity: Capacity = { maxNamed: 50 };
 
 export function createWebhook(name: string, settings: WebhookSettings, deps: WebhookDeps): Channel {
   const { url, secret } = settings;
@@ -52,6 +55,7 @@ export function createWebhook(name: string, settings: WebhookSettings, deps: Web
   return {
     name,
     kind: "webhook",
+    ...webhookCapacity,
     deadlineMs: timeoutMs + 1_000,
     start: probe,
     probe,

@@ -177,7 +177,7 @@ async function run(
   const { ValueLines } = await import("../../replay/svg.ts");
   const { watchSettingsOf } = await import("../../settings/watch.ts");
   const { leadOf } = await import("../../channels/message.ts");
-  const { eachToldBy } = await import("../../channels/registry.ts");
+  const { capacitiesOf } = await import("../../channels/registry.ts");
   const all = watchSettingsOf(settings, settings, nowMs);
   const lines = new ValueLines(ruleSet, { fromMs, toMs });
   const progress = progressOn(cli, fromMs, toMs);
@@ -194,7 +194,7 @@ async function run(
       toMs,
       onProgress: progress.at,
       onChanges: (changes) => lines.take(changes),
-      tellsEach: eachToldBy(settings.channels),
+      capacities: capacitiesOf(settings.channels),
     });
     const rules = new Set([...ruleSet.conditions, ...ruleSet.events].map(({ name }) => name));
     return {

@@ -50,7 +50,7 @@ const message: readonly Field[] = [
   text("sender", "perpwatch on this host"),
   word("severity", severities, "of the worst in it"),
   number("alerts", "count", "how many alerts it tells of"),
-  number("more", "count", "how many it stands for beside these"),
+  number("more", "count", "0: a message names all that it is about"),
 ];
 
 /** Lists and what is made of them are no text, and messages have no loops. */
