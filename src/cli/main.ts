@@ -23,6 +23,7 @@ import { startCommand } from "./start.ts";
 import { statusCommand } from "./status.ts";
 import { stopLossCommand } from "./stop-loss.ts";
 import { letGoOfClosedTerminals } from "./terminal.ts";
+import { versionCommand } from "./version.ts";
 import { walletCommand } from "./wallet.ts";
 
 const commands = [
@@ -44,6 +45,7 @@ const commands = [
   apiCommand,
   simulateCommand,
   completionCommand,
+  versionCommand,
 ];
 
 /**

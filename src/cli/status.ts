@@ -24,7 +24,7 @@ export function statusCommand(program: Command, cli: Cli): void {
   declare(program, {
     usage: "status",
     summary: "wallets, sessions, positions, schedules, firing alerts, outbox, database",
-    about: "Without a running daemon it tells what its database holds.",
+    about: "Without a running daemon it prints what its database holds, and exits 1.",
     examples: ["status", "status --json"],
   }).action((options: CommonOptions) => status(cli, options));
 }
@@ -581,6 +581,7 @@ async function left(cli: Cli, options: CommonOptions, place: Place): Promise<voi
     acknowledgements: (await history.acknowledgements({ open: true })).length,
     database: { path: place.databasePath, bytes: await history.sizeBytes() },
   }));
+  cli.status = 1;
   if (options.json) return printJson(cli, past);
   const { formatNumber } = await import("../rules/format.ts");
   const time = (ms: number) => formatTime(ms, place.timezone);

@@ -21,7 +21,7 @@ test("what is offered is what is built, and each help gives an example", { timeo
   expect(top).toEqual([
     ...["start", "check", "status", "alerts", "silence", "notifications", "rules", "history", "routing"],
     ...["channels", "drill", "digest", "wallet"],
-    ...["onboard", "stop-loss", "api", "simulate", "completion"],
+    ...["onboard", "stop-loss", "api", "simulate", "completion", "version"],
   ]);
   const found: string[] = [];
   for (const name of top) {
@@ -56,7 +56,7 @@ test("what is offered is what is built, and each help gives an example", { timeo
     ...["channels preview", "channels vocabulary", "drill", "digest", "wallet"],
     ...["wallet new", "wallet import", "wallet list", "wallet login", "wallet logout"],
     ...["onboard", "onboard register", "onboard activate", "stop-loss"],
-    ...["api", "api list", "api describe", "api docs", "simulate", "completion"],
+    ...["api", "api list", "api describe", "api docs", "simulate", "completion", "version"],
   ]);
 });
 

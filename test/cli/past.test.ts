@@ -54,7 +54,7 @@ async function left() {
 test("status tells what was firing and what is owed", async () => {
   using place = await left();
   const people = await run(["status"], place);
-  expect(people).toMatchObject({ status: 0, stderr: hint });
+  expect(people).toMatchObject({ status: 1, stderr: hint });
   expect(people.stdout).toContain("outbox: 1 item owed, 1 message not delivered (unreachable)");
   expect(people.stdout).toMatch(/Firing when it stopped\n.*\n +1 +critical .*\n +2 +warning/);
   const json = await run(["status", "--json"], place);
