@@ -49,6 +49,16 @@ describe("what is at stake while data are missing", () => {
     expect(broken(outcome, change)).toEqual(["soundness Blind", "figures Blind"]);
   });
 
+  test("no liquidation price where it had one", () => {
+    const change = retold(
+      (one) => isBlind(one) && lead.test(one.alert.summary),
+      ({ summary }) => ({
+        summary: summary.replace(/ was \S+% from liquidation /, " had no liquidation price "),
+      }),
+    );
+    expect(broken(outcome, change)).toContain("soundness Blind");
+  });
+
   test("nothing of how far its price has moved, though prices come", () => {
     const change = retold(
       ({ alert }) => alert.rule === "Blind",

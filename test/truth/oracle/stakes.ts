@@ -31,7 +31,7 @@ const nearAtLeast = nearMoves * leastMove;
 const tiny = 1e-6;
 /** Readings of a position that are kept: its account may be read again while an alert is written. */
 const kept = 3;
-const lead = /^(\S+) (\S+) (long|short) was (\S+ ?%) from liquidation /;
+const lead = /^(\S+) (\S+) (long|short) (?:was (\S+ ?%) from liquidation|had no liquidation price) /;
 /** A change of price since the reading, as a source tells it. */
 const movedText = new RegExp(String.raw`^, (mark|price \([a-z ]+\)) (unchanged|(up|down) ${percent}) since`);
 const worstText = new RegExp(`; ${percent} from liquidation at the worst price since`);
@@ -121,8 +121,8 @@ export class Stakes {
   /** Statements of an alert about missing data about them that are not true. */
   problems({ kind, alert, details }: AlertChange, view: View): readonly string[] {
     const problems: string[] = [];
-    const [, wallet, symbol = "", side, text] = lead.exec(alert.summary) ?? [];
-    if (text !== undefined) {
+    const [begins, wallet, symbol = "", side, text] = lead.exec(alert.summary) ?? [];
+    if (begins !== undefined) {
       const wrong = [...this.#readings]
         .filter(
           ([subject]) => walletOf(subject) === wallet && symbolOf(subject) === symbol && this.#isOwn(subject),
@@ -135,8 +135,15 @@ export class Stakes {
             distance: Number.isNaN(one.distance) ? (now ?? one.distance) : one.distance,
           }));
         })
-        .filter(({ distance }) => Number.isFinite(distance))
-        .map((reading) => leadClaims(alert, symbol, reading, view).flatMap(claimProblem));
+        .filter(({ distance }) =>
+          text === undefined ? distance === Number.POSITIVE_INFINITY : Number.isFinite(distance),
+        )
+        .map((reading) => [
+          ...leadClaims(alert, symbol, reading, view).flatMap(claimProblem),
+          ...(this.#isNearSince(symbol, reading) && !worstText.test(alert.summary)
+            ? [`how near it came since then: ${reading.least}`]
+            : []),
+        ]);
       if (wrong.length === 0) problems.push(`${wallet} held no ${side} of ${symbol} when it was read last`);
       else if (wrong.every((one) => one.length > 0)) problems.push(...wrong.at(-1)!);
     }
@@ -158,6 +165,11 @@ export class Stakes {
           );
     }
     return problems;
+  }
+
+  /** True if a position surely was not near at a reading, and surely at a mark since. */
+  #isNearSince(symbol: string, { distance, least }: Reading): boolean {
+    return distance > this.#nearOf(symbol) * (1 + tiny) && least < nearAtLeast * (1 - tiny);
   }
 
   /** Own wallets with their PDA indices that an alert names and of which nothing was read since the start. */
@@ -212,10 +224,10 @@ function leadClaims(
   view: View,
 ): readonly Claim[] {
   const { distance, mark, atMs, least } = reading;
-  const [found = "", , , , text = ""] = lead.exec(summary) ?? [];
+  const [found = "", , , , text] = lead.exec(summary) ?? [];
   const of = { summary, description: "" };
   const pricedMs = view.seen.readMs.get(priceOf + symbol) ?? view.nowMs;
-  const age = new RegExp(`from liquidation ${duration}ago`);
+  const age = new RegExp(`liquidation (?:price )?${duration}ago`);
   const ages = durationClaims(of, "age of the last reading", age, view.nowMs - Math.min(atMs, pricedMs));
   const rest = summary.slice(found.length).replace(/^.*? ago/, "");
   const [, source = "", what, way, share] = movedText.exec(rest) ?? [];
@@ -248,7 +260,9 @@ function leadClaims(
       truth: isMarks ? truths[0]! : truths[1]!,
       room: tiny,
     });
-  return [{ name: "distance at the last reading", text, truth: distance, room: tiny }, ...ages, ...moved];
+  const far: Claim[] =
+    text === undefined ? [] : [{ name: "distance at the last reading", text, truth: distance, room: tiny }];
+  return [...far, ...ages, ...moved];
 }
 
 /** The price that a source tells now, USD; undefined: not known. */
