@@ -158,6 +158,7 @@ function problemsOf(
   const told = newestOf(changes);
   const { folded, tally = [], title } = content;
   check(content.items.length === told.length, `${content.items.length} of ${told.length} items`);
+  check(content.more === undefined, `${content.more} more of ${told.length}`);
   for (const { change, lead } of content.items) {
     const own = told.find(({ id }) => id === change.id);
     if (!own) {

@@ -398,10 +398,10 @@ const others: readonly Defect[] = [
     "incident.reported(extent);",
   ),
   one(
-    "alerts: a large group names fifty and counts the others",
-    "src/alerts/waiting.ts",
-    "if (entries.length <= maxReported || counts) return entries;",
-    "if (entries.length > 0 || counts) return entries;",
+    "alerts: a message of a large group leaves out those beyond its limit",
+    "src/deliver/seal.ts",
+    "const items: MessageItem[] = shown.map(",
+    "const items: MessageItem[] = shown.slice(0, 10).map(",
   ),
   one(
     "watch: a funding rate is compared with an hour that was settled after it",
