@@ -21,11 +21,13 @@ function withoutRepeats(changes: readonly AlertChange[]): AlertChange[] {
   });
 }
 
-/** Moves the first change of each rule to the front, so that what is shown in full has one of each. Keeps the order otherwise. */
-export function firstOfEachRule(changes: readonly AlertChange[]): AlertChange[] {
-  const seen = new Set<string>();
-  const first = changes.filter(({ alert }) => seen.size < seen.add(alert.rule).size);
-  return [...first, ...changes.filter((change) => !first.includes(change))];
+/** Puts so many to the front: the first change of each rule, and the first of the others. The order stays the same among them, and behind. */
+export function eachRuleFirst(changes: readonly AlertChange[], count: number): AlertChange[] {
+  const rules = new Set<string>();
+  const first = changes.filter(({ alert }) => rules.size < rules.add(alert.rule).size);
+  const others = changes.filter((change) => !first.includes(change));
+  const front = new Set([...first, ...others].slice(0, count));
+  return [...changes.filter((one) => front.has(one)), ...changes.filter((one) => !front.has(one))];
 }
 
 /** Sorts what began or got worse before what goes on, and that before what is over, level by level; else in their order. */

@@ -44,6 +44,9 @@ export function plainLines(rendering: Rendering, inFull = rendering.inFull): str
   return lines;
 }
 
+/** The name of an attached file that names every alert of a message. */
+export const listName = "alerts.txt";
+
 /** Max characters of an alert in one line. */
 export const maxLine = 200;
 

@@ -5,7 +5,7 @@
  * Whoever is woken by it gets the answers in this order: what, how bad, how fresh the data is, what now.
  */
 import { type AlertChange, type Ending, isTaking, type Severity } from "../domain/alert.ts";
-import { lateAfterMs, type Message, type MessageItem, maxReported } from "../domain/delivery.ts";
+import { lateAfterMs, type Message, type MessageItem, maxInFull, maxReported } from "../domain/delivery.ts";
 import { formatDurationMs } from "../domain/duration.ts";
 import { flat, type WordedText } from "../domain/template-data.ts";
 import { formatTime, timeOfDay } from "../domain/time-text.ts";
@@ -79,9 +79,6 @@ export interface RenderOptions {
 export type CommandLine = (words: string) => string;
 
 export const plainCommandLine: CommandLine = (words) => `perpwatch ${words}`;
-
-/** Blocks in full in a message of more than a person reads. */
-const maxInFull = 10;
 
 /** @param late given where the message leaves long after it was owed */
 export function render(message: Message, options: RenderOptions = {}, late?: Late): Rendering {

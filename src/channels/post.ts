@@ -4,6 +4,7 @@
  */
 import { Agent, type Dispatcher, request } from "undici";
 import type { ProbeResult, SendResult } from "./channel.ts";
+import { formBytes } from "./form.ts";
 import { cleanLine, shorten, withoutSecrets } from "./text.ts";
 
 /** Maximum size read of an answer, bytes: a service's words about a refusal, not a page. */
@@ -154,17 +155,15 @@ export class Poster {
   }
 }
 
-/** A form as bytes: Node's own forms are none to the library that sends them. */
 async function encoded(
   body: Call["body"],
 ): Promise<{ readonly type: string; readonly body: string | Buffer } | null> {
   if (body === undefined) return null;
-  const json = "application/json";
-  if (typeof body === "string") return { type: json, body };
-  if (!(body instanceof FormData)) return { type: json, body: JSON.stringify(body) };
-  const form = new Response(body);
-  const type = form.headers.get("content-type") ?? "multipart/form-data";
-  return { type, body: Buffer.from(await form.arrayBuffer()) };
+  if (body instanceof FormData) {
+    const { type, bytes } = await formBytes(body);
+    return { type, body: bytes };
+  }
+  return { type: "application/json", body: typeof body === "string" ? body : JSON.stringify(body) };
 }
 
 /** The refusal of a service that takes alerts and nothing else. */

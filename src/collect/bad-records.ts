@@ -40,7 +40,7 @@ export class BadRecords {
   /** Begin of the hour in which so many bodies were kept, ms. */
   #hourMs = Number.NEGATIVE_INFINITY;
   #keptInHour = 0;
-  readonly #limitsTold = new Set<string>();
+  readonly #limitsLogged = new Set<string>();
   count = 0;
 
   constructor(clock: Clock, log: CollectLog, keep: (record: BadRecord) => void) {
@@ -52,20 +52,20 @@ export class BadRecords {
   take({ endpoint, wallet, problem, fields, body }: BadRecordReport): void {
     this.count++;
     const paths = fields.map(({ path }) => beginningOf(path, MOST_PATH)).filter((path) => path !== "");
-    const said = beginningOf(problem, MOST_PROBLEM);
-    const about = paths.length > 0 ? paths.join(" ") : this.#problemOf(endpoint, said);
+    const text = beginningOf(problem, MOST_PROBLEM);
+    const about = paths.length > 0 ? paths.join(" ") : this.#problemOf(endpoint, text);
     const kind = `${endpoint} ${about.replace(/\d+/g, "n")}`;
     const field = beginningOf(fields[0]?.path ?? "", MOST_PATH);
     const now = this.#clock.elapsedMs();
     const keptMs = this.#kinds.get(kind);
     if (keptMs === undefined) {
       if (this.#kinds.size >= MOST_KINDS) {
-        this.#tellLimit(
+        this.#logLimit(
           `more than ${MOST_KINDS} kinds of records are not known here: more kinds are only counted`,
         );
         return;
       }
-      this.#log.warn({ endpoint, wallet, field }, `the exchange sent what is not known here: ${said}`);
+      this.#log.warn({ endpoint, wallet, field }, `the exchange sent what is not known here: ${text}`);
     }
     if (keptMs !== undefined && now - keptMs < KEEP_AGAIN_MS) return;
     const isKept = body !== null && this.#takePlace(now);
@@ -76,7 +76,7 @@ export class BadRecords {
         wallet,
         endpoint,
         field,
-        problem: said,
+        problem: text,
         body: body.slice(0, MOST_KEPT_BODY),
       });
   }
@@ -91,16 +91,16 @@ export class BadRecords {
       this.#keptInHour++;
       return true;
     }
-    this.#tellLimit(
+    this.#logLimit(
       `${MOST_KEPT} records that are not known here were kept within an hour: no more are kept in it`,
     );
     return false;
   }
 
   /** Logs a limit that was reached, one time. */
-  #tellLimit(text: string): void {
-    if (this.#limitsTold.has(text)) return;
-    this.#limitsTold.add(text);
+  #logLimit(text: string): void {
+    if (this.#limitsLogged.has(text)) return;
+    this.#limitsLogged.add(text);
     this.#log.warn({}, text);
   }
 

@@ -5,7 +5,7 @@
  * after a crash: under the same id, by which the channel finds that it was accepted before.
  */
 import { createHash } from "node:crypto";
-import { firstOfEachRule, reportedChanges, titleOf } from "../alerts/reported.ts";
+import { eachRuleFirst, reportedChanges, titleOf } from "../alerts/reported.ts";
 import { leadOf } from "../channels/message.ts";
 import { type AlertChange, type Severity, severityRank } from "../domain/alert.ts";
 import {
@@ -13,6 +13,7 @@ import {
   type Message,
   type MessageContent,
   type MessageItem,
+  maxInFull,
   type OwedItem,
   untried,
 } from "../domain/delivery.ts";
@@ -44,7 +45,7 @@ export function seal(told: readonly Told[], sealing: Sealing): Message {
     "info",
   );
   const changes = reportedChanges(told.map(({ change }) => change));
-  const shown = folded === null ? changes : firstOfEachRule(changes);
+  const shown = folded === null ? changes : eachRuleFirst(changes, maxInFull);
   const items: MessageItem[] = shown.map((change) => ({ change, lead: leadOf(change) }));
   return {
     id: idOf(told, sender, instance),

@@ -32,6 +32,8 @@ export type Folded = "storm" | "digest";
 
 /** Max changes in one message of a group, each in full. */
 export const maxReported = 50;
+/** Changes that are shown in full in a message of more than a person reads. */
+export const maxInFull = 10;
 /** Max changes that one message names where its channel sets no lower limit; those that are not in full have a line each. */
 export const maxNamed = 500;
 

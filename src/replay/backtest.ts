@@ -2,7 +2,6 @@
  * Judges the recorded past by rules. As far as the recording reaches, the observations themselves are fed, which gives what
  * a live run gave; before that the stored samples, before those the roll-ups of minutes and hours, as figures.
  */
-
 import { setImmediate as turn } from "node:timers/promises";
 import type { Changes, FactChange, Milestone } from "../domain/changes.ts";
 import type { Capacity } from "../domain/delivery.ts";

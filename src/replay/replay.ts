@@ -2,7 +2,6 @@
  * The tick over the past: the same Watch as live, fed what was recorded (or what a test makes up), started anew wherever
  * the daemon was. What it decides is kept in memory; nothing is sent, and nothing is written.
  */
-
 import type { Changes } from "../domain/changes.ts";
 import type { Capacity } from "../domain/delivery.ts";
 import type { Observation } from "../domain/observation.ts";

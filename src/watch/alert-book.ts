@@ -121,10 +121,8 @@ export class LiveAlert implements Due {
   unjudged = false;
   /** Until when what is due waits for that, ms; null: nothing was due yet. */
   unjudgedUntilMs: number | null = null;
-  /** Until when its reminder waits because its condition does not hold, or was not judged yet, ms. */
-  postponedToMs = Number.NEGATIVE_INFINITY;
-  /** The time until which a notification that nothing holds any more waits in the same way, ms. */
-  heldToMs = Number.NEGATIVE_INFINITY;
+  /** Until when what is due about it waits because its condition does not hold, or was not judged yet, ms. */
+  waitsToMs = Number.NEGATIVE_INFINITY;
   /** Its text holds until whoever fired it changes it: nothing is judged. */
   lasting = true;
   dueMs = Number.POSITIVE_INFINITY;
@@ -154,8 +152,7 @@ export class LiveAlert implements Due {
     this.lastSeen = before.lastSeen;
     this.beforeLoss = before.beforeLoss;
     this.lasting = before.lasting;
-    this.postponedToMs = before.postponedToMs;
-    this.heldToMs = before.heldToMs;
+    this.waitsToMs = before.waitsToMs;
     this.unjudged = before.unjudged;
     this.unjudgedUntilMs = before.unjudgedUntilMs;
   }
@@ -234,10 +231,7 @@ export class AlertBook {
         },
         waitsUntilMs: (id, nowMs) => {
           const live = this.live.get(id);
-          if (live === undefined || live.held) return null;
-          if (nowMs >= live.heldToMs)
-            live.heldToMs = this.#waitsUntilMs(live, nowMs) ?? Number.NEGATIVE_INFINITY;
-          return nowMs < live.heldToMs ? live.heldToMs : null;
+          return live === undefined || live.held ? null : this.#waitsUntilMs(live, nowMs);
         },
         tellNow: (id, receivers, into) => this.#tellNow(id, receivers, into),
       },
@@ -313,7 +307,7 @@ export class AlertBook {
     if (former) {
       live.goOn(former);
       const { atMs } = this.#draft();
-      if (live.heldToMs > atMs) this.#holds.wakeAt(live.heldToMs, atMs);
+      if (live.waitsToMs > atMs && this.#dispatch.holds(alert.id)) this.#holds.wakeAt(live.waitsToMs, atMs);
     } else live.unjudged = !isBuiltIn(alert.rule);
     this.live.set(alert.id, live);
     if (!live.held) this.#schedule(live);
@@ -325,8 +319,7 @@ export class AlertBook {
     if (!live.unjudged) return;
     live.unjudged = false;
     if (live.unjudgedUntilMs === null) return;
-    live.postponedToMs = Number.NEGATIVE_INFINITY;
-    live.heldToMs = Number.NEGATIVE_INFINITY;
+    live.waitsToMs = Number.NEGATIVE_INFINITY;
     if (!live.held) this.#schedule(live);
     const { atMs } = this.#draft();
     this.#escalations.hasten(live.alert.id);
@@ -343,11 +336,13 @@ export class AlertBook {
    * holds, for its end. Null: it does not wait.
    */
   #waitsUntilMs(live: LiveAlert, nowMs: number): number | null {
+    if (nowMs < live.waitsToMs) return live.waitsToMs;
     if (live.unjudged) {
       live.unjudgedUntilMs ??= nowMs + unjudgedForMs;
-      if (nowMs < live.unjudgedUntilMs) return live.unjudgedUntilMs;
+      if (nowMs < live.unjudgedUntilMs) live.waitsToMs = live.unjudgedUntilMs;
     }
-    return live.isGone(nowMs) ? nowMs + postponedMs : null;
+    if (nowMs >= live.waitsToMs && live.isGone(nowMs)) live.waitsToMs = nowMs + postponedMs;
+    return nowMs < live.waitsToMs ? live.waitsToMs : null;
   }
 
   fire(draft: Draft, from: NewAlert): LiveAlert {
@@ -676,7 +671,7 @@ export class AlertBook {
       this.#remind,
     );
     if (dueMs === null) this.#deadlines.cancel(live);
-    else this.#deadlines.set(live, Math.max(dueMs, live.postponedToMs));
+    else this.#deadlines.set(live, Math.max(dueMs, live.waitsToMs));
   }
 
   readonly #onReminder = (live: LiveAlert): void => {
@@ -684,7 +679,6 @@ export class AlertBook {
     const { atMs } = this.#draft();
     const waitsUntilMs = this.#waitsUntilMs(live, atMs);
     if (waitsUntilMs !== null) {
-      live.postponedToMs = waitsUntilMs;
       this.#deadlines.set(live, waitsUntilMs);
       return;
     }

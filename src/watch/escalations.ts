@@ -14,8 +14,6 @@ interface Chain extends Due {
   readonly steps: readonly Escalation[];
   /** The next step. */
   next: number;
-  /** Until when it waits for what is known of its alert, ms. */
-  postponedToMs: number;
 }
 
 type Kept = Pick<Chain, "sinceMs" | "steps" | "next">;
@@ -71,7 +69,7 @@ export class Escalations {
   restore(keep: ReadonlyMap<string, string>): void {
     for (const id of Escalations.idsIn(keep)) {
       const kept = JSON.parse(keep.get(prefix + id)!) as Kept;
-      this.#run(id, kept, this.#former.get(id));
+      this.#run(id, kept, this.#former.get(id)?.order);
     }
     this.#former = new Map();
   }
@@ -99,13 +97,10 @@ export class Escalations {
   /** The next step of a chain that waited is due at its own time. */
   hasten(alertId: number): void {
     const chain = this.#chains.get(alertId);
-    if (!chain) return;
-    chain.postponedToMs = Number.NEGATIVE_INFINITY;
-    this.#schedule(chain);
+    if (chain) this.#schedule(chain);
   }
 
-  /** @param former the same chain before a reload */
-  #run(alertId: number, { sinceMs, steps, next }: Kept, former?: Chain): Chain {
+  #run(alertId: number, { sinceMs, steps, next }: Kept, order?: number): Chain {
     const known = this.#chains.get(alertId);
     if (known) this.#options.deadlines.cancel(known);
     const chain: Chain = {
@@ -116,8 +111,7 @@ export class Escalations {
       dueMs: Number.POSITIVE_INFINITY,
       queuedMs: Number.POSITIVE_INFINITY,
       place: -1,
-      order: former?.order,
-      postponedToMs: former?.postponedToMs ?? Number.NEGATIVE_INFINITY,
+      order,
       onDue: (nowMs) => this.#due(chain, nowMs),
     };
     this.#chains.set(alertId, chain);
@@ -129,7 +123,6 @@ export class Escalations {
     if (this.#chains.get(chain.alertId) !== chain) return;
     const waitsUntilMs = this.#options.waitsUntilMs(chain.alertId, nowMs);
     if (waitsUntilMs !== null) {
-      chain.postponedToMs = waitsUntilMs;
       this.#options.deadlines.set(chain, waitsUntilMs);
       return;
     }
@@ -147,8 +140,7 @@ export class Escalations {
   }
 
   #schedule(chain: Chain): void {
-    const dueMs = chain.sinceMs + chain.steps[chain.next]!.afterMs;
-    this.#options.deadlines.set(chain, Math.max(dueMs, chain.postponedToMs));
+    this.#options.deadlines.set(chain, chain.sinceMs + chain.steps[chain.next]!.afterMs);
   }
 
   #keep({ alertId, sinceMs, steps, next }: Chain, draft: Draft): void {

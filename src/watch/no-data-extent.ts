@@ -89,7 +89,7 @@ export class Extents {
     const stillFromMs = (source: Source) => Math.max(answersFromMs, nowMs - freshMs(source));
     const stake = stakeOf(world, atRisk, nowMs, stillFromMs, state.wasNear);
     const unread = stake.unread || this.#neverRead(listed);
-    const near = risky && stake.isNear;
+    const near = risky && stake.near.length > 0;
     const severity = worseOf(near ? "critical" : "warning", unread ? state.unreadSeverity : "warning");
     const rules = [
       ...new Set(gaps.flatMap(({ unjudged }) => [...unjudged].map(({ rule }) => rule.name))),

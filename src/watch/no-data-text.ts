@@ -277,7 +277,7 @@ export function descriptionOf({ againMs, critical, stake, risky, silence, reason
   if (againMs !== null)
     return "The rules that read this are judged again. The alert ends when that has lasted.";
   const why = critical
-    ? risky && stake.isNear
+    ? risky && stake.near.length > 0
       ? "Critical: at the last reading, at a mark since, or by the newest price, a position was within three daily moves of liquidation, or liquidatable."
       : "Critical: nothing was read of a wallet since the start."
     : risky

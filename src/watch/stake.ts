@@ -47,9 +47,10 @@ export interface NearPosition {
 export interface Stake {
   /** A part of these wallets was not read since the start. */
   readonly unread: boolean;
-  /** A position was within three daily moves of liquidation then, or at a price since, or an account could be liquidated already. */
-  readonly isNear: boolean;
-  /** The readings of accounts for which that is so. */
+  /**
+   * The readings of accounts of which a position was within three daily moves of liquidation then, or at a price since, or which could
+   * be liquidated already.
+   */
   readonly near: readonly string[];
   /** Null: no position, or none that can be liquidated. */
   readonly nearest: NearPosition | null;
@@ -88,7 +89,7 @@ export function stakeOf(
       if (isNear) near.push(reading);
     }
   }
-  return { unread, isNear: near.length > 0, near, nearest };
+  return { unread, near, nearest };
 }
 
 function nearnessOf(

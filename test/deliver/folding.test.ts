@@ -245,6 +245,26 @@ test("after a long outage critical ones leave singly and first, the rest as one 
   expect(render(digest!).blocks[0]?.fresh.join(" ")).toContain("2026-11-21 03:42:18 UTC");
 });
 
+test("ten of a folded message are in full, the worst first, and one of each rule among them", async () => {
+  await using one = await rig({ stormFold: () => 3 });
+  const { alerts } = one;
+  one.far.answer = () => "drop";
+  await one.owe(alerts.step("fired", alerts.alert({ severity: "info" })));
+  await one.clock.advance(minute);
+  const event = (rule: string, severity: Severity) =>
+    alerts.step("fired", alerts.alert({ rule, severity, event: true, state: "ended" }));
+  const many = Array.from({ length: 30 }, () => event("OrderFilled", "warning"));
+  await one.owe(together([...many, event("Announcement", "warning"), event("Unknown", "warning")]));
+  one.far.answer = () => ({ status: 200 });
+  await one.clock.advance(10 * minute);
+  const folded = (await one.store.messages({})).find(({ content }) => content.folded !== undefined)!;
+  const rendering = render(folded);
+  expect(rendering.inFull).toBe(10);
+  const rules = folded.content.items.map(({ change }) => change.alert.rule);
+  expect(rules.slice(0, 10)).toEqual([...Array(8).fill("OrderFilled"), "Announcement", "Unknown"]);
+  expect(rules).toHaveLength(folded.itemIds.length);
+});
+
 test("a hundred critical ones that piled up are no hundred messages", async () => {
   await using one = await rig();
   const { alerts } = one;

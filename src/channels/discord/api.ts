@@ -12,6 +12,7 @@ import type { DiscordAPIError, REST } from "discord.js";
 import { Agent, type Dispatcher, request } from "undici";
 import type { Clock } from "../../domain/clock.ts";
 import type { SendFailure } from "../../domain/delivery.ts";
+import { formBytes } from "../form.ts";
 import { withoutSecrets } from "../text.ts";
 import { RateLimited, RateMemory } from "./rate-memory.ts";
 
@@ -207,15 +208,13 @@ interface TransportInit {
   readonly signal: AbortSignal;
 }
 
-/** A form as bytes: Node's own forms are none to the library that sends them. */
 async function encoded({ headers, body = null }: TransportInit): Promise<{
   readonly headers: Record<string, string>;
   readonly body: string | Buffer | null;
 }> {
   if (!(body instanceof FormData)) return { headers, body };
-  const form = new Response(body);
-  const type = form.headers.get("content-type") ?? "multipart/form-data";
-  return { headers: { ...headers, "content-type": type }, body: Buffer.from(await form.arrayBuffer()) };
+  const { type, bytes } = await formBytes(body);
+  return { headers: { ...headers, "content-type": type }, body: bytes };
 }
 
 function problemOfAnswer(

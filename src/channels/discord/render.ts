@@ -6,7 +6,7 @@
  * footer 2048.
  */
 
-import { headOf, inTexts, ledBy, lineOf, maxLine, plainLines, shownParts } from "../lines.ts";
+import { headOf, inTexts, ledBy, lineOf, listName, maxLine, plainLines, shownParts } from "../lines.ts";
 import type { Block, Rendering, Tone } from "../message.ts";
 import { dressed, forDiscord, shorten } from "../text.ts";
 import type { ButtonRow } from "./buttons.ts";
@@ -95,10 +95,7 @@ export function plainBodies(rendering: Rendering, mention: string | null): reado
   return texts.map((text, index) => body(text, index === 0 ? mention : null));
 }
 
-/** The name of the file that names every alert, where not all have an embed. */
-export const listName = "alerts.txt";
-
-/** @returns the file's text; null where every alert has an embed */
+/** @returns the text of the file that names every alert; null where each has an embed */
 export function listOf(rendering: Rendering): string | null {
   const { blocks } = rendering;
   return blocks.length <= mostEmbeds ? null : `${plainLines(rendering, blocks.length).join("\n")}\n`;

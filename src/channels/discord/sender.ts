@@ -14,9 +14,11 @@
 import type { Clock } from "../../domain/clock.ts";
 import type { Message } from "../../domain/delivery.ts";
 import type { Outgoing, SendResult, ToldBefore } from "../channel.ts";
+import { listName } from "../lines.ts";
 import type { ChannelLog } from "../log.ts";
 import { loudest } from "../mention.ts";
 import { type CommandLine, formatTime, leadOf, render } from "../message.ts";
+import { Parts } from "../parts.ts";
 import { cleanLine } from "../text.ts";
 import type { ApiAnswer, ApiProblem } from "./api.ts";
 import { asTold, isCalm } from "./as-told.ts";
@@ -33,7 +35,6 @@ import {
   endedBody,
   endedIn,
   endingTone,
-  listName,
   listOf,
   mostEmbeds,
   plainBodies,
@@ -69,6 +70,7 @@ export class DiscordSender {
   readonly #options: SenderOptions;
   readonly #pending = new Set<() => void>();
   readonly #stopped = new AbortController();
+  readonly #parts = new Parts<ApiAnswer>(({ kind }) => kind === "ok");
 
   constructor(options: SenderOptions) {
     this.#options = options;
@@ -108,7 +110,7 @@ export class DiscordSender {
     const whole = roots.find((one) => message.alertIds.every((id) => one.message.alertIds.includes(id)));
     const places = [whole, latest].filter((one) => one !== undefined);
     const [first, second] = places;
-    // What has no embed could not be shown there.
+    // An alert without an embed could not be shown there.
     if (first === undefined || first.message.content.items.length > mostEmbeds) return null;
     const edited = await this.#edit(first, message, signal);
     if (edited.kind === "problem" && (edited.failure === "rejected" || edited.failure === "authentication"))
@@ -201,37 +203,17 @@ export class DiscordSender {
       answer = await destination.create(pretty, message, { threadId, replyTo: null }, signal, file);
     }
     if (answer.kind === "ok" || !worthPlain(answer)) return answer;
-    const second = await this.#postPlain(plainBodies(rendering, mention), message, threadId, signal);
+    const bodies = plainBodies(rendering, mention);
+    const second = await this.#parts.send(message.id, bodies, (body, part) => {
+      const whole = part === 0 ? { ...body, ...this.#buttons(message) } : body;
+      return destination.create(whole, message, { threadId, replyTo: null, part }, signal);
+    });
     if (second.kind === "ok")
       log.warn(
         { messageId: message.id, detail: answer.detail },
         `Discord refused an embed${file === undefined ? "" : " or a file"}; sent plain text`,
       );
     return second;
-  }
-
-  /** The parts of messages in plain text that were accepted, by message id, while not all were. */
-  readonly #accepted = new Map<string, ApiAnswer[]>();
-
-  /** Posts what was not accepted before of a message in parts. @returns the answer to the first part, or the problem of another */
-  async #postPlain(
-    bodies: readonly DiscordBody[],
-    message: Message,
-    threadId: string | null,
-    signal: AbortSignal,
-  ): Promise<ApiAnswer> {
-    const accepted = this.#accepted.get(message.id) ?? [];
-    for (const [part, body] of bodies.entries()) {
-      if (part < accepted.length) continue;
-      const whole = part === 0 ? { ...body, ...this.#buttons(message) } : body;
-      const where = { threadId, replyTo: null, part };
-      const answer = await this.#options.destination.create(whole, message, where, signal);
-      if (answer.kind === "problem") return answer;
-      accepted.push(answer);
-      if (bodies.length > 1) remember(this.#accepted, message.id, accepted);
-    }
-    this.#accepted.delete(message.id);
-    return accepted[0]!;
   }
 
   #buttons(message: Message, over?: ReadonlySet<number>): Pick<DiscordBody, "components"> {
@@ -299,7 +281,10 @@ export class DiscordSender {
   ): Promise<readonly Ended[]> {
     const before = this.#told.get(receipt) ?? (await this.#readBack(receipt, first, signal));
     const all = [...before.filter((one) => !more.some(({ alertId }) => alertId === one.alertId)), ...more];
-    remember(this.#told, receipt, all);
+    this.#told.delete(receipt);
+    this.#told.set(receipt, all);
+    const [oldest] = this.#told.keys();
+    if (this.#told.size > 1_000 && oldest !== undefined) this.#told.delete(oldest);
     return all;
   }
 
@@ -318,16 +303,6 @@ export class DiscordSender {
 interface Put {
   readonly answer: ApiAnswer;
   readonly threadId: string | null;
-}
-
-const mostRemembered = 1_000;
-
-/** Sets the newest entry of a map, and forgets the oldest of too many. */
-function remember<T>(map: Map<string, T>, key: string, value: T): void {
-  map.delete(key);
-  map.set(key, value);
-  const [oldest] = map.keys();
-  if (map.size > mostRemembered && oldest !== undefined) map.delete(oldest);
 }
 
 function endingsIn({ content }: Message, timezone: string): Ended[] {

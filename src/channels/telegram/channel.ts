@@ -7,8 +7,9 @@ import { z } from "zod";
 import type { WordedText } from "../../domain/template-data.ts";
 import { safeAddress, trimmed } from "../address.ts";
 import type { Channel, Outgoing, ProbeResult, SendResult } from "../channel.ts";
-import { inTexts, lineOf, plainLines } from "../lines.ts";
+import { inTexts, lineOf, listName, plainLines } from "../lines.ts";
 import { type Block, type CommandLine, type Rendering, render, type Tone } from "../message.ts";
+import { Parts } from "../parts.ts";
 import { type Answer, type NoAnswer, Poster, parsed, probeFailure } from "../post.ts";
 import { dressed, shorten } from "../text.ts";
 
@@ -56,8 +57,7 @@ export function createTelegram(name: string, settings: TelegramSettings, deps: T
   const { token, chatId, topicId } = settings;
   const base = `${trimmed(settings.apiUrl)}/bot${token}`;
   const poster = new Poster({ who: "Telegram", secrets: [token], timeoutMs });
-  /** The accepted parts of messages that were divided, by message id, while not all are accepted. */
-  const parts = new Map<string, SendResult[]>();
+  const parts = new Parts<SendResult>(({ kind }) => kind === "delivered");
   const ask = async (method: string, body: object, signal: AbortSignal) => {
     const answer = await poster.call({ url: `${base}/${method}`, body }, signal);
     const said = answer.kind === "answer" ? ((parsed(answer.text) ?? {}) as Said) : {};
@@ -94,7 +94,7 @@ export function createTelegram(name: string, settings: TelegramSettings, deps: T
         chat_id: chatId,
         ...(topicId === undefined ? {} : { message_thread_id: topicId }),
         disable_notification: isQuiet(outgoing),
-        // Of a message that somebody deleted there is nothing to reply to.
+        // A message that somebody deleted cannot be replied to.
         ...(Number.isSafeInteger(first) && inReplyTo !== null
           ? { reply_parameters: { message_id: first, allow_sending_without_reply: true } }
           : {}),
@@ -123,15 +123,7 @@ export function createTelegram(name: string, settings: TelegramSettings, deps: T
       // The chat takes no files: everything is named in as many messages as it needs.
       const lines = [...notes, ...blocks.map((block) => lineOf(block)), ...rendering.standing];
       const texts = inTexts([`${glyphs[rendering.tone]} ${headline}`, ...lines, "", footer], mostCharacters);
-      const receipts = parts.get(message.id) ?? [];
-      for (const part of texts.slice(receipts.length)) {
-        const result = await sendText(part);
-        if (result.kind !== "delivered") return result;
-        receipts.push(result);
-        parts.set(message.id, receipts);
-      }
-      parts.delete(message.id);
-      return receipts[0]!;
+      return parts.send(message.id, texts, sendText);
     },
   };
 }
@@ -147,7 +139,7 @@ function formOf(fields: Readonly<Record<string, unknown>>, list: string): FormDa
   const form = new FormData();
   for (const [name, value] of Object.entries(fields))
     form.set(name, typeof value === "string" ? value : JSON.stringify(value));
-  form.set("document", new Blob([list], { type: "text/plain; charset=utf-8" }), "alerts.txt");
+  form.set("document", new Blob([list], { type: "text/plain; charset=utf-8" }), listName);
   return form;
 }
 

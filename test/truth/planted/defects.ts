@@ -586,7 +586,7 @@ const others: readonly Defect[] = [
   one(
     "watch: missing data are critical where nothing is at stake",
     "src/watch/no-data-extent.ts",
-    "const near = risky && stake.isNear;",
+    "const near = risky && stake.near.length > 0;",
     "const near = risky;",
   ),
   one(

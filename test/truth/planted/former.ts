@@ -85,8 +85,8 @@ export const former: readonly Defect[] = [
   one(
     "no data are a warning, whatever is at stake",
     "src/watch/no-data-extent.ts",
-    "const near = risky && stake.isNear;",
-    "const near = risky && stake.isNear && stake.nearest === undefined;",
+    "const near = risky && stake.near.length > 0;",
+    "const near = risky && stake.near.length > 0 && stake.nearest === undefined;",
   ),
   one(
     "a reload forgets the profit of the day",
