@@ -707,6 +707,14 @@ describe("what is at stake", () => {
     expect(world.told).toEqual([`Blind main fired ${severity}`]);
   });
 
+  test("is led by the position that is nearest to liquidation", () => {
+    const world = new World({ wallets: wallets(3), rules: near.replace("< 0.05", "< 0.001") });
+    world.read(20_000);
+    world.account(closer, "w2");
+    world.nothing(60_000);
+    expect(world.summaries.at(-1)).toMatch(/ critical: w2 SOL long was 17\.2% from liquidation /);
+  });
+
   test("leads the text, with how far its price has moved since", () => {
     const world = new World();
     world.read(20_000);
