@@ -319,6 +319,8 @@ export class NoData {
     const nowMs = draft.atMs;
     const listing = [...this.#incidents].filter((one) => one.lists(gap.key));
     for (const one of listing) one.add(gap);
+    // After a start what an alert lists is due at once, though nothing could be read yet: no reason for another alert.
+    if (listing.length > 0 && nowMs < this.#options.startedMs + noDataForMs) return;
     const silent = this.#isSilent(nowMs);
     const grouped = this.#gaps.wallets(nowMs, groupedFromWallets + 1).size > groupedFromWallets;
     const common = this.#find(null);
