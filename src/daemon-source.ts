@@ -40,6 +40,7 @@ import type {
 } from "./domain/ports.ts";
 import type { Silence, SilenceWish } from "./domain/silence.ts";
 import type { ChannelStatus, DaemonStatus } from "./domain/status.ts";
+import type { WhatIfOutcome, WhatIfQuestion } from "./domain/what-if.ts";
 import { type Exchange, rateLimitCause } from "./exchange/index.ts";
 import type { Heartbeat } from "./heartbeat.ts";
 import type { History } from "./history/index.ts";
@@ -163,6 +164,11 @@ export class DaemonSource implements DashboardSource {
   explain(rule: string, subject: string): ExplainAnswer {
     const { clock, ingest } = this.#parts;
     return ingest.watch.explain(rule, subject, clock.nowMs());
+  }
+
+  whatIf(question: WhatIfQuestion): WhatIfOutcome {
+    const { clock, ingest } = this.#parts;
+    return ingest.watch.whatIf(question, clock.nowMs());
   }
 
   /** The facts behind `daemon.*` in rules. */

@@ -22,7 +22,9 @@ const mayImport = {
   rules: ["domain", "risk"],
   alerts: ["domain"],
   channels: ["domain"],
-  watch: ["domain", "risk", "rules", "alerts"],
+  state: ["domain", "risk", "rules"],
+  advice: ["domain", "risk", "rules", "state"],
+  watch: ["domain", "risk", "rules", "alerts", "state", "advice"],
   ingest: ["domain", "watch"],
   exchange: ["domain", "contract", "wallet"],
   simulator: ["domain", "contract", "wallet", "risk"],
@@ -52,7 +54,7 @@ const roof = [
 ];
 
 /** Rooms that decide and do not act: no I/O, no clock, no chance, no environment. */
-const pureRooms = ["domain", "contract", "risk", "rules", "alerts", "watch"];
+const pureRooms = ["domain", "contract", "risk", "rules", "alerts", "state", "advice", "watch"];
 
 /** The one file in them that holds the real thing, to be handed in: systemClock. */
 const ambientFiles = ["domain/clock.ts"];

@@ -25,6 +25,7 @@ import { stopLossCommand } from "./stop-loss.ts";
 import { letGoOfClosedTerminals } from "./terminal.ts";
 import { versionCommand } from "./version.ts";
 import { walletCommand } from "./wallet.ts";
+import { whatifCommand } from "./whatif.ts";
 
 const commands = [
   startCommand,
@@ -33,6 +34,7 @@ const commands = [
   alertsCommand,
   silenceCommand,
   notificationsCommand,
+  whatifCommand,
   rulesCommand,
   historyCommand,
   routingCommand,

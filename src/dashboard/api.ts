@@ -56,6 +56,19 @@ const selection = z.union([
   z.strictObject({ wallet: name, upToMs: z.int().min(0) }),
 ]);
 
+/** One text or several: `?price=SOL=-10%&price=BTC=58000`. */
+const texts = z
+  .union([name, z.array(name).max(100)])
+  .transform((given) => (typeof given === "string" ? [given] : given));
+const maxUsd = 1e12;
+const whatIfQuery = z.strictObject({
+  wallet: name,
+  account: name.optional(),
+  price: texts.optional(),
+  close: texts.optional(),
+  deposit: z.coerce.number().min(-maxUsd).max(maxUsd).optional(),
+});
+
 /** No receivers: only told to whoever asks. */
 const digestWish = z.strictObject({ receivers: z.array(name).max(50).default([]) });
 
@@ -67,7 +80,8 @@ export interface ApiOptions {
   readonly turns: Turns;
 }
 
-export function serveApi(app: FastifyInstance, { source, clock, changes, turns }: ApiOptions): void {
+export function serveApi(app: FastifyInstance, options: ApiOptions): void {
+  const { source, clock, changes, turns } = options;
   app.get(
     "/api/v1/status",
     async (): Promise<StatusAnswer> => ({ ...source.status(), nowMs: clock.nowMs() }),
@@ -122,7 +136,34 @@ export function serveApi(app: FastifyInstance, { source, clock, changes, turns }
     return { notifications: found(rows, `no wallet is called ${wallet}`) };
   });
 
-  if (changes) serveChanges(app, source);
+  if (changes) {
+    serveChanges(app, source);
+    serveWhatIf(app, options);
+  }
+}
+
+/** Questions that cost much: for the daemon's owner alone. */
+function serveWhatIf(app: FastifyInstance, { source, clock }: ApiOptions): void {
+  app.get("/api/v1/what-if", async (request) => {
+    const {
+      wallet,
+      account = null,
+      price = [],
+      close = [],
+      deposit = 0,
+    } = parse(whatIfQuery, request.query, "query");
+    const outcome = source.whatIf({ wallet, account, prices: price, closes: close, depositUsd: deposit });
+    switch (outcome.kind) {
+      case "done":
+        return { ...outcome.answer, nowMs: clock.nowMs() };
+      case "wrong":
+        throw new Refused(400, outcome.problem);
+      case "noWallet":
+        throw new Refused(404, `no wallet is called ${wallet}`);
+      case "unread":
+        throw new Refused(503, outcome.problem);
+    }
+  });
 }
 
 function serveChanges(app: FastifyInstance, source: DashboardSource): void {

@@ -11,6 +11,7 @@ import type { InboxAudit } from "./inbox.ts";
 import type { Observation, Tick } from "./observation.ts";
 import type { Silence, SilenceWish } from "./silence.ts";
 import type { DaemonStatus } from "./status.ts";
+import type { WhatIfOutcome, WhatIfQuestion } from "./what-if.ts";
 
 export type CommitFailure = "full" | "busy" | "io";
 
@@ -272,6 +273,7 @@ export interface DashboardSource extends Actions {
   status(): DaemonStatus;
   ready(): Readiness;
   explain(rule: string, subject: string | null): ExplainAnswer;
+  whatIf(question: WhatIfQuestion): WhatIfOutcome;
   alerts(query: AlertQuery): Promise<readonly Alert[]>;
   alert(id: number): Promise<AlertStory | null>;
   /** Newest first; null: no such wallet. */

@@ -16,19 +16,18 @@ import { symbolKey } from "../domain/symbol.ts";
 import { assessAccount } from "../risk/assess.ts";
 import { isActive } from "../risk/fast.ts";
 import { fundingUntilMaintenanceMs } from "../risk/funding.ts";
-import type { MarketAssessment } from "../risk/model.ts";
 import { movesToLiquidation } from "../risk/moves.ts";
 import { Sheet } from "../risk/sheet.ts";
 import { unitsFromBaseLots, usdFromQuoteLots, usdFromTicks } from "../risk/units.ts";
 import type { FactRecord } from "../rules/index.ts";
 import {
   fundingFacts,
-  type Marked,
+  markedOf,
   positionMarkFacts,
   positionStateFacts,
   RiskRoom,
   traderFacts,
-} from "./account-facts.ts";
+} from "../state/account-facts.ts";
 import { MarketIndex } from "./market-index.ts";
 import type { Markets } from "./markets.ts";
 import type { Placings } from "./placings.ts";
@@ -693,14 +692,6 @@ export class Accounts {
 
   /** The sources whose arrival changes an account's figures. */
   static readonly sources: readonly Source[] = ["traderState", "markets", "marketConfig"];
-}
-
-function markedOf(of: MarketAssessment | undefined): Marked | undefined {
-  if (of?.markTicks === undefined || of.figures === undefined) return undefined;
-  const { markTicks, figures, liquidation } = of;
-  const { kind } = liquidation;
-  const ticks = kind === "price" ? liquidation.ticks : kind === "none" ? Number.NaN : undefined;
-  return { markTicks, figures, liquidationTicks: ticks };
 }
 
 /** True if a list holds these positions, each in its place: their figures are written over, not made anew. */

@@ -3,6 +3,7 @@ import { uncertainForMs } from "../alerts/lifecycle.ts";
 import type { Source } from "../domain/observation.ts";
 import type { AccountStatus, FiringAlert, WalletStatus, WatchStatus } from "../domain/status.ts";
 import type { Facts, RuleSet } from "../rules/index.ts";
+import { numbers, priced } from "../state/shown-figures.ts";
 import type { AccountEntry } from "./accounts.ts";
 import type { AlertBook, LiveAlert } from "./alert-book.ts";
 import { unexplainedText } from "./both-ends.ts";
@@ -80,7 +81,7 @@ export function firingAlert(live: LiveAlert, atMs: number): FiringAlert {
 }
 
 /** The time at which the oldest of the state and the marks under these figures was seen. */
-function seenMsOf({ seenMs }: Facts): number | null {
+export function seenMsOf({ seenMs }: Facts): number | null {
   const { traderState, markets } = seenMs;
   return traderState === undefined ? null : Math.min(traderState, markets ?? traderState);
 }
@@ -121,18 +122,6 @@ function accountStatus(account: AccountEntry): AccountStatus {
   };
 }
 
-/** Prices that rules know as 0 or infinite where there is none, so that comparisons come out right. */
-const pricesOrNone = ["liquidationPrice", "stopLossPrice", "takeProfitPrice"];
-
-/** For readers, no such price is null, whichever side the position is on. */
-function priced(figures: Record<string, number | null>): Record<string, number | null> {
-  for (const name of pricesOrNone) {
-    const price = figures[name];
-    if (price === 0 || price === Number.POSITIVE_INFINITY) figures[name] = null;
-  }
-  return figures;
-}
-
 /**
  * Figures of a market for now: books and candles are read while somebody needs them, and what they told is shown no longer
  * than that.
@@ -153,10 +142,3 @@ function ofNow(
 
 /** So many schedules an answer counts as fresh, as with rules that do not say otherwise. */
 const schedulesFresh = 3;
-
-function numbers(facts: Facts): Record<string, number | null> {
-  const figures: Record<string, number | null> = {};
-  for (const [name, value] of Object.entries(facts.values))
-    if (typeof value === "number" && !Number.isNaN(value)) figures[name] = value;
-  return figures;
-}

@@ -19,6 +19,7 @@ import type { Silence } from "../domain/silence.ts";
 import type { WatchStatus } from "../domain/status.ts";
 import { accountName } from "../domain/subject.ts";
 import { unreachable } from "../domain/unreachable.ts";
+import type { WhatIfOutcome, WhatIfQuestion } from "../domain/what-if.ts";
 import { factReader, type RuleSet } from "../rules/index.ts";
 import { type AccountEntry, noteReading, openFacts, type Parting } from "./accounts.ts";
 import { AlertBook, type LiveAlert } from "./alert-book.ts";
@@ -61,6 +62,7 @@ import {
   type WatchedWallet,
   type WatchSettings,
 } from "./settings.ts";
+import { whatIfOf } from "./situations.ts";
 import { firingAlert, watchStatus } from "./status.ts";
 import type { SubjectNode } from "./subjects.ts";
 import { Throttles } from "./throttles.ts";
@@ -622,6 +624,11 @@ export class Watch {
     const doubtOf = (node: SubjectNode) => this.#doubtOf(node);
     const of = { ruleSet, nodes: this.#world.nodes.values(), alerts: this.#alerts, wallet, doubtOf };
     return explain(of, rule, subject, Math.max(nowMs, this.#nowMs));
+  }
+
+  /** Answers what a wallet's accounts would be; asking changes nothing. */
+  whatIf(question: WhatIfQuestion, nowMs: number): WhatIfOutcome {
+    return whatIfOf(this.#world, question, Math.max(nowMs, this.#nowMs));
   }
 
   /** A firing alert as it stands now; null where none of this id fires. */

@@ -3,6 +3,7 @@ import { createServer, type Server } from "node:http";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import type { DashboardSource } from "../../src/domain/ports.ts";
+import type { WhatIfAccount } from "../../src/domain/what-if.ts";
 import { openDashboard } from "../dashboard/open.ts";
 import { alert, calmStatus, darkStatus, nowMs, status } from "../dashboard/world.ts";
 import { alertChange, event, message, owedItem } from "../history/examples.ts";
@@ -201,6 +202,139 @@ describe("status", () => {
       value === "Infinity" ? Number.POSITIVE_INFINITY : value,
     );
     expect(revived).toEqual({ running: true, ...status(), nowMs });
+  });
+});
+
+describe("whatif", () => {
+  const figures = (marginRatio: number) => ({
+    ...{ equity: 1_000, effectiveCollateral: 1_000, initialMargin: 900, maintenanceMargin: 450 },
+    ...{ freeCollateral: 100, marginRatio, leverage: 12, adverseMoveToLiquidation: 0.05 },
+  });
+  const position = { symbol: "SOL", side: "long" };
+  const of = (size: number, liquidationPrice: number | null) => ({
+    ...{ size, markPrice: 150, notional: size * 150, liquidationPrice, unrealizedPnl: -20 },
+    liquidationDistance: liquidationPrice === null ? Number.POSITIVE_INFINITY : 1 - liquidationPrice / 150,
+  });
+  const account: WhatIfAccount = {
+    name: "main/0.0",
+    seenMs: nowMs - 1_200,
+    changes: ["deposit $500.00"],
+    before: {
+      riskTier: "atRisk",
+      figures: figures(0.9),
+      positions: [{ ...position, figures: of(80, 142.5) }],
+    },
+    after: { riskTier: "safe", figures: figures(0.3), positions: [{ ...position, figures: of(80, null) }] },
+    rules: [
+      { rule: "MarginHigh", subject: "main/0.0", before: "critical", after: null },
+      { rule: "Own", subject: "main/0.0", before: "info", after: "unknown" },
+    ],
+    clear: {
+      depositUsd: 1_240.000001,
+      reductions: [
+        { symbol: "SOL", trade: "sell", units: 23.1 },
+        { symbol: "ETH", trade: "buy", units: null },
+      ],
+      upTo: [{ symbol: "SOL", direction: "down", usd: 147 }],
+    },
+    ladder: [
+      { move: 0.05, marks: { SOL: 142.5 }, riskTier: "liquidatable", figures: figures(1), worst: "critical" },
+    ],
+  };
+  const answering = (accounts: readonly WhatIfAccount[]) => ({
+    whatIf: () => ({ kind: "done" as const, answer: { wallet: "main", atMs: nowMs, accounts } }),
+  });
+
+  test("for people: before and after, rules, the least that clears, the way down", async () => {
+    await using it = await daemon(answering([account]));
+    const { status: exit, stdout } = await it.run("whatif", "--wallet", "main", "--deposit", "500");
+    expect(exit).toBe(0);
+    const lines = stdout.split("\n").map((line) => line.replace(/ {2,}/g, " | "));
+    expect(lines).toEqual([
+      "main/0.0 as of 1.2s ago",
+      " | deposit $500.00",
+      "",
+      "ACCOUNT | NOW | THEN",
+      "equity | $1,000.00 | $1,000.00",
+      "effective collateral | $1,000.00 | $1,000.00",
+      "initial margin | $900.00 | $900.00",
+      "maintenance margin | $450.00 | $450.00",
+      "free collateral | $100.00 | $100.00",
+      "margin ratio | 90% | 30%",
+      "leverage | 12× | 12×",
+      "joint move to liquidation | 5% | 5%",
+      "exchange's tier | at risk | safe",
+      "",
+      "POSITION | SIZE | MARK | NOTIONAL | LIQUIDATION | DISTANCE | UNREALIZED",
+      "SOL long | 80 | $150.00 | $12,000.00 | $142.50 | 5% | -$20.00",
+      " | then | 80 | $150.00 | $12,000.00 | none | ∞ | -$20.00",
+      "",
+      "RULE | SUBJECT | NOW | THEN",
+      "MarginHigh | main/0.0 | critical | –",
+      "Own | main/0.0 | info | unknown",
+      "",
+      "To be clear of what fires then, and still with SOL at $147.00, one of:",
+      // Rounded up: a cent less might not be enough.
+      " | deposit $1,240.01 to main/0.0",
+      " | sell 23.1 SOL",
+      "",
+      "AGAINST IT | SOL | EFFECTIVE | MAINTENANCE | MARGIN RATIO | TIER | RULES",
+      "5% | $142.50 | $1,000.00 | $450.00 | 100% | liquidatable | critical",
+      "",
+    ]);
+  });
+
+  test("what is asked reaches the daemon: prices and positions, once or several times", async () => {
+    await using it = await daemon();
+    const prices = ["--price", "SOL=-10%,BTC=58,000", "--price", "ETH=3000"];
+    await it.run("whatif", "--wallet", "main", "--account", "0.1", ...prices, "--close", "ETH=50%");
+    await it.run("whatif", "--wallet", "main", "--withdraw", "1,000.50");
+    expect(it.asked).toEqual([
+      [
+        "whatIf",
+        {
+          ...{ wallet: "main", account: "0.1", depositUsd: 0, closes: ["ETH=50%"] },
+          prices: ["SOL=-10%", "BTC=58,000", "ETH=3000"],
+        },
+      ],
+      ["whatIf", { wallet: "main", account: null, depositUsd: -1_000.5, prices: [], closes: [] }],
+    ]);
+  });
+
+  test("an account with nothing in it is one line", async () => {
+    const nothing = { riskTier: "safe", figures: { equity: 0 }, positions: [] };
+    const empty = {
+      ...account,
+      changes: [],
+      rules: [],
+      clear: null,
+      ladder: [],
+      before: nothing,
+      after: nothing,
+    };
+    await using it = await daemon(answering([empty]));
+    expect((await it.run("whatif", "--wallet", "main")).stdout).toBe(
+      "main/0.0 as of 1.2s ago: nothing in it\n",
+    );
+  });
+
+  test("wrong use is refused", async () => {
+    await using it = await daemon();
+    const failed = async (...args: string[]) => {
+      const { status: exit, stderr } = await it.run("whatif", ...args);
+      return [exit, stderr.split("\n")[0]];
+    };
+    expect(await failed()).toEqual([
+      2,
+      expect.stringMatching(/^perpwatch: say which wallet with --wallet; configured: desk, main/),
+    ]);
+    expect(await failed("--wallet", "nobody")).toEqual([
+      2,
+      expect.stringContaining("no wallet is called nobody; configured: desk, main"),
+    ]);
+    expect((await failed("--wallet", "main", "--deposit", "1", "--withdraw", "1"))[0]).toBe(2);
+    expect((await failed("--wallet", "main", "--deposit", "-1"))[0]).toBe(2);
+    expect((await failed("--wallet", "main", "--price", "SOL=x"))[0]).toBe(2);
   });
 });
 

@@ -19,7 +19,18 @@ test("what is offered is what is built, and each help gives an example", { timeo
   expect(root.status).toBe(0);
   const top = commandsIn(root.stdout);
   expect(top).toEqual([
-    ...["start", "check", "status", "alerts", "silence", "notifications", "rules", "history", "routing"],
+    ...[
+      "start",
+      "check",
+      "status",
+      "alerts",
+      "silence",
+      "notifications",
+      "whatif",
+      "rules",
+      "history",
+      "routing",
+    ],
     ...["channels", "drill", "digest", "wallet"],
     ...["onboard", "stop-loss", "api", "simulate", "completion", "version"],
   ]);
@@ -40,7 +51,7 @@ test("what is offered is what is built, and each help gives an example", { timeo
   expect(found).toEqual([
     ...["start", "check", "status", "alerts", "alerts list", "alerts show", "alerts ack"],
     ...["silence", "silence add", "silence list", "silence expire"],
-    ...["notifications", "notifications list", "notifications audit", "notifications ack"],
+    ...["notifications", "notifications list", "notifications audit", "notifications ack", "whatif"],
     ...[
       "rules",
       "rules check",

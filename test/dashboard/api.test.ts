@@ -155,6 +155,37 @@ describe("queries that read much", () => {
   });
 });
 
+describe("what if, through the socket", () => {
+  test("one change or several", async () => {
+    await using daemon = await openDashboard();
+    await daemon.overSocket("/api/v1/what-if?wallet=main&price=SOL%3D-10%25&deposit=-20.5");
+    await daemon.overSocket("/api/v1/what-if?wallet=main&account=0.1&price=A%3D1&price=B%3D2&close=C");
+    const none = { account: null, prices: [], closes: [], depositUsd: 0 };
+    expect(daemon.asked).toEqual([
+      ["whatIf", { ...none, wallet: "main", prices: ["SOL=-10%"], depositUsd: -20.5 }],
+      ["whatIf", { ...none, wallet: "main", account: "0.1", prices: ["A=1", "B=2"], closes: ["C"] }],
+    ]);
+  });
+
+  test("is refused with what is wrong", async () => {
+    await using daemon = await openDashboard();
+    const ask = async (query: string) => {
+      const { status: code, text } = await daemon.overSocket(`/api/v1/what-if?${query}`);
+      return [code, (JSON.parse(text) as { error?: string }).error];
+    };
+    expect(await ask("wallet=nobody")).toEqual([404, "no wallet is called nobody"]);
+    expect(await ask("wallet=main&price=SOL%3Dx")).toEqual([400, "SOL=x: expected a price"]);
+    expect((await ask("price=SOL%3D1"))[0]).toBe(400);
+    expect((await ask("wallet=main&deposit=1e99"))[0]).toBe(400);
+  });
+
+  test("is not asked over TCP, since it costs much", async () => {
+    await using daemon = await openDashboard();
+    expect((await daemon.overTcp("/api/v1/what-if?wallet=main")).status).toBe(404);
+    expect(daemon.asked).toEqual([]);
+  });
+});
+
 describe("changing, through the socket", () => {
   const cases: [path: string, body: unknown, status: number, answer: unknown, asked: unknown[]][] = [
     [

@@ -361,6 +361,12 @@ export function source(of: Partial<DashboardSource> = {}): DashboardSource & { r
     status: () => status(),
     ready: () => ({ ready: true, reasons: [] }),
     explain: () => ({ kind: "noRule", known: ["LiquidationNear"] }),
+    whatIf: (question) => {
+      asked.push(["whatIf", question]);
+      if (question.wallet === "nobody") return { kind: "noWallet" };
+      if (question.prices.includes("SOL=x")) return { kind: "wrong", problem: "SOL=x: expected a price" };
+      return { kind: "done", answer: { wallet: question.wallet, atMs: 0, accounts: [] } };
+    },
     alerts: note("alerts", () => [alert({ id: 57 })]),
     alert: note("alert", (id) =>
       id === 57 ? { alert: alert({ id }), changes: [], owed: [], messages: [] } : null,

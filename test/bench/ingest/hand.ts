@@ -10,7 +10,7 @@ import type { MarketRisk } from "../../../src/risk/model.ts";
 import { Sheet } from "../../../src/risk/sheet.ts";
 import { ticksFromUsd, unitsFromBaseLots, usdFromQuoteLots, usdFromTicks } from "../../../src/risk/units.ts";
 import { createWindow, type Window } from "../../../src/rules/index.ts";
-import { RiskRoom } from "../../../src/watch/account-facts.ts";
+import { RiskRoom } from "../../../src/state/account-facts.ts";
 import { marketConfig, prices } from "../daemon/judging.ts";
 
 type Snapshot = Parameters<typeof subaccountState>[0];

@@ -151,13 +151,13 @@ const others: readonly Defect[] = [
   ),
   one(
     "watch: the distance of a short is measured against the liquidation price",
-    "src/watch/account-facts.ts",
+    "src/state/account-facts.ts",
     "values.liquidationDistance = Math.abs(of.markTicks - liquidationTicks) / of.markTicks;",
     "values.liquidationDistance = Math.abs(of.markTicks - liquidationTicks) / (long ? of.markTicks : liquidationTicks);",
   ),
   one(
     "watch: a take profit counts as a stop loss",
-    "src/watch/account-facts.ts",
+    "src/state/account-facts.ts",
     'noTriggers : active(triggers, "stopLoss");',
     'noTriggers : [...active(triggers, "stopLoss"), ...active(triggers, "takeProfit")];',
   ),

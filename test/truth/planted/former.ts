@@ -40,7 +40,7 @@ export const former: readonly Defect[] = [
         to: "",
       },
       {
-        file: "src/watch/account-facts.ts",
+        file: "src/state/account-facts.ts",
         from: "else delete values.stopLossDistance;",
         to: "else values.stopLossDistance = Number.POSITIVE_INFINITY;",
       },
@@ -48,7 +48,7 @@ export const former: readonly Defect[] = [
   },
   one(
     "the room of a stop loss has the wrong sign for shorts",
-    "src/watch/account-facts.ts",
+    "src/state/account-facts.ts",
     ": stop.executionPriceTicks - stop.triggerPriceTicks;",
     ": stop.triggerPriceTicks - stop.executionPriceTicks;",
   ),

@@ -8,6 +8,7 @@ import type {
   AccountRisk,
   AccountTotals,
   Int,
+  MarketAssessment,
   MarketFigures,
   MarketRisk,
   OrderRisk,
@@ -100,6 +101,15 @@ export interface Marked {
   readonly liquidationTicks: number | undefined;
   /** Its size and its quote side, where those are numbers. */
   readonly fast?: { readonly size: number; readonly virtualQuoteLots: number };
+}
+
+/** @returns undefined where market or mark is unknown */
+export function markedOf(of: MarketAssessment | undefined): Marked | undefined {
+  if (of?.markTicks === undefined || of.figures === undefined) return undefined;
+  const { markTicks, figures, liquidation } = of;
+  const { kind } = liquidation;
+  const ticks = kind === "price" ? liquidation.ticks : kind === "none" ? Number.NaN : undefined;
+  return { markTicks, figures, liquidationTicks: ticks };
 }
 
 const usd = (quoteLots: Int): number => usdFromQuoteLots(quoteLots);

@@ -1,0 +1,199 @@
+/**
+ * One account as it is, with the rules that judge it and its positions; and the same account as it would be: its facts computed
+ * anew, its rules judged by them. Nothing of what is there is changed.
+ *
+ * Windows look back at what was: they tell the same of an account that is only supposed. So do facts of the wallet, of books and of
+ * pairs.
+ */
+import type { PositionState } from "../domain/account.ts";
+import type { Severity } from "../domain/alert.ts";
+import { assessAccount } from "../risk/assess.ts";
+import { fundingUntilMaintenanceMs } from "../risk/funding.ts";
+import { atMarks } from "../risk/hypothetical.ts";
+import type { AccountRisk, Assessment, Markets, MarkTicks, PositionRisk } from "../risk/model.ts";
+import { movesToLiquidation } from "../risk/moves.ts";
+import { usdFromQuoteLots, usdFromTicks } from "../risk/units.ts";
+import { type ConditionRule, type Env, type Facts, judge, type Window } from "../rules/index.ts";
+import {
+  fundingFacts,
+  markedOf,
+  positionMarkFacts,
+  positionStateFacts,
+  traderFacts,
+} from "../state/account-facts.ts";
+
+export interface JudgedRule {
+  readonly rule: ConditionRule;
+  readonly windows: readonly Window[];
+  /** The level at which it fires; null: it does not. */
+  readonly severity: Severity | null;
+}
+
+export interface JudgedSubject {
+  readonly name: string;
+  readonly env: Env;
+  readonly rules: readonly JudgedRule[];
+}
+
+export interface JudgedPosition extends JudgedSubject {
+  readonly state: PositionState;
+}
+
+export interface Situation {
+  /** `main/0.0`. */
+  readonly name: string;
+  readonly nowMs: number;
+  readonly risk: AccountRisk;
+  readonly markets: Markets;
+  readonly marks: MarkTicks;
+  /** Hourly funding rates, fractions. */
+  readonly rates: ReadonlyMap<string, number>;
+  readonly trader: JudgedSubject;
+  /** By symbol. */
+  readonly positions: ReadonlyMap<string, JudgedPosition>;
+}
+
+/** An account that is supposed: spot collateral as it is valued at the marks of its situation. */
+export interface Supposed {
+  readonly risk: AccountRisk;
+  readonly marks: MarkTicks;
+}
+
+export interface Conclusion {
+  readonly rule: ConditionRule;
+  readonly subject: string;
+  /** The level at which it fires; null: it does not. */
+  readonly standing: Severity | null;
+  /** Null: no level holds. */
+  readonly after: Severity | null | "unknown" | "gone";
+}
+
+export class Outlook {
+  readonly trader: Facts;
+  /** By symbol, those that are still there. */
+  readonly positions: ReadonlyMap<string, Facts>;
+  readonly assessment: Assessment;
+  readonly nowMs: number;
+  readonly #situation: Situation;
+  readonly #markets: ReadonlyMap<string, Facts>;
+
+  constructor(situation: Situation, supposed: Supposed) {
+    this.#situation = situation;
+    const { markets, marks: before, rates, trader, nowMs } = situation;
+    const { marks } = supposed;
+    const risk = atMarks(supposed.risk, markets, before, marks);
+    this.#markets = movedMarkets(situation, marks);
+    this.assessment = assessAccount(risk, markets, marks);
+    const { totals } = this.assessment;
+    const facts = copyOf(trader.env.trader);
+    const held = risk.positions.length > 0;
+    const never = Number.POSITIVE_INFINITY;
+    const moves = held
+      ? movesToLiquidation(risk, markets, marks, this.assessment)
+      : { together: never, adverse: never };
+    facts.values.collateral = usdFromQuoteLots(risk.collateralQuoteLots);
+    traderFacts(facts, totals, moves);
+    fundingFacts(facts, fundingUntilMaintenanceMs(this.assessment, rates));
+    const effectiveUsd = totals && usdFromQuoteLots(totals.effectiveCollateralQuoteLots);
+    const positions = new Map<string, Facts>();
+    for (const position of risk.positions) {
+      const { symbol } = position;
+      const known = situation.positions.get(symbol);
+      if (known === undefined) continue;
+      const own = copyOf(known.env.position);
+      const state = stateOf(known.state, position);
+      const market = markets.get(symbol);
+      positionStateFacts(own, state, market);
+      const marked = markedOf(this.assessment.markets.find((one) => one.symbol === symbol));
+      positionMarkFacts(own, state, marked, market, effectiveUsd);
+      positions.set(symbol, own);
+    }
+    facts.values.positions = [...positions.values()].map(({ values }) => values as never);
+    const { orders } = facts.values;
+    if (Array.isArray(orders))
+      facts.values.orders = orders.filter(({ symbol, reduceOnly }) => !reduceOnly || positions.has(symbol));
+    this.trader = facts;
+    this.positions = positions;
+    this.nowMs = nowMs;
+  }
+
+  /**
+   * The conclusions of the rules that `wanted` selects, about the account and its positions.
+   * @param standing `none`: as if none of them fired, so that only what begins a level counts
+   */
+  *conclusions(
+    wanted: (rule: ConditionRule, subject: string) => boolean = () => true,
+    standing: "asNow" | "none" = "asNow",
+  ): Iterable<Conclusion> {
+    const { trader, positions } = this.#situation;
+    yield* this.#conclusionsOf(trader, { trader: this.trader }, wanted, standing);
+    for (const [symbol, position] of positions) {
+      const facts = this.positions.get(symbol);
+      if (facts === undefined) {
+        for (const { rule, severity } of position.rules)
+          if (wanted(rule, position.name))
+            yield { rule, subject: position.name, standing: severity, after: "gone" };
+        continue;
+      }
+      const market = this.#markets.get(symbol) ?? position.env.market;
+      yield* this.#conclusionsOf(
+        position,
+        { trader: this.trader, position: facts, market },
+        wanted,
+        standing,
+      );
+    }
+  }
+
+  *#conclusionsOf(
+    { name, env, rules }: JudgedSubject,
+    own: Partial<Env>,
+    wanted: (rule: ConditionRule, subject: string) => boolean,
+    standing: "asNow" | "none",
+  ): Iterable<Conclusion> {
+    const { nowMs } = this;
+    for (const { rule, windows, severity } of rules) {
+      if (!wanted(rule, name)) continue;
+      const supposed: Env = {
+        ...env,
+        ...own,
+        nowMs,
+        value: undefined,
+        markets: (symbol) => this.#markets.get(symbol.toUpperCase()) ?? env.markets(symbol),
+        window: (index) => windows[index]?.read(nowMs) ?? Number.NaN,
+      };
+      const judgement = judge(rule, supposed, standing === "asNow" ? severity : null);
+      const after = judgement.kind === "known" ? judgement.severity : "unknown";
+      yield { rule, subject: name, standing: severity, after };
+    }
+  }
+}
+
+function copyOf(facts: Facts | undefined): Facts {
+  return { values: { ...facts?.values }, seenMs: { ...facts?.seenMs } };
+}
+
+function stateOf(known: PositionState, position: PositionRisk): PositionState {
+  return {
+    ...known,
+    baseLots: BigInt(position.baseLots),
+    virtualQuoteLots: BigInt(position.virtualQuoteLots),
+    unsettledFundingQuoteLots: BigInt(position.unsettledFundingQuoteLots),
+  };
+}
+
+/** Facts of the markets whose mark is another one. Index prices move as marks do. */
+function movedMarkets({ markets, marks, trader }: Situation, after: MarkTicks): Map<string, Facts> {
+  const moved = new Map<string, Facts>();
+  for (const [symbol, ticks] of after) {
+    const before = marks.get(symbol);
+    const market = markets.get(symbol);
+    if (before === ticks || before === undefined || market === undefined) continue;
+    const facts = copyOf(trader.env.markets(symbol));
+    facts.values.markPrice = usdFromTicks(ticks, market);
+    const { oraclePrice } = facts.values;
+    if (typeof oraclePrice === "number") facts.values.oraclePrice = (oraclePrice * ticks) / before;
+    moved.set(symbol, facts);
+  }
+  return moved;
+}

@@ -1,0 +1,94 @@
+/** Questions about accounts as they would be, and their answers. */
+import type { Severity } from "./alert.ts";
+
+/** A question as a person writes it. */
+export interface WhatIfQuestion {
+  readonly wallet: string;
+  /** `0.1`: the account of a deposit, and of what is closed. Null: the only one that it can be. */
+  readonly account: string | null;
+  /** `SOL=-10%`, `BTC=58000`. */
+  readonly prices: readonly string[];
+  /** USD; negative: a withdrawal. */
+  readonly depositUsd: number;
+  /** `ETH`: all of it; `ETH=50%`; `ETH=1.5`: units. */
+  readonly closes: readonly string[];
+}
+
+export type WhatIfOutcome =
+  | { readonly kind: "done"; readonly answer: WhatIfAnswer }
+  | { readonly kind: "wrong"; readonly problem: string }
+  | { readonly kind: "noWallet" }
+  /** Accounts or prices were not read yet. */
+  | { readonly kind: "unread"; readonly problem: string };
+
+export interface WhatIfAnswer {
+  readonly wallet: string;
+  readonly atMs: number;
+  readonly accounts: readonly WhatIfAccount[];
+}
+
+export interface WhatIfAccount {
+  readonly name: string;
+  /** The time of the older of its state and the marks, ms; null: not known. */
+  readonly seenMs: number | null;
+  /** The changes that the question makes to it, for people. */
+  readonly changes: readonly string[];
+  readonly before: AccountOutlook;
+  readonly after: AccountOutlook;
+  /** Rules about the account and its positions of which a level holds before or after. */
+  readonly rules: readonly WhatIfRule[];
+  /** The least with which none of its rules about margin fires then; null: none does, or that is not known. */
+  readonly clear: ClearAmounts | null;
+  /** The account at further adverse prices, the nearest first. */
+  readonly ladder: readonly Rung[];
+}
+
+/** Figures by the names that rules know; absent where one is not known, null: there is no such price. */
+type Figures = Readonly<Record<string, number | null>>;
+
+export interface AccountOutlook {
+  readonly riskTier: string | null;
+  readonly figures: Figures;
+  readonly positions: readonly {
+    readonly symbol: string;
+    readonly side: string;
+    readonly figures: Figures;
+  }[];
+}
+
+/** Amounts of which each alone is enough. */
+export interface ClearAmounts {
+  /** USD; null: no amount is enough. */
+  readonly depositUsd: number | null;
+  /** One for each of the largest positions. `units` null: closing all of it is not enough. */
+  readonly reductions: readonly {
+    readonly symbol: string;
+    readonly trade: "buy" | "sell";
+    readonly units: number | null;
+  }[];
+  /** The marks up to which the account stays clear, all of them together. */
+  readonly upTo: readonly {
+    readonly symbol: string;
+    readonly direction: "down" | "up";
+    readonly usd: number;
+  }[];
+}
+
+export interface WhatIfRule {
+  readonly rule: string;
+  readonly subject: string;
+  /** The level that holds now, whether it has lasted for `for` or not. Null: none does, or that is not known. */
+  readonly before: Severity | null;
+  /** Null: no level of it would hold. `unknown`: it cannot be judged. `gone`: its subject is. */
+  readonly after: Severity | null | "unknown" | "gone";
+}
+
+export interface Rung {
+  /** The move of every mark against its own position, a fraction. */
+  readonly move: number;
+  /** Marks there, USD, by symbol. */
+  readonly marks: Readonly<Record<string, number>>;
+  readonly riskTier: string | null;
+  readonly figures: Figures;
+  readonly worst: Severity | null;
+}

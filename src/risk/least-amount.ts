@@ -1,0 +1,29 @@
+/**
+ * An amount that is enough, where one less is not: found by doubling, then by halving. Where what is enough is not one range, it
+ * is at the lower end of one of them.
+ *
+ * @param isEnough asked about a hundred times
+ * @param first the first guess, positive
+ * @param max the largest amount, positive
+ * @returns 0 where nothing is needed; null where `max` is not enough either
+ */
+export function leastAmount(
+  isEnough: (amount: bigint) => boolean,
+  first: bigint,
+  max: bigint,
+): bigint | null {
+  if (isEnough(0n)) return 0n;
+  if (!isEnough(max)) return null;
+  let low = 0n;
+  let high = first < max ? first : max;
+  while (high < max && !isEnough(high)) {
+    low = high;
+    high = high * 2n < max ? high * 2n : max;
+  }
+  while (high - low > 1n) {
+    const middle = (low + high) / 2n;
+    if (isEnough(middle)) high = middle;
+    else low = middle;
+  }
+  return high;
+}

@@ -1,0 +1,24 @@
+/** The figures of facts, as readers get them. */
+import type { Facts } from "../rules/index.ts";
+
+export type Figures = Readonly<Record<string, number | null>>;
+
+/** Prices that rules know as 0 or infinite where there is none, so that comparisons come out right. */
+const pricesOrNone = ["liquidationPrice", "stopLossPrice", "takeProfitPrice"];
+
+/** For readers, no such price is null, whichever side the position is on. */
+export function priced(figures: Record<string, number | null>): Record<string, number | null> {
+  for (const name of pricesOrNone) {
+    const price = figures[name];
+    if (price === 0 || price === Number.POSITIVE_INFINITY) figures[name] = null;
+  }
+  return figures;
+}
+
+/** Those that are known. */
+export function numbers(facts: Facts): Record<string, number | null> {
+  const figures: Record<string, number | null> = {};
+  for (const [name, value] of Object.entries(facts.values))
+    if (typeof value === "number" && !Number.isNaN(value)) figures[name] = value;
+  return figures;
+}
