@@ -14,7 +14,7 @@ import {
   type Outbox,
   testMessage,
 } from "./deliver/index.ts";
-import { type Alert, isOfSeverity, severities } from "./domain/alert.ts";
+import { type Alert, isOfSeverity } from "./domain/alert.ts";
 import type { ChartSeries } from "./domain/chart.ts";
 import type { Clock } from "./domain/clock.ts";
 import type { Event, EventKind } from "./domain/event.ts";
@@ -285,9 +285,7 @@ export class DaemonSource implements DashboardSource {
     if (!(wish.endsMs <= nowMs + longestSilenceMs))
       return { kind: "wrong", problem: "a silence ends within ten years" };
     const firing = ingest.watch.status(nowMs).firing.filter((alert) => matches(match, labelsOf(alert)));
-    const worst = severities.findLast((one) => firing.some(({ severity }) => severity === one)) ?? "warning";
-    const upTo = wish.upTo ?? (worst === "info" ? "warning" : worst);
-    const { author, comment, endsMs } = wish;
+    const { upTo = "warning", author, comment, endsMs } = wish;
     // One that was given a moment ago may not have been heard of yet.
     const id = 1 + Math.max(this.#silenceId, ...this.silences().map((one) => one.id));
     if (!preview) this.#silenceId = id;

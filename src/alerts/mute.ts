@@ -1,5 +1,7 @@
 /** Times of the calendar at which a route is mute: nights, weekends. Pure: the time is handed in. */
 import { z } from "zod";
+import { type Severity, severities } from "../domain/alert.ts";
+import { covers as coversLevel } from "./quiet.ts";
 
 const days = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"] as const;
 type Day = (typeof days)[number];
@@ -28,7 +30,7 @@ const range = z.string().transform((text, context): readonly Day[] => {
 
 /**
  * `{ days: [mon-fri], from: "22:00", to: "07:00" }`. An interval over midnight belongs to the day on which it begins.
- * Without days every day, without times the whole day.
+ * Without days every day, without times the whole day. Critical alerts are held where `upTo: critical` says so.
  */
 const interval = z
   .strictObject({
@@ -40,6 +42,8 @@ const interval = z
     to: clock.optional(),
     /** IANA name; default: that of the configuration. */
     timezone: z.string().optional(),
+    /** The worst level that is held. */
+    upTo: z.enum(severities).default("warning"),
   })
   .superRefine(({ from, to, timezone }, context) => {
     if ((from === undefined) !== (to === undefined))
@@ -67,6 +71,12 @@ const dayMinutes = 1_440;
 /** Nothing is looked for further ahead: eight days hold every weekly pattern. */
 const farthestMinutes = 8 * dayMinutes;
 
+/** Those of the intervals that hold a level. */
+export function intervalsFor(intervals: readonly MuteInterval[], level: Severity): readonly MuteInterval[] {
+  return intervals.filter(({ upTo }) => coversLevel(upTo, level));
+}
+
+/** @param intervals those for the level, of `intervalsFor` */
 export function isMute(intervals: readonly MuteInterval[], atMs: number, timezone: string): boolean {
   return intervals.some((one) => covers(one, atMs, one.timezone ?? timezone));
 }

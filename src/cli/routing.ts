@@ -1,8 +1,9 @@
 /** `perpwatch routing`: which way an alert would take. */
 import type { Command } from "commander";
 import { labelOf, matchersText } from "../alerts/match.ts";
-import { isMute } from "../alerts/mute.ts";
+import { intervalsFor, isMute } from "../alerts/mute.ts";
 import { groupKeyOf, type RouteSettings, type Routing, type Way, waysFor } from "../alerts/route.ts";
+import { severities } from "../domain/alert.ts";
 import { formatDurationMs } from "../domain/duration.ts";
 import {
   type Cli,
@@ -49,6 +50,10 @@ async function test(cli: Cli, options: TestOptions): Promise<void> {
   const rule = [...ruleSet.conditions, ...ruleSet.events].find(({ name }) => name === given.rule);
   const labels = { ...wallet?.labels, ...rule?.labels, ...given };
   const nowMs = Date.now();
+  // Without a severity: of what mute times hold where they do not say otherwise.
+  const level = severities.find((one) => one === given.severity) ?? "warning";
+  const isMuteNow = (name: string) =>
+    isMute(intervalsFor(routing.muteTimes[name] ?? [], level), nowMs, timezone);
   const ways = waysFor(routing, labels).map((way) => ({
     path: pathOf(routing, way),
     receivers: way.receivers,
@@ -57,7 +62,7 @@ async function test(cli: Cli, options: TestOptions): Promise<void> {
     groupWaitMs: way.groupWaitMs,
     groupIntervalMs: way.groupIntervalMs,
     mute: way.mute,
-    muteNow: way.mute.filter((name) => isMute(routing.muteTimes[name] ?? [], nowMs, timezone)),
+    muteNow: way.mute.filter(isMuteNow),
     escalate: way.escalate,
   }));
   const asked = Object.fromEntries(Object.entries(given).map(([name, value]) => [name, [value]]));

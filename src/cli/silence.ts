@@ -9,13 +9,14 @@ import {
   type CommonOptions,
   declare,
   declareGroup,
+  hint,
   print,
   printJson,
 } from "./command.ts";
 import { locate, type Place } from "./configuration.ts";
 import { ask, noDaemon } from "./daemon.ts";
 import { counted, type Paint, paintFor, severityTint, table } from "./print.ts";
-import { askedOf, warnOfUnknownNames } from "./unknown-names.ts";
+import { askedOf, unknownIn } from "./unknown-names.ts";
 import { durationFrom, oneOf, timeOf } from "./values.ts";
 import { whoAmI } from "./who.ts";
 
@@ -27,6 +28,7 @@ interface AddOptions extends CommonOptions {
   readonly comment: string;
   readonly by?: string;
   readonly preview?: boolean;
+  readonly force?: boolean;
 }
 
 const longest = 50;
@@ -60,12 +62,13 @@ export function silenceCommand(program: Command, cli: Cli): void {
     .option("--from <time>", "from then on; default: now")
     .option(
       "--up-to <severity>",
-      `${severities.join(", ")}; default: the worst that it would hold now, at least warning`,
+      `the worst level that it holds: ${severities.join(", ")}; default: warning`,
       oneOf(severities),
     )
     .option("--comment <text>", "why, for those who read it later", "")
     .option("--by <name>", "who; default: you")
     .option("--preview", "only say what it would hold now")
+    .option("--force", "also for a rule, wallet or label that the configuration does not have")
     .action((matchers: string[], options: AddOptions) => add(cli, matchers, options));
   declare(group, {
     usage: "list",
@@ -86,6 +89,7 @@ async function add(cli: Cli, matchers: readonly string[], options: AddOptions): 
   if ((options.for === undefined) === (options.until === undefined))
     throw new CommandFailed("say for how long: --for 8h, or --until TIME", 2);
   const place = await locate(cli, options.config);
+  await refuseUnknown(cli, matchers, options);
   // By the daemon's clock, which the exchange's corrects.
   const time = await ask<{ nowMs: number }>(place, "GET", "/api/v1/silences");
   if (time.kind === "noDaemon") throw noDaemon(place);
@@ -108,7 +112,6 @@ async function add(cli: Cli, matchers: readonly string[], options: AddOptions): 
   const answer = await ask<{ silence: Silence; holds: readonly Alert[] }>(place, "POST", path, wish);
   if (answer.kind === "noDaemon") throw noDaemon(place);
   const { silence, holds } = answer.body;
-  await warnOfUnknownNames(cli, options.config, askedOf(silence));
   if (options.json) return printJson(cli, { preview: options.preview === true, ...answer.body });
   const { matchersText } = await import("../alerts/match.ts");
   const { formatTime } = await import("../channels/message.ts");
@@ -122,6 +125,17 @@ async function add(cli: Cli, matchers: readonly string[], options: AddOptions): 
   print(cli, holdsText(holds, paintFor(cli.out)));
   if (silence.upTo !== "critical")
     print(cli, "Critical alerts are told all the same; --up-to critical holds them too.");
+}
+
+/** A mistyped name would silence nothing, and nobody would notice. @throws {CommandFailed} status 2 unless `--force` is given */
+async function refuseUnknown(cli: Cli, matchers: readonly string[], options: AddOptions): Promise<void> {
+  const { isWrong, parseMatchers } = await import("../alerts/match.ts");
+  const match = parseMatchers(matchers);
+  if (isWrong(match)) throw new CommandFailed(match.wrong, 2);
+  const unknown = await unknownIn(cli, options.config, askedOf({ match }));
+  if (options.force === true) for (const sentence of unknown) hint(cli, `warning: ${sentence}`);
+  else if (unknown.length > 0)
+    throw new CommandFailed(`${unknown.join("; ")}. Nothing is silenced; --force does it all the same`, 2);
 }
 
 function holdsText(holds: readonly Alert[], paint: Paint): string {

@@ -1,6 +1,6 @@
 /**
- * Names on the command line that the configuration does not know. Nothing is refused for them, since a rule or a wallet
- * may have been removed and still have a past; whoever mistyped one is told, instead of finding nothing.
+ * Names on the command line that the configuration does not know. No question is refused for them, since a rule or a wallet
+ * may have been removed and still have a past; whoever mistyped one is warned, instead of finding nothing.
  */
 import { drillRule } from "../domain/alert.ts";
 import { nearestName } from "../domain/nearest.ts";
@@ -42,9 +42,13 @@ function meant(found: string, known: Iterable<string>): string {
   return nearest === null ? "" : ` (did you mean ${nearest}?)`;
 }
 
-/** Warns of them, where the whole configuration can be read: a shell may lack what the daemon has. */
+/** Warns of them; see `unknownIn`. */
 export async function warnOfUnknownNames(cli: Cli, config: string, asked: AskedLabels): Promise<void> {
+  for (const sentence of await unknownIn(cli, config, asked)) hint(cli, `warning: ${sentence}`);
+}
+
+/** As `unknownNames`, where the whole configuration can be read, else nothing: a shell may lack what the daemon has. */
+export async function unknownIn(cli: Cli, config: string, asked: AskedLabels): Promise<readonly string[]> {
   const settings = await settingsIfWhole(cli, config);
-  if (settings === null) return;
-  for (const sentence of unknownNames(asked, settings)) hint(cli, `warning: ${sentence}`);
+  return settings === null ? [] : unknownNames(asked, settings);
 }

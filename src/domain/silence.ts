@@ -26,7 +26,7 @@ export interface Silence {
 export interface SilenceWish {
   /** As people type them: `wallet=main`, `severity=warning,info`, `rule!=Blind`, `wallet=~mm-.*`. */
   readonly matchers: readonly string[];
-  /** Left out: the worst level that it would hold now, a warning at least. */
+  /** Left out: warning. */
   readonly upTo?: Severity;
   readonly author: string;
   readonly comment: string;

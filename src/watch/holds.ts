@@ -4,7 +4,7 @@
  */
 import { type Inhibitions, inhibits } from "../alerts/inhibit.ts";
 import type { Labels } from "../alerts/match.ts";
-import { isMute, type MuteTimes, muteEndMs } from "../alerts/mute.ts";
+import { intervalsFor, isMute, type MuteTimes, muteEndMs } from "../alerts/mute.ts";
 import type { Routing, Way } from "../alerts/route.ts";
 import { silences } from "../alerts/silence.ts";
 import type { Severity } from "../domain/alert.ts";
@@ -90,7 +90,7 @@ export class Holds {
         return `silence ${silence.id} of ${silence.author}`;
     const { routing, timezone, inhibit } = this.#options;
     for (const name of way.mute) {
-      const endMs = this.#muteEndMs(name, routing.muteTimes[name], nowMs, timezone);
+      const endMs = this.#muteEndMs(name, routing.muteTimes[name], of.severity, nowMs, timezone);
       if (endMs === null) continue;
       this.wakeAt(endMs, nowMs);
       return `mute time ${name}`;
@@ -111,21 +111,24 @@ export class Holds {
   }
 
   /**
-   * The end of a mute time that holds now, ms; null: it does not hold. Looked up once: thousands of alerts may be held
+   * The end of a mute time that holds a level now, ms; null: it does not hold it. Looked up once: thousands of alerts may be held
    * through a weekend, and the calendar is slow to ask.
    */
   #muteEndMs(
     name: string,
-    times: MuteTimes[string] | undefined,
+    intervals: MuteTimes[string] | undefined,
+    level: Severity,
     nowMs: number,
     timezone: string,
   ): number | null {
-    const known = this.#mutedUntil.get(name);
+    const key = `${level} ${name}`;
+    const known = this.#mutedUntil.get(key);
     if (known !== undefined && nowMs < known) return known;
-    if (!times || !isMute(times, nowMs, timezone)) return null;
+    const times = intervalsFor(intervals ?? [], level);
+    if (!isMute(times, nowMs, timezone)) return null;
     // One that never ends is asked again.
     const endMs = muteEndMs(times, nowMs, timezone) ?? nowMs + 3_600_000;
-    this.#mutedUntil.set(name, endMs);
+    this.#mutedUntil.set(key, endMs);
     return endMs;
   }
 

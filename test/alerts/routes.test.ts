@@ -216,6 +216,7 @@ describe("mute times", () => {
     [[{ days: ["caturday"] }], "must be a day or days"],
     [[{ from: "07:00", to: "07:00" }], "the same"],
     [[{ from: "07:00", to: "08:00", timezone: "Mars/Olympus" }], "is no time zone"],
+    [[{ from: "07:00", to: "08:00", upTo: "disaster" }], "expected one of"],
   ])("%j: %s", (raw, words) => {
     expect(JSON.stringify(muteTimesSettings.safeParse({ it: raw }).error?.issues)).toContain(words);
   });

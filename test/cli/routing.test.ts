@@ -61,30 +61,28 @@ describe("silence", () => {
     expect(stdout).toContain("Critical alerts are told all the same");
   });
 
-  test("names that nothing has are warned of, and silenced all the same", async () => {
-    const times = { startsMs: nowMs, endsMs: nowMs + 60_000, createdMs: nowMs };
-    await using it = await daemon({
-      silence: async ({ author, comment }) => ({
-        kind: "done",
-        silence: {
-          ...{ id: 3, upTo: "warning", author, comment, ...times },
-          match: {
-            walet: { in: ["main"] },
-            rule: { notIn: ["Nope"] },
-            wallet: { matches: "mian" },
-            desk: { in: ["beta"] },
-          },
-        },
-        holds: [],
-      }),
-    });
-    const { status, stdout, stderr } = await it.run("silence", "add", "walet=main", "--for", "8h");
-    expect(status).toBe(0);
-    expect(stdout).toContain("Silence 3: ");
+  const slips = ["walet=main", "rule!=Nope", "wallet=~mian"];
+  const sentences = [
+    "no wallet and no rule has the label walet (did you mean wallet?)",
+    "no rule is called Nope; it may have been removed",
+  ];
+
+  test("what the configuration does not have is not silenced", async () => {
+    await using it = await daemon();
+    const { status, stdout, stderr } = await it.run("silence", "add", ...slips, "--for", "8h");
+    expect([status, stdout]).toEqual([2, ""]);
     expect(stderr).toBe(
-      "warning: no wallet and no rule has the label walet (did you mean wallet?)\n" +
-        "warning: no rule is called Nope; it may have been removed\n",
+      `perpwatch: ${sentences.join("; ")}. Nothing is silenced; --force does it all the same\n`,
     );
+    expect(it.asked.filter(([name]) => name === "silence")).toEqual([]);
+  });
+
+  test("with --force it is, with a warning", async () => {
+    await using it = await daemon();
+    const { status, stdout, stderr } = await it.run("silence", "add", ...slips, "--for", "8h", "--force");
+    expect(status).toBe(0);
+    expect(stdout).toContain("Silence 1: ");
+    expect(stderr).toBe(sentences.map((one) => `warning: ${one}\n`).join(""));
   });
 
   test("check warns of those of the running daemon that ask for what nothing has", async () => {
@@ -195,7 +193,7 @@ wallets: [{ name: main, authority: GHYpNqWQYmSfXRF8Tm5qNtdkpu5b89MayjfBMU28JcLD,
 channels: { here: { type: console }, there: { type: console }, phone: { type: console } }
 routing:
   receivers: [here]
-  muteTimes: { always: [{}] }
+  muteTimes: { always: [{}], really: [{ upTo: critical }] }
   routes:
     - match: { desk: alpha }
       groupBy: [wallet, symbol]
@@ -203,8 +201,10 @@ routing:
         - match: { severity: critical }
           receivers: [there]
           escalate: [{ after: 5m, receivers: [phone] }]
-        - match: { severity: info }
+        - match: { severity: [info, warning] }
           mute: [always]
+    - match: { symbol: SOL }
+      mute: [always, really]
 `;
 
   test("prints the way down the tree, the group, mute times and escalation; a wallet's labels come by themselves", async () => {
@@ -235,8 +235,10 @@ routing:
     expect(JSON.parse(info.stdout)).toMatchObject({
       ways: [{ receivers: ["here"], mute: ["always"], muteNow: ["always"] }],
     });
-    const slips = ["severty=critical", "rule=Blnd", "wallet=mian", "severity=critcal", "desk=none"];
-    const mistyped = await run(["routing", "test", "--labels", ...slips], place);
+    const critical = await run(["routing", "test", "--labels", "severity=critical", "symbol=SOL"], place);
+    expect(critical.stdout).toContain("mute at always, really (now: really)");
+    const mistakes = ["severty=critical", "rule=Blnd", "wallet=mian", "severity=critcal", "desk=none"];
+    const mistyped = await run(["routing", "test", "--labels", ...mistakes], place);
     expect(mistyped.status).toBe(0);
     expect(mistyped.stderr.split("\n")).toEqual([
       "warning: no wallet and no rule has the label severty (did you mean severity?)",

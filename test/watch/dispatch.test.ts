@@ -315,7 +315,10 @@ test.each([
   ["a silence", { receivers: ["chat"] }],
   [
     "a mute time",
-    { receivers: ["chat"], mute: ["noon"], muteTimes: { noon: [{ from: "12:00", to: "12:10" }] } },
+    {
+      ...{ receivers: ["chat"], mute: ["noon"] },
+      muteTimes: { noon: [{ from: "12:00", to: "12:10", upTo: "critical" }] },
+    },
   ],
 ])("what %s held leaves after a restart, though it ended while nobody watched", (_, routing) => {
   const before = begin({ routing });
@@ -350,11 +353,37 @@ test("a mute time ends with the clock for what was held before a restart, though
 
 group("mute times", () => {
   // The harness begins at 12:00 UTC on a Monday.
-  const routing = {
+  const upTo = (level: string | undefined) => ({
     receivers: ["chat"],
     mute: ["noon"],
-    muteTimes: { noon: [{ from: "12:00", to: "12:10" }] },
-  };
+    muteTimes: { noon: [{ from: "12:00", to: "12:10", ...(level === undefined ? {} : { upTo: level }) }] },
+  });
+  const routing = upTo("critical");
+
+  test("hold what is below critical, unless they say otherwise", () => {
+    const harness = begin({ routing: upTo(undefined) });
+    harness.events("notifications", [notification("n1", "order_filled")]);
+    look(harness, warned);
+    expect(harness.owed).toEqual([]);
+    // It rises: what was held before is part of that.
+    look(harness, near);
+    harness.events("notifications", [notification("n2", "liquidation")]);
+    expect(harness.owed).toEqual([
+      "chat: MarginHigh main/0.0 rose critical",
+      "chat: Liquidated main/0.0/SOL fired critical",
+    ]);
+    lasts(harness, near, 9 * minute);
+    expect(harness.owed.filter((one) => one.includes("Filled"))).toEqual([]);
+    lasts(harness, near, 2 * minute);
+    expect(harness.owed.filter((one) => one.includes("Filled"))).toHaveLength(1);
+  });
+
+  test("hold nothing but infos where they say so", () => {
+    const harness = begin({ routing: upTo("info") });
+    harness.events("notifications", [notification("n1", "order_filled")]);
+    look(harness, warned);
+    expect(harness.owed).toEqual(["chat: MarginHigh main/0.0 fired warning"]);
+  });
 
   test("hold as a silence does, and end with the clock, across a restart", () => {
     const before = begin({ routing });

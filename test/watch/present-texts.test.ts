@@ -288,7 +288,10 @@ describe("nobody answered", () => {
 test("what a mute time held back is not reported at its end while it waits to end, and as new once it holds again", () => {
   const options = {
     rules: losing.replace("for: 0s", "for: 0s\n    keepFiringFor: 5m"),
-    routing: { receivers: ["chat"], mute: ["noon"], muteTimes: { noon: [{ from: "12:00", to: "12:02" }] } },
+    routing: {
+      ...{ receivers: ["chat"], mute: ["noon"] },
+      muteTimes: { noon: [{ from: "12:00", to: "12:02", upTo: "critical" }] },
+    },
   };
   const h = Harness.seeing(options, 150, held);
   h.live(20_000, held, 150);
