@@ -5,6 +5,7 @@
 import {
   type CashRecord,
   contains,
+  type FillRecord,
   isExplained,
   isFlowBefore,
   isHandedIn,
@@ -173,9 +174,15 @@ function isRecordOf(change: OpenChange, record: CashRecord): boolean {
   // Nobody knows what belongs to it, so fills prove nothing.
   if (change.guessed) return false;
   const isOfSlots = isWithin(change, record);
-  if (record.kind === "fill" && change.traded[record.symbol] === undefined) return false;
+  if (record.kind === "fill" && isUnshown(change, record))
+    return isOfSlots && !isOfSlotAfter(change, record) && !isOfSlotBefore(change, record);
   if (record.kind === "fill" || record.kind === "flow") return isOfSlots || isOfSlotBefore(change, record);
   return isOfSlots && isHandedIn(change, record);
+}
+
+/** True if a change shows no trade of a fill's market: the fill is of a position that came and went between its states. */
+function isUnshown({ traded }: OpenChange, { symbol }: FillRecord): boolean {
+  return traded[symbol] === undefined;
 }
 
 function withRecord(rough: Rough, record: CashRecord): Rough {
@@ -196,7 +203,8 @@ function leftOf({ change, read }: Rough): OpenChange | null {
   let best: OpenChange | null = null;
   for (const some of subsetsOf(read.filter(isEdge).slice(-maxTried))) {
     const left = some.reduce(less, inside);
-    if (!isWhole(left)) continue;
+    // Of a position that came and went some fills may be of a later page: what is left shows that.
+    if (Object.values(left.traded).some(({ unshown }) => !unshown)) continue;
     if (best === null || Math.abs(unexplainedUsd(left)) < Math.abs(unexplainedUsd(best))) best = left;
   }
   return best;

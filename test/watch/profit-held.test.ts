@@ -386,6 +386,40 @@ test("a round trip beside a sale that cost its spread leaves profit known", () =
   expect(figure(h, "pnl")).toBe(-120);
 });
 
+test("a position in another market that came and went beside a sale leaves profit known", () => {
+  const other = (h: Harness, side: "bid" | "ask", price: number, slot: number) => ({
+    ...fill(h, side, 100, price, slot),
+    symbol: "ETH",
+  });
+  for (const order of [
+    [0, 1, 2],
+    [1, 2, 0],
+    [1, 0, 2],
+  ]) {
+    const { h } = sold(never, -120);
+    const { slot } = h;
+    const fills = [
+      fill(h, "ask", 700, 150, slot - 2),
+      other(h, "bid", 3_000, slot - 6),
+      other(h, "ask", 2_998.8, slot - 4),
+    ];
+    const after = [subaccount(9_880, [position(300, 150)])];
+    h.events(
+      "fills",
+      order.map((index) => fills[index]!),
+    );
+    expect(figure(h, "pnl")).toBe(-120);
+    live(h, 20 * second, after);
+    expect(figure(h, "pnl")).toBe(-120);
+    // Its fills on a later page explain what the first ones left.
+    const later = sold(never, -120).h;
+    later.events("fills", [fills[0]!, fills[1]!]);
+    expect(figure(later, "pnl")).toBe(undefined);
+    later.events("fills", [fills[2]!]);
+    expect(figure(later, "pnl")).toBe(-120);
+  }
+});
+
 test("what later fills of a reading explain, or what lapses as profit, is not taken off the highest profit", () => {
   for (const lapses of [false, true]) {
     const { h, after } = sold(never, 600);
