@@ -63,7 +63,7 @@ export interface Told {
 
 export class Causes {
   readonly #requests: readonly Request[];
-  readonly #stalls: readonly { readonly fromMs: number; readonly toMs: number }[];
+  readonly #stalls: readonly { readonly life: number; readonly fromMs: number; readonly toMs: number }[];
 
   constructor(log: EventLog, world: World) {
     // Inboxes are read by the addresses of accounts.
@@ -74,7 +74,7 @@ export class Causes {
         ),
       ),
     );
-    this.#stalls = log.of("stalled").map(({ atMs, ms }) => ({ fromMs: atMs, toMs: atMs + ms }));
+    this.#stalls = log.of("stalled").map(({ life, atMs, ms }) => ({ life, fromMs: atMs, toMs: atMs + ms }));
     const asked = new Map(
       log.of("asked").map((one) => [`${one.life} ${one.sentMs} ${one.target}`, one] as const),
     );
@@ -156,7 +156,7 @@ export class Causes {
       // Requests that were under way with a refused one say nothing new.
       const isNew = fromMs >= refusedMs;
       if (end === "HTTP 429") {
-        if (!lasts) begun.push(this.#takenMs(toMs));
+        if (!lasts) begun.push(this.#takenMs(life, toMs));
         lasts ||= isNew;
         if (isNew) refusedMs = toMs;
       } else if (isNew) lasts = false;
@@ -164,9 +164,10 @@ export class Causes {
     return begun;
   }
 
-  /** The time at which the process takes what comes at a time: a standstill puts it off. */
-  #takenMs(atMs: number): number {
-    return this.#stalls.find(({ fromMs, toMs }) => fromMs <= atMs && toMs > atMs)?.toMs ?? atMs;
+  /** The time at which the process takes what comes at a time: a standstill puts it off, one of an earlier life does not. */
+  #takenMs(life: number, atMs: number): number {
+    const stall = this.#stalls.find((one) => one.life === life && one.fromMs <= atMs && one.toMs > atMs);
+    return stall?.toMs ?? atMs;
   }
 
   /** Requests of a source and wallet that ended while its data were missing, or were given up. */
