@@ -15,6 +15,7 @@ import {
   formatUsd,
   type WindowSpec,
 } from "../rules/index.ts";
+import { minDailyMove } from "./stake.ts";
 
 type Line = readonly [string, string];
 
@@ -48,7 +49,7 @@ export function detailsOf(
     if (isFresh(position, "markets")) add("Mark price", price(position, "markPrice", env));
     if (isFresh(position, "traderState", "markets")) {
       add("Liquidation price", liquidationText(position, env));
-      add("Distance", percent(position, "liquidationDistance"));
+      add("Distance", distanceText(position, isFresh(market, "candles") ? market : undefined));
       add("Unrealized PnL", usd(position, "unrealizedPnl"));
     }
   }
@@ -193,6 +194,17 @@ function liquidationText(position: Facts, env: Env): string | null {
   const distance = number(position, "liquidationDistance");
   if (distance === null) return null;
   return Number.isFinite(distance) ? price(position, "liquidationPrice", env) : "none";
+}
+
+/** `4.2%, 0.8 daily moves`: the latter where the market's volatility is known. */
+function distanceText(position: Facts, market: Facts | undefined): string | null {
+  const share = percent(position, "liquidationDistance");
+  const distance = number(position, "liquidationDistance") ?? Number.NaN;
+  const daily = (market && number(market, "dailyVolatility")) ?? Number.NaN;
+  if (share === null || !Number.isFinite(distance) || !(daily >= 0)) return share;
+  const exact = distance / Math.max(daily, minDailyMove);
+  const moves = formatAmount(exact < 10 ? Number(exact.toPrecision(2)) : Math.round(exact));
+  return `${share}, ${moves} daily ${moves === "1" ? "move" : "moves"}`;
 }
 
 function percent(facts: Facts, field: string): string | null {

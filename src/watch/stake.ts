@@ -11,7 +11,7 @@ export const nearMoves = 3;
 /** The daily move of a market whose volatility is not known, a fraction. */
 const unknownDailyMove = 0.1;
 /** A market that stood still lately is not taken to move less than this in a day, a fraction. */
-const minDailyMove = 0.01;
+export const minDailyMove = 0.01;
 
 /** A smaller change of a mark that no longer comes is not worth a word, a fraction. */
 const leastShare = 0.001;

@@ -97,7 +97,8 @@ function generic(judge: Judge, item: Item, window: readonly Moment[]): readonly 
     slack = 1e-4,
     room = 0,
   ) => {
-    const text = item.figures[name];
+    // The distance is stated in daily moves, too.
+    const text = item.figures[name]?.replace(/, \S+ daily moves?$/, "");
     if (text === undefined || text === "none" || text === "–" || /out of reach|^no/.test(text)) return;
     claims.push({ name, text, truth: ranged(window, value), slack, room });
   };

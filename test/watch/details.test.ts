@@ -55,3 +55,31 @@ rules:
   expect(harness.changes[0]!.details).toContainEqual(["Mark price", "$151"]);
   expect(harness.changes[1]!.details).toContainEqual(["Price", "$151"]);
 });
+
+test("a distance is stated in daily moves, too, where the market's volatility is known", () => {
+  const near = `
+rules:
+  - { name: Near, scope: position, when: position.liquidationDistance < 0.9, severity: info, summary: near }
+`;
+  const distanceWith = (dailyVolatility: number | null | undefined, ageMs = 0) => {
+    const h = new Harness({ rules: near });
+    h.config();
+    const external = { kind: "external", atMs: h.nowMs, symbol: "SOL", externalPriceUsd: 150 } as const;
+    if (dailyVolatility !== undefined) h.see({ ...external, dailyVolatility });
+    h.nowMs += ageMs;
+    h.config();
+    h.mark(150);
+    // Liquidatable at 141.5 or so.
+    h.account([subaccount(1_000, [position(80, 150)])]);
+    return h.changes[0]!.details.find(([name]) => name === "Distance")?.[1];
+  };
+  const share = distanceWith(undefined);
+  expect(share).toMatch(/^\d\.\d\d%$/);
+  const distance = Number(share!.slice(0, -1)) / 100;
+  expect(distanceWith(null)).toBe(share);
+  expect(distanceWith(distance * 2)).toBe(`${share}, 0.5 daily moves`);
+  expect(distanceWith(distance)).toBe(`${share}, 1 daily move`);
+  // A market that stood still lately is not taken to stand still.
+  expect(distanceWith(0)).toBe(`${share}, ${Number((distance * 100).toPrecision(2))} daily moves`);
+  expect(distanceWith(distance, 3_600_000)).toBe(share);
+});

@@ -11,6 +11,8 @@ type Claims = Parameters<typeof claimsOf>[1];
 /** The claims about rows, by their names. */
 type Table = Readonly<Record<string, Claims>>;
 
+/** No market is taken to move less in a day, a fraction. */
+const leastMove = 0.01;
 /** A joint figure of many positions, USD. */
 const cent = 0.01;
 const wholes = new Map<string, RegExp>();
@@ -97,9 +99,21 @@ function ofPosition(view: View, subject: string): Table {
       row("liquidation price", money, liquidation),
       row("liquidation price", "(none)", own && (Number.isFinite(own.distance) ? "a price" : "none")),
     ],
-    Distance: [row("distance", percent, own?.distance)],
+    Distance: [
+      row("distance", `${percent}(?:, \\S+ daily moves?)?`, own?.distance),
+      row(
+        "daily moves",
+        String.raw`.*, ([\d,.]*\d) daily moves?`,
+        own && own.distance / dailyMove(view, subject),
+      ),
+    ],
     "Unrealized PnL": [row("unrealized PnL", money, own?.unrealized)],
   };
+}
+
+/** The daily move of a market by its newest candles, a fraction; NaN: not known. */
+function dailyMove(view: View, subject: string): number {
+  return Math.max(view.dailyMoves.get(symbolOf(subject)) ?? Number.NaN, leastMove);
 }
 
 function ofAccount(view: View, account: string): Table {

@@ -376,6 +376,7 @@ class Judge {
         if (!observation.reloaded) {
           this.#view.money.forget(atMs);
           this.#stakes.forget(false);
+          this.#view.dailyMoves.clear();
         }
       }
       this.#beginDay(atMs);
@@ -391,7 +392,10 @@ class Judge {
         this.#stakes.note(observation, this.#view);
         this.#closed.note(observation, this.#view);
       }
-      if (observation.kind === "external") this.#stakes.noteMove(observation);
+      if (observation.kind === "external") {
+        this.#stakes.noteMove(observation);
+        this.#view.dailyMoves.set(observation.symbol, observation.dailyVolatility ?? Number.NaN);
+      }
       if (figuring.has(observation.kind)) this.#stakes.fill(this.#view);
       const answered = observation.kind === "accounts" ? observation.wallet : null;
       if (answered !== null) this.#view.money.note(answered, true, atMs);

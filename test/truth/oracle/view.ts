@@ -42,6 +42,8 @@ export class View implements Ground {
   readonly terms: Terms;
   /** The daemon's clock. */
   nowMs = 0;
+  /** The daily moves of markets by the newest candles that the daemon read since it started, fractions. */
+  readonly dailyMoves = new Map<string, number>();
   readonly #ownWallets: readonly string[];
   readonly #whales: ReadonlySet<string>;
   /** The names of what is there, each asked for by many rules. */
