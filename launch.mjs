@@ -15,6 +15,7 @@
  *                                    └──────────► hand over ◄───┴─────────────────┘
  *
  * A daemon (`start`) begins anew as the same process, with the flags that keep its memory small, where the system can do that.
+ * A child of ours holds one end of a pipe of which we hold the other: it sees our end, also by SIGKILL, and then stops.
  *
  * What must stay true: with everything in place nothing is written, nothing is asked of the network and nothing is
  * printed; a half-fetched Node or half-installed folder is never used; two launchers started at once do the work once.
@@ -238,6 +239,7 @@ function environmentFor(node) {
  * @param {string} folder @param {string} node @param {string} failed how the message begins when it fails
  */
 async function npmCi(folder, node, failed) {
+  /** @type {NodeJS.ProcessEnv} */
   /** @type {NodeJS.ProcessEnv} */
   const env = environmentFor(node);
   // What a surrounding npm or a production shell leaves behind must not decide what is installed here, or where.
@@ -504,7 +506,17 @@ const passedOn = ["SIGTERM", "SIGINT", "SIGHUP"];
  * us; to a tool the second one would mean "at once"
  */
 async function runChild(program, args, node, cwd, { isTool }) {
-  const child = spawn(program, args, { cwd, env: environmentFor(node), stdio: "inherit" });
+  /** @type {NodeJS.ProcessEnv} */
+  const env = environmentFor(node);
+  if (!isTool) env.PERPWATCH_LAUNCHER_FD = "3";
+  const stdio = ["inherit", "inherit", "inherit", ...(isTool ? [] : ["pipe"])];
+  const child = spawn(program, args, {
+    cwd,
+    env,
+    stdio: /** @type {import("node:child_process").StdioOptions} */ (stdio),
+  });
+  // What the child leaves behind may hold its end: only the child's own end counts.
+  child.once("exit", () => child.stdio[3]?.destroy());
   const terminals = [0, 1, 2].filter((fd) => tty.isatty(fd));
   for (const signal of passedOn) {
     process.on(signal, () => {

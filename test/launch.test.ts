@@ -18,7 +18,8 @@ import {
 } from "node:fs";
 import { constants, tmpdir } from "node:os";
 import path from "node:path";
-import { describe, expect, test } from "vitest";
+import { pathToFileURL } from "node:url";
+import { describe, expect, onTestFinished, test } from "vitest";
 import {
   callerFolder,
   daemonFlags,
@@ -318,11 +319,20 @@ function outcomeOf(child: ChildProcess): Promise<Outcome> {
   });
 }
 
+/** Ends whatever is left of the process group that a started program leads. */
+function killGroup({ pid }: ChildProcess): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, "SIGKILL");
+  } catch {
+    // Nothing is left.
+  }
+}
+
 /** Resolves when a started program has printed `word`; more may follow. */
-function printed(child: ChildProcess, word: string): Promise<void> {
+function printed(child: ChildProcess, word: string, stream = child.stdout): Promise<void> {
   let text = "";
   return new Promise((resolve, reject) => {
-    child.stdout?.on("data", (chunk: string | Buffer) => {
+    stream?.on("data", (chunk: string | Buffer) => {
       text += chunk;
       if (text.includes(word)) resolve();
     });
@@ -569,6 +579,23 @@ console.log(JSON.stringify({ pid: process.pid, flags: process.execArgv, args: pr
     expect(JSON.parse((await small.run(["start"], { env })).stdout)).toMatchObject({ flags: [] });
     expect(flagsFor(["start"], ["--max_semi_space_size=8"])).toEqual([]);
   });
+});
+
+test("a launcher that is killed takes the daemon below it along, which stops cleanly", async () => {
+  using small = new SmallPackage();
+  const real = path.join(root, "src", "main.ts");
+  small.write("package/src/main.ts", `await import(${JSON.stringify(pathToFileURL(real).href)});`);
+  const launcher = small.start(["start", "--log-format", "json"], { old: true });
+  onTestFinished(() => killGroup(launcher));
+  // Its streams are closed once the daemon has ended, too.
+  const outcome = outcomeOf(launcher);
+  await printed(launcher, "watching main", launcher.stderr);
+  launcher.kill("SIGKILL");
+  const said = lines((await outcome).stderr)
+    .filter((line) => line.startsWith("{"))
+    .map((line) => (JSON.parse(line) as { msg: string }).msg);
+  expect(said).toContain("the launcher has ended: stopping");
+  expect(said.at(-1)).toMatch(/^stopped after /);
 });
 
 test("a folder that cannot be written is told, not traced", async () => {

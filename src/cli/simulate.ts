@@ -2,6 +2,7 @@
 import path from "node:path";
 import type { Command } from "commander";
 import { type Cli, CommandFailed, declare } from "./command.ts";
+import { onLauncherEnd } from "./launcher.ts";
 import { controlCallsHelp } from "./simulate-calls.ts";
 import { integerFrom, numberFrom, oneOf } from "./values.ts";
 
@@ -64,9 +65,10 @@ export function simulateCommand(program: Command, cli: Cli): void {
 async function simulate(cli: Cli, settings: Readonly<Record<string, unknown>>): Promise<void> {
   if (typeof settings.keysDir === "string") await makeKeysFolder(settings.keysDir);
   const { BadSettings, runSimulator } = await import("../simulator/index.ts");
-  const stopped = new Promise<NodeJS.Signals>((resolve) => {
+  const stopped = new Promise<void>((resolve) => {
     // The terminal and the launcher may both hand out Ctrl-C.
-    for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, resolve);
+    for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => resolve());
+    onLauncherEnd(resolve);
   });
   const simulator = await runSimulator(settings, cli.out, cli.err).catch((error: unknown) => {
     if (error instanceof BadSettings) throw new CommandFailed(error.message, 2, { problems: error.problems });

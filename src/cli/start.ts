@@ -2,6 +2,7 @@
  * `perpwatch start`: the daemon in the foreground, until it is told to stop.
  *
  *   SIGTERM, SIGINT   stop cleanly, within 10 s; a second one ends at once
+ *   its launcher ends stop cleanly
  *   SIGHUP            read the configuration again and go on with it; of a terminal that is closed: go on
  */
 import { existsSync } from "node:fs";
@@ -15,6 +16,7 @@ import { commandLineOf } from "./called.ts";
 import { type Cli, CommandFailed, type CommonOptions, declare, namedConfig } from "./command.ts";
 import { type Loaded, loadOwn, misconfigured } from "./configuration.ts";
 import { examine } from "./ground.ts";
+import { onLauncherEnd } from "./launcher.ts";
 import { type LogOptions, logFormats, logLevels } from "./log-options.ts";
 import { isTerminalClosed } from "./terminal.ts";
 import { oneOf } from "./values.ts";
@@ -35,6 +37,7 @@ export function startCommand(program: Command, cli: Cli): void {
       "Without a config.yaml it runs a demonstration: a simulated exchange, demo wallets, alerts in this terminal.\n" +
       "SIGTERM and SIGINT stop it cleanly within 10 s, a second one ends it at once; SIGHUP reads the configuration\n" +
       "again and takes rules, routing, reminders and acknowledging; what else changed is named and waits for a restart.\n" +
+      "Where launch.mjs runs it as a second process, it stops cleanly when the launcher ends.\n" +
       "When its terminal is closed it goes on, without the console channels; the demonstration ends.\n" +
       "The log goes to standard error, console channels to standard output: text on a terminal or with --log-format\n" +
       "pretty, else a JSON line for each message (level, time, msg, channel, message, severity, alerts).",
@@ -175,17 +178,28 @@ function onSignals(
   };
   let stoppedAtMs = 0;
   let stoppedBy: NodeJS.Signals | null = null;
-  const onStop = (signal: NodeJS.Signals) => {
-    // One stop may arrive twice: a terminal and a service manager signal the launcher and this process alike.
-    if (signal === stoppedBy && performance.now() - stoppedAtMs < sameStopMs) return;
-    if (stop.signal.aborted) end(128 + constants.signals[signal], `${signal} again: ending at once`);
-    log.info(`${signal}: stopping`);
-    stoppedAtMs = performance.now();
-    stoppedBy = signal;
-    stop.abort(new Error(signal));
+  let isOrphan = false;
+  const begin = (why: string) => {
+    log.info(`${why}: stopping`);
+    stop.abort(new Error(why));
     // Keeps nothing alive: it only ends what would not end by itself.
     setTimeout(() => end(1, `not stopped after ${stopWithinMs} ms: ending now`), stopWithinMs).unref();
   };
+  const onStop = (signal: NodeJS.Signals) => {
+    // One stop may arrive twice: a terminal and a service manager signal the launcher and this process alike.
+    if (signal === stoppedBy && performance.now() - stoppedAtMs < sameStopMs) return;
+    // A service manager that finds the launcher gone signals what is left of the service: the same stop.
+    const isFirst = !stop.signal.aborted || (isOrphan && stoppedBy === null);
+    if (!isFirst) end(128 + constants.signals[signal], `${signal} again: ending at once`);
+    stoppedAtMs = performance.now();
+    stoppedBy = signal;
+    if (!stop.signal.aborted) begin(signal);
+  };
+  onLauncherEnd(() => {
+    if (stop.signal.aborted) return;
+    isOrphan = true;
+    begin("the launcher has ended");
+  });
   // A terminal that closes may say so more than once: itself, its shell, the launcher.
   let closedAtMs: number | null = null;
   const onSighup = () => {
