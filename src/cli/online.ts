@@ -219,7 +219,27 @@ async function askAccounts(
       return count === 1 ? "1 subaccount" : `${count} subaccounts`;
     },
   );
-  await read(`${of}: traderView`, desk, () => client.traderView({ traderPubkey }, call));
+  const known = await read(
+    `${of}: traderView`,
+    desk,
+    () =>
+      client.traderView({ traderPubkey }, call).catch((error: unknown) => {
+        if (isUnknownAccount(error)) return null;
+        throw error;
+      }),
+    () => "",
+    (view) => view !== null,
+  );
+  if (known === null) {
+    const detail = "the exchange knows no such trader account";
+    const onboard = `Not registered yet: \`perpwatch onboard register --wallet ${name}\``;
+    const fix =
+      pdaIndex === 0
+        ? `is ${authority} its address? ${onboard}`
+        : "look at the accounts of this wallet (pdaIndices)";
+    // What is read of an account would only fail for the same reason.
+    return desk.tell({ what: `${of}: traderView`, state: "failed", detail, fix });
+  }
   const endTime = Date.now();
   const hour = { startTime: endTime - hourMs, endTime };
   await read(`${of}: portfolioValues`, desk, () =>
@@ -243,26 +263,35 @@ async function askAccounts(
     );
 }
 
-/** Asks one thing and tells how it went. @returns undefined when it failed */
+/** True if the exchange refuses because it has no trader account of that address. */
+function isUnknownAccount(error: unknown): boolean {
+  if (!(error instanceof ExchangeError)) return false;
+  return error.status === 404 || /\b400 unknown_trader_account\b/.test(error.message);
+}
+
+/**
+ * Asks one thing and tells how it went.
+ * @param isGood of an answer: another one is for the caller to tell
+ * @returns undefined when it failed
+ */
 async function read<T>(
   what: string,
   desk: Desk,
   ask: () => Promise<T>,
   detail: (answer: T) => string = () => "",
+  isGood: (answer: T) => boolean = () => true,
 ): Promise<T | undefined> {
   const before = desk.badRecords.length;
   try {
     const answer = await ask();
     const bad = desk.badRecords.slice(before);
+    if (!isGood(answer)) return answer;
     if (bad.length === 0) desk.tell({ what, state: "ok", detail: detail(answer), fix: null });
     else desk.tell({ what, state: "failed", detail: bad[0]!.problem, fix: fixes["bad-record"] });
     return answer;
   } catch (error) {
     if (!(error instanceof ExchangeError)) throw error;
-    const isAbsent = error.status === 404 && /(traderView|portfolioValues|marketPnl)$/.test(what);
-    if (isAbsent)
-      desk.tell({ what, state: "note", detail: "there is no such trader account yet", fix: null });
-    else desk.tell({ what, state: "failed", detail: error.message, fix: fixes[error.reason] });
+    desk.tell({ what, state: "failed", detail: error.message, fix: fixes[error.reason] });
     return undefined;
   }
 }

@@ -315,6 +315,38 @@ describe("check --online", () => {
     ]);
   });
 
+  test("a wallet that the exchange does not know is one failure, and how to register it", async () => {
+    await run(["wallet", "new", "fresh.json"], place);
+    place.write(
+      "fresh-config.yaml",
+      [
+        `exchange: { baseUrl: ${simulator.url}, requestsPerSecond: 1000 }`,
+        `wallets: [{ name: fresh, keyFile: fresh.json }, { name: main, keyFile: ${simulator.traders[0]!.keyFile}, accounts: { pdaIndices: [0, 7] } }]`,
+        "channels: { here: { type: console } }",
+        "history: { path: ./p }",
+        "dashboard: { listen: off }",
+        "",
+      ].join("\n"),
+    );
+    const ran = await run(["check", "--online", "--json", "--config", "fresh-config.yaml"], place);
+    const { online: findings } = ran.json() as { online: Finding[] };
+    expect(ran.status).toBe(1);
+    expect(findings.filter(({ state }) => state === "failed")).toEqual([
+      {
+        ...{ what: "fresh/0: traderView", state: "failed" },
+        detail: "the exchange knows no such trader account",
+        fix: expect.stringMatching(
+          /^is \w{32,44} its address\? .*`perpwatch onboard register --wallet fresh`$/,
+        ) as string,
+      },
+      {
+        ...{ what: "main/7: traderView", state: "failed" },
+        detail: "the exchange knows no such trader account",
+        fix: "look at the accounts of this wallet (pdaIndices)",
+      },
+    ]);
+  });
+
   test("what fails is said with how to mend it, what works is tried all the same", async () => {
     await simulator.call("fault", {
       path: "/v1/traders/*",
