@@ -44,7 +44,7 @@ function partsOf(label: string, { text, parts }: Compiled, rule: ConditionRule, 
   const around: number[] = [];
   return [...(parts ?? [])]
     .sort((a, b) => a.start - b.start || b.end - a.end)
-    .flatMap(({ start, end, unit, run }) => {
+    .flatMap(({ start, end, unit, run, reads }) => {
       const own = shownText(text, start, end);
       while (around.length > 0 && around.at(-1)! <= start) around.pop();
       const depth = around.length;
@@ -55,7 +55,7 @@ function partsOf(label: string, { text, parts }: Compiled, rule: ConditionRule, 
       const unknown = isUnknown(result) ? reasonOf(result) : null;
       const isValue = own === "value" || (label === "value" && own === whole);
       const value = isUnknown(result) ? null : printed(result, unit === "none" && isValue ? valueUnit : unit);
-      return [{ label, depth, text: own, value, unknown, ...agesOf(own, rule, env) }];
+      return [{ label, depth, text: own, value, unknown, ...agesOf(reads, rule, env) }];
     });
 }
 
@@ -93,22 +93,14 @@ function reasonOf({ unknown, source, wallet, detail }: Unknown): ExplainedPart["
   return { reason: unknown, source, wallet, detail };
 }
 
-/**
- * The ages of the figures that a text names, directly or in quotes: what is read each ten minutes is old long after what is
- * read each second.
- */
+/** The ages of what is read: what is read each ten minutes is old long after what is read each second. */
 function agesOf(
-  text: string,
-  { reads, staleAfterMs }: ConditionRule,
+  reads: readonly Read[],
+  { staleAfterMs }: ConditionRule,
   env: Env,
 ): Pick<ExplainedPart, "ageMs" | "nearestToStale"> {
   const ages: { readonly source: Source; readonly ageMs: number }[] = [];
   for (const read of reads) {
-    const name = read.symbol === null ? `${read.scope}.${read.field}` : `.${read.field}`;
-    const at = text.indexOf(name);
-    // `position.size` is no part of `position.sizeUsd`.
-    if (at < 0 || /\w/.test(text.charAt(at + name.length))) continue;
-    if (read.symbol !== null && !text.includes(read.symbol)) continue;
     for (const source of read.sources) {
       const seenMs = factsOf(read, env)?.seenMs[source];
       if (seenMs !== undefined) ages.push({ source, ageMs: ageOf(seenMs, env) });

@@ -13,6 +13,7 @@ export interface Part {
   readonly end: number;
   readonly unit: Unit;
   readonly run: (env: Env) => Value | Unknown;
+  readonly reads: readonly Read[];
 }
 
 /** The smallest step of a market's price, USD. */

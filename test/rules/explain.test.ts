@@ -1,7 +1,7 @@
 /** The parts of a rule's expressions, as `rules explain` shows them. */
 import { expect, test } from "vitest";
 import { explainParts } from "../../src/rules/index.ts";
-import { env, facts, load } from "./kit.ts";
+import { condition, env, facts, load, nowMs } from "./kit.ts";
 
 const told = (rule: string) => {
   const { conditions } = load(`rules:\n  - name: A\n    scope: trader\n    severity: info\n${rule}`);
@@ -49,4 +49,36 @@ test("a value is printed as the rule's messages print it", () => {
     "1 value = 75%",
   ]);
   expect(told(`${value}    summary: "{{ value }}"\n`).at(-1)).toBe("1 value = 0.75");
+});
+
+test("a part has the ages of what it reads itself, through named values too, and of nothing else", () => {
+  const rule = condition('market.spread > 1.0 && market.symbol != "SOL" && market("SOL").spread > 2.0', {
+    scope: "market",
+  });
+  const of = env({
+    market: facts({ spread: 1, symbol: "BTC" }, nowMs - 1_000),
+    markets: () => facts({ spread: 2 }, nowMs - 9_000),
+  });
+  const ages = explainParts(rule, of).map(({ text, ageMs }) => `${text}: ${ageMs}`);
+  expect(ages).toEqual([
+    'market.spread > 1.0 && market.symbol != "SOL" && market("SOL").spread > 2.0: 9000',
+    'market.spread > 1.0 && market.symbol != "SOL": 1000',
+    "market.spread > 1.0: 1000",
+    "market.spread: 1000",
+    'market.symbol != "SOL": null',
+    "market.symbol: null",
+    'market("SOL").spread > 2.0: 9000',
+    'market("SOL").spread: 9000',
+  ]);
+  const { conditions } = load(
+    [
+      "values: [{ name: gap, scope: market, value: market.spread }]",
+      "rules: [{ name: A, scope: market, when: value.gap > 1.0, severity: info, summary: a }]",
+      "",
+    ].join("\n"),
+  );
+  expect(explainParts(conditions[0]!, of).map(({ text, ageMs }) => `${text}: ${ageMs}`)).toEqual([
+    "value.gap > 1.0: 1000",
+    "value.gap: 1000",
+  ]);
 });

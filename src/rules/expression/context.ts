@@ -43,6 +43,8 @@ export class Gathered {
   /** Texts of the named values that stand in for their names: with another text it is another condition. */
   readonly named = new Map<string, string>();
   readonly #reads = new Map<string, Read>();
+  /** Each read as it was met, repeated ones too. */
+  readonly #met: Read[] = [];
 
   /** The reach of history, ms: no window can look further. */
   readonly longestWindowMs: number;
@@ -69,14 +71,28 @@ export class Gathered {
     const key = `${scope}[${symbol ?? ""}].${field.name}`;
     if (field.derived !== undefined) this.readsNow = true;
     const awaits = field.awaits === undefined ? {} : { awaits: field.awaits };
-    if (!this.#reads.has(key))
-      this.#reads.set(key, { scope, field: field.name, symbol, sources: field.sources, ...awaits });
+    this.#note(key, { scope, field: field.name, symbol, sources: field.sources, ...awaits });
+  }
+
+  #note(key: string, read: Read): void {
+    const known = this.#reads.get(key) ?? read;
+    this.#reads.set(key, known);
+    this.#met.push(known);
+  }
+
+  /** A place among the reads, for `readsSince`. */
+  get place(): number {
+    return this.#met.length;
+  }
+
+  /** What was read after a place, each once. */
+  readsSince(place: number): readonly Read[] {
+    return [...new Set(this.#met.slice(place))];
   }
 
   /** Adds what is read by a part that was compiled before. */
   readOf(read: Read): void {
-    const key = `${read.scope}[${read.symbol ?? ""}].${read.field}`;
-    if (!this.#reads.has(key)) this.#reads.set(key, read);
+    this.#note(`${read.scope}[${read.symbol ?? ""}].${read.field}`, read);
   }
 
   /** A field of an item, whose list was read and has its sources. */
@@ -98,7 +114,7 @@ export class Gathered {
 
   /** An arrival of events that a window adds up is a reason to judge, too. */
   readEvents(scope: ReadScope, kind: string, source: Source): void {
-    this.#reads.set(`events.${kind}`, { scope, field: kind, symbol: null, sources: [source] });
+    this.#note(`events.${kind}`, { scope, field: kind, symbol: null, sources: [source] });
   }
 
   window(spec: WindowSpec): number {

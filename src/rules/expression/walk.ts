@@ -58,11 +58,15 @@ export class Walk {
   readonly made = new Map<ASTNode, Compiling>();
 
   compile(node: ASTNode): Compiling {
+    const { gathered } = this.#names;
+    const place = gathered.place;
     const made = this.#compile(node);
     this.made.set(node, made);
     const { type, constant, run } = made;
-    if (this.#names.locals.size === 0 && constant === undefined && type.kind !== "wrong")
-      this.parts.push({ start: node.start, end: node.end, unit: unitOf(type), run });
+    if (this.#names.locals.size === 0 && constant === undefined && type.kind !== "wrong") {
+      const reads = gathered.readsSince(place);
+      this.parts.push({ start: node.start, end: node.end, unit: unitOf(type), run, reads });
+    }
     return made;
   }
 
