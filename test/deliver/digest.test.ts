@@ -215,3 +215,42 @@ test("its figures are those of its time", async () => {
   );
   await digest.stop();
 });
+
+test.each([
+  [
+    "on the first day, against the first that was read",
+    [
+      [2, 1_300, 260],
+      [8, 1_000, 20],
+      [900, 1_100, 60],
+    ],
+    "-$50.00",
+    "-$50.00",
+  ],
+  [
+    "within the minute of its beginning, against the newest until then",
+    [
+      [-8, 1_000, 20],
+      [-2, 1_200, 200],
+      [5, 900, 5],
+    ],
+    "+$50.00",
+    "+$10.00",
+  ],
+] as const)("a change of equity counts %s", async (_what, read, equity, profit) => {
+  await using one = await rig();
+  await one.clock.advance(30_000);
+  const startMs = one.clock.nowMs();
+  const digest = digestOf(one);
+  await digest.start();
+  const series = ["wallet.equity", "wallet.pnl"];
+  const ticks = read.map(([s, ...values]) => ({ atMs: startMs + s * 1_000, owner: "main", series, values }));
+  await one.store.commit([changes({ ticks })]);
+  await one.clock.advance(2 * hour);
+  const { sections = [] } = await digest.preview();
+  const rows = Object.fromEntries(sections.flatMap((section) => section.rows.map((row) => [...row])));
+  expect(rows.main).toBe(
+    `$1,250.00 (${equity}), profit in this period ${profit}, today -$4.50, since watched +$210.00`,
+  );
+  await digest.stop();
+});

@@ -222,6 +222,7 @@ export function fillable(store: History): Store & { full: boolean } {
     events: store.events.bind(store),
     keep: store.keep.bind(store),
     rollups: store.rollups.bind(store),
+    ticks: store.ticks.bind(store),
     milestones: store.milestones.bind(store),
   });
 }

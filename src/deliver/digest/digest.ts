@@ -23,7 +23,7 @@ export interface DigestOptions {
   readonly timezone: string;
   readonly store: Pick<
     Store,
-    "commit" | "keep" | "events" | "alerts" | "messages" | "rollups" | "milestones"
+    "commit" | "keep" | "events" | "alerts" | "messages" | "rollups" | "ticks" | "milestones"
   >;
   readonly clock: Clock;
   readonly status: () => DaemonStatus;

@@ -66,7 +66,7 @@ const byMinuteMs = 2 * 86_400_000;
 
 export async function gatherDigest(
   span: Span,
-  store: Pick<Store, "events" | "alerts" | "messages" | "rollups" | "milestones">,
+  store: Pick<Store, "events" | "alerts" | "messages" | "rollups" | "ticks" | "milestones">,
   status: DaemonStatus,
 ): Promise<DigestFigures> {
   const { fromMs, toMs } = span;
@@ -133,27 +133,69 @@ export async function gatherDigest(
   };
 }
 
-/** A wallet's equity and profit as the span began, or the first after that. */
+/**
+ * A wallet's equity and profit as the span began: the newest until then, or the first after that. Roll-ups tell it but for the
+ * bucket in which the span begins, or in which the wallet was first read: of that one the samples do.
+ */
 async function firstKnown(
   owner: string,
   { fromMs, toMs }: Span,
-  store: Pick<Store, "rollups">,
-): Promise<{ equity: number | null; pnl: number | null }> {
+  store: Pick<Store, "rollups" | "ticks">,
+): Promise<{ readonly equity: number | null; readonly pnl: number | null }> {
   const resolution = toMs - fromMs <= byMinuteMs ? "minute" : "hour";
-  const found = { equity: null as number | null, pnl: null as number | null };
   const wanted = (series: string) => series === "wallet.equity" || series === "wallet.pnl";
+  const query = { owner, toMs, wanted };
+  const found = { equity: new Beginning(fromMs), pnl: new Beginning(fromMs) };
+  const reached = new Set<keyof typeof found>();
+  let [beginMs, endMs] = [Number.POSITIVE_INFINITY, 0];
   for await (const { atMs, series, stats } of store.rollups({
-    ...{ owner, resolution, toMs, wanted },
+    ...query,
+    resolution,
     fromMs: fromMs - beforeMs,
   })) {
     for (const field of ["equity", "pnl"] as const) {
       const one = stats[series.indexOf(`wallet.${field}`)];
-      if (one !== undefined && one.count > 0 && (atMs <= fromMs || found[field] === null))
-        found[field] = one.last;
+      if (one === undefined || one.count === 0) continue;
+      found[field].take(one.last, one.lastMs);
+      if (one.lastMs <= fromMs) continue;
+      // The first bucket of the field that reaches into the span.
+      if (!reached.has(field)) {
+        reached.add(field);
+        beginMs = Math.min(beginMs, atMs);
+        endMs = Math.max(endMs, one.lastMs);
+      }
     }
-    if (atMs > fromMs && found.equity !== null && found.pnl !== null) break;
+    if (reached.size === 2) break;
   }
-  return found;
+  if (endMs > 0) {
+    for await (const { atMs, series, values } of store.ticks({ ...query, fromMs: beginMs, toMs: endMs })) {
+      for (const field of ["equity", "pnl"] as const) {
+        const value = known(values[series.indexOf(`wallet.${field}`)]);
+        if (value !== null) found[field].take(value, atMs);
+      }
+    }
+  }
+  return { equity: found.equity.value, pnl: found.pnl.value };
+}
+
+/** The newest value at or before a time; where there is none, the first after it. */
+class Beginning {
+  readonly #fromMs: number;
+  #atMs = Number.NaN;
+  value: number | null = null;
+
+  constructor(fromMs: number) {
+    this.#fromMs = fromMs;
+  }
+
+  take(value: number, atMs: number): void {
+    const isBefore = atMs <= this.#fromMs;
+    const wasBefore = this.#atMs <= this.#fromMs;
+    const isBetter = isBefore ? !wasBefore || atMs >= this.#atMs : !wasBefore && atMs < this.#atMs;
+    if (this.value !== null && !isBetter) return;
+    this.value = value;
+    this.#atMs = atMs;
+  }
 }
 
 function bySeverity(alerts: readonly Alert[], span: Span): DigestFigures["alerts"] {
