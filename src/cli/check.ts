@@ -82,7 +82,9 @@ async function check(cli: Cli, options: CheckOptions): Promise<void> {
       demand,
       database: ground.database,
       running: ground.running,
-      warnings: warnings.map(({ file, line, path, message }) => ({ file, line, path, message })),
+      warnings: warnings.map(({ file, line, column, path, message }) => ({
+        ...{ file, line, ...(column === undefined ? {} : { column }), path, message },
+      })),
       silences: idle,
       tests: testsJson(tested).files,
       ...(options.online === true ? { online: findings } : {}),

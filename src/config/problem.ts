@@ -24,14 +24,17 @@ export interface ConfigWarning {
   readonly file: string;
   /** From 1; 0 where the file as a whole is meant. */
   readonly line: number;
+  /** From 1; absent where the line as a whole is meant. */
+  readonly column?: number;
   /** As in a problem; empty where no key of the configuration is meant. */
   readonly path: string;
   readonly message: string;
 }
 
-/** `file:line: message`. */
-export function formatConfigWarning({ file, line, message }: ConfigWarning): string {
-  return `${line > 0 ? `${file}:${line}` : file}: ${message}`;
+/** `file:line:column: message`, or as much of the place as is known. */
+export function formatConfigWarning({ file, line, column, message }: ConfigWarning): string {
+  const at = column === undefined ? `${line}` : `${line}:${column}`;
+  return `${line > 0 ? `${file}:${at}` : file}: ${message}`;
 }
 
 /** `file:line:column: path: message`, the line with a caret under it where it may be shown, then what would be right. */

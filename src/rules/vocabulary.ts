@@ -45,6 +45,12 @@ export const units = [
 ] as const;
 export type Unit = (typeof units)[number];
 
+/** The numbers with which a figure is sensibly compared, both ends among them. */
+export interface Range {
+  readonly least: number;
+  readonly most: number;
+}
+
 export interface Field {
   readonly name: string;
   readonly type: FieldType;
@@ -60,6 +66,8 @@ export interface Field {
   readonly open?: boolean;
   /** The value that stands for "there is none", as text for people. */
   readonly absent?: string;
+  /** Left out: any number. A comparison with one outside of it is a warning. */
+  readonly plausible?: Range;
   /** Not supplied by the watch but worked out from its times. */
   readonly derived?: "age" | "dataAge" | "staleWallets" | "lopsidedFor";
 }

@@ -2,7 +2,13 @@
 import fs from "node:fs";
 import path from "node:path";
 import { z } from "zod";
-import { type ConfigProblem, type ConfigSource, type Path, readTextFile } from "../config/index.ts";
+import {
+  type ConfigProblem,
+  type ConfigSource,
+  type ConfigWarning,
+  type Path,
+  readTextFile,
+} from "../config/index.ts";
 import { nearestName } from "../domain/nearest.ts";
 import { type LoadInput, loadRules, type RuleProblem, type RuleSet } from "../rules/index.ts";
 
@@ -71,9 +77,7 @@ export function readRules(
   const loadedNames = [...conditions, ...events].map(({ name }) => name);
   if (!complete || overrides === undefined)
     return namesWhere(complete, [...loadedNames, ...Object.keys(overrides ?? {})], shippedFolder, input);
-  for (const warning of loaded.warnings)
-    if (warning.silent === undefined)
-      source.addWarning({ file: warning.file, line: warning.line, path: "", message: hinted(warning) });
+  for (const warning of loaded.warnings) if (warning.silent === undefined) tellWarning(source, warning);
   for (const [wallet, rules] of silentRules(loaded.warnings)) {
     const index = Array.from({ length: source.length(["wallets"]) }, (_, i) => i).find(
       (i) => source.raw(["wallets", i, "name"]) === wallet,
@@ -109,8 +113,9 @@ function namesWhere(
 }
 
 /** With what may have been meant. */
-export function hinted({ message, nearest }: RuleProblem): string {
-  return nearest === null ? message : `${message} (did you mean ${nearest}?)`;
+export function configWarningOf({ file, line, column, message, nearest }: RuleProblem): ConfigWarning {
+  const hinted = nearest === null ? message : `${message} (did you mean ${nearest}?)`;
+  return { file, line, column, path: "", message: hinted };
 }
 
 /** The rules that cannot apply to a wallet, by the wallet: many rules are silent for the same few wallets. */
@@ -137,6 +142,13 @@ function tell(source: ConfigSource, { nearest, allowed, ...problem }: RuleProble
     return;
   }
   source.add({ ...problem, message, path: "", nearest, allowed } satisfies ConfigProblem);
+}
+
+function tellWarning(source: ConfigSource, warning: RuleProblem): void {
+  const told = configWarningOf(warning);
+  const [section, ...keys] = told.file.split(".");
+  if (told.line === 0 && section === "ruleOverrides") source.warn([section, ...keys], told.message);
+  else source.addWarning(told);
 }
 
 /** Those that can be read; `complete` unless something else was named too, which is told. */

@@ -148,8 +148,33 @@ describe("rules check", () => {
       warnings: { message: string }[];
     };
     expect(warnings).toContainEqual({
-      ...{ file: "mine.yaml", line: 2, path: "" },
+      ...{ file: "mine.yaml", line: 2, column: 76, path: "" },
       message: "no wallet has the label dsk: the rule has no subjects (did you mean desk?)",
+    });
+  });
+
+  test("a percentage where a fraction is meant is warned of at its place, also in an override", async () => {
+    using place = desk();
+    place.write(
+      "mine.yaml",
+      "rules:\n  - name: Mine\n    scope: trader\n    when: trader.marginRatio > 80\n    severity: info\n    summary: x\n",
+    );
+    const override = "ruleOverrides: { OrdersMayBeCancelled: { when: trader.marginRatio > 65 } }\n";
+    place.write("config.yaml", `${plainConfig}rules: ["shipped:margin", mine.yaml]\n${override}`);
+    const about = "trader.marginRatio is a fraction:";
+    const own = `mine.yaml:4:32: ${about} 80 is 8,000%, and 80% is 0.8 (did you mean 0.8?)`;
+    const overridden = `./config.yaml:8: ${about} 65 is 6,500%, and 65% is 0.65 (did you mean 0.65?)`;
+    expect((await run(["rules", "check", "mine.yaml"], place)).stdout).toContain(`\nwarning: ${own}\n`);
+    for (const command of [["check"], ["rules", "check"]]) {
+      const { status, stdout } = await run(command, place);
+      expect(status).toBe(0);
+      expect(stdout).toContain(`\nwarning: ${own}\n`);
+      if (command.length === 1) expect(stdout).toContain(`\nwarning: ${overridden}\n`);
+    }
+    const { warnings } = (await run(["check", "--json"], place)).json() as { warnings: object[] };
+    expect(warnings).toContainEqual({
+      ...{ file: "mine.yaml", line: 4, column: 32, path: "" },
+      message: own.slice("mine.yaml:4:32: ".length),
     });
   });
 

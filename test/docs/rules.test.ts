@@ -103,5 +103,6 @@ test("README's rules load too", () => {
   for (const text of rules) {
     const loaded = load(text);
     if ("problems" in loaded) throw new Error(loaded.problems.map(formatProblem).join("\n"));
+    expect(loaded.warnings).toEqual([]);
   }
 });

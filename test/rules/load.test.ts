@@ -582,6 +582,180 @@ describe("warnings", () => {
     expect(warned(text)[0]).toMatch(/"order_fileld" is no word that is known here/);
     expect(load(text).warnings[0]!.nearest).toBe("order_filled");
   });
+  describe("a number that the figure does not sensibly have", () => {
+    const told = (scope: string, when: string) =>
+      load(
+        `rules:\n  - name: R\n    scope: ${scope}\n    severity: info\n    summary: s\n    when: >-\n      ${when}\n`,
+      ).warnings.map(({ line, column, message, nearest }) => [line, column, message, nearest] as const);
+    test.each([
+      [
+        "trader",
+        "trader.marginRatio > 80",
+        28,
+        "trader.marginRatio is a fraction: 80 is 8,000%, and 80% is 0.8",
+        "0.8",
+      ],
+      [
+        "trader",
+        "80.0 < trader.marginRatio",
+        7,
+        "trader.marginRatio is a fraction: 80 is 8,000%, and 80% is 0.8",
+        "0.8",
+      ],
+      // The rest of a division, not a percentage.
+      [
+        "trader",
+        "trader.marginRatio > 80 % 100",
+        28,
+        "trader.marginRatio is a fraction: 80 is 8,000%, and 80% is 0.8",
+        "0.8",
+      ],
+      [
+        "trader",
+        "trader.marginRatio > 40 + 25",
+        28,
+        "trader.marginRatio is a fraction: 65 is 6,500%, and 65% is 0.65",
+        "0.65",
+      ],
+      [
+        "position",
+        "position.liquidationDistance < 5",
+        38,
+        "position.liquidationDistance is a fraction: 5 is 500%, and 5% is 0.05",
+        "0.05",
+      ],
+      [
+        "trader",
+        "trader.positions.exists(p, p.stopLossDistance > 10)",
+        55,
+        "p.stopLossDistance is a fraction: 10 is 1,000%, and 10% is 0.1",
+        "0.1",
+      ],
+      [
+        "trader",
+        "min(trader.positions.map(p, p.liquidationDistance)) < 5.0",
+        61,
+        "min(trader.positions.map(p, p.liquidationDistance)) is a fraction: 5 is 500%, and 5% is 0.05",
+        "0.05",
+      ],
+      [
+        "wallet",
+        "-wallet.lossToday < -15.0",
+        27,
+        "-wallet.lossToday is a fraction: -15 is -1,500%, and -15% is -0.15",
+        "-0.15",
+      ],
+      [
+        "wallet",
+        "wallet.lossToday < -0.1",
+        26,
+        "wallet.lossToday is compared with -0.1: plausible are 0 to 1",
+        null,
+      ],
+      [
+        "wallet",
+        'drawdown("wallet.pnl", "24h") > 15',
+        39,
+        'drawdown("wallet.pnl", "24h") is a fraction: 15 is 1,500%, and 15% is 0.15',
+        "0.15",
+      ],
+      [
+        "trader",
+        'changeRatio("trader.equity", "1h") < -10',
+        44,
+        'changeRatio("trader.equity", "1h") is a fraction: -10 is -1,000%, and -10% is -0.1',
+        "-0.1",
+      ],
+      [
+        "trader",
+        'maxOver("trader.marginRatio", "1h") >= 95',
+        46,
+        'maxOver("trader.marginRatio", "1h") is a fraction: 95 is 9,500%, and 95% is 0.95',
+        "0.95",
+      ],
+      [
+        "market",
+        "abs(market.fundingRate) > 1",
+        33,
+        "abs(market.fundingRate) is a fraction an hour: 1 is 100%, and 1% is 0.01",
+        "0.01",
+      ],
+      [
+        "position",
+        'market("BTC").annualizedFundingRate < -50.0',
+        45,
+        'market("BTC").annualizedFundingRate is a fraction a year: -50 is -5,000%, and -50% is -0.5',
+        "-0.5",
+      ],
+      [
+        "position",
+        "position.leverage > 5000",
+        27,
+        "position.leverage is compared with 5000: plausible are 0 to 1,000",
+        null,
+      ],
+    ])("%s: %s", (scope, when, column, message, nearest) => {
+      expect(told(scope, when)).toEqual([[7, column, message, nearest]]);
+    });
+
+    test("in levels, against the rule's value; of a named value", () => {
+      const text = `values:
+  - { name: near, scope: position, value: position.liquidationDistance }
+rules:
+  - name: R
+    scope: position
+    value: position.liquidationDistance
+    levels: { warning: { when: value < 10 }, critical: { when: value < 5 } }
+    summary: s
+  - { name: S, scope: position, when: value.near < 5, severity: info, summary: s }
+`;
+      expect(load(text).warnings.map(({ line, message }) => `${line} ${message}`)).toEqual([
+        "7 value is a fraction: 10 is 1,000%, and 10% is 0.1",
+        "7 value is a fraction: 5 is 500%, and 5% is 0.05",
+        "9 value.near is a fraction: 5 is 500%, and 5% is 0.05",
+      ]);
+    });
+
+    test.each([
+      // A margin ratio may be above 1, a limit itself is none beyond it, and 1000 is a way to say infinite.
+      ["trader", "trader.marginRatio > 1.5"],
+      ["position", "position.liquidationDistance <= 1"],
+      ["position", "position.liquidationDistance < 1000.0"],
+      // What it is reckoned to is another figure.
+      ["position", "position.liquidationDistance * 100.0 < 5.0"],
+      ["position", "position.liquidationDistance - 2.0 < -1.9"],
+      ["trader", "sum(trader.positions.map(p, p.stopLossCoverage)) < 3.0"],
+      ["market", "market.markPrice / market.oraclePrice > 2.0"],
+      ["wallet", 'changeRatio("wallet.pnl", "1h") < -5.0'],
+      ["trader", 'zscore("trader.marginRatio", "7d") > 3.0'],
+      ["trader", 'change("trader.leverage", "1h") < -2.0'],
+      ["position", "(position.size > 0.0 ? position.notional : position.leverage) > 5000.0"],
+    ])("none: %s: %s", (scope, when) => {
+      expect(told(scope, when)).toEqual([]);
+    });
+
+    test("none in a text, which asks so whether there is a liquidation price at all", () => {
+      const summary = '{{ position.liquidationDistance > 10.0 ? "out of reach" : "near" }}';
+      const text = `rules:\n  - { name: R, scope: position, severity: info, when: true, summary: '${summary}' }\n`;
+      expect(load(text).warnings).toEqual([]);
+    });
+
+    test("a percent sign is told with the fraction that is meant", () => {
+      for (const [text, column, message] of [
+        ["trader.marginRatio > 80%", 33, "a percentage is written as a fraction: 80% is 0.8"],
+        ["trader.marginRatio > 80.0 % && true", 33, "a percentage is written as a fraction: 80.0% is 0.8"],
+        [
+          'wallet.name == "5%" && (2.5% > trader.leverage)',
+          36,
+          "a percentage is written as a fraction: 2.5% is 0.025",
+        ],
+      ] as const)
+        expect(problemsOf(when(`'${text}'`)).map((one) => [one.column, one.message])).toEqual([
+          [column, message],
+        ]);
+    });
+  });
+
   test("a limit that a wallet does not have", () => {
     const rule = (when: string, select = "") =>
       `rules:\n  - { name: R, scope: wallet, severity: info, summary: s, when: '${when}', select: { ${select} } }`;

@@ -19,12 +19,12 @@ rules:
     summary: "liquidatable"
   - name: Distance
     scope: position
-    when: position.liquidationDistance < 10.0
+    when: position.liquidationDistance < 1000.0
     severity: info
     summary: "{{ position.liquidationPrice }}"
   - name: Move
     scope: trader
-    when: trader.moveToLiquidation < 10.0
+    when: trader.moveToLiquidation < 1000.0
     severity: info
     summary: "{{ trader.moveToLiquidation }}"
 `;

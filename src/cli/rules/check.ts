@@ -90,15 +90,10 @@ async function alone(cli: Cli, files: readonly string[], config: string, named: 
     const text = problems.map(formatProblem).join("\n");
     throw new CommandFailed(`${error}\n${text}`, 2, { ok: false, error, problems });
   }
-  const { hinted, silentRules, silentText } = await import("../../settings/rule-files.ts");
+  const { configWarningOf, silentRules, silentText } = await import("../../settings/rule-files.ts");
   const plain = loaded.warnings.filter(({ silent }) => silent === undefined);
   const warnings = [
-    ...plain.map((warning) => ({
-      file: warning.file,
-      line: warning.line,
-      path: "",
-      message: hinted(warning),
-    })),
+    ...plain.map(configWarningOf),
     ...[...silentRules(loaded.warnings)].map(([wallet, rules]) => ({
       ...{ file: config, line: 0, path: "", message: silentText(wallet, rules) },
     })),

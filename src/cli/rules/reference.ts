@@ -210,6 +210,10 @@ const semantics: readonly string[] = [
   "rules of one name, and whatever could take long: loops more than two deep, more than 100,000 steps, regular expressions.",
   "Numbers with and without a fraction mix, but two whole numbers divide without a rest: write `1.0 / 3`.",
   "",
+  "A condition that compares a figure with a number that it does not sensibly have is a warning of `check` and `rules check`, at its",
+  "place: in `trader.marginRatio > 80` a percentage stands where a fraction is meant, and `0.8` is proposed. A percent sign is no part",
+  "of the language. Texts are not looked at: `position.liquidationDistance > 10.0` asks there whether it is infinite.",
+  "",
 ];
 
 function yaml(text: string): string[] {

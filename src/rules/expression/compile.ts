@@ -11,6 +11,7 @@ import type { ExpressionProblem, Gathered, Naming } from "./context.ts";
 import { excessOf } from "./excess.ts";
 import { joinNames } from "./named.ts";
 import { Names } from "./names.ts";
+import { percentIn } from "./plausible.ts";
 import { describe, type StaticType, unitOf } from "./types.ts";
 import { Walk } from "./walk.ts";
 
@@ -53,10 +54,12 @@ export function compileExpression(
   try {
     parsed = checker.parse(joined.text);
   } catch (error) {
-    tell(fromCel(error, text));
+    tell(percentIn(text) ?? fromCel(error, text));
     return undefined;
   }
-  const walk = new Walk(text, new Names(naming, gathered, tell), compileExpression);
+  // Texts ask whether a figure is infinite by a number that is far above all others.
+  const checksRanges = wanted !== "text";
+  const walk = new Walk(text, new Names(naming, gathered, tell), compileExpression, checksRanges);
   const node = walk.compile(parsed.ast);
   if (failed) return undefined;
   const types = parsed.check();

@@ -2,7 +2,7 @@
 import type { Source } from "../../domain/observation.ts";
 import type { Scope } from "../../domain/subject.ts";
 import type { Read, ReadScope, WindowSpec } from "../rule.ts";
-import type { Field, RuleEventKind, Unit } from "../vocabulary.ts";
+import type { Field, Range, RuleEventKind, Unit } from "../vocabulary.ts";
 import { noValues, type ValueLookup } from "./named.ts";
 
 /** Decides which names an expression has. Equal keys share one checker. */
@@ -11,7 +11,11 @@ export interface Naming {
   /** The kind of `event`, and the name under which it is known: `event`, or in a filter the kind itself. */
   readonly event: { readonly kind: RuleEventKind; readonly name: string } | null;
   /** Type of `value`; null: the rule has none. */
-  readonly value: { readonly kind: "double" | "int" | "duration"; readonly unit: Unit } | null;
+  readonly value: {
+    readonly kind: "double" | "int" | "duration";
+    readonly unit: Unit;
+    readonly range?: Range | undefined;
+  } | null;
   /** Events that may be summed and counted; null: history functions are not offered here. */
   readonly countable: readonly RuleEventKind[] | null;
   /** For a channel's template: these owners and their fields, and nothing else. No loops, no other market. */

@@ -4,8 +4,19 @@ import { hasDate } from "../../domain/time-text.ts";
 import { formatAgo, formatAmount, formatPercent, formatPrice, formatUsd } from "../format.ts";
 import type { TickOf } from "../rule.ts";
 import { type FactScalar, Unknown, type Value } from "../value.ts";
+import type { Range } from "../vocabulary.ts";
 import type { Compiling, Run } from "./node.ts";
-import { bool, duration, plainDouble, plainInt, type StaticType, text, time, unitOf } from "./types.ts";
+import {
+  bool,
+  duration,
+  plainDouble,
+  plainInt,
+  type StaticType,
+  text,
+  time,
+  unitOf,
+  withRange,
+} from "./types.ts";
 
 type Refuse = (message: string) => Compiling;
 
@@ -81,7 +92,7 @@ export function callFunction(
     case "ago":
       return first && { type: text, run: agoOf(first) };
     case "abs":
-      return first && { type: first.type, run: mapNumber(first.run, Math.abs) };
+      return first && { type: withRange(first.type, sizesOf), run: mapNumber(first.run, Math.abs) };
     case "min":
     case "max": {
       if (first === undefined) return undefined;
@@ -92,7 +103,7 @@ export function callFunction(
       return { type: { kind, unit }, run: both(first.run, second.run, pick) };
     }
     case "sum":
-      return first && overList(name, first, (a, b) => a + b, 0);
+      return first && withoutRange(overList(name, first, (a, b) => a + b, 0));
     case "size":
       return first && size(first);
     case "duration":
@@ -262,6 +273,16 @@ function overList(
       return Number.isNaN(total) ? nan : total;
     },
   };
+}
+
+/** The range of numbers without their signs. */
+function sizesOf({ least, most }: Range): Range {
+  return { least: Math.max(0, least, -most), most: Math.max(-least, most) };
+}
+
+/** A sum may be larger than each of what it is made of. */
+function withoutRange(made: Compiling): Compiling {
+  return { ...made, type: withRange(made.type, () => undefined) };
 }
 
 function size(of: Compiling): Compiling {

@@ -9,7 +9,14 @@ import type { Scope } from "../../domain/subject.ts";
 import { nearestName } from "../problem.ts";
 import type { Compiled, ReadScope, WindowFunction, WindowPath } from "../rule.ts";
 import { type Env, type Facts, Unknown } from "../value.ts";
-import { eventSources, eventVocabulary, type RuleEventKind, type Unit, vocabulary } from "../vocabulary.ts";
+import {
+  eventSources,
+  eventVocabulary,
+  type Range,
+  type RuleEventKind,
+  type Unit,
+  vocabulary,
+} from "../vocabulary.ts";
 import { longestWindowMs } from "../windows/shape.ts";
 import type { ExpressionProblem, Gathered, Naming } from "./context.ts";
 import {
@@ -24,7 +31,7 @@ import {
 } from "./fields.ts";
 import type { Names } from "./names.ts";
 import type { Compiling } from "./node.ts";
-import type { StaticType } from "./types.ts";
+import { numberOf, rangeOf, type StaticType, typeOfField, unitOf } from "./types.ts";
 
 const ofFields = [
   "ago",
@@ -159,7 +166,7 @@ export function historyFunction(
       ? new Unknown("nan", null, `${fn} of ${series.text} is not a number`)
       : reading;
   };
-  return { type: resultType(fn, series.type), run };
+  return { type: resultType(fn, series), run };
 }
 
 function exampleOf(fn: WindowFunction): string {
@@ -191,7 +198,7 @@ function share(arg: ASTNode | undefined, tell: Tell): number | undefined {
   return undefined;
 }
 
-function resultType(fn: WindowFunction, series: StaticType): StaticType {
+function resultType(fn: WindowFunction, { type: series, path }: Series): StaticType {
   if (fn === "since" || fn === "seriesAge") return { kind: "duration" };
   const unit: Unit =
     fn === "countOver"
@@ -203,7 +210,31 @@ function resultType(fn: WindowFunction, series: StaticType): StaticType {
           : series.kind === "double"
             ? series.unit
             : "none";
-  return { kind: "double", unit };
+  return numberOf("double", unit, resultRange(fn, series, path));
+}
+
+const shares: Range = { least: 0, most: 1 };
+const growth: Range = { least: -1, most: 10 };
+
+/** The range of what a function gives; undefined where nothing is certain of it. */
+function resultRange(fn: WindowFunction, series: StaticType, path: WindowPath): Range | undefined {
+  switch (fn) {
+    case "drawdown":
+      return shares;
+    case "changeRatio":
+      // Profit and net figures change their sign, and by any multiple.
+      return unitOf(series) === "price" || (path.kind === "field" && path.field === "equity")
+        ? growth
+        : undefined;
+    case "ago":
+    case "minOver":
+    case "maxOver":
+    case "avgOver":
+    case "quantileOver":
+      return rangeOf(series);
+    default:
+      return undefined;
+  }
 }
 
 function windowOf(
@@ -293,7 +324,7 @@ function fieldSeries(
   return {
     text,
     path: { kind: "field", scope, field: name, symbol, companion: behind ? "equity" : null },
-    type: { kind: "double", unit: field.unit },
+    type: typeOfField(field),
     staleAfterMs:
       paces.length === 0 ? ownFiguresMs : Math.max(...paces.map((source) => gathered.staleAfterMs[source])),
     pick: symbol === null ? pickScope(scope) : pickMarket(symbol),
@@ -339,7 +370,7 @@ function valueSeries(
   return {
     text,
     path: { kind: "field", scope, field: `value.${name}`, symbol, companion: null },
-    type: { kind: "double", unit: found.unit },
+    type: numberOf("double", found.unit, found.range),
     staleAfterMs:
       paces.length === 0 ? ownFiguresMs : Math.max(...paces.map((source) => gathered.staleAfterMs[source])),
     pick: symbol === null ? pickScope(scope) : pickMarket(symbol),

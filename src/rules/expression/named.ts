@@ -4,7 +4,7 @@
  */
 import type { Scope } from "../../domain/subject.ts";
 import type { Read } from "../rule.ts";
-import type { Unit } from "../vocabulary.ts";
+import type { Range, Unit } from "../vocabulary.ts";
 
 export interface KnownValue {
   readonly name: string;
@@ -12,6 +12,7 @@ export interface KnownValue {
   readonly text: string;
   readonly unit: Unit;
   readonly kind: "double" | "int";
+  readonly range?: Range | undefined;
   readonly reads: readonly Read[];
 }
 

@@ -9,7 +9,7 @@ import type { ExpressionProblem, Gathered, Naming } from "./context.ts";
 import { readField } from "./fields.ts";
 import { functionNames } from "./functions.ts";
 import type { Compiling } from "./node.ts";
-import { duration, fieldsByName, time, typeOfField, wrong } from "./types.ts";
+import { duration, fieldsByName, numberOf, time, typeOfField, wrong } from "./types.ts";
 
 /** Stands for what is wrong and has been told. */
 export const bad: Compiling = { type: wrong, run: () => new Unknown("error", null, "not compiled") };
@@ -47,8 +47,11 @@ export class Names {
     }
     if (name === "value" && this.naming.value !== null) {
       const absent = new Unknown("missing", null, "the rule's value is not there");
-      const { kind, unit } = this.naming.value;
-      return { type: kind === "duration" ? duration : { kind, unit }, run: (env) => env.value ?? absent };
+      const { kind, unit, range } = this.naming.value;
+      return {
+        type: kind === "duration" ? duration : numberOf(kind, unit, range),
+        run: (env) => env.value ?? absent,
+      };
     }
     if (name === "value" && this.naming.owners !== undefined)
       return this.problem(node, "`value` belongs to rules: here it is alert.value", {

@@ -1,10 +1,15 @@
 /** Static types of expressions: CEL's, with what only we know beside them (unit of a number, members of an enum). */
 
 import { capabilityFields, orderItemFields, positionItemFields } from "../vocabulary/account.ts";
-import type { Field, Unit } from "../vocabulary.ts";
+import type { Field, Range, Unit } from "../vocabulary.ts";
 
 export type StaticType =
-  | { readonly kind: "double" | "int"; readonly unit: Unit }
+  | {
+      readonly kind: "double" | "int";
+      readonly unit: Unit;
+      /** With what it is sensibly compared. Absent: not known. */
+      readonly range?: Range;
+    }
   | { readonly kind: "bool" }
   | { readonly kind: "duration" }
   | { readonly kind: "time" }
@@ -41,7 +46,7 @@ const capabilities: StaticType = {
 export function typeOfField(field: Field): StaticType {
   switch (field.type) {
     case "number":
-      return { kind: "double", unit: field.unit };
+      return numberOf("double", field.unit, field.plausible);
     case "boolean":
       return bool;
     case "text":
@@ -81,6 +86,21 @@ export function celTypeOfField(field: Field): string {
     capabilities: "Capabilities",
   } as const;
   return names[field.type];
+}
+
+export function numberOf(kind: "double" | "int", unit: Unit, range: Range | undefined): StaticType {
+  return range === undefined ? { kind, unit } : { kind, unit, range };
+}
+
+export function rangeOf(type: StaticType): Range | undefined {
+  return type.kind === "double" || type.kind === "int" ? type.range : undefined;
+}
+
+/** The type of the same number with its range changed; without one where none was known. */
+export function withRange(type: StaticType, change: (range: Range) => Range | undefined): StaticType {
+  const range = rangeOf(type);
+  if (range === undefined || (type.kind !== "double" && type.kind !== "int")) return type;
+  return numberOf(type.kind, type.unit, change(range));
 }
 
 export function unitOf(type: StaticType): Unit {

@@ -13,19 +13,23 @@ import { namedAt } from "./named.ts";
 import { bad, type Names } from "./names.ts";
 import type { Cell, Compiling, Run } from "./node.ts";
 import * as operators from "./operators.ts";
+import { implausible } from "./plausible.ts";
 import {
   bool,
   combineUnits,
   describe,
   duration,
   fieldsByName,
+  numberOf,
   plainDouble,
   plainInt,
+  rangeOf,
   type StaticType,
   text as textType,
   time,
   typeOfField,
   unitOf,
+  withRange,
 } from "./types.ts";
 
 /** Loops within loops beyond this depth are refused: their cost multiplies. */
@@ -40,12 +44,15 @@ export class Walk {
   readonly #names: Names;
   /** A filter is an expression of its own inside of this one. */
   readonly #compileFilter: CompileFilter;
+  readonly #checksRanges: boolean;
   #loops = 0;
   /** The number of times that the part being compiled may run in one evaluation. */
   #times = 1;
   #steps = 0;
 
-  constructor(text: string, names: Names, compileFilter: CompileFilter) {
+  /** @param checksRanges warns of comparisons with numbers that a figure does not sensibly have */
+  constructor(text: string, names: Names, compileFilter: CompileFilter, checksRanges: boolean) {
+    this.#checksRanges = checksRanges;
     this.#text = text;
     this.#names = names;
     this.#compileFilter = compileFilter;
@@ -110,7 +117,8 @@ export class Walk {
       case "-_": {
         const operand = this.compile(node.args);
         const constant = typeof operand.constant === "number" ? -operand.constant : undefined;
-        return withConstant({ type: operand.type, run: operators.negate(operand.run) }, constant);
+        const type = withRange(operand.type, ({ least, most }) => ({ least: -most, most: -least }));
+        return withConstant({ type, run: operators.negate(operand.run) }, constant);
       }
       case "?:": {
         const [condition, yes, no] = node.args.map((arg) => this.compile(arg));
@@ -137,6 +145,7 @@ export class Walk {
               `${describe(side.type)} cannot be compared; compare its fields or its size`,
             );
         if (this.#differ(left, right, node.args[1])) return bad;
+        this.#checkRange(node.args, left, right);
         return { type: bool, run: operators.equal(left.run, right.run, node.op === "==") };
       }
       case "<":
@@ -147,6 +156,7 @@ export class Walk {
         if (left.type.kind === "bool" || right.type.kind === "bool")
           return this.#names.problem(node, "true and false have no order: compare them with == or !=");
         if (this.#differ(left, right, node.args[1])) return bad;
+        this.#checkRange(node.args, left, right);
         const run =
           typeof right.constant === "number"
             ? operators.compareWithConstant(node.op, left.run, right.constant)
@@ -269,7 +279,7 @@ export class Walk {
     );
     if (compiled === undefined) return bad;
     gathered.named.set(name, found.text);
-    const type: StaticType = { kind: found.kind, unit: found.unit };
+    const type = numberOf(found.kind, found.unit, found.range);
     if (symbol === null) return { type, run: compiled.run };
     if (own.windows.length > 0)
       return this.#names.problem(node, `${path} looks back over series: name it in a rule of that market`);
@@ -367,6 +377,17 @@ export class Walk {
       `${describe(left.type)} cannot be compared with ${describe(right.type)}${hint}`,
     );
     return true;
+  }
+
+  /** A number against one that it does not sensibly have, told at that one. */
+  #checkRange([leftNode, rightNode]: readonly [ASTNode, ASTNode], left: Compiling, right: Compiling): void {
+    if (!this.#checksRanges) return;
+    const check = (node: ASTNode, { type }: Compiling, at: ASTNode, { constant }: Compiling): void => {
+      const found = typeof constant === "number" ? implausible(this.#textOf(node), type, constant) : null;
+      if (found !== null) this.#names.tell({ start: at.start, ...found, warning: true });
+    };
+    check(leftNode, left, rightNode, right);
+    check(rightNode, right, leftNode, left);
   }
 
   /** An enum against a literal that is none of its members would never be equal: a typing error, not a condition. */
@@ -605,6 +626,7 @@ function withConstant(node: Compiling, constant: FactScalar | undefined): Compil
 
 function widest(a: StaticType, b: StaticType): StaticType {
   if (a.kind === "double" && b.kind === "double" && a.unit !== b.unit) return plainDouble;
+  if (rangeOf(a) !== rangeOf(b)) return withRange(a, () => undefined);
   if (a.kind === "text" && b.kind === "text") return a.members === b.members ? a : textType;
   return a.kind === "wrong" ? b : a;
 }

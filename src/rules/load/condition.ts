@@ -4,7 +4,7 @@ import type { Checked } from "../expression/compile.ts";
 import { Gathered, type Naming } from "../expression/context.ts";
 import { higherIsWorse, lowerIsWorse } from "../expression/excess.ts";
 import { inputsOf, isSlow } from "../expression/fields.ts";
-import { unitOf } from "../expression/types.ts";
+import { rangeOf, type StaticType, unitOf } from "../expression/types.ts";
 import type { Compiled, ConditionRule, Level, Select } from "../rule.ts";
 import { countableEvents, scopes, visibleScopes } from "../vocabulary.ts";
 import {
@@ -102,11 +102,10 @@ export function readCondition(reader: Reader, desk: Desk): ConditionRule | undef
     reader.problem("worse", { message: "worse: is the direction of the value: it needs one" });
   const kind = value?.type.kind;
   // A value that is wrong counts as some number here, so that the mistakes behind it are told as well.
+  const known = value === undefined ? { unit: "none" as const } : measureOf(value.type);
   const naming: Naming = !reader.has("value")
     ? bare
-    : kind === "int" || kind === "duration"
-      ? { ...bare, value: { kind, unit: unitOf(value!.type) } }
-      : { ...bare, value: { kind: "double", unit: value === undefined ? "none" : unitOf(value.type) } };
+    : { ...bare, value: { kind: kind === "int" || kind === "duration" ? kind : "double", ...known } };
   const levels = readLevels(reader, naming, gathered, watched, value?.tree);
   // What messages name is no reason to judge, so only the conditions' reads count; their windows are kept all the same.
   const reads = gathered.reads;
@@ -162,6 +161,10 @@ export function readCondition(reader: Reader, desk: Desk): ConditionRule | undef
     file,
     line,
   };
+}
+
+function measureOf(type: StaticType): Pick<NonNullable<Naming["value"]>, "unit" | "range"> {
+  return { unit: unitOf(type), range: rangeOf(type) };
 }
 
 /** Sizes of different markets do not add up. */

@@ -135,7 +135,8 @@ export class ValueBook implements ValueLookup {
       return;
     }
     const unit = definition.unit ?? type.unit;
-    definition.found = { name, scope, text: compiled.text, unit, kind: type.kind, reads: gathered.reads };
+    const { text } = compiled;
+    definition.found = { name, scope, text, unit, kind: type.kind, range: type.range, reads: gathered.reads };
     const { file, line } = reader.place(null);
     definition.made = {
       name,

@@ -102,7 +102,8 @@ const trader: readonly Field[] = [
   marked.number("initialMargin", "usd", "initial margin of the account"),
   marked.number("maintenanceMargin", "usd", "maintenance margin of the account"),
   marked.number("cancelMargin", "usd", "below it the exchange may cancel orders"),
-  marked.number(
+  marked.numberUpTo(
+    10,
     "marginRatio",
     "ratio",
     "maintenance margin / effective collateral; liquidation begins at 1",

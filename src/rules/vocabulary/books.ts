@@ -18,7 +18,8 @@ const book: readonly Field[] = [
   marked.number("netSize", "units", "signed, base units; of books of one market"),
   marked.number("equity", "usd", "of its wallets, whatever they hold"),
   pnl.awaited("pnlToday", "usd", "portfolio", "sum of its wallets' pnlToday; positive is profit"),
-  marked.number(
+  marked.numberUpTo(
+    10,
     "worstMarginRatio",
     "ratio",
     "highest margin ratio among its wallets' accounts",
@@ -49,7 +50,8 @@ const pair: readonly Field[] = [
   none.text("name", "its name in the configuration"),
   none.text("symbol", "the market that it hedges in"),
   none.number("tolerance", "ratio", "the imbalance up to which it counts as whole"),
-  held.number(
+  held.numberUpTo(
+    2,
     "imbalance",
     "ratio",
     "|sum of the legs' sizes| / size of the largest leg: 0 hedged, 1 a leg without its counterpart",

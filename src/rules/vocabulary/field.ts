@@ -1,8 +1,19 @@
 /** Short forms in which the table's rows are written. */
 import type { Source } from "../../domain/observation.ts";
-import type { Field, FieldType, Unit } from "../vocabulary.ts";
+import type { Field, FieldType, Range, Unit } from "../vocabulary.ts";
 
-type Rest = Partial<Pick<Field, "absent" | "members" | "open" | "derived" | "awaits">>;
+type Rest = Partial<Pick<Field, "absent" | "members" | "open" | "derived" | "awaits" | "plausible">>;
+
+/**
+ * Ranges by unit, where a field has none of its own. A distance above 1 is possible (a short's liquidation price may be
+ * three times the mark), and yet nobody asks to be told of one.
+ */
+const plausible: Partial<Readonly<Record<Unit, Range>>> = {
+  ratio: { least: 0, most: 1 },
+  rate: { least: -0.1, most: 0.1 },
+  yearlyRate: { least: -20, most: 20 },
+  times: { least: 0, most: 1_000 },
+};
 
 /** Rows of one group: their sources stand once. */
 export function group(sources: readonly Source[]) {
@@ -12,11 +23,18 @@ export function group(sources: readonly Source[]) {
     unit,
     meaning,
     sources,
+    ...(plausible[unit] === undefined ? {} : { plausible: plausible[unit] }),
     ...rest,
   });
   return {
     number: (name: string, unit: Unit, meaning: string, absent?: string): Field =>
       field(name, "number", unit, meaning, absent === undefined ? {} : { absent }),
+    /** A number that may sensibly be above what its unit says. */
+    numberUpTo: (most: number, name: string, unit: Unit, meaning: string, absent?: string): Field =>
+      field(name, "number", unit, meaning, {
+        ...(absent === undefined ? {} : { absent }),
+        plausible: { least: 0, most },
+      }),
     /** A number that may be missing until `awaits` has told of it. */
     awaited: (name: string, unit: Unit, awaits: Source, meaning: string): Field =>
       field(name, unit === "duration" ? "duration" : "number", unit, meaning, { awaits }),

@@ -46,9 +46,10 @@ const market: readonly Field[] = [
   running.number("annualizedFundingRate", "yearlyRate", "fundingRate × 24 × 365"),
   rates.number("settledFundingRate", "rate", "of the last settled hour"),
   prices.number("openInterest", "units", "open interest, base units"),
-  group(["markets", "marketConfig"]).number("openInterestCapUsed", "ratio", "open interest / its cap"),
+  group(["markets", "marketConfig"]).numberUpTo(2, "openInterestCapUsed", "ratio", "open interest / its cap"),
   prices.number("dayVolume", "usd", "volume of the last 24 h"),
-  candles.number(
+  candles.numberUpTo(
+    2,
     "dailyVolatility",
     "ratio",
     "how much the mark moves in a day: one standard deviation, by the hours of the last week",
