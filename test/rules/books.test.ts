@@ -39,13 +39,21 @@ describe("loading", () => {
     ["when: book.equity < 5.0", []],
     ["select: { symbol: SOL }\nwhen: book.netSize < 5.0", []],
     ["by: symbol\nwhen: book.equity < 5.0", ["6 by cannot be symbol"]],
-    ["when: market.markPrice < 5.0", ["6 market is not visible here"]],
+    [
+      "when: market.markPrice < 5.0",
+      [
+        '6 market.markPrice is of scope market; here the scope is book, over all markets. Use `by: market`, or market("SOL").markPrice of one market',
+      ],
+    ],
     [
       "by: none\nwhen: book.netSize > 0.0",
       ["6 book.netSize is of one market: write by: market, or select one symbol"],
     ],
     ["when: book.netNotinal > 0.0", ["6 unknown field book.netNotinal"]],
-    ["when: wallet.equity > 0.0", ["6 wallet is not visible here"]],
+    [
+      "when: wallet.equity > 0.0",
+      ["6 wallet.equity is of scope wallet; here the scope is book. Use `scope: wallet`, or book.equity"],
+    ],
     ["select: { pair: x }\nwhen: book.equity < 5.0", []],
   ])("%s", (lines, wanted) => expect(told(rule(lines))).toEqual(wanted));
 

@@ -28,8 +28,30 @@ describe("mistakes in expressions", () => {
   test.each([
     ["trader.equty < 1", 18, "unknown field trader.equty", "equity"],
     ["trade.equity < 1", 11, "unknown name trade", "trader"],
-    ["daemon.lag > duration('1s')", 11, "daemon is not visible here", null],
-    ["event.price > 1", 11, "event is not visible here", null],
+    [
+      "daemon.lag > duration('1s')",
+      11,
+      "daemon.lag is of scope daemon; here the scope is position. Use `scope: daemon`",
+      null,
+    ],
+    [
+      "event.price > 1",
+      11,
+      "event.price is of an event; here the scope is position. Use `on: notification`, `on: liquidation`, `on: order`, or `on: fill` in place of scope",
+      null,
+    ],
+    [
+      "event.at < now",
+      11,
+      "event.at is of an event; here the scope is position. Use `on: …` in place of scope",
+      null,
+    ],
+    [
+      "event > 1",
+      11,
+      "event is of an event; here the scope is position. Use `on: …` in place of scope",
+      null,
+    ],
     ["trader > 1", 11, "trader is not a value by itself: name one of its fields", null],
     ["value > 1", 11, "`value` needs the rule to have a `value:`", null],
     ['position.side == "lng"', 28, '"lng" can never be equal to this', "long"],
@@ -73,7 +95,13 @@ describe("mistakes in expressions", () => {
     ],
     ["wallet.dataAge > duration(position.side)", 28, 'duration takes quoted text: duration("30s")', null],
     ['maxOver("trader.equty", "1h") > 1', 27, "trader.equty is no series of numbers", "equity"],
-    ['maxOver("daemon.lag", "1h") > 1', 20, "maxOver knows no series of daemon here", null],
+    [
+      'maxOver("daemon.lag", "1h") > 1',
+      20,
+      "daemon.lag is of scope daemon; here the scope is position. Use `scope: daemon`",
+      null,
+    ],
+    ['maxOver("demon.lag", "1h") > 1', 20, "maxOver knows no series of demon here", null],
     ['maxOver("trader.equity", "1x") > 1', 36, '"1x" is no window', null],
     ['maxOver("trader.equity", "90d") > 1', 36, "the window 90d is out of bounds", null],
     [
@@ -95,7 +123,12 @@ describe("mistakes in expressions", () => {
       "funding.payment",
     ],
     ['countOver("fill", "1h", "fill.sizze > 1") > 1', 41, "unknown field fill.sizze", "size"],
-    ['countOver("fill", "1h", "trader.equity > 1") > 1', 36, "trader is not visible here", null],
+    [
+      'countOver("fill", "1h", "trader.equity > 1") > 1',
+      36,
+      "trader.equity is of scope trader; a filter sees the event alone, as fill.…",
+      null,
+    ],
     [
       'quantileOver("trader.equity", 2, "1h") > 1',
       41,
@@ -571,6 +604,84 @@ describe("overrides from the configuration", () => {
       ["ruleOverrides.Nar", 0, "no rule is called Nar", "Near"],
       ["ruleOverrides.Other", 0, "no rule is called Other", null],
     ]);
+  });
+});
+
+describe("a field of another scope", () => {
+  test.each([
+    [
+      "scope: trader",
+      "position.liquidationDistance < 0.05",
+      "position.liquidationDistance is of scope position; here the scope is trader. Use `scope: position`, or look at all with trader.positions.exists(p, p.liquidationDistance …)",
+    ],
+    [
+      "scope: trader",
+      "position.unrealizedPnl < -5.0",
+      "position.unrealizedPnl is of scope position; here the scope is trader. Use `scope: position`, look at all with trader.positions.exists(p, p.unrealizedPnl …), or trader.unrealizedPnl",
+    ],
+    [
+      "scope: trader",
+      "position.typo < 1.0",
+      "position.typo is of scope position; here the scope is trader. Use `scope: position`, or look at all with trader.positions.exists(p, …)",
+    ],
+    [
+      "scope: trader",
+      'minOver("position.notional", "1h") > 5.0',
+      "position.notional is of scope position; here the scope is trader. Use `scope: position`",
+    ],
+    [
+      "scope: trader",
+      "market.markPrice > 5.0",
+      'market.markPrice is of scope market; here the scope is trader. Use `scope: market`, `scope: position`, which sees trader and market, or market("SOL").markPrice of one market',
+    ],
+    [
+      "scope: exchange",
+      'maxOver("market.markPrice", "1h") > 5.0',
+      "market.markPrice is of scope market; here the scope is exchange. Use `scope: market`, or market[SOL].markPrice of one market",
+    ],
+    [
+      "scope: wallet",
+      "trader.marginRatio > 0.8",
+      "trader.marginRatio is of scope trader; here the scope is wallet. Use `scope: trader`",
+    ],
+    [
+      "scope: wallet",
+      "trader.equity < 5.0",
+      "trader.equity is of scope trader; here the scope is wallet. Use `scope: trader`, or wallet.equity",
+    ],
+    [
+      "scope: market",
+      "wallet.pnl < 0.0",
+      "wallet.pnl is of scope wallet; here the scope is market. Use `scope: wallet`, or `scope: position`, which sees market and wallet",
+    ],
+    [
+      "scope: book",
+      "wallet.equity < 5.0",
+      "wallet.equity is of scope wallet; here the scope is book. Use `scope: wallet`, or book.equity",
+    ],
+    [
+      "scope: book",
+      "market.markPrice < 5.0",
+      'market.markPrice is of scope market; here the scope is book, over all markets. Use `by: market`, or market("SOL").markPrice of one market',
+    ],
+    [
+      "scope: pair",
+      "book.equity < 5.0",
+      "book.equity is of scope book; here the scope is pair. Use `scope: book`",
+    ],
+    [
+      "on: collateral",
+      "position.size > 5.0",
+      "position.size is of scope position; this is a rule on collateral, which sees trader, wallet, exchange beside the event. Use a rule of `scope: position`",
+    ],
+    [
+      "on: exchangeStatus",
+      "market.markPrice > 5.0",
+      'market.markPrice is of scope market; this is a rule on exchangeStatus, which sees exchange beside the event. Use market("SOL").markPrice of one market, or a rule of `scope: market`',
+    ],
+  ])("%s: %s", (about, text, message) => {
+    const rule = `rules:\n  - { name: R, ${about}, severity: info, summary: s, when: '${text}' }\n`;
+    expect(problemsOf(rule).map((problem) => problem.message)).toEqual([message]);
   });
 });
 

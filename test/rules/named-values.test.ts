@@ -107,8 +107,18 @@ describe("mistakes", () => {
       "out of sight",
       rule("value.heat > 1", "trader"),
       [
-        [8, 18, "value.basis belongs to a market: is not visible here", null],
-        [9, 12, "value.heat belongs to a position: is not visible here", null],
+        [
+          8,
+          18,
+          "value.basis is of scope market; here the scope is trader. Use `scope: market`, or `scope: position`, which sees trader and market",
+          null,
+        ],
+        [
+          9,
+          12,
+          "value.heat is of scope position; here the scope is trader. Use `scope: position`, or look at all with trader.positions.exists(p, …)",
+          null,
+        ],
       ],
     ],
     [

@@ -31,6 +31,7 @@ import {
 } from "./fields.ts";
 import type { Names } from "./names.ts";
 import type { Compiling } from "./node.ts";
+import { isScope, outOfSight } from "./out-of-sight.ts";
 import { numberOf, rangeOf, type StaticType, typeOfField, unitOf } from "./types.ts";
 
 const ofFields = [
@@ -137,7 +138,7 @@ export function historyFunction(
     }
   } else {
     if (rest[2] !== undefined) tell({ start: rest[2].start, message: `${fn} takes no filter` });
-    series = fieldSeries(fn, pathText, rest[0]!.start, naming.scopes, gathered, tell);
+    series = fieldSeries(fn, pathText, rest[0]!.start, naming, gathered, tell);
   }
   if (series === undefined || windowMs === undefined) return undefined;
 
@@ -273,16 +274,17 @@ function fieldSeries(
   fn: WindowFunction,
   text: string,
   start: number,
-  visible: readonly Scope[],
+  naming: Naming,
   gathered: Gathered,
   tell: Tell,
 ): Series | undefined {
+  const visible = naming.scopes;
   // Positions are told inside the quotes.
   const at = start + 1;
   const named = /^(?:(\w+)\[([^\]]+)\]\.)?value\.(\w+)$/.exec(text);
   if (named !== null) {
     const [, owner = null, symbol = null, name = ""] = named;
-    return valueSeries(fn, text, at, name, owner, symbol, visible, gathered, tell);
+    return valueSeries(fn, text, at, name, owner, symbol, naming, gathered, tell);
   }
   const match = /^(\w+)(?:\[([^\]]+)\])?\.(\w+)$/.exec(text);
   if (match === null) {
@@ -296,11 +298,15 @@ function fieldSeries(
   const [, owner = "", symbol = null, name = ""] = match;
   const allowedOwners: readonly string[] = symbol === null ? visible : ["market"];
   if (!allowedOwners.includes(owner)) {
+    const elsewhere = symbol === null && isScope(owner);
+    const known = elsewhere && vocabulary[owner].some((field) => field.name === name) ? name : null;
     tell({
       start: at,
-      message: `${fn} knows no series of ${owner} here`,
+      message: elsewhere
+        ? outOfSight(text, owner, known, naming, true)
+        : `${fn} knows no series of ${owner} here`,
       allowed: allowedOwners.map((scope) => `${scope}.…`),
-      nearest: nearestName(owner, allowedOwners),
+      nearest: elsewhere ? null : nearestName(owner, allowedOwners),
     });
     return undefined;
   }
@@ -341,7 +347,7 @@ function valueSeries(
   name: string,
   owner: string | null,
   symbol: string | null,
-  visible: readonly Scope[],
+  naming: Naming,
   gathered: Gathered,
   tell: Tell,
 ): Series | undefined {
@@ -355,8 +361,12 @@ function valueSeries(
   }
   const { scope } = found;
   const ofMarket = owner === "market" && symbol !== null && scope === "market";
-  if (owner === null ? !visible.includes(scope) : !ofMarket) {
-    tell({ start: at, message: `${fn} knows no series ${text} here: it belongs to a ${scope}` });
+  if (owner === null ? !naming.scopes.includes(scope) : !ofMarket) {
+    const message =
+      owner === null
+        ? outOfSight(text, scope, null, naming, true)
+        : `${fn} knows no series ${text} here: it belongs to a ${scope}`;
+    tell({ start: at, message });
     return undefined;
   }
   gathered.named.set(name, found.text);

@@ -4,11 +4,12 @@ import type { Scope } from "../../domain/subject.ts";
 import { nearestName } from "../problem.ts";
 import type { ReadScope } from "../rule.ts";
 import { Unknown } from "../value.ts";
-import { eventVocabulary, type Field, scopes, vocabulary } from "../vocabulary.ts";
+import { eventVocabulary, type Field, vocabulary } from "../vocabulary.ts";
 import type { ExpressionProblem, Gathered, Naming } from "./context.ts";
 import { readField } from "./fields.ts";
 import { functionNames } from "./functions.ts";
 import type { Compiling } from "./node.ts";
+import { isScope, noEvent, outOfSight } from "./out-of-sight.ts";
 import { duration, fieldsByName, numberOf, time, typeOfField, wrong } from "./types.ts";
 
 /** Stands for what is wrong and has been told. */
@@ -65,13 +66,20 @@ export class Names {
     });
   }
 
-  unknown(name: string, node: ASTNode): Compiling {
+  /** @param field what is named of it; null: it stands alone */
+  unknown(name: string, node: ASTNode, field: string | null = null): Compiling {
     const names = this.all();
-    const elsewhere = (scopes as readonly string[]).includes(name) || name === "event";
-    return this.problem(node, elsewhere ? `${name} is not visible here` : `unknown name ${name}`, {
-      allowed: names,
-      nearest: elsewhere ? null : nearestName(name, [...names, ...functionNames, ...this.locals.keys()]),
-    });
+    const allowed = { allowed: names };
+    if (isScope(name)) return this.problem(node, this.#elsewhere(name, field), allowed);
+    if (name === "event" && this.naming.event === null)
+      return this.problem(node, noEvent(field, this.naming), allowed);
+    const known = [...names, ...functionNames, ...this.locals.keys()];
+    return this.problem(node, `unknown name ${name}`, { ...allowed, nearest: nearestName(name, known) });
+  }
+
+  #elsewhere(scope: Scope, field: string | null): string {
+    const known = vocabulary[scope].some(({ name }) => name === field) ? field : null;
+    return outOfSight(field === null ? scope : `${scope}.${field}`, scope, known, this.naming);
   }
 
   all(): string[] {

@@ -13,6 +13,7 @@ import { namedAt } from "./named.ts";
 import { bad, type Names } from "./names.ts";
 import type { Cell, Compiling, Run } from "./node.ts";
 import * as operators from "./operators.ts";
+import { outOfSight } from "./out-of-sight.ts";
 import { implausible } from "./plausible.ts";
 import {
   bool,
@@ -206,7 +207,7 @@ export class Walk {
     ) {
       const scope = left.args;
       const fields = this.#names.fieldsOf(scope);
-      if (fields === undefined) return this.#names.unknown(scope, left);
+      if (fields === undefined) return this.#names.unknown(scope, left, name);
       const isEvent = this.#names.naming.event?.name === scope;
       return this.#names.field(node, at, scope, isEvent ? "event" : (scope as ReadScope), fields, name, null);
     }
@@ -257,10 +258,13 @@ export class Walk {
     if ("circle" in found)
       return this.#names.problem(node, `${path} rests on itself: ${found.circle.join(" → ")}`);
     const visible = symbol === null ? naming.scopes.includes(found.scope) : found.scope === "market";
-    if (!visible) {
-      const whose = symbol === null ? "is not visible here" : "no market has it";
-      return this.#names.problem(node, `${path} belongs to a ${found.scope}: ${whose}`);
-    }
+    if (!visible)
+      return this.#names.problem(
+        node,
+        symbol === null
+          ? outOfSight(path, found.scope, null, naming)
+          : `${path} belongs to a ${found.scope}: no market has it`,
+      );
     const own =
       symbol === null
         ? gathered
