@@ -10,6 +10,7 @@ import path from "node:path";
 import { z } from "zod";
 import { type ConfigSource, type Path, shownKey } from "../config/index.ts";
 import { ownLabels } from "../domain/alert.ts";
+import { type Limits, limitsOf, mergedLimits } from "../domain/limits.ts";
 import { nearestName } from "../domain/nearest.ts";
 import { ownNames } from "../domain/subject.ts";
 import { isAddress } from "../wallet/address.ts";
@@ -21,7 +22,8 @@ export interface WalletSettings {
   /** Base58. */
   readonly authority: string;
   readonly labels: Readonly<Record<string, string>>;
-  readonly limits: Readonly<Record<string, number>>;
+  /** As `limitsOf` keeps them. */
+  readonly limits: Limits;
   /** The PDA indices whose subaccounts are watched, ascending. */
   readonly pdaIndices: readonly number[];
   readonly login: "message" | "transaction";
@@ -34,7 +36,7 @@ export interface KnownWallet {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly watchOnly: boolean;
-  readonly limits?: Readonly<Record<string, number>>;
+  readonly limits?: Limits;
 }
 
 export interface ReadWallets {
@@ -61,10 +63,16 @@ const labels = z.record(
     }),
   z.string(),
 );
-const limits = z.record(
-  z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "a limit's name has letters, digits and _"),
+const byMarket = z.record(
+  z.string().regex(/^[A-Za-z0-9._-]+$/, "a limit is by the symbols of markets, and default"),
   z.number(),
 );
+const limits = z
+  .record(
+    z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "a limit's name has letters, digits and _"),
+    z.union([z.number(), byMarket]),
+  )
+  .transform(limitsOf);
 const accounts = z.union([
   z.literal("all").transform(() => [0]),
   z
@@ -252,7 +260,7 @@ function nameIsFree(
     name,
     labels: over(defaults.labels, settings?.labels),
     watchOnly,
-    limits: over(defaults.limits, settings?.limits),
+    limits: mergedLimits(defaults.limits, settings?.limits ?? {}),
   });
   return true;
 }
@@ -287,7 +295,7 @@ function add(
     name,
     authority,
     labels: over(defaults.labels, settings.labels),
-    limits: over(defaults.limits, settings.limits),
+    limits: mergedLimits(defaults.limits, settings.limits),
     pdaIndices: settings.accounts ?? defaults.accounts ?? onlyFirst,
     login: settings.login ?? defaults.login ?? "message",
     key,

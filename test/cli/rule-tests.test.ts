@@ -102,3 +102,40 @@ test("files of rule tests are no rule files", async () => {
     "./low.test.yaml is a file of rule tests and holds no rules: perpwatch rules test runs it",
   );
 });
+
+test("a limit that differs by market is that of the position's own market, else the default, else missing", async () => {
+  using at = desk();
+  at.write(
+    "much.yaml",
+    `rules:
+  - name: Much
+    scope: position
+    when: position.notional > wallet.limits.inventory
+    severity: warning
+    keepFiringFor: 0s
+    summary: "{{ position.symbol }}: {{ usd(position.notional) }} of {{ usd(wallet.limits.inventory) }}"
+`,
+  );
+  at.write(
+    "much.test.yaml",
+    `wallets:
+  main: { limits: { inventory: { SOL: 500, default: 100 } } }
+  other: { limits: { inventory: { SOL: 500 } } }
+tests:
+  - name: by market
+    series:
+      main/0.0/SOL: { side: long, size: 2, notional: "400 600" }
+      main/0.0/BTC: { side: long, size: 2, notional: "400 600" }
+      other/0.0/BTC: { side: long, size: 2, notional: "400 600" }
+    expect:
+      - at: 0s
+        alerts: [{ rule: Much, subject: main/0.0/BTC }]
+        messages: ["BTC: $400.00 of $100.00"]
+      - at: 5s
+        alerts: [{ rule: Much, subject: main/0.0/BTC }, { rule: Much, subject: main/0.0/SOL }]
+        messages: ["SOL: $600.00 of $500.00"]
+`,
+  );
+  const { stdout } = await run(["rules", "test", "much.test.yaml"], at);
+  expect(stdout).toBe("ok     much.test.yaml: 1 test\n1 test in 1 file: all passed.\n");
+});

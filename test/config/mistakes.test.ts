@@ -190,7 +190,7 @@ const cases: readonly (readonly [text: string, told: readonly string[]])[] = [
   ],
   [
     `wallets:\n  - { name: x, authority: ${authority}, limits: { most: lots } }`,
-    ['2:89 wallets[0].limits.most: expected a number, found "lots"'],
+    ['2:89 wallets[0].limits.most: expected a number or a mapping (key: value), found "lots"'],
   ],
   [
     `wallets:\n  - { name: x, authority: ${authority} }\n  - { name: x, keyDir: . }`,

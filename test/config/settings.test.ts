@@ -85,6 +85,22 @@ test("the page can be elsewhere, on a free port, or off; for other machines it w
 });
 
 describe("wallets", () => {
+  test("have limits by market, in place of all that others have under the name", () => {
+    using at = desk();
+    const text = `${channels}walletDefaults: { limits: { a: 1, b: { SOL: 2 } } }
+wallets:
+  - { name: one, authority: ${authority}, limits: { a: { sol: 5, default: 0.5 } } }
+`;
+    expect(read(text, at).settings.wallets[0]!.limits).toEqual({
+      "a[SOL]": 5,
+      "a[default]": 0.5,
+      "b[SOL]": 2,
+    });
+    expect(told(text.replace("0.5", "none"), at)[0]).toMatch(
+      /^config\.yaml:5:\d+: wallets\[0\]\.limits\.a\.default: expected a number/,
+    );
+  });
+
   test("have keys from files, folders, text and the environment, or none", () => {
     using at = desk();
     const first = at.key("first.json", 1);

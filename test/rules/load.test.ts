@@ -1,6 +1,7 @@
 /** Mistakes in rule files: each told with its place, what is allowed, and the name that was meant. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { limitsOf } from "../../src/domain/limits.ts";
 import {
   eventKinds,
   eventVocabulary,
@@ -882,6 +883,45 @@ rules:
     const guarded = "has(wallet.limits.most) && wallet.equity > wallet.limits.most";
     expect(warned(rule(guarded), { wallets })).toEqual([]);
   });
+  describe("limits that differ by market", () => {
+    const rule = (about: string, text: string, select = "") =>
+      `rules:\n  - { name: R, ${about}, severity: info, summary: s, when: '${text}', select: { ${select} } }`;
+    const notional = "position.notional > wallet.limits.inventory";
+    const wallets = [
+      { name: "main", labels: {}, watchOnly: false, limits: limitsOf({ inventory: { SOL: 5, default: 1 } }) },
+      { name: "hedge", labels: {}, watchOnly: false, limits: limitsOf({ inventory: { SOL: 5, btc: 6 } }) },
+      { name: "plain", labels: {}, watchOnly: false, limits: limitsOf({ inventory: 5 }) },
+    ];
+
+    test("are missing where a market has none and there is no default", () => {
+      expect(warned(rule("scope: position", notional), { wallets })).toEqual([
+        "R cannot be judged for hedge: it has no limit inventory for markets other than SOL, BTC (default: is missing)",
+      ]);
+      expect(warned(rule("scope: position", notional, "symbol: [SOL, ETH]"), { wallets })).toEqual([
+        "R cannot be judged for hedge: it has no limit inventory for ETH",
+      ]);
+      expect(warned(rule("scope: position", notional, "symbol: [sol, BTC]"), { wallets })).toEqual([]);
+      expect(
+        warned(rule("on: fill", "event.notional > wallet.limits.inventory", "wallet: main"), { wallets }),
+      ).toEqual([]);
+    });
+
+    test.each([
+      ["scope: trader", "trader.grossNotional > wallet.limits.inventory"],
+      ["scope: trader", "trader.positions.exists(p, p.notional > wallet.limits.inventory)"],
+      ["scope: wallet", "has(wallet.limits.inventory) && wallet.equity > 1.0"],
+      ["scope: wallet", 'wallet.equity > wallet.limits["inventory"]'],
+      ["on: collateral", "event.amountUsd > wallet.limits.inventory"],
+    ])("are refused where there is no market: %s: %s", (about, text) => {
+      expect(
+        problemsOf(rule(about, text), { wallets }).map(({ line, message }) => `${line} ${message}`),
+      ).toEqual([
+        "2 main, hedge have the limit inventory by market, and what this rule is about has no market: use `scope: position`, or a limit of another name that is one number",
+      ]);
+      expect(problemsOf(rule(about, text, "wallet: plain"), { wallets })).toEqual([]);
+    });
+  });
+
   test("a wallet without a session hears no notifications", () => {
     const rule = (select: string) =>
       `rules:\n  - { name: R, on: notification, severity: info, summary: s, select: { ${select} } }`;

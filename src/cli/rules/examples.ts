@@ -36,7 +36,7 @@ export const examples: readonly Example[] = [
   },
   {
     title: "Whose rule it is",
-    text: "`select` names wallets, symbols and labels of wallets; what is outside is no subject. The empty text selects wallets without the label. Everything else has a default.",
+    text: "`select` names wallets, symbols and labels of wallets; what is outside is no subject. The empty text selects wallets without the label. A limit of a wallet in config.yaml is one number, or differs by market: `limits: { maxInventory: { SOL: 50000, default: 10000 } }`; then a rule gets that of its subject's market, else `default`, else it is missing. A rule without a market (of scope trader, wallet) that names such a limit is refused. Everything else has a default.",
     yaml: `rules:
   - name: DeskInventory
     scope: position

@@ -6,6 +6,7 @@ import { isMap } from "yaml";
 import type { z } from "zod";
 import { remindSettings } from "../../alerts/remind.ts";
 import { routingSettings } from "../../alerts/route.ts";
+import { limitsOf } from "../../domain/limits.ts";
 import { sources } from "../../domain/observation.ts";
 import { parseSubject, type Scope } from "../../domain/subject.ts";
 import { nearestName, orderItemFields, type RuleProblem, scopes, vocabulary } from "../../rules/index.ts";
@@ -164,10 +165,20 @@ function readWallets(entry: Entry | undefined): WatchedWallet[] {
       labels: Object.fromEntries(
         labels?.entries().map((label) => [label.name, label.needText() ?? ""]) ?? [],
       ),
-      limits: Object.fromEntries(limits?.entries().map((limit) => [limit.name, limit.number() ?? 0]) ?? []),
+      limits: limitsOf(
+        Object.fromEntries(
+          limits
+            ?.entries()
+            .map((limit) => [limit.name, limit.isMap ? numbers(limit) : (limit.number() ?? 0)]) ?? [],
+        ),
+      ),
       watchOnly: one.get("watchOnly")?.boolean() ?? false,
     };
   });
+}
+
+function numbers(entry: Entry): Readonly<Record<string, number>> {
+  return Object.fromEntries(entry.entries().map((one) => [one.name, one.number() ?? 0]));
 }
 
 /** A wallet that a leg names is there. */

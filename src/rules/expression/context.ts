@@ -42,6 +42,8 @@ export class Gathered {
   /** The members of `wallet.limits` that have to be there: what `has` asks about may be missing. */
   readonly limits = new Set<string>();
   readonly optionalLimits = new Set<string>();
+  /** Those that are read where there is no market. */
+  readonly marketlessLimits = new Set<string>();
   /** The values that can be named as `value.…`. */
   readonly values: ValueLookup;
   /** Texts of the named values that stand in for their names: with another text it is another condition. */

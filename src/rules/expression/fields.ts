@@ -1,4 +1,5 @@
 /** Closures that read one field: present, fresh and a number if it is one, or unknown with the reason. */
+import { type Limits, limitIn } from "../../domain/limits.ts";
 import type { Source } from "../../domain/observation.ts";
 import type { Input, Read, ReadScope } from "../rule.ts";
 import { type Env, type FactRecord, type Facts, type FactValue, Unknown } from "../value.ts";
@@ -232,6 +233,29 @@ export function readItemField(path: string, item: Run, field: Field): Run {
     if (record instanceof Unknown) return record;
     return checked((record as FactRecord)[name], missing, nan);
   });
+}
+
+/**
+ * A limit of the wallet: its one number, or that of the subject's market.
+ * @param byMarket false where there is no market: limits that differ by market are missing there
+ */
+export function readLimit(path: string, map: Run, key: Run, byMarket: boolean): Run {
+  const missing = new Unknown("unset", null, `${path}: the wallet has none of this name`);
+  const missingHere = new Unknown("unset", null, `${path}: the wallet has none of this name for the market`);
+  return (env) => {
+    const record = map(env);
+    if (record instanceof Unknown) return record;
+    const name = key(env);
+    if (typeof name !== "string") return name;
+    const symbol = byMarket ? symbolIn(env) : null;
+    return limitIn(record as Limits, name, symbol) ?? (symbol === null ? missing : missingHere);
+  };
+}
+
+/** The market of the subject, or of the event. */
+export function symbolIn(env: Env): string | null {
+  const symbol = env.position?.values.symbol ?? env.market?.values.symbol;
+  return typeof symbol === "string" ? symbol : null;
 }
 
 /** A key of a map: labels answer `""` for one that is missing, limits are unknown. */

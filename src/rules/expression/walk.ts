@@ -5,7 +5,7 @@ import type { Bound, Part, ReadScope, TickOf } from "../rule.ts";
 import { type FactScalar, type Facts, Unknown } from "../value.ts";
 import { visibleScopes, vocabulary } from "../vocabulary.ts";
 import { Gathered } from "./context.ts";
-import { absence, readItemField, readKey } from "./fields.ts";
+import { absence, readItemField, readKey, readLimit } from "./fields.ts";
 import { callFunction, callMethod, functionNames, methodNames } from "./functions.ts";
 import { type CompileFilter, historyFunction, historyNames } from "./history.ts";
 import { collect, existsOne, quantifier } from "./macros.ts";
@@ -232,7 +232,7 @@ export class Walk {
       return { type: typeOfField(field), run: readItemField(this.#textOf(node), base.run, field) };
     }
     if (base.type.kind === "map") {
-      if (base.type.of === "numbers") this.#names.gathered.limits.add(name);
+      if (base.type.of === "numbers") this.#limit(name);
       return this.#key(node, base, base.type, () => name);
     }
     if (base.type.kind === "wrong") return bad;
@@ -299,13 +299,29 @@ export class Walk {
   }
 
   #key(node: ASTNode, map: Compiling, type: StaticType & { kind: "map" }, key: Run): Compiling {
-    const of: StaticType = type.of === "texts" ? textType : plainDouble;
-    return { type: of, run: readKey(this.#textOf(node), map.run, key, type.missing) };
+    const path = this.#textOf(node);
+    return type.of === "texts"
+      ? { type: textType, run: readKey(path, map.run, key, type.missing) }
+      : { type: plainDouble, run: readLimit(path, map.run, key, this.#hasMarket) };
+  }
+
+  get #hasMarket(): boolean {
+    const { owners, scopes } = this.#names.naming;
+    return owners !== undefined || scopes.includes("market");
+  }
+
+  #limit(name: string): void {
+    const { gathered } = this.#names;
+    gathered.limits.add(name);
+    if (!this.#hasMarket) gathered.marketlessLimits.add(name);
   }
 
   #index(node: ASTNode, left: ASTNode, right: ASTNode): Compiling {
     const [base, index] = [this.compile(left), this.compile(right)];
-    if (base.type.kind === "map") return this.#key(node, base, base.type, index.run);
+    if (base.type.kind === "map") {
+      if (base.type.of === "numbers" && typeof index.constant === "string") this.#limit(index.constant);
+      return this.#key(node, base, base.type, index.run);
+    }
     if (base.type.kind === "wrong") return bad;
     if (base.type.kind !== "list") return this.#names.problem(node, `${describe(base.type)} has no parts`);
     const outside = new Unknown("error", null, `${this.#textOf(node)} is outside of the list`);
@@ -366,6 +382,10 @@ export class Walk {
     const [item, list] = [this.compile(itemNode), this.compile(listNode)];
     if (listNode.op === "list")
       for (const element of listNode.args) this.#checkMember(item.type, this.compile(element), element);
+    if (list.type.kind === "map" && list.type.of === "numbers") {
+      const limit = readLimit(this.#textOf(listNode), list.run, item.run, this.#hasMarket);
+      return { type: bool, run: isThere(limit) };
+    }
     const within = list.type.kind === "map" ? operators.keyIn : operators.itemIn;
     return { type: bool, run: within(item.run, list.run) };
   }
@@ -523,7 +543,11 @@ export class Walk {
     const left = this.#mapUnder(argument);
     if (left !== undefined) {
       const key = argument.args[1];
-      this.#names.gathered.optionalLimits.add(key);
+      if (left.type.kind === "map" && left.type.of === "numbers") {
+        this.#limit(key);
+        this.#names.gathered.optionalLimits.add(key);
+        return { type: bool, run: isThere(readLimit(key, left.run, () => key, this.#hasMarket)) };
+      }
       return {
         type: bool,
         run: (env) => {
@@ -533,15 +557,7 @@ export class Walk {
       };
     }
     const field = this.compile(argument);
-    if (field.type.kind === "wrong") return bad;
-    return {
-      type: bool,
-      run: (env) => {
-        const value = field.run(env);
-        if (!(value instanceof Unknown)) return true;
-        return isNotThere(value) ? false : value;
-      },
-    };
+    return field.type.kind === "wrong" ? bad : { type: bool, run: isThere(field.run) };
   }
 
   #mapUnder(node: ASTNode & { op: "." }): Compiling | undefined {
@@ -633,6 +649,14 @@ function widest(a: StaticType, b: StaticType): StaticType {
   if (rangeOf(a) !== rangeOf(b)) return withRange(a, () => undefined);
   if (a.kind === "text" && b.kind === "text") return a.members === b.members ? a : textType;
   return a.kind === "wrong" ? b : a;
+}
+
+function isThere(run: Run): Run {
+  return (env) => {
+    const value = run(env);
+    if (!(value instanceof Unknown)) return true;
+    return isNotThere(value) ? false : value;
+  };
 }
 
 /** For whatever reason: `has` asks no more than that. */

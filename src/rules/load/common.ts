@@ -1,7 +1,9 @@
 /** The keys that conditions and events share. */
 import { ownLabels } from "../../domain/alert.ts";
 import { builtInRules } from "../../domain/built-in.ts";
+import { limitIn, marketsOf } from "../../domain/limits.ts";
 import { type Source, sources } from "../../domain/observation.ts";
+import { symbolKey } from "../../domain/symbol.ts";
 import { type Checked, compileExpression, type Wanted } from "../expression/compile.ts";
 import type { ExpressionProblem, Gathered, Naming } from "../expression/context.ts";
 import type { ValueLookup } from "../expression/named.ts";
@@ -200,6 +202,22 @@ export function needsSession(reads: readonly Read[]): boolean {
   return reads.some((read) => read.sources.includes("notifications") || read.field === "signedIn");
 }
 
+/** A limit that differs by market has no figure where there is none. */
+export function refuseMarketLimits(reader: Reader, select: Select, gathered: Gathered, desk: Desk): void {
+  for (const limit of gathered.marketlessLimits) {
+    const wallets = selected(select, desk).filter((wallet) => marketsOf(wallet.limits, limit) !== null);
+    if (wallets.length === 0) continue;
+    const whose = wallets.length > 1 ? "have" : "has";
+    desk.problem(
+      problemAt(reader.place(null), {
+        message:
+          `${named(wallets)} ${whose} the limit ${limit} by market, and what this rule is about has no market: ` +
+          "use `scope: position`, or a limit of another name that is one number",
+      }),
+    );
+  }
+}
+
 /** A wallet without a limit that a rule compares with leaves the rule blind, and says so before it does. */
 export function warnOfLimits(
   reader: Reader,
@@ -208,25 +226,47 @@ export function warnOfLimits(
   limits: readonly string[],
   desk: Desk,
 ): void {
+  const symbols = select.symbol?.map(symbolKey);
   for (const limit of limits) {
-    const without = desk.input.wallets.filter(
-      (wallet) =>
-        wallet.limits !== undefined &&
-        !Object.hasOwn(wallet.limits, limit) &&
-        (select.wallet === null || select.wallet.includes(wallet.name)) &&
-        Object.entries(select.labels).every(([key, values]) => values.includes(wallet.labels[key] ?? "")),
-    );
-    if (without.length === 0) continue;
-    const names = without.map((wallet) => wallet.name);
-    const which =
-      names.length > 5 ? `${names.slice(0, 5).join(", ")} and ${names.length - 5} more` : names.join(", ");
-    const whose = names.length > 1 ? "they have" : "it has";
-    desk.warn(
-      problemAt(reader.place(null), {
-        message: `${name} cannot be judged for ${which}: ${whose} no limit ${limit}`,
-      }),
-    );
+    /** By what is missing: the whole limit, or that of some markets. */
+    const without = new Map<string, { readonly name: string }[]>();
+    for (const wallet of selected(select, desk)) {
+      if (limitIn(wallet.limits, limit, null) !== undefined) continue;
+      const given = marketsOf(wallet.limits, limit);
+      if (given?.rest === true) continue;
+      const gaps = given === null ? [] : symbols?.filter((symbol) => !given.markets.includes(symbol));
+      if (given !== null && gaps?.length === 0) continue;
+      const where =
+        given === null
+          ? ""
+          : ` for ${gaps?.join(", ") ?? `markets other than ${given.markets.join(", ")} (default: is missing)`}`;
+      without.set(where, [...(without.get(where) ?? []), wallet]);
+    }
+    for (const [where, wallets] of without) {
+      const whose = wallets.length > 1 ? "they have" : "it has";
+      desk.warn(
+        problemAt(reader.place(null), {
+          message: `${name} cannot be judged for ${named(wallets)}: ${whose} no limit ${limit}${where}`,
+        }),
+      );
+    }
   }
+}
+
+/** The selected wallets whose limits are known. */
+function selected(select: Select, { input }: Desk) {
+  return input.wallets.flatMap(({ name, labels, limits }) =>
+    limits !== undefined &&
+    (select.wallet === null || select.wallet.includes(name)) &&
+    Object.entries(select.labels).every(([key, values]) => values.includes(labels[key] ?? ""))
+      ? [{ name, limits }]
+      : [],
+  );
+}
+
+function named(wallets: readonly { readonly name: string }[]): string {
+  const names = wallets.map(({ name }) => name);
+  return names.length > 5 ? `${names.slice(0, 5).join(", ")} and ${names.length - 5} more` : names.join(", ");
 }
 
 /** A short text that is equal for equal conditions (FNV-1a over 64 bits). */

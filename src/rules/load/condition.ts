@@ -18,6 +18,7 @@ import {
   readRunbook,
   readSelect,
   readTemplate,
+  refuseMarketLimits,
   staleness,
   warnOfLimits,
 } from "./common.ts";
@@ -115,6 +116,7 @@ export function readCondition(reader: Reader, desk: Desk): ConditionRule | undef
   const summary = readTemplate(reader, "summary", naming, gathered, watched);
   const description = readTemplate(reader, "description", naming, gathered, watched);
   if (by === "none" && select.symbol?.length !== 1) refuseNetSize(reader, gathered, watched);
+  refuseMarketLimits(reader, select, gathered, watched);
   const forMs = reader.durationMs("for") ?? 0;
   const keepFiringForMs = reader.durationMs("keepFiringFor") ?? defaultKeepFiringMs;
   const noData = reader.oneOf("noData", ["alert", "keep"] as const);

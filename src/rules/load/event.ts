@@ -15,6 +15,7 @@ import {
   readRunbook,
   readSelect,
   readTemplate,
+  refuseMarketLimits,
   staleness,
   warnOfLimits,
 } from "./common.ts";
@@ -85,6 +86,7 @@ export function readEvent(reader: Reader, desk: Desk): EventRule | undefined {
   const named = [...gathered.named];
   const summary = readTemplate(reader, "summary", naming, gathered, watched);
   const description = readTemplate(reader, "description", naming, gathered, watched);
+  refuseMarketLimits(reader, select, gathered, watched);
   const throttleMs = reader.durationMs("throttle", 1_000) ?? null;
   if (throttleMs !== null && severity === "critical")
     reader.problem("throttle", { message: "a critical event is never held back: throttle is refused here" });

@@ -1,4 +1,5 @@
 /** The input and output of loading. */
+import type { Limits } from "../../domain/limits.ts";
 import type { Source } from "../../domain/observation.ts";
 import type { RuleProblem } from "../problem.ts";
 import type { RuleSet } from "../rule.ts";
@@ -17,8 +18,8 @@ export interface LoadInput {
     readonly labels: Readonly<Record<string, string>>;
     /** Has no session: what notifications tell does not reach it. */
     readonly watchOnly: boolean;
-    /** Left out: not known here. */
-    readonly limits?: Readonly<Record<string, number>>;
+    /** As `limitsOf` keeps them. Left out: not known here. */
+    readonly limits?: Limits;
   }[];
   /** The time for which history is kept in any form (the longest of samples, minutes, hours), ms; left out: not known here. */
   readonly retentionMs?: number;

@@ -148,7 +148,12 @@ const wallet: readonly Field[] = [
     "its labels in the configuration: wallet.labels.desk",
     '"" for a missing label',
   ),
-  none.map("limits", "numbers", "its limits in the configuration: wallet.limits.maxInventory", "unknown"),
+  none.map(
+    "limits",
+    "numbers",
+    "its limits in the configuration: wallet.limits.maxInventory; of one that differs by market, that of the subject's market",
+    "unknown",
+  ),
   none.boolean("signedIn", "it has a working session"),
   state.duration("dataAge", "time since its trader state was read", "dataAge"),
   inbox.number("unacked", "count", "unacknowledged notifications at the exchange"),
