@@ -240,7 +240,6 @@ function environmentFor(node) {
  */
 async function npmCi(folder, node, failed) {
   /** @type {NodeJS.ProcessEnv} */
-  /** @type {NodeJS.ProcessEnv} */
   const env = environmentFor(node);
   // What a surrounding npm or a production shell leaves behind must not decide what is installed here, or where.
   for (const name of ["NODE_ENV", "npm_config_omit", "npm_config_production", "npm_config_global"])
