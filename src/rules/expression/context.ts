@@ -91,7 +91,7 @@ export class Gathered {
     return this.#met.length;
   }
 
-  /** What was read after a place, each once. */
+  /** Returns the reads after a place, each once. */
   readsSince(place: number): readonly Read[] {
     return [...new Set(this.#met.slice(place))];
   }
