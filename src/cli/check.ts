@@ -14,6 +14,7 @@ import { rulesByFile, rulesText } from "./rules/check.ts";
 
 interface CheckOptions extends CommonOptions {
   readonly online?: boolean;
+  readonly verbose?: boolean;
 }
 
 export function checkCommand(program: Command, cli: Cli): void {
@@ -21,11 +22,16 @@ export function checkCommand(program: Command, cli: Cli): void {
     usage: "check",
     summary: "check configuration, rules, rule tests and key files; with --online, also that they work",
     about:
-      "Prints wallets, rules, channels, and the requests a second that the schedules want against the ceiling, with the\n" +
-      "interval that each of them will really get. Exits 2 for mistakes in files, 1 when something failed online.",
-    examples: ["check", "check --online --config /etc/perpwatch/config.yaml"],
+      "A line for what is fine, all of what is not, and the verdict last. Runs the tests beside rules of your own; those of\n" +
+      "the packs that come with perpwatch are run by rules test. Exits 2 for mistakes in files, 1 when something failed\n" +
+      "online or a rule test failed.",
+    examples: ["check", "check --verbose", "check --online --config /etc/perpwatch/config.yaml"],
   })
     .option("--online", "also sign in, read each endpoint in use once, and look at each channel")
+    .option(
+      "--verbose",
+      "list all that is fine: wallets, rules by file, channels, the interval that each schedule will really get",
+    )
     .action((options: CheckOptions) => check(cli, options));
 }
 
@@ -50,26 +56,36 @@ async function check(cli: Cli, options: CheckOptions): Promise<void> {
   });
   const paint = paintFor(cli.out);
   if (!options.json) {
-    print(cli, offlineText(settings, demand, ground, paint));
+    const text = options.verbose === true ? offlineText : shortText;
+    print(cli, text(settings, demand, ground, paint));
     if (warnings.length > 0) print(cli, "");
     for (const warning of warnings) print(cli, paint("yellow", `warning: ${formatConfigWarning(warning)}`));
   }
   const idle = ground.running ? await idleSilences(settings) : [];
   if (!options.json) for (const one of idle) print(cli, paint("yellow", `warning: ${one}`));
-  const { runTestFiles, testFilesBeside, testsJson, testsText } = await import("./rules/test.ts");
-  const tested = await runTestFiles(await testFilesBeside(settings.ruleFiles), "");
+  const { isShipped, runTestFiles, testFilesBeside, testsJson, testsText } = await import("./rules/test.ts");
+  const own = settings.ruleFiles.filter((file) => !isShipped(file));
+  const tested = await runTestFiles(await testFilesBeside(own), "");
   const testsFail = tested.some(({ outcomes }) => outcomes.some(({ failures }) => failures.length > 0));
   if (testsFail) cli.status = 1;
-  if (!options.json && tested.length > 0)
-    print(cli, `\n${paint("bold", "Rule tests")}\n${testsText(tested, paint)}`);
+  if (!options.json && tested.length > 0) {
+    const text = testsText(tested, paint);
+    const shown = testsFail || options.verbose === true ? text : text.split("\n").at(-1)!;
+    print(cli, `\n${paint("bold", "Rule tests")}\n${shown}`);
+  }
   const findings: Finding[] = [];
   if (options.online === true) {
     const { checkOnline } = await import("./online.ts");
-    if (!options.json) print(cli, `\n${paint("bold", `Online, with ${settings.exchange.baseUrl}`)}`);
+    const tell = (text: string) => {
+      if (!options.json) print(cli, text);
+    };
+    tell(`\n${paint("bold", `Online, with ${settings.exchange.baseUrl}`)}`);
+    const fine = options.verbose === true ? null : new Fine(settings, (text) => tell(okText(text, paint)));
     await checkOnline(settings, cli.out, (finding) => {
       findings.push(finding);
-      if (!options.json) print(cli, findingText(finding, paint));
+      if (fine?.take(finding) !== true) tell(findingText(finding, paint));
     });
+    fine?.end();
   }
   const failed = findings.filter((finding) => finding.state === "failed").length;
   if (failed > 0) cli.status = 1;
@@ -94,6 +110,43 @@ async function check(cli: Cli, options: CheckOptions): Promise<void> {
     cli,
     `\n${verdict(failed + Number(testsFail), warnings.length + idle.length, options.online === true, paint)}`,
   );
+}
+
+/** Gathers the findings that are fine, and tells them by subject: a wallet, a channel, the exchange. */
+class Fine {
+  readonly #settings: DaemonSettings;
+  readonly #tell: (text: string) => void;
+  #subject: string | null = null;
+  #found: Finding[] = [];
+
+  constructor(settings: DaemonSettings, tell: (text: string) => void) {
+    this.#settings = settings;
+    this.#tell = tell;
+  }
+
+  /** @returns true if it is told with the others of its subject */
+  take(finding: Finding): boolean {
+    const subject = subjectOf(finding.what, this.#settings);
+    if (subject !== this.#subject) this.end();
+    this.#subject = subject;
+    if (finding.state !== "ok") return false;
+    this.#found.push(finding);
+    return true;
+  }
+
+  end(): void {
+    const details = this.#found.map(({ detail }) => detail).filter((detail) => detail !== "");
+    const what = this.#found.length === 1 ? "" : ` ${this.#found.length} answers`;
+    const text = [`${this.#subject}:${what}`, ...details].join(what === "" ? " " : ", ");
+    if (this.#found.length > 0) this.#tell(text.replace(/:$/, ""));
+    this.#found = [];
+  }
+}
+
+function subjectOf(what: string, { wallets }: DaemonSettings): string {
+  if (/^(channel|rule) |^ledger$/.test(what)) return what;
+  const [name] = what.split(/[/:]/);
+  return wallets.some((wallet) => wallet.name === name) ? name! : "exchange";
 }
 
 /** Silences of the running daemon that ask for what nothing has: they hold nothing. */
@@ -142,8 +195,43 @@ const heldAtAGuess = 5;
 
 type Demand = ReturnType<typeof import("../collect/demand.ts").demandOf>;
 
+/** Names that a line lists; the rest is counted. */
+const mostNames = 8;
+
+/** A line for each subject; schedules that are slowed down in full. */
+function shortText(settings: DaemonSettings, demand: Demand, ground: Ground, paint: Paint): string {
+  const names = (all: readonly string[]): string => {
+    const more = all.length > mostNames ? `, and ${all.length - mostNames} more` : "";
+    return all.length === 0 ? "none" : all.slice(0, mostNames).join(", ") + more;
+  };
+  const files = rulesByFile(settings.ruleSet, settings.ruleFiles);
+  const rules = files.reduce((sum, one) => sum + one.rules.length, 0);
+  const wallets = settings.wallets.map(({ name, key, login }) =>
+    key === null ? `${name} (watch-only)` : `${name} (signs in by ${login})`,
+  );
+  const channels = Object.entries(settings.channels).map(([name, { type }]) => `${name} (${type})`);
+  const slowed = overText(demand, paint) !== "";
+  return [
+    `wallets: ${names(wallets)}`,
+    `rules: ${counted(rules, "rule")} in ${counted(files.length, "file")}`,
+    `channels: ${names(channels)}`,
+    ...(slowed ? [] : [`schedules: ${shareText(settings, demand)}`]),
+    `database: ${settings.history.path} (${databaseText(ground)})`,
+    `status page: ${pageOf(settings)}`,
+    ...(slowed ? ["", schedulesText(settings, demand, paint)] : []),
+  ].join("\n");
+}
+
+function rate(perSecond: number): string {
+  return perSecond === 0 ? "0" : perSecond < 0.01 ? "<0.01" : perSecond.toFixed(2);
+}
+
+function shareText({ exchange }: DaemonSettings, { wantedPerSecond, ceilingPerSecond }: Demand): string {
+  const auto = exchange.requestsPerSecond === "auto" ? " that are tried first" : "";
+  return `${rate(wantedPerSecond)} of ${ceilingPerSecond} requests/s${auto}`;
+}
+
 function offlineText(settings: DaemonSettings, demand: Demand, ground: Ground, paint: Paint): string {
-  const right = (title: string) => ({ title, right: true });
   const wallets = table(
     ["name", "authority", "key", "PDA indices", "labels"],
     walletsOf(settings).map(({ name, authority, watchOnly, login, pdaIndices, labels }) => [
@@ -162,8 +250,17 @@ function offlineText(settings: DaemonSettings, demand: Demand, ground: Ground, p
     Object.entries(settings.channels).map(([name, { type }]) => [name, type]),
     paint,
   );
-  const rate = (perSecond: number) =>
-    perSecond === 0 ? "0" : perSecond < 0.01 ? "<0.01" : perSecond.toFixed(2);
+  return [
+    `${paint("bold", counted(settings.wallets.length, "wallet"))}\n${wallets}`,
+    rulesText(rulesByFile(settings.ruleSet, settings.ruleFiles), paint),
+    `${paint("bold", counted(Object.keys(settings.channels).length, "channel"))}\n${channels}`,
+    schedulesText(settings, demand, paint),
+    `database: ${settings.history.path} (${databaseText(ground)})\nstatus page: ${pageOf(settings)}`,
+  ].join("\n\n");
+}
+
+function schedulesText(settings: DaemonSettings, demand: Demand, paint: Paint): string {
+  const right = (title: string) => ({ title, right: true });
   const schedules = table(
     ["schedule", right("every"), right("really"), right("requests/s")],
     demand.sources.map(({ source, everyMs, effectiveMs, requestsPerSecond }) => {
@@ -177,16 +274,8 @@ function offlineText(settings: DaemonSettings, demand: Demand, ground: Ground, p
     }),
     paint,
   );
-  const { wantedPerSecond, ceilingPerSecond } = demand;
-  const auto = settings.exchange.requestsPerSecond === "auto" ? " that are tried first" : "";
-  const share = `${rate(wantedPerSecond)} of ${ceilingPerSecond} requests/s${auto}`;
-  return [
-    `${paint("bold", counted(settings.wallets.length, "wallet"))}\n${wallets}`,
-    rulesText(rulesByFile(settings.ruleSet, settings.ruleFiles), paint),
-    `${paint("bold", counted(Object.keys(settings.channels).length, "channel"))}\n${channels}`,
-    `${paint("bold", `Schedules want ${share}`)}${overText(demand, paint)}\n${schedules}`,
-    `database: ${settings.history.path} (${databaseText(ground)})\nstatus page: ${pageOf(settings)}`,
-  ].join("\n\n");
+  const title = paint("bold", `Schedules want ${shareText(settings, demand)}`);
+  return `${title}${overText(demand, paint)}\n${schedules}`;
 }
 
 /** The reason why a schedule requests nothing. */
@@ -223,6 +312,10 @@ function pageOf({ dashboard }: DaemonSettings): string {
   return dashboard.port === 0
     ? `on ${dashboard.host}, at a free port that start tells`
     : `http://${dashboard.host.includes(":") ? `[${dashboard.host}]` : dashboard.host}:${dashboard.port}`;
+}
+
+function okText(text: string, paint: Paint): string {
+  return `  ${paint("green", "ok    ")} ${text}`;
 }
 
 function findingText({ state, what, detail, fix }: Finding, paint: Paint): string {

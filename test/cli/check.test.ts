@@ -53,13 +53,35 @@ test("every mistake is told with its line, and the status is 2", async () => {
   for (const { stdout, stderr } of [people, json]) expect(stdout + stderr).not.toContain("secret.token");
 });
 
+test("what is fine is a line a subject, without the tests of the packs that ship", async () => {
+  using place = desk();
+  place.write("config.yaml", plainConfig);
+  const { status, stdout } = await run(["check"], place);
+  expect(status).toBe(0);
+  expect(stdout.split("\n")).toEqual([
+    "wallets: main (watch-only)",
+    expect.stringMatching(/^rules: \d+ rules in 12 files$/),
+    "channels: here (console)",
+    expect.stringMatching(/^schedules: [\d.]+ of 20 requests\/s that are tried first$/),
+    `database: ${path.join(place.folder, "perpwatch")} (will be made)`,
+    "status page: off",
+    "",
+    expect.stringMatching(/^warning: .*main is watch-only/),
+    "",
+    "No mistakes, 1 warning. --online tries it, too.",
+    "",
+  ]);
+  const { tests } = (await run(["check", "--json"], place)).json() as { tests: unknown[] };
+  expect(tests).toEqual([]);
+});
+
 test("prints wallets, rules by file, channels, and the demand against the ceiling", async () => {
   using place = desk();
   place.write(
     "config.yaml",
     `${plainConfig}exchange: { requestsPerSecond: 0.2 }\nrules: ["shipped:margin", "shipped:notifications"]\n`,
   );
-  const people = await run(["check"], place);
+  const people = await run(["check", "--verbose"], place);
   expect(people).toMatchObject({ status: 0, stderr: "" });
   expect(people.stdout).toMatch(/^main +8Xk4b2nUo7QwqVf3mT1pZr6cYh5dLs9eJg2aNu4iRt7K +watch-only +0$/m);
   expect(people.stdout).toMatch(/^ {2}shipped:margin: MarginHigh \(trader\)/m);
@@ -277,6 +299,18 @@ describe("check --online", () => {
         .filter((one) => !one.startsWith("/v1/auth/") && one !== "/v1/ws")
         .map((one) => one.replace(/\/([1-9A-HJ-NP-Za-km-z]{32,44}|[A-Z0-9]{2,12})(?=\/|$)/g, "/NAME"));
     const checked = asked();
+    const people = await run(["check", "--online"], place);
+    const lines = people.stdout.split("\n");
+    expect(lines.slice(lines.findIndex((line) => line.startsWith("Online, with")) + 1)).toEqual([
+      expect.stringMatching(/^ {2}ok {5}exchange: 8 answers, \d+ markets, trading, /),
+      "  ok     main: 12 answers, signed in by message, 2 subaccounts, its inbox can be read",
+      "  note   watched: watch-only: public reads, no notifications",
+      "  ok     watched: 10 answers, 1 subaccount",
+      "  ok     channel here: writes to standard output",
+      "",
+      "Nothing failed, 1 warning.",
+      "",
+    ]);
     simulator.requests.clear();
     await using daemon = startProgram(["start"], place);
     await expect.poll(() => asked().some((one) => /pnl/i.test(one)), { timeout: 30_000 }).toBe(true);

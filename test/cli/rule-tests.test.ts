@@ -32,7 +32,10 @@ test("the tests beside the configured rules are run, by check too", async () => 
   const passed = await run(["rules", "test"], at);
   expect(passed).toMatchObject({ status: 0, stderr: "" });
   expect(passed.stdout).toBe("ok     low.test.yaml: 2 tests\n2 tests in 1 file: all passed.\n");
-  expect((await run(["check"], at)).stdout).toContain("Rule tests\nok     low.test.yaml: 2 tests\n");
+  expect((await run(["check"], at)).stdout).toContain("\nRule tests\n2 tests in 1 file: all passed.\n");
+  expect((await run(["check", "--verbose"], at)).stdout).toContain(
+    "Rule tests\nok     low.test.yaml: 2 tests\n",
+  );
 
   at.write("low.test.yaml", tests(110));
   const failed = await run(["rules", "test"], at);

@@ -66,12 +66,17 @@ async function besideRules(cli: Cli, config: string): Promise<readonly string[]>
   return testFilesBeside(settings.ruleFiles);
 }
 
+/** True if settings name a pack that ships so. */
+export function isShipped(ruleFile: string): boolean {
+  return ruleFile.startsWith(`${shippedWord}:`);
+}
+
 /** @param ruleFiles as settings name them: a pack that ships by its word, others by their path */
 export async function testFilesBeside(ruleFiles: readonly string[]): Promise<readonly string[]> {
   const { shippedRules } = await import("../../settings.ts");
   const found = new Set<string>();
   for (const file of ruleFiles) {
-    if (file.startsWith(`${shippedWord}:`)) {
+    if (isShipped(file)) {
       const beside = path.join(shippedRules, `${file.slice(shippedWord.length + 1)}.test.yaml`);
       if (existsSync(beside)) found.add(beside);
     } else for (const one of testFilesIn(path.dirname(file))) found.add(one);
