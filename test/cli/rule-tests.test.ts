@@ -68,6 +68,14 @@ test("the tests beside the configured rules are run, by check too", async () => 
   });
 });
 
+test("a failure that names no subject shows the figures of all", async () => {
+  using at = desk();
+  at.write("low.yaml", rules);
+  at.write("low.test.yaml", tests(110).replace(", subject: market/SOL", ""));
+  const { stdout } = await run(["rules", "test", "low.test.yaml", "--filter", "falls"], at);
+  expect(stdout).toContain("         - Low (any) firing\n           then market/SOL: markPrice $110.00\n");
+});
+
 test("a part of them, a folder, and files that are wrong", async () => {
   using at = desk();
   at.write("low.yaml", rules);

@@ -229,7 +229,13 @@ function alertsNow({ watch, journal }: Replay, nowMs: number, eventsFrom: number
   return [...found, ...ended.values()];
 }
 
-/** The figures of the subjects that the difference is about, with those of what they belong to. */
+/** Maximum number of subjects of which a failure shows the figures where it names none. */
+const mostOwners = 10;
+
+/**
+ * The figures of the subjects that the difference is about, with those of what they belong to; of all where it is about any
+ * subject.
+ */
 function figuresOf(
   diff: readonly DiffLine[],
   told: ReadonlyMap<string, ReadonlyMap<string, ToldFigure>>,
@@ -239,6 +245,8 @@ function figuresOf(
   const words = diff.flatMap(({ mark, text }) => (mark === " " ? [] : text.split(/[ :,]/)));
   for (const owner of told.keys())
     if (words.some((word) => word === owner || word.startsWith(`${owner}/`))) owners.add(owner);
+  if (words.includes("(any)") && owners.size === 0)
+    for (const owner of [...told.keys()].slice(0, mostOwners)) owners.add(owner);
   const lines: string[] = [];
   for (const owner of owners) {
     const scope = parseSubject(owner)?.scope ?? "exchange";
