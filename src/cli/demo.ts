@@ -62,7 +62,8 @@ export async function runDemo({ log, signal, out, commandLine }: DemoOptions): P
         const called: CommandLine =
           conceal === null ? (words) => `${commandLine(words)} --config ${config}` : commandLine;
         out.write(introduction(simulator.url, folder, called));
-        return await runDaemon(read.settings, { log, signal, out, commandLine: called });
+        const own = out.isTTY === true ? log : withoutSteps(log);
+        return await runDaemon(read.settings, { log: own, signal, out, commandLine: called });
       } finally {
         conceal?.();
       }
@@ -72,6 +73,21 @@ export async function runDemo({ log, signal, out, commandLine }: DemoOptions): P
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/**
+ * The log without the steps of alerts and their deliveries, which are debug lines then: where nobody looks on, its console
+ * channel tells the same in full right beside them.
+ */
+function withoutSteps(log: Logger): Logger {
+  const own = log.child({});
+  const info = own.info.bind(own) as (...line: readonly unknown[]) => void;
+  const debug = own.debug.bind(own) as (...line: readonly unknown[]) => void;
+  own.info = (fields: unknown, ...rest: readonly unknown[]) => {
+    const isStep = typeof fields === "object" && fields !== null && ("alert" in fields || "alerts" in fields);
+    (isStep ? debug : info)(fields, ...rest);
+  };
+  return own;
 }
 
 function introduction(url: string, folder: string, commandLine: CommandLine): string {

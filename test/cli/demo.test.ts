@@ -44,6 +44,15 @@ test("commands without a configuration find the demo, as its messages say", { ti
   expect((await run(["status"], elsewhere)).stderr).toMatch(/there is no such configuration/);
 });
 
+test("without a terminal it tells each step of an alert once", { timeout: 90_000 }, async () => {
+  using place = desk();
+  await using demo = startProgram(["start"], place);
+  await demo.line((line) => /^[A-Z].* warning: main: SOL long is/.test(line));
+  await demo.end("SIGTERM");
+  expect(demo.stdout.filter((line) => /^FIRING info: main: SOL long is/.test(line))).toHaveLength(1);
+  expect(demo.stderr.filter((line) => line.includes("SOL long is"))).toEqual([]);
+});
+
 test("the place of a demo: a later one takes it, what is gone is not found", () => {
   using place = desk();
   const [first, second] = [place.write("first.yaml", ""), place.write("second.yaml", "")];
