@@ -237,7 +237,7 @@ async function askAccounts(
       pdaIndex === 0
         ? `is ${authority} its address? ${onboard}`
         : "look at the accounts of this wallet (pdaIndices)";
-    // What is read of an account would only fail for the same reason.
+    // Further reads of the account would only fail for the same reason.
     return desk.tell({ what: `${of}: traderView`, state: "failed", detail, fix });
   }
   const endTime = Date.now();

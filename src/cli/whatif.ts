@@ -42,7 +42,6 @@ export function whatifCommand(program: Command, cli: Cli): void {
     .option(
       "--account <account>",
       "which of its accounts, such as 0.0: for a deposit, and for what is closed",
-      undefined,
     )
     .option(
       "--price <SYMBOL=price>",

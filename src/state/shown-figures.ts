@@ -1,8 +1,6 @@
 /** The figures of facts, as readers get them. */
 import type { Facts } from "../rules/index.ts";
 
-export type Figures = Readonly<Record<string, number | null>>;
-
 /** Prices that rules know as 0 or infinite where there is none, so that comparisons come out right. */
 const pricesOrNone = ["liquidationPrice", "stopLossPrice", "takeProfitPrice"];
 

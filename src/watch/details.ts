@@ -15,7 +15,7 @@ import {
   formatUsd,
   type WindowSpec,
 } from "../rules/index.ts";
-import { minDailyMove } from "./stake.ts";
+import { dailyMoveOf } from "./stake.ts";
 
 type Line = readonly [string, string];
 
@@ -200,9 +200,8 @@ function liquidationText(position: Facts, env: Env): string | null {
 function distanceText(position: Facts, market: Facts | undefined): string | null {
   const share = percent(position, "liquidationDistance");
   const distance = number(position, "liquidationDistance") ?? Number.NaN;
-  const daily = (market && number(market, "dailyVolatility")) ?? Number.NaN;
-  if (share === null || !Number.isFinite(distance) || !(daily >= 0)) return share;
-  const exact = distance / Math.max(daily, minDailyMove);
+  const exact = distance / dailyMoveOf(market);
+  if (share === null || !Number.isFinite(exact)) return share;
   const moves = formatAmount(exact < 10 ? Number(exact.toPrecision(2)) : Math.round(exact));
   return `${share}, ${moves} daily ${moves === "1" ? "move" : "moves"}`;
 }

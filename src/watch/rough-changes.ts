@@ -203,7 +203,7 @@ function leftOf({ change, read }: Rough): OpenChange | null {
   let best: OpenChange | null = null;
   for (const some of subsetsOf(read.filter(isEdge).slice(-maxTried))) {
     const left = some.reduce(less, inside);
-    // Of a position that came and went some fills may be of a later page: what is left shows that.
+    // Fills of a position that came and went may be of a later page: the change keeps that position open until then.
     if (Object.values(left.traded).some(({ unshown }) => !unshown)) continue;
     if (best === null || Math.abs(unexplainedUsd(left)) < Math.abs(unexplainedUsd(best))) best = left;
   }

@@ -6,6 +6,7 @@ import type { WhatIfOutcome, WhatIfQuestion } from "../domain/what-if.ts";
 import type { AccountEntry } from "./accounts.ts";
 import type { Markets } from "./markets.ts";
 import { hasSpot } from "./spot-collateral.ts";
+import { dailyMoveOf } from "./stake.ts";
 import { seenMsOf } from "./status.ts";
 import type { SubjectNode } from "./subjects.ts";
 import type { World } from "./world.ts";
@@ -51,8 +52,8 @@ const headroomMoves = 0.5;
 const unknownHeadroom = 0.02;
 
 function headroomOf(markets: Markets, symbol: string): number {
-  const daily = markets.entries.get(symbol)?.facts.values.dailyVolatility;
-  return typeof daily === "number" && daily >= 0 ? Math.min(0.99, daily * headroomMoves) : unknownHeadroom;
+  const daily = dailyMoveOf(markets.entries.get(symbol)?.facts);
+  return Number.isNaN(daily) ? unknownHeadroom : Math.min(0.99, daily * headroomMoves);
 }
 
 /** @returns undefined where the account's figures cannot be computed now: a price, terms of a market or its state are not known */

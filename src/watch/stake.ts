@@ -11,7 +11,7 @@ export const nearMoves = 3;
 /** The daily move of a market whose volatility is not known, a fraction. */
 const unknownDailyMove = 0.1;
 /** A market that stood still lately is not taken to move less than this in a day, a fraction. */
-export const minDailyMove = 0.01;
+const minDailyMove = 0.01;
 
 /** A smaller change of a mark that no longer comes is not worth a word, a fraction. */
 const leastShare = 0.001;
@@ -112,7 +112,8 @@ function nearnessOf(
   const least = leastOf(distance, position.leastDistance, other);
   // Without a price of its market comes before without that of another one of the account.
   const unknown = world.markets.markTicks.has(symbol) ? 0 : -1;
-  const daily = dailyMoveOf(market);
+  const known = dailyMoveOf(market);
+  const daily = Number.isNaN(known) ? unknownDailyMove : known;
   const moves = Number.isNaN(least) ? unknown : least / daily;
   const isNearSince = moves <= nearMoves && distance / daily > nearMoves;
   return { wallet, symbol, side, distance, least, moves, isNearSince, readMs, moved };
@@ -139,9 +140,10 @@ function markOf({ readMark, node }: PositionEntry): number {
   return Number.isNaN(readMark) ? numberOf(node.facts.values.markPrice) : readMark;
 }
 
-function dailyMoveOf(market: Facts | undefined): number {
+/** The daily move of a market, a fraction; NaN: its volatility is not known. */
+export function dailyMoveOf(market: Facts | undefined): number {
   const daily = numberOf(market?.values.dailyVolatility);
-  return daily >= 0 ? Math.max(daily, minDailyMove) : unknownDailyMove;
+  return daily >= 0 ? Math.max(daily, minDailyMove) : Number.NaN;
 }
 
 /** The change since an older reading by the newest of: the mark, if it has moved or still comes; other prices that still come. */

@@ -114,7 +114,7 @@ function randomCase(random: () => number): Case {
       side,
       priceTicks: Math.round(marks.get(symbol)!.markTicks * between(0.8, 1.2)),
       lots: (size * BigInt(whole(1, 150))) / 100n + 1n,
-      // Of the exchange: such an order can only reduce.
+      // The exchange takes such an order on the other side of a position only.
       reduceOnly: side === (baseLots > 0n ? "ask" : "bid") && random() < 0.4,
       placedMs: 0,
     };

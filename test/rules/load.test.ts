@@ -833,7 +833,7 @@ rules:
       ["trader", "trader.marginRatio > 1.5"],
       ["position", "position.liquidationDistance <= 1"],
       ["position", "position.liquidationDistance < 1000.0"],
-      // What it is reckoned to is another figure.
+      // The result of arithmetic is another figure.
       ["position", "position.liquidationDistance * 100.0 < 5.0"],
       ["position", "position.liquidationDistance - 2.0 < -1.9"],
       ["trader", "sum(trader.positions.map(p, p.stopLossCoverage)) < 3.0"],

@@ -34,7 +34,7 @@ export function outOfSight(
   }
   if (own === "book" && wanted === "market") ways.push("`by: market`");
   else ways.push(`\`scope: ${wanted}\``);
-  // What the rule is about now would be lost with a scope that does not see it.
+  // A scope that does not see the rule's present subject would lose it.
   const both = visibleScopes[wanted].includes(own)
     ? undefined
     : scopes.find((one) => one !== own && [own, wanted].every((two) => visibleScopes[one].includes(two)));
