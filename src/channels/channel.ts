@@ -37,6 +37,8 @@ export interface Outgoing {
    * channels that keep groups together (`keepsGroups`).
    */
   readonly around?: readonly ToldBefore[];
+  /** The first message of its incident, with the edits since: kept current. Given to channels that edit. Left out: there is none. */
+  readonly root?: ToldBefore;
   /** It leaves long after it was owed: the reader is told so. Beside the sealed content, which no delay changes. */
   readonly late?: Late;
 }

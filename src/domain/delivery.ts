@@ -46,6 +46,8 @@ export interface Capacity {
   readonly tellsEach?: boolean;
   /** Max alerts that one message can name. Left out: `maxNamed`. */
   readonly maxNamed?: number;
+  /** It edits the first message of an incident in place of sending what is quiet. Left out: it sends that. */
+  readonly edits?: true;
 }
 
 /** Time after it could have left after which a message counts as late, ms. */
@@ -137,8 +139,17 @@ export interface MessageContent {
   readonly threads?: readonly string[];
   /** The chart of one of its alerts, as it was when this was sealed. Only for channels that ask for it; left out: nothing. */
   readonly chart?: ChartSeries & { readonly alertId: number };
+  /** The incident that all of it belongs to. Left out: none. */
+  readonly incident?: IncidentOfMessage;
+  /** It adds to what its incident's messages told, and calls nobody: edited into the first of them, or sent without a sound. */
+  readonly quiet?: true;
   /** `perpwatch on <host>`, shown small. */
   readonly sender: string;
+}
+
+export interface IncidentOfMessage {
+  /** The same for all messages of an incident, for every receiver another one. */
+  readonly id: string;
 }
 
 export interface MessageItem {

@@ -13,6 +13,7 @@
  */
 import type { Clock } from "../../domain/clock.ts";
 import type { Message } from "../../domain/delivery.ts";
+import { asTold, isCalm } from "../as-told.ts";
 import type { Outgoing, SendResult, ToldBefore } from "../channel.ts";
 import { listName } from "../lines.ts";
 import type { ChannelLog } from "../log.ts";
@@ -21,7 +22,6 @@ import { type CommandLine, formatTime, leadOf, render } from "../message.ts";
 import { Parts } from "../parts.ts";
 import { cleanLine } from "../text.ts";
 import type { ApiAnswer, ApiProblem } from "./api.ts";
-import { asTold, isCalm } from "./as-told.ts";
 import { buttonsOf } from "./buttons.ts";
 import type { Destination } from "./destination.ts";
 import type { Illustrator } from "./illustrator.ts";
