@@ -267,7 +267,7 @@ export function settingsFromText(text: string, context: SettingsContext): Settin
 }
 
 /** The settings of rules and of who is notified. */
-export type JudgingSettings = Pick<DaemonSettings, "timezone" | "history" | "ruleSet" | "routing">;
+export type JudgingSettings = Pick<DaemonSettings, "timezone" | "history" | "ruleSet" | "routing" | "remind">;
 
 /** As much of a configuration as it takes to judge: whatever is wrong with what sends (its secrets, say) is of no matter. */
 export function readJudging(
@@ -280,6 +280,7 @@ export function readJudging(
   const schedules = source.read(["schedules"], scheduleSettings, {}) ?? scheduleSettings.parse({});
   const history = readHistory(source);
   const routing = source.read(["routing"], routingSettings, everywhere(source.keys(["channels"])));
+  const remind = source.read(["remind"], remindSettings, {});
   const rules = readRules(source, shippedRules, {
     scheduleMs: realSchedulesMs({
       settings: schedules,
@@ -297,10 +298,11 @@ export function readJudging(
     history === undefined ||
     source.isBroken(["history", "path"]) ||
     routing === undefined ||
+    remind === undefined ||
     "names" in rules
   )
     return { problems: inOrder(source.problems, source.file) };
-  return { settings: { timezone, history, routing, ruleSet: rules.ruleSet } };
+  return { settings: { timezone, history, routing, remind, ruleSet: rules.ruleSet } };
 }
 
 /** Without a tree everything goes to every channel. No channel at all is a mistake of its own, told where it is. */

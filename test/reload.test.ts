@@ -102,7 +102,7 @@ test("the number of messages above which they are folded is taken by a reload", 
     await house.hold({ collateral: "4000", symbol: "SOL", size: "100", entryPrice: "150", subaccountIndex });
   const settings = (stormFold: number) => ({
     channels: { chat: house.chat() },
-    routing: { receivers: ["chat"], groupBy: ["subject"], stormFold },
+    routing: { receivers: ["chat"], groupBy: ["subject"], incidentBy: "never", stormFold },
   });
   const { daemon } = await house.start(settings(100));
   await house.clock.advance(3_000);

@@ -21,11 +21,17 @@ const longer = duration.refine((ms) => ms > 0, "must be longer than nothing");
 const receivers = z.array(z.string()).min(1);
 const escalation = z.strictObject({ after: longer, receivers });
 
+/** Labels by which incidents are told apart; `never`: each alert is told by itself. */
+const incidentBy = z.union([z.literal("never"), z.array(z.string())], {
+  error: "expected labels such as [desk], [] for one incident at a time, or never",
+});
+
 const inherited = {
   receivers: receivers.optional(),
   groupBy: z.array(z.string()).optional(),
   groupWait: duration.optional(),
   groupInterval: duration.optional(),
+  incidentBy: incidentBy.optional(),
   mute: z.array(z.string()).optional(),
   escalate: z.array(escalation).optional(),
 };
@@ -36,6 +42,7 @@ export interface RouteSettings {
   readonly groupBy?: readonly string[] | undefined;
   readonly groupWait?: number | undefined;
   readonly groupInterval?: number | undefined;
+  readonly incidentBy?: "never" | readonly string[] | undefined;
   readonly mute?: readonly string[] | undefined;
   readonly escalate?:
     | readonly { readonly after: number; readonly receivers: readonly string[] }[]
@@ -60,6 +67,7 @@ export const routingSettings = z.strictObject({
   groupBy: z.array(z.string()).default(["wallet"]),
   groupWait: duration.default(1_000),
   groupInterval: duration.default(5_000),
+  incidentBy: incidentBy.default(["desk"]),
   /** More groups than this that wait for one receiver leave as one message. */
   stormFold: z.int().min(1).max(100).default(3),
   muteTimes: muteTimesSettings.default({}),
@@ -87,6 +95,8 @@ export interface Way {
   readonly groupBy: readonly string[];
   readonly groupWaitMs: number;
   readonly groupIntervalMs: number;
+  /** Labels by which incidents are told apart: alerts of the same values belong together. */
+  readonly incidentBy: "never" | readonly string[];
   /** Names of mute times. */
   readonly mute: readonly string[];
   readonly escalate: readonly Escalation[];
@@ -94,13 +104,14 @@ export interface Way {
 
 /** @returns every way that an alert with these labels takes, at least one */
 export function waysFor(routing: Routing, labels: RoutedLabels): readonly Way[] {
-  const { receivers, groupBy, groupWait, groupInterval, mute, escalate } = routing;
+  const { receivers, groupBy, groupWait, groupInterval, incidentBy, mute, escalate } = routing;
   const root: Way = {
     path: [],
     receivers,
     groupBy,
     groupWaitMs: groupWait,
     groupIntervalMs: groupInterval,
+    incidentBy,
     mute: mute ?? [],
     escalate: escalationsOf(escalate) ?? [],
   };
@@ -118,6 +129,7 @@ function below(routes: readonly RouteSettings[], above: Way, labels: RoutedLabel
       groupBy: route.groupBy ?? above.groupBy,
       groupWaitMs: route.groupWait ?? above.groupWaitMs,
       groupIntervalMs: route.groupInterval ?? above.groupIntervalMs,
+      incidentBy: route.incidentBy ?? above.incidentBy,
       mute: route.mute ?? above.mute,
       escalate: escalationsOf(route.escalate) ?? above.escalate,
     };

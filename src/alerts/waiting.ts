@@ -9,6 +9,7 @@ import { type AlertChange, type Severity, severityRank } from "../domain/alert.t
 import {
   drillGroup,
   type Folded,
+  firstOfIncident,
   lateAfterMs,
   maxNamed,
   maxReported,
@@ -115,7 +116,20 @@ export class Waiting {
       const group = this.#groups.get(groupKey) ?? new Set();
       this.#groups.set(groupKey, group.add(thread));
     }
+    if (firstOfIncident(groupKey) !== null) this.#bringAlong(thread, at, groupKey!);
     this.#place(thread);
+  }
+
+  /** Puts what waits of an alert that joins an incident into that, so that it leaves with it and not in a message of its own before. */
+  #bringAlong({ entries, alertId }: Thread, until: number, groupKey: string): void {
+    for (const entry of entries.slice(0, until)) {
+      const before = entry.item.groupKey;
+      if (before === null || before === groupKey || isDrill(entry)) continue;
+      entry.item = { ...entry.item, groupKey };
+      const group = this.#groups.get(before);
+      group?.delete(this.#threads.get(alertId)!);
+      if (group?.size === 0) this.#groups.delete(before);
+    }
   }
 
   /**

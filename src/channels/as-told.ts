@@ -1,4 +1,5 @@
 /** A message that was sent, as it stands after what was told since by editing it. Pure. */
+import { severityRank } from "../domain/alert.ts";
 import type { Message, MessageItem } from "../domain/delivery.ts";
 
 /** Nothing in it got worse: told by editing what stands there, since nobody has to be woken by it. */
@@ -27,18 +28,37 @@ export function asTold(sent: Message, since: readonly Message[]): Message {
     placed.add(now.change.alertId);
     return [now];
   });
-  const { incident } = sent.content;
-  if (incident !== undefined)
-    for (const { content } of since) {
-      if (content.incident?.id !== incident.id) continue;
-      for (const { change } of content.items) {
-        if (placed.has(change.alertId)) continue;
-        placed.add(change.alertId);
-        items.push(newest.get(change.alertId)!);
-      }
-    }
+  if (placed.size === 0 && since.length === 0) return sent;
+  if (sent.content.incident !== undefined) return ofIncident(sent, items, [...newest.values()]);
   if (placed.size === 0) return sent;
   const [only] = items;
   const title = only !== undefined && items.length === 1 ? only.change.alert.summary : sent.content.title;
   return { ...sent, content: { ...sent.content, title, items } };
+}
+
+/** The first message of an incident with all alerts of it, what fires before what is over, the worst level first. */
+function ofIncident(sent: Message, first: readonly MessageItem[], since: readonly MessageItem[]): Message {
+  const { standing: _standing, ...content } = sent.content;
+  const items = [...new Map([...first, ...since].map((item) => [item.change.alertId, item])).values()];
+  items.sort((a, b) => urgency(b) - urgency(a) || a.change.alertId - b.change.alertId);
+  const firing = items.filter(({ change }) => change.kind !== "ended");
+  const [worst] = firing;
+  const title =
+    worst === undefined
+      ? content.title
+      : firing.length === 1
+        ? worst.change.alert.summary
+        : `${firing.length} alerts of ${subjectsOf(firing)}; the first: ${worst.change.alert.summary}`;
+  return { ...sent, content: { ...content, title, items } };
+}
+
+function urgency({ change: { kind, alert } }: MessageItem): number {
+  return kind === "ended" ? -1 : severityRank[alert.severity];
+}
+
+/** `main/0.0`, or `3 accounts`. */
+function subjectsOf(items: readonly MessageItem[]): string {
+  const accounts = new Set(items.map(({ change }) => change.alert.subject.split("/").slice(0, 2).join("/")));
+  const [only] = accounts;
+  return accounts.size === 1 ? only! : `${accounts.size} accounts`;
 }

@@ -49,6 +49,7 @@ export function documentOf(message: Message, options: RenderOptions): object {
         runbook: block.runbook,
       };
     }),
+    ...(content.incident === undefined ? {} : { incident: { id: content.incident.id } }),
     more: content.more ?? 0,
     ...(rendering.sections.length === 0 ? {} : { sections: rendering.sections }),
   };

@@ -7,7 +7,8 @@ export type MentionOfSeverity = { readonly [severity in Severity]?: string | und
 
 /** @returns the mention of the worst that calls, or null */
 export function loudest(message: Message, mentions: MentionOfSeverity | undefined): string | null {
-  if (mentions === undefined || message.content.kind !== "alert") return null;
+  const { kind, quiet } = message.content;
+  if (mentions === undefined || kind !== "alert" || quiet === true) return null;
   const loud = message.content.items.map(({ change }) => change).filter(calls);
   const worst = severities.findLast((one) => loud.some(({ alert }) => alert.severity === one));
   return worst === undefined ? null : (mentions[worst] ?? null);

@@ -10,8 +10,8 @@ import type { Charts, ChatActions } from "../domain/ports.ts";
 import { alertmanagerCapacity, alertmanagerSettings, createAlertmanager } from "./alertmanager/channel.ts";
 import type { Channel } from "./channel.ts";
 import { commandCapacity, commandSettings, createCommand } from "./command/channel.ts";
-import { consoleSettings, createConsole } from "./console/channel.ts";
-import { createDiscordBot, createDiscordWebhook } from "./discord/channel.ts";
+import { consoleCapacity, consoleSettings, createConsole } from "./console/channel.ts";
+import { createDiscordBot, createDiscordWebhook, discordCapacity } from "./discord/channel.ts";
 import { discordBotSettings, discordWebhookSettings, type MentionSettings } from "./discord/settings.ts";
 import { createEmail, emailCapacity } from "./email/channel.ts";
 import { emailSettings } from "./email/settings.ts";
@@ -55,6 +55,8 @@ export const channelTypes = Object.keys(settingsByType) as [ChannelType, ...Chan
 
 /** Capacities of types of channels, known without making one. */
 const capacityByType: Readonly<Partial<Record<ChannelType, Capacity>>> = {
+  console: consoleCapacity,
+  discord: discordCapacity,
   email: emailCapacity,
   webhook: webhookCapacity,
   slack: slackCapacity,

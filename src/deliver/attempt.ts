@@ -2,7 +2,7 @@
 import type { Entry } from "../alerts/waiting.ts";
 import type { Channel, Outgoing, ProbeResult, SendResult, ToldBefore } from "../channels/channel.ts";
 import type { Clock } from "../domain/clock.ts";
-import type { Message } from "../domain/delivery.ts";
+import { firstOfIncident, type Message } from "../domain/delivery.ts";
 import type { Store } from "../domain/ports.ts";
 import type { Journal } from "./journal.ts";
 import type { DeliverLog } from "./log.ts";
@@ -101,6 +101,37 @@ export async function toldBefore(
   return around.length === 0 ? direct : { ...direct, around };
 }
 
+/**
+ * Finds the first message of its incident, with all that was told of the incident since.
+ * @returns undefined where it is the first itself, or of no incident
+ */
+export async function rootOf(
+  message: Message,
+  entries: readonly Entry[],
+  store: Pick<Store, "messages">,
+  journal: Journal,
+): Promise<ToldBefore | undefined> {
+  const id = message.content.incident?.id;
+  const first = firstOfIncident(entries[0]?.item.groupKey ?? null);
+  if (id === undefined || first === null) return undefined;
+  const ofIncident = ({ content }: Message) => content.incident?.id === id;
+  const root = (await deliveredAbout([first], message, store, journal)).find(
+    (one) => ofIncident(one) && one.content.quiet !== true && one.receipt,
+  );
+  if (root === undefined) return undefined;
+  const all = new Map<string, Message>();
+  try {
+    for (const one of await store.messages({ incident: id, sealedFromMs: root.sealedAtMs }))
+      all.set(one.id, one);
+  } catch {
+    // What was told since cannot be read now: an edit would take it back.
+    return undefined;
+  }
+  for (const one of journal.unwritten()) if (ofIncident(one)) all.set(one.id, one);
+  const since = received(all.values(), message).filter((one) => one.id !== root.id);
+  return { messageId: root.id, receipt: root.receipt!, message: root, since };
+}
+
 /** Most messages of a group that are looked at: the oldest, since what they began goes on below them. */
 const mostAround = 50;
 
@@ -158,7 +189,12 @@ async function deliveredAbout(
   }
   for (const one of journal.unwritten())
     if (one.alertIds.some((id) => alertIds.includes(id))) known.set(one.id, one);
-  return [...known.values()]
-    .filter((one) => one.receiver === message.receiver && one.status === "delivered" && one.id !== message.id)
+  return received(known.values(), message);
+}
+
+/** Those that its receiver was told, oldest first. */
+function received(messages: Iterable<Message>, { receiver, id }: Message): readonly Message[] {
+  return [...messages]
+    .filter((one) => one.receiver === receiver && one.status === "delivered" && one.id !== id)
     .sort((a, b) => (a.deliveredAtMs ?? 0) - (b.deliveredAtMs ?? 0));
 }

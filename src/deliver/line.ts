@@ -21,7 +21,7 @@ import type { Clock, Random } from "../domain/clock.ts";
 import { lateAfterMs, type Message, type SendFailure } from "../domain/delivery.ts";
 import type { Charts, Store } from "../domain/ports.ts";
 import type { ChannelStatus } from "../domain/status.ts";
-import { attemptWithin, probeWithin, toldBefore } from "./attempt.ts";
+import { attemptWithin, probeWithin, rootOf, toldBefore } from "./attempt.ts";
 import { Circuit } from "./circuit.ts";
 import { Health } from "./health.ts";
 import type { Journal } from "./journal.ts";
@@ -413,10 +413,11 @@ export class Line {
     await probe("before-send");
     const { message, resumed } = parcel;
     const attempt = message.attempts + (resumed ? 1 : 0);
-    const { keepsGroups = false } = this.channel;
+    const { keepsGroups = false, edits = false } = this.channel;
     const before = await toldBefore(message, parcel.entries, store, journal, keepsGroups);
+    const root = edits ? await rootOf(message, parcel.entries, store, journal) : undefined;
     const late = this.#late(parcel);
-    const outgoing = { message, attempt, ...before, ...(late ? { late } : {}) };
+    const outgoing = { message, attempt, ...before, ...(root ? { root } : {}), ...(late ? { late } : {}) };
     const result = await attemptWithin(outgoing, this.channel, { clock, cut, log });
     if (result === null || (cut.aborted && result.kind !== "delivered")) {
       parcel.underWay = false;

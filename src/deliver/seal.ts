@@ -10,6 +10,7 @@ import { leadOf } from "../channels/message.ts";
 import { type AlertChange, type Severity, severityRank } from "../domain/alert.ts";
 import {
   type Folded,
+  firstOfIncident,
   type Message,
   type MessageContent,
   type MessageItem,
@@ -62,25 +63,39 @@ export function seal(told: readonly Told[], sealing: Sealing): Message {
       ...(folded === null ? {} : { folded, tally: tallyOf(changes) }),
       ...(standing === null ? {} : { standing }),
       threads: threadsOf(told, sender, instance),
+      ...incidentOf(told, instance),
+      ...(told.every(({ item }) => item.quiet === true) ? { quiet: true as const } : {}),
       sender,
     },
     ...untried(nowMs, nowMs),
   };
 }
 
+/** The incident of a message, where all that it tells is of one. */
+function incidentOf(told: readonly Told[], instance: string): Pick<MessageContent, "incident"> {
+  const keys = new Set(told.map(({ item: { groupKey, incident = groupKey } }) => incident));
+  const [key] = keys;
+  if (key === undefined || keys.size > 1 || firstOfIncident(key) === null) return {};
+  return { incident: { id: nameOf([instance, key]) } };
+}
+
+function nameOf(parts: readonly unknown[]): string {
+  return messageId(createHash("sha256").update(JSON.stringify(parts)).digest().subarray(0, messageIdBytes));
+}
+
 /** Most threads that one message belongs to. */
 const mostThreads = 5;
 
 /**
- * Names that all messages of an alert share: its group's of the day on which it fired, else its own. A group has no end, and a
- * thread that never ends is no help.
+ * Names that all messages of an alert share: its incident's, its group's of the day on which it fired, else its own. A group has no
+ * end, and a thread that never ends is no help.
  */
 function threadsOf(told: readonly Told[], sender: string, instance: string): string[] {
   const names = told.map(({ item, change: { alert } }) => {
     const day = Math.floor(alert.firedAtMs / 86_400_000);
-    const what = item.groupKey === null ? [alert.id, alert.firedAtMs] : [item.groupKey, day];
-    const text = JSON.stringify([sender, instance, item.receiver, ...what]);
-    return messageId(createHash("sha256").update(text).digest().subarray(0, messageIdBytes));
+    const ofGroup = firstOfIncident(item.groupKey) === null ? [item.groupKey, day] : [item.groupKey];
+    const what = item.groupKey === null ? [alert.id, alert.firedAtMs] : ofGroup;
+    return nameOf([sender, instance, item.receiver, ...what]);
   });
   return [...new Set(names)].slice(0, mostThreads);
 }
@@ -97,8 +112,7 @@ function idOf(told: readonly Told[], sender: string, instance: string): string {
       ? [alert.rule, alert.subject, alert.eventKey]
       : [id, kind, atMs, alert.rule, alert.subject, alert.summary],
   );
-  const text = JSON.stringify([sender, instance, told[0]!.item.receiver, parts]);
-  return messageId(createHash("sha256").update(text).digest().subarray(0, messageIdBytes));
+  return nameOf([sender, instance, told[0]!.item.receiver, parts]);
 }
 
 /** Rows of a tally; the rest is counted in the last one by rule alone. */

@@ -23,6 +23,10 @@ export interface OwedItem {
   readonly groupKey: string | null;
   /** Its group may take more in until then, ms; what leaves of the group before takes it along. Left out: at once. */
   readonly releaseAtMs?: number;
+  /** It adds to what its incident's messages told, and calls nobody by itself. Left out: it notifies. */
+  readonly quiet?: true;
+  /** The group key of the incident that it is part of, for a receiver that is told each alert by itself. Left out: none. */
+  readonly incident?: string;
   readonly status: DeliveryStatus;
   readonly messageId: string | null;
 }
@@ -46,6 +50,8 @@ export interface Capacity {
   readonly tellsEach?: boolean;
   /** Max alerts that one message can name. Left out: `maxNamed`. */
   readonly maxNamed?: number;
+  /** It is told each alert by itself, and no incidents. Left out: it is told incidents. */
+  readonly apart?: true;
   /** It edits the first message of an incident in place of sending what is quiet. Left out: it sends that. */
   readonly edits?: true;
 }
@@ -148,8 +154,17 @@ export interface MessageContent {
 }
 
 export interface IncidentOfMessage {
-  /** The same for all messages of an incident, for every receiver another one. */
+  /** The same for all messages of an incident. */
   readonly id: string;
+}
+
+/** The prefix of the group keys of incidents; the number of the first alert stands at their end. No other key begins so. */
+export const incidentGroup = "incident/";
+
+/** The number of the alert with which the incident of a group key began; null: the group is none. */
+export function firstOfIncident(groupKey: string | null): number | null {
+  if (!groupKey?.startsWith(incidentGroup)) return null;
+  return Number(groupKey.slice(groupKey.lastIndexOf("/") + 1));
 }
 
 export interface MessageItem {

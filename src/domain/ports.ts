@@ -113,6 +113,8 @@ export interface Store {
     readonly ids?: readonly string[];
     /** Sealed then or later, ms. */
     readonly sealedFromMs?: number;
+    /** Told of the incident with this id. */
+    readonly incident?: string;
   }): Promise<readonly Message[]>;
   acknowledgements(query: {
     readonly open?: boolean;

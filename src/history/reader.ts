@@ -161,6 +161,7 @@ export class Reader {
     readonly alertIds?: readonly number[];
     readonly ids?: readonly string[];
     readonly sealedFromMs?: number;
+    readonly incident?: string;
   }): Message[] {
     const where = new Where();
     if (query.sealedFromMs !== undefined) where.and("sealed_at_ms >= ?", query.sealedFromMs);
@@ -171,6 +172,8 @@ export class Reader {
         `id IN (SELECT message_id FROM message_alerts WHERE alert_id IN (${listed}))`,
         JSON.stringify(query.alertIds),
       );
+    if (query.incident !== undefined)
+      where.and("json_extract(row, '$.content.incident.id') = ?", query.incident);
     return this.#rows(`SELECT row FROM messages ${where} ORDER BY sealed_at_ms, id`, ...where.values);
   }
 

@@ -24,6 +24,8 @@ export interface ReplayedMessage {
   /** The changes of all its items, in their order. */
   readonly covers: readonly AlertChange[];
   readonly folded: Folded | null;
+  /** It adds to its incident's messages, and calls nobody. */
+  readonly quiet: boolean;
 }
 
 export interface DeliveryOptions {
@@ -193,6 +195,7 @@ class Receiver {
         changes: reportedChanges(covers),
         covers,
         folded,
+        quiet: entries.every(({ item }) => item.quiet === true),
       });
     }
   }

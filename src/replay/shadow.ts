@@ -4,8 +4,10 @@
  * are not looked at.
  */
 import { groupReleaseMs, isUrgent } from "../alerts/group.ts";
+import { Incidents, incidentsOptions } from "../alerts/incidents/incidents.ts";
+import type { RemindSettings } from "../alerts/remind.ts";
 import { groupKeyOf, type Routing, waysFor } from "../alerts/route.ts";
-import type { Alert, AlertChange, AlertChangeKind } from "../domain/alert.ts";
+import type { Alert, AlertChange, AlertChangeKind, Severity } from "../domain/alert.ts";
 import type { OwedItem } from "../domain/delivery.ts";
 import type { Store } from "../domain/ports.ts";
 import type { RuleSet } from "../rules/index.ts";
@@ -43,7 +45,7 @@ export interface ShadowReport {
 export async function shadowReport(
   store: Pick<Store, "alerts" | "alertChanges">,
   { conditions, events }: RuleSet,
-  routing: Routing,
+  { routing, remind }: { readonly routing: Routing; readonly remind: RemindSettings },
   sinceMs: number,
 ): Promise<ShadowReport> {
   const all = await store.alerts({ shadow: true });
@@ -56,7 +58,12 @@ export async function shadowReport(
       if (change.atMs >= sinceMs && sent.has(change.kind)) changes.push(change);
   }
   const throttles = new Map(events.map(({ name, throttleMs }) => [name, throttleMs ?? 0]));
-  const messages = messagesOf(throttled(changes, throttles), routing);
+  const incidents = new Incidents(incidentsOptions(conditions, new Map()), () => {});
+  const remindMs = (severity: Severity): number => {
+    const pace = remind[severity];
+    return pace === "never" ? Number.POSITIVE_INFINITY : pace.every;
+  };
+  const messages = messagesOf(throttled(changes, throttles), { routing, incidents, remindMs });
   const rules = [...names].map((rule): ShadowRule => {
     const own = messages.filter(({ changes: of }) => of.some(({ alert }) => alert.rule === rule));
     return {
@@ -112,7 +119,16 @@ function throttled(changes: readonly AlertChange[], throttles: ReadonlyMap<strin
   return due.sort((a, b) => a.atMs - b.atMs);
 }
 
-function messagesOf(all: readonly Due[], routing: Routing): readonly ReplayedMessage[] {
+interface Owing {
+  readonly routing: Routing;
+  readonly incidents: Incidents;
+  readonly remindMs: (severity: Severity) => number;
+}
+
+function messagesOf(
+  all: readonly Due[],
+  { routing, incidents, remindMs }: Owing,
+): readonly ReplayedMessage[] {
   const messages: ReplayedMessage[] = [];
   const { stormFold } = routing;
   const delivery = new Delivery({ stormFold, onMessage: (message) => void messages.push(message) });
@@ -129,18 +145,30 @@ function messagesOf(all: readonly Due[], routing: Routing): readonly ReplayedMes
     // Whoever was notified that it fires is notified that it fell or ended.
     const to = new Set((kind === "ended" || kind === "fell") && before !== undefined ? before : routed);
     if (kind !== "ended") receivers.set(alertId, new Set([...(before ?? []), ...to]));
-    return [...to].map((receiver) => {
+    const itemOf = (
+      receiver: string,
+      key: string,
+      leaves: { readonly atMs: number; readonly quiet: boolean },
+    ): OwedChange => {
+      const item: OwedItem = {
+        ...{ id: ++id, changeId: change.id, alertId, receiver, severity: alert.severity, owedAtMs: atMs },
+        ...{ groupKey: key, releaseAtMs: leaves.atMs, status: "owed", messageId: null },
+        ...(leaves.quiet ? { quiet: true as const } : {}),
+      };
+      return { item, change };
+    };
+    return [...to].flatMap((receiver) => {
       const way = ways.find((one) => one.receivers.includes(receiver)) ?? ways[0]!;
+      const of = { change, receiver, way, labels, voids: false, remindMs: remindMs(alert.severity) };
+      const placed = groupKey === null ? incidents.place({ ...of, nowMs: atMs }) : null;
+      if (placed?.leaves === null) return [];
+      if (placed && placed.leaves !== "alone") return [itemOf(receiver, placed.groupKey, placed.leaves)];
       const key = groupKey ?? groupKeyOf(way, labels);
       const name = `${receiver}\n${key}`;
       const releaseAtMs =
         groupKey === null ? groupReleaseMs(groups.get(name), way, isUrgent(change), atMs) : atMs;
       if (groupKey === null) groups.set(name, releaseAtMs);
-      const item: OwedItem = {
-        ...{ id: ++id, changeId: change.id, alertId, receiver, severity: alert.severity, owedAtMs: atMs },
-        ...{ groupKey: key, releaseAtMs, status: "owed", messageId: null },
-      };
-      return { item, change };
+      return [itemOf(receiver, key, { atMs: releaseAtMs, quiet: false })];
     });
   };
   // All changes of one observation are of one time.

@@ -1,4 +1,6 @@
 /** The watch's part of a configuration. */
+
+import { capacitiesOf } from "../channels/registry.ts";
 import { schedulesMs } from "../collect/index.ts";
 import type { DaemonSettings } from "../settings.ts";
 import type { WatchSettings } from "../watch/settings.ts";
@@ -24,6 +26,7 @@ export function watchSettingsOf(running: DaemonSettings, from: DaemonSettings, n
     channels: Object.keys(running.channels),
     drills: running.drill.schedule !== null,
     named: from.templates.named,
+    capacities: capacitiesOf(running.channels),
     remind: from.remind,
     acknowledge: from.acknowledge,
     scheduleMs: schedulesMs(running.schedules, nowMs, running.exchange.streams !== "off"),

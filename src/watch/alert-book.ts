@@ -5,6 +5,7 @@
  * who were told before. What is held (inhibited) is recorded and owed when the hold ends, if it still stands.
  */
 
+import type { IncidentsOptions } from "../alerts/incidents/incidents.ts";
 import type { Inhibitions } from "../alerts/inhibit.ts";
 import { covers, withoutAcknowledgement } from "../alerts/quiet.ts";
 import {
@@ -203,6 +204,7 @@ export class AlertBook {
   constructor(options: {
     ids: AlertIds;
     routing: Routing;
+    incidents: IncidentsOptions;
     inhibit: Inhibitions;
     remind: RemindSettings;
     timezone: string;
@@ -223,7 +225,7 @@ export class AlertBook {
     });
     this.#dispatch = new Dispatch(
       {
-        ...{ routing, draft, holds: this.#holds },
+        ...{ routing, draft, holds: this.#holds, incidents: options.incidents },
         nextId: () => ++this.ids.owed,
         isFresh: (id, nowMs) => {
           const live = this.live.get(id);
@@ -352,7 +354,7 @@ export class AlertBook {
     if (from.comparison) live.comparison = from.comparison;
     if (from.judged) live.judgedAtMs = draft.atMs;
     this.live.set(alert.id, live);
-    this.#record(draft, live, "fired", from.happenedMs);
+    this.#record(draft, live, "fired", { happenedMs: from.happenedMs });
     return live;
   }
 
@@ -409,9 +411,11 @@ export class AlertBook {
       ...(worstSeverity === severity ? {} : { worstSeverity }),
     };
     // What a person saw when they acknowledged it was less.
-    if (kind === "worsened" || (kind === "rose" && !covers(live.alert.acknowledgedSeverity, severity)))
-      live.alert = withoutAcknowledgement(live.alert);
-    this.#record(draft, live, kind, null);
+    const isVoid =
+      kind === "worsened" || (kind === "rose" && !covers(live.alert.acknowledgedSeverity, severity));
+    const voids = isVoid && live.alert.acknowledgedAtMs !== null;
+    if (isVoid) live.alert = withoutAcknowledgement(live.alert);
+    this.#record(draft, live, kind, { voids });
     // A lesser alert may hold back others no longer.
     if (kind === "fell") this.#holds.sourceEnded(draft.atMs);
   }
@@ -433,11 +437,11 @@ export class AlertBook {
     if (kind === null) return;
     const now = text();
     live.says(now);
-    const alone = live.alert.acknowledgedAtMs !== null;
+    const voids = live.alert.acknowledgedAtMs !== null;
     live.alert = { ...withoutAcknowledgement(live.alert), ...pick(now) };
-    this.#record(draft, live, kind, null);
+    this.#record(draft, live, kind, { voids });
     // Nobody takes care of it any more: its chain begins anew.
-    if (alone) this.#begins(live.alert, draft);
+    if (voids) this.#begins(live.alert, draft);
   }
 
   end(
@@ -462,7 +466,7 @@ export class AlertBook {
     };
     this.live.delete(live.alert.id);
     this.#deadlines.cancel(live);
-    this.#record(draft, live, "ended", happenedMs, stands);
+    this.#record(draft, live, "ended", { happenedMs, stands });
   }
 
   acknowledge(draft: Draft, alert: Alert, by: string, comment: string): Alert {
@@ -493,7 +497,7 @@ export class AlertBook {
     if (live.held === held) return;
     live.held = held;
     if (held) return;
-    if (live.told.size === 0) this.#record(draft, live, "fired", null);
+    if (live.told.size === 0) this.#record(draft, live, "fired");
     else this.#schedule(live);
   }
 
@@ -510,8 +514,25 @@ export class AlertBook {
     change: AlertChange,
     receivers: Iterable<string>,
     groupKey: string | null,
+    voids = false,
   ): readonly string[] {
-    return this.#dispatch.owe(draft, change, receivers, groupKey);
+    const remindMs = this.#remindMs(change.alert.severity);
+    return this.#dispatch.owe(draft, change, receivers, groupKey, { voids, remindMs });
+  }
+
+  /** The interval of reminders at a level, ms; infinite: there are none. */
+  #remindMs(severity: Severity): number {
+    const pace = this.#remind[severity];
+    return pace === "never" ? Number.POSITIVE_INFINITY : pace.every;
+  }
+
+  /** Those whom the routes lead to, and those whom a chain told of it: they hear how it goes on. */
+  #concerned({ alert, told, except }: LiveAlert): readonly string[] {
+    const escalated = this.#dispatch
+      .ways(alert)
+      .flatMap(({ escalate }) => escalate.flatMap(({ receivers }) => receivers))
+      .filter((one) => told.has(one) && !except.includes(one));
+    return [...new Set([...this.receivers(alert, except), ...escalated])];
   }
 
   /** Begins the chains of an alert. @returns whether there are any */
@@ -638,17 +659,26 @@ export class AlertBook {
     draft: Draft,
     live: LiveAlert,
     kind: AlertChangeKind,
-    happenedMs: number | null,
-    stands?: AlertChange["stands"],
-    past = false,
+    {
+      happenedMs = null,
+      stands,
+      past = false,
+      voids = false,
+    }: {
+      readonly happenedMs?: number | null;
+      readonly stands?: AlertChange["stands"];
+      readonly past?: boolean;
+      /** Its acknowledgement became void. */
+      readonly voids?: boolean;
+    } = {},
   ): void {
     const { details, facts } = live;
     const change = this.#change(draft, live.alert, kind, { details, facts, past }, happenedMs, stands);
     // Whoever was told that it fires is told that it ended.
     if (live.held && kind !== "ended") return;
-    const routed = live.alert.shadow ? [] : this.receivers(live.alert, live.except);
     const toEarlier = kind === "ended" || kind === "fell";
-    const owed = this.owe(draft, change, toEarlier ? live.told : routed, null);
+    const to = toEarlier ? live.told : live.alert.shadow ? [] : this.#concerned(live);
+    const owed = this.owe(draft, change, to, null, voids);
     if (kind === "ended") {
       this.#escalations.settle(live.alert.id, draft);
       this.#holds.sourceEnded(draft.atMs);
@@ -665,13 +695,21 @@ export class AlertBook {
   }
 
   #schedule(live: LiveAlert): void {
-    const dueMs = nextReminderMs(
-      live.alert,
-      { toldAtMs: live.toldAtMs, count: live.reminders },
-      this.#remind,
-    );
+    const dueAfter = (toldAtMs: number) =>
+      nextReminderMs(live.alert, { toldAtMs, count: live.reminders }, this.#remind);
+    const reportedMs = this.#reportedMs(live);
+    const reportedDueMs = reportedMs === null ? null : dueAfter(reportedMs);
+    // Incidents that are held were not reported by what was recorded now.
+    const isDue = reportedDueMs !== null && reportedDueMs <= this.#draft().atMs;
+    const dueMs = reportedDueMs === null || isDue ? dueAfter(live.toldAtMs) : reportedDueMs;
     if (dueMs === null) this.#deadlines.cancel(live);
     else this.#deadlines.set(live, Math.max(dueMs, live.waitsToMs));
+  }
+
+  /** The time at which its incidents were reported last, ms: a quiet change puts no reminder off. Null: it is told by itself, or not critical. */
+  #reportedMs(live: LiveAlert): number | null {
+    if (live.alert.shadow || live.alert.severity !== "critical") return null;
+    return this.#dispatch.notifiedMs(live.alert.id, this.#concerned(live));
   }
 
   readonly #onReminder = (live: LiveAlert): void => {
@@ -682,6 +720,12 @@ export class AlertBook {
       this.#deadlines.set(live, waitsUntilMs);
       return;
     }
+    const reportedMs = this.#reportedMs(live);
+    const nextMs = (reportedMs ?? atMs) + this.#remindMs(live.alert.severity);
+    if (reportedMs !== null && reportedMs < atMs && nextMs > atMs && live.alert.acknowledgedAtMs === null) {
+      this.#deadlines.set(live, nextMs);
+      return;
+    }
     // An acknowledgement that lapsed is taken back in the open, by the reminder that follows from it.
     const lapsed = live.alert.acknowledgedAtMs !== null;
     if (lapsed) live.alert = withoutAcknowledgement(live.alert);
@@ -689,7 +733,7 @@ export class AlertBook {
     if (lapsed) this.#begins(live.alert, draft);
     // A reminder speaks of now. Where that is not known it tells the newest that is, and says how old it is.
     const past = live.renew(draft.atMs);
-    this.#record(draft, live, "reminder", null, undefined, past);
+    this.#record(draft, live, "reminder", { past, voids: lapsed });
   };
 }
 

@@ -2,13 +2,15 @@
  * Decides who is notified of a change, and when: by the routes, in groups, unless something holds it.
  *
  *   change ──routes──► receivers ──held?──yes──► kept until nothing holds it any more
- *                                   └──no──► owed, released with its group: urgent at once, else after groupWait,
- *                                            and not before groupInterval after what left of the group before
+ *                                   └──no──► owed: of an incident, when that says (alerts/incidents/); else released with
+ *                                            its group: urgent at once, other things after groupWait, and not before
+ *                                            groupInterval after what left of the group before
  *
  * What is held is never dropped: an event is told when the hold ends; an alert as it stands then, if it still fires or whoever
  * was told of it has to hear that it is over.
  */
 import { groupReleaseMs, isUrgent } from "../alerts/group.ts";
+import { Incidents, type IncidentsOptions } from "../alerts/incidents/incidents.ts";
 import type { Labels } from "../alerts/match.ts";
 import { allReceivers, groupKeyOf, type Routing, type Way, waysFor } from "../alerts/route.ts";
 import type { Alert, AlertChange, Severity } from "../domain/alert.ts";
@@ -32,7 +34,16 @@ export interface Held {
 /** As much of an alert as routes look at. */
 export type Labelled = Pick<Alert, "labels" | "rule" | "severity" | "subject" | "wallet" | "symbol">;
 
+/** The facts about a change that incidents ask for. */
+export interface Standing {
+  /** An acknowledgement became void by it. */
+  readonly voids: boolean;
+  /** The interval of reminders at its level, ms; infinite: there are none. */
+  readonly remindMs: number;
+}
+
 export interface DispatchOptions {
+  readonly incidents: IncidentsOptions;
   readonly routing: Routing;
   readonly holds: Holds;
   readonly draft: () => Draft;
@@ -66,12 +77,18 @@ export class Dispatch {
   readonly #options: DispatchOptions;
   readonly #groups: Map<string, Group>;
   readonly #held = new Map<number, Held>();
+  readonly #incidents: Incidents;
   #sweptMs: number;
 
   /** @param before that of the watch which is replaced at a reload: its groups go on */
   constructor(options: DispatchOptions, before?: Dispatch) {
     this.#options = options;
     this.#groups = before ? before.#groups : new Map();
+    this.#incidents = new Incidents(
+      options.incidents,
+      (name, value) => void options.draft().changes.keep.push({ name, value }),
+      before ? before.#incidents : undefined,
+    );
     this.#sweptMs = before ? before.#sweptMs : 0;
   }
 
@@ -81,6 +98,7 @@ export class Dispatch {
   }
 
   restore(keep: ReadonlyMap<string, string>): void {
+    this.#incidents.restore(keep);
     for (const [name, value] of keep) {
       if (name.startsWith(groupPrefix))
         this.#groups.set(name.slice(groupPrefix.length), JSON.parse(value) as Group);
@@ -112,10 +130,17 @@ export class Dispatch {
 
   /**
    * Owes word of a change.
-   * @param groupKey of what leaves together by another reason (a throttle); null: by its route
-   * @returns those who are owed word now; the others of `to` when what holds it ends
+   * @param groupKey of what leaves together by another reason (a throttle); null: by its incident or its route
+   * @returns those who are owed word now; the others of `to` when what holds it ends, or never, where their incident was reported just
+   * before
    */
-  owe(draft: Draft, change: AlertChange, to: Iterable<string>, groupKey: string | null): readonly string[] {
+  owe(
+    draft: Draft,
+    change: AlertChange,
+    to: Iterable<string>,
+    groupKey: string | null,
+    standing: Standing,
+  ): readonly string[] {
     const { alert } = change;
     if (alert.shadow) return [];
     const labels = labelsOf(alert);
@@ -141,9 +166,20 @@ export class Dispatch {
         why = reason;
         continue;
       }
+      const placed =
+        groupKey === null
+          ? this.#incidents.place({ change, receiver, way, labels, ...standing, nowMs: draft.atMs })
+          : null;
+      if (placed?.leaves === null) continue;
       owed.push(receiver);
-      this.#push(draft, change.id, alert, isUrgent(change), receiver, way, labels, groupKey);
+      if (placed !== null && placed.leaves !== "alone")
+        this.#pushAt(draft, change.id, alert, receiver, placed.groupKey, placed.leaves);
+      else {
+        const incident = placed?.groupKey;
+        this.#push(draft, change.id, alert, isUrgent(change), receiver, way, labels, groupKey, incident);
+      }
     }
+    if (change.kind === "ended") this.#incidents.over(alert.id);
     if (held.length > 0) this.#hold(draft, change, labels, held, why);
     else if (alert.state === "ended" && !alert.event) this.#drop(alert.id, draft);
     else if (owed.length > 0) this.#relieve(alert.id, owed, draft);
@@ -164,6 +200,11 @@ export class Dispatch {
     };
     const reasons = this.ways(alert).map((way) => this.#options.holds.why(of, way, nowMs));
     return [...new Set(reasons.flatMap((why) => why ?? []))];
+  }
+
+  /** The time at which the incidents of an alert were last reported to these, ms; null: it is told by itself to one of them. */
+  notifiedMs(alertId: number, receivers: readonly string[]): number | null {
+    return this.#incidents.notifiedMs(alertId, receivers);
   }
 
   /** Returns true if a notification of this alert is held. */
@@ -213,10 +254,25 @@ export class Dispatch {
     way: Way,
     labels: Labels,
     groupKey: string | null,
+    incident?: string,
   ): void {
     const key = groupKey ?? groupKeyOf(way, labels);
     const releaseAtMs =
       groupKey === null ? this.#release(`${receiver}\n${key}`, way, urgent, draft) : draft.atMs;
+    const leaves = { atMs: releaseAtMs, quiet: false };
+    this.#pushAt(draft, changeId, { id, severity }, receiver, key, leaves, incident);
+  }
+
+  #pushAt(
+    draft: Draft,
+    changeId: number,
+    { id, severity }: { readonly id: number; readonly severity: Severity },
+    receiver: string,
+    groupKey: string,
+    leaves: { readonly atMs: number; readonly quiet: boolean },
+    incident?: string,
+  ): void {
+    this.#sweep(draft);
     const item: OwedItem = {
       id: this.#options.nextId(),
       changeId,
@@ -224,8 +280,10 @@ export class Dispatch {
       receiver,
       severity,
       owedAtMs: draft.atMs,
-      groupKey: key,
-      ...(releaseAtMs > draft.atMs ? { releaseAtMs } : {}),
+      groupKey,
+      ...(leaves.atMs > draft.atMs ? { releaseAtMs: leaves.atMs } : {}),
+      ...(leaves.quiet ? { quiet: true as const } : {}),
+      ...(incident === undefined ? {} : { incident }),
       status: "owed",
       messageId: null,
     };
@@ -235,7 +293,6 @@ export class Dispatch {
   /** The time at which the group of this name leaves next. */
   #release(name: string, way: Way, urgent: boolean, draft: Draft): number {
     const { atMs: nowMs } = draft;
-    this.#sweep(draft);
     const knownMs = this.#groups.get(name)?.releaseMs;
     const releaseMs = groupReleaseMs(knownMs, way, urgent, nowMs);
     if (urgent || releaseMs !== knownMs)
@@ -256,6 +313,7 @@ export class Dispatch {
     const { atMs: nowMs } = draft;
     if (nowMs - this.#sweptMs < forgottenMs) return;
     this.#sweptMs = nowMs;
+    this.#incidents.sweep(nowMs);
     for (const [name, { releaseMs, intervalMs }] of this.#groups)
       if (nowMs - releaseMs > Math.max(forgottenMs, intervalMs)) this.#keepGroup(name, null, draft);
   }

@@ -3,6 +3,7 @@ import type { AcknowledgeSettings } from "../alerts/acknowledge.ts";
 import type { Inhibitions } from "../alerts/inhibit.ts";
 import type { RemindSettings } from "../alerts/remind.ts";
 import type { Routing } from "../alerts/route.ts";
+import type { Capacity } from "../domain/delivery.ts";
 import type { Source } from "../domain/observation.ts";
 import type { NamedFact } from "../domain/template-data.ts";
 import type { RuleSet } from "../rules/index.ts";
@@ -38,6 +39,8 @@ export interface WatchSettings {
   readonly inhibit?: Inhibitions;
   /** Names of the channels that run; left out: not known. */
   readonly channels?: readonly string[];
+  /** Capacities of channels, by name: those that have none are told incidents, and cannot edit. Left out: none has. */
+  readonly capacities?: ReadonlyMap<string, Capacity>;
   readonly remind: RemindSettings;
   readonly acknowledge: AcknowledgeSettings;
   /** Interval at which each source is asked, ms. */

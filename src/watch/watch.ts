@@ -8,6 +8,7 @@
  * feeds it a `time` observation at `nextDeadlineMs()` and at least once a second.
  */
 
+import { incidentsOptions } from "../alerts/incidents/incidents.ts";
 import type { SubaccountState } from "../domain/account.ts";
 import type { PresentAlert } from "../domain/alert.ts";
 import type { Changes } from "../domain/changes.ts";
@@ -207,6 +208,7 @@ export class Watch {
     this.#alerts = new AlertBook({
       ids: { ...remembered.ids },
       routing: settings.routing,
+      incidents: incidentsOptions(settings.ruleSet.conditions, settings.capacities ?? new Map()),
       inhibit: settings.inhibit ?? [],
       remind: settings.remind,
       timezone: settings.timezone,

@@ -419,11 +419,9 @@ describe.each(Object.entries(all))("%s", (name, start) => {
   test("what its messages can hold is known before it is made", async () => {
     await using one = await rig(start);
     const known = capacitiesOf({ chat: channelSettings.parse(one.far.settings) });
-    const { tellsEach, maxNamed } = one.channel;
-    expect({ tellsEach: undefined, maxNamed: undefined, ...known.get("chat") }).toEqual({
-      tellsEach,
-      maxNamed,
-    });
+    const { tellsEach, maxNamed, apart, edits } = one.channel;
+    const none = { tellsEach: undefined, maxNamed: undefined, apart: undefined, edits: undefined };
+    expect({ ...none, ...known.get("chat") }).toEqual({ tellsEach, maxNamed, apart, edits });
   });
 
   test("stops unstarted, and twice", async () => {

@@ -1,5 +1,6 @@
 /** Rules in shadow mode count the messages that the same rules send live. */
 import { expect, test } from "vitest";
+import { remindSettings } from "../../src/alerts/remind.ts";
 import { routingSettings } from "../../src/alerts/route.ts";
 import type { Alert, AlertChange } from "../../src/domain/alert.ts";
 import { Journal } from "../../src/replay/journal.ts";
@@ -99,7 +100,12 @@ test.each([
     alertChanges: async ({ alertId }: { readonly alertId?: number }): Promise<readonly AlertChange[]> =>
       changes.filter((change) => change.alertId === alertId),
   };
-  const report = await shadowReport(store, rulesOf(rules("shadow"), wallets), parsed, startMs);
+  const report = await shadowReport(
+    store,
+    rulesOf(rules("shadow"), wallets),
+    { routing: parsed, remind: remindSettings.parse({}) },
+    startMs,
+  );
   const counted = Object.fromEntries(report.rules.map(({ rule, messages }) => [rule, messages]));
   expect(counted).toEqual({ Near: sent("Near"), Filled: sent("Filled") });
   expect(sent("Near")).toBeGreaterThan(1);

@@ -432,10 +432,14 @@ tests:
       fourth/0.0/SOL: { liquidationDistance: 0.01 }
     expect: [{ at: 20s, messages: [${expected}] }]
 `;
-    expect(await run(storm("stormFold: 3", '"4 × Near; the worst: main SOL 1%"'))).toBe("");
+    expect(await run(storm("incidentBy: never, stormFold: 3", '"4 × Near; the worst: main SOL 1%"'))).toBe(
+      "",
+    );
     const each = "main SOL 1%, second SOL 1%, third SOL 1%, fourth SOL 1%";
-    expect(await run(storm("stormFold: 4", each))).toBe("");
-    expect(await run(storm("groupBy: []", "4 × Near"))).toBe("");
+    expect(await run(storm("incidentBy: never, stormFold: 4", each))).toBe("");
+    expect(await run(storm("incidentBy: never, groupBy: []", "4 × Near"))).toBe("");
+    // All of them are one incident.
+    expect(await run(storm("stormFold: 3", "4 × Near"))).toBe("");
   });
 
   test("pairs and books follow from what the wallets hold", async () => {

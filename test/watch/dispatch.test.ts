@@ -91,7 +91,7 @@ function silence(harness: Harness, parts: Partial<Silence>): Silence {
 
 group("groups", () => {
   test("what is not urgent waits groupWait, then groupInterval; what is critical goes at once", () => {
-    const harness = begin();
+    const harness = begin({ routing: { receivers: ["chat"], incidentBy: "never" } });
     look(harness, warned);
     const at = harness.nowMs - startMs;
     expect(releases(harness)).toEqual([at + 1_000]);
@@ -114,7 +114,9 @@ group("groups", () => {
   });
 
   test("a groupInterval of an hour lasts an hour", () => {
-    const harness = begin({ routing: { receivers: ["chat"], groupWait: "1s", groupInterval: "1h" } });
+    const harness = begin({
+      routing: { receivers: ["chat"], incidentBy: "never", groupWait: "1s", groupInterval: "1h" },
+    });
     harness.events("notifications", [notification("n1", "order_filled")]);
     const [first] = releases(harness);
     for (const id of ["n2", "n3"]) {
@@ -128,7 +130,7 @@ group("groups", () => {
   });
 
   test("a restart forgets no groupInterval, and no moment at which a group leaves", () => {
-    const routing = { receivers: ["chat"], groupWait: "1m", groupInterval: "1h" };
+    const routing = { receivers: ["chat"], incidentBy: "never", groupWait: "1m", groupInterval: "1h" };
     const harness = begin({ routing });
     harness.events("notifications", [notification("n1", "order_filled")]);
     const first = releases(harness)[0]!;
@@ -151,7 +153,7 @@ group("groups", () => {
   });
 
   test("a clock that was fast before a restart, and an interval that is shorter after it, hold nothing back for longer", () => {
-    const routing = { receivers: ["chat"], groupWait: "1s", groupInterval: "15m" };
+    const routing = { receivers: ["chat"], incidentBy: "never", groupWait: "1s", groupInterval: "15m" };
     const fast = begin({ routing });
     fast.events("notifications", [notification("n1", "order_filled")]);
     const right = again(fast, { routing, atMs: fast.nowMs - 24 * 60 * minute });
@@ -169,7 +171,13 @@ group("groups", () => {
   });
 
   test("what is kept of a group goes when it begins anew, and of a short interval nothing is kept", () => {
-    const routing = { receivers: ["chat"], groupBy: ["subject"], groupWait: "1s", groupInterval: "15m" };
+    const routing = {
+      receivers: ["chat"],
+      groupBy: ["subject"],
+      incidentBy: "never",
+      groupWait: "1s",
+      groupInterval: "15m",
+    };
     const groupsOf = (of: Harness) => [...of.remembered.keep.keys()].filter((name) => /^group\//.test(name));
     const harness = begin({ routing });
     harness.events("notifications", [notification("n1", "order_filled")]);

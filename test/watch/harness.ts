@@ -198,6 +198,7 @@ export interface HarnessOptions {
   readonly remind?: object;
   readonly remembered?: Remembered;
   readonly channels?: readonly string[];
+  readonly capacities?: WatchSettings["capacities"];
   readonly atMs?: number;
   readonly reloaded?: boolean;
   readonly timezone?: string;
@@ -220,6 +221,7 @@ export function settingsOf(options: HarnessOptions): WatchSettings {
     acknowledge: acknowledgeSettings.parse(options.acknowledge ?? {}),
     scheduleMs: { ...scheduleMs, ...options.everyMs },
     timezone: options.timezone ?? "UTC",
+    ...(options.capacities ? { capacities: options.capacities } : {}),
     ...(options.channels ? { channels: options.channels } : {}),
     ...(options.reloaded ? { reloaded: true } : {}),
     ...(options.pairs ? { pairs: options.pairs } : {}),

@@ -47,7 +47,7 @@ export interface AlertmanagerDeps {
 }
 
 const timeoutMs = 8_000;
-export const alertmanagerCapacity: Capacity = { tellsEach: true };
+export const alertmanagerCapacity: Capacity = { apart: true, tellsEach: true };
 /** The time for which an alert stands there without its true end, ms. */
 const standsMs = 30 * 86_400_000;
 /** An event has no end: it is shown for this long, ms. */

@@ -18,7 +18,7 @@ import { cleanLine, shorten } from "../text.ts";
 
 const longestMs = 120_000;
 /** Alerts in one document: as webhooks are sent. */
-export const commandCapacity: Capacity = { maxNamed: 50 };
+export const commandCapacity: Capacity = { apart: true, maxNamed: 50 };
 
 export const commandSettings = z.strictObject({
   type: z.literal("command"),

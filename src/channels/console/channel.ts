@@ -5,7 +5,7 @@
 import type { Writable } from "node:stream";
 import { z } from "zod";
 import type { Severity } from "../../domain/alert.ts";
-import type { Message } from "../../domain/delivery.ts";
+import type { Capacity, Message } from "../../domain/delivery.ts";
 import type { Channel, Outgoing, ProbeResult, SendResult } from "../channel.ts";
 import { blockLines, lineOf, sectionLines } from "../lines.ts";
 import { type CommandLine, type Rendering, render, type Tone } from "../message.ts";
@@ -20,6 +20,9 @@ export interface ConsoleDeps {
   /** A JSON line for each message, whatever the stream is. Default: text. */
   readonly json?: boolean;
 }
+
+/** Lines on a stream come when they happen: nothing is gathered. */
+export const consoleCapacity: Capacity = { apart: true };
 
 const ansi: Readonly<Record<Tone, string>> = {
   critical: "\u001b[1;31m",
@@ -109,6 +112,7 @@ export function createConsole(name: string, deps: ConsoleDeps): Channel {
   return {
     name,
     kind: "console",
+    ...consoleCapacity,
     deadlineMs: 5_000,
     start: look,
     probe: look,

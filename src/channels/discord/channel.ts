@@ -1,5 +1,6 @@
 /** The two Discord channels: a bot in a text channel, and a webhook. */
 import type { Clock, Random } from "../../domain/clock.ts";
+import type { Capacity } from "../../domain/delivery.ts";
 import type { Charts, ChatActions } from "../../domain/ports.ts";
 import type { Channel, ProbeResult } from "../channel.ts";
 import type { ChannelLog } from "../log.ts";
@@ -32,6 +33,9 @@ export interface DiscordDeps {
   readonly actions?: ChatActions | undefined;
   readonly charts?: Charts | undefined;
 }
+
+/** A bot and a webhook alike edit their own messages. */
+export const discordCapacity: Capacity = { edits: true };
 
 /** Room for a look, an attempt and a plain second one, each within its own three seconds. */
 const deadlineMs = 10_000;
@@ -68,6 +72,7 @@ export function createDiscordBot(name: string, settings: DiscordBotSettings, dep
   return {
     name,
     kind: "discord",
+    ...discordCapacity,
     deadlineMs: botDeadlineMs,
     keepsGroups: true,
     probe,
@@ -113,6 +118,7 @@ export function createDiscordWebhook(
   return {
     name,
     kind: "discord",
+    ...discordCapacity,
     deadlineMs,
     probe,
     start: probe,

@@ -64,14 +64,19 @@ export const glyphs: Readonly<Record<Tone, string>> = {
 const mostContent = 1_990;
 const mostFigures = 12;
 export const mostEmbeds = 10;
+/** Alerts that keep an embed where the others have a line. */
+const mostBesideLines = 4;
 /** The part of 6000 characters for alerts: the rest is for the footer, what still fires, and those that found no place. */
 const roomForAlerts = 4_700;
 
-/** The message as it is first sent. */
-export function discordBody(rendering: Rendering, mention: string | null): DiscordBody {
+/**
+ * The message as it is first sent, or as it is edited.
+ * @param hasList a file names what finds no place; else lines do
+ */
+export function discordBody(rendering: Rendering, mention: string | null, hasList = true): DiscordBody {
   return {
     content: headline(rendering, mention),
-    embeds: embedsOf(rendering, new Map()),
+    embeds: embedsOf(rendering, new Map(), hasList),
     allowed_mentions: allowedMentions(mention),
   };
 }
@@ -102,10 +107,10 @@ export function listOf(rendering: Rendering): string | null {
 }
 
 /** An earlier message, marked where its alerts are over. Wholly over: struck, in the colour of its end. */
-export function endedBody(rendering: Rendering, ended: readonly Ended[]): DiscordBody {
+export function endedBody(rendering: Rendering, ended: readonly Ended[], hasList = true): DiscordBody {
   const over = new Map(ended.map(({ alertId, words }) => [alertId, words]));
   const all = rendering.blocks.every(({ alertId }) => over.has(alertId));
-  const embeds = embedsOf(rendering, over);
+  const embeds = embedsOf(rendering, over, hasList);
   const none = { parse: [] };
   if (!all) return { content: headline(rendering, null), embeds, allowed_mentions: none };
   const order: readonly Tone[] = ["critical", "over", "good"];
@@ -165,10 +170,10 @@ function idOf({ blocks }: Rendering): string {
   return only !== undefined && blocks.length === 1 ? ` #${only.alertId}` : "";
 }
 
-function embedsOf(rendering: Rendering, over: ReadonlyMap<number, string>): Embed[] {
+function embedsOf(rendering: Rendering, over: ReadonlyMap<number, string>, hasList: boolean): Embed[] {
   const { blocks } = rendering;
   const [only] = blocks;
-  if (only !== undefined && blocks.length > 1) return several(rendering, over);
+  if (only !== undefined && blocks.length > 1) return several(rendering, over, hasList);
   const told = only === undefined ? notesOf(rendering) : single(only, rendering);
   const more =
     rendering.sections.length > 0
@@ -234,22 +239,38 @@ function bodyOf(block: Block, most: number): string {
 
 /**
  * Many alerts: an embed for each, as they came, each with its share of the room; those that find no place stand in the file
- * that the last one names, which also says what concerns them all.
+ * that the last one names, or have a line each in it. It also says what concerns them all.
  */
-function several(rendering: Rendering, over: ReadonlyMap<number, string>): Embed[] {
+function several(rendering: Rendering, over: ReadonlyMap<number, string>, hasList: boolean): Embed[] {
   const { blocks } = rendering;
-  const shown = blocks.slice(0, blocks.length > mostEmbeds ? mostEmbeds - 1 : mostEmbeds);
-  const share = Math.floor(roomForAlerts / shown.length);
+  const fits = blocks.length <= mostEmbeds;
+  const shown = blocks.slice(0, fits ? mostEmbeds : hasList ? mostEmbeds - 1 : mostBesideLines);
+  const share = Math.floor((fits || hasList ? roomForAlerts : roomForAlerts / 2) / shown.length);
   const embeds = shown.map((block) => ofBlock(block, share, over.get(block.alertId)));
   const left = blocks.slice(shown.length);
   if (left.length > 0) {
     embeds.push({
       color: colours[rendering.tone],
-      description: `**and ${left.length} more**: all ${blocks.length} are in ${listName}`,
+      description: hasList
+        ? `**and ${left.length} more**: all ${blocks.length} are in ${listName}`
+        : linesOf(left, over),
     });
   }
   const last = embeds.at(-1)!;
   return [...embeds.slice(0, -1), { ...last, ...withStanding(last, rendering), footer: footerOf(rendering) }];
+}
+
+/** A line for each, as many as there is room for. */
+function linesOf(blocks: readonly Block[], over: ReadonlyMap<number, string>): string {
+  const most = roomForAlerts / 2 - 40;
+  const each = Math.max(40, Math.min(160, Math.floor(most / blocks.length) - 1));
+  const lines = blocks.map((block) => {
+    const line = forDiscord(lineOf(block, each), over.has(block.alertId) ? each - 4 : each);
+    return over.has(block.alertId) ? `~~${line}~~` : line;
+  });
+  const count = Math.min(lines.length, Math.floor(most / (each + 1)));
+  const tail = count < lines.length ? [`**and ${lines.length - count} more**`] : [];
+  return [...lines.slice(0, count), ...tail].join("\n");
 }
 
 function ofBlock(block: Block, share: number, end: string | undefined): Embed {

@@ -2,7 +2,7 @@
  * One attempt to put a message on Discord:
  *
  *   look whether an earlier attempt arrived ──yes──► delivered
- *        └──no──► nothing got worse: edit the message about it ──► delivered, retry or refused
+ *        └──no──► quiet, or nothing got worse: edit the message about it ──► delivered, retry or refused
  *        └──no, or it is gone──► send as embeds ──refused──► send as plain text ──► delivered, retry or refused
  *                      └── delivered ──► mark the alert's messages as over, when this one tells of its end
  *
@@ -62,6 +62,9 @@ const nonceTrustedMs = 60_000;
 const mostThreadsLookedAt = 2;
 const mostMarkTries = 5;
 
+/** Flag of a message that makes no sound. */
+const suppressNotifications = 4_096;
+
 const codes = { unknownMessage: 10008, missingPermissions: 50013 } as const;
 /** Replying needs the right to read the message history, which sending does not. */
 const replyRefusals: ReadonlySet<number> = new Set([160002, 160009]);
@@ -79,7 +82,10 @@ export class DiscordSender {
   async send(outgoing: Outgoing, signal: AbortSignal): Promise<SendResult> {
     const threads = threadsOf(outgoing);
     const earlier = await this.#earlier(outgoing, threads, signal);
-    const edited = earlier ?? (await this.#editCalm(outgoing, threads, signal));
+    const edited =
+      earlier ??
+      (await this.#editRoot(outgoing, signal)) ??
+      (await this.#editCalm(outgoing, threads, signal));
     const { answer, threadId } = edited ?? (await this.#create(outgoing, threads, signal));
     if (answer.kind === "problem") return resultOf(answer);
     const id = idOf(answer.data);
@@ -93,6 +99,17 @@ export class DiscordSender {
     if (edited === null && !hasList) this.#options.illustrator?.illustrate(outgoing.message, receipt);
     await this.#markEnded(outgoing, threads, signal);
     return { kind: "delivered", receipt };
+  }
+
+  /** Adds what is quiet to the first message of its incident. @returns null where there is none, or it cannot be edited */
+  async #editRoot({ message, root }: Outgoing, signal: AbortSignal): Promise<Put | null> {
+    if (message.content.quiet !== true || root === undefined) return null;
+    const now = { ...root, since: [...(root.since ?? []), message] };
+    const body = this.#bodyOf(now, endedSince(now, this.#options.timezone));
+    const answer = await this.#options.destination.edit(root.receipt, body, signal);
+    if (answer.kind === "problem" && (answer.failure === "rejected" || answer.failure === "authentication"))
+      return null;
+    return { answer, threadId: placeOf(root.receipt).threadId };
   }
 
   /**
@@ -130,10 +147,13 @@ export class DiscordSender {
 
   /** The body under a receipt: the message, with what was told since, and where its alerts are over. */
   #bodyOf({ message, since = [] }: ToldBefore, ended: readonly Ended[]): DiscordBody {
-    const told = asTold(message, since);
+    // What is over is marked on what was told before its end.
+    const told = asTold(message, message.content.incident === undefined ? since : since.map(withoutEnds));
     const rendering = render(told, this.#options);
     const over = new Set(ended.map(({ alertId }) => alertId));
-    const body = ended.length === 0 ? discordBody(rendering, null) : endedBody(rendering, ended);
+    const hasList = message.content.incident === undefined;
+    const body =
+      ended.length === 0 ? discordBody(rendering, null, hasList) : endedBody(rendering, ended, hasList);
     return { ...body, ...this.#buttons(told, over) };
   }
 
@@ -192,7 +212,8 @@ export class DiscordSender {
     // A reply stays in its place; what a thread hangs on needs none.
     const first = inReplyTo === null ? null : placeOf(inReplyTo.receipt);
     const replyTo = first !== null && first.threadId === threadId ? first.id : null;
-    const pretty = { ...discordBody(rendering, mention), ...this.#buttons(message) };
+    const quiet = message.content.quiet === true ? { flags: suppressNotifications } : {};
+    const pretty = { ...discordBody(rendering, mention), ...quiet, ...this.#buttons(message) };
     const list = listOf(rendering);
     const file =
       list === null
@@ -205,7 +226,7 @@ export class DiscordSender {
     if (answer.kind === "ok" || !worthPlain(answer)) return answer;
     const bodies = plainBodies(rendering, mention);
     const second = await this.#parts.send(message.id, bodies, (body, part) => {
-      const whole = part === 0 ? { ...body, ...this.#buttons(message) } : body;
+      const whole = { ...body, ...quiet, ...(part === 0 ? this.#buttons(message) : {}) };
       return destination.create(whole, message, { threadId, replyTo: null, part }, signal);
     });
     if (second.kind === "ok")
@@ -222,14 +243,20 @@ export class DiscordSender {
 
   /** Edits the first and the newest message of an alert that is over, and what its thread hangs on. Best effort: the news itself has been delivered. */
   async #markEnded(
-    { message, inReplyTo, latest }: Outgoing,
+    { message, inReplyTo, latest, root }: Outgoing,
     threads: readonly ThreadOf[],
     signal: AbortSignal,
   ): Promise<void> {
-    const all = endingsIn(message, this.#options.timezone);
+    const { timezone } = this.#options;
+    const all = endingsIn(message, timezone);
     const places = new Map<string, ToldBefore>();
+    if (root !== undefined && message.content.quiet !== true) {
+      const now = { ...root, since: [...(root.since ?? []), message] };
+      await this.#mark(now, endedSince(now, timezone), 0, signal);
+    }
     for (const place of [...threads.map(({ root }) => root), inReplyTo, latest])
-      if (place && !places.has(place.receipt)) places.set(place.receipt, place);
+      if (place && place.receipt !== root?.receipt && !places.has(place.receipt))
+        places.set(place.receipt, place);
     for (const place of places.values()) {
       const ended = all.filter(({ alertId }) => place.message.alertIds.includes(alertId));
       if (ended.length > 0) await this.#mark(place, ended, 0, signal);
@@ -238,8 +265,10 @@ export class DiscordSender {
 
   async #mark(place: ToldBefore, ended: readonly Ended[], tries: number, signal: AbortSignal): Promise<void> {
     const { destination, log, clock } = this.#options;
-    const { receipt } = place;
-    const known = await this.#endings(receipt, place.message, ended, signal);
+    const { receipt, message } = place;
+    // The endings of an incident are known from what was told since.
+    const known =
+      message.content.incident === undefined ? await this.#endings(receipt, message, ended, signal) : ended;
     const body = this.#bodyOf(place, known);
     let answer: ApiAnswer;
     try {
@@ -303,6 +332,19 @@ export class DiscordSender {
 interface Put {
   readonly answer: ApiAnswer;
   readonly threadId: string | null;
+}
+
+function withoutEnds(message: Message): Message {
+  const { content } = message;
+  return {
+    ...message,
+    content: { ...content, items: content.items.filter(({ change }) => change.kind !== "ended") },
+  };
+}
+
+/** The alerts of an incident that are over by what was told last. */
+function endedSince({ message, since = [] }: ToldBefore, timezone: string): Ended[] {
+  return endingsIn(asTold(message, since), timezone);
 }
 
 function endingsIn({ content }: Message, timezone: string): Ended[] {

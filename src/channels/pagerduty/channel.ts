@@ -29,7 +29,7 @@ export interface PagerdutyDeps {
 }
 
 const timeoutMs = 8_000;
-export const pagerdutyCapacity: Capacity = { tellsEach: true };
+export const pagerdutyCapacity: Capacity = { apart: true, tellsEach: true };
 
 export function createPagerduty(name: string, settings: PagerdutySettings, deps: PagerdutyDeps): Channel {
   const { routingKey } = settings;

@@ -29,7 +29,7 @@ export interface WebhookDeps {
 
 const timeoutMs = 10_000;
 /** Alerts in one document: many servers take no more than 100 KB by default. */
-export const webhookCapacity: Capacity = { maxNamed: 50 };
+export const webhookCapacity: Capacity = { apart: true, maxNamed: 50 };
 
 export function createWebhook(name: string, settings: WebhookSettings, deps: WebhookDeps): Channel {
   const { url, secret } = settings;

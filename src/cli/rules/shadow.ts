@@ -34,7 +34,7 @@ async function shadow(cli: Cli, options: ShadowOptions): Promise<void> {
   const { shadowReport } = await import("../../replay/shadow.ts");
   const history = await openPast(settings.history.path);
   try {
-    const report = await shadowReport(history, settings.ruleSet, settings.routing, sinceMs);
+    const report = await shadowReport(history, settings.ruleSet, settings, sinceMs);
     if (options.json) return printJson(cli, report);
     const paint = paintFor(cli.out);
     const { timezone } = settings;

@@ -110,7 +110,8 @@ function readRoot(file: string, entry: Entry): Suite | undefined {
     pairs,
     overrides: (overrides?.value() ?? {}) as Readonly<Record<string, unknown>>,
     routing:
-      readSection(entry.get("routing"), routingSettings) ?? routingSettings.parse({ receivers: ["you"] }),
+      readSection(entry.get("routing"), routingSettings) ??
+      routingSettings.parse({ receivers: ["you"], incidentBy: "never" }),
     remind: readSection(entry.get("remind"), remindSettings) ?? remindSettings.parse({}),
     scheduleMs: readSchedules(entry.get("schedules")),
     tests: read,

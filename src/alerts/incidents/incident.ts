@@ -1,0 +1,196 @@
+/**
+ * One incident: the alerts of liquidation distance, margin and loss that reach one receiver by one route while an account is
+ * critical. Pure.
+ *
+ * A change in it is either news, which notifies, or an addition, which is quiet:
+ *
+ *   first critical alert ────────────────────────────► at once
+ *   a further account critical ──────────────────────► with others that join, after 1, 2, 4, 5 s while it keeps growing
+ *   the worst distance halved, or liquidatable ──────► with them
+ *   liquidated, deleveraged, flipped, escalated ─────► at once
+ *   a reminder ──────────────────────────────────────► once in its interval for the whole incident
+ *   a further alert of an account, a lesser change ──► quiet
+ *   a recovery ──────────────────────────────────────► quiet; the last one notifies
+ */
+import { type AlertChange, isTaking, type Severity } from "../../domain/alert.ts";
+
+/** New members join until so long after the last one that was critical, ms. */
+export const joinsForMs = 1_800_000;
+/** News joins what is being gathered; the next gathering takes so long, ms, step by step while the incident grows. */
+const gatherMs = [1_000, 2_000, 4_000, 5_000] as const;
+/** A distance below this is as good as none: that it halved is no news. */
+const leastHalved = 0.005;
+/** Without news for so long gathering begins anew, ms. */
+const calmMs = 60_000;
+/** Quiet changes are collected for so long before an edit, ms. */
+const editAfterMs = 5_000;
+/** A channel that cannot edit takes quiet changes with its next message, and at the latest after so long, ms. */
+const quietForMs = 300_000;
+/** Recoveries wait there for the last one, and no longer than this, ms. */
+const recoveryForMs = 1_800_000;
+
+export interface Member {
+  readonly account: string;
+  readonly severity: Severity;
+  /** Its distance to liquidation; null: its value is none. */
+  readonly distance: number | null;
+}
+
+/** Kept in history as JSON. */
+export interface Incident {
+  /** The group of its items: the same for all of them, of no other incident. */
+  readonly groupKey: string;
+  /** The alerts in it that fire, by number. */
+  readonly members: Readonly<Record<string, Member>>;
+  /** Accounts that were told as critical, and are. */
+  readonly accounts: readonly string[];
+  /** The time at which an alert joined it as critical last, ms. */
+  readonly joinedMs: number;
+  /** The time of the last news, ms. */
+  readonly notifiedMs: number;
+  /** The worst distance in it then; null: none was known. */
+  readonly shown: number | null;
+  /** The time at which what is being gathered leaves, ms; it left where that is past. */
+  readonly gatheredMs: number;
+  /** The number of gatherings since it was calm. */
+  readonly step: number;
+}
+
+/** A change with what the incident has to know of it. */
+export interface Step {
+  readonly change: Pick<AlertChange, "kind" | "alert">;
+  readonly account: string;
+  /** The value is a distance to liquidation. */
+  readonly isDistance: boolean;
+  /** The rule goes by the exchange's word for what it may do to an account. */
+  readonly isTier: boolean;
+  /** An acknowledgement became void by it. */
+  readonly voids: boolean;
+  /** The interval of reminders at its level, ms. */
+  readonly remindMs: number;
+  /** The receiver can edit what it was sent. */
+  readonly edits: boolean;
+  readonly nowMs: number;
+}
+
+export interface Stepped {
+  readonly incident: Incident;
+  /** Null: nobody needs to be told, the incident was reported just now. */
+  readonly leaves: { readonly atMs: number; readonly quiet: boolean } | null;
+}
+
+export function newIncident(groupKey: string, nowMs: number): Incident {
+  const never = Number.MIN_SAFE_INTEGER;
+  return {
+    groupKey,
+    members: {},
+    accounts: [],
+    joinedMs: nowMs,
+    notifiedMs: never,
+    shown: null,
+    gatheredMs: never,
+    step: 0,
+  };
+}
+
+/** True if an alert that becomes critical joins it. */
+export function isOpen({ joinedMs }: Incident, nowMs: number): boolean {
+  return nowMs - joinedMs <= joinsForMs;
+}
+
+/** True if something critical in it fires: what is lesser joins it then, quietly. */
+export function isLive({ members }: Incident): boolean {
+  return Object.values(members).some(({ severity }) => severity === "critical");
+}
+
+/** @returns the incident after a change of one of its alerts, and the time at which that leaves */
+export function stepIncident(incident: Incident, step: Step): Stepped {
+  const { change, account, isDistance, nowMs } = step;
+  const { id, severity, value } = change.alert;
+  const known = incident.members[id];
+  const members: Record<string, Member> = { ...incident.members };
+  if (change.kind === "ended") delete members[id];
+  else members[id] = { account, severity, distance: isDistance ? value : null };
+  const joins =
+    severity === "critical" && change.kind !== "ended" && known?.severity !== "critical"
+      ? { joinedMs: nowMs }
+      : {};
+  // One that recovered is news again.
+  const accounts = incident.accounts.filter((one) => isCritical(one, members));
+  const next: Incident = { ...incident, ...joins, members, accounts };
+  const news = newsOf(incident, next, step);
+  if (news === "none") return { incident: next, leaves: null };
+  if (news === "quiet" || news === "recovery") return { incident: next, leaves: quietly(news, step) };
+  return notify(incident, next, news, step);
+}
+
+type News = "atOnce" | "gathered" | "quiet" | "recovery" | "none";
+
+function newsOf(before: Incident, { members }: Incident, step: Step): News {
+  const { change, account, voids, isTier, remindMs, nowMs } = step;
+  const { kind, alert } = change;
+  const isOverdue = nowMs - before.notifiedMs >= remindMs;
+  const critical = alert.severity === "critical";
+  switch (kind) {
+    case "fired":
+    case "rose":
+      if (voids || isOverdue) return "gathered";
+      if (!critical) return "quiet";
+      return !before.accounts.includes(account) || isTier || isWorse(before, members) ? "gathered" : "quiet";
+    case "worsened":
+    case "changed":
+      return voids || isOverdue || (critical && isWorse(before, members)) ? "gathered" : "quiet";
+    case "escalated":
+      return before.accounts.includes(account) ? "quiet" : "atOnce";
+    case "reminder":
+      return before.notifiedMs === nowMs || isOverdue || voids ? "atOnce" : "none";
+    case "fell":
+    case "acknowledged":
+      return "quiet";
+    case "ended":
+      if (isTaking(alert.ending) || alert.ending === "flipped") return "atOnce";
+      if (alert.ending === "ruleChanged" || alert.ending === "noLongerWatched") return "atOnce";
+      return Object.keys(members).length === 0 ? "atOnce" : "recovery";
+  }
+}
+
+function isCritical(account: string, members: Incident["members"]): boolean {
+  return Object.values(members).some((one) => one.account === account && one.severity === "critical");
+}
+
+/** True if the worst distance halved since the last news, or is nothing where it was something. */
+function isWorse({ shown }: Incident, members: Incident["members"]): boolean {
+  const worst = worstOf(members);
+  if (worst === null) return false;
+  if (shown === null) return true;
+  return worst <= 0 ? shown > 0 : worst <= shown / 2 && shown > leastHalved;
+}
+
+function worstOf(members: Incident["members"]): number | null {
+  const known = Object.values(members).flatMap(({ distance }) => distance ?? []);
+  return known.length === 0 ? null : Math.min(...known);
+}
+
+function quietly(news: "quiet" | "recovery", { edits, nowMs }: Step): { atMs: number; quiet: boolean } {
+  const waitMs = edits ? editAfterMs : news === "recovery" ? recoveryForMs : quietForMs;
+  return { atMs: nowMs + waitMs, quiet: true };
+}
+
+function notify(before: Incident, next: Incident, news: "atOnce" | "gathered", step: Step): Stepped {
+  const { account, nowMs } = step;
+  const named = isCritical(account, next.members) && !next.accounts.includes(account);
+  const accounts = named ? [...next.accounts, account] : next.accounts;
+  const told = { ...next, accounts, notifiedMs: nowMs, shown: worstOf(next.members) ?? next.shown };
+  const isFirst = before.accounts.length === 0;
+  // What is owed in one observation leaves together, whatever the time to gather.
+  const isGathering = before.gatheredMs >= nowMs;
+  if (isGathering && news === "gathered")
+    return { incident: told, leaves: { atMs: before.gatheredMs, quiet: false } };
+  if (isFirst || news === "atOnce") {
+    const leaves = { atMs: nowMs, quiet: false };
+    return { incident: { ...told, gatheredMs: nowMs }, leaves };
+  }
+  const at = nowMs - before.gatheredMs > calmMs ? 0 : Math.min(before.step, gatherMs.length - 1);
+  const gatheredMs = nowMs + gatherMs[at]!;
+  return { incident: { ...told, gatheredMs, step: at + 1 }, leaves: { atMs: gatheredMs, quiet: false } };
+}

@@ -1,0 +1,173 @@
+/** The incidents of all receivers: which of them a change belongs to. Keeps them for history, and takes them back. */
+import type { Alert, AlertChange } from "../../domain/alert.ts";
+import { type Capacity, incidentGroup } from "../../domain/delivery.ts";
+import { type Labels, labelOf } from "../match.ts";
+import type { Way } from "../route.ts";
+import { type Danger, dangerOf, isDistance, type RuleInView } from "./danger.ts";
+import { type Incident, isLive, isOpen, joinsForMs, newIncident, stepIncident } from "./incident.ts";
+
+export interface IncidentsOptions {
+  /** The danger that a rule is about; null: its alerts belong into no incident. */
+  readonly dangerOf: (rule: string) => { readonly danger: Danger; readonly isDistance: boolean } | null;
+  /** True if this receiver is told incidents; else it is told each alert by itself. */
+  readonly gathers: (receiver: string) => boolean;
+  /** True if it can edit what it was sent. */
+  readonly edits: (receiver: string) => boolean;
+}
+
+/** @param capacities of channels, by name: those that have none are told incidents, and cannot edit */
+export function incidentsOptions(
+  rules: readonly (RuleInView & { readonly name: string })[],
+  capacities: ReadonlyMap<string, Capacity>,
+): IncidentsOptions {
+  const known = new Map(
+    rules.flatMap((rule) => {
+      const danger = dangerOf(rule);
+      return danger === null ? [] : [[rule.name, { danger, isDistance: isDistance(rule) }] as const];
+    }),
+  );
+  return {
+    dangerOf: (rule) => known.get(rule) ?? null,
+    gathers: (receiver) => capacities.get(receiver)?.apart !== true,
+    edits: (receiver) => capacities.get(receiver)?.edits === true,
+  };
+}
+
+/** A change on its way to one receiver. */
+export interface ToReceiver {
+  readonly change: Pick<AlertChange, "kind" | "alert">;
+  readonly receiver: string;
+  readonly way: Way;
+  readonly labels: Labels;
+  /** An acknowledgement became void by it. */
+  readonly voids: boolean;
+  /** The interval of reminders at its level, ms; infinite: there are none. */
+  readonly remindMs: number;
+  readonly nowMs: number;
+}
+
+/** The place of a change in its incident. */
+export interface Placed {
+  readonly groupKey: string;
+  /** Null: its receiver needs no word of it. `alone`: it is told each alert by itself. */
+  readonly leaves: { readonly atMs: number; readonly quiet: boolean } | "alone" | null;
+}
+
+interface Kept {
+  /** The receiver and the way, with the labels by which incidents are told apart. */
+  readonly name: string;
+  readonly receiver: string;
+  readonly incident: Incident;
+}
+
+const prefix = "incident/";
+
+export class Incidents {
+  readonly #options: IncidentsOptions;
+  /** By receiver and group key. */
+  readonly #all: Map<string, Kept>;
+  readonly #keep: (name: string, value: string | null) => void;
+
+  /**
+   * @param keep takes what history keeps
+   * @param before those of the watch that is replaced at a reload
+   */
+  constructor(
+    options: IncidentsOptions,
+    keep: (name: string, value: string | null) => void,
+    before?: Incidents,
+  ) {
+    this.#options = options;
+    this.#keep = keep;
+    this.#all = before ? before.#all : new Map();
+  }
+
+  restore(keep: ReadonlyMap<string, string>): void {
+    for (const [name, value] of keep)
+      if (name.startsWith(prefix)) this.#all.set(name.slice(prefix.length), JSON.parse(value) as Kept);
+  }
+
+  /** @returns null where it belongs into no incident */
+  place(to: ToReceiver): Placed | null {
+    const { change, receiver, nowMs, voids, remindMs } = to;
+    const { alert } = change;
+    if (alert.event || alert.drill) return null;
+    const found = this.#of(receiver, alert.id);
+    const of = this.#options.dangerOf(alert.rule);
+    // A rule that a reload took away ends its alerts, in their incident.
+    if (of === null && found === undefined) return null;
+    const kept = found ?? this.#join(to);
+    if (kept === null) return null;
+    const { incident, leaves } = stepIncident(kept.incident, {
+      ...{ change, voids, remindMs, nowMs },
+      account: accountOf(alert),
+      isDistance: of?.isDistance === true,
+      isTier: of?.danger === "tier",
+      edits: this.#options.edits(receiver),
+    });
+    this.#set({ ...kept, incident });
+    return { groupKey: incident.groupKey, leaves: this.#options.gathers(receiver) ? leaves : "alone" };
+  }
+
+  /** An alert is over, whoever is told of that. */
+  over(alertId: number): void {
+    for (const kept of this.#all.values()) {
+      if (kept.incident.members[alertId] === undefined) continue;
+      const { [alertId]: _over, ...members } = kept.incident.members;
+      this.#set({ ...kept, incident: { ...kept.incident, members } });
+    }
+  }
+
+  /** The time at which incidents with this alert were last reported, ms: of the least lately reported; null: it is in none. */
+  notifiedMs(alertId: number, receivers: readonly string[]): number | null {
+    let least: number | null = null;
+    for (const receiver of receivers) {
+      const found = this.#of(receiver, alertId);
+      if (found === undefined || !this.#options.gathers(receiver)) return null;
+      least = Math.min(least ?? Number.POSITIVE_INFINITY, found.incident.notifiedMs);
+    }
+    return least;
+  }
+
+  /** Forgets those that nothing belongs to any more. */
+  sweep(nowMs: number): void {
+    for (const [id, { incident }] of this.#all) {
+      if (Object.keys(incident.members).length > 0 || nowMs - incident.joinedMs <= joinsForMs) continue;
+      this.#all.delete(id);
+      this.#keep(prefix + id, null);
+    }
+  }
+
+  #of(receiver: string, alertId: number): Kept | undefined {
+    for (const kept of this.#all.values())
+      if (kept.receiver === receiver && kept.incident.members[alertId] !== undefined) return kept;
+    return undefined;
+  }
+
+  /** The incident that takes an alert in: an open one, or, for what is critical, a new one. */
+  #join({ change: { kind, alert }, receiver, way, labels, nowMs }: ToReceiver): Kept | null {
+    if (way.incidentBy === "never" || kind === "ended" || kind === "acknowledged") return null;
+    const by = way.incidentBy.map((name) => `${name}=${labelOf(labels, name)}`).join(",");
+    const name = `${receiver}\n${way.path.join(".")}{${by}}`;
+    const critical = alert.severity === "critical";
+    let found: Kept | null = null;
+    for (const kept of this.#all.values()) {
+      if (kept.name !== name) continue;
+      if (critical ? isOpen(kept.incident, nowMs) : isLive(kept.incident)) found = kept;
+    }
+    if (found !== null || !critical) return found;
+    const groupKey = `${incidentGroup}${way.path.join(".")}{${by}}/${alert.id}`;
+    return { name, receiver, incident: newIncident(groupKey, nowMs) };
+  }
+
+  #set(kept: Kept): void {
+    const id = `${kept.receiver}\n${kept.incident.groupKey}`;
+    this.#all.set(id, kept);
+    this.#keep(prefix + id, JSON.stringify(kept));
+  }
+}
+
+/** The account that an alert is about; of a rule over whole wallets, the wallet. */
+export function accountOf({ subject }: Pick<Alert, "subject">): string {
+  return subject.split("/").slice(0, 2).join("/");
+}

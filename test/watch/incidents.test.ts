@@ -1,0 +1,302 @@
+/** Incidents: a crash over many wallets is few messages that each add something, and no account of it is told late or not at all. */
+import fs from "node:fs";
+import { describe, expect, test } from "vitest";
+import { seededRandom } from "../../src/domain/clock.ts";
+import type { Capacity } from "../../src/domain/delivery.ts";
+import { Delivery, type ReplayedMessage } from "../../src/replay/delivery.ts";
+import {
+  Harness,
+  type HarnessOptions,
+  mainWallet,
+  marketConfig,
+  position,
+  prices,
+  subaccount,
+} from "./harness.ts";
+
+const second = 1_000;
+const minute = 60 * second;
+const symbols = ["SOL", "BTC", "ETH"] as const;
+const capacities: ReadonlyMap<string, Capacity> = new Map([
+  ["chat", { edits: true }],
+  ["hook", { apart: true, maxNamed: 50 }],
+]);
+
+const shipped = ["liquidation-risk", "margin", "drawdown"]
+  .map((name) => fs.readFileSync(`rules/${name}.yaml`, "utf8").replace(/^[\s\S]*?^rules:$/m, ""))
+  .join("\n");
+
+const near = `
+  - name: Near
+    scope: position
+    value: position.liquidationDistance
+    levels:
+      warning: { when: value < 0.10 }
+      critical: { when: value < 0.05 }
+    keepFiringFor: 0s
+    summary: "{{ wallet.name }} {{ percent(value) }}"
+`;
+
+/** Wallets whose accounts are as far from liquidation as said, in each market alike. */
+class Crash {
+  readonly harness: Harness;
+  readonly messages: ReplayedMessage[] = [];
+  readonly #delivery: Delivery;
+  readonly #marks = new Map<string, number>(symbols.map((symbol) => [symbol, 100]));
+  readonly #accounts: {
+    readonly wallet: string;
+    readonly collateral: number;
+    readonly sizes: readonly number[];
+  }[];
+  #handed = 0;
+
+  /** @param accounts collateral, and the size of each market's long, by wallet */
+  constructor(
+    accounts: readonly { readonly collateral: number; readonly sizes: readonly number[] }[],
+    options: Partial<HarnessOptions> = {},
+  ) {
+    this.#accounts = accounts.map((one, i) => ({ wallet: `mm-${i + 1}`, ...one }));
+    const wallets = this.#accounts.map(({ wallet: name }) => ({ ...mainWallet, name }));
+    this.harness = new Harness({
+      rules: `rules:\n${near}`,
+      wallets,
+      routing: { receivers: ["chat", "mail"] },
+      capacities,
+      ...options,
+    });
+    this.#delivery = new Delivery({
+      stormFold: 3,
+      capacities,
+      onMessage: (message) => void this.messages.push(message),
+    });
+    this.look();
+  }
+
+  /** All is read anew. */
+  look(marks: Readonly<Record<string, number>> = {}): void {
+    const { harness } = this;
+    for (const [symbol, mark] of Object.entries(marks)) this.#marks.set(symbol, mark);
+    harness.config(...symbols.map((symbol) => marketConfig(symbol)));
+    harness.mark(...[...this.#marks].map(([symbol, mark]) => prices(mark, symbol)));
+    for (const { wallet, collateral, sizes } of this.#accounts) {
+      const positions = sizes.flatMap((size, i) => (size === 0 ? [] : [position(size, 100, symbols[i]!)]));
+      harness.account([subaccount(collateral, positions)], wallet);
+      harness.events("liquidations", [], wallet);
+    }
+    this.hand();
+  }
+
+  /** Time passes; all is read every five seconds. */
+  pass(ms: number): void {
+    const untilMs = this.harness.nowMs + ms;
+    while (this.harness.nowMs < untilMs) {
+      this.harness.pass(Math.min(second, untilMs - this.harness.nowMs));
+      if (this.harness.nowMs % (5 * second) === 0) this.look();
+      this.hand();
+    }
+  }
+
+  hand(): void {
+    for (; this.#handed < this.harness.all.length; this.#handed++) {
+      const { owed, alertChanges } = this.harness.all[this.#handed]!;
+      const changes = new Map(alertChanges.map((change) => [change.id, change]));
+      const items = owed.map((item) => ({ item, change: changes.get(item.changeId)! }));
+      this.#delivery.owe(items, Math.max(...owed.map(({ owedAtMs }) => owedAtMs), Number.NEGATIVE_INFINITY));
+    }
+    this.#delivery.passTo(this.harness.nowMs);
+  }
+
+  of(receiver: string, fromMs = 0): readonly ReplayedMessage[] {
+    return this.messages.filter((one) => one.receiver === receiver && one.atMs >= fromMs);
+  }
+
+  notifying(receiver: string, fromMs = 0): readonly ReplayedMessage[] {
+    return this.of(receiver, fromMs).filter(({ quiet }) => !quiet);
+  }
+}
+
+const accountOf = (subject: string) => subject.split("/").slice(0, 2).join("/");
+const isCritical = ({ kind, alert }: ReplayedMessage["covers"][number]) =>
+  alert.severity === "critical" && (kind === "fired" || kind === "rose");
+/** `main/0.0/SOL` of each critical beginning in a message. */
+const begun = ({ covers }: ReplayedMessage) => covers.filter(isCritical).map(({ alert }) => alert.subject);
+
+describe("a crash over twelve wallets of three positions", () => {
+  const seeds = process.env.SEED === undefined ? [1, 2, 3, 4, 5, 6] : [Number(process.env.SEED)];
+  test.each(seeds)("is few messages that name each account in time; SEED=%d", (seed) => {
+    const random = seededRandom(seed);
+    const crash = new Crash(
+      Array.from({ length: 12 }, () => {
+        const sizes = symbols.map(() => 8 + 30 * random());
+        const notional = 100 * sizes.reduce((sum, size) => sum + size, 0);
+        // Liquidated after a joint fall by 15.5 % to 19.5 %.
+        return { sizes, collateral: notional * (0.18 + 0.04 * random()) };
+      }),
+      { rules: `rules:\n${shipped}` },
+    );
+    crash.pass(30 * second);
+    const fromMs = crash.harness.nowMs;
+    // Down by 15 % within two minutes, each market in its own steps.
+    const marks: Record<string, number> = { SOL: 100, BTC: 100, ETH: 100 };
+    for (let passed = 0; passed < 120 * second; passed += second) {
+      crash.harness.pass(second);
+      const symbol = symbols[Math.floor(random() * 3)]!;
+      marks[symbol] = marks[symbol]! * (1 - 0.0083 * random());
+      crash.look(marks);
+    }
+    crash.pass(10 * second);
+    const critical = crash.harness.all
+      .flatMap(({ alertChanges }) => alertChanges)
+      .filter((change) => change.atMs >= fromMs && isCritical(change));
+    const accounts = new Map<string, number>();
+    const liquidatable = new Set<string>();
+    for (const { alert, atMs } of critical) {
+      const account = accountOf(alert.subject);
+      if (!accounts.has(account)) accounts.set(account, atMs);
+      if (alert.rule === "AccountLiquidatable") liquidatable.add(account);
+    }
+    expect(accounts.size).toBeGreaterThan(6);
+    expect(liquidatable.size).toBeLessThan(9);
+    for (const receiver of ["chat", "mail"]) {
+      const loud = crash
+        .notifying(receiver, fromMs)
+        .filter(({ covers }) => covers.some(({ alert }) => alert.severity === "critical"));
+      expect(loud.length).toBeLessThanOrEqual(accounts.size + liquidatable.size + 4);
+      for (const [account, atMs] of accounts) {
+        const first = loud.find(({ covers }) =>
+          covers.some((change) => isCritical(change) && accountOf(change.alert.subject) === account),
+        );
+        expect(first, `${account} in a notifying message`).toBeDefined();
+        expect(first!.atMs - atMs, account).toBeLessThanOrEqual(6 * second);
+      }
+      // Each change is in one message.
+      const told = crash.of(receiver).flatMap(({ covers }) => covers.map(({ id }) => id));
+      expect(new Set(told).size).toBe(told.length);
+    }
+  });
+});
+
+/** One market, one position a wallet: liquidation at these marks. */
+const longs = (...collateral: readonly number[]) =>
+  collateral.map((usd) => ({ collateral: usd, sizes: [10, 0, 0] }));
+
+describe("an incident", () => {
+  test("begins at once, and gathers accounts that follow for 1, 2, 4 and 5 s", () => {
+    // 10 SOL from 100, maintenance 3.33 %: critical below 86.0, 84.9, 83.9, 82.8, 82.3 and 81.7.
+    const crash = new Crash(longs(210, 220, 230, 240, 245, 250));
+    crash.pass(10 * second);
+    const fromMs = crash.harness.nowMs;
+    for (const [atMs, mark] of [
+      [0, 85.9],
+      [2, 84.8],
+      [4, 83.8],
+      [7, 82.7],
+      [12, 82.2],
+      [18, 81.6],
+    ] as const) {
+      crash.pass(fromMs + atMs * second - crash.harness.nowMs);
+      crash.look({ SOL: mark });
+    }
+    crash.pass(10 * second);
+    const loud = crash.notifying("chat", fromMs).filter((message) => begun(message).length > 0);
+    expect(loud.map(({ atMs }) => (atMs - fromMs) / second)).toEqual([0, 3, 6, 11, 17, 23]);
+    expect(loud.map((message) => begun(message).map(accountOf))).toEqual(
+      [1, 2, 3, 4, 5, 6].map((n) => [`mm-${n}/0.0`]),
+    );
+  });
+
+  test("tells a further position of an account quietly", () => {
+    const crash = new Crash([{ collateral: 300, sizes: [10, 5, 0] }]);
+    crash.pass(10 * second);
+    const fromMs = crash.harness.nowMs;
+    crash.look({ SOL: 82 });
+    crash.pass(3 * second);
+    expect(crash.notifying("chat", fromMs)).toHaveLength(1);
+    const quietFromMs = crash.harness.nowMs;
+    crash.look({ BTC: 98.5 });
+    crash.pass(20 * second);
+    expect(crash.notifying("chat", quietFromMs).flatMap(begun)).toEqual([]);
+  });
+
+  test("is reminded of once in its interval, whatever the number of its alerts", () => {
+    const crash = new Crash(longs(190, 190, 190));
+    crash.pass(10 * second);
+    crash.look({ SOL: 86 });
+    crash.pass(10 * second);
+    const fromMs = crash.harness.nowMs;
+    crash.pass(16 * minute);
+    const loud = crash.notifying("chat", fromMs);
+    expect(loud.map(({ covers }) => new Set(covers.map(({ kind }) => kind)))).toEqual(
+      loud.map(() => new Set(["reminder"])),
+    );
+    expect(loud).toHaveLength(3);
+    // Each names all that fires.
+    for (const { covers } of loud)
+      expect(new Set(covers.map(({ alert }) => accountOf(alert.subject))).size).toBe(3);
+  });
+
+  test("ends in one message when the last of it recovered", () => {
+    const crash = new Crash(longs(250, 240));
+    crash.pass(10 * second);
+    crash.look({ SOL: 81 });
+    crash.pass(10 * second);
+    const fromMs = crash.harness.nowMs;
+    crash.look({ SOL: 100 });
+    crash.pass(3 * minute);
+    const ended = ({ covers }: ReplayedMessage) => covers.some(({ kind }) => kind === "ended");
+    const mails = crash.of("mail", fromMs).filter(ended);
+    expect(mails).toHaveLength(1);
+    expect(new Set(mails[0]!.covers.map(({ alert }) => alert.wallet))).toEqual(new Set(["mm-1", "mm-2"]));
+    expect(crash.notifying("chat", fromMs).filter(ended)).toHaveLength(1);
+  });
+
+  test("of another desk is another one, and a program is told each alert by itself", () => {
+    const crash = new Crash(longs(190, 190), {
+      routing: { receivers: ["chat", "hook"], incidentBy: ["wallet"] },
+    });
+    crash.pass(10 * second);
+    const fromMs = crash.harness.nowMs;
+    crash.look({ SOL: 86 });
+    crash.pass(second);
+    const keys = (receiver: string) =>
+      new Set(
+        crash.harness.all
+          .flatMap(({ owed }) => owed)
+          .filter((item) => item.receiver === receiver && item.owedAtMs >= fromMs)
+          .map(({ groupKey }) => groupKey),
+      );
+    expect([...keys("chat")].filter((key) => key?.startsWith("incident/"))).toHaveLength(2);
+    expect([...keys("hook")].filter((key) => key?.startsWith("incident/"))).toEqual([]);
+    const items = crash.harness.all
+      .flatMap(({ owed }) => owed)
+      .filter(({ severity }) => severity === "critical");
+    const told = (receiver: string) => items.filter((item) => item.receiver === receiver);
+    // It is told which of them belong together all the same.
+    expect(told("hook").map(({ incident }) => incident)).toEqual(
+      told("chat").map(({ groupKey }) => groupKey),
+    );
+  });
+
+  test("goes on after a restart: an account that it named is not named as new", () => {
+    const crash = new Crash([{ collateral: 300, sizes: [10, 5, 0] }]);
+    crash.pass(10 * second);
+    crash.look({ SOL: 82 });
+    crash.pass(10 * second);
+    const { harness } = crash;
+    const keys = (one: Harness) =>
+      new Set(one.all.flatMap(({ owed }) => owed.flatMap(({ groupKey }) => groupKey ?? [])));
+    const [incident] = [...keys(harness)].filter((key) => key.startsWith("incident/"));
+    const after = harness.restarted({
+      rules: `rules:\n${near}`,
+      wallets: [{ ...mainWallet, name: "mm-1" }],
+      routing: { receivers: ["chat", "mail"] },
+      capacities,
+    });
+    after.config(...symbols.map((symbol) => marketConfig(symbol)));
+    after.mark(prices(82), prices(97, "BTC"), prices(100, "ETH"));
+    after.account([subaccount(300, [position(10, 100), position(5, 100, "BTC")])], "mm-1");
+    after.pass(10 * second);
+    const owed = after.all.flatMap((one) => one.owed).filter(({ severity }) => severity === "critical");
+    for (const item of owed) expect(item).toMatchObject({ groupKey: incident });
+  });
+});
