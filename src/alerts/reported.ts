@@ -2,9 +2,16 @@
 import { type AlertChange, isTaking, severityRank } from "../domain/alert.ts";
 import type { Folded } from "../domain/delivery.ts";
 
-/** @param changes all that the message covers, oldest first   @returns the newest of each alert, the worst first; every event */
-export function reportedChanges(changes: readonly AlertChange[]): AlertChange[] {
-  return worstFirst(withoutRepeats(changes));
+/**
+ * @param changes all that the message covers, oldest first
+ * @param distanceOf the distance to liquidation that a change tells of; infinite: of none
+ * @returns the newest of each alert, the worst first; every event
+ */
+export function reportedChanges(
+  changes: readonly AlertChange[],
+  distanceOf: (change: AlertChange) => number = () => Number.POSITIVE_INFINITY,
+): AlertChange[] {
+  return worstFirst(withoutRepeats(changes), distanceOf);
 }
 
 /**
@@ -30,9 +37,19 @@ export function eachRuleFirst(changes: readonly AlertChange[], count: number): A
   return [...changes.filter((one) => front.has(one)), ...changes.filter((one) => !front.has(one))];
 }
 
-/** Sorts what began or got worse before what goes on, and that before what is over, level by level; else in their order. */
-function worstFirst(changes: readonly AlertChange[]): AlertChange[] {
-  return [...changes].sort((a, b) => urgency(b) - urgency(a) || a.id - b.id);
+/**
+ * Sorts what began or got worse before what goes on, and that before what is over, level by level; then by distance to
+ * liquidation; else in their order.
+ */
+function worstFirst(
+  changes: readonly AlertChange[],
+  distanceOf: (change: AlertChange) => number,
+): AlertChange[] {
+  const nearest = (a: AlertChange, b: AlertChange) => {
+    const [one, other] = [distanceOf(a), distanceOf(b)];
+    return one === other ? 0 : one - other;
+  };
+  return [...changes].sort((a, b) => urgency(b) - urgency(a) || nearest(a, b) || a.id - b.id);
 }
 
 function urgency({ kind, alert }: AlertChange): number {

@@ -40,7 +40,7 @@ export function asTold(sent: Message, since: readonly Message[]): Message {
 function ofIncident(sent: Message, first: readonly MessageItem[], since: readonly MessageItem[]): Message {
   const { standing: _standing, ...content } = sent.content;
   const items = [...new Map([...first, ...since].map((item) => [item.change.alertId, item])).values()];
-  items.sort((a, b) => urgency(b) - urgency(a) || a.change.alertId - b.change.alertId);
+  items.sort((a, b) => urgency(b) - urgency(a) || nearer(a, b) || a.change.alertId - b.change.alertId);
   const firing = items.filter(({ change }) => change.kind !== "ended");
   const [worst] = firing;
   const title =
@@ -48,8 +48,13 @@ function ofIncident(sent: Message, first: readonly MessageItem[], since: readonl
       ? content.title
       : firing.length === 1
         ? worst.change.alert.summary
-        : `${firing.length} alerts of ${subjectsOf(firing)}; the first: ${worst.change.alert.summary}`;
+        : `${firing.length} alerts of ${subjectsOf(firing)}; the worst: ${worst.change.alert.summary}`;
   return { ...sent, content: { ...content, title, items } };
+}
+
+/** Alerts of no distance come after those of one. */
+function nearer({ distance: one = 2 }: MessageItem, { distance: other = 2 }: MessageItem): number {
+  return one - other;
 }
 
 function urgency({ change: { kind, alert } }: MessageItem): number {

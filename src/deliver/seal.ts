@@ -45,9 +45,18 @@ export function seal(told: readonly Told[], sealing: Sealing): Message {
     (worst, { item }) => (severityRank[item.severity] > severityRank[worst] ? item.severity : worst),
     "info",
   );
-  const changes = reportedChanges(told.map(({ change }) => change));
+  const distances = new Map(told.map(({ item, change }) => [change.id, item.distance]));
+  const distanceOf = ({ id }: Pick<AlertChange, "id">): number =>
+    distances.get(id) ?? Number.POSITIVE_INFINITY;
+  const changes = reportedChanges(
+    told.map(({ change }) => change),
+    distanceOf,
+  );
   const shown = folded === null ? changes : eachRuleFirst(changes, maxInFull);
-  const items: MessageItem[] = shown.map((change) => ({ change, lead: leadOf(change) }));
+  const items: MessageItem[] = shown.map((change) => {
+    const distance = distances.get(change.id);
+    return { change, lead: leadOf(change), ...(distance === undefined ? {} : { distance }) };
+  });
   return {
     id: idOf(told, sender, instance),
     receiver: told[0]!.item.receiver,

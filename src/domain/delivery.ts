@@ -25,6 +25,8 @@ export interface OwedItem {
   readonly releaseAtMs?: number;
   /** It adds to what its incident's messages told, and calls nobody by itself. Left out: it notifies. */
   readonly quiet?: true;
+  /** The distance to liquidation that it tells of, a fraction. Left out: it tells of none, or belongs to no incident. */
+  readonly distance?: number;
   /** The group key of the incident that it is part of, for a receiver that is told each alert by itself. Left out: none. */
   readonly incident?: string;
   readonly status: DeliveryStatus;
@@ -169,6 +171,8 @@ export function firstOfIncident(groupKey: string | null): number | null {
 
 export interface MessageItem {
   readonly change: AlertChange;
+  /** As of OwedItem. */
+  readonly distance?: number;
   /** The leading words: `FIRING critical`, `RESOLVED`, `LIQUIDATED`, … */
   readonly lead: string;
   /** In place of the summary, by a template of the channel's. `bare`: it says in its own words what leads. */

@@ -10,7 +10,7 @@
  * was told of it has to hear that it is over.
  */
 import { groupReleaseMs, isUrgent } from "../alerts/group.ts";
-import { Incidents, type IncidentsOptions } from "../alerts/incidents/incidents.ts";
+import { Incidents, type IncidentsOptions, type Placed } from "../alerts/incidents/incidents.ts";
 import type { Labels } from "../alerts/match.ts";
 import { allReceivers, groupKeyOf, type Routing, type Way, waysFor } from "../alerts/route.ts";
 import type { Alert, AlertChange, Severity } from "../domain/alert.ts";
@@ -173,10 +173,9 @@ export class Dispatch {
       if (placed?.leaves === null) continue;
       owed.push(receiver);
       if (placed !== null && placed.leaves !== "alone")
-        this.#pushAt(draft, change.id, alert, receiver, placed.groupKey, placed.leaves);
+        this.#pushAt(draft, change.id, alert, receiver, placed.groupKey, placed.leaves, placed);
       else {
-        const incident = placed?.groupKey;
-        this.#push(draft, change.id, alert, isUrgent(change), receiver, way, labels, groupKey, incident);
+        this.#push(draft, change.id, alert, isUrgent(change), receiver, way, labels, groupKey, placed);
       }
     }
     if (change.kind === "ended") this.#incidents.over(alert.id);
@@ -254,7 +253,7 @@ export class Dispatch {
     way: Way,
     labels: Labels,
     groupKey: string | null,
-    incident?: string,
+    incident: Placed | null = null,
   ): void {
     const key = groupKey ?? groupKeyOf(way, labels);
     const releaseAtMs =
@@ -270,7 +269,7 @@ export class Dispatch {
     receiver: string,
     groupKey: string,
     leaves: { readonly atMs: number; readonly quiet: boolean },
-    incident?: string,
+    incident: Placed | null,
   ): void {
     this.#sweep(draft);
     const item: OwedItem = {
@@ -283,7 +282,8 @@ export class Dispatch {
       groupKey,
       ...(leaves.atMs > draft.atMs ? { releaseAtMs: leaves.atMs } : {}),
       ...(leaves.quiet ? { quiet: true as const } : {}),
-      ...(incident === undefined ? {} : { incident }),
+      ...(incident?.leaves === "alone" ? { incident: incident.groupKey } : {}),
+      ...(typeof incident?.distance === "number" ? { distance: incident.distance } : {}),
       status: "owed",
       messageId: null,
     };

@@ -10,7 +10,9 @@
  *   liquidated, deleveraged, flipped, escalated ─────► at once
  *   a reminder ──────────────────────────────────────► once in its interval for the whole incident
  *   a further alert of an account, a lesser change ──► quiet
- *   a recovery ──────────────────────────────────────► quiet; the last one notifies
+ *   a recovery ──────────────────────────────────────► quiet; that of the last critical alert notifies
+ *
+ * It is over when nothing critical in it fires. What is left of its alerts is told by itself from then on.
  */
 import { type AlertChange, isTaking, type Severity } from "../../domain/alert.ts";
 
@@ -40,7 +42,7 @@ export interface Member {
 export interface Incident {
   /** The group of its items: the same for all of them, of no other incident. */
   readonly groupKey: string;
-  /** The alerts in it that fire, by number. */
+  /** The alerts in it that fire, by number; none where none of them is critical. */
   readonly members: Readonly<Record<string, Member>>;
   /** Accounts that were told as critical, and are. */
   readonly accounts: readonly string[];
@@ -99,7 +101,7 @@ export function isOpen({ joinedMs }: Incident, nowMs: number): boolean {
 }
 
 /** True if something critical in it fires: what is lesser joins it then, quietly. */
-export function isLive({ members }: Incident): boolean {
+export function isLive({ members }: Pick<Incident, "members">): boolean {
   return Object.values(members).some(({ severity }) => severity === "critical");
 }
 
@@ -108,9 +110,10 @@ export function stepIncident(incident: Incident, step: Step): Stepped {
   const { change, account, isDistance, nowMs } = step;
   const { id, severity, value } = change.alert;
   const known = incident.members[id];
-  const members: Record<string, Member> = { ...incident.members };
-  if (change.kind === "ended") delete members[id];
-  else members[id] = { account, severity, distance: isDistance ? value : null };
+  const { [id]: _before, ...others } = incident.members;
+  const own = { account, severity, distance: isDistance && Number.isFinite(value) ? value : null };
+  const all = change.kind === "ended" ? others : { ...others, [id]: own };
+  const members = isLive({ members: all }) ? all : {};
   const joins =
     severity === "critical" && change.kind !== "ended" && known?.severity !== "critical"
       ? { joinedMs: nowMs }
@@ -144,9 +147,9 @@ function newsOf(before: Incident, { members }: Incident, step: Step): News {
       return before.accounts.includes(account) ? "quiet" : "atOnce";
     case "reminder":
       return before.notifiedMs === nowMs || isOverdue || voids ? "atOnce" : "none";
-    case "fell":
     case "acknowledged":
       return "quiet";
+    case "fell":
     case "ended":
       if (isTaking(alert.ending) || alert.ending === "flipped") return "atOnce";
       if (alert.ending === "ruleChanged" || alert.ending === "noLongerWatched") return "atOnce";

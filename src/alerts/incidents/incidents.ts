@@ -51,6 +51,8 @@ export interface Placed {
   readonly groupKey: string;
   /** Null: its receiver needs no word of it. `alone`: it is told each alert by itself. */
   readonly leaves: { readonly atMs: number; readonly quiet: boolean } | "alone" | null;
+  /** The distance to liquidation that its alert has now; null: its value is none. */
+  readonly distance: number | null;
 }
 
 interface Kept {
@@ -106,7 +108,11 @@ export class Incidents {
       edits: this.#options.edits(receiver),
     });
     this.#set({ ...kept, incident });
-    return { groupKey: incident.groupKey, leaves: this.#options.gathers(receiver) ? leaves : "alone" };
+    return {
+      groupKey: incident.groupKey,
+      leaves: this.#options.gathers(receiver) ? leaves : "alone",
+      distance: of?.isDistance === true && Number.isFinite(alert.value) ? alert.value : null,
+    };
   }
 
   /** An alert is over, whoever is told of that. */
