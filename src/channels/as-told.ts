@@ -2,11 +2,12 @@
 import { severityRank } from "../domain/alert.ts";
 import type { Message, MessageItem } from "../domain/delivery.ts";
 
-/** Nothing in it got worse: told by editing what stands there, since nobody has to be woken by it. */
+/** Nothing in it got worse: told by editing what stands there, since nobody has to be woken by it. An incident says itself what is quiet. */
 export function isCalm({ content }: Message): boolean {
   return (
     content.kind === "alert" &&
     content.folded === undefined &&
+    content.incident === undefined &&
     content.items.length > 0 &&
     content.items.every(({ change }) => change.kind === "fell" || change.kind === "acknowledged")
   );
