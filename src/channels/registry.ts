@@ -19,8 +19,14 @@ import { type ChannelLog, silentLog } from "./log.ts";
 import { type CommandLine, plainCommandLine } from "./message.ts";
 import { createNtfy, ntfyCapacity, ntfySettings } from "./ntfy/channel.ts";
 import { createPagerduty, pagerdutyCapacity, pagerdutySettings } from "./pagerduty/channel.ts";
-import { createSlack, slackBotSettings, slackCapacity, slackWebhookSettings } from "./slack/channel.ts";
-import { createTelegram, telegramSettings } from "./telegram/channel.ts";
+import {
+  createSlack,
+  slackBotCapacity,
+  slackBotSettings,
+  slackWebhookCapacity,
+  slackWebhookSettings,
+} from "./slack/channel.ts";
+import { createTelegram, telegramCapacity, telegramSettings } from "./telegram/channel.ts";
 import { createWebhook, webhookCapacity, webhookSettings } from "./webhook/channel.ts";
 
 export { type MentionSettings, mentionSettings } from "./discord/settings.ts";
@@ -53,26 +59,31 @@ const settingsByType = {
 type ChannelType = keyof typeof settingsByType;
 export const channelTypes = Object.keys(settingsByType) as [ChannelType, ...ChannelType[]];
 
-/** Capacities of types of channels, known without making one. */
+/** Capacities of types of channels, known without making one. A Slack channel has that of a bot or of a webhook. */
 const capacityByType: Readonly<Partial<Record<ChannelType, Capacity>>> = {
   console: consoleCapacity,
   discord: discordCapacity,
   email: emailCapacity,
   webhook: webhookCapacity,
-  slack: slackCapacity,
+  telegram: telegramCapacity,
   ntfy: ntfyCapacity,
   pagerduty: pagerdutyCapacity,
   alertmanager: alertmanagerCapacity,
   command: commandCapacity,
 };
 
+function capacityOf(settings: ChannelSettings): Capacity | undefined {
+  if (settings.type !== "slack") return capacityByType[settings.type];
+  return "token" in settings ? slackBotCapacity : slackWebhookCapacity;
+}
+
 /** @returns the capacity of each channel that has one of its own, by name */
 export function capacitiesOf(
   channels: Readonly<Record<string, ChannelSettings>>,
 ): ReadonlyMap<string, Capacity> {
   return new Map(
-    Object.entries(channels).flatMap(([name, { type }]) => {
-      const capacity = capacityByType[type];
+    Object.entries(channels).flatMap(([name, settings]) => {
+      const capacity = capacityOf(settings);
       return capacity === undefined ? [] : [[name, capacity]];
     }),
   );
@@ -137,9 +148,9 @@ export function createChannel(name: string, settings: ChannelSettings, deps: Cha
     case "webhook":
       return createWebhook(name, settings, { ...told, clock });
     case "slack":
-      return createSlack(name, settings, told);
+      return createSlack(name, settings, { ...told, clock, log });
     case "telegram":
-      return createTelegram(name, settings, told);
+      return createTelegram(name, settings, { ...told, clock, log });
     case "ntfy":
       return createNtfy(name, settings, told);
     case "pagerduty":

@@ -11,19 +11,12 @@ import {
 } from "../../src/channels/registry.ts";
 import { seededRandom, systemClock } from "../../src/domain/clock.ts";
 import { maxNamed, maxReported } from "../../src/domain/delivery.ts";
-import {
-  alertmanagerDialect,
-  ntfyDialect,
-  pagerdutyDialect,
-  slackDialect,
-  slackSends,
-  slackWebhookDialect,
-  telegramDialect,
-  webhookDialect,
-} from "../support/dialects.ts";
+import { alertmanagerDialect, ntfyDialect, pagerdutyDialect, webhookDialect } from "../support/dialects.ts";
 import { type DiscordMessage, startDiscord } from "../support/discord.ts";
 import { type Dialect, type Reply, type ServiceOptions, startService } from "../support/service.ts";
+import { slackDialect, slackSends, slackWebhookDialect } from "../support/slack.ts";
 import { startSmtp } from "../support/smtp.ts";
+import { telegramDialect } from "../support/telegram.ts";
 import { change, message, outgoing } from "./messages.ts";
 import { inWordsOf } from "./wording.ts";
 

@@ -549,6 +549,12 @@ test("a liquidation calls once for each position, not again for the account", ()
   expect(calledBy(change("changed"))).toBe("@here");
 });
 
+test("what is quiet calls nobody", () => {
+  const mentions = { critical: "<@&1>" };
+  expect(loudest(message([change()]), mentions)).toBe("<@&1>");
+  expect(loudest(message([change()], { content: { quiet: true } }), mentions)).toBeNull();
+});
+
 test("where no mention is configured, none is allowed", async () => {
   await using one = await rig();
   await one.send();

@@ -186,6 +186,12 @@ describe("a chart", () => {
   });
 });
 
+test("a critical mail that calls nobody is of normal importance", async () => {
+  await using one = await rig();
+  await one.channel.send(outgoing({ message: message([change()], { content: { quiet: true } }) }), never);
+  expect(one.smtp.mails[0]?.headers.has("importance")).toBe(false);
+});
+
 test("what follows is threaded under the first mail of the alert", async () => {
   await using one = await rig();
   const first = message();

@@ -11,16 +11,10 @@ import type { Channel } from "../../src/channels/channel.ts";
 import { channelSettings, createChannel, programEnvironment } from "../../src/channels/registry.ts";
 import type { AlertChange } from "../../src/domain/alert.ts";
 import { seededRandom, systemClock } from "../../src/domain/clock.ts";
-import {
-  alertmanagerDialect,
-  ntfyDialect,
-  pagerdutyDialect,
-  slackDialect,
-  slackSends,
-  telegramDialect,
-  webhookDialect,
-} from "../support/dialects.ts";
+import { alertmanagerDialect, ntfyDialect, pagerdutyDialect, webhookDialect } from "../support/dialects.ts";
 import { startService } from "../support/service.ts";
+import { slackDialect, slackSends } from "../support/slack.ts";
+import { telegramDialect } from "../support/telegram.ts";
 import { alert, atMs, change, message, outgoing } from "./messages.ts";
 import { inWordsOf } from "./wording.ts";
 
@@ -275,13 +269,14 @@ describe("Telegram", () => {
 describe("ntfy", () => {
   const token = "tk_0123456789";
 
-  test("the loudest for critical, quiet for good news, the runbook a tap away, long texts cut above the id", async () => {
+  test("the loudest for critical, without a sound for what is quiet, lower for good news, the runbook a tap away, long texts cut above the id", async () => {
     await using far = await startService(ntfyDialect(token, "alerts"));
     const channel = made({ type: "ntfy", url: `${far.url}/`, topic: "alerts", token });
     const long = message(
       Array.from({ length: 40 }, (_, i) => change("fired", { id: i, description: "é".repeat(300) })),
     );
-    for (const one of [message(), message([change("ended")], { content: { resolved: true } }), long])
+    const quiet = message([change()], { content: { quiet: true } });
+    for (const one of [message(), message([change("ended")], { content: { resolved: true } }), long, quiet])
       expect(await channel.send(outgoing({ message: one }), never)).toEqual({
         kind: "delivered",
         receipt: "xE73Iyuabi",
@@ -290,6 +285,7 @@ describe("ntfy", () => {
       { priority: 5, tags: ["rotating_light"], click: "https://runbooks.example.org/liquidation" },
       { priority: 3, tags: ["white_check_mark"] },
       {},
+      { priority: 2, tags: ["rotating_light"] },
     ]);
     expect(far.taken[2]).toContain(long.id);
     await channel.stop();

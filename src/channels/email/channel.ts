@@ -9,7 +9,7 @@
  * late): same Message-ID, same date, same boundaries, same picture.
  */
 import { createTransport } from "nodemailer";
-import type { Capacity } from "../../domain/delivery.ts";
+import type { Capacity, Message } from "../../domain/delivery.ts";
 import type { Channel, Outgoing, ProbeResult, SendResult } from "../channel.ts";
 import type { ChannelLog } from "../log.ts";
 import { type CommandLine, render } from "../message.ts";
@@ -105,7 +105,7 @@ export function createEmail(name: string, settings: EmailSettings, deps: EmailDe
         to: [...to],
         messageId: idOf(message.id),
         date: new Date(message.sealedAtMs),
-        priority: message.severity === "critical" && !message.content.resolved ? "high" : "normal",
+        priority: isUrgent(message) ? "high" : "normal",
         headers: { "Auto-Submitted": "auto-generated", "X-Auto-Response-Suppress": "All" },
         list: {
           id: { comment: `perpwatch ${name}`, url: `${name.toLowerCase()}.perpwatch.${domain}` },
@@ -206,4 +206,8 @@ function raced<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
     signal.addEventListener("abort", abort, { once: true });
     promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
   });
+}
+
+function isUrgent({ severity, content }: Message): boolean {
+  return severity === "critical" && !content.resolved && !content.quiet;
 }

@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import type { Severity } from "../../domain/alert.ts";
-import type { Capacity } from "../../domain/delivery.ts";
+import type { Capacity, Message } from "../../domain/delivery.ts";
 import { anyAddress, isPlain, secretWord, trimmed } from "../address.ts";
 import type { Channel, Outgoing, ProbeResult } from "../channel.ts";
 import { blockLines, lineOf, maxLine, sectionLines } from "../lines.ts";
@@ -38,6 +38,8 @@ const mostBytes = 4_000;
 export const ntfyCapacity: Capacity = { maxNamed: 20 };
 const leastLine = 120;
 const mostOfNotes = 1_000;
+/** Without a sound. */
+const lowPriority = 2;
 const priorities: Readonly<Record<Severity, number>> = { critical: 5, warning: 4, info: 3 };
 const tags: Readonly<Record<Tone, string>> = {
   critical: "rotating_light",
@@ -93,16 +95,20 @@ export function createNtfy(name: string, settings: NtfySettings, deps: NtfyDeps)
 
 function bodyOf({ message, late }: Outgoing, topic: string, deps: NtfyDeps): object {
   const rendering = render(message, deps, late);
-  const quiet = message.content.resolved || message.content.kind === "test";
   const link = rendering.blocks.find((block) => block.runbook !== null)?.runbook;
   return {
     topic,
     title: shorten(rendering.headline, 250),
     message: textOf(rendering),
-    priority: quiet ? 3 : priorities[message.severity],
+    priority: priorityOf(message),
     tags: [tags[rendering.tone]],
     ...(link == null ? {} : { click: link }),
   };
+}
+
+function priorityOf({ content, severity }: Message): number {
+  if (content.quiet) return lowPriority;
+  return content.resolved || content.kind === "test" ? priorities.info : priorities[severity];
 }
 
 /** As many alerts in full as fit beside a line for each of the others. The footer, by whose id the message is found, always fits. */

@@ -1,17 +1,18 @@
 /**
- * A Telegram bot. It knows no key for repeats, so a message whose answer was lost on the way may come twice. Texts are sent
- * without markup, so nothing in them can be refused as such, and what looks like a link or a call in data is none; an info or an
- * ending makes no sound.
+ * A Telegram bot. It knows no key for repeats, so a message whose answer was lost on the way may come twice. An info, an ending and
+ * what is quiet make no sound. What is quiet or calm edits the message that it adds to; where that cannot be edited it is sent.
  */
 import { z } from "zod";
-import type { WordedText } from "../../domain/template-data.ts";
+import type { Clock } from "../../domain/clock.ts";
+import type { Capacity, Message } from "../../domain/delivery.ts";
 import { safeAddress, trimmed } from "../address.ts";
-import type { Channel, Outgoing, ProbeResult, SendResult } from "../channel.ts";
-import { inTexts, lineOf, listName, plainLines } from "../lines.ts";
-import { type Block, type CommandLine, type Rendering, render, type Tone } from "../message.ts";
+import type { Channel, ProbeResult, SendResult } from "../channel.ts";
+import { Edits, isSilent } from "../edits.ts";
+import type { ChannelLog } from "../log.ts";
+import { type CommandLine, type Rendering, render } from "../message.ts";
 import { Parts } from "../parts.ts";
 import { type Answer, type NoAnswer, Poster, parsed, probeFailure } from "../post.ts";
-import { dressed, shorten } from "../text.ts";
+import { asText, documentOf, textOf, textsOf } from "./render.ts";
 
 export const telegramSettings = z.strictObject({
   type: z.literal("telegram"),
@@ -29,22 +30,15 @@ export const telegramSettings = z.strictObject({
 export type TelegramSettings = z.infer<typeof telegramSettings>;
 
 export interface TelegramDeps {
+  readonly clock: Clock;
+  readonly log: ChannelLog;
   readonly timezone: string;
   readonly commandLine: CommandLine;
 }
 
 const timeoutMs = 8_000;
-const mostCharacters = 4_096;
-/** Length of the text beside a file. */
-const mostCaption = 1_024;
-const glyphs: Readonly<Record<Tone, string>> = {
-  critical: "🔴",
-  warning: "🟠",
-  info: "🔵",
-  good: "🟢",
-  over: "⚪",
-  test: "🟣",
-};
+export const telegramCapacity: Capacity = { edits: true };
+const noPreview = { link_preview_options: { is_disabled: true } };
 
 interface Said {
   readonly ok?: unknown;
@@ -64,6 +58,32 @@ export function createTelegram(name: string, settings: TelegramSettings, deps: T
     return { answer, said };
   };
 
+  const sendText = async (where: object, text: string, signal: AbortSignal) => {
+    const { answer, said } = await ask("sendMessage", { ...where, text, ...noPreview }, signal);
+    return verdict(answer, said, poster);
+  };
+  const create = async (message: Message, rendering: Rendering, where: object, signal: AbortSignal) => {
+    const text = textOf(rendering, message.content.incident !== undefined);
+    if (text !== null) return sendText(where, text, signal);
+    const { answer, said } = await ask("sendDocument", documentOf(rendering, where), signal);
+    const result = verdict(answer, said, poster);
+    if (result.kind !== "refused" || result.failure === "authentication") return result;
+    // The chat takes no files: everything is named in as many messages as it needs.
+    return parts.send(message.id, textsOf(rendering), (part) => sendText(where, part, signal));
+  };
+  const edits = new Edits({
+    ...{ clock: deps.clock, log: deps.log },
+    async put(receipt, told, signal) {
+      const message_id = idOf(receipt);
+      const text = textOf(asText(render(told, deps)), true);
+      if (message_id === null || text === null) return null;
+      const body = { chat_id: chatId, message_id, text, ...noPreview };
+      const { answer, said } = await ask("editMessageText", body, signal);
+      if (/message is not modified/i.test(String(said.description))) return { kind: "delivered", receipt };
+      return verdict(answer, said, poster);
+    },
+  });
+
   const probe = async (signal: AbortSignal): Promise<ProbeResult> => {
     const fix = {
       denied: "check token: @BotFather shows it; add the bot to the chat, and let it write there",
@@ -82,113 +102,44 @@ export function createTelegram(name: string, settings: TelegramSettings, deps: T
   return {
     name,
     kind: "telegram",
-    deadlineMs: 2 * timeoutMs + 1_000,
+    ...telegramCapacity,
+    deadlineMs: 3 * timeoutMs + 1_000,
     start: probe,
     probe,
-    stop: () => poster.close(),
+    async stop() {
+      edits.stop();
+      await poster.close();
+    },
     async send(outgoing, signal) {
-      const { message, inReplyTo } = outgoing;
+      const { message, inReplyTo, root } = outgoing;
+      const edited = await edits.inPlaceOf(outgoing, signal);
+      if (edited !== null) return edited;
       const rendering = asText(render(message, deps, outgoing.late));
-      const first = Number(inReplyTo?.receipt);
+      const replyTo = idOf((root ?? inReplyTo)?.receipt);
       const where = {
         chat_id: chatId,
         ...(topicId === undefined ? {} : { message_thread_id: topicId }),
-        disable_notification: isQuiet(outgoing),
+        disable_notification: isSoundless(message),
         // A message that somebody deleted cannot be replied to.
-        ...(Number.isSafeInteger(first) && inReplyTo !== null
-          ? { reply_parameters: { message_id: first, allow_sending_without_reply: true } }
-          : {}),
+        ...(replyTo === null
+          ? {}
+          : { reply_parameters: { message_id: replyTo, allow_sending_without_reply: true } }),
       };
-      const sendText = async (text: string) => {
-        const body = { ...where, text, link_preview_options: { is_disabled: true } };
-        const { answer, said } = await ask("sendMessage", body, signal);
-        return verdict(answer, said, poster);
-      };
-      const text = textOf(rendering);
-      if (text.length <= mostCharacters) return sendText(text);
-      const { headline, notes, footer, blocks } = rendering;
-      if (blocks.length < 2)
-        return sendText(
-          `${shorten(text.slice(0, -footer.length), mostCharacters - footer.length - 2)}\n\n${footer}`,
-        );
-      const caption = inTexts(
-        [`${glyphs[rendering.tone]} ${headline}`, ...notes],
-        mostCaption - footer.length - 2,
-      )[0];
-      const list = `${plainLines(rendering, blocks.length).join("\n")}\n`;
-      const document = formOf({ ...where, caption: `${caption}\n\n${footer}` }, list);
-      const { answer, said } = await ask("sendDocument", document, signal);
-      const result = verdict(answer, said, poster);
-      if (result.kind !== "refused" || result.failure === "authentication") return result;
-      // The chat takes no files: everything is named in as many messages as it needs.
-      const lines = [...notes, ...blocks.map((block) => lineOf(block)), ...rendering.standing];
-      const texts = inTexts([`${glyphs[rendering.tone]} ${headline}`, ...lines, "", footer], mostCharacters);
-      return parts.send(message.id, texts, sendText);
+      const result = await create(message, rendering, where, signal);
+      if (result.kind === "delivered") edits.keepCurrent(outgoing);
+      return result;
     },
   };
 }
 
-/** The whole message as one text, longer perhaps than Telegram takes. */
-function textOf(rendering: Rendering): string {
-  const [headline = "", ...lines] = plainLines(rendering).slice(0, -1);
-  return `${`${glyphs[rendering.tone]} ${headline}\n${lines.join("\n")}`.trim()}\n\n${rendering.footer}`;
+/** The number of a message, which its receipt is; null where there is none. */
+function idOf(receipt: string | undefined): number | null {
+  const id = Number(receipt);
+  return Number.isSafeInteger(id) && id > 0 ? id : null;
 }
 
-/** A message with a text file, as Telegram takes it: fields that are no text are JSON. */
-function formOf(fields: Readonly<Record<string, unknown>>, list: string): FormData {
-  const form = new FormData();
-  for (const [name, value] of Object.entries(fields))
-    form.set(name, typeof value === "string" ? value : JSON.stringify(value));
-  form.set("document", new Blob([list], { type: "text/plain; charset=utf-8" }), listName);
-  return form;
-}
-
-/** Text from data as it is: Telegram makes links and calls of what looks like some, without any markup. */
-function forTelegram(text: string): string {
-  return withoutCalls(text).replaceAll(/\.(?=\p{L})/gu, ".\u200b");
-}
-
-/** Sentences of ours may hold a command to be copied, with names of files. */
-function withoutCalls(text: string): string {
-  return text.replaceAll("@", "@\u200b").replaceAll("://", ":\u200b//");
-}
-
-/** Renders as text. Words of a template's author stay as they are, and so does a runbook. */
-function asText(rendering: Rendering): Rendering {
-  const lines = (texts: readonly string[]) => texts.map(forTelegram);
-  const pairs = (rows: Block["figures"]) =>
-    rows.map(([name, value]) => [forTelegram(name), forTelegram(value)] as const);
-  const worded = (words: WordedText | undefined, text: string) =>
-    words === undefined ? forTelegram(text) : dressed(words, forTelegram, Number.POSITIVE_INFINITY).trim();
-  const blocks = rendering.blocks.map((block) => ({
-    ...block,
-    what: worded(block.own?.title, block.what).replaceAll(/\s*\n\s*/g, " "),
-    description: worded(block.own?.body, block.description),
-    figures: pairs(block.figures),
-    fresh: lines(block.fresh),
-    now: block.now.map(withoutCalls),
-  }));
-  const [first] = rendering.blocks;
-  const told = first?.own?.title === undefined ? "" : first.what;
-  const at = told === "" ? -1 : rendering.headline.indexOf(told);
-  const { headline } = rendering;
-  return {
-    ...rendering,
-    blocks,
-    headline:
-      at < 0
-        ? forTelegram(headline)
-        : forTelegram(headline.slice(0, at)) +
-          blocks[0]!.what +
-          forTelegram(headline.slice(at + told.length)),
-    notes: rendering.notes.map(withoutCalls),
-    sections: rendering.sections.map(({ title, rows }) => ({ title: forTelegram(title), rows: pairs(rows) })),
-    standing: lines(rendering.standing),
-  };
-}
-
-function isQuiet({ message }: Outgoing): boolean {
-  return message.severity === "info" || message.content.resolved;
+function isSoundless(message: Message): boolean {
+  return message.severity === "info" || message.content.resolved || isSilent(message);
 }
 
 function verdict(answer: Answer | NoAnswer, said: Said, poster: Poster): SendResult {

@@ -1,0 +1,104 @@
+/**
+ * Renders messages as texts for Telegram, without markup, so nothing in them can be refused as such, and what looks like a link or a
+ * call in data is none. Pure.
+ */
+import type { WordedText } from "../../domain/template-data.ts";
+import { inTexts, lineOf, listName, plainLines } from "../lines.ts";
+import type { Block, Rendering, Tone } from "../message.ts";
+import { dressed, shorten } from "../text.ts";
+
+const mostCharacters = 4_096;
+/** Length of the text beside a file. */
+const mostCaption = 1_024;
+const glyphs: Readonly<Record<Tone, string>> = {
+  critical: "🔴",
+  warning: "🟠",
+  info: "🔵",
+  good: "🟢",
+  over: "⚪",
+  test: "🟣",
+};
+
+/**
+ * The whole message as one text. One of several alerts that is longer than Telegram takes is null, or with `shortened` has fewer of
+ * them in full and a line for each of the others; null where not even those fit.
+ */
+export function textOf(rendering: Rendering, shortened: boolean): string | null {
+  const { blocks, footer, inFull } = rendering;
+  const whole = textWith(rendering, inFull);
+  if (whole.length <= mostCharacters) return whole;
+  if (blocks.length < 2)
+    return `${shorten(whole.slice(0, -footer.length), mostCharacters - footer.length - 2)}\n\n${footer}`;
+  for (let count = Math.min(inFull, blocks.length) - 1; shortened && count >= 0; count--) {
+    const text = textWith(rendering, count);
+    if (text.length <= mostCharacters) return text;
+  }
+  return null;
+}
+
+function textWith(rendering: Rendering, inFull: number): string {
+  const [headline = "", ...lines] = plainLines(rendering, inFull).slice(0, -1);
+  return `${`${glyphs[rendering.tone]} ${headline}\n${lines.join("\n")}`.trim()}\n\n${rendering.footer}`;
+}
+
+/** A message with a text file that names each alert, as Telegram takes it: fields that are no text are JSON. */
+export function documentOf(rendering: Rendering, fields: object): FormData {
+  const { headline, notes, footer, blocks } = rendering;
+  const first = inTexts([`${glyphs[rendering.tone]} ${headline}`, ...notes], mostCaption - footer.length - 2);
+  const list = `${plainLines(rendering, blocks.length).join("\n")}\n`;
+  const form = new FormData();
+  for (const [name, value] of Object.entries({ ...fields, caption: `${first[0]}\n\n${footer}` }))
+    form.set(name, typeof value === "string" ? value : JSON.stringify(value));
+  form.set("document", new Blob([list], { type: "text/plain; charset=utf-8" }), listName);
+  return form;
+}
+
+/** As many texts as it takes to give each alert a line. */
+export function textsOf({ tone, headline, notes, blocks, standing, footer }: Rendering): string[] {
+  const lines = [...notes, ...blocks.map((block) => lineOf(block)), ...standing];
+  return inTexts([`${glyphs[tone]} ${headline}`, ...lines, "", footer], mostCharacters);
+}
+
+/** Text from data as it is: Telegram makes links and calls of what looks like some, without any markup. */
+function forTelegram(text: string): string {
+  return withoutCalls(text).replaceAll(/\.(?=\p{L})/gu, ".\u200b");
+}
+
+/** Sentences of ours may hold a command to be copied, with names of files. */
+function withoutCalls(text: string): string {
+  return text.replaceAll("@", "@\u200b").replaceAll("://", ":\u200b//");
+}
+
+/** Renders as text. Words of a template's author stay as they are, and so does a runbook. */
+export function asText(rendering: Rendering): Rendering {
+  const lines = (texts: readonly string[]) => texts.map(forTelegram);
+  const pairs = (rows: Block["figures"]) =>
+    rows.map(([name, value]) => [forTelegram(name), forTelegram(value)] as const);
+  const worded = (words: WordedText | undefined, text: string) =>
+    words === undefined ? forTelegram(text) : dressed(words, forTelegram, Number.POSITIVE_INFINITY).trim();
+  const blocks = rendering.blocks.map((block) => ({
+    ...block,
+    what: worded(block.own?.title, block.what).replaceAll(/\s*\n\s*/g, " "),
+    description: worded(block.own?.body, block.description),
+    figures: pairs(block.figures),
+    fresh: lines(block.fresh),
+    now: block.now.map(withoutCalls),
+  }));
+  const [first] = rendering.blocks;
+  const told = first?.own?.title === undefined ? "" : first.what;
+  const at = told === "" ? -1 : rendering.headline.indexOf(told);
+  const { headline } = rendering;
+  return {
+    ...rendering,
+    blocks,
+    headline:
+      at < 0
+        ? forTelegram(headline)
+        : forTelegram(headline.slice(0, at)) +
+          blocks[0]!.what +
+          forTelegram(headline.slice(at + told.length)),
+    notes: rendering.notes.map(withoutCalls),
+    sections: rendering.sections.map(({ title, rows }) => ({ title: forTelegram(title), rows: pairs(rows) })),
+    standing: lines(rendering.standing),
+  };
+}
