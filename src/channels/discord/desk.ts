@@ -11,25 +11,22 @@
  * that one.
  */
 import type { Clock } from "../../domain/clock.ts";
-import { parseDurationMs } from "../../domain/duration.ts";
 import type { ChatActions } from "../../domain/ports.ts";
-import type { ChannelLog } from "../log.ts";
+import { Acting, anotherAlert, mayNot } from "../acting.ts";
 import {
   type Answer,
-  acknowledgedAnswer,
   alertsAnswer,
-  answerBody,
   fundingAnswer,
   note,
   pnlAnswer,
   positionsAnswer,
   rulesAnswer,
-  silencedAnswer,
   statusAnswer,
-  storyAnswer,
-} from "./answers.ts";
+} from "../answers.ts";
+import { readPress } from "../buttons.ts";
+import type { ChannelLog } from "../log.ts";
+import { answerBody } from "./answer-body.ts";
 import type { ApiAnswer, DiscordApi } from "./api.ts";
-import { readPress } from "./buttons.ts";
 import { type Interaction, type Person, readInteraction } from "./interaction.ts";
 import { placeOf } from "./place.ts";
 import type { AllowSettings } from "./settings.ts";
@@ -56,8 +53,6 @@ const takeTries = 2;
  */
 const whoseMs = 500;
 const asideMs = 1_200;
-/** The time after which the person is told that the answer takes long. */
-const workMs = 10_000;
 const mostTellTries = 4;
 const remembered = 1_000;
 
@@ -67,12 +62,14 @@ const codes = { unknownInteraction: 10062, alreadyTaken: 40060 } as const;
 
 export class Desk {
   readonly #options: DeskOptions;
+  readonly #acting: Acting;
   readonly #seen = new Set<string>();
   readonly #waits = new Set<() => void>();
   readonly #life = new AbortController();
 
   constructor(options: DeskOptions) {
     this.#options = options;
+    this.#acting = new Acting({ ...options, where: "Discord" });
   }
 
   /** Takes what the gateway brought, whatever it is. Throws nothing. */
@@ -128,7 +125,7 @@ export class Desk {
       log.debug({ who, what }, "another daemon with the same bot took an interaction");
       return;
     }
-    const answer = await this.#withinPatience(this.#act(interaction));
+    const answer = await this.#acting.withinPatience(this.#act(interaction));
     log.info({ who, what }, `acted from Discord: ${answer.title || [answer.lines[0]].flat().join(" ")}`);
     await this.#tell(interaction, answer, 0);
   }
@@ -175,26 +172,8 @@ export class Desk {
     }
   }
 
-  /** Does what was asked in any case; only the answer says that it is not known yet. */
-  async #withinPatience(work: Promise<Answer>): Promise<Answer> {
-    let cancel = () => {};
-    const late = new Promise<Answer>((resolve) => {
-      cancel = this.#options.clock.after(workMs, () =>
-        resolve(note("This takes long: what comes of it is not known yet. /status tells how perpwatch is.")),
-      );
-    });
-    const done = work.catch((error: unknown) => {
-      const why = error instanceof Error ? error.message : "failed";
-      this.#options.log.warn({ why }, "what was asked for from Discord could not be done");
-      return note("This could not be done; the log says why.");
-    });
-    const answer = await Promise.race([done, late]);
-    cancel();
-    return answer;
-  }
-
   async #act({ wanted, person }: Interaction): Promise<Answer> {
-    if (wanted.kind === "button") return this.#pressed(wanted.customId, person);
+    if (wanted.kind === "button") return this.#acting.pressed(wanted.customId, person.name);
     const text = (name: string): string => String(wanted.options.get(name) ?? "").trim();
     const { actions, timezone } = this.#options;
     const wallet = text("wallet");
@@ -212,93 +191,15 @@ export class Desk {
       case "rules":
         return rulesAnswer(actions.status());
       case "ack":
-        return this.#acknowledge(Number(text("alert")), text("comment"), person, null);
+        return this.#acting.acknowledge(Number(text("alert")), text("comment"), person.name);
       case "silence":
-        return this.#silenceAsked(text("for"), text("alert"), text("matching"), text("comment"), person);
+        return this.#acting.silenceAsked({
+          ...{ period: text("for"), alert: text("alert"), matching: text("matching") },
+          ...{ comment: text("comment"), by: person.name },
+        });
       default:
         return note("I do not know this command.");
     }
-  }
-
-  async #pressed(customId: string, person: Person): Promise<Answer> {
-    const press = readPress(customId);
-    if (press === null) return note("I do not know this button.");
-    const { actions, timezone } = this.#options;
-    const { alertId, firedAtMs } = press;
-    if (press.kind === "acknowledge") return this.#acknowledge(alertId, "", person, firedAtMs);
-    const story = await actions.alert(alertId);
-    if (story === null || story.alert.firedAtMs !== firedAtMs) return anotherAlert(alertId);
-    if (press.kind !== "silence") return storyAnswer(story, timezone);
-    const { rule, subject } = story.alert;
-    const matchers = [`rule=${rule}`, `subject=${subject}`];
-    return this.#silence(
-      matchers,
-      press.hours * 3_600_000,
-      `from the message of alert #${alertId}`,
-      person,
-      press.upTo,
-    );
-  }
-
-  /** @param firedAtMs of the alert that is meant, where that is known */
-  async #acknowledge(id: number, comment: string, person: Person, firedAtMs: number | null): Promise<Answer> {
-    const { actions, timezone } = this.#options;
-    const before = await actions.alert(id);
-    if (firedAtMs !== null && before?.alert.firedAtMs !== firedAtMs) return anotherAlert(id);
-    const done = await actions.acknowledgeAlert(id, person.name, comment);
-    const after = done === "already" ? await actions.alert(id) : before;
-    return acknowledgedAnswer(id, done, after?.alert ?? null, timezone);
-  }
-
-  async #silenceAsked(
-    period: string,
-    alert: string,
-    matching: string,
-    comment: string,
-    person: Person,
-  ): Promise<Answer> {
-    const ms = parseDurationMs(period);
-    if (ms === undefined || ms <= 0) return note(`"${period}" is no duration; they look like 1h, 8h, 2d.`);
-    if ((alert === "") === (matching === "")) return note("Name either an alert or what has to match.");
-    if (matching !== "") return this.#silence(matching.split(/\s+/), ms, comment, person);
-    const story = await this.#options.actions.alert(Number(alert));
-    if (story === null) return note(`There is no alert #${alert}.`);
-    const { rule, subject, severity } = story.alert;
-    return this.#silence([`rule=${rule}`, `subject=${subject}`], ms, comment, person, severity);
-  }
-
-  async #silence(
-    matchers: readonly string[],
-    forMs: number,
-    comment: string,
-    person: Person,
-    upTo?: "info" | "warning" | "critical",
-  ): Promise<Answer> {
-    const { actions, clock, timezone } = this.#options;
-    const nowMs = clock.nowMs();
-    const wish = {
-      matchers,
-      author: person.name,
-      comment,
-      endsMs: nowMs + forMs,
-      ...(upTo === undefined ? {} : { upTo }),
-    };
-    const asked = await actions.silence(wish, true);
-    if (asked.kind === "wrong") return note(asked.problem);
-    // Pressed twice, or by two people: one silence does.
-    const standing = actions
-      .silences()
-      .find(
-        (one) =>
-          one.startsMs <= nowMs &&
-          one.endsMs >= wish.endsMs - sameSilenceMs &&
-          one.upTo === asked.silence.upTo &&
-          JSON.stringify(one.match) === JSON.stringify(asked.silence.match),
-      );
-    if (standing !== undefined) return silencedAnswer(standing, null, timezone);
-    const done = await actions.silence(wish, false);
-    if (done.kind === "wrong") return note(done.problem);
-    return silencedAnswer(done.silence, done.holds.length, timezone);
   }
 
   /** Shows the answer in place of "thinking". What was done is done, whether or not this can be shown. */
@@ -330,15 +231,6 @@ export class Desk {
       this.#waits.add(cancel);
     });
   }
-}
-
-const mayNot = note("Sorry, you may not act here. Whoever runs perpwatch names those who may under `allow`.");
-
-/** Two silences that end within this time of each other are one. */
-const sameSilenceMs = 60_000;
-
-function anotherAlert(id: number): Answer {
-  return note(`The alert of this message is not known here any more; #${id} is another one, or none.`);
 }
 
 function alertOf({ wanted }: Interaction): number {

@@ -6,6 +6,7 @@
  * footer 2048.
  */
 
+import { glyphs } from "../glyphs.ts";
 import { headOf, inTexts, ledBy, lineOf, listName, maxLine, plainLines, shownParts } from "../lines.ts";
 import type { Block, Rendering, Tone } from "../message.ts";
 import { dressed, forDiscord, shorten } from "../text.ts";
@@ -49,15 +50,6 @@ export const colours: Readonly<Record<Tone, number>> = {
   good: 0x12b76a,
   over: 0x98a2b3,
   test: 0x875bf7,
-};
-
-export const glyphs: Readonly<Record<Tone, string>> = {
-  critical: "🔴",
-  warning: "🟠",
-  info: "🔵",
-  good: "🟢",
-  over: "⚪",
-  test: "🟣",
 };
 
 /** Characters of a message without embeds. */

@@ -3,21 +3,14 @@
  * call in data is none. Pure.
  */
 import type { WordedText } from "../../domain/template-data.ts";
+import { glyphs } from "../glyphs.ts";
 import { inTexts, lineOf, listName, plainLines } from "../lines.ts";
-import type { Block, Rendering, Tone } from "../message.ts";
+import type { Block, Rendering } from "../message.ts";
 import { dressed, shorten } from "../text.ts";
 
 const mostCharacters = 4_096;
 /** Length of the text beside a file. */
 const mostCaption = 1_024;
-const glyphs: Readonly<Record<Tone, string>> = {
-  critical: "🔴",
-  warning: "🟠",
-  info: "🔵",
-  good: "🟢",
-  over: "⚪",
-  test: "🟣",
-};
 
 /**
  * The whole message as one text. One of several alerts that is longer than Telegram takes is null, or with `shortened` has fewer of

@@ -1,18 +1,15 @@
-/**
- * Answers to people who ask from Discord: a title and lines, within Discord's limits whatever is in them. Every figure
- * stands beside its age where that matters. Pure.
- */
-import { type Alert, severityRank } from "../../domain/alert.ts";
-import { formatDurationMs } from "../../domain/duration.ts";
-import { absentText, formatAmount, formatPercent, formatPrice, formatUsd } from "../../domain/number-text.ts";
-import type { Actions, AlertStory } from "../../domain/ports.ts";
-import type { Matcher, Silence } from "../../domain/silence.ts";
-import { sourceWords } from "../../domain/source-words.ts";
-import type { DaemonStatus, MarketStatus, PositionStatus, WalletStatus } from "../../domain/status.ts";
-import { formatTime, timeOfDay } from "../../domain/time-text.ts";
-import { leadOf } from "../message.ts";
-import { cleanLine, forDiscord } from "../text.ts";
-import { colours, glyphs } from "./render.ts";
+/** Answers to people who ask from a chat: a title and lines. Every figure stands beside its age where that matters. Pure. */
+import { type Alert, severityRank } from "../domain/alert.ts";
+import { formatDurationMs } from "../domain/duration.ts";
+import { absentText, formatAmount, formatPercent, formatPrice, formatUsd } from "../domain/number-text.ts";
+import type { Actions, AlertStory } from "../domain/ports.ts";
+import type { Matcher, Silence } from "../domain/silence.ts";
+import { sourceWords } from "../domain/source-words.ts";
+import type { DaemonStatus, MarketStatus, PositionStatus, WalletStatus } from "../domain/status.ts";
+import { formatTime, timeOfDay } from "../domain/time-text.ts";
+import { glyphs } from "./glyphs.ts";
+import { leadOf, type Tone } from "./message.ts";
+import { cleanLine } from "./text.ts";
 
 /** Lines are plain text; `**` around a beginning is ours: `[bold, rest]`. */
 export type Line = string | readonly [bold: string, rest: string];
@@ -21,37 +18,13 @@ export interface Answer {
   /** Empty: the lines alone. */
   readonly title: string;
   readonly lines: readonly Line[];
-  readonly colour?: number;
+  /** Left out: none in particular. */
+  readonly tone?: Tone;
 }
-
-/** The part of an embed's 4096 characters that leaves room for the last line. */
-const mostText = 3_900;
-const mostLine = 400;
 
 /** One sentence or two. */
 export function note(text: string): Answer {
   return { title: "", lines: [text] };
-}
-
-export function answerBody({ title, lines, colour }: Answer): object {
-  const shown: string[] = [];
-  let length = 0;
-  for (const [index, line] of lines.entries()) {
-    const text =
-      typeof line === "string"
-        ? forDiscord(line, mostLine)
-        : `**${forDiscord(line[0], mostLine)}** ${forDiscord(line[1], mostLine)}`;
-    if (length + text.length + 1 > mostText) {
-      shown.push(`… and ${lines.length - index} more`);
-      break;
-    }
-    shown.push(text);
-    length += text.length + 1;
-  }
-  const description = shown.join("\n") || absentText;
-  const heading = title === "" ? {} : { title: forDiscord(title, 250) };
-  const embed = { ...heading, description, color: colour ?? colours.over };
-  return { content: "", embeds: [embed], allowed_mentions: { parse: [] } };
 }
 
 type Figures = Readonly<Record<string, number | null>>;
@@ -106,7 +79,7 @@ export function statusAnswer(status: DaemonStatus, timezone: string): Answer {
   return {
     title: `perpwatch ${status.version} is ${status.state}, for ${up}`,
     lines,
-    colour: worst === undefined ? colours.good : colours[worst],
+    tone: worst ?? "good",
   };
 }
 
@@ -167,7 +140,7 @@ export function alertsAnswer(status: DaemonStatus, wallet: string, timezone: str
   const wallets = walletsNamed(status, wallet);
   if (isAnswer(wallets)) return wallets;
   const firing = worstFirst(status.watch.firing).filter((one) => wallet === "" || one.wallet === wallet);
-  if (firing.length === 0) return { ...note("No alert is firing."), colour: colours.good };
+  if (firing.length === 0) return { ...note("No alert is firing."), tone: "good" };
   const lines = firing.map((alert): Line => {
     const since = formatDurationMs(Math.max(0, status.watch.atMs - alert.firedAtMs));
     const by = alert.acknowledgedBy === null ? "" : ` · acknowledged by ${cleanLine(alert.acknowledgedBy)}`;
@@ -181,7 +154,7 @@ export function alertsAnswer(status: DaemonStatus, wallet: string, timezone: str
   return {
     title: `${counted(firing.length, "alert")} firing`,
     lines,
-    colour: colours[firing[0]!.severity],
+    tone: firing[0]!.severity,
   };
 }
 
@@ -276,7 +249,7 @@ export function storyAnswer({ alert, changes, messages }: AlertStory, timezone: 
         : `delivered ${formatTime(message.deliveredAtMs, timezone)}`;
     lines.push([`To ${message.receiver}:`, what]);
   }
-  return { title: `Alert #${alert.id}`, lines, colour: colours[alert.severity] };
+  return { title: `Alert #${alert.id}`, lines, tone: alert.severity };
 }
 
 export function acknowledgedAnswer(
@@ -289,7 +262,7 @@ export function acknowledgedAnswer(
     case "done":
       return {
         ...note(`Acknowledged #${id}. It tells you when it gets worse, and when it ends.`),
-        colour: colours.good,
+        tone: "good",
       };
     case "already": {
       const when = alert?.acknowledgedAtMs == null ? "" : `, ${formatTime(alert.acknowledgedAtMs, timezone)}`;
@@ -319,7 +292,7 @@ export function silencedAnswer(silence: Silence, holding: number | null, timezon
     `It holds ${what || "everything"}, up to ${upTo}: what gets worse than that is told.`,
   ];
   if (holding !== null) lines.push(`Of what fires now it holds ${holding}.`);
-  return { title: "", lines, colour: colours.good };
+  return { title: "", lines, tone: "good" };
 }
 
 function matcherText(one: Matcher): string {

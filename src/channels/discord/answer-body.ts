@@ -1,0 +1,30 @@
+/** An answer as Discord shows it, within its limits whatever is in it. Pure. */
+import { absentText } from "../../domain/number-text.ts";
+import type { Answer } from "../answers.ts";
+import { forDiscord } from "../text.ts";
+import { colours } from "./render.ts";
+
+/** The part of an embed's 4096 characters that leaves room for the last line. */
+const mostText = 3_900;
+const mostLine = 400;
+
+export function answerBody({ title, lines, tone }: Answer): object {
+  const shown: string[] = [];
+  let length = 0;
+  for (const [index, line] of lines.entries()) {
+    const text =
+      typeof line === "string"
+        ? forDiscord(line, mostLine)
+        : `**${forDiscord(line[0], mostLine)}** ${forDiscord(line[1], mostLine)}`;
+    if (length + text.length + 1 > mostText) {
+      shown.push(`… and ${lines.length - index} more`);
+      break;
+    }
+    shown.push(text);
+    length += text.length + 1;
+  }
+  const description = shown.join("\n") || absentText;
+  const heading = title === "" ? {} : { title: forDiscord(title, 250) };
+  const embed = { ...heading, description, color: colours[tone ?? "over"] };
+  return { content: "", embeds: [embed], allowed_mentions: { parse: [] } };
+}

@@ -1,0 +1,11 @@
+/** A sign for each tone, for chats. */
+import type { Tone } from "./message.ts";
+
+export const glyphs: Readonly<Record<Tone, string>> = {
+  critical: "🔴",
+  warning: "🟠",
+  info: "🔵",
+  good: "🟢",
+  over: "⚪",
+  test: "🟣",
+};
