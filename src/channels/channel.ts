@@ -85,6 +85,8 @@ export interface Channel extends Capacity {
   send(outgoing: Outgoing, signal: AbortSignal): Promise<SendResult>;
   /** Checks without sending: credentials, destination, permissions. */
   probe(signal: AbortSignal): Promise<ProbeResult>;
+  /** The reason why a part of it does not work while messages leave, for people; null: none. Left out: never. */
+  trouble?(): string | null;
   /** Bounded, repeatable, fine when unstarted, never rejects. */
   stop(): Promise<void>;
 }

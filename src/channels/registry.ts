@@ -150,7 +150,7 @@ export function createChannel(name: string, settings: ChannelSettings, deps: Cha
     case "slack":
       return createSlack(name, settings, { ...told, clock, log });
     case "telegram":
-      return createTelegram(name, settings, { ...told, clock, log });
+      return createTelegram(name, settings, { ...told, clock, log, actions: deps.actions });
     case "ntfy":
       return createNtfy(name, settings, told);
     case "pagerduty":

@@ -208,6 +208,7 @@ export class Line {
       name: this.channel.name,
       kind: this.channel.kind,
       ...this.#health.state,
+      detail: [this.#health.state.detail, this.channel.trouble?.()].filter(Boolean).join("; "),
       waiting: sinceMs.length,
       oldestWaitingMs: sinceMs.length === 0 ? null : Math.max(0, clock.nowMs() - oldest),
       delivered: this.#delivered,

@@ -39,7 +39,7 @@ export interface Service extends AsyncDisposable {
 }
 
 /** @returns the service's answer; `take` keeps the text of what it took. `null`: this request sends nothing, no fault hits it. */
-export type Dialect = (asked: Asked, take: (text: string) => void) => Reply;
+export type Dialect = (asked: Asked, take: (text: string) => void) => Reply | Promise<Reply>;
 
 export interface ServiceOptions {
   /** True if a request would send something. Default: every POST. */
@@ -72,11 +72,11 @@ export async function startService(dialect: Dialect, options: ServiceOptions = {
     if (fault === "hang") return;
     if (fault === "hangUp" || fault === "stall") {
       // It took the message, and nobody hears of it.
-      dialect(one, (words) => void taken.push(words));
+      await dialect(one, (words) => void taken.push(words));
       if (fault === "hangUp") request.socket.destroy();
       return;
     }
-    const reply = fault ?? dialect(one, (words) => void taken.push(words));
+    const reply = fault ?? (await dialect(one, (words) => void taken.push(words)));
     const body = typeof reply.body === "object" ? JSON.stringify(reply.body) : (reply.body ?? "");
     const type = typeof reply.body === "object" ? "application/json" : "text/plain";
     response.writeHead(reply.status, { "content-type": type, ...reply.headers });

@@ -1,18 +1,22 @@
 /**
  * A Telegram bot. It knows no key for repeats, so a message whose answer was lost on the way may come twice. An info, an ending and
- * what is quiet make no sound. What is quiet or calm edits the message that it adds to; where that cannot be edited it is sent.
+ * what is quiet make no sound. Buttons act for those who may. What is quiet or calm edits the message that it adds to; where that cannot be edited it is sent.
  */
 import { z } from "zod";
 import type { Clock } from "../../domain/clock.ts";
 import type { Capacity, Message } from "../../domain/delivery.ts";
+import type { ChatActions } from "../../domain/ports.ts";
 import { safeAddress, trimmed } from "../address.ts";
 import type { Channel, ProbeResult, SendResult } from "../channel.ts";
 import { Edits, isSilent } from "../edits.ts";
+import type { Listening } from "../listeners.ts";
 import type { ChannelLog } from "../log.ts";
 import { type CommandLine, type Rendering, render } from "../message.ts";
 import { Parts } from "../parts.ts";
 import { type Answer, type NoAnswer, Poster, parsed, probeFailure } from "../post.ts";
-import { asText, documentOf, textOf, textsOf } from "./render.ts";
+import { Desk } from "./desk.ts";
+import { asText, documentOf, keyboardOf, textOf, textsOf } from "./render.ts";
+import { listen } from "./updates.ts";
 
 export const telegramSettings = z.strictObject({
   type: z.literal("telegram"),
@@ -24,6 +28,14 @@ export const telegramSettings = z.strictObject({
   ]),
   /** A topic of a group that has them. */
   topicId: z.int().min(1).optional(),
+  /** The people who may act from the chat, by their numbers. Nobody named: messages have no buttons, and nobody may. */
+  allow: z
+    .strictObject({
+      users: z
+        .array(z.union([z.int().min(1), z.string().regex(/^[1-9]\d{0,19}$/, "must be a user's number")]))
+        .default([]),
+    })
+    .optional(),
   /** Another server than Telegram's. */
   apiUrl: safeAddress.default("https://api.telegram.org"),
 });
@@ -34,6 +46,8 @@ export interface TelegramDeps {
   readonly log: ChannelLog;
   readonly timezone: string;
   readonly commandLine: CommandLine;
+  /** The questions and actions of people in the chat. */
+  readonly actions?: ChatActions | undefined;
 }
 
 const timeoutMs = 8_000;
@@ -62,6 +76,19 @@ export function createTelegram(name: string, settings: TelegramSettings, deps: T
     const { answer, said } = await ask("sendMessage", { ...where, text, ...noPreview }, signal);
     return verdict(answer, said, poster);
   };
+  const users = (settings.allow?.users ?? []).map(String);
+  const actions = users.length === 0 ? undefined : deps.actions;
+  const buttons = (message: Message) => (actions === undefined ? {} : keyboardOf(message));
+  const newDesk = (): Desk | undefined =>
+    actions &&
+    new Desk({
+      async ask(method, body, signal) {
+        const { answer, said } = await ask(method, body, signal);
+        return verdict(answer, said, poster);
+      },
+      ...{ ...deps, actions, users, chatId: String(chatId), topicId },
+    });
+  let listening: (Listening & { readonly desk: Desk }) | undefined;
   const create = async (message: Message, rendering: Rendering, where: object, signal: AbortSignal) => {
     const text = textOf(rendering, message.content.incident !== undefined);
     if (text !== null) return sendText(where, text, signal);
@@ -69,7 +96,10 @@ export function createTelegram(name: string, settings: TelegramSettings, deps: T
     const result = verdict(answer, said, poster);
     if (result.kind !== "refused" || result.failure === "authentication") return result;
     // The chat takes no files: everything is named in as many messages as it needs.
-    return parts.send(message.id, textsOf(rendering), (part) => sendText(where, part, signal));
+    const bare = { ...where, reply_markup: undefined };
+    return parts.send(message.id, textsOf(rendering), (part, index) =>
+      sendText(index === 0 ? where : bare, part, signal),
+    );
   };
   const edits = new Edits({
     ...{ clock: deps.clock, log: deps.log },
@@ -77,7 +107,7 @@ export function createTelegram(name: string, settings: TelegramSettings, deps: T
       const message_id = idOf(receipt);
       const text = textOf(asText(render(told, deps)), true);
       if (message_id === null || text === null) return null;
-      const body = { chat_id: chatId, message_id, text, ...noPreview };
+      const body = { chat_id: chatId, message_id, text, ...noPreview, ...buttons(told) };
       const { answer, said } = await ask("editMessageText", body, signal);
       if (/message is not modified/i.test(String(said.description))) return { kind: "delivered", receipt };
       return verdict(answer, said, poster);
@@ -104,10 +134,19 @@ export function createTelegram(name: string, settings: TelegramSettings, deps: T
     kind: "telegram",
     ...telegramCapacity,
     deadlineMs: 3 * timeoutMs + 1_000,
-    start: probe,
     probe,
+    trouble: () => listening?.trouble() ?? null,
+    start(signal) {
+      const desk = listening === undefined ? newDesk() : undefined;
+      if (desk !== undefined)
+        listening = { ...listen({ ...deps, token, apiUrl: settings.apiUrl }, desk), desk };
+      return probe(signal);
+    },
     async stop() {
       edits.stop();
+      listening?.desk.stop();
+      await listening?.stop();
+      listening = undefined;
       await poster.close();
     },
     async send(outgoing, signal) {
@@ -124,6 +163,7 @@ export function createTelegram(name: string, settings: TelegramSettings, deps: T
         ...(replyTo === null
           ? {}
           : { reply_parameters: { message_id: replyTo, allow_sending_without_reply: true } }),
+        ...buttons(message),
       };
       const result = await create(message, rendering, where, signal);
       if (result.kind === "delivered") edits.keepCurrent(outgoing);

@@ -2,7 +2,9 @@
  * Renders messages as texts for Telegram, without markup, so nothing in them can be refused as such, and what looks like a link or a
  * call in data is none. Pure.
  */
+import type { Message } from "../../domain/delivery.ts";
 import type { WordedText } from "../../domain/template-data.ts";
+import { buttonsOf } from "../buttons.ts";
 import { glyphs } from "../glyphs.ts";
 import { inTexts, lineOf, listName, plainLines } from "../lines.ts";
 import type { Block, Rendering } from "../message.ts";
@@ -34,6 +36,17 @@ function textWith(rendering: Rendering, inFull: number): string {
   return `${`${glyphs[rendering.tone]} ${headline}\n${lines.join("\n")}`.trim()}\n\n${rendering.footer}`;
 }
 
+/** Buttons under a message, two beside each other, with ids of at most 64 bytes. */
+export function keyboardOf(message: Message): object {
+  const rows = buttonsOf(message).flatMap((row) =>
+    [row.slice(0, 2), row.slice(2)].map((part) =>
+      part.map(({ label, id }) => ({ text: label, callback_data: id })),
+    ),
+  );
+  const inline_keyboard = rows.filter((row) => row.length > 0);
+  return inline_keyboard.length === 0 ? {} : { reply_markup: { inline_keyboard } };
+}
+
 /** A message with a text file that names each alert, as Telegram takes it: fields that are no text are JSON. */
 export function documentOf(rendering: Rendering, fields: object): FormData {
   const { headline, notes, footer, blocks } = rendering;
@@ -53,7 +66,7 @@ export function textsOf({ tone, headline, notes, blocks, standing, footer }: Ren
 }
 
 /** Text from data as it is: Telegram makes links and calls of what looks like some, without any markup. */
-function forTelegram(text: string): string {
+export function forTelegram(text: string): string {
   return withoutCalls(text).replaceAll(/\.(?=\p{L})/gu, ".\u200b");
 }
 

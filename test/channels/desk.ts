@@ -1,0 +1,81 @@
+/** The questions and actions of people in a chat, for tests: as much of the daemon as a chat sees. */
+import type { Alert } from "../../src/domain/alert.ts";
+import type { ChatActions } from "../../src/domain/ports.ts";
+import type { Silence } from "../../src/domain/silence.ts";
+import type { DaemonStatus } from "../../src/domain/status.ts";
+import { alert, atMs, change, message } from "./messages.ts";
+
+/** As much of the daemon as a chat sees. */
+export function desk(nowMs: () => number) {
+  const alerts = new Map<number, Alert>([[42, alert()]]);
+  const silences: Silence[] = [];
+  /** Receipts of messages about any alert. */
+  const receipts: { readonly receiver: string; readonly receipt: string }[] = [];
+  const done: string[] = [];
+  let status = emptyStatus();
+  const actions: ChatActions = {
+    status: () => status,
+    silences: () => silences,
+    async alert(id) {
+      const found = alerts.get(id);
+      if (found === undefined) return null;
+      const changes = [change("fired", found)];
+      const told = { ...message(changes), status: "delivered" as const, deliveredAtMs: atMs + 900 };
+      const others = receipts.map((one) => ({ ...told, ...one }));
+      return { alert: found, changes, owed: [], messages: [told, ...others] };
+    },
+    async acknowledgeAlert(id, by, comment) {
+      const found = alerts.get(id);
+      if (!found) return "unknown";
+      if (found.acknowledgedBy !== null) return "already";
+      if (found.state === "ended") return "ended";
+      done.push(`ack ${id} by ${by}: ${comment}`);
+      alerts.set(id, { ...found, acknowledgedBy: by, acknowledgedAtMs: nowMs() });
+      return "done";
+    },
+    async silence(wish, preview) {
+      if (wish.matchers.some((one) => !one.includes("="))) return { kind: "wrong", problem: "no matcher" };
+      const match = Object.fromEntries(
+        wish.matchers.map((one) => [one.split("=")[0]!, { in: [one.split("=")[1]!] }]),
+      );
+      const { author, comment, endsMs, upTo = "warning" } = wish;
+      const id = silences.length + 1;
+      const silence = { id, match, upTo, author, comment, startsMs: nowMs(), endsMs, createdMs: nowMs() };
+      if (!preview) {
+        silences.push(silence);
+        done.push(`silence ${wish.matchers.join(" ")} upTo ${upTo} by ${author}`);
+      }
+      return { kind: "done", silence, holds: [...alerts.values()] };
+    },
+  };
+  return {
+    ...{ actions, alerts, silences, receipts, done },
+    tell: (parts: object) => {
+      status = {
+        ...status,
+        ...parts,
+        watch: { ...status.watch, ...("watch" in parts ? Object(parts.watch) : {}) },
+      };
+    },
+  };
+}
+
+function emptyStatus(): DaemonStatus {
+  return {
+    version: "1.2.3",
+    startedMs: atMs - 3_600_000,
+    state: "running",
+    watch: {
+      ...{ atMs, startedMs: atMs - 3_600_000, wallets: [], markets: [], firing: [], shadow: [], pending: [] },
+      ...{ blind: [], ruleStates: [], unjudged: [], rules: 3, viewMismatches: 0 },
+      exchange: { active: true, gated: false, withdrawalsAvailable: true, seenMs: atMs },
+    },
+    outage: null,
+    ...{ schedules: [], channels: [] },
+    requests: { ceilingPerSecond: 10, ratePerSecond: 1, used: 0, waiting: 0 },
+    acknowledgements: { waiting: 0, due: 0, confirmed: 0, left: 0 },
+    database: { path: "x.db", bytes: 0, waitingCommits: 0 },
+    clockOffsetMs: 0,
+    loopLagMs: 0,
+  };
+}

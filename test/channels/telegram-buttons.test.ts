@@ -1,0 +1,298 @@
+/** Buttons on Telegram: pressed by those who may, done once, told to who pressed, and lost in no restart. */
+import { PassThrough } from "node:stream";
+import { describe, expect, test } from "vitest";
+import { channelSettings, createChannel } from "../../src/channels/registry.ts";
+import { seededRandom } from "../../src/domain/clock.ts";
+import { startService } from "../support/service.ts";
+import { TelegramChat, type TelegramPerson } from "../support/telegram.ts";
+import { Watched } from "../support/wait.ts";
+import { desk } from "./desk.ts";
+import { handClock } from "./hand-clock.ts";
+import { atMs, change, message, outgoing } from "./messages.ts";
+
+const never = new AbortController().signal;
+const token = "123456789:AAF-telegram-token-never-shown";
+const chatId = -100_123;
+const marta: TelegramPerson = { id: 4242, first_name: "Marta", username: "marta" };
+const joe: TelegramPerson = { id: 4343, first_name: "Joe" };
+const mallory: TelegramPerson = { id: 6666, first_name: "Mallory" };
+const allow = { users: [marta.id, `${joe.id}`] };
+
+async function rig(more: object = { allow }) {
+  const clock = handClock();
+  const world = new TelegramChat({ token, chatId });
+  const far = await startService(world.dialect, { sends: ({ path }) => path.endsWith("/getUpdates") });
+  const daemon = desk(() => clock.nowMs());
+  const log = new Watched<string>();
+  const line = (fields: object, words: string) => log.add(`${words} ${JSON.stringify(fields)}`);
+  const settings = channelSettings.parse({ type: "telegram", token, chatId, apiUrl: far.url, ...more });
+  const make = (name = "phone") =>
+    createChannel(name, settings, {
+      ...{ clock, random: seededRandom(1), out: new PassThrough(), actions: daemon.actions },
+      log: { debug: line, info: line, warn: line },
+    });
+  const channel = make();
+  await channel.start(never);
+  return {
+    ...{ clock, world, far, log, channel, make, ...daemon },
+    polls: () => far.asked.filter(({ path }) => path.endsWith("/getUpdates")).map(({ json }) => json),
+    /** Resolves when somebody polls who has confirmed all presses. */
+    async idle() {
+      while (world.unconfirmed.length > 0 || !world.isPolled) await far.next();
+    },
+    /** A message as it stands in the chat. */
+    async post(changes = [change()]) {
+      const sent = message(changes);
+      const result = await channel.send(outgoing({ message: sent }), never);
+      if (result.kind !== "delivered") throw new Error(result.detail);
+      return { sent, posted: world.messages.items.find(({ id }) => `${id}` === result.receipt)! };
+    },
+    /** Presses the button of that label, and waits for the notice. */
+    async press(
+      posted: { id: number; buttons: readonly { text: string; callback_data: string }[] },
+      label: string,
+      who: TelegramPerson,
+    ) {
+      const data = posted.buttons.find(({ text }) => text === label)!.callback_data;
+      const { id } = world.press(posted.id, data, who);
+      return (await world.presses.waitFor((one) => one.id === id && one.notice !== null)).notice!;
+    },
+    async [Symbol.asyncDispose]() {
+      await channel.stop();
+      await far.close();
+    },
+  };
+}
+
+describe("who may", () => {
+  test("nobody is named: no buttons, and nobody polls", async () => {
+    await using one = await rig({});
+    expect((await one.post()).posted.buttons).toEqual([]);
+    await one.channel.stop();
+    expect(one.polls()).toEqual([]);
+  });
+
+  test("a named user may; anybody else is told that they may not, and the log says who it was", async () => {
+    await using one = await rig();
+    const { posted } = await one.post();
+    expect(await one.press(posted, "Acknowledge", mallory)).toContain("Sorry, you may not act here.");
+    expect(one.done).toEqual([]);
+    expect(one.log.items.join("\n")).toContain(
+      'not allowed to tried to act from Telegram {"who":"Mallory (telegram 6666)"',
+    );
+    expect(await one.press(posted, "Acknowledge", joe)).toContain("Acknowledged #42");
+    expect(one.done).toEqual(["ack 42 by Joe (telegram 4343): "]);
+  });
+});
+
+describe("a button", () => {
+  test("acknowledges once; the message says who did when that is told, and has the button no more", async () => {
+    await using one = await rig();
+    const { posted, sent } = await one.post();
+    expect(posted.buttons.map(({ text }) => text)).toEqual([
+      "Acknowledge",
+      "Silence 1 h",
+      "Silence 8 h",
+      "Details",
+    ]);
+    await one.press(posted, "Acknowledge", marta);
+    expect(await one.press(posted, "Acknowledge", joe)).toBe(
+      "#42 is acknowledged already by marta (telegram 4242), 2026-11-21 03:41:18 UTC.",
+    );
+    expect(one.done).toHaveLength(1);
+    const seen = message([change("acknowledged", one.alerts.get(42)!)]);
+    const latest = { messageId: sent.id, receipt: `${posted.id}`, message: sent };
+    await one.channel.send(outgoing({ message: seen, latest }), never);
+    expect(one.world.messages.items).toHaveLength(1);
+    expect(posted.text).toContain("Acknowledged by marta (telegram 4242)");
+    expect(posted.buttons.map(({ text }) => text)).toEqual(["Silence 1 h", "Silence 8 h", "Details"]);
+  });
+
+  test("silences up to the level shown, once however often it is pressed", async () => {
+    await using one = await rig();
+    const { posted } = await one.post();
+    const notice = await one.press(posted, "Silence 1 h", marta);
+    expect(notice).toContain("Silent until 2026-11-21 04:41:18 UTC (silence 1).");
+    expect(notice.length).toBeLessThanOrEqual(200);
+    one.clock.pass(5_000);
+    expect(await one.press(posted, "Silence 1 h", joe)).toContain(
+      "Silent already until 2026-11-21 04:41:18 UTC",
+    );
+    await one.press(posted, "Silence 8 h", joe);
+    const of = "silence rule=LiquidationNear subject=main/0.0/SOL upTo critical by";
+    expect(one.done).toEqual([`${of} marta (telegram 4242)`, `${of} Joe (telegram 4343)`]);
+  });
+
+  test("tells the story of its alert in a message without a sound", async () => {
+    await using one = await rig();
+    const { posted } = await one.post();
+    expect(await one.press(posted, "Details", marta)).toBe("");
+    const story = await one.world.messages.waitFor(({ text }) => text.startsWith("Alert #42"));
+    expect(story).toMatchObject({ soundless: true, replyTo: posted.id });
+    for (const part of ["LiquidationNear, about main/0.0/SOL", "Liquidation price $126.55"])
+      expect(story.text).toContain(part);
+  });
+
+  test("of a message about another alert under the same number does nothing", async () => {
+    await using one = await rig();
+    const { posted } = await one.post([change("fired", { firedAtMs: atMs - 86_400_000 })]);
+    for (const label of ["Acknowledge", "Silence 8 h", "Details"])
+      expect(await one.press(posted, label, marta)).toContain("not known here any more");
+    expect(one.done).toEqual([]);
+  });
+
+  test("of an alert among several names it; a file has buttons too", async () => {
+    await using one = await rig();
+    const changes = Array.from({ length: 9 }, (_, i) =>
+      change("fired", { id: 990_000_000_001 + i, description: "x".repeat(600) }),
+    );
+    const { posted } = await one.post(changes);
+    expect(posted.isDocument).toBe(true);
+    expect(posted.buttons).toHaveLength(20);
+    expect(posted.buttons[0]?.text).toBe("Acknowledge #990000000001");
+    expect(await one.press(posted, "Acknowledge #990000000001", marta)).toContain("not known here any more");
+  });
+});
+
+describe("a press", () => {
+  test("is done once and confirmed after it was done; one from before a restart is not lost", async () => {
+    await using one = await rig();
+    const { posted } = await one.post();
+    await one.press(posted, "Silence 1 h", marta);
+    await one.idle();
+    await one.channel.stop();
+    const data = posted.buttons[0]!.callback_data;
+    const early = one.world.press(posted.id, data, joe);
+    one.clock.pass(600_000);
+    await one.channel.start(never);
+    await one.world.presses.waitFor(({ id, notice }) => id === early.id && notice !== null);
+    await one.channel.stop();
+    expect(one.done).toEqual([expect.stringContaining("silence"), "ack 42 by Joe (telegram 4343): "]);
+    expect(one.world.unconfirmed).toEqual([]);
+  });
+
+  test("that a killed daemon had done, and not confirmed, is not done again by the next one", async () => {
+    await using one = await rig();
+    const { posted } = await one.post();
+    // Nothing reaches Telegram any more once the press is done: the process was killed there.
+    const silence = one.actions.silence;
+    one.actions.silence = async (wish, preview) => {
+      const done = await silence(wish, preview);
+      if (!preview) one.far.fault("hang", 99);
+      return done;
+    };
+    const data = posted.buttons.find(({ text }) => text === "Silence 1 h")!.callback_data;
+    const pressed = one.world.press(posted.id, data, marta);
+    await one.world.presses.waitFor(({ id, notice }) => id === pressed.id && notice !== null);
+    expect(one.world.unconfirmed).toHaveLength(1);
+    one.clock.pass(1_800_000);
+    await using next = {
+      channel: one.make("next"),
+      async [Symbol.asyncDispose]() {
+        await this.channel.stop();
+      },
+    };
+    await one.channel.stop();
+    one.far.clearFaults();
+    one.actions.silence = silence;
+    await next.channel.start(never);
+    await one.idle();
+    expect(one.done).toHaveLength(1);
+    expect(one.silences).toHaveLength(1);
+  });
+
+  test("waits for what it asks for: what takes long is said so, and confirmed when it is done", async () => {
+    await using one = await rig();
+    const finish = Promise.withResolvers<"done">();
+    one.actions.acknowledgeAlert = () => finish.promise;
+    const { posted } = await one.post();
+    const noticed = one.press(posted, "Acknowledge", marta);
+    await one.clock.asked(10_000);
+    one.clock.pass(10_000);
+    expect(await noticed).toContain("takes long");
+    await one.post();
+    await one.post();
+    expect(one.world.unconfirmed).toHaveLength(1);
+    finish.resolve("done");
+    await one.idle();
+  });
+
+  test("whose answer comes too late is done all the same, and so is the next one", async () => {
+    await using one = await rig();
+    const { posted } = await one.post();
+    const data = posted.buttons[0]!.callback_data;
+    const old = one.world.press(posted.id, data, marta);
+    old.notice = "answered long ago";
+    await one.idle();
+    expect(one.done).toHaveLength(1);
+    expect(await one.press(posted, "Acknowledge", joe)).toContain("acknowledged already by marta");
+  });
+});
+
+describe("polling", () => {
+  test("asks for presses alone, and one at a time", async () => {
+    await using one = await rig();
+    await one.idle();
+    expect(one.polls()[0]).toEqual({ limit: 1, timeout: 30, allowed_updates: ["callback_query"] });
+  });
+
+  test("is done once for channels that share a bot; each takes what is pressed in its chat", async () => {
+    await using one = await rig();
+    const second = one.make("second");
+    await second.start(never);
+    const { posted } = await one.post();
+    await one.press(posted, "Acknowledge", marta);
+    await one.channel.stop();
+    expect(await one.press(posted, "Acknowledge", marta)).toContain("acknowledged already");
+    await second.stop();
+    expect(one.log.items.join()).not.toContain("do not work");
+    expect(one.done).toHaveLength(1);
+  });
+
+  test.each([
+    ["another program", "terminated by other getUpdates"],
+    ["a webhook", "can't use getUpdates method while webhook is active"],
+  ])("in the way of %s is said once, in the log and the status, and so is its end", async (who, words) => {
+    await using one = await rig();
+    await one.idle();
+    if (who === "a webhook") one.world.hasWebhook = true;
+    const other = () =>
+      fetch(`${one.far.url}/bot${token}/getUpdates`, {
+        ...{ method: "POST", headers: { "content-type": "application/json" } },
+        body: JSON.stringify({ timeout: 0, allowed_updates: ["callback_query"] }),
+      });
+    if (who === "a webhook") one.world.endPoll();
+    else await other();
+    const said = await one.log.waitFor((line) => line.startsWith("buttons on Telegram do not work now"));
+    expect(said).toContain(words);
+    expect(one.channel.trouble?.()).toContain("another program or a webhook takes the updates of this bot");
+    expect(said).not.toContain(token);
+    await one.clock.asked(1_000);
+    if (who === "a webhook") {
+      one.clock.pass(1_000);
+      await one.clock.asked(2_000);
+    }
+    one.world.hasWebhook = false;
+    one.clock.pass(90_000);
+    await one.idle();
+    const { posted } = await one.post();
+    await one.press(posted, "Acknowledge", marta);
+    await one.log.waitFor((line) => line.startsWith("buttons on Telegram work again"));
+    expect(one.channel.trouble?.()).toBeNull();
+    expect(one.log.items.filter((line) => line.startsWith("buttons on Telegram do not"))).toHaveLength(1);
+  });
+
+  test("goes on after a failure, with longer and longer waits, and is said only when it lasts", async () => {
+    await using one = await rig();
+    await one.idle();
+    one.far.fault({ status: 502, body: "Bad Gateway" }, 3);
+    one.world.endPoll();
+    for (const ms of [1_000, 2_000, 4_000]) {
+      await one.clock.asked(ms);
+      expect(one.log.items.join()).toMatch(ms === 4_000 ? /do not work now/ : /^((?!do not work now).)*$/s);
+      one.clock.pass(ms);
+    }
+    await one.log.waitFor((line) => line.startsWith("buttons on Telegram work again"));
+    expect(one.channel.trouble?.()).toBeNull();
+  });
+});
