@@ -66,7 +66,7 @@ const libraryRooms: Readonly<Record<string, readonly string[]>> = {
   "@resvg/resvg-js": ["channels"],
   nodemailer: ["channels"],
   undici: ["exchange", "channels"],
-  ws: ["exchange", "simulator"],
+  ws: ["exchange", "simulator", "channels"],
   jose: ["exchange", "simulator"],
   "@scure/base": ["contract", "wallet", "exchange", "simulator"],
   "@marcbachmann/cel-js": ["rules"],

@@ -108,6 +108,7 @@ export type ChannelSettings = z.infer<typeof channelSettings>;
 /** Keys of settings that hold secrets, by path; each may be given as `…File` instead. */
 export const secretSettings: readonly (readonly string[])[] = [
   ["token"],
+  ["appToken"],
   ["webhookUrl"],
   ["smtp", "password"],
   // Many an address is its own password.
@@ -148,7 +149,7 @@ export function createChannel(name: string, settings: ChannelSettings, deps: Cha
     case "webhook":
       return createWebhook(name, settings, { ...told, clock });
     case "slack":
-      return createSlack(name, settings, { ...told, clock, log });
+      return createSlack(name, settings, { ...told, clock, log, actions: deps.actions });
     case "telegram":
       return createTelegram(name, settings, { ...told, clock, log, actions: deps.actions });
     case "ntfy":

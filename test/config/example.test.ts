@@ -13,6 +13,7 @@ const env = {
   DISCORD_WEBHOOK_URL: `https://discord.com/api/webhooks/123456789012345678/${"w".repeat(20)}`,
   SMTP_PASSWORD: "secret",
   SLACK_TOKEN: "xoxb-0123456789-abcdef",
+  SLACK_APP_TOKEN: "xapp-1-A1-0123456789",
   TELEGRAM_TOKEN: `123456789:${"t".repeat(35)}`,
   PAGERDUTY_KEY: "k".repeat(32),
   WEBHOOK_SECRET: "s".repeat(24),

@@ -18,6 +18,7 @@ const variables: Readonly<Record<string, string>> = {
   DISCORD_WEBHOOK_URL: `https://discord.com/api/webhooks/123456789012345678/${"w".repeat(20)}`,
   SLACK_WEBHOOK_URL: "https://hooks.slack.com/services/T0/B0/x",
   SLACK_TOKEN: "xoxb-0123456789-abcdef",
+  SLACK_APP_TOKEN: "xapp-1-A1-0123456789",
   TELEGRAM_TOKEN: `123456789:${"t".repeat(35)}`,
   PAGERDUTY_KEY: "k".repeat(32),
 };

@@ -2,9 +2,24 @@
 import { z } from "zod";
 import { wrong } from "./dialects.ts";
 import type { Asked, Dialect, Reply } from "./service.ts";
+import type { SlackEnvelope, SlackSockets } from "./slack-sockets.ts";
 import { Watched } from "./wait.ts";
 
+const button = z.strictObject({
+  type: z.literal("button"),
+  action_id: z.string().min(1).max(255),
+  text: z.strictObject({ type: z.literal("plain_text"), text: z.string().min(1).max(75) }),
+  style: z.enum(["primary", "danger"]).optional(),
+});
 const block = z.union([
+  z.strictObject({
+    type: z.literal("actions"),
+    elements: z
+      .array(button)
+      .min(1)
+      .max(25)
+      .refine((all) => new Set(all.map(({ action_id }) => action_id)).size === all.length),
+  }),
   z.strictObject({
     type: z.literal("section"),
     text: z.strictObject({ type: z.literal("mrkdwn"), text: z.string().min(1).max(3000) }),
@@ -33,6 +48,20 @@ const updateBody = z.strictObject({
   attachments: attachments.optional(),
   parse: z.enum(["none", "full"]).optional(),
 });
+const ephemeralBody = z.strictObject({
+  channel: z.string(),
+  user: z.string(),
+  text: z.string().min(1).max(4_000),
+  thread_ts: z.string().optional(),
+});
+
+export interface SlackPerson {
+  readonly id: string;
+  readonly username: string;
+}
+
+/** A text that one person sees. */
+export type SlackEphemeral = z.infer<typeof ephemeralBody>;
 
 /** Characters of all blocks, and of the text: beyond, Slack refuses the message, whatever its pages say (bolt-js #2509). */
 const mostInBlocks = 12_000;
@@ -54,6 +83,7 @@ export interface SlackMessage {
   /** It stands in the channel too. */
   readonly broadcast: boolean;
   edits: number;
+  buttons: readonly { readonly label: string; readonly id: string }[];
 }
 
 export interface SlackOptions {
@@ -61,6 +91,9 @@ export interface SlackOptions {
   readonly channel: string;
   /** Answers the dressed form with invalid_blocks, as Slack does when it dislikes something in it. */
   readonly refuseBlocks?: boolean;
+  /** Socket Mode, with the app's token. */
+  readonly appToken?: string;
+  readonly sockets?: SlackSockets;
 }
 
 const no = (error: string): Reply => ({ status: 200, body: { ok: false, error } });
@@ -68,6 +101,9 @@ const no = (error: string): Reply => ({ status: 200, body: { ok: false, error } 
 export class SlackChannel {
   readonly #options: SlackOptions;
   readonly messages = new Watched<SlackMessage>();
+  readonly ephemerals = new Watched<SlackEphemeral>();
+  /** Connections are refused with this. */
+  socketsRefused: string | null = null;
   /** Edits are refused with this. */
   frozen: string | null = null;
   /** Threads take nothing. */
@@ -80,7 +116,11 @@ export class SlackChannel {
   }
 
   readonly dialect: Dialect = ({ path, headers, json }, take) => {
-    if (headers.authorization !== `Bearer ${this.#options.token}`) return no("invalid_auth");
+    const { token, appToken } = this.#options;
+    if (path === "/api/apps.connections.open")
+      return this.#open(headers.authorization === `Bearer ${appToken}`);
+    if (headers.authorization !== `Bearer ${token}`) return no("invalid_auth");
+    if (path === "/api/chat.postEphemeral") return this.#show(json);
     if (path === "/api/auth.test") return { status: 200, body: { ok: true, user: "watch" } };
     if (path === "/api/chat.postMessage") return this.#post(json, take);
     if (path === "/api/chat.update") return this.#update(json, take);
@@ -94,6 +134,43 @@ export class SlackChannel {
       items.findIndex((one) => one.ts === ts),
       1,
     );
+  }
+
+  /** Somebody presses a button. @param over the number of a connection; left out: the newest */
+  press(message: SlackMessage, label: string, { id, username }: SlackPerson, over?: number): SlackEnvelope {
+    const { id: action_id } = message.buttons.find((one) => one.label === label)!;
+    const container = {
+      type: "message_attachment",
+      message_ts: message.ts,
+      channel_id: this.#options.channel,
+    };
+    const thread = message.threadTs === null ? {} : { thread_ts: message.threadTs };
+    return this.#options.sockets!.send(
+      {
+        ...{ type: "block_actions", api_app_id: "A1", team: { id: "T1", domain: "desk" }, container },
+        user: { id, username, name: username, team_id: "T1" },
+        channel: { id: this.#options.channel, name: "alerts" },
+        message: { type: "message", ts: message.ts, text: message.text, ...thread },
+        actions: [{ type: "button", action_id, block_id: "b1", action_ts: "1763696479.000001" }],
+        ...{ trigger_id: "1.2.3", response_url: "https://hooks.slack.example/actions/T1/1/secret" },
+      },
+      over,
+    );
+  }
+
+  #open(isKnown: boolean): Reply {
+    const { sockets } = this.#options;
+    if (!isKnown || sockets === undefined) return no("invalid_auth");
+    if (this.socketsRefused !== null) return no(this.socketsRefused);
+    return { status: 200, body: { ok: true, url: sockets.address() } };
+  }
+
+  #show(json: unknown): Reply {
+    const body = ephemeralBody.safeParse(json);
+    if (!body.success) return no("invalid_arguments");
+    if (body.data.channel !== this.#options.channel) return no("channel_not_found");
+    this.ephemerals.add(body.data);
+    return { status: 200, body: { ok: true, message_ts: "1763696480.000001" } };
   }
 
   #problem(body: Content & { readonly channel?: string | undefined }): string | null {
@@ -115,7 +192,7 @@ export class SlackChannel {
     const text = plain(body.data);
     take(text);
     this.#shown.set(ts, body.data);
-    this.messages.add({ ts, text, threadTs, broadcast, edits: 0 });
+    this.messages.add({ ts, text, threadTs, broadcast, edits: 0, buttons: buttonsOf(body.data) });
     return { status: 200, body: { ok: true, channel: body.data.channel, ts } };
   }
 
@@ -132,6 +209,7 @@ export class SlackChannel {
     const content = { text: body.data.text, attachments: body.data.attachments ?? kept };
     this.#shown.set(message.ts, content);
     message.text = plain(content);
+    message.buttons = buttonsOf(content);
     message.edits++;
     take(message.text);
     this.messages.changed();
@@ -158,12 +236,20 @@ export function slackWebhookDialect(secretPath: string): Dialect {
   };
 }
 
+function buttonsOf({ attachments = [] }: Content): SlackMessage["buttons"] {
+  const elements = attachments
+    .flatMap(({ blocks }) => blocks)
+    .flatMap((one) => (one.type === "actions" ? one.elements : []));
+  return elements.map(({ text, action_id }) => ({ label: text.text, id: action_id }));
+}
+
 /** The text that a person reads: Slack's marks undone. */
 function plain({ text, attachments = [] }: Content): string {
   const blocks = attachments.flatMap((one) => one.blocks);
-  const texts = blocks.map((one) =>
-    one.type === "section" ? one.text.text : one.elements.map((e) => e.text).join(" "),
-  );
+  const texts = blocks.flatMap((one) => {
+    if (one.type === "actions") return [];
+    return one.type === "section" ? one.text.text : one.elements.map((e) => e.text).join(" ");
+  });
   return [text, ...texts]
     .join("\n")
     .replaceAll("\u200b", "")

@@ -1,21 +1,26 @@
 /**
  * Slack: a bot in a channel, or an incoming webhook. Slack knows no key for repeats, so a message whose answer was lost on
- * the way may come twice. A bot's later messages about an alert, or its incident, stand in the thread of the first one; what begins,
+ * the way may come twice. Buttons act for those who may. A bot's later messages about an alert, or its incident, stand in the thread of the first one; what begins,
  * rises or is about a critical one is shown in the channel as well. What is quiet or calm edits the message that it adds to; where that
  * cannot be edited it is sent. A message whose blocks are refused goes as plain text.
  */
 import { z } from "zod";
 import type { AlertChange } from "../../domain/alert.ts";
 import type { Clock } from "../../domain/clock.ts";
-import type { Capacity } from "../../domain/delivery.ts";
+import type { Capacity, Message } from "../../domain/delivery.ts";
+import type { ChatActions } from "../../domain/ports.ts";
 import { safeAddress, trimmed } from "../address.ts";
+import { buttonsOf } from "../buttons.ts";
 import type { Channel, Outgoing, ProbeResult } from "../channel.ts";
 import { Edits } from "../edits.ts";
+import type { Listening } from "../listeners.ts";
 import type { ChannelLog } from "../log.ts";
 import { calls, loudest, type MentionOfSeverity } from "../mention.ts";
-import { type CommandLine, render } from "../message.ts";
+import { type CommandLine, type Rendering, render } from "../message.ts";
 import { Poster, probeFailure } from "../post.ts";
+import { Desk } from "./desk.ts";
 import { bodyOf, plainText } from "./render.ts";
+import { listen, openConnection } from "./socket.ts";
 import { ill, judge, threadless } from "./verdict.ts";
 
 const mention = z
@@ -33,15 +38,33 @@ const common = {
     .optional(),
 };
 
-export const slackBotSettings = z.strictObject({
-  ...common,
-  token: z.string().regex(/^xox[a-z]-[\w-]{10,}$/, "must be a bot token: xoxb-…"),
-  channel: z
-    .string()
-    .regex(/^[CGD][A-Z0-9]{6,20}$/, "must be a channel's id such as C0123456789 (its details show it)"),
-  /** Another server than Slack's. */
-  apiUrl: safeAddress.default("https://slack.com/api"),
-});
+export const slackBotSettings = z
+  .strictObject({
+    ...common,
+    token: z.string().regex(/^xox[a-z]-[\w-]{10,}$/, "must be a bot token: xoxb-…"),
+    channel: z
+      .string()
+      .regex(/^[CGD][A-Z0-9]{6,20}$/, "must be a channel's id such as C0123456789 (its details show it)"),
+    /** The app's token for Socket Mode, by which presses of buttons come. */
+    appToken: z
+      .string()
+      .regex(/^xapp-[\w-]{10,}$/, "must be an app-level token: xapp-…")
+      .optional(),
+    /** The people who may act from the channel, by their ids. Nobody named: messages have no buttons, and nobody may. */
+    allow: z
+      .strictObject({
+        users: z
+          .array(z.string().regex(/^[UW][A-Z0-9]{4,20}$/, "must be a member's id such as U0123456789"))
+          .default([]),
+      })
+      .optional(),
+    /** Another server than Slack's. */
+    apiUrl: safeAddress.default("https://slack.com/api"),
+  })
+  .refine(({ allow, appToken }) => allow === undefined || appToken !== undefined, {
+    path: ["appToken"],
+    message: "is needed for allow: presses of buttons come by Socket Mode",
+  });
 export type SlackBotSettings = z.infer<typeof slackBotSettings>;
 
 export const slackWebhookSettings = z.strictObject({ ...common, webhookUrl: safeAddress });
@@ -52,6 +75,8 @@ export interface SlackDeps {
   readonly log: ChannelLog;
   readonly timezone: string;
   readonly commandLine: CommandLine;
+  /** The questions and actions of people in the channel. */
+  readonly actions?: ChatActions | undefined;
 }
 
 const timeoutMs = 8_000;
@@ -59,6 +84,13 @@ const timeoutMs = 8_000;
 const maxNamed = 50;
 export const slackBotCapacity: Capacity = { maxNamed, edits: true };
 export const slackWebhookCapacity: Capacity = { maxNamed };
+
+/** A message as it is to be shown, with whom it calls. */
+interface Told {
+  readonly message: Message;
+  readonly rendering: Rendering;
+  readonly ping: string | null;
+}
 
 export function createSlack(
   name: string,
@@ -69,17 +101,34 @@ export function createSlack(
   const method = (word: string) => `${trimmed(bot?.apiUrl ?? "")}/${word}`;
   const target = bot === null ? (settings as SlackWebhookSettings).webhookUrl : method("chat.postMessage");
   const secret = bot === null ? new URL(target).pathname : bot.token;
+  const appToken = bot?.appToken;
   const headers: Record<string, string> = bot === null ? {} : { authorization: `Bearer ${bot.token}` };
-  const poster = new Poster({ who: "Slack", secrets: [secret], timeoutMs });
+  const poster = new Poster({
+    who: "Slack",
+    secrets: [secret, ...(appToken === undefined ? [] : [appToken])],
+    timeoutMs,
+  });
   const ask = async (url: string, body: object | undefined, signal: AbortSignal) =>
     judge(await poster.call({ url, headers, ...(body === undefined ? {} : { body }) }, signal), poster);
+  const users = bot?.allow?.users ?? [];
+  const app = appToken === undefined ? null : { apiUrl: bot?.apiUrl ?? "", appToken, ...deps };
+  const actions = users.length === 0 || app === null ? undefined : deps.actions;
+  const newDesk = (): Desk | undefined =>
+    actions &&
+    new Desk({
+      show: async (body, signal) => (await ask(method("chat.postEphemeral"), body, signal)).result,
+      ...{ ...deps, actions, users, channelId: bot?.channel ?? "" },
+    });
+  let listening: (Listening & { readonly desk: Desk }) | undefined;
   /** One message, or one edit: as blocks, and as plain text where those are refused. */
-  const put = async (url: string, where: object, body: object, plain: string, signal: AbortSignal) => {
+  const put = async (url: string, where: object, told: Told, signal: AbortSignal) => {
+    const { message, rendering, ping } = told;
+    const body = bodyOf(rendering, ping, actions === undefined ? [] : buttonsOf(message));
     const dressed = await ask(url, { ...where, ...body }, signal);
     if (dressed.error === null || !ill.has(dressed.error)) return dressed;
     // What an edit leaves out stays as it was.
     const bare = url === target ? {} : { attachments: [] };
-    return ask(url, { ...where, text: plain, ...bare }, signal);
+    return ask(url, { ...where, text: plainText(rendering, ping), ...bare }, signal);
   };
   /** Nobody sees what is sent into the thread of a message that somebody deleted. */
   const deleted = new Set<string>();
@@ -87,16 +136,9 @@ export function createSlack(
     ...{ clock: deps.clock, log: deps.log },
     async put(ts, told, signal) {
       if (!isMessage(ts) || told.content.items.length > maxNamed) return null;
-      const rendering = render(told, deps);
       const where = { channel: bot?.channel, ts, parse: "none" };
-      const url = method("chat.update");
-      const { result, error } = await put(
-        url,
-        where,
-        bodyOf(rendering, null),
-        plainText(rendering, null),
-        signal,
-      );
+      const now = { message: told, rendering: render(told, deps), ping: null };
+      const { result, error } = await put(method("chat.update"), where, now, signal);
       if (error === "message_not_found") deleted.add(ts);
       return result;
     },
@@ -118,10 +160,11 @@ export function createSlack(
     }
     const { result } = await ask(method("auth.test"), undefined, signal);
     if (result.kind !== "delivered") return probeFailure(result, fix);
-    return {
-      kind: "ok",
-      detail: `Slack knows the token; whether ${bot.channel} takes messages, channels test ${name} shows`,
-    };
+    const detail = `Slack knows the token; whether ${bot.channel} takes messages, channels test ${name} shows`;
+    const opened = app === null ? null : await openConnection(app, poster, signal);
+    if (opened?.kind !== "refused") return { kind: "ok", detail };
+    const appFix = "check appToken, its scope connections:write, and that Socket Mode is on";
+    return { kind: "ok", detail, warnings: [{ detail: `no buttons: ${opened.detail}`, fix: appFix }] };
   };
 
   return {
@@ -129,19 +172,27 @@ export function createSlack(
     kind: "slack",
     ...(bot === null ? slackWebhookCapacity : slackBotCapacity),
     deadlineMs: 3 * timeoutMs + 1_000,
-    start: probe,
     probe,
+    trouble: () => listening?.trouble() ?? null,
+    start(signal) {
+      const desk = listening === undefined ? newDesk() : undefined;
+      if (desk !== undefined && app !== null) listening = { ...listen(app, desk), desk };
+      return probe(signal);
+    },
     async stop() {
       edits.stop();
+      listening?.desk.stop();
+      await listening?.stop();
+      listening = undefined;
       await poster.close();
     },
     async send(outgoing, signal) {
       const edited = bot === null ? null : await edits.inPlaceOf(outgoing, signal);
       if (edited !== null) return edited;
-      const rendering = render(outgoing.message, deps, outgoing.late);
-      const ping = loudest(outgoing.message, settings.mention satisfies MentionOfSeverity | undefined);
-      const post = async (where: object) =>
-        put(target, where, bodyOf(rendering, ping), plainText(rendering, ping), signal);
+      const { message, late } = outgoing;
+      const ping = loudest(message, settings.mention satisfies MentionOfSeverity | undefined);
+      const told = { message, rendering: render(message, deps, late), ping };
+      const post = async (where: object) => put(target, where, told, signal);
       const thread = bot === null ? null : threadOf(outgoing, deleted);
       const where = bot === null ? {} : { channel: bot.channel, unfurl_links: false, unfurl_media: false };
       const first = await post({ ...where, ...thread });

@@ -1,4 +1,5 @@
 /** Renders messages for Slack, as blocks or as plain text. Nothing in data pings, links or formats. Pure. */
+import type { Button } from "../buttons.ts";
 import { blockLines, headOf, inTexts, ledBy, plainLines, sectionLines, titleLines } from "../lines.ts";
 import type { Block, Rendering, Tone } from "../message.ts";
 import { clean, dressed, shorten } from "../text.ts";
@@ -33,7 +34,7 @@ export function forSlack(text: string): string {
 }
 
 /** Escaped, and at most so many characters in that form. */
-function cut(text: string, most: number): string {
+export function cut(text: string, most: number): string {
   let kept = shorten(text, most);
   for (;;) {
     const shown = forSlack(kept);
@@ -42,12 +43,15 @@ function cut(text: string, most: number): string {
   }
 }
 
-export function bodyOf(rendering: Rendering, ping: string | null): object {
+/** @param rows buttons, a row an alert */
+export function bodyOf(rendering: Rendering, ping: string | null, rows: readonly Button[][]): object {
+  const buttons = rows.map(rowOf);
   const full = rendering.blocks
     .slice(0, Math.min(rendering.inFull, mostSections))
     .map((block) => sectionOf(block, rendering) + linkOf(block.runbook));
   const short = rendering.blocks.map((block) => cut(headOf(block), mostLine));
-  const texts = full.slice(0, fitting(full, short));
+  const taken = buttons.length === 0 ? 0 : JSON.stringify(buttons).length;
+  const texts = full.slice(0, fitting(full, short, mostOfAlerts - taken));
   const sections = [...texts, ...inTexts(short.slice(texts.length), mostSection)].map((text) => ({
     type: "section",
     text: { type: "mrkdwn", text },
@@ -79,6 +83,7 @@ export function bodyOf(rendering: Rendering, ping: string | null): object {
           ...sections,
           ...tables,
           ...standing,
+          ...buttons,
           { type: "context", elements: [{ type: "mrkdwn", text: cut(rendering.footer, 400) }] },
         ],
       },
@@ -86,13 +91,22 @@ export function bodyOf(rendering: Rendering, ping: string | null): object {
   };
 }
 
+/** Ids of buttons differ, as Slack demands within a block. */
+function rowOf(row: readonly Button[]): object {
+  const elements = row.map(({ label, id, primary }) => ({
+    ...{ type: "button", action_id: id, text: { type: "plain_text", text: label } },
+    ...(primary ? { style: "primary" } : {}),
+  }));
+  return { type: "actions", elements };
+}
+
 /** The number of alerts, from the first on, that fit in full beside a line for each of the others; a single one always does. */
-function fitting(full: readonly string[], short: readonly string[]): number {
+function fitting(full: readonly string[], short: readonly string[], most: number): number {
   if (short.length < 2) return full.length;
   let size = short.reduce((sum, line) => sum + line.length, 0);
   for (const [index, text] of full.entries()) {
     size += text.length - short[index]!.length;
-    if (size > mostOfAlerts) return index;
+    if (size > most) return index;
   }
   return full.length;
 }

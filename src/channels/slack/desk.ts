@@ -1,0 +1,88 @@
+/** Does what people press under messages of a Slack channel, if they may, and tells them, and nobody else, what came of it. */
+import type { Clock } from "../../domain/clock.ts";
+import type { ChatActions } from "../../domain/ports.ts";
+import { Acting, mayNot } from "../acting.ts";
+import type { Answer } from "../answers.ts";
+import type { SendResult } from "../channel.ts";
+import type { ChannelLog } from "../log.ts";
+import { cleanLine } from "../text.ts";
+import { cut } from "./render.ts";
+import type { Listener, Press } from "./socket.ts";
+
+export interface DeskOptions {
+  /** Shows a text to one person alone. */
+  readonly show: (body: object, signal: AbortSignal) => Promise<SendResult>;
+  readonly channelId: string;
+  /** Ids of the people who may act. */
+  readonly users: readonly string[];
+  readonly actions: ChatActions;
+  readonly clock: Clock;
+  readonly log: ChannelLog;
+  readonly timezone: string;
+}
+
+const maxLine = 400;
+const maxText = 3_800;
+
+export class Desk implements Listener {
+  readonly #options: DeskOptions;
+  readonly #acting: Acting;
+  readonly #life = new AbortController();
+
+  constructor(options: DeskOptions) {
+    this.#options = options;
+    this.#acting = new Acting({ ...options, where: "Slack" });
+  }
+
+  stop(): void {
+    this.#life.abort();
+  }
+
+  isFor({ channelId }: Press): boolean {
+    return channelId === this.#options.channelId;
+  }
+
+  take(press: Press): void {
+    void this.#serve(press).catch(() => {
+      // The channel stops.
+    });
+  }
+
+  async #serve(press: Press): Promise<void> {
+    const { log, users } = this.#options;
+    const { person, actionId } = press;
+    if (!users.includes(person.id)) {
+      log.warn(
+        { who: person.name, what: actionId },
+        "somebody who is not allowed to tried to act from Slack",
+      );
+      return this.#tell(press, mayNot);
+    }
+    const answer = await this.#acting.withinPatience(this.#acting.pressed(actionId, person.name));
+    const told = answer.title || cleanLine([answer.lines[0] ?? ""].flat().join(" "));
+    log.info({ who: person.name, what: actionId }, `acted from Slack: ${told}`);
+    await this.#tell(press, answer);
+  }
+
+  /** Twice where it may pass. What was done is done, whether or not it can be told. */
+  async #tell({ person, threadTs }: Press, answer: Answer): Promise<void> {
+    const { show, channelId, log } = this.#options;
+    const thread = threadTs === null ? {} : { thread_ts: threadTs };
+    const body = { channel: channelId, user: person.id, text: textOf(answer), ...thread };
+    const first = await show(body, this.#life.signal);
+    const result = first.kind === "retry" ? await show(body, this.#life.signal) : first;
+    if (result.kind === "delivered") return;
+    log.warn({ who: person.name, why: result.detail }, "Slack did not take the answer to a press");
+  }
+}
+
+function textOf({ title, lines }: Answer): string {
+  let text = title === "" ? "" : `*${cut(title, maxLine)}*`;
+  for (const [index, line] of lines.entries()) {
+    const shown =
+      typeof line === "string" ? cut(line, maxLine) : `*${cut(line[0], 200)}* ${cut(line[1], maxLine)}`;
+    if (text.length + shown.length + 1 > maxText) return `${text}\n… and ${lines.length - index} more`;
+    text = text === "" ? shown : `${text}\n${shown}`;
+  }
+  return text;
+}

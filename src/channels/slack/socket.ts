@@ -1,0 +1,252 @@
+/**
+ * Presses of buttons by Slack's Socket Mode: a WebSocket to an address that `apps.connections.open` gives for one connection; no port is
+ * open. Slack counts a press as taken when its envelope is answered within 3 s, so that comes first. Slack asks for another connection
+ * now and then, and sends what is pressed meanwhile over the old one, which stays until Slack closes it.
+ */
+import { WebSocket } from "ws";
+import { z } from "zod";
+import type { Clock } from "../../domain/clock.ts";
+import { trimmed } from "../address.ts";
+import { type Listening, type Source, Sources } from "../listeners.ts";
+import type { ChannelLog } from "../log.ts";
+import { Poster, parsed } from "../post.ts";
+import { cleanLine, shorten } from "../text.ts";
+import { judge } from "./verdict.ts";
+
+export interface Press {
+  readonly person: { readonly id: string; readonly name: string };
+  readonly channelId: string;
+  /** The thread in which the message stands; null: it stands in the channel. */
+  readonly threadTs: string | null;
+  readonly actionId: string;
+}
+
+export interface Listener {
+  /** True if the message is of its channel. */
+  isFor(press: Press): boolean;
+  take(press: Press): void;
+}
+
+export interface App {
+  readonly apiUrl: string;
+  readonly appToken: string;
+  readonly clock: Clock;
+  readonly log: ChannelLog;
+}
+
+const timeoutMs = 8_000;
+/** Slack has to be heard within two of these, if only by the answer to a ping. */
+const beatMs = 30_000;
+const firstWaitMs = 1_000;
+const maxWaitMs = 60_000;
+/** Connections that fail in a row before it is said. */
+const toldAfter = 3;
+const maxFrame = 1_048_576;
+const maxRemembered = 1_000;
+
+const envelope = z.object({
+  type: z.string(),
+  reason: z.string().optional(),
+  envelope_id: z.string().max(200).optional(),
+  payload: z.unknown().optional(),
+});
+const payload = z.object({
+  type: z.literal("block_actions"),
+  user: z.object({ id: z.string().max(40), username: z.string().optional(), name: z.string().optional() }),
+  channel: z.object({ id: z.string().max(40) }),
+  message: z.object({ thread_ts: z.string().max(40).optional() }).optional(),
+  actions: z.array(z.object({ action_id: z.string().max(255) })).max(25),
+});
+
+const sockets = new Sources<Listener>();
+
+/** Hands presses of an app's buttons to a listener, beside those that listen already. */
+export function listen(app: App, listener: Listener): Listening {
+  const key = JSON.stringify([trimmed(app.apiUrl), app.appToken]);
+  return sockets.listen(key, listener, (listeners) => new SocketMode(app, listeners));
+}
+
+/** The address for one connection, or why there is none. */
+export async function openConnection(
+  app: Pick<App, "apiUrl" | "appToken">,
+  poster: Poster,
+  signal: AbortSignal,
+) {
+  const url = `${trimmed(app.apiUrl)}/apps.connections.open`;
+  const headers = { authorization: `Bearer ${app.appToken}` };
+  const answer = await poster.call({ url, headers }, signal);
+  const { result } = judge(answer, poster);
+  if (result.kind !== "delivered") return { ...result, url: null };
+  const said = answer.kind === "answer" ? (parsed(answer.text) as { url?: unknown } | undefined) : undefined;
+  const given = typeof said?.url === "string" && isSafe(said.url) ? said.url : null;
+  return given === null
+    ? { kind: "retry" as const, detail: "Slack gave no address to connect to", url: null }
+    : { kind: "delivered" as const, detail: "", url: given };
+}
+
+/** A plain connection could be read on the way, but for one to this machine. */
+function isSafe(address: string): boolean {
+  if (!URL.canParse(address)) return false;
+  const { protocol, hostname } = new URL(address);
+  return protocol === "wss:" || (protocol === "ws:" && /^(localhost|127\.0\.0\.1|\[::1\])$/.test(hostname));
+}
+
+type End = "lost" | "refresh" | "disabled";
+
+class SocketMode implements Source {
+  readonly #app: App;
+  readonly #listeners: ReadonlySet<Listener>;
+  readonly #poster: Poster;
+  readonly #life = new AbortController();
+  readonly #open = new Set<WebSocket>();
+  /** Envelopes that came, which Slack may send again over another connection. */
+  readonly #seen = new Set<string>();
+  readonly #greeted = new WeakSet<WebSocket>();
+  #failures = 0;
+  #trouble: string | null = null;
+  readonly #running: Promise<void>;
+
+  constructor(app: App, listeners: ReadonlySet<Listener>) {
+    this.#app = app;
+    this.#listeners = listeners;
+    this.#poster = new Poster({ who: "Slack", secrets: [app.appToken], timeoutMs });
+    this.#running = Promise.resolve().then(() => this.#run());
+  }
+
+  get trouble(): string | null {
+    return this.#trouble;
+  }
+
+  async stop(): Promise<void> {
+    this.#life.abort();
+    for (const socket of this.#open) socket.terminate();
+    await this.#running;
+    await this.#poster.close();
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#life;
+    while (!signal.aborted) {
+      try {
+        const { kind, detail, url } = await openConnection(this.#app, this.#poster, signal);
+        if (url === null) this.#failed(detail, kind === "refused");
+        else {
+          const end = await this.#connect(url, signal);
+          if (end === "refresh") continue;
+          if (end === "disabled") this.#failed("Socket Mode was switched off for the app", true);
+          else this.#failed("the connection was lost", false);
+        }
+      } catch (error) {
+        if (signal.aborted) break;
+        this.#failed(error instanceof Error ? error.message : "failed", false);
+      }
+      await this.#wait(signal);
+    }
+  }
+
+  /** Resolves when another connection is needed. One that Slack wants to be replaced goes on beside its successor. */
+  #connect(url: string, signal: AbortSignal): Promise<End> {
+    signal.throwIfAborted();
+    const { clock } = this.#app;
+    return new Promise((resolve) => {
+      const how = { handshakeTimeout: timeoutMs, maxPayload: maxFrame, perMessageDeflate: false };
+      const socket = new WebSocket(url, how);
+      this.#open.add(socket);
+      let heard = true;
+      let cancel = () => {};
+      const beat = () => {
+        if (!heard) return socket.terminate();
+        heard = false;
+        if (socket.readyState === WebSocket.OPEN) socket.ping();
+        cancel = clock.after(beatMs, beat);
+      };
+      cancel = clock.after(beatMs, beat);
+      const hears = () => {
+        heard = true;
+      };
+      socket.on("ping", hears);
+      socket.on("pong", hears);
+      socket.on("message", (data) => {
+        hears();
+        const end = this.#take(String(data), socket);
+        if (end !== null) resolve(end);
+      });
+      // What was wrong is followed by the end.
+      socket.on("error", () => {});
+      socket.on("close", () => {
+        cancel();
+        this.#open.delete(socket);
+        resolve("lost");
+      });
+    });
+  }
+
+  /** @returns the reason why another connection is needed; null: none is */
+  #take(text: string, socket: WebSocket): End | null {
+    const { data: frame } = envelope.safeParse(parsed(text));
+    if (frame === undefined) return null;
+    if (frame.type === "hello") {
+      this.#greeted.add(socket);
+      this.#works();
+    }
+    if (frame.type === "disconnect") {
+      if (frame.reason === "link_disabled") return "disabled";
+      return this.#greeted.has(socket) ? "refresh" : "lost";
+    }
+    const id = frame.envelope_id;
+    if (id === undefined) return null;
+    socket.send(JSON.stringify({ envelope_id: id }));
+    if (frame.type !== "interactive" || this.#seen.has(id) || this.#life.signal.aborted) return null;
+    this.#seen.add(id);
+    const [oldest] = this.#seen;
+    if (this.#seen.size > maxRemembered && oldest !== undefined) this.#seen.delete(oldest);
+    this.#press(frame.payload);
+    return null;
+  }
+
+  #press(raw: unknown): void {
+    const { data } = payload.safeParse(raw);
+    if (data === undefined) return;
+    const name = shorten(cleanLine(data.user.username ?? data.user.name ?? ""), 60);
+    for (const { action_id } of data.actions) {
+      const press: Press = {
+        person: { id: data.user.id, name: `${name} (slack ${data.user.id})`.trim() },
+        channelId: data.channel.id,
+        threadTs: data.message?.thread_ts ?? null,
+        actionId: action_id,
+      };
+      [...this.#listeners].find((one) => one.isFor(press))?.take(press);
+    }
+  }
+
+  #works(): void {
+    this.#failures = 0;
+    if (this.#trouble === null) return;
+    this.#trouble = null;
+    this.#app.log.info({}, "buttons on Slack work again");
+  }
+
+  /** @param lasts somebody has to mend it */
+  #failed(detail: string, lasts: boolean): void {
+    this.#failures++;
+    if (!lasts && this.#failures < toldAfter) return;
+    const fix = lasts ? "; check appToken, its scope connections:write, and that Socket Mode is on" : "";
+    const isNew = this.#trouble === null;
+    this.#trouble = `buttons do not work: ${detail}${fix}`;
+    if (isNew) this.#app.log.warn({ detail: `${detail}${fix}` }, "buttons on Slack do not work now");
+  }
+
+  #wait(signal: AbortSignal): Promise<void> {
+    const ms = Math.min(firstWaitMs * 2 ** (this.#failures - 1), maxWaitMs);
+    return new Promise((resolve) => {
+      const over = () => {
+        cancel();
+        signal.removeEventListener("abort", over);
+        resolve();
+      };
+      const cancel = this.#app.clock.after(ms, over);
+      signal.addEventListener("abort", over, { once: true });
+      if (signal.aborted) over();
+    });
+  }
+}
