@@ -5,12 +5,17 @@
 import type { Changes } from "../domain/changes.ts";
 import { parseSubject } from "../domain/subject.ts";
 import { formatTime } from "../domain/time-text.ts";
-import { formatNumber, type RuleSet, type Unit } from "../rules/index.ts";
+import { formatNumber, type RuleSet, scopes, type Unit, vocabulary } from "../rules/index.ts";
 import type { Span } from "./backtest.ts";
 import type { BacktestReport, ReportedAlert } from "./report.ts";
 
 const width = 1_200;
-const labels = 260;
+/** The names of lanes, the values beside them, and room for half of the last time. */
+const names = 260;
+const labels = names + 64;
+const right = 40;
+/** Labels of an axis stand apart by so much. */
+const axisLine = 11;
 const laneHeight = 56;
 const top = 64;
 const buckets = 600;
@@ -56,7 +61,9 @@ export class ValueLines {
       });
       const [, scope, field] = path;
       if (thresholds.length === 0 && rule.value === null) continue;
-      const unit = rule.value?.unit ?? "none";
+      const known = scopes.find((one) => one === scope);
+      const ofField = known && vocabulary[known].find(({ name }) => name === field)?.unit;
+      const unit = rule.value?.unit ?? ofField ?? "none";
       this.#fields.set(rule.name, { rule: rule.name, scope: scope!, field: field!, unit, thresholds });
     }
   }
@@ -107,7 +114,7 @@ export class ValueLines {
 export function drawBacktest(report: BacktestReport, lines: ValueLines, timezone: string): string {
   const { fromMs, toMs } = report;
   const span = Math.max(1, toMs - fromMs);
-  const x = (ms: number) => round(labels + ((ms - fromMs) / span) * (width - labels - 20));
+  const x = (ms: number) => round(labels + ((ms - fromMs) / span) * (width - labels - right));
   const lanes = [...Map.groupBy(report.alerts, ({ rule, subject }) => `${rule}\n${subject}`).values()];
   const shown = lanes.slice(0, mostLanes);
   const height = top + Math.max(1, shown.length) * laneHeight + 40;
@@ -163,7 +170,7 @@ function lane(alerts: readonly ReportedAlert[], y: number, { x, toMs, lines }: D
   const out = [
     text(16, y + 22, shortened(rule), 'font-weight="600"'),
     text(16, y + 38, shortened(subject), 'fill="#6b7280"'),
-    `<line x1="${labels}" x2="${width - 20}" y1="${y + laneHeight - 4}" y2="${y + laneHeight - 4}" stroke="#e5e7eb"/>`,
+    `<line x1="${labels}" x2="${width - right}" y1="${y + laneHeight - 4}" y2="${y + laneHeight - 4}" stroke="#e5e7eb"/>`,
   ];
   for (const alert of alerts) {
     const endMs = alert.endedAtMs ?? toMs;
@@ -202,20 +209,41 @@ function valueLine({ watched, line }: { watched: Watched; line: Line }, y: numbe
   };
   const out = watched.thresholds.map(
     ({ severity, value }) =>
-      `<line x1="${labels}" x2="${width - 20}" y1="${place(value)}" y2="${place(value)}" stroke="${colours[severity]}" stroke-dasharray="2 3"><title>${escaped(`${severity} at ${formatNumber(value, watched.unit)}`)}</title></line>`,
+      `<line x1="${labels}" x2="${width - right}" y1="${place(value)}" y2="${place(value)}" stroke="${colours[severity]}" stroke-dasharray="2 3"><title>${escaped(`${severity} at ${formatNumber(value, watched.unit)}`)}</title></line>`,
   );
+  out.push(...axis(watched, [most, least], place));
   let path = "";
   let drawing = false;
   for (let i = 0; i < buckets; i++) {
     const [low, high] = [line.least[i]!, line.most[i]!];
     if (Number.isNaN(low)) continue;
-    const at = round(labels + ((i + 0.5) / buckets) * (width - labels - 20));
+    const at = round(labels + ((i + 0.5) / buckets) * (width - labels - right));
     path += `${drawing ? "L" : "M"}${at} ${place(high)}`;
     if (place(high) !== place(low)) path += `L${at} ${place(low)}`;
     drawing = true;
   }
   out.push(`<path d="${path}" fill="none" stroke="#374151" stroke-width="1"/>`);
   return out;
+}
+
+/** The thresholds and the ends of the scale, left of the lane; what would cover another is left out. */
+function axis(
+  { thresholds, unit }: Watched,
+  ends: readonly number[],
+  place: (value: number) => number,
+): string[] {
+  const marks = [
+    ...thresholds.map(({ value, severity }) => ({ value, fill: colours[severity] })),
+    ...ends.map((value) => ({ value, fill: "#6b7280" })),
+  ];
+  const taken: number[] = [];
+  return marks.flatMap(({ value, fill }) => {
+    const at = place(value);
+    if (taken.some((one) => Math.abs(one - at) < axisLine)) return [];
+    taken.push(at);
+    const style = `fill="${fill}" font-size="10" text-anchor="end"`;
+    return [text(labels - 6, round(at + 3.5), formatNumber(value, unit), style)];
+  });
 }
 
 function text(x: number, y: number, content: string, style: string): string {

@@ -81,6 +81,19 @@ async function record(file: string, endMs: number): Promise<void> {
   await store.close();
 }
 
+/** The texts of a picture with the width that they take, at 0.6 em a character. */
+function textsOf(svg: string): readonly { words: string; from: number; to: number }[] {
+  return [...svg.matchAll(/<text x="([\d.]+)" y="[\d.]+" ([^>]*)>([^<]*)<\/text>/g)].map(
+    ([, x, style, words]) => {
+      const size = Number(/font-size="(\d+)"/.exec(style!)?.[1] ?? 12);
+      const wide = words!.length * size * 0.6;
+      const anchor = /text-anchor="(\w+)"/.exec(style!)?.[1];
+      const from = Number(x) - (anchor === "end" ? wide : anchor === "middle" ? wide / 2 : 0);
+      return { words: words!, from, to: from + wide };
+    },
+  );
+}
+
 const config = (rules: string) => `${plainConfig}rules: [${rules}]\n`;
 
 test("a backtest tells when, how long, who is told, and how long before a liquidation", {
@@ -107,6 +120,15 @@ test("a backtest tells when, how long, who is told, and how long before a liquid
   expect(svg).toMatch(/^<svg [\s\S]*<\/svg>\n$/);
   expect(svg).toContain("main/0.0/SOL liquidated (market)");
   expect(svg.match(/<path d="M/g)?.length).toBeGreaterThanOrEqual(2);
+  const texts = textsOf(svg);
+  // The axis of a lane: its thresholds, and the ends of its scale where they stand apart.
+  const axis = texts.filter(({ words }) => /^[\d.]+%$/.test(words)).map(({ words }) => words);
+  expect(axis).toEqual(["20%", "10%", "0%"]);
+  const wide = Number(/ width="(\d+)"/.exec(svg)![1]);
+  for (const { words, from, to } of texts) {
+    expect(from, words).toBeGreaterThanOrEqual(0);
+    expect(to, words).toBeLessThanOrEqual(wide);
+  }
 
   const beside = await run(
     ["rules", "backtest", "near.yaml", "--since", "6h", "--compare", "early.yaml", "--json"],
