@@ -19,8 +19,9 @@ import {
 import { locate, type Place } from "./configuration.ts";
 import { ask, noDaemon, queryOf } from "./daemon.ts";
 import { alertsOf, withPast } from "./past.ts";
-import { counted, oneLine, type Paint, paintFor, severityTint, table, tableWithin } from "./print.ts";
+import { counted, oneLine, type Paint, paintFor, severityTint } from "./print.ts";
 import { receiptTable } from "./receipts.ts";
+import { table } from "./table.ts";
 import { warnOfUnknownNames } from "./unknown-names.ts";
 import { integerFrom, oneOf } from "./values.ts";
 import { whoAmI } from "./who.ts";
@@ -135,7 +136,15 @@ function alertTable(
     alert.summary + asOf(alert, nowMs, (ms) => time(ms, place.timezone), paint),
   ]);
   return table(
-    [{ title: "id", right: true }, "fired", "severity", "state", "rule", "subject", "summary"],
+    [
+      { title: "id", right: true },
+      "fired",
+      "severity",
+      "state",
+      "rule",
+      "subject",
+      { title: "summary", text: true },
+    ],
     rows,
     paint,
   );
@@ -190,7 +199,6 @@ async function show(cli: Cli, id: number, options: CommonOptions): Promise<void>
       formatTime,
       leadOf,
       paintFor(cli.out),
-      cli.out.columns,
     ),
   );
 }
@@ -202,7 +210,6 @@ function storyText(
   formatTime: FormatTime,
   leadOf: (change: AlertChange) => string,
   paint: Paint,
-  columns: number | undefined,
 ): string {
   const { alert, changes, owed, messages } = story;
   const time = (ms: number | null) => (ms === null ? "–" : formatTime(ms, timezone));
@@ -232,11 +239,10 @@ function storyText(
     ...facts.map(([name, value]) => `${`${name}:`.padEnd(width + 1)} ${oneLine(value)}`),
     "",
     paint("bold", "Steps"),
-    tableWithin(
+    table(
       ["at", "step", "what", "figures"],
       changes.map((change) => stepRow(change, time, leadOf)),
       paint,
-      columns,
     ),
     "",
   ];

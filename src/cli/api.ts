@@ -18,7 +18,8 @@ import {
   printJson,
 } from "./command.ts";
 import { consent } from "./consent.ts";
-import { paintFor, table } from "./print.ts";
+import { paintFor } from "./print.ts";
+import { table } from "./table.ts";
 
 export function apiCommand(program: Command, cli: Cli): void {
   const group = declareGroup(program, "api", "ask the exchange anything: every endpoint, by name", [
@@ -76,14 +77,15 @@ async function list(cli: Cli, options: CommonOptions): Promise<void> {
   const paint = paintFor(cli.out);
   const parts = groups.flatMap(({ name, title }) => {
     const rows = endpointsOf(name).map((one) => [
+      "",
       one.name,
       one.method,
       one.session === "required" ? "session" : "",
       one.summary,
     ]);
     // Without a head: the columns speak for themselves.
-    const [, ...lines] = table(["", "", "", ""], rows, paint).split("\n");
-    return rows.length === 0 ? [] : [[paint("bold", title), ...lines.map((line) => `  ${line}`)].join("\n")];
+    const [, ...lines] = table(["", "", "", "", ""], rows, paint).split("\n");
+    return rows.length === 0 ? [] : [[paint("bold", title), ...lines].join("\n")];
   });
   print(cli, parts.join("\n\n"));
   hint(cli, "\nperpwatch api describe NAME tells what one takes; perpwatch api NAME --param value asks.");

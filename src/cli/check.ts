@@ -8,9 +8,10 @@ import { type Cli, type CommonOptions, declare, print, printJson } from "./comma
 import { loadSettings, misconfigured } from "./configuration.ts";
 import { answerWithinMs, examine, type Ground } from "./ground.ts";
 import type { Finding } from "./online.ts";
-import { counted, type Paint, paintFor, table } from "./print.ts";
+import { counted, type Paint, paintFor } from "./print.ts";
 import { gigabytes } from "./room.ts";
 import { rulesByFile, rulesText } from "./rules/check.ts";
+import { table } from "./table.ts";
 
 interface CheckOptions extends CommonOptions {
   readonly online?: boolean;

@@ -16,7 +16,8 @@ import {
 import { locate, type Place } from "./configuration.ts";
 import { ask, askAbout, noDaemon, queryOf } from "./daemon.ts";
 import { withPast } from "./past.ts";
-import { counted, type Paint, paintFor, table } from "./print.ts";
+import { counted, type Paint, paintFor } from "./print.ts";
+import { table } from "./table.ts";
 import { integerFrom, timeFrom } from "./values.ts";
 
 interface ListOptions extends CommonOptions {
@@ -169,7 +170,10 @@ async function list(cli: Cli, options: ListOptions): Promise<void> {
   });
   const right = (title: string) => ({ title, right: true });
   const about = ["type", "symbol", "side", right("size"), right("price")];
-  print(cli, table(["happened", "wallet", ...about, "acknowledged", "id", "text"], rows, paint));
+  print(
+    cli,
+    table(["happened", "wallet", ...about, "acknowledged", "id", { title: "text", text: true }], rows, paint),
+  );
   if (notifications.length === limit) print(cli, `\nThe newest ${limit}; --limit shows more.`);
 }
 

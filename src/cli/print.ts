@@ -7,17 +7,28 @@ import { formatDurationMs } from "../domain/duration.ts";
 export type Tint = "red" | "yellow" | "green" | "cyan" | "gray" | "bold";
 
 /** Colours text for a stream: nothing changes where that is no terminal or NO_COLOR is set. To be written by `forTerminal`. */
-export type Paint = (tint: Tint, text: string) => string;
+export interface Paint {
+  (tint: Tint, text: string): string;
+  /** Tables take so many columns at most: those of the terminal, and never less than 100. */
+  readonly width: number;
+}
+
+const leastWidth = 100;
 
 /**
  * Stands for the beginning of an escape sequence until the text is written. It is drawn in each process: nothing from
  * outside can contain it, so that colours of `Paint` are told from those in data.
  */
 const mark = randomUUID();
+/** The codes that end a colour, and bold. */
+const endings: ReadonlySet<string> = new Set(["39m", "22m"]);
 const colours = new RegExp(`${mark}\\d+m`, "g");
 
 export function paintFor(stream: NodeJS.WriteStream): Paint {
-  return (tint, text) => styleText(tint, forTerminal(text), { stream }).replaceAll("\u001b[", mark);
+  return Object.assign(
+    (tint: Tint, text: string) => styleText(tint, forTerminal(text), { stream }).replaceAll("\u001b[", mark),
+    { width: Math.max(leastWidth, stream.columns ?? 0) },
+  );
 }
 
 /** Returns a text as it is written: with the colours of `Paint`, and nothing else that a terminal would obey. */
@@ -25,62 +36,19 @@ export function forTerminal(text: string): string {
   return clean(text).replaceAll(mark, "\u001b[");
 }
 
-export interface Column {
-  readonly title: string;
-  readonly right?: boolean;
-}
-
-/** Cells are cut to one line, and nothing in them can move a cursor. Without rows: `none`. */
-export function table(
-  columns: readonly (string | Column)[],
-  rows: readonly (readonly string[])[],
-  paint: Paint,
-): string {
-  const heads = columns.map((column) => (typeof column === "string" ? { title: column } : column));
-  const cells = rows.map((row) => row.map(oneLine));
-  const widths = heads.map(({ title }, index) =>
-    Math.max(title.length, ...cells.map((row) => widthOf(row[index] ?? ""))),
-  );
-  const line = (texts: readonly string[]) =>
-    texts
-      .map((text, index) => {
-        const gap = " ".repeat(widths[index]! - widthOf(text));
-        return heads[index]!.right === true ? gap + text : text + gap;
-      })
-      .join("  ")
-      .trimEnd();
-  const head = line(heads.map(({ title }) => title.toUpperCase()));
-  return [paint("gray", head), ...cells.map(line)].join("\n");
-}
-
-/**
- * As `table`. Where a line is wider than the terminal, the last column stands below the row that it belongs to, broken
- * between its parts (` · `).
- * @param width of the terminal in characters; undefined: none, nothing is broken
- */
-export function tableWithin(
-  columns: readonly (string | Column)[],
-  rows: readonly (readonly string[])[],
-  paint: Paint,
-  width: number | undefined,
-): string {
-  const whole = table(columns, rows, paint);
-  if (width === undefined || whole.split("\n").every((line) => widthOf(line) <= width)) return whole;
-  const [head, ...lines] = table(
-    columns.slice(0, -1),
-    rows.map((row) => row.slice(0, -1)),
-    paint,
-  ).split("\n");
-  const below = (index: number): string[] => {
-    const last = oneLine(rows[index]?.[columns.length - 1] ?? "");
-    const indent = "    ";
-    return last === "" ? [] : [wrapped(indent + last, indent, width, /(?<= · )/)];
-  };
-  return [head, ...lines.flatMap((line, index) => [line, ...below(index)])].join("\n");
-}
-
-function widthOf(text: string): number {
+/** Characters that are seen. */
+export function widthOf(text: string): number {
   return [...text.replace(colours, "")].length;
+}
+
+/** Lines of one painted text: a colour that goes over the end of a line ends there and begins anew with the next. */
+export function repainted(lines: readonly string[]): readonly string[] {
+  let open = "";
+  return lines.map((line) => {
+    const begun = open + line;
+    for (const [code] of line.matchAll(colours)) open = endings.has(code.slice(mark.length)) ? "" : code;
+    return open === "" ? begun : `${begun}${mark}${open === `${mark}1m` ? "22m" : "39m"}`;
+  });
 }
 
 /** On one line, without anything that a terminal would obey; colours of `Paint` stay. */
@@ -104,7 +72,7 @@ export function shortAddress(address: string): string {
 }
 
 /** Lines of at most so many characters, broken after commas, or where else; those after the first are indented. */
-export function wrapped(text: string, indent: string, width = 110, where = /(?<=, )/): string {
+export function wrapped(text: string, indent: string, width = leastWidth, where = /(?<=, )/): string {
   const lines = [""];
   for (const part of text.split(where)) {
     const last = lines.at(-1)!;

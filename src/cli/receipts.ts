@@ -1,7 +1,8 @@
 /** Receipts of an alert as a table: the first time that is known, then how much later each step came. */
 import { formatDurationMs } from "../domain/duration.ts";
 import { type Receipt, type ReceiptStep, receiptSteps } from "../domain/receipt.ts";
-import { type Paint, table } from "./print.ts";
+import type { Paint } from "./print.ts";
+import { table } from "./table.ts";
 
 /** Clocks differ by less than this without being wrong. */
 const slightMs = 1_000;

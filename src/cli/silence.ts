@@ -15,7 +15,8 @@ import {
 } from "./command.ts";
 import { locate, type Place } from "./configuration.ts";
 import { ask, noDaemon } from "./daemon.ts";
-import { counted, type Paint, paintFor, severityTint, table } from "./print.ts";
+import { counted, type Paint, paintFor, severityTint } from "./print.ts";
+import { table } from "./table.ts";
 import { askedOf, unknownIn } from "./unknown-names.ts";
 import { durationFrom, oneOf, timeOf } from "./values.ts";
 import { whoAmI } from "./who.ts";

@@ -15,7 +15,8 @@ import { type Cli, type CommonOptions, declare, print, printJson } from "./comma
 import { locate, type Place } from "./configuration.ts";
 import { ask } from "./daemon.ts";
 import { withPast } from "./past.ts";
-import { ago, counted, type Paint, paintFor, severityTint, shortAddress, table } from "./print.ts";
+import { ago, counted, type Paint, paintFor, severityTint, shortAddress } from "./print.ts";
+import { table } from "./table.ts";
 
 type Status = Wire<StatusAnswer>;
 type Figures = Readonly<Record<string, WireNumber | null>>;
@@ -335,7 +336,7 @@ function firingTable(
     "subject",
     "for",
     "acknowledged",
-    "summary",
+    { title: "summary", text: true },
   ];
   return table(columns, rows, paint);
 }

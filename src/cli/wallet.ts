@@ -16,7 +16,8 @@ import {
 } from "./command.ts";
 import { loadSettings, locate } from "./configuration.ts";
 import { ask, askAbout, unknownName } from "./daemon.ts";
-import { counted, paintFor, table } from "./print.ts";
+import { counted, paintFor } from "./print.ts";
+import { table } from "./table.ts";
 
 /** Maximum duration of a sign-in. */
 const patienceMs = 20_000;

@@ -8,7 +8,8 @@ import type { Unit } from "../rules/vocabulary.ts";
 import { type Cli, CommandFailed, type CommonOptions, declare, print, printJson } from "./command.ts";
 import { locate } from "./configuration.ts";
 import { ask, askAbout, noDaemon } from "./daemon.ts";
-import { ago, type Paint, paintFor, severityTint, table } from "./print.ts";
+import { ago, type Paint, paintFor, severityTint } from "./print.ts";
+import { table } from "./table.ts";
 
 interface WhatIfOptions extends CommonOptions {
   readonly wallet?: string;

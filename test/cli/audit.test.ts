@@ -36,7 +36,7 @@ test("prints every difference with what was done, and why each is left; an inbox
     "config.yaml",
     `history: { path: ${dashboard.socketPath.replace(/\.sock$/, "")} }\nchannels: { here: { type: console } }\n`,
   );
-  const one = await run(["notifications", "audit", "--wallet", "main"], place);
+  const one = await run(["notifications", "audit", "--wallet", "main"], { ...place, columns: 120 });
   expect(one.status).toBe(0);
   expect(one.stdout.split("\n").map((line) => line.replace(/ {2,}/g, " | "))).toEqual([
     "main: 12 notifications at the exchange, 2 differences, 1 left unacknowledged",

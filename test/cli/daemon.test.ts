@@ -21,7 +21,8 @@ async function daemon(of: Partial<DashboardSource> = {}) {
   );
   return {
     asked: dashboard.asked,
-    run: (...args: string[]) => run(args, place),
+    /** On a terminal that is wide enough for everything. */
+    run: (...args: string[]) => run(args, { ...place, columns: 250 }),
     async [Symbol.asyncDispose]() {
       place[Symbol.dispose]();
       await dashboard[Symbol.asyncDispose]();

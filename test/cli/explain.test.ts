@@ -121,7 +121,11 @@ describe("rules explain", () => {
     } as const;
     const of = { ...watched().watch.explain("Near", "main/SOL", startMs) } as { explanation: Explanation };
     const told = (one: ExplainedPart) =>
-      explanationText({ ...of.explanation, parts: [one] }, "UTC", (_, text) => text);
+      explanationText(
+        { ...of.explanation, parts: [one] },
+        "UTC",
+        Object.assign((_: unknown, text: string) => text, { width: 100 }),
+      );
     expect(told(part)).toContain("  position.size = 1  (prices 471ms old)\n");
     expect(told({ ...part, ageMs: 471 })).toContain("  position.size = 1  (471ms old)\n");
     const everyMs = { ...scheduleMs, marketConfig: 600_000 };

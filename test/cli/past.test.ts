@@ -121,7 +121,7 @@ describe("alerts", () => {
 
   test("have their story", async () => {
     using place = await left();
-    const shown = await run(["alerts", "show", "1"], place);
+    const shown = await run(["alerts", "show", "1"], { ...place, columns: 150 });
     // Whatever got into a text, it does not reach the terminal as a control character.
     expect(shown.stdout).toContain("“ünï”  text\n");
     expect(shown.stdout).toMatch(/FIRING critical +SOL is 3 % from liquidation +mark price 101.25/);

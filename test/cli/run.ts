@@ -26,6 +26,8 @@ export interface RunOptions {
   readonly folder?: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly input?: string;
+  /** Columns of the output, as a terminal has them. Default: it is none. */
+  readonly columns?: number;
 }
 
 const environment = { PATH: process.env.PATH ?? "", HOME: process.env.HOME ?? "", TZ: "UTC" };
@@ -35,13 +37,13 @@ const environment = { PATH: process.env.PATH ?? "", HOME: process.env.HOME ?? ""
  * each other; TZ has to be the one of the test run.
  */
 export async function run(args: readonly string[], options: RunOptions = {}): Promise<Ran> {
-  const { folder = tmpdir(), env = {}, input = "" } = options;
+  const { folder = tmpdir(), env = {}, input = "", columns } = options;
   if (env.TZ !== undefined) throw new Error("the time zone of this process is fixed: use runProcess");
   const [stdin, stdout, stderr] = [new PassThrough(), new Collected(), new Collected()];
   stdin.end(input);
   const cli: Cli = {
     in: stdin as unknown as NodeJS.ReadStream,
-    out: stdout as unknown as NodeJS.WriteStream,
+    out: Object.assign(stdout, { columns }) as unknown as NodeJS.WriteStream,
     err: stderr as unknown as Cli["err"],
     env: { ...environment, PERPWATCH_CALLED: `node ${main}`, ...env },
     status: 0,

@@ -1,7 +1,8 @@
 import { PassThrough } from "node:stream";
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, test } from "vitest";
-import { forTerminal, oneLine, paintFor, table, tableWithin } from "../../src/cli/print.ts";
+import { forTerminal, oneLine, type Paint, paintFor, type Tint } from "../../src/cli/print.ts";
+import { table } from "../../src/cli/table.ts";
 import { timeFrom } from "../../src/cli/values.ts";
 
 describe("times on the command line", () => {
@@ -25,6 +26,7 @@ describe("times on the command line", () => {
 describe("tables", () => {
   const terminal = Object.assign(new PassThrough(), { isTTY: true }) as unknown as NodeJS.WriteStream;
   const paint = paintFor(terminal);
+  const plain: Paint = Object.assign((_: Tint, text: string) => text, { width: 100 });
 
   test("columns align, whatever colours or letters are in them", () => {
     const rows = [
@@ -39,24 +41,88 @@ describe("tables", () => {
     );
   });
 
-  test("what is wider than the terminal stands below its row, broken between its parts", () => {
+  /** As a terminal of so many columns shows it, and the colours that are left open at the end of a line. */
+  const shown = (columns: number, ...[heads, rows]: [Parameters<typeof table>[0], string[][]]) => {
+    const narrow: Paint = Object.assign((tint: Tint, text: string) => paint(tint, text), { width: columns });
+    const text = forTerminal(table(heads, rows, narrow));
+    for (const line of text.split("\n"))
+      expect(line.split("\u001b[31m").length, line).toBe(
+        line.split("\u001b[39m").length - (line.split("\u001b[90m").length - 1),
+      );
+    return stripVTControlCharacters(text).split("\n");
+  };
+
+  test("a long text is wrapped in its column, between words, and keeps its colour", () => {
+    const parts = "mark $132.10 · liquidation $126.55 · margin ratio 78 %";
+    expect(shown(48, ["step", "figures"], [["fired", parts]]).slice(1)).toEqual([
+      "fired  mark $132.10 · liquidation $126.55 ·",
+      "       margin ratio 78 %",
+    ]);
     const rows = [
-      ["1", "fired", `mark $132.10 · ${paint("red", "liq $126.55")} · margin 78 %`],
-      ["2", "ended", ""],
+      ["1", "fired", paint("red", "mark price $132.10, liquidation price $126.55, margin ratio 78 %")],
+      ["2", "ended", "x"],
     ];
-    const heads = [{ title: "n", right: true }, "step", "figures"];
-    expect(stripVTControlCharacters(forTerminal(tableWithin(heads, rows, paint, 32)))).toBe(
-      ["N  STEP", "1  fired", "    mark $132.10 · liq $126.55 ·", "    margin 78 %", "2  ended"].join("\n"),
-    );
-    for (const width of [undefined, 60])
-      expect(tableWithin(heads, rows, paint, width)).toBe(table(heads, rows, paint));
+    expect(shown(55, [{ title: "n", right: true }, "step", "figures"], rows)).toEqual([
+      "N  STEP   FIGURES",
+      "1  fired  mark price $132.10, liquidation price",
+      "          $126.55, margin ratio 78 %",
+      "2  ended  x",
+    ]);
+  });
+
+  test("a text that has less than 40 characters beside others stands below its row", () => {
+    const text = "main: SOL long is 2.57 % from liquidation, and this is the rest";
+    const at = "2026-03-01 12:00:00 UTC";
+    const id = "notification:event:312:4:0:1:2";
+    expect(shown(60, ["fired", "id", { title: "summary", text: true }], [[at, id, text]])).toEqual([
+      "FIRED                    ID",
+      `${at}  ${id}`,
+      "    main: SOL long is 2.57 % from liquidation, and this is",
+      "    the rest",
+    ]);
+  });
+
+  test("heads are wrapped before cells, and figures that do not fit stand below with their titles", () => {
+    const heads = [
+      "position",
+      { title: "unrealized profit", right: true },
+      { title: "data age", right: true },
+    ];
+    const rows = [["main/0.0/SOL", "-$1,200.00", "2s"]];
+    expect(shown(30, heads, rows)).toEqual([
+      "POSITION      UNREALIZED  DATA",
+      "                  PROFIT   AGE",
+      "main/0.0/SOL  -$1,200.00    2s",
+    ]);
+    expect(shown(24, heads, rows)).toEqual([
+      "POSITION      UNREALIZED",
+      "                  PROFIT",
+      "main/0.0/SOL  -$1,200.00",
+      "    data age 2s",
+    ]);
+  });
+
+  test("no word is cut, whatever the width", () => {
+    const id = "x".repeat(50);
+    expect(shown(20, ["id", ""], [[id, id]])).toEqual(["ID", id, `    ${id}`]);
+  });
+
+  test("tables take the columns of the terminal, and 100 where it is narrower or there is none", () => {
+    for (const [columns, width] of [
+      [160, 160],
+      [60, 100],
+      [undefined, 100],
+    ] as const)
+      expect(
+        paintFor(Object.assign(new PassThrough(), { columns }) as unknown as NodeJS.WriteStream).width,
+      ).toBe(width);
   });
 
   test("nothing from outside moves the cursor, begins a line or paints", () => {
     const hostile = "a\nb\tc\u001b[2Jd\u001b]0;title\u0007e\u009bf\u001b[31mred";
     const harmless = "a b c[2Jd]0;titleef[31mred";
     expect(oneLine(hostile)).toBe(harmless);
-    expect(forTerminal(table(["x"], [[hostile]], (_, text) => text))).toBe(`X\n${harmless}`);
+    expect(forTerminal(table(["x"], [[hostile]], plain))).toBe(`X\n${harmless}`);
     expect(forTerminal(hostile)).toBe("a\nb c[2Jd]0;titleef[31mred");
     expect(forTerminal(paint("red", `${hostile} ${paint("bold", "x")}`))).toBe(
       "\u001b[31ma\nb c[2Jd]0;titleef[31mred \u001b[1mx\u001b[22m\u001b[39m",

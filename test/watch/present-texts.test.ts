@@ -126,11 +126,7 @@ test("a rule that fires although nothing of it holds is explained with the time 
   const explained = h.watch.explain("Under", "main/0.0", h.nowMs);
   expect(explained).toMatchObject({ explanation: { state: "firing", gone: { endsMs: goneMs + 600_000 } } });
   expect(
-    explanationText(
-      explained.kind === "explained" ? explained.explanation : never(),
-      "UTC",
-      (_, text) => text,
-    ),
+    explanationText(explained.kind === "explained" ? explained.explanation : never(), "UTC", plain),
   ).toContain("It no longer holds, and ends at 2026-01-05 12:10:55 UTC unless it returns.");
   h.live(5_000, held, 146);
   expect(h.watch.explain("Under", "main/0.0", h.nowMs)).not.toHaveProperty("explanation.gone");
@@ -153,13 +149,11 @@ rules:
   const explained = h.watch.explain("Under", "main/0.0", h.nowMs);
   expect(explained).toMatchObject({ explanation: { state: "firing", gone: { endsMs: null } } });
   expect(
-    explanationText(
-      explained.kind === "explained" ? explained.explanation : never(),
-      "UTC",
-      (_, text) => text,
-    ),
+    explanationText(explained.kind === "explained" ? explained.explanation : never(), "UTC", plain),
   ).toContain("No `when` holds any more: it ends once `resolveWhen` does.");
 });
+
+const plain = Object.assign((_: unknown, text: string) => text, { width: 100 });
 
 function never(): never {
   throw new Error("it was not explained");

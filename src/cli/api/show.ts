@@ -1,6 +1,7 @@
 /** Answers for people: rows as a table where they are flat enough for one, everything else as YAML. */
 import { stringify } from "yaml";
-import { type Paint, table } from "../print.ts";
+import type { Paint } from "../print.ts";
+import { table } from "../table.ts";
 
 type Row = Readonly<Record<string, unknown>>;
 

@@ -4,7 +4,8 @@ import type { Event, EventKind } from "../../domain/event.ts";
 import { nearestName } from "../../domain/nearest.ts";
 import type { RuleEventKind, Unit } from "../../rules/index.ts";
 import { type Cli, CommandFailed, type CommonOptions, declare, print, printJson } from "../command.ts";
-import { paintFor, table } from "../print.ts";
+import { paintFor } from "../print.ts";
+import { table } from "../table.ts";
 import { integerFrom } from "../values.ts";
 import { withSpan } from "./open.ts";
 

@@ -11,7 +11,8 @@ import {
 } from "../../domain/history.ts";
 import type { History } from "../../history/index.ts";
 import { type Cli, CommandFailed, type CommonOptions, declare, print, printJson } from "../command.ts";
-import { counted, paintFor, table } from "../print.ts";
+import { counted, paintFor } from "../print.ts";
+import { table } from "../table.ts";
 import { findSeries, type Named, nameOf, withHistory, withSpan } from "./open.ts";
 
 interface QueryOptions extends CommonOptions {

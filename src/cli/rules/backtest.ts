@@ -11,7 +11,8 @@ import type { LoadInput, RuleSet } from "../../rules/index.ts";
 import type { DaemonSettings } from "../../settings.ts";
 import { type Cli, CommandFailed, type CommonOptions, declare, print, printJson } from "../command.ts";
 import { loadSettings } from "../configuration.ts";
-import { counted, type Paint, paintFor, severityTint, table } from "../print.ts";
+import { counted, type Paint, paintFor, severityTint } from "../print.ts";
+import { table } from "../table.ts";
 import { timeOf } from "../values.ts";
 
 const largestFile = 512 * 1_024;
@@ -346,7 +347,16 @@ function alertTable(alerts: readonly ReportedAlert[], toMs: number, { paint, tim
       alert.summary,
     ]);
   const text = table(
-    ["when", "for", "rule", "subject", "levels", "ending", { title: "messages", right: true }, "told"],
+    [
+      "when",
+      "for",
+      "rule",
+      "subject",
+      "levels",
+      "ending",
+      { title: "messages", right: true },
+      { title: "told", text: true },
+    ],
     rows,
     paint,
   );

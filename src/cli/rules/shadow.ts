@@ -6,7 +6,8 @@ import { plainWords } from "../../domain/plain-words.ts";
 import { formatTime } from "../../domain/time-text.ts";
 import { type Cli, type CommonOptions, declare, print, printJson } from "../command.ts";
 import { judgingPart } from "../configuration.ts";
-import { counted, paintFor, severityTint, table } from "../print.ts";
+import { counted, paintFor, severityTint } from "../print.ts";
+import { table } from "../table.ts";
 import { timeOf } from "../values.ts";
 
 interface ShadowOptions extends CommonOptions {
@@ -61,7 +62,7 @@ async function shadow(cli: Cli, options: ShadowOptions): Promise<void> {
     print(
       cli,
       `\n${paint("bold", counted(report.alerts.length, "alert"))}\n${table(
-        ["when", "for", "rule", "subject", "level", "ending", "would have told"],
+        ["when", "for", "rule", "subject", "level", "ending", { title: "would have told", text: true }],
         newest.map((alert) => [
           formatTime(alert.firedAtMs, timezone),
           lasted(alert),

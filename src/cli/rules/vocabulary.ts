@@ -1,7 +1,8 @@
 /** `perpwatch rules vocabulary`: what rules can name, for people, for programs, and as a page. */
 import type { Command } from "commander";
 import { type Cli, CommandFailed, type CommonOptions, declare, print, printJson } from "../command.ts";
-import { paintFor, table, wrapped } from "../print.ts";
+import { paintFor, wrapped } from "../print.ts";
+import { table } from "../table.ts";
 
 interface Options extends CommonOptions {
   readonly markdown?: boolean;

@@ -209,7 +209,7 @@ test("events, by kind and wallet", async () => {
   expect(await listed()).toEqual(["k2", "k1"]);
   expect(await listed("--kind", "funding")).toEqual(["k2"]);
   expect(await listed("--wallet", "main")).toEqual(["k1"]);
-  const people = await run(["history", "events", "--since", since], place);
+  const people = await run(["history", "events", "--since", since], { ...place, columns: 150 });
   expect(people.stdout).toMatch(/^HAPPENED +KIND +ACCOUNT +MARKET +FIGURES\n/);
   expect(people.stdout).toContain("payment $1,547.91 · rate 0.0125%/h · size -2.5 · side short\n");
   const order = await run(["history", "events", "--since", "2026-03-01", "--kind", "order"], place);
