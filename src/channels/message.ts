@@ -62,7 +62,7 @@ export interface Rendering {
   readonly inFull: number;
   /** Tables of a digest; empty in any other message. */
   readonly sections: readonly Section[];
-  /** The other alerts that fire, a line each; empty where nothing does. */
+  /** The other alerts that fire, a line each, those whose condition no longer holds last; empty where nothing does. */
   readonly standing: readonly string[];
   /** Sender and message id; by the latter a channel finds the message again. */
   readonly footer: string;
@@ -138,9 +138,9 @@ function tallyText(tally: NonNullable<Message["content"]["tally"]>): string {
 
 function standingLines({ content: { standing }, sealedAtMs }: Message, zone: string): string[] {
   if (standing === undefined) return [];
-  const lines = standing.alerts.map(({ id, severity, summary, textAtMs }) => {
+  const lines = standing.alerts.map(({ id, severity, summary, textAtMs, gone }) => {
     const asOf = textAtMs === undefined ? "" : `, as of ${shortTime(textAtMs, sealedAtMs, zone)}`;
-    return `Still firing, ${severity}: ${cleanLine(summary)}${asOf} (#${id})`;
+    return `${gone ? "No longer holds, was" : "Still firing,"} ${severity}: ${cleanLine(summary)}${asOf} (#${id})`;
   });
   return standing.more === 0 ? lines : [...lines, `Still firing: ${standing.more} more`];
 }

@@ -10,6 +10,7 @@ interface Firing {
   readonly severity: Severity;
   readonly summary: string;
   readonly textAtMs?: number;
+  readonly gone?: true;
 }
 
 /** The same text as before a while ago is that of now, ms. */
@@ -59,7 +60,7 @@ export class Standing {
     if (group?.size === 0) this.#groups.delete(name);
   }
 
-  /** @returns the others of this message's group, the worst first; null where there are none */
+  /** @returns the others of this message's group, the worst first, those whose condition no longer holds last; null where there are none */
   beside(
     told: readonly { readonly item: OwedItem }[],
     nowMs: number,
@@ -73,7 +74,8 @@ export class Standing {
       .flatMap((one) => (own.has(one.id) ? [] : this.#asItStands(one, nowMs)))
       .filter(({ severity }) => severity !== "info");
     if (others.length === 0) return null;
-    others.sort((a, b) => severityRank[b.severity] - severityRank[a.severity] || a.id - b.id);
+    const rank = ({ gone, severity }: Firing) => (gone ? 0 : 1 + severityRank[severity]);
+    others.sort((a, b) => rank(b) - rank(a) || a.id - b.id);
     return { alerts: others.slice(0, mostListed), more: Math.max(0, others.length - mostListed) };
   }
 
@@ -81,7 +83,8 @@ export class Standing {
     if (this.#present === null) return [one];
     const present = this.#present(one.id);
     if (present === null) return [];
-    const { severity, summary, textAtMs } = present;
-    return [{ id: one.id, severity, summary, ...(nowMs - textAtMs > recentMs ? { textAtMs } : {}) }];
+    const { severity, summary, textAtMs, gone } = present;
+    const age = nowMs - textAtMs > recentMs ? { textAtMs } : {};
+    return [{ id: one.id, severity, summary, ...age, ...(gone ? { gone } : {}) }];
   }
 }

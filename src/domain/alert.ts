@@ -115,6 +115,8 @@ export interface PresentAlert {
   readonly summary: string;
   /** The time of its figures, ms. */
   readonly textAtMs: number;
+  /** Its condition no longer holds: it ends unless that returns. */
+  readonly gone?: true;
 }
 
 /** One step in an alert's life, as it was then: what messages are made of. Append only. */

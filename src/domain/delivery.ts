@@ -135,6 +135,8 @@ export interface MessageContent {
       readonly summary: string;
       /** The time of the figures, ms. Left out: they are those of when this was sealed. */
       readonly textAtMs?: number;
+      /** Its condition no longer holds: it ends unless that returns. Those come last. */
+      readonly gone?: true;
     }[];
     readonly more: number;
   };

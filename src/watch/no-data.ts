@@ -542,12 +542,13 @@ export class NoData {
     return endText(incident, unread, others, firing, nowMs, timezone);
   }
 
-  /** Alerts that fire of wallets that it listed, or of all where it listed none, in words, the worst first. */
+  /** Alerts that fire and hold of wallets that it listed, or of all where it listed none, in words, the worst first. */
   #firingBeside({ wallets, live: own }: Incident, nowMs: number): string[] {
-    const firing = [...this.#options.alerts.live.values()].filter(({ alert }) => {
+    const firing = [...this.#options.alerts.live.values()].filter((live) => {
+      const { alert } = live;
       if (alert === own.alert || alert.shadow || alert.rule === blindRule || alert.wallet === null)
         return false;
-      return wallets.size === 0 || wallets.has(alert.wallet);
+      return (wallets.size === 0 || wallets.has(alert.wallet)) && !live.isGone(nowMs);
     });
     return firing
       .sort(

@@ -637,8 +637,9 @@ export class Watch {
   present(alertId: number, nowMs: number): PresentAlert | null {
     const live = this.#alerts.live.get(alertId);
     if (live === undefined) return null;
-    const { severity, summary, textAtMs } = firingAlert(live, Math.max(nowMs, this.#nowMs));
-    return { severity, summary, textAtMs };
+    const atMs = Math.max(nowMs, this.#nowMs);
+    const { severity, summary, textAtMs } = firingAlert(live, atMs);
+    return { severity, summary, textAtMs, ...(live.isGone(atMs) ? { gone: true as const } : {}) };
   }
 
   status(nowMs: number): WatchStatus {

@@ -142,6 +142,7 @@ test("what else fires is listed as it stands when the message is made, or with t
           severity: "critical" as const,
           summary: `alert ${id} is worse`,
           textAtMs: clock.nowMs() - (id === 2 ? 90 * second : second),
+          ...(id === 1 ? { gone: true as const } : {}),
         };
   await using one = await rig({ clock, present });
   const { alerts } = one;
@@ -152,8 +153,8 @@ test("what else fires is listed as it stands when the message is made, or with t
   }
   const [message] = (await one.store.messages({})).filter(({ alertIds }) => alertIds.includes(4));
   expect(render(message!).standing).toEqual([
-    "Still firing, critical: alert 1 is worse (#1)",
     "Still firing, critical: alert 2 is worse, as of 03:39:48 UTC (#2)",
+    "No longer holds, was critical: alert 1 is worse (#1)",
   ]);
 });
 

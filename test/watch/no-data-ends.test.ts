@@ -52,6 +52,16 @@ test("an end lists an alert by the answer that brings it", () => {
   expect(firingBeside(h)).toBe("critical: 6.9% from liquidation (#1)");
 });
 
+test("an end lists no alert as firing whose condition no longer holds", () => {
+  const h = Harness.seeing({ rules: rules.replace("for: 0s", "for: 0s\n    keepFiringFor: 5m") }, 150, near);
+  h.live(20_000, near, 150);
+  readOnly(h, () => h.events("liquidations", []));
+  expect(h.told.at(-1)).toBe("Blind main fired critical");
+  h.account([subaccount(30_000, [position(100, 150)])]);
+  expect(h.told.at(-1)).toMatch(/^Blind main ended/);
+  expect(firingBeside(h)).toBeUndefined();
+});
+
 test("what a reminder told is not told again as worse a moment later", () => {
   let reminders = 0;
   for (let silentFromMs = 60_000; silentFromMs <= 150_000; silentFromMs += 1_000) {

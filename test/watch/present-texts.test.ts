@@ -113,6 +113,14 @@ test("nothing is reminded of that does not hold and only waits to end, until it 
   ]);
 });
 
+test("what only waits to end is presented as gone, until it holds again", () => {
+  const h = gone("10m", 60_000);
+  const { alertId } = ofRule(h, "Under")[0]!;
+  expect(h.watch.present(alertId, h.nowMs)).toMatchObject({ summary: "unrealized $0.00", gone: true });
+  h.live(5_000, held, 146);
+  expect(h.watch.present(alertId, h.nowMs)).not.toHaveProperty("gone");
+});
+
 test("what waited to end and cannot be judged any more is reminded of", () => {
   const h = gone("10m", 40_000);
   expect(ofRule(h, "Under").map(({ kind }) => kind)).toEqual(["fired"]);

@@ -195,7 +195,8 @@ function withStanding({ fields = [] }: Partial<Embed>, { standing }: Rendering):
   if (standing.length === 0) return {};
   const share = Math.floor(500 / standing.length) - 1;
   const value = standing.map((line) => forDiscord(line.replace(/^Still firing[:,] /, ""), share)).join("\n");
-  return { fields: [...fields, { name: "Still firing", value }] };
+  const name = standing.some((line) => line.startsWith("Still firing")) ? "Still firing" : "Not over yet";
+  return { fields: [...fields, { name, value }] };
 }
 
 function single(block: Block, rendering: Rendering): Partial<Embed> {
