@@ -133,7 +133,7 @@ function alertTable(
     stateOf(alert, paint),
     alert.rule,
     alert.subject,
-    alert.summary + asOf(alert, nowMs, (ms) => time(ms, place.timezone), paint),
+    textOf(alert) + asOf(alert, nowMs, (ms) => time(ms, place.timezone), paint),
   ]);
   return table(
     [
@@ -148,6 +148,11 @@ function alertTable(
     rows,
     paint,
   );
+}
+
+/** The text of an alert that fires; of one that ended, the worst that it came to. */
+function textOf({ state, summary, worst }: Alert): string {
+  return state === "ended" && worst !== undefined ? worst.summary : summary;
 }
 
 /** The time of a firing alert's text, where that is not now. */
@@ -227,13 +232,19 @@ function storyText(
     const lastedMs = Math.max(0, alert.endedAtMs - alert.firedAtMs);
     facts.push(["ended", `${time(alert.endedAtMs)}, after ${formatDurationMs(lastedMs)}`]);
   }
+  if (alert.worst !== undefined) {
+    const { summary, atMs } = alert.worst;
+    facts.push(
+      alert.state === "ended" ? ["at its end", alert.summary] : ["at its worst", `${summary}, ${time(atMs)}`],
+    );
+  }
   facts.push(["data of", time(alert.dataAtMs)]);
   const labels = Object.entries(alert.labels).map(([name, value]) => `${name}=${value}`);
   if (labels.length > 0) facts.push(["labels", labels.join(" ")]);
   if (alert.runbook !== null) facts.push(["what to do", alert.runbook]);
   const width = Math.max(...facts.map(([name]) => name.length));
   const lines = [
-    `${paint("bold", `#${alert.id}`)} ${levelOf(alert, paint)}: ${oneLine(alert.summary)}${asOf(alert, nowMs, time, paint)}`,
+    `${paint("bold", `#${alert.id}`)} ${levelOf(alert, paint)}: ${oneLine(textOf(alert))}${asOf(alert, nowMs, time, paint)}`,
     ...(alert.description === "" ? [] : alert.description.split("\n").map(oneLine)),
     "",
     ...facts.map(([name, value]) => `${`${name}:`.padEnd(width + 1)} ${oneLine(value)}`),

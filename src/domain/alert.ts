@@ -35,6 +35,14 @@ export function isTaking(ending: Ending | null): ending is Taking {
   return ending === "liquidated" || ending === "deleveraged";
 }
 
+export interface WorstText {
+  readonly severity: Severity;
+  readonly value: number | null;
+  readonly summary: string;
+  /** The time of the oldest input behind it, ms. */
+  readonly atMs: number;
+}
+
 export interface Alert {
   /** Grows by one; what people type. */
   readonly id: number;
@@ -47,6 +55,11 @@ export interface Alert {
   readonly severity: Severity;
   /** The worst level that it reached. Absent: it was never worse than `severity`. */
   readonly worstSeverity?: Severity;
+  /**
+   * The worst that it came to: by level, then by value. Absent: that is as it stands, or stood at its end. Between two steps in
+   * its life a value that is worse by less than 5 % is not noted.
+   */
+  readonly worst?: WorstText;
   readonly state: "firing" | "ended";
   /** Events need no resolution: they are `ended` from the start, with `ending` null. */
   readonly event: boolean;

@@ -37,6 +37,7 @@ import type { Draft } from "./draft.ts";
 import { Escalations } from "./escalations.ts";
 import { Holds } from "./holds.ts";
 import type { Comparison } from "./worsening.ts";
+import { type Compared, withWorst } from "./worst.ts";
 
 /** Changes after which the values that were notified before no longer count. */
 export const beginsAnew: ReadonlySet<AlertChangeKind> = new Set(["fired", "rose", "fell", "acknowledged"]);
@@ -106,6 +107,8 @@ export class LiveAlert implements Due {
   judgedAtMs: number | null = null;
   /** The comparison of its value with the one notified before, at a level. */
   comparison: (severity: Severity) => Comparison | null = () => "worse";
+  /** Returns true if a value is worse than another at a level; null where no direction is known. */
+  isFurther: Compared["isFurther"] = () => null;
   /** Returns true if its condition is known not to hold, and it only waits for its end. */
   isGone: (nowMs: number) => boolean = () => false;
   /** Its text now; null where nobody can tell (its subject is gone, or nothing is known). */
@@ -171,7 +174,7 @@ export class LiveAlert implements Due {
     const newest = this.newest(nowMs);
     if (newest === null) return !this.lasting;
     this.says(newest.text);
-    this.alert = { ...this.alert, ...pick(newest.text) };
+    this.alert = withWorst(this, { ...this.alert, ...pick(newest.text) });
     this.onRenewed(nowMs);
     return newest.atMs < nowMs;
   }
@@ -404,12 +407,12 @@ export class AlertBook {
   ): void {
     live.says(text);
     const worstSeverity = worseOf(worstSeverityOf(live.alert), severity);
-    live.alert = {
+    live.alert = withWorst(live, {
       ...live.alert,
       ...pick(text),
       severity,
       ...(worstSeverity === severity ? {} : { worstSeverity }),
-    };
+    });
     // What a person saw when they acknowledged it was less.
     const isVoid =
       kind === "worsened" || (kind === "rose" && !covers(live.alert.acknowledgedSeverity, severity));
@@ -438,7 +441,7 @@ export class AlertBook {
     const now = text();
     live.says(now);
     const voids = live.alert.acknowledgedAtMs !== null;
-    live.alert = { ...withoutAcknowledgement(live.alert), ...pick(now) };
+    live.alert = withWorst(live, { ...withoutAcknowledgement(live.alert), ...pick(now) });
     this.#record(draft, live, kind, { voids });
     // Nobody takes care of it any more: its chain begins anew.
     if (voids) this.#begins(live.alert, draft);
@@ -457,13 +460,13 @@ export class AlertBook {
     if (last) live.says(last);
     // The last tier that was seen says nothing of what came.
     if (isTaking(ending)) live.details = live.details.filter(([name]) => name !== tierLine);
-    live.alert = {
+    live.alert = withWorst(live, {
       ...live.alert,
       ...(last ? pick(last) : {}),
       state: "ended",
       endedAtMs: draft.atMs,
       ending,
-    };
+    });
     this.live.delete(live.alert.id);
     this.#deadlines.cancel(live);
     this.#record(draft, live, "ended", { happenedMs, stands });

@@ -13,6 +13,7 @@ import {
   step,
   withoutHeld,
 } from "../alerts/lifecycle.ts";
+import type { Notified } from "../alerts/remind.ts";
 import { type RuleState, type Severity, severityRank } from "../domain/alert.ts";
 import { type Source, sources } from "../domain/observation.ts";
 import type { Scope, Subject } from "../domain/subject.ts";
@@ -53,7 +54,8 @@ import type { Judging } from "./staleness.ts";
 import type { Former, SubjectNode } from "./subjects.ts";
 import { isProfit } from "./wants.ts";
 import { type WindowPlan, WindowSet } from "./windows.ts";
-import { comparisonOf, movement } from "./worsening.ts";
+import { comparisonOf, isFurther, movement } from "./worsening.ts";
+import { noteWorst } from "./worst.ts";
 
 /** Judging again at most this often for what drifts with time alone (`now`, window edges). */
 const driftMs = 1_000;
@@ -697,17 +699,18 @@ export class Conditions {
   #refresh(instance: Instance, env: Env, judged: Judged, draft: Draft): void {
     if (instance.alert === null || judged.kind === "unknown") return;
     const { severity, value } = judged;
-    this.#options.alerts.refresh(
-      draft,
-      instance.alert,
-      () => this.#textOf(instance, env, judged),
-      (notified, worseBy) => {
-        if (severity === null || value === null) return null;
-        const moved = movement(instance.rule, severity, env, notified, value, worseBy);
-        env.value = value;
-        return moved;
-      },
-    );
+    const text = () => this.#textOf(instance, env, judged);
+    const moves = (notified: Notified, worseBy: number) => {
+      if (severity === null || value === null) return null;
+      const moved = movement(instance.rule, severity, env, notified, value, worseBy);
+      env.value = value;
+      return moved;
+    };
+    this.#options.alerts.refresh(draft, instance.alert, text, moves);
+    if (severity === null || value === null) return;
+    noteWorst(draft, instance.alert, value, text, (than, share) => {
+      return moves({ last: than, low: than, high: than }, share) === "worsened";
+    });
   }
 
   /** Lets an alert speak for its instance while it stands. */
@@ -715,6 +718,13 @@ export class Conditions {
     alert.lasting = false;
     alert.isGone = () => instance.alert === alert && instance.unknown === null && isGone(instance.lifecycle);
     alert.comparison = (level) => comparisonOf(instance.rule, level);
+    alert.isFurther = (level, value, than) => {
+      const { env } = instance.node;
+      const { value: judged } = env;
+      const further = isFurther(instance.rule, level, env, value, than);
+      env.value = judged;
+      return further;
+    };
     alert.textNow = (nowMs) => {
       if (instance.alert !== alert) return null;
       return this.#textAt(instance, nowMs, alert.alert.severity, (env) =>

@@ -53,6 +53,27 @@ export function movement(
   return isFurther ? "worsened" : null;
 }
 
+/**
+ * @param env by which the rule was judged last; its `value` is overwritten
+ * @returns true if a value is worse than another at a level; null where no direction is known
+ */
+export function isFurther(
+  rule: ConditionRule,
+  severity: Severity,
+  env: Env,
+  value: number,
+  than: number,
+): boolean | null {
+  const { excess } = levelOf(rule, severity) ?? {};
+  if (excess === undefined) return null;
+  const at = (number: number): number => {
+    env.value = number;
+    return excess(env);
+  };
+  const more = at(value) - at(than);
+  return Number.isNaN(more) ? null : more > 0;
+}
+
 function levelOf({ levels }: ConditionRule, severity: Severity): ConditionRule["levels"][number] | undefined {
   return levels.find((level) => level.severity === severity);
 }

@@ -36,7 +36,8 @@ async function left() {
             worstSeverity: "critical",
             state: "ended",
           },
-          ...{ ending: "recovered", endedAtMs: t0 + 60_000 },
+          ...{ ending: "recovered", endedAtMs: t0 + 60_000, summary: "SOL is 17 % from liquidation" },
+          worst: { severity: "critical", value: 0.0257, summary: "SOL is 2.57 % from liquidation", atMs: t0 },
         }),
         alert({ id: 5, rule: "Falls", wallet: null, severity: "info", worstSeverity: "warning" }),
       ],
@@ -111,10 +112,13 @@ describe("alerts", () => {
     expect((await run(["alerts", "--rule", "MarginHigh"], place)).stderr).toBe(hint);
   });
 
-  test("tell the worst level that they reached", async () => {
+  test("tell the worst that they came to", async () => {
     using place = await left();
-    const { stdout } = await run(["alerts"], place);
-    expect(stdout).toMatch(/ 4 .* critical → warning +resolved +Fell /);
+    const { stdout } = await run(["alerts"], { ...place, columns: 150 });
+    expect(stdout).toMatch(/ 4 .* critical → warning +resolved +Fell .*SOL is 2\.57 % from liquidation\n/);
+    const story = (await run(["alerts", "show", "4"], place)).stdout;
+    expect(story).toMatch(/^#4 critical → warning: SOL is 2\.57 % from liquidation\n/);
+    expect(story).toContain("\nat its end: SOL is 17 % from liquidation\n");
     expect(stdout).toMatch(/ 5 .* info \(was warning\) +firing.* +Falls /);
     expect((await run(["alerts", "show", "3"], place)).stdout).toContain("#3 critical: ");
   });

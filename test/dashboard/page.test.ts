@@ -113,6 +113,7 @@ describe("what it shows", () => {
     expect(alerts).toContain("acknowledged by ann");
     expect(alerts).toContain("11 s of 30 s · since");
     expect(alerts).toContain("already so when watching began");
+    expect(alerts).toContain("at its worst: Down 15.1 %");
     expect(alerts).toContain("cannot judge LiquidationNear, MarginRatioHigh");
     expect(browser.document.title).toBe("‼ 3 firing · perpwatch");
     expect(browser.asked).toEqual(["/api/v1/status"]);

@@ -177,6 +177,7 @@ export function status(of: Partial<DaemonStatus> = {}): DaemonStatus {
           summary: "Down 12.4 % from the high of 31,980 USD",
           firedAtMs: nowMs - 1_260_000,
           alreadySo: true,
+          worst: { severity: "warning", value: 0.151, summary: "Down 15.1 %", atMs: nowMs - 600_000 },
         }),
       ],
       ruleStates: [

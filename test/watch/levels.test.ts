@@ -152,6 +152,37 @@ describe("an acknowledgement", () => {
   });
 });
 
+test("an alert keeps the worst that it came to, over steps, restarts and its end", () => {
+  const harness = new Harness({ rules: rules(0, 0), remind: quiet });
+  const marks = (h: Harness, ...all: number[]) => {
+    for (const mark of all) {
+      h.mark(mark);
+      h.pass(1_000);
+    }
+  };
+  const worst = (h: Harness) => h.remembered.alerts.find(({ id }) => id === 1)!.worst;
+  harness.config();
+  marks(harness, 111);
+  expect(worst(harness)).toBeUndefined();
+  // No step of its life: 118 is within its level, and 118.5 is not worse than that by 5 %.
+  marks(harness, 118, 118.5, 112);
+  expect(worst(harness)).toMatchObject({ severity: "warning", value: 118 });
+  marks(harness, 125);
+  expect(worst(harness)).toBeUndefined();
+  marks(harness, 160, 111);
+  expect(worst(harness)).toMatchObject({
+    severity: "critical",
+    value: 160,
+    summary: expect.stringContaining("160"),
+  });
+  const after = harness.restarted({ rules: rules(0, 0), remind: quiet });
+  after.config();
+  marks(after, 119, 90);
+  const ended = after.changes.at(-1)!;
+  expect([ended.kind, ended.alert.severity]).toEqual(["ended", "warning"]);
+  expect(ended.alert.worst).toMatchObject({ severity: "critical", value: 160 });
+});
+
 test("an alert keeps the worst level that it reached", () => {
   const harness = new Harness({ rules: rules(0, 0), remind: quiet });
   harness.config();
