@@ -6,6 +6,7 @@
  *   main/0.1/SOL        a position            daemon         perpwatch itself
  *   book/NetLong        what the wallets that the rule NetLong selects hold together
  *   book/NetLong/SOL    the same in one market
+ *   book/NetLong/desk=a the same of those of them that carry this label
  *   pair/basis          a hedge that the configuration declares
  */
 
@@ -36,8 +37,13 @@ export type Subject =
   | { readonly scope: "market"; readonly symbol: string }
   | { readonly scope: "exchange" }
   | { readonly scope: "daemon" }
-  /** The book of one rule; `symbol` null: over all markets. */
-  | { readonly scope: "book"; readonly rule: string; readonly symbol: string | null }
+  /** The book of one rule; `symbol` null: over all markets. `label`: of the wallets that carry it alone. */
+  | {
+      readonly scope: "book";
+      readonly rule: string;
+      readonly symbol: string | null;
+      readonly label?: { readonly name: string; readonly value: string };
+    }
   | { readonly scope: "pair"; readonly pair: string };
 
 export function accountName(account: AccountRef): string {
@@ -55,12 +61,17 @@ export function subjectName(subject: Subject): string {
     case "market":
       return `market/${subject.symbol}`;
     case "book":
-      return subject.symbol === null ? `book/${subject.rule}` : `book/${subject.rule}/${subject.symbol}`;
+      return bookName(subject);
     case "pair":
       return `pair/${subject.pair}`;
     default:
       return subject.scope;
   }
+}
+
+function bookName({ rule, symbol, label }: Subject & { readonly scope: "book" }): string {
+  if (label !== undefined) return `book/${rule}/${label.name}=${label.value}`;
+  return symbol === null ? `book/${rule}` : `book/${rule}/${symbol}`;
 }
 
 /** Names stay for as long as their subjects, and a text that is put together holds its pieces beside the whole. */
@@ -74,11 +85,18 @@ export const ownNames: readonly string[] = ["market", "exchange", "daemon", "boo
 /** @returns the subject that a full name means, or undefined. */
 export function parseSubject(name: string): Subject | undefined {
   if (name === "exchange" || name === "daemon") return { scope: name };
+  const byLabel = /^book\/([^/]+)\/([^/=]+)=(.+)$/.exec(name);
+  if (byLabel) {
+    const [, rule, label, value] = byLabel;
+    return { scope: "book", rule: rule!, symbol: null, label: { name: label!, value: value! } };
+  }
   const [first, second, third, ...rest] = name.split("/");
   if (first === undefined || first === "" || rest.length > 0) return undefined;
   if (first === "market") return second ? { scope: "market", symbol: second } : undefined;
   if (first === "book")
-    return second && third !== "" ? { scope: "book", rule: second, symbol: third ?? null } : undefined;
+    return second && third !== "" && third?.includes("=") !== true
+      ? { scope: "book", rule: second, symbol: third ?? null }
+      : undefined;
   if (first === "pair") return second && third === undefined ? { scope: "pair", pair: second } : undefined;
   if (second === undefined) return { scope: "wallet", wallet: first };
   const account = /^(\d+)\.(\d+)$/.exec(second);

@@ -173,8 +173,11 @@ export interface Level {
 export interface ConditionRule extends RuleBase {
   readonly kind: "condition";
   readonly scope: Scope;
-  /** For books: one for each market that their wallets hold, or one over all of them. Null: it is of another scope. */
-  readonly by: "market" | "none" | null;
+  /**
+   * For books: `market`, one for each market that their wallets hold; `none`, one over all of them; else one over all markets
+   * for each value of this label. Null: it is of another scope.
+   */
+  readonly by: string | null;
   /** Ascending; the short form has one. */
   readonly levels: readonly Level[];
   readonly value: Compiled<number> | null;

@@ -62,6 +62,8 @@ export interface Facts {
    * nothing since `sinceMs`.
    */
   readonly silent?: (source: Source, sinceMs: number) => readonly string[];
+  /** For the same: the wallets whose part of a figure is not known. */
+  readonly untold?: (field: string) => readonly string[];
 }
 
 /** Everything that one judgement may look at. `value` is set by the judge itself. */

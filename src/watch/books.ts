@@ -1,11 +1,12 @@
 /**
  * Books: what the wallets that a rule selects hold together, over all markets or market by market. There is one a rule,
- * since the rule says whose book it is; without such rules nothing is kept.
+ * since the rule says whose book it is, or one for each value of the label that it names; without such rules nothing is kept.
  *
  * Sums are kept by what changes: a wallet's old share goes out, its new one comes in. An answer about one of thousands of
  * wallets costs the logarithm of their count for each book, not a look at all of them.
  */
 import type { Source } from "../domain/observation.ts";
+import type { Subject } from "../domain/subject.ts";
 import type { ConditionRule, Facts, RuleSet } from "../rules/index.ts";
 import { applies, type Conditions } from "./conditions.ts";
 import type { Draft } from "./draft.ts";
@@ -20,9 +21,11 @@ import {
   noteSeen,
   type Share,
   type SharedSource,
+  type SummedField,
   seenWhole,
   sharedSources,
   shareOf,
+  summedFields,
   unitScale,
   usdScale,
 } from "./shares.ts";
@@ -31,7 +34,7 @@ import type { WalletEntry } from "./wallets.ts";
 import type { World } from "./world.ts";
 
 /** These sources belong to wallets. For any other nobody's silence is the cause. */
-const ofWallets: ReadonlySet<Source> = new Set(["traderState", "collateral"]);
+const ofWallets: ReadonlySet<Source> = new Set(["traderState", "collateral", "fills", "funding"]);
 
 export interface BooksParts {
   readonly ruleSet: RuleSet;
@@ -62,16 +65,17 @@ export class Books {
     this.#books = parts.ruleSet.conditions.flatMap((rule) => {
       if (rule.scope !== "book") return [];
       const members = parts.wallets.filter(({ name }) => isMember(rule, name, world));
-      if (members.length === 0) return [];
-      const names = members.map(({ name }) => name);
-      const old = known.get(rule.name);
-      if (old?.goesOn(rule, names) && names.every((name) => kept.has(name))) {
-        known.delete(rule.name);
-        return [old];
-      }
-      const book = new Book(rule, members, world);
-      this.#fresh.add(book);
-      return [book];
+      return groupsOf(rule, members).map(([label, own]) => {
+        const names = own.map(({ name }) => name);
+        const old = known.get(nameOf(rule, label));
+        if (old?.goesOn(rule, names) && names.every((name) => kept.has(name))) {
+          known.delete(old.name);
+          return old;
+        }
+        const book = new Book(rule, label, own, world, (name) => this.#shares.get(name));
+        this.#fresh.add(book);
+        return book;
+      });
     });
     for (const book of known.values()) for (const node of book.nodes) world.nodes.delete(node.name);
   }
@@ -134,14 +138,13 @@ export class Books {
       for (const node of book.nodes) this.#parts.conditions.judgeNode(node, source, draft);
   }
 
-  /** @param rule whose book */
-  doubtOf(rule: string): Doubt | null {
-    return this.#books.find((book) => book.isOf(rule))?.doubt ?? null;
+  doubtOf(subject: BookSubject): Doubt | null {
+    return this.#books.find((book) => book.isOf(subject))?.doubt ?? null;
   }
 
   /** As of `Profit.explainedSince`. */
-  explainedSince(rule: string, ms: number, raisedMs: number): ExplainedFlow | null {
-    const book = this.#books.find((one) => one.isOf(rule));
+  explainedSince(subject: BookSubject, ms: number, raisedMs: number): ExplainedFlow | null {
+    const book = this.#books.find((one) => one.isOf(subject));
     if (!book) return null;
     for (const { wallet, profit } of this.#parts.world.wallets.values()) {
       const explained = book.has(wallet.name) ? profit.explainedSince(ms, raisedMs) : null;
@@ -170,6 +173,34 @@ export function isMember(rule: ConditionRule, wallet: string, world: Pick<World,
   return applies(of, { wallet }, (name) => world.wallet(name));
 }
 
+type BookSubject = Subject & { readonly scope: "book" };
+type Label = NonNullable<BookSubject["label"]>;
+
+/** True if a wallet that is watched is part of this book of the rule. */
+export function hasMembers(rule: ConditionRule, { label }: BookSubject, world: World): boolean {
+  return [...world.wallets.keys()].some((name) => {
+    const carries = label === undefined || world.wallet(name)?.labels[label.name] === label.value;
+    return carries && isMember(rule, name, world);
+  });
+}
+
+/** The members of each of a rule's books, with the label that they carry; null: it goes by none. */
+function groupsOf(
+  { by }: ConditionRule,
+  members: readonly WatchedWallet[],
+): readonly (readonly [Label | null, readonly WatchedWallet[]])[] {
+  if (by === null || by === "market" || by === "none") return members.length === 0 ? [] : [[null, members]];
+  const carrying = members.filter(({ labels }) => labels[by] !== undefined);
+  return [...Map.groupBy(carrying, ({ labels }) => labels[by]!)].map(
+    ([value, own]) => [{ name: by, value }, own] as const,
+  );
+}
+
+/** The name of a book among all of them. */
+function nameOf({ name }: ConditionRule, label: Label | null): string {
+  return label === null ? name : `${name}/${label.name}=${label.value}`;
+}
+
 /** One market of a book, or all that it counts. */
 class Sum {
   net = 0;
@@ -189,7 +220,9 @@ class Sum {
 
 class Book implements Doubt {
   #rule: ConditionRule;
+  readonly #label: Label | null;
   readonly #world: World;
+  readonly #shareOf: (wallet: string) => Share | undefined;
   /** Members and their places. */
   readonly #places: ReadonlyMap<string, number>;
   readonly #names: readonly string[];
@@ -209,6 +242,9 @@ class Book implements Doubt {
   #outToday = 0;
   /** Members whose profit of the day is not known. */
   #untold = 0;
+  readonly #sums: Record<SummedField, number> = { netDeposits: 0, feesToday: 0, fundingToday: 0 };
+  /** Members of which these are not known. */
+  readonly #unsummed: Record<SummedField, number> = { netDeposits: 0, feesToday: 0, fundingToday: 0 };
   /** Members whose account figures are not known. */
   #unassessed = 0;
   /** Ages are those of all members: the same for each of its subjects. */
@@ -220,9 +256,17 @@ class Book implements Doubt {
   /** By market; "" is the one over all. */
   readonly #nodes = new Map<string, SubjectNode>();
 
-  constructor(rule: ConditionRule, members: readonly WatchedWallet[], world: World) {
+  constructor(
+    rule: ConditionRule,
+    label: Label | null,
+    members: readonly WatchedWallet[],
+    world: World,
+    shareOf: (wallet: string) => Share | undefined,
+  ) {
     this.#rule = rule;
+    this.#label = label;
     this.#world = world;
+    this.#shareOf = shareOf;
     this.#names = members.map(({ name }) => name);
     this.#places = new Map(this.#names.map((name, index) => [name, index]));
     const { symbol } = rule.select;
@@ -234,6 +278,8 @@ class Book implements Doubt {
       markets: least(),
       marketConfig: least(),
       collateral: least(),
+      fills: least(),
+      funding: least(),
     };
     this.#ratio = least();
     this.#move = least();
@@ -242,8 +288,8 @@ class Book implements Doubt {
       for (const index of this.#names.keys()) this.#seen[source].set(index, Number.NEGATIVE_INFINITY);
   }
 
-  isOf(rule: string): boolean {
-    return this.#rule.name === rule;
+  isOf({ rule, label }: BookSubject): boolean {
+    return this.#rule.name === rule && this.#label?.value === label?.value;
   }
 
   get inUsd(): number {
@@ -275,7 +321,7 @@ class Book implements Doubt {
   }
 
   get name(): string {
-    return this.#rule.name;
+    return nameOf(this.#rule, this.#label);
   }
 
   /** True if it is the book of this rule, too; it is judged by it then. */
@@ -300,7 +346,7 @@ class Book implements Doubt {
 
   start(standing: readonly string[], atMs: number): void {
     this.#startedMs = atMs;
-    if (this.#rule.by === "none") this.#node("");
+    if (this.#rule.by !== "market") this.#node("");
     else {
       const prefix = `book/${this.#rule.name}/`;
       for (const name of standing) if (name.startsWith(prefix)) this.#node(name.slice(prefix.length));
@@ -328,11 +374,16 @@ class Book implements Doubt {
       this.#inToday += sign * share.inToday;
       this.#outToday += sign * share.outToday;
     }
+    for (const field of summedFields) {
+      const amount = share.sums[field];
+      if (Number.isNaN(amount)) this.#unsummed[field] += sign;
+      else this.#sums[field] += sign * amount;
+    }
     for (const [symbol, held] of share.bySymbol) {
       if (this.#symbols?.has(symbol) === false) continue;
       this.#touched.add(symbol);
       this.#all.add(held, sign);
-      if (this.#rule.by === "none") continue;
+      if (this.#rule.by !== "market") continue;
       let sum = this.#bySymbol.get(symbol);
       if (!sum) {
         sum = new Sum();
@@ -348,20 +399,43 @@ class Book implements Doubt {
     if (this.#nodes.has(symbol)) return;
     // Before all were read nobody can say that something came about just now.
     const first = this.#seen.traderState.value === Number.NEGATIVE_INFINITY;
-    const subject = { scope: "book", rule: this.#rule.name, symbol: symbol === "" ? null : symbol } as const;
+    const subject = {
+      scope: "book",
+      rule: this.#rule.name,
+      symbol: symbol === "" ? null : symbol,
+      ...(this.#label === null ? {} : { label: this.#label }),
+    } as const;
     const silent = (source: Source, sinceMs: number): readonly string[] =>
       ofWallets.has(source)
         ? this.#seen[source as SharedSource].below(sinceMs).map((index) => this.#names[index]!)
         : [];
     this.#nodes.set(
       symbol,
-      this.#world.togetherNode(subject, { values: {}, seenMs: this.#seenMs, silent }, first),
+      this.#world.togetherNode(
+        subject,
+        { values: {}, seenMs: this.#seenMs, silent, untold: (field) => this.#untoldOf(field) },
+        first,
+      ),
     );
+  }
+
+  /** The members whose part of a figure is not known. */
+  #untoldOf(field: string): readonly string[] {
+    const partOf = ({ sums, pnlToday, equity }: Share): number => {
+      const summed = summedFields.find((one) => one === field);
+      if (summed !== undefined) return sums[summed];
+      if (field === "pnlToday") return pnlToday;
+      return ofAccounts.some((one) => one === field) ? equity : 0;
+    };
+    return this.#names.filter((name) => {
+      const share = this.#shareOf(name);
+      return share !== undefined && Number.isNaN(partOf(share));
+    });
   }
 
   /** Brings the facts that rules see up to date. @returns the subjects about which something is new */
   write(): Iterable<SubjectNode> {
-    if (this.#rule.by === "none" || this.#sharedRead) {
+    if (this.#rule.by !== "market" || this.#sharedRead) {
       this.writeAll();
       return this.#nodes.values();
     }
@@ -392,6 +466,7 @@ class Book implements Doubt {
     const { values, seenMs } = facts;
     const sum = symbol === "" ? this.#all : (this.#bySymbol.get(symbol) ?? nothing);
     values.wallets = this.#names.length;
+    values.label = this.#label?.value ?? "";
     // As the field says it: since when its wallets are asked.
     values.staleWallets = this.#startedMs;
     if (seenMs.traderState === undefined) {
@@ -411,6 +486,10 @@ class Book implements Doubt {
     else if ("netSize" in values) delete values.netSize;
     if (this.#untold > 0 || this.#isOpen) delete values.pnlToday;
     else values.pnlToday = this.#pnlToday / usdScale;
+    for (const field of summedFields) {
+      if (this.#unsummed[field] > 0) delete values[field];
+      else values[field] = this.#sums[field] / usdScale;
+    }
     if (this.#unassessed > 0) {
       for (const field of ofAccounts) delete values[field];
     } else {
@@ -424,7 +503,16 @@ class Book implements Doubt {
 }
 
 /** Figures of one market; the others are of the wallets as a whole. */
-const ofMarkets: ReadonlySet<string> = new Set(["netNotional", "grossNotional", "netSize", "wallets"]);
+const ofMarkets: ReadonlySet<string> = new Set([
+  ...["netNotional", "grossNotional", "netSize", "wallets", "label"],
+]);
 const nothing = new Sum();
 const ofAccounts = ["equity", "worstMarginRatio", "moveToLiquidation", "adverseMoveToLiquidation"] as const;
-const summed = ["netNotional", "grossNotional", "netSize", "pnlToday", ...ofAccounts] as const;
+const summed = [
+  "netNotional",
+  "grossNotional",
+  "netSize",
+  "pnlToday",
+  ...summedFields,
+  ...ofAccounts,
+] as const;

@@ -651,7 +651,7 @@ export class Conditions {
       subject: node.name,
       wallet,
       symbol: "symbol" in subject ? subject.symbol : null,
-      labels: { ...(wallet === null ? {} : this.#options.wallet(wallet)?.labels), ...rule.labels },
+      labels: { ...this.#labelsOf(subject), ...rule.labels },
       severity,
       sinceMs: instance.lifecycle.sinceMs ?? draft.atMs,
       alreadySo: instance.alreadySo,
@@ -661,6 +661,12 @@ export class Conditions {
       comparison: (severity) => comparisonOf(rule, severity),
     });
     this.#follow(instance, instance.alert);
+  }
+
+  /** Labels that an alert has of its subject: those of its wallet, or the one that its book is of. */
+  #labelsOf(subject: Subject): Readonly<Record<string, string>> {
+    if (subject.scope === "book" && subject.label) return { [subject.label.name]: subject.label.value };
+    return "wallet" in subject ? (this.#options.wallet(subject.wallet)?.labels ?? {}) : {};
   }
 
   #textOf({ rule, node, windows, lifecycle }: Instance, env: Env, judged: Judged): AlertText {
@@ -935,8 +941,9 @@ export function judges(
 ): boolean {
   if (rule.scope !== subject.scope) return false;
   if (subject.scope !== "book") return applies(rule, subject, walletOf);
-  const { symbol } = subject;
-  if (subject.rule !== rule.name || (rule.by === "market") !== (symbol !== null)) return false;
+  const { symbol, label } = subject;
+  const by = symbol === null ? (label?.name ?? "none") : "market";
+  if (subject.rule !== rule.name || rule.by !== by) return false;
   return symbol === null || (rule.select.symbol?.some((one) => one.toUpperCase() === symbol) ?? true);
 }
 

@@ -2,6 +2,7 @@
  * Takes up at a start where the last run ended. What is no more (a rule, a wallet, a position) ends with its reason; what
  * still is goes on, and the time in between counts as time in which nothing was seen.
  */
+
 import { notifiedWith } from "../alerts/remind.ts";
 import { type AlertChangeKind, type Ending, isTaking, type RuleState } from "../domain/alert.ts";
 import { blindRule, unreachableRule } from "../domain/built-in.ts";
@@ -9,6 +10,7 @@ import { decode } from "../domain/json.ts";
 import { type AccountRef, accountName, parseSubject, type Subject } from "../domain/subject.ts";
 import type { RuleSet } from "../rules/index.ts";
 import { type AlertBook, beginsAnew, type LiveAlert } from "./alert-book.ts";
+import { hasMembers } from "./books.ts";
 import { type ChannelAlerts, channelRule } from "./channel-alerts.ts";
 import { type Conditions, judges, type RuleRow } from "./conditions.ts";
 import type { Downtime } from "./downtime.ts";
@@ -169,7 +171,8 @@ export class Restoring {
       const gone =
         !subject ||
         ("wallet" in subject && !isRead(subject)) ||
-        (subject.scope === "pair" && !this.#parts.hasPair(subject.pair));
+        (subject.scope === "pair" && !this.#parts.hasPair(subject.pair)) ||
+        (subject.scope === "book" && rule !== undefined && !hasMembers(rule, subject, this.#parts.world));
       const judged = subject !== undefined && rule !== undefined && judges(rule, subject, walletOf);
       if ((rule && gone) || !judged) {
         if (live) this.#parts.alerts.end(draft, live, rule && gone ? "noLongerWatched" : "ruleChanged", null);

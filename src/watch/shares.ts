@@ -29,10 +29,16 @@ export interface Share {
   /** The parts of it that may have been paid in, or out (negative). */
   readonly inToday: number;
   readonly outToday: number;
+  /** As of the wallet's fields of these names. */
+  readonly sums: Readonly<Record<SummedField, number>>;
   readonly marginRatio: number;
   readonly moveToLiquidation: number;
   readonly adverseMoveToLiquidation: number;
 }
+
+/** Fields of a wallet that books add up as they are, USD. */
+export const summedFields = ["netDeposits", "feesToday", "fundingToday"] as const;
+export type SummedField = (typeof summedFields)[number];
 
 export function shareOf(entry: WalletEntry, accounts: Iterable<AccountEntry>): Share {
   const bySymbol = new Map<string, Holding>();
@@ -69,6 +75,13 @@ export function shareOf(entry: WalletEntry, accounts: Iterable<AccountEntry>): S
     ? walletUsd - profit.zeroTodayUsd
     : numberOf(entry.node.facts.values.pnlToday);
   const pnlToday = Math.round(todayUsd * usdScale);
+  const { values } = entry.node.facts;
+  const amount = (field: SummedField) => Math.round(numberOf(values[field]) * usdScale);
+  const sums = {
+    netDeposits: amount("netDeposits"),
+    feesToday: amount("feesToday"),
+    fundingToday: amount("fundingToday"),
+  };
   const inToday = Math.round(openToday.inUsd * usdScale);
   const outToday = Math.round(openToday.outUsd * usdScale);
   return {
@@ -77,6 +90,7 @@ export function shareOf(entry: WalletEntry, accounts: Iterable<AccountEntry>): S
     pnlToday,
     inToday,
     outToday,
+    sums,
     marginRatio,
     moveToLiquidation,
     adverseMoveToLiquidation,
@@ -84,7 +98,14 @@ export function shareOf(entry: WalletEntry, accounts: Iterable<AccountEntry>): S
 }
 
 /** Sources that the figures of books and pairs rest on. */
-export const sharedSources = ["traderState", "markets", "marketConfig", "collateral"] as const;
+export const sharedSources = [
+  "traderState",
+  "markets",
+  "marketConfig",
+  "collateral",
+  "fills",
+  "funding",
+] as const;
 export type SharedSource = (typeof sharedSources)[number];
 
 /**
@@ -101,9 +122,12 @@ export function seenWhole(world: World, entry: WalletEntry, source: SharedSource
   }
   const stateMs = given ? seenMs.traderState : wholeSeenMs(entry);
   if (source === "traderState" || stateMs == null) return stateMs ?? Number.NEGATIVE_INFINITY;
-  if (!any) return Number.POSITIVE_INFINITY;
+  if (!any && !ofHistories.has(source)) return Number.POSITIVE_INFINITY;
   return seenMs[source] ?? Number.NEGATIVE_INFINITY;
 }
+
+/** Read of wallets that hold nothing, too. */
+const ofHistories: ReadonlySet<Source> = new Set(["fills", "funding"]);
 
 /** Writes the age of a source; what was not seen has none. */
 export function noteSeen(seenMs: Partial<Record<Source, number>>, source: Source, atMs: number): void {

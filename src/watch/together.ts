@@ -79,12 +79,12 @@ export class Together {
 
   /** The doubt about the profit of a book; null: there is none, or it is no book. */
   doubtOf({ subject }: SubjectNode): Doubt | null {
-    return subject.scope === "book" ? this.#books.doubtOf(subject.rule) : null;
+    return subject.scope === "book" ? this.#books.doubtOf(subject) : null;
   }
 
   /** As of `Profit.explainedSince`, of the wallets of a book. */
   explainedSince({ subject }: SubjectNode, ms: number, raisedMs: number): ExplainedFlow | null {
-    return subject.scope === "book" ? this.#books.explainedSince(subject.rule, ms, raisedMs) : null;
+    return subject.scope === "book" ? this.#books.explainedSince(subject, ms, raisedMs) : null;
   }
 
   happened(event: Event, draft: Draft): void {

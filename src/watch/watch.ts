@@ -1060,6 +1060,8 @@ export class Watch {
       this.#endings.read(draft, entry.wallet.name, seen.pdaIndex);
     this.#conditions.judgeNode(entry.node, profitMoved ? null : seen.source, draft);
     if (profitMoved || seen.source === "collateral") this.#together.changed(entry, "collateral", draft);
+    else if (seen.source === "fills" || seen.source === "funding")
+      this.#together.changed(entry, seen.source, draft);
     // A source that answers again without anything new can be judged again, too.
     const source = profitMoved || seen.events.length > 0 ? null : seen.source;
     for (const account of this.#world.accounts.ofWallet(entry.wallet.name))

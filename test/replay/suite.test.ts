@@ -474,6 +474,43 @@ tests:
     expect(await run(text, together)).toBe("");
   });
 
+  test("books by label follow from the wallets that carry it, and say whose part is not known", async () => {
+    const desks = `
+rules:
+  - name: DeskLoss
+    scope: book
+    by: desk
+    value: book.pnlToday
+    levels: { warning: { when: value < -1000.0 } }
+    for: 0s
+    summary: "{{ book.label }} {{ usd(value) }}, fees {{ usd(book.feesToday) }}"
+`;
+    const text = (fees: string) => `
+wallets: { one: { labels: { desk: alpha } }, two: { labels: { desk: alpha } }, other: { labels: { desk: beta } } }
+tests:
+  - name: t
+    series:
+      one: { pnlToday: "-400 -600x3", feesToday: 5x4 }
+      two: { pnlToday: -500x4, feesToday: "${fees}" }
+      other: { pnlToday: -10x4, feesToday: 0x4 }
+      one/0.0: { equity: 100x4 }
+      two/0.0: { equity: 100x4 }
+      other/0.0: { equity: 100x4 }
+    expect:
+      - at: 6s
+        alerts: [{ rule: DeskLoss, subject: book/DeskLoss/desk=alpha, summary: "alpha -$1,100.00, fees $7.00" }]
+`;
+    expect(await run(text("2x4"), desks)).toBe("");
+    // A mistake in the label is told, with those that there are.
+    expect(await run(text("2x4"), desks.replace("by: desk", "by: dsk"))).toContain(
+      "no wallet has the label dsk",
+    );
+    const unknown = text("2x4")
+      .replace("pnlToday: -500x4", "equity: 100x4")
+      .replace(/, summary: .*"/, ", dataState: noData");
+    expect(await run(unknown, desks)).toBe("");
+  });
+
   test("lists and mappings are given as they are, texts with blanks one by one", async () => {
     const orders = `
 rules:

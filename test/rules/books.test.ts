@@ -20,6 +20,15 @@ describe("names", () => {
     ["book/Net", { scope: "book", rule: "Net", symbol: null }],
     ["book/Net/SOL", { scope: "book", rule: "Net", symbol: "SOL" }],
     ["pair/basis", { scope: "pair", pair: "basis" }],
+    [
+      "book/Net/desk=alpha",
+      { scope: "book", rule: "Net", symbol: null, label: { name: "desk", value: "alpha" } },
+    ],
+    [
+      "book/Net/desk=a/b=c",
+      { scope: "book", rule: "Net", symbol: null, label: { name: "desk", value: "a/b=c" } },
+    ],
+    ["book/Net/desk=", undefined],
     ["book", undefined],
     ["book/", undefined],
     ["book/Net/", undefined],
@@ -37,8 +46,14 @@ describe("loading", () => {
     ["by: market\nwhen: abs(book.netSize) * market.markPrice > 5.0", []],
     ["by: none\nwhen: book.equity < 5.0", []],
     ["when: book.equity < 5.0", []],
+    ["by: desk\nwhen: book.feesToday > 5.0", []],
+    ["by: dsk\nwhen: book.equity < 5.0", ["6 by: no wallet has the label dsk"]],
+    [
+      "by: desk\nwhen: book.netSize > 0.0",
+      ["6 book.netSize is of one market: write by: market, or select one symbol"],
+    ],
     ["select: { symbol: SOL }\nwhen: book.netSize < 5.0", []],
-    ["by: symbol\nwhen: book.equity < 5.0", ["6 by cannot be symbol"]],
+    ["by: symbol\nwhen: book.equity < 5.0", ["6 by: no wallet has the label symbol"]],
     [
       "when: market.markPrice < 5.0",
       [
@@ -65,6 +80,14 @@ describe("loading", () => {
   test("a book that no wallet is part of is told of", () => {
     const { warnings } = load(rule("select: { desk: gamma }\nwhen: book.equity < 5.0"));
     expect(warnings.map(({ message }) => message)).toEqual(["R selects no wallet: its book is empty"]);
+  });
+
+  test("a book by label of which no selected wallet carries the label is told of", () => {
+    const plain = { name: "plain", labels: {}, watchOnly: true };
+    const { warnings } = load(rule("by: desk\nselect: { wallet: plain }\nwhen: book.equity < 5.0"), {
+      wallets: [{ name: "main", labels: { desk: "alpha" }, watchOnly: true }, plain],
+    });
+    expect(warnings.map(({ message }) => message)).toContain("R selects no wallet: its book is empty");
   });
 
   test("another selection is another condition, of books alone", () => {

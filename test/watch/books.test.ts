@@ -96,6 +96,91 @@ describe("books over all markets", () => {
   });
 });
 
+describe("books by label", () => {
+  const byDesk = `
+rules:
+  - name: Desk
+    scope: book
+    by: desk
+    value: book.grossNotional
+    levels: { warning: { when: value > 1000.0 } }
+    keepFiringFor: 0s
+    summary: "{{ book.label }}: {{ usd(value) }} over {{ amount(book.wallets) }}"
+`;
+  const plain = { ...wallet("plain"), labels: {} };
+  const desks = [...wallets, plain];
+  const desk = (rules = byDesk) => {
+    const h = new Harness({ rules: rulesOf(rules, desks), wallets: desks });
+    h.config(marketConfig("SOL"), marketConfig("BTC"));
+    h.mark(prices(100, "SOL"), prices(1_000, "BTC"));
+    return h;
+  };
+
+  test("are one over all markets for each value of the label, and none of wallets without it", () => {
+    const h = desk();
+    h.account([subaccount(5_000, [position(90, 100)])], "plain");
+    h.account([subaccount(5_000, [position(-20, 100)])], "one");
+    h.account([subaccount(5_000, [position(90, 100)])], "other");
+    h.account([subaccount(5_000, [position(3, 1_000, "BTC")])], "two");
+    expect(summaries(h)).toEqual([
+      "book/Desk/desk=beta fired beta: $9,000.00 over 1",
+      "book/Desk/desk=alpha fired alpha: $5,000.00 over 2",
+    ]);
+    expect(h.changes.map(({ alert }) => alert.labels.desk)).toEqual(["beta", "alpha"]);
+    const after = h.restarted({ rules: rulesOf(byDesk, desks), wallets: desks });
+    after.config(marketConfig("SOL"), marketConfig("BTC"));
+    after.mark(prices(100, "SOL"), prices(1_000, "BTC"));
+    after.account([subaccount(5_000, [])], "other");
+    expect(summaries(after)).toEqual(["book/Desk/desk=beta ended beta: $0.00 over 1"]);
+  });
+
+  test("go on over a reload, and end where no wallet carries the value any more", () => {
+    const h = desk();
+    for (const name of ["one", "two", "other"]) h.account([subaccount(5_000, [position(90, 100)])], name);
+    const moved = desks.map((one) => (one.name === "other" ? { ...one, labels: { desk: "alpha" } } : one));
+    h.reload({ rules: rulesOf(byDesk, moved), wallets: moved });
+    h.pass(1_000);
+    expect(h.told.slice(2)).toEqual([
+      "Desk book/Desk/desk=beta ended warning noLongerWatched",
+      "Desk book/Desk/desk=alpha worsened warning",
+    ]);
+    expect(now(h)).toEqual(["book/Desk/desk=alpha alpha: $27,000.00 over 3"]);
+  });
+});
+
+describe("sums of flows, fills and funding", () => {
+  const sums = `
+rules:
+  - name: Fees
+    scope: book
+    by: desk
+    when: book.feesToday > 10.0
+    severity: info
+    keepFiringFor: 0s
+    summary: "{{ usd(book.feesToday) }} {{ usd(book.fundingToday) }} {{ usd(book.netDeposits) }}"
+`;
+  const given = (h: Harness, of: Record<string, Record<string, number>>) =>
+    h.see({
+      kind: "figures",
+      atMs: h.nowMs,
+      given: Object.entries(of).map(([owner, values]) => ({
+        owner,
+        values,
+        sources: ["traderState", "collateral", "fills", "funding"],
+      })),
+    });
+
+  test("add up the parts of their wallets, and are unknown, with whose, while one is", () => {
+    const h = begun(sums);
+    given(h, { one: { feesToday: 8, fundingToday: -2, netDeposits: 100 }, two: { fundingToday: 1 } });
+    expect(h.told).toEqual([]);
+    const explained = h.watch.explain("Fees", "book/Fees/desk=alpha", h.nowMs);
+    expect(JSON.stringify(explained)).toContain("book.feesToday is not known of two");
+    given(h, { two: { feesToday: 4, fundingToday: 1, netDeposits: -30 } });
+    expect(summaries(h)).toEqual(["book/Fees/desk=alpha fired $12.00 -$1.00 $70.00"]);
+  });
+});
+
 describe("a member that is not seen", () => {
   const live = (h: Harness, names: readonly string[], ms: number): void => {
     for (let passed = 0; passed < ms; passed += 5_000) {

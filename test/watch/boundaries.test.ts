@@ -46,7 +46,7 @@ rules:
   answer();
   expect(harness.told).toEqual([]);
   expect(unknownOf(harness, "Poor", "main")).toBe("wallet.equity is not there");
-  expect(unknownOf(harness, "PoorBook", "book/PoorBook")).toBe("book.equity is not there");
+  expect(unknownOf(harness, "PoorBook", "book/PoorBook")).toBe("book.equity is not known of main");
   assets(1, 2);
   answer();
   expect(harness.told).toEqual([]);

@@ -110,11 +110,11 @@ export const examples: readonly Example[] = [
   },
   {
     title: "Several wallets together",
-    text: "What the selected wallets hold is a book: one for each market with `by: market`, one over all with `by: none`. A pair is two or more legs that config.yaml declares under `pairs:`. Both are unknown while one of their wallets is not seen.",
+    text: "What the selected wallets hold is a book: one for each market with `by: market`, one over all with `by: none`, one over all markets for each value of a label with `by: LABEL` (`by: desk`; its subjects are `book/NAME/desk=alpha`, its alerts carry the label, and wallets without it are in none). Its sums are unknown while a part of them is, and say of which wallet. A pair is two or more legs that config.yaml declares under `pairs:`. Both are unknown while one of their wallets is not seen.",
     yaml: `rules:
   - name: DeskTooLong
     scope: book
-    by: market                            # market | none
+    by: market                            # market | none | a label of wallets
     when: book.netNotional > 500000.0
     severity: critical
     summary: "{{ market.symbol }}: the desk is long {{ usd(book.netNotional) }} net over {{ amount(book.wallets) }} wallets"
@@ -124,6 +124,14 @@ export const examples: readonly Example[] = [
     when: book.adverseMoveToLiquidation < 0.05
     severity: warning
     summary: "a wallet of the desk is {{ percent(book.adverseMoveToLiquidation) }} from liquidation"
+  - name: DeskLossToday
+    scope: book
+    by: desk                              # a rule for each desk: alpha, beta, …
+    value: book.pnlToday
+    levels:
+      warning: { when: value < -10000.0 }
+      critical: { when: value < -25000.0 }
+    summary: "{{ book.label }} lost {{ usd(-value) }} today: fees {{ usd(book.feesToday) }}, funding {{ usd(book.fundingToday) }}"
 `,
   },
   {

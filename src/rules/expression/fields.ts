@@ -110,9 +110,21 @@ function named(path: string, unknown: Unknown, facts: Facts, sinceMs: number): U
   const wallets = facts.silent(source, sinceMs);
   const [first] = wallets;
   if (first === undefined) return unknown;
+  const detail = `${path} cannot be told: nothing new from ${source} of ${namesOf(wallets)}`;
+  return new Unknown(reason, source, detail, first);
+}
+
+/** For a sum over several wallets: says whose part is missing. */
+function namedPart(path: string, field: string, missing: Unknown, facts: Facts): Unknown {
+  const wallets = facts.untold?.(field) ?? [];
+  const [first] = wallets;
+  if (first === undefined) return missing;
+  return new Unknown(missing.unknown, missing.source, `${path} is not known of ${namesOf(wallets)}`, first);
+}
+
+function namesOf(wallets: readonly string[]): string {
   const more = wallets.length > mostNamed ? ` and ${wallets.length - mostNamed} more` : "";
-  const who = `${wallets.slice(0, mostNamed).join(", ")}${more}`;
-  return new Unknown(reason, source, `${path} cannot be told: nothing new from ${source} of ${who}`, first);
+  return `${wallets.slice(0, mostNamed).join(", ")}${more}`;
 }
 
 /** @param whose decides what it means that there are no facts at all */
@@ -214,7 +226,8 @@ function readPlain(
       const problem = fresh(facts, env.nowMs, env.oldAccounts);
       if (problem !== null) return problem;
     }
-    return checked(facts.values[name], missing, nan);
+    const value = checked(facts.values[name], missing, nan);
+    return value === missing ? namedPart(path, name, missing, facts) : value;
   };
 }
 

@@ -1,10 +1,12 @@
 /** A condition rule from its mapping. */
+
 import { type Severity, severities } from "../../domain/alert.ts";
 import type { Checked } from "../expression/compile.ts";
 import { Gathered, type Naming } from "../expression/context.ts";
 import { higherIsWorse, lowerIsWorse } from "../expression/excess.ts";
 import { inputsOf, isSlow } from "../expression/fields.ts";
 import { rangeOf, type StaticType, unitOf } from "../expression/types.ts";
+import { nearestName } from "../problem.ts";
 import type { Compiled, ConditionRule, Level, Select } from "../rule.ts";
 import { countableEvents, scopes, visibleScopes } from "../vocabulary.ts";
 import {
@@ -80,7 +82,7 @@ export function readCondition(reader: Reader, desk: Desk): ConditionRule | undef
     },
     watched,
   );
-  const by = scope === "book" ? (reader.oneOf("by", ["market", "none"] as const) ?? "none") : null;
+  const by = scope === "book" ? readBy(reader, desk) : null;
   if (scope !== "book" && reader.has("by"))
     reader.problem("by", { message: "by: belongs to rules of scope book" });
   const staleAfterMs = reader.durationMs("staleAfter", 1_000);
@@ -90,7 +92,10 @@ export function readCondition(reader: Reader, desk: Desk): ConditionRule | undef
     desk.values,
   );
   const bare: Naming = {
-    scopes: by === "none" ? visibleScopes.book.filter((one) => one !== "market") : visibleScopes[scope],
+    scopes:
+      by === null || by === "market"
+        ? visibleScopes[scope]
+        : visibleScopes.book.filter((one) => one !== "market"),
     event: null,
     value: null,
     countable: countableEvents[scope],
@@ -115,13 +120,13 @@ export function readCondition(reader: Reader, desk: Desk): ConditionRule | undef
   const named = [...gathered.named];
   const summary = readTemplate(reader, "summary", naming, gathered, watched);
   const description = readTemplate(reader, "description", naming, gathered, watched);
-  if (by === "none" && select.symbol?.length !== 1) refuseNetSize(reader, gathered, watched);
+  if (by !== null && by !== "market" && select.symbol?.length !== 1) refuseNetSize(reader, gathered, watched);
   refuseMarketLimits(reader, select, gathered, watched);
   const forMs = reader.durationMs("for") ?? 0;
   const keepFiringForMs = reader.durationMs("keepFiringFor") ?? defaultKeepFiringMs;
   const noData = reader.oneOf("noData", ["alert", "keep"] as const);
   if (wrong || name === undefined || levels === undefined || summary === undefined) return undefined;
-  if (by !== null) warnOfEmptyBook(reader, name, select, desk);
+  if (by !== null) warnOfEmptyBook(reader, name, by, select, desk);
   warnOfPace(reader, staleAfterMs, reads, desk);
   warnOfLimits(reader, name, select, limits, desk);
 
@@ -179,10 +184,26 @@ function refuseNetSize(reader: Reader, gathered: Gathered, desk: Desk): void {
   );
 }
 
-function warnOfEmptyBook(reader: Reader, name: string, select: Select, desk: Desk): void {
+/** `market`, `none`, or a label that some wallet carries. */
+function readBy(reader: Reader, { input: { wallets } }: Desk): string {
+  const { text = "none" } = reader.text("by") ?? {};
+  const labels = new Set(wallets.flatMap((wallet) => Object.keys(wallet.labels)));
+  if (["market", "none"].includes(text) || labels.has(text) || wallets.length === 0) return text;
+  const allowed = ["market", "none", ...labels];
+  reader.problem("by", {
+    message: `by: no wallet has the label ${text}`,
+    allowed,
+    nearest: nearestName(text, allowed),
+  });
+  return text;
+}
+
+function warnOfEmptyBook(reader: Reader, name: string, by: string, select: Select, desk: Desk): void {
   const { wallets } = desk.input;
+  const isLabel = by !== "market" && by !== "none";
   const chosen = wallets.some(
     (wallet) =>
+      (!isLabel || wallet.labels[by] !== undefined) &&
       (select.wallet === null || select.wallet.includes(wallet.name)) &&
       Object.entries(select.labels).every(([key, values]) => values.includes(wallet.labels[key] ?? "")),
   );

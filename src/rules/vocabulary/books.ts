@@ -7,6 +7,9 @@ const risk: readonly Source[] = ["traderState", "markets", "marketConfig"];
 const held = group(["traderState", "marketConfig"]);
 const marked = group(risk);
 const pnl = group([...risk, "collateral"]);
+const flows = group(["collateral"]);
+const fills = group(["fills"]);
+const funding = group(["funding"]);
 const none = group([]);
 
 /** The causes of a pair's break; empty while nothing did, or nothing has told yet. */
@@ -18,6 +21,9 @@ const book: readonly Field[] = [
   marked.number("netSize", "units", "signed, base units; of books of one market"),
   marked.number("equity", "usd", "of its wallets, whatever they hold"),
   pnl.awaited("pnlToday", "usd", "portfolio", "sum of its wallets' pnlToday; positive is profit"),
+  flows.number("netDeposits", "usd", "sum of its wallets' netDeposits"),
+  fills.number("feesToday", "usd", "sum of its wallets' feesToday; positive: paid"),
+  funding.number("fundingToday", "usd", "sum of its wallets' fundingToday; positive: received"),
   marked.numberUpTo(
     10,
     "worstMarginRatio",
@@ -37,6 +43,7 @@ const book: readonly Field[] = [
     "smallest move of each mark against its own position that makes one of its wallets' accounts liquidatable",
     "+∞",
   ),
+  none.text("label", "of a book by label: the value of the label; else empty"),
   none.number("wallets", "count", "wallets that it is made of"),
   none.derivedNumber(
     "staleWallets",
