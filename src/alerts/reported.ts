@@ -1,6 +1,7 @@
 /** The changes that one message reports, in their order, and its title. Pure. */
 import { type AlertChange, isTaking, severityRank } from "../domain/alert.ts";
-import type { Folded } from "../domain/delivery.ts";
+import { type Folded, maxInFull } from "../domain/delivery.ts";
+import { announcementKey, unknownType } from "../domain/event.ts";
 
 /**
  * @param changes all that the message covers, oldest first
@@ -28,13 +29,32 @@ function withoutRepeats(changes: readonly AlertChange[]): AlertChange[] {
   });
 }
 
-/** Puts so many to the front: the first change of each rule, and the first of the others. The order stays the same among them, and behind. */
-export function eachRuleFirst(changes: readonly AlertChange[], count: number): AlertChange[] {
-  const rules = new Set<string>();
-  const first = changes.filter(({ alert }) => rules.size < rules.add(alert.rule).size);
+/** True for a message that begins with counts, and names one of each kind before the others: it is folded, or has many events. */
+export function isMany(changes: readonly AlertChange[], folded: Folded | null): boolean {
+  return folded !== null || changes.filter(({ alert }) => alert.event).length > maxInFull;
+}
+
+/**
+ * The order in which a message names changes. Of many, first what nobody foresaw, announcements, one of each rule and kind, and
+ * others up to those that are shown in full; then the rest. The order stays the same among each.
+ */
+export function inOrder(changes: readonly AlertChange[], folded: Folded | null): readonly AlertChange[] {
+  if (!isMany(changes, folded)) return changes;
+  const kinds = new Set<string>();
+  const first = changes.filter(
+    (change) => kinds.size < kinds.add(kindOf(change)).size || isNamedFirst(change),
+  );
   const others = changes.filter((change) => !first.includes(change));
-  const front = new Set([...first, ...others].slice(0, count));
+  const front = new Set([...first, ...others.slice(0, Math.max(0, maxInFull - first.length))]);
   return [...changes.filter((one) => front.has(one)), ...changes.filter((one) => !front.has(one))];
+}
+
+function kindOf({ alert: { rule, eventType } }: AlertChange): string {
+  return JSON.stringify([rule, eventType]);
+}
+
+function isNamedFirst({ alert: { eventKey, eventType } }: AlertChange): boolean {
+  return eventType?.startsWith(unknownType) === true || eventKey?.startsWith(announcementKey) === true;
 }
 
 /**

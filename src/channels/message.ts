@@ -130,8 +130,8 @@ function sectionsOf({ sections = [] }: Message["content"]): Section[] {
 function tallyText(tally: NonNullable<Message["content"]["tally"]>): string {
   return tally
     .map(
-      ({ rule, wallet, count }) =>
-        `${count} × ${cleanLine(rule)}${wallet === null ? "" : ` (${cleanLine(wallet)})`}`,
+      ({ rule, eventType, wallet, count }) =>
+        `${count} × ${cleanLine(rule)}${eventType === undefined ? "" : `, ${cleanLine(eventType)}`}${wallet === null ? "" : ` (${cleanLine(wallet)})`}`,
     )
     .join(", ");
 }

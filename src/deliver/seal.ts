@@ -5,16 +5,15 @@
  * after a crash: under the same id, by which the channel finds that it was accepted before.
  */
 import { createHash } from "node:crypto";
-import { eachRuleFirst, reportedChanges, titleOf } from "../alerts/reported.ts";
+import { inOrder, isMany, reportedChanges, titleOf } from "../alerts/reported.ts";
 import { leadOf } from "../channels/message.ts";
-import { type AlertChange, type Severity, severityRank } from "../domain/alert.ts";
+import { type Alert, type AlertChange, type Severity, severityRank } from "../domain/alert.ts";
 import {
   type Folded,
   firstOfIncident,
   type Message,
   type MessageContent,
   type MessageItem,
-  maxInFull,
   type OwedItem,
   untried,
 } from "../domain/delivery.ts";
@@ -52,7 +51,7 @@ export function seal(told: readonly Told[], sealing: Sealing): Message {
     told.map(({ change }) => change),
     distanceOf,
   );
-  const shown = folded === null ? changes : eachRuleFirst(changes, maxInFull);
+  const shown = inOrder(changes, folded);
   const items: MessageItem[] = shown.map((change) => {
     const distance = distances.get(change.id);
     return { change, lead: leadOf(change), ...(distance === undefined ? {} : { distance }) };
@@ -69,7 +68,8 @@ export function seal(told: readonly Told[], sealing: Sealing): Message {
       resolved: changes.every(({ kind, alert }) => kind === "ended" && alert.ending === "recovered"),
       title: titleOf(changes, folded),
       items,
-      ...(folded === null ? {} : { folded, tally: tallyOf(changes) }),
+      ...(folded === null ? {} : { folded }),
+      ...(isMany(changes, folded) ? { tally: tallyOf(changes) } : {}),
       ...(standing === null ? {} : { standing }),
       threads: threadsOf(told, sender, instance),
       ...incidentOf(told, instance),
@@ -128,25 +128,31 @@ function idOf(told: readonly Told[], sender: string, instance: string): string {
 const mostTallied = 20;
 
 function tallyOf(changes: readonly AlertChange[]): NonNullable<MessageContent["tally"]> {
-  const rows = new Map<string, { rule: string; wallet: string | null; count: number }>();
-  for (const { alert } of changes) {
-    const key = JSON.stringify([alert.rule, alert.wallet]);
-    const row = rows.get(key) ?? { rule: alert.rule, wallet: alert.wallet, count: 0 };
-    row.count++;
-    rows.set(key, row);
-  }
-  if (rows.size > mostTallied) {
-    const byRule = new Map<string, { rule: string; wallet: string | null; count: number }>();
-    for (const { rule, count } of rows.values()) {
-      const row = byRule.get(rule) ?? { rule, wallet: null, count: 0 };
-      row.count += count;
-      byRule.set(rule, row);
-    }
-    return most(byRule.values());
-  }
-  return most(rows.values());
+  const typesOf = new Map<string, Set<string | undefined>>();
+  for (const { alert } of changes)
+    typesOf.set(alert.rule, (typesOf.get(alert.rule) ?? new Set()).add(alert.eventType));
+  const byWallet = counted(changes, ({ rule, wallet, eventType }) => {
+    const isOne = eventType === undefined || typesOf.get(rule)?.size === 1;
+    return { rule, wallet, ...(isOne ? {} : { eventType }) };
+  });
+  return byWallet.length <= mostTallied
+    ? byWallet
+    : counted(changes, ({ rule }) => ({ rule, wallet: null })).slice(0, mostTallied);
 }
 
-function most(rows: Iterable<{ rule: string; wallet: string | null; count: number }>) {
-  return [...rows].sort((a, b) => b.count - a.count || (a.rule < b.rule ? -1 : 1)).slice(0, mostTallied);
+type Row = NonNullable<MessageContent["tally"]>[number];
+
+/** Changes by what is counted of their alerts, most first. */
+function counted(changes: readonly AlertChange[], of: (alert: Alert) => Omit<Row, "count">): Row[] {
+  const rows = new Map<string, { readonly row: Omit<Row, "count">; count: number }>();
+  for (const { alert } of changes) {
+    const row = of(alert);
+    const key = JSON.stringify(row);
+    const one = rows.get(key) ?? { row, count: 0 };
+    one.count++;
+    rows.set(key, one);
+  }
+  return [...rows.values()]
+    .map(({ row, count }) => ({ ...row, count }))
+    .sort((a, b) => b.count - a.count || (a.rule < b.rule ? -1 : 1));
 }

@@ -85,6 +85,8 @@ export interface Alert {
   readonly drill?: true;
   /** Natural key of the event, for event alerts. */
   readonly eventKey: string | null;
+  /** Its type, as `domain/event.ts` names it. Absent: it is about no event. */
+  readonly eventType?: string;
 }
 
 /** The worst level that an alert reached. */

@@ -121,9 +121,11 @@ export interface MessageContent {
   readonly more?: number;
   /** The reason for folding: more waited than a person reads, or nothing could leave for long. */
   readonly folded?: Folded;
-  /** The content of a folded message: changes by rule and wallet, most first. */
+  /** The content of a folded message, or of one with many events: changes by rule, type and wallet, most first. */
   readonly tally?: readonly {
     readonly rule: string;
+    /** The type of its events. Left out: the rule has one only here, or is about none. */
+    readonly eventType?: string;
     readonly wallet: string | null;
     readonly count: number;
   }[];

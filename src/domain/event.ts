@@ -83,3 +83,9 @@ export function earlierKeyOf(key: string): string | null {
 export function eventName(kind: EventKind, key: string): string {
   return `${kind}/${key}`;
 }
+
+/** Begins the type of a notification of a type that is not known here, before the type as it came. */
+export const unknownType = "unknown type ";
+
+/** Begins the keys of the exchange's announcements. */
+export const announcementKey = "notification:notification:admin:";

@@ -75,6 +75,7 @@ export interface NewAlert extends AlertText {
   /** Nobody is ever owed word of it. Default false. */
   readonly shadow?: boolean;
   readonly drill?: true;
+  readonly eventType?: string;
   /** The alert follows from a judgement of just now. Default false: it is told because something cannot be judged. */
   readonly judged?: boolean;
   /** The comparison of its value with the one notified before, at a level. Default: "worse". */
@@ -622,6 +623,7 @@ export class AlertBook {
       ...(from.shadow ? { shadow: true } : {}),
       ...(from.drill ? { drill: true as const } : {}),
       eventKey,
+      ...(from.eventType === undefined ? {} : { eventType: from.eventType }),
     };
   }
 

@@ -5,7 +5,7 @@
  */
 import type { Alert } from "../domain/alert.ts";
 import type { AckWord } from "../domain/delivery.ts";
-import type { Event } from "../domain/event.ts";
+import { announcementKey, type Event } from "../domain/event.ts";
 import type { Match } from "./held-events.ts";
 
 interface Notified {
@@ -14,7 +14,6 @@ interface Notified {
 }
 
 const maxRemembered = 2_000;
-const eventKeyPrefix = "notification:notification:admin:";
 
 export class Announcements {
   /** By rule and id of the announcement, newest last. */
@@ -22,7 +21,7 @@ export class Announcements {
 
   /** Takes back an alert from history. @param word how its rule acknowledges */
   restore(alert: Alert, word: AckWord | null, receivers: () => readonly string[]): void {
-    if (alert.shadow || !alert.eventKey?.startsWith(eventKeyPrefix)) return;
+    if (alert.shadow || !alert.eventKey?.startsWith(announcementKey)) return;
     const id = alert.eventKey.slice(alert.eventKey.lastIndexOf(":") + 1);
     this.#note(`${alert.rule}/${id}`, {
       match: { rule: alert.rule, alertId: alert.id, word },

@@ -8,7 +8,7 @@ import { type Alert, severityRank } from "../domain/alert.ts";
 import { type BuiltInRule, blindRule } from "../domain/built-in.ts";
 import type { AckStatus, AckWord } from "../domain/delivery.ts";
 import { formatDurationMs } from "../domain/duration.ts";
-import { type Event, type EventKind, eventName } from "../domain/event.ts";
+import { type Event, type EventKind, eventName, unknownType } from "../domain/event.ts";
 import type { TemplateFacts } from "../domain/template-data.ts";
 import { timeOfDay } from "../domain/time-text.ts";
 import {
@@ -300,6 +300,7 @@ export class Happenings {
         alreadySo: false,
         runbook: rule.runbook,
         happenedMs: event.happenedMs,
+        eventType: typeOf(event),
         summary: rule.summary.render(env),
         description: rule.description?.render(env) ?? "",
         value: null,
@@ -362,6 +363,7 @@ export class Happenings {
         alreadySo: false,
         runbook: null,
         happenedMs: event.happenedMs,
+        eventType: typeOf(event),
         value: null,
         dataAtMs: event.seenMs,
         details: eventDetailsOf(event),
@@ -479,6 +481,13 @@ const knownTypes: ReadonlySet<string> = new Set([
   "stop_loss_order_placed",
   "spot_collateral_liquidation",
 ]);
+
+/** The notification's type, as it came, or the kind of the event. */
+function typeOf(event: Event): string {
+  if (event.inbox === null) return event.kind;
+  const { notificationType } = event.inbox;
+  return isUnknownType(event) ? unknownType + notificationType : notificationType;
+}
 
 function isUnknownType(event: Event): boolean {
   return event.inbox !== null && !knownTypes.has(event.inbox.notificationType);

@@ -158,6 +158,42 @@ test("what else fires is listed as it stands when the message is made, or with t
   ]);
 });
 
+test("a message with many events begins with counts by rule and type, and names one of each, what nobody foresaw and announcements first", async () => {
+  await using one = await rig();
+  const { alerts } = one;
+  const owe = (parts: { rule: string; eventType: string; summary: string; eventKey?: string }) =>
+    alerts.step(
+      "fired",
+      alerts.alert({ ...{ severity: "info", state: "ended", event: true }, ...parts }),
+      ["chat"],
+      "a",
+      second,
+    );
+  const fill = (n: number) => owe({ rule: "All", eventType: "order_filled", summary: `fill ${n}` });
+  await one.owe(
+    ...Array.from({ length: 30 }, (_, n) => fill(n)),
+    owe({ rule: "All", eventType: "order_cancelled", summary: "cancelled" }),
+    ...Array.from({ length: 12 }, (_, n) =>
+      owe({ rule: "UnknownNotification", eventType: "unknown type x", summary: `unknown ${n}` }),
+    ),
+    owe({ rule: "News", eventType: "news", summary: "news", eventKey: "notification:notification:admin:7" }),
+  );
+  await one.clock.advance(2 * second);
+  const [message] = await one.store.messages({});
+  const rendering = render(message!);
+  expect(rendering.notes[0]).toBe(
+    "All in all: 30 × All, order_filled (main), 12 × UnknownNotification (main), 1 × All, order_cancelled (main), 1 × News (main).",
+  );
+  const named = rendering.blocks.map(({ what }) => what);
+  expect(named.slice(0, 15)).toEqual([
+    "fill 0",
+    "cancelled",
+    ...Array.from({ length: 12 }, (_, n) => `unknown ${n}`),
+    "news",
+  ]);
+  expect(new Set(named).size).toBe(44);
+});
+
 test("what rose into another group, or ended without word, stands nowhere as firing", async () => {
   await using one = await rig();
   const { alerts } = one;

@@ -5,9 +5,9 @@
  */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { eachRuleFirst, titleOf } from "../../src/alerts/reported.ts";
+import { inOrder, titleOf } from "../../src/alerts/reported.ts";
 import type { AlertChange } from "../../src/domain/alert.ts";
-import { type Capacity, type Message, maxInFull } from "../../src/domain/delivery.ts";
+import type { Capacity, Message } from "../../src/domain/delivery.ts";
 import type { Source } from "../../src/domain/observation.ts";
 import { openStore } from "../../src/history/index.ts";
 import { backtest } from "../../src/replay/backtest.ts";
@@ -287,8 +287,7 @@ function sentLine({ receiver, sealedAtMs, content }: Message): string {
 }
 
 function replayedLine({ receiver, atMs, folded, changes }: ReplayedMessage): string {
-  const shown = folded === null ? changes : eachRuleFirst(changes, maxInFull);
-  return line({ receiver, atMs, folded, title: titleOf(changes, folded) }, shown);
+  return line({ receiver, atMs, folded, title: titleOf(changes, folded) }, inOrder(changes, folded));
 }
 
 interface Compared {

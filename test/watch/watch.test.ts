@@ -594,6 +594,7 @@ describe("events", () => {
     harness.events("notifications", [notification("n1", "brand_new", { data: { odd: 1 } })]);
     expect(harness.owed).toEqual(["chat: UnknownNotification main/0.0/SOL fired warning"]);
     expect(harness.changes[0]?.alert.description).toContain('{"odd":1}');
+    expect(harness.changes[0]?.alert.eventType).toBe("unknown type brand_new");
   });
 
   test("the past is stored and tells nobody", () => {
