@@ -52,6 +52,7 @@ const elsewhere: readonly (readonly [pattern: RegExp, test: string])[] = [
   [/^docs\/rules\.md: (rules|values):/, "docs/rules.test.ts"],
   [/^docs\/rule-tests\.md: (tests:|FAILED)/, "docs/rule-tests.test.ts"],
   [/^docs\/templates\.md: (FIRING|SOL is)/, "docs/templates.test.ts"],
+  [/^docs\/messages\.md: /, "docs/messages.test.ts"],
   [/^docs\/channels\/webhook\.md: \{/, "docs/channels.test.ts"],
 ];
 

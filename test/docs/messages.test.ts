@@ -1,0 +1,44 @@
+/** docs/messages.md is what the rules and channels make of the lives in test/messages/, and no shipped rule or stage is left out. */
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { loadRules } from "../../src/rules/index.ts";
+import { document, documentFile, rulesByPack, stages } from "../messages/document.ts";
+import { packs } from "../messages/judged.ts";
+import { scheduleMs } from "../watch/harness.ts";
+
+const told = stages();
+
+test("docs/messages.md is what `npm run docs:messages` writes", { timeout: 60_000 }, async () => {
+  expect(readFileSync(documentFile, "utf8")).toBe(document(await told));
+});
+
+test("each rule is told at each level, and where its condition ends, as resolved", {
+  timeout: 60_000,
+}, async () => {
+  const files = [...rulesByPack().keys()].map((pack) => ({
+    name: pack,
+    text: readFileSync(`${packs}/${pack}.yaml`, "utf8"),
+  }));
+  const loaded = loadRules({ files, overrides: {}, scheduleMs, wallets: [], pairs: [], timezone: "UTC" });
+  if (!("ruleSet" in loaded)) throw new Error("the packs cannot be loaded");
+  const byRule = Map.groupBy(await told, ({ rule }) => rule);
+  const missing: string[] = [];
+  for (const { name, levels } of loaded.ruleSet.conditions) {
+    const changes = (byRule.get(name) ?? []).map(({ change }) => change);
+    for (const { severity } of levels)
+      if (!changes.some(({ kind, alert }) => kind !== "ended" && alert.severity === severity))
+        missing.push(`${name}: ${severity}`);
+    if (!changes.some(({ kind }) => kind === "ended")) missing.push(`${name}: its end`);
+  }
+  for (const { name } of loaded.ruleSet.events) if (!byRule.has(name)) missing.push(name);
+  expect(missing).toEqual([]);
+});
+
+test("what is told has figures: nothing is left unknown", { timeout: 60_000 }, async () => {
+  const unknown = (await told).flatMap(({ change: { alert, details } }) =>
+    [alert.summary, alert.description, ...details.map(([, value]) => value)]
+      .filter((text) => /(^|[\s(])–/.test(text))
+      .map((text) => `${alert.rule}: ${text}`),
+  );
+  expect(unknown).toEqual([]);
+});
