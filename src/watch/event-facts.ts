@@ -22,12 +22,17 @@ export function eventFacts(event: Event, nowMs: number): Facts {
     kind: event.kind,
     at: event.happenedMs,
     age: nowMs - event.happenedMs,
-    id: event.key,
+    id: idOf(event),
   };
   if (event.symbol !== null) values.symbol = event.symbol;
   for (const [name, value] of Object.entries(event.fields)) if (value !== null) values[name] = value;
   if (event.kind === "notification") values.data = textsOf(event.data);
   return { values, seenMs: {} };
+}
+
+/** The id of a notification as the exchange has it: the number of an announcement, the place of an event; else the natural key. */
+function idOf({ key }: Event): string {
+  return /^notification:(?:event|(?:admin|general):[^:]*):(.+)$/.exec(key)?.[1] ?? key;
 }
 
 /** Scalars of a raw record as text, by name. */

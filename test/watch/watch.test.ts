@@ -597,6 +597,18 @@ describe("events", () => {
     expect(harness.changes[0]?.alert.eventType).toBe("unknown type brand_new");
   });
 
+  test.each([
+    ["notification:general:GHYpNqWQYmSfXRF8Tm5qNtdkpu5b89MayjfBMU28JcLD:1017", "1017"],
+    ["notification:event:312:4:0:1:2", "312:4:0:1:2"],
+  ])("event.id of %s is that of the exchange", (key, id) => {
+    const harness = seen(`
+rules:
+  - { name: All, on: notification, when: event.type == "order_filled", severity: info, summary: "{{ event.id }}" }
+`);
+    harness.events("notifications", [notification(key, "order_filled")]);
+    expect(harness.changes[0]!.alert.summary).toBe(id);
+  });
+
   test("the past is stored and tells nobody", () => {
     const harness = seen(eventRules);
     harness.events("notifications", [notification("n1", "order_filled", { backfilled: true })]);

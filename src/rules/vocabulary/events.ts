@@ -14,7 +14,7 @@ function withCommon(kind: RuleEventKind, own: readonly Field[]): readonly Field[
     time("at", "when it happened at the exchange"),
     duration("age", "time since it happened", "age"),
     text("symbol", "the market; missing where it has none"),
-    text("id", "its natural key"),
+    text("id", "of a notification: the id that the exchange gives it; else its natural key"),
   ];
   return [...common.filter((field) => !own.some((other) => other.name === field.name)), ...own];
 }
