@@ -18,6 +18,7 @@ function manyWithin(
     readonly severity: "warning" | "critical";
     readonly windowMs: number;
     readonly source: string;
+    readonly forMs: number;
     readonly kind: Event["kind"];
     readonly counts: (event: Event) => boolean;
     readonly subjects: (view: View) => readonly string[];
@@ -34,7 +35,7 @@ function manyWithin(
     view.seen.events.of(subject, terms.kind, windowMs(view), atMs).filter(terms.counts);
   return {
     rule,
-    ...{ forMs: 0, keepMs: 0 },
+    ...{ forMs: terms.forMs, keepMs: 0 },
     reads: [terms.source],
     onlyNamesPositions: true,
     subjects: terms.subjects,
@@ -55,7 +56,7 @@ function manyWithin(
 }
 
 const manyWithdrawals = manyWithin("ManyWithdrawals", {
-  ...{ severity: "warning", windowMs: hourMs, source: "collateral", kind: "collateral" },
+  ...{ severity: "warning", windowMs: hourMs, source: "collateral", kind: "collateral", forMs: 0 },
   counts: ({ fields }) => fields.eventType === "withdrawal",
   subjects: (view) => view.ownWallets(),
   claims: (view, wallet, withdrawals) => [
@@ -72,6 +73,7 @@ const manyWithdrawals = manyWithin("ManyWithdrawals", {
 
 const riskEngineClearsOrders = manyWithin("RiskEngineClearsOrders", {
   ...{ severity: "critical", windowMs: 10 * minuteMs, source: "notifications", kind: "notification" },
+  forMs: 2_000,
   counts: ({ fields }) => fields.type === "risk_engine_cancel_order",
   subjects: (view) => view.accounts(),
   claims: (view, account, cancelled) => [
