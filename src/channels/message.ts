@@ -253,11 +253,23 @@ function usual(item: MessageItem, zone: string, commandLine: CommandLine, settle
       : cleanLine(alert.summary),
     figures: figuresOf(change, zone),
     // What to do now is said while there is something to do.
-    description: change.kind === "ended" ? "" : told(clean(alert.description).trim()),
+    description: change.kind === "ended" ? "" : descriptionOf(change),
     fresh: freshness(change, zone),
     now: whatNow(change, zone, commandLine, settled),
     runbook: change.kind === "ended" && alert.ending === "recovered" ? null : safeLink(alert.runbook),
   };
+}
+
+/** First the value and its limit, then what to do (`Now: …`, at the end of a rule's description), then the rest. */
+function descriptionOf({ alert, limit }: AlertChange): string {
+  const text = told(clean(alert.description).trim());
+  const at = /(?:^|\s)Now: (?!.*\sNow: )/s.exec(text)?.index ?? text.length;
+  const lines = [
+    limit === undefined ? "" : `Value ${cleanLine(limit)}.`,
+    text.slice(at).trim(),
+    text.slice(0, at).trim(),
+  ];
+  return lines.filter((line) => line !== "").join("\n");
 }
 
 /** A description of nothing but dashes, where a rule prints what was not told, is none. */

@@ -142,6 +142,8 @@ export interface AlertChange {
   readonly atMs: number;
   /** The alert as it stood after this change. */
   readonly alert: Alert;
+  /** Its value and the limit of its level: `4.13%, critical below 5%`. Absent: it ended, or its condition has no such limit. */
+  readonly limit?: string;
   /** Lines of context, name and value, for people: mark, liquidation price, margin ratio, … */
   readonly details: readonly (readonly [string, string])[];
   /** The vocabulary facts that channel templates name, as it was then. Absent: none names anything, or nothing was known. */

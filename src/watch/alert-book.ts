@@ -80,6 +80,8 @@ export interface NewAlert extends AlertText {
   readonly judged?: boolean;
   /** The comparison of its value with the one notified before, at a level. Default: "worse". */
   readonly comparison?: (severity: Severity) => Comparison | null;
+  /** Its value and the limit of a level, in words. Default: none. */
+  readonly limit?: (severity: Severity, value: number | null) => string | null;
   /** Does not route to these: a broken channel is not told of itself. */
   readonly except?: readonly string[];
 }
@@ -108,6 +110,8 @@ export class LiveAlert implements Due {
   judgedAtMs: number | null = null;
   /** The comparison of its value with the one notified before, at a level. */
   comparison: (severity: Severity) => Comparison | null = () => "worse";
+  /** Its value and the limit of a level, in words; null: it has none. */
+  limit: (severity: Severity, value: number | null) => string | null = () => null;
   /** Returns true if a value is worse than another at a level; null where no direction is known. */
   isFurther: Compared["isFurther"] = () => null;
   /** Returns true if its condition is known not to hold, and it only waits for its end. */
@@ -356,6 +360,7 @@ export class AlertBook {
     const live = new LiveAlert(alert, [], from.except ?? [], this.#onReminder);
     live.says(from);
     if (from.comparison) live.comparison = from.comparison;
+    if (from.limit) live.limit = from.limit;
     if (from.judged) live.judgedAtMs = draft.atMs;
     this.live.set(alert.id, live);
     this.#record(draft, live, "fired", { happenedMs: from.happenedMs });
@@ -642,12 +647,15 @@ export class AlertBook {
       alert.state === "firing" && !alert.shadow
         ? quietIfAcknowledged(alert.severity, compared, this.#remind)
         : undefined;
+    const limit =
+      alert.state === "firing" ? this.live.get(alert.id)?.limit(alert.severity, alert.value) : null;
     const change: AlertChange = {
       id: ++this.ids.change,
       alertId: alert.id,
       kind,
       atMs: draft.atMs,
       alert,
+      ...(limit ? { limit } : {}),
       details,
       ...(facts === undefined ? {} : { facts }),
       happenedMs,

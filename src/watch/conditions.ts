@@ -37,6 +37,7 @@ import { coverOf, detailsOf } from "./details.ts";
 import type { Draft } from "./draft.ts";
 import { Instance, noInstances, noViews, noWindows, Timer } from "./instance.ts";
 import { unreadFigure } from "./known-figures.ts";
+import { limitText } from "./limit-text.ts";
 import {
   judgeOld,
   labelled,
@@ -659,6 +660,7 @@ export class Conditions {
       happenedMs: null,
       shadow: rule.mode === "shadow",
       comparison: (severity) => comparisonOf(rule, severity),
+      limit: (severity, value) => limitText(rule, severity, value),
     });
     this.#follow(instance, instance.alert);
   }
@@ -724,6 +726,7 @@ export class Conditions {
     alert.lasting = false;
     alert.isGone = () => instance.alert === alert && instance.unknown === null && isGone(instance.lifecycle);
     alert.comparison = (level) => comparisonOf(instance.rule, level);
+    alert.limit = (level, value) => limitText(instance.rule, level, value);
     alert.isFurther = (level, value, than) => {
       const { env } = instance.node;
       const { value: judged } = env;

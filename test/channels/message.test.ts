@@ -28,6 +28,18 @@ test("answers in order: what, how bad, how fresh, what now, and by what number",
   ]);
 });
 
+test("first the value and its limit, then what to do, then the rest of the description", () => {
+  const description = "Mark $132.10. Now: add collateral,\nor reduce.";
+  const parts = { limit: "4.2 %, critical below 5 %" };
+  expect(lines(message([change("fired", { description }, parts)])).slice(2, 6)).toEqual([
+    "Value 4.2 %, critical below 5 %.",
+    "Now: add collateral,",
+    "or reduce.",
+    "Mark $132.10.",
+  ]);
+  expect(text("ended", { description, ending: "recovered" }, {})).not.toContain("Now:");
+});
+
 test("what is to be typed is what works where it was started", () => {
   const commandLine = (words: string) => `npm run -s perpwatch -- ${words} --config /c.yaml`;
   expect(plainLines(render(message(), { commandLine }))).toContain(

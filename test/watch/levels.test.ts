@@ -183,6 +183,25 @@ test("an alert keeps the worst that it came to, over steps, restarts and its end
   expect(ended.alert.worst).toMatchObject({ severity: "critical", value: 160 });
 });
 
+test("a step states the value with the limit of its level while it is beyond that", () => {
+  const harness = new Harness({
+    rules: rules(0, 0),
+    remind: { ...quiet, worseBy: 0.1, warning: { every: "10m" } },
+  });
+  harness.config();
+  for (const mark of [111, 125, 109, 90]) {
+    harness.mark(mark);
+    harness.pass(1_000);
+  }
+  expect(harness.changes.map(({ kind, limit }) => [kind, limit])).toEqual([
+    ["fired", "$111.00, warning above $110.00"],
+    ["rose", "$125.00, critical above $120.00"],
+    // Below 110, and it stays a warning until it is below 108.
+    ["fell", undefined],
+    ["ended", undefined],
+  ]);
+});
+
 test("an alert keeps the worst level that it reached", () => {
   const harness = new Harness({ rules: rules(0, 0), remind: quiet });
   harness.config();
