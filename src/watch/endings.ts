@@ -393,6 +393,14 @@ export class Endings {
     return newest !== undefined && newest.slot >= fromSlot && newest.happenedMs >= sinceMs - clockSlackMs;
   }
 
+  /** True if the exchange closed a position whole after a slot, as it said. */
+  tookAllSince(account: AccountRef, symbol: string, side: string | null, slot: number): boolean {
+    return [side, null].some((of) => {
+      const newest = this.#liquidated.get(keyOf(accountName(account), symbol, of));
+      return newest?.leftSome === false && newest.slot > slot;
+    });
+  }
+
   /** The newest of the account's own and of those that named only its wallet, which may have been the account's. */
   #newest(waiting: Waiting): Liquidated | undefined {
     let newest: Liquidated | undefined;

@@ -639,7 +639,18 @@ export class Watch {
     if (live === undefined) return null;
     const atMs = Math.max(nowMs, this.#nowMs);
     const { severity, summary, textAtMs } = firingAlert(live, atMs);
-    return { severity, summary, textAtMs, ...(live.isGone(atMs) ? { gone: true as const } : {}) };
+    const isGone = live.isGone(atMs) || this.#isTaken(live.alert.subject);
+    return { severity, summary, textAtMs, ...(isGone ? { gone: true as const } : {}) };
+  }
+
+  /** True for a position that the exchange closed, as it said, after the last state that shows it. */
+  #isTaken(name: string): boolean {
+    const node = this.#world.nodes.get(name);
+    if (node?.subject.scope !== "position") return false;
+    const { subject, facts } = node;
+    const { side } = facts.values;
+    const slot = this.#world.accounts.slotOf(subject.wallet, subject.pdaIndex);
+    return this.#endings.tookAllSince(subject, subject.symbol, typeof side === "string" ? side : null, slot);
   }
 
   status(nowMs: number): WatchStatus {

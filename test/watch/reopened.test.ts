@@ -85,6 +85,16 @@ rules:
     }
   });
 
+  test("while its account still shows it, it is presented as gone where all of it was closed", () => {
+    for (const positionClosed of [true, false]) {
+      const harness = seen(near, holding("7"));
+      const { fields, ...rest } = taking("adl_counterparty");
+      expect(harness.watch.present(1, harness.nowMs)).not.toHaveProperty("gone");
+      harness.events("notifications", [{ ...rest, fields: { ...fields, side: "long", positionClosed } }]);
+      expect(harness.watch.present(1, harness.nowMs)?.gone).toBe(positionClosed ? true : undefined);
+    }
+  });
+
   test("its account only where it was the one at a loss", () => {
     for (const [role, ending] of [
       ["liquidatee", "deleveraged"],
