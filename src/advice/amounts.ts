@@ -2,24 +2,42 @@
  * The least deposit, and the least reduction of each position, with which no rule about an account's margin fires: found by judging
  * the rules again on the account as it would be, at its marks and after a further adverse move.
  */
-import { adverseMarks, withDeposit, withReduction } from "../risk/hypothetical.ts";
+import { withDeposit, withReduction } from "../risk/hypothetical.ts";
 import { leastAmount } from "../risk/least-amount.ts";
 import type { AccountRisk, Markets, MarkTicks, PositionRisk } from "../risk/model.ts";
-import type { ConditionRule } from "../rules/index.ts";
-import { type Conclusion, Outlook, type Situation, type Supposed } from "./situation.ts";
+import type { Situation, Supposed } from "./situation.ts";
+import { Standing } from "./standing.ts";
+
+/** A leg of a declared pair in another account, which is reduced along with the position so that the hedge keeps its ratio. */
+export interface Companion {
+  readonly situation: Situation;
+  /** `lots` are closed here with each `of` base lots of the position. */
+  readonly lots: bigint;
+  readonly of: bigint;
+}
 
 export interface AmountsOptions {
   /** The adverse move of a market that has to be survived, a fraction of its mark. */
   readonly headroomOf: (symbol: string) => number;
   /** Taker fee of a market, a fraction. */
   readonly feeOf: (symbol: string) => number;
+  /** Empty: the position is no leg of a pair. A text: it is, and cannot be reduced along with the others, for this reason. */
+  readonly companionsOf: (symbol: string) => readonly Companion[] | string;
+}
+
+export interface LeastReduction {
+  /** Base lots, of the position and of those in other accounts that are reduced with it; null: closing all of it is not enough. */
+  readonly lots: bigint | null;
+  readonly along: readonly { readonly situation: Situation; readonly lots: bigint }[];
+  /** The reason why none is offered, for people; null: nothing stands in its way. */
+  readonly obstacle: string | null;
 }
 
 export interface Amounts {
   /** Quote lots; null: no amount is enough. */
   readonly deposit: bigint | null;
-  /** By symbol, base lots, of the largest positions; null: closing all of it is not enough. */
-  readonly reductions: ReadonlyMap<string, bigint | null>;
+  /** By symbol, of the largest positions. */
+  readonly reductions: ReadonlyMap<string, LeastReduction>;
   /** The marks up to which the account stays clear, in ticks by symbol. */
   readonly marks: MarkTicks;
 }
@@ -32,72 +50,60 @@ const maxReductions = 10;
 /** Parts of a position that are tried first. */
 const firstParts = 64n;
 
-/** Figures of an account and of a position that money or trades change. */
-const marginFields: Readonly<Record<string, ReadonlySet<string>>> = {
-  trader: new Set([
-    ...["collateral", "equity", "effectiveCollateral", "freeCollateral", "riskState", "riskTier"],
-    ...["initialMargin", "maintenanceMargin", "cancelMargin", "marginRatio", "leverage", "grossNotional"],
-    ...["netNotional", "moveToLiquidation", "adverseMoveToLiquidation", "positions"],
-  ]),
-  position: new Set([
-    ...["size", "notional", "liquidationPrice", "liquidationDistance", "initialMargin"],
-    ...["maintenanceMargin", "leverage"],
-  ]),
-};
-
-const known = new WeakMap<ConditionRule, boolean>();
-
-/** Returns true if a rule reads a figure that a deposit or a reduction changes. */
-export function readsMargin(rule: ConditionRule): boolean {
-  let reads = known.get(rule);
-  if (reads === undefined) {
-    reads = rule.reads.some(({ scope, field }) => marginFields[scope]?.has(field) ?? false);
-    known.set(rule, reads);
-  }
-  return reads;
-}
-
 /** @returns null where no rule about its margin fires, or one that does cannot be judged */
 export function leastAmounts(
   situation: Situation,
-  { risk, marks }: Supposed,
-  { headroomOf, feeOf }: AmountsOptions,
+  supposed: Supposed,
+  options: AmountsOptions,
 ): Amounts | null {
-  const { markets } = situation;
-  const firing = new Set<string>();
-  for (const one of new Outlook(situation, { risk, marks }).conclusions(readsMargin)) {
-    if (one.after === "unknown") {
-      if (one.standing !== null) return null;
-    } else if (!isClear(one)) firing.add(keyOf(one));
-  }
-  if (firing.size === 0) return null;
-  const wanted = (rule: ConditionRule, subject: string) => firing.has(keyOf({ rule, subject }));
-  const further = adverseMarks(risk, marks, headroomOf);
-  const isEnough = (supposed: AccountRisk): boolean => {
-    for (const one of new Outlook(situation, { risk: supposed, marks }).conclusions(wanted))
-      if (!isClear(one)) return false;
-    const there = new Outlook(situation, { risk: supposed, marks: further });
-    for (const one of there.conclusions(wanted, "none")) if (!isClear(one)) return false;
-    return true;
-  };
-  const deposit = leastAmount((amount) => isEnough(withDeposit(risk, amount)), firstDeposit, maxDeposit);
-  const reductions = new Map<string, bigint | null>();
-  for (const { symbol, baseLots } of largest(risk, marks, markets)) {
-    const priceTicks = marks.get(symbol);
-    if (priceTicks === undefined) continue;
-    const size = BigInt(baseLots);
-    const held = size < 0n ? -size : size;
-    const fee = feeOf(symbol);
-    const reduced = (lots: bigint) => withReduction(risk, markets, { symbol, lots, priceTicks, fee }) ?? risk;
-    const first = held / firstParts;
-    const least = leastAmount(
-      (lots) => isEnough(lots === 0n ? risk : reduced(lots)),
-      first > 0n ? first : 1n,
-      held,
-    );
-    reductions.set(symbol, least);
-  }
-  return { deposit, reductions, marks: further };
+  const standing = new Standing(situation, supposed, options.headroomOf);
+  if (standing.isUnknown || standing.firing.size === 0) return null;
+  const { risk, marks } = supposed;
+  const deposit = leastAmount(
+    (amount) => standing.isClearOf(withDeposit(risk, amount)),
+    firstDeposit,
+    maxDeposit,
+  );
+  const reductions = new Map(
+    largest(risk, marks, situation.markets).map((position) => [
+      position.symbol,
+      leastReduction(standing, situation, position, options),
+    ]),
+  );
+  return { deposit, reductions, marks: standing.further };
+}
+
+function leastReduction(
+  standing: Standing,
+  { markets }: Situation,
+  { symbol, baseLots }: PositionRisk,
+  { headroomOf, feeOf, companionsOf }: AmountsOptions,
+): LeastReduction {
+  const { risk, marks } = standing;
+  const priceTicks = marks.get(symbol);
+  const companions = companionsOf(symbol);
+  const none = { lots: null, along: [] };
+  if (priceTicks === undefined) return { ...none, obstacle: `the price of ${symbol} is not known` };
+  if (typeof companions === "string") return { ...none, obstacle: companions };
+  const fee = feeOf(symbol);
+  const reduced = (account: AccountRisk, lots: bigint): AccountRisk =>
+    lots === 0n ? account : (withReduction(account, markets, { symbol, lots, priceTicks, fee }) ?? account);
+  const others = companions.map(({ situation, lots, of }) => ({
+    situation,
+    lotsOf: (closed: bigint) => (2n * closed * lots + of) / (2n * of),
+    /** The largest reduction of the position asked about that this one can follow, base lots. */
+    most: (sizeIn(situation.risk, symbol) * of) / lots,
+    standing: new Standing(situation, { risk: situation.risk, marks }, headroomOf),
+  }));
+  const isEnough = (lots: bigint): boolean =>
+    standing.isClearOf(reduced(risk, lots)) &&
+    others.every((other) => other.standing.isUnharmedBy(reduced(other.standing.risk, other.lotsOf(lots))));
+  const held = sizeOf(baseLots);
+  const most = others.reduce((least, other) => (other.most < least ? other.most : least), held);
+  const first = most / firstParts;
+  const lots = leastAmount(isEnough, first > 0n ? first : 1n, most);
+  const along = others.map(({ situation, lotsOf }) => ({ situation, lots: lotsOf(lots ?? most) }));
+  return { lots, along, obstacle: null };
 }
 
 function largest({ positions }: AccountRisk, marks: MarkTicks, markets: Markets): readonly PositionRisk[] {
@@ -107,10 +113,11 @@ function largest({ positions }: AccountRisk, marks: MarkTicks, markets: Markets)
   return positions.toSorted((a, b) => notional(b) - notional(a)).slice(0, maxReductions);
 }
 
-function isClear({ after }: Conclusion): boolean {
-  return after === null || after === "gone";
+function sizeIn({ positions }: AccountRisk, symbol: string): bigint {
+  return sizeOf(positions.find((one) => one.symbol === symbol)?.baseLots ?? 0);
 }
 
-function keyOf({ rule, subject }: { readonly rule: ConditionRule; readonly subject: string }): string {
-  return `${rule.name}\n${subject}`;
+function sizeOf(baseLots: PositionRisk["baseLots"]): bigint {
+  const size = BigInt(baseLots);
+  return size < 0n ? -size : size;
 }

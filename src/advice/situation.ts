@@ -68,6 +68,8 @@ export interface Conclusion {
   readonly after: Severity | null | "unknown" | "gone";
 }
 
+export type StandingLevel = (rule: ConditionRule, subject: string) => Severity | null;
+
 export class Outlook {
   readonly trader: Facts;
   /** By symbol, those that are still there. */
@@ -119,11 +121,11 @@ export class Outlook {
 
   /**
    * The conclusions of the rules that `wanted` selects, about the account and its positions.
-   * @param standing `none`: as if none of them fired, so that only what begins a level counts
+   * @param standing the level that stands already, which stays until it resolves; left out: that of its alert
    */
   *conclusions(
     wanted: (rule: ConditionRule, subject: string) => boolean = () => true,
-    standing: "asNow" | "none" = "asNow",
+    standing: StandingLevel | null = null,
   ): Iterable<Conclusion> {
     const { trader, positions } = this.#situation;
     yield* this.#conclusionsOf(trader, { trader: this.trader }, wanted, standing);
@@ -149,7 +151,7 @@ export class Outlook {
     { name, env, rules }: JudgedSubject,
     own: Partial<Env>,
     wanted: (rule: ConditionRule, subject: string) => boolean,
-    standing: "asNow" | "none",
+    standing: StandingLevel | null,
   ): Iterable<Conclusion> {
     const { nowMs } = this;
     for (const { rule, windows, severity } of rules) {
@@ -162,7 +164,7 @@ export class Outlook {
         markets: (symbol) => this.#markets.get(symbol.toUpperCase()) ?? env.markets(symbol),
         window: (index) => windows[index]?.read(nowMs) ?? Number.NaN,
       };
-      const judgement = judge(rule, supposed, standing === "asNow" ? severity : null);
+      const judgement = judge(rule, supposed, standing === null ? severity : standing(rule, name));
       const after = judgement.kind === "known" ? judgement.severity : "unknown";
       yield { rule, subject: name, standing: severity, after };
     }

@@ -32,8 +32,8 @@ export interface Asked {
   readonly seenMs: (account: string) => number | null;
   /** Taker fee of a market, a fraction. */
   readonly feeOf: (symbol: string) => number;
-  /** The adverse move of a market within which what clears an account has to hold, a fraction. */
-  readonly headroomOf: (symbol: string) => number;
+  /** By the name of an account. */
+  readonly optionsOf: (account: string) => AmountsOptions;
   readonly question: WhatIfQuestion;
 }
 
@@ -42,7 +42,7 @@ const rungs = 8;
 const movesWithoutEnd = [0.05, 0.1, 0.2, 0.4, 0.8];
 
 /** @throws {BadQuestion} */
-export function whatIf({ situations, seenMs, feeOf, headroomOf, question }: Asked): readonly WhatIfAccount[] {
+export function whatIf({ situations, seenMs, feeOf, optionsOf, question }: Asked): readonly WhatIfAccount[] {
   const known = [...(situations[0]?.markets.keys() ?? [])];
   const prices = question.prices.map((text) => readPrice(text, known));
   const closings = question.closes.map((text) => readClosing(text, known));
@@ -80,7 +80,7 @@ export function whatIf({ situations, seenMs, feeOf, headroomOf, question }: Aske
       before: shown(before),
       after: shown(after),
       rules: rulesOf(before, after),
-      clear: clearOf(situation, supposed, { headroomOf, feeOf }),
+      clear: clearOf(situation, supposed, optionsOf(situation.name)),
       ladder: ladderOf(situation, supposed, after),
     };
   });
@@ -220,10 +220,17 @@ function clearOf(situation: Situation, supposed: Supposed, options: AmountsOptio
   return {
     depositUsd: amounts.deposit === null ? null : usdFromQuoteLots(shrink(amounts.deposit)),
     reductions: risk.positions.flatMap(({ symbol, baseLots }) => {
-      const lots = amounts.reductions.get(symbol);
-      if (lots === undefined) return [];
-      const units = lots === null ? null : unitsFromBaseLots(lots, markets.get(symbol)!);
-      return { symbol, trade: baseLots > 0 ? ("sell" as const) : ("buy" as const), units };
+      const least = amounts.reductions.get(symbol);
+      const market = markets.get(symbol);
+      if (least === undefined || market === undefined) return [];
+      const { lots, along, obstacle } = least;
+      const units = lots === null ? null : unitsFromBaseLots(lots, market);
+      const others = along.map(({ situation: other, lots: closed }) => ({
+        account: other.name,
+        trade: tradeOf(other.risk.positions.find((one) => one.symbol === symbol)?.baseLots ?? 0),
+        units: unitsFromBaseLots(closed, market),
+      }));
+      return { symbol, trade: tradeOf(baseLots), units, along: others, obstacle };
     }),
     upTo: risk.positions.map(({ symbol, baseLots }) => ({
       symbol,
@@ -231,6 +238,11 @@ function clearOf(situation: Situation, supposed: Supposed, options: AmountsOptio
       usd: usdFromTicks(amounts.marks.get(symbol)!, markets.get(symbol)!),
     })),
   };
+}
+
+/** The trade that makes a position smaller. */
+function tradeOf(baseLots: number | bigint): "buy" | "sell" {
+  return baseLots > 0 ? "sell" : "buy";
 }
 
 /** The account at further adverse moves, up to the one at which it can be liquidated. */

@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { InvalidArgumentError } from "commander";
 import type { Wire, WireNumber } from "../dashboard/wire.ts";
 import { plainWords } from "../domain/plain-words.ts";
-import type { WhatIfAnswer } from "../domain/what-if.ts";
+import type { ClearAmounts, WhatIfAnswer } from "../domain/what-if.ts";
 import type { Unit } from "../rules/vocabulary.ts";
 import { type Cli, CommandFailed, type CommonOptions, declare, print, printJson } from "./command.ts";
 import { locate } from "./configuration.ts";
@@ -88,7 +88,8 @@ async function whatif(cli: Cli, options: WhatIfOptions): Promise<void> {
     value === null || value === undefined ? "–" : formatNumber(Number(value), unit);
   const paint = paintFor(cli.out);
   const { accounts, nowMs } = answer.body;
-  print(cli, accounts.map((one) => accountText(one, Number(nowMs), show, paint)).join("\n\n"));
+  const texts = await Promise.all(accounts.map((one) => accountText(one, Number(nowMs), show, paint)));
+  print(cli, texts.join("\n\n"));
 }
 
 async function onlyWallet(place: Awaited<ReturnType<typeof locate>>): Promise<string> {
@@ -103,7 +104,7 @@ async function onlyWallet(place: Awaited<ReturnType<typeof locate>>): Promise<st
   throw new CommandFailed(`say which wallet with --wallet; configured: ${names.join(", ")}`, 2);
 }
 
-function accountText(account: Account, nowMs: number, show: Show, paint: Paint): string {
+async function accountText(account: Account, nowMs: number, show: Show, paint: Paint): Promise<string> {
   const { name, seenMs, changes, before } = account;
   const age = seenMs === null ? "not read yet" : `as of ${ago(Number(seenMs), nowMs)}`;
   const isSame = changes.length === 0;
@@ -117,7 +118,7 @@ function accountText(account: Account, nowMs: number, show: Show, paint: Paint):
     accountTable(account, isSame, show, paint),
     ...positionTable(account, isSame, show, paint),
     ...ruleTable(account, paint),
-    ...clearText(account, isSame, show, paint),
+    ...(await clearText(account, isSame, show, paint)),
     ...ladderTable(account, show, paint),
   ].join("\n");
 }
@@ -186,23 +187,23 @@ function ruleTable({ rules }: Account, paint: Paint): string[] {
 }
 
 /** The ways to be clear of what fires, each alone. */
-function clearText({ name, clear }: Account, isSame: boolean, show: Show, paint: Paint): string[] {
+async function clearText(
+  { name, clear }: Account,
+  isSame: boolean,
+  show: Show,
+  paint: Paint,
+): Promise<string[]> {
   if (clear === null) return [];
+  const { listed: inWords, obstaclesOf, waysOf } = await import("../advice/texts.ts");
+  // Amounts are finite, so that they are the same on the wire.
+  const amounts = clear as ClearAmounts;
   const what = `what fires ${isSame ? "now" : "then"}`;
-  const { depositUsd, reductions, upTo } = clear;
-  const ways = [
-    ...(depositUsd === null
-      ? []
-      : [`deposit ${show(Math.ceil(Number(depositUsd) * 100) / 100, "usd")} to ${name}`]),
-    ...reductions.flatMap(({ symbol, trade, units }) =>
-      units === null ? [] : [`${trade} ${show(units, "count")} ${symbol}`],
-    ),
-  ];
-  if (ways.length === 0) return ["", paint("yellow", `No single deposit or reduction clears ${what}.`)];
-  const marks = upTo.map(({ symbol, usd }) => `${symbol} at ${show(usd, "price")}`);
-  const last = marks.pop();
-  const all = marks.length === 0 ? last : `${marks.join(", ")} and ${last}`;
-  return ["", `To be clear of ${what}, and still with ${all}, one of:`, ...ways.map((way) => `  ${way}`)];
+  const ways = waysOf(name, amounts).map((way) => `  ${way}`);
+  const obstacles = obstaclesOf(name, amounts).map((text) => paint("gray", `  not: ${text}`));
+  if (ways.length === 0)
+    return ["", paint("yellow", `No single deposit or reduction clears ${what}.`), ...obstacles];
+  const marks = inWords(clear.upTo.map(({ symbol, usd }) => `${symbol} at ${show(usd, "price")}`));
+  return ["", `To be clear of ${what}, and still with ${marks}, one of:`, ...ways, ...obstacles];
 }
 
 function ladderTable({ ladder }: Account, show: Show, paint: Paint): string[] {

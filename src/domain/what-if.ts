@@ -65,6 +65,14 @@ export interface ClearAmounts {
     readonly symbol: string;
     readonly trade: "buy" | "sell";
     readonly units: number | null;
+    /** The other legs of its pair, in other accounts, which have to be reduced as well: `units` null with those of all of it. */
+    readonly along: readonly {
+      readonly account: string;
+      readonly trade: "buy" | "sell";
+      readonly units: number;
+    }[];
+    /** The reason why none is offered, for people; null: nothing stands in its way. */
+    readonly obstacle: string | null;
   }[];
   /** The marks up to which the account stays clear, all of them together. */
   readonly upTo: readonly {

@@ -23,6 +23,7 @@ import { unreachable } from "../domain/unreachable.ts";
 import type { WhatIfOutcome, WhatIfQuestion } from "../domain/what-if.ts";
 import { factReader, type RuleSet } from "../rules/index.ts";
 import { type AccountEntry, noteReading, openFacts, type Parting } from "./accounts.ts";
+import { Advisor } from "./advisor.ts";
 import { AlertBook, type LiveAlert } from "./alert-book.ts";
 import { explainedText } from "./both-ends.ts";
 import { ChannelAlerts } from "./channel-alerts.ts";
@@ -63,7 +64,6 @@ import {
   type WatchedWallet,
   type WatchSettings,
 } from "./settings.ts";
-import { whatIfOf } from "./situations.ts";
 import { firingAlert, watchStatus } from "./status.ts";
 import type { SubjectNode } from "./subjects.ts";
 import { Throttles } from "./throttles.ts";
@@ -122,6 +122,7 @@ const recallKeptMs = 600_000;
 export class Watch {
   readonly #settings: WatchSettings;
   readonly #world: World;
+  readonly #advisor: Advisor;
   /** The wallet of which accounts are about to be taken: what is due before that is not judged by its old ones. */
   #answering: string | null = null;
   /** Subjects whose windows over events have not been given the past yet. */
@@ -198,6 +199,7 @@ export class Watch {
     const onGone: Gone = (node, account, symbol, why) => this.#gone(node, account, symbol, why);
     this.#world = was.world ?? new World(this.#needs, onNew, onGone);
     was.world?.serve(settings.wallets, this.#needs, onNew, onGone);
+    this.#advisor = new Advisor(this.#world, settings.pairs ?? []);
     const kept = new Set(this.#world.wallets.keys());
     this.#equityCheck = new EquityCheck((text) => this.#notes.push({ level: "warn", text }), was.equityCheck);
     this.#openings = was.openings ?? new Openings(remembered.facts);
@@ -630,7 +632,7 @@ export class Watch {
 
   /** Answers what a wallet's accounts would be; asking changes nothing. */
   whatIf(question: WhatIfQuestion, nowMs: number): WhatIfOutcome {
-    return whatIfOf(this.#world, question, Math.max(nowMs, this.#nowMs));
+    return this.#advisor.whatIf(question, Math.max(nowMs, this.#nowMs));
   }
 
   /** A firing alert as it stands now; null where none of this id fires. */

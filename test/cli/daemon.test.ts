@@ -233,8 +233,17 @@ describe("whatif", () => {
     clear: {
       depositUsd: 1_240.000001,
       reductions: [
-        { symbol: "SOL", trade: "sell", units: 23.1 },
-        { symbol: "ETH", trade: "buy", units: null },
+        { symbol: "SOL", trade: "sell", units: 23.1, along: [], obstacle: null },
+        { symbol: "ETH", trade: "buy", units: null, along: [], obstacle: null },
+        {
+          ...{ symbol: "BTC", trade: "buy", units: 12.345678, obstacle: null },
+          along: [{ account: "hedge/0.0", trade: "sell", units: 12.345678 }],
+        },
+        {
+          ...{ symbol: "GOLD", trade: "sell", units: null, obstacle: null },
+          along: [{ account: "hedge/0.0", trade: "buy", units: 2 }],
+        },
+        { symbol: "XRP", trade: "sell", units: null, along: [], obstacle: "XRP is a leg of the pair carry" },
       ],
       upTo: [{ symbol: "SOL", direction: "down", usd: 147 }],
     },
@@ -278,6 +287,10 @@ describe("whatif", () => {
       // Rounded up: a cent less might not be enough.
       " | deposit $1,240.01 to main/0.0",
       " | sell 23.1 SOL",
+      // A size keeps all of its digits.
+      " | buy 12.345678 BTC and sell 12.345678 BTC in hedge/0.0",
+      " | not: closing the hedge in GOLD of main/0.0 and hedge/0.0 is not enough",
+      " | not: XRP is a leg of the pair carry",
       "",
       "AGAINST IT | SOL | EFFECTIVE | MAINTENANCE | MARGIN RATIO | TIER | RULES",
       "5% | $142.50 | $1,000.00 | $450.00 | 100% | liquidatable | critical",

@@ -1,0 +1,114 @@
+/** Judges one account as it would be against how it stands: at its marks, and after a further adverse move. */
+import { type Severity, severityRank } from "../domain/alert.ts";
+import { adverseMarks } from "../risk/hypothetical.ts";
+import type { AccountRisk, MarkTicks } from "../risk/model.ts";
+import type { ConditionRule } from "../rules/index.ts";
+import { type Conclusion, Outlook, type Situation, type StandingLevel } from "./situation.ts";
+
+type Level = Conclusion["after"];
+
+/** Figures of an account and of a position that decide how near liquidation is. */
+const marginFields: Readonly<Record<string, ReadonlySet<string>>> = {
+  trader: new Set([
+    ...["collateral", "equity", "effectiveCollateral", "freeCollateral", "riskState", "riskTier"],
+    ...["initialMargin", "maintenanceMargin", "cancelMargin", "marginRatio", "leverage", "grossNotional"],
+    ...["netNotional", "moveToLiquidation", "adverseMoveToLiquidation", "positions"],
+  ]),
+  position: new Set([
+    ...["size", "notional", "liquidationPrice", "liquidationDistance", "initialMargin"],
+    ...["maintenanceMargin", "leverage"],
+  ]),
+};
+
+const known = new WeakMap<ConditionRule, boolean>();
+
+/** Returns true if a rule reads a figure that a deposit or a reduction changes. */
+export function readsMargin(rule: ConditionRule): boolean {
+  let reads = known.get(rule);
+  if (reads === undefined) {
+    reads = rule.reads.some(({ scope, field }) => marginFields[scope]?.has(field) ?? false);
+    known.set(rule, reads);
+  }
+  return reads;
+}
+
+export class Standing {
+  /** The levels that hold now, by rule and subject; an alert that stands holds its level until it resolves. */
+  readonly firing: ReadonlyMap<string, Severity>;
+  /** An alert stands that cannot be judged. */
+  readonly isUnknown: boolean;
+  readonly risk: AccountRisk;
+  readonly marks: MarkTicks;
+  /** The marks after the adverse move against the account as it is. */
+  readonly further: MarkTicks;
+  readonly #situation: Situation;
+  /** The levels that begin at the further marks as the account is. */
+  #begun: ReadonlyMap<string, Level> | undefined;
+
+  /** @param headroomOf the adverse move of a market that has to be survived, a fraction of its mark */
+  constructor(
+    situation: Situation,
+    { risk, marks }: { readonly risk: AccountRisk; readonly marks: MarkTicks },
+    headroomOf: (symbol: string) => number,
+  ) {
+    this.#situation = situation;
+    this.risk = risk;
+    this.marks = marks;
+    this.further = adverseMarks(risk, marks, headroomOf);
+    const firing = new Map<string, Severity>();
+    let isUnknown = false;
+    for (const one of new Outlook(situation, { risk, marks }).conclusions(readsMargin)) {
+      if (one.after === "unknown") isUnknown ||= one.standing !== null;
+      else if (one.after !== null && one.after !== "gone") firing.set(keyOf(one), one.after);
+    }
+    this.firing = firing;
+    this.isUnknown = isUnknown;
+  }
+
+  /** Returns true if of a changed account nothing holds that fires now, and at the further marks none of it begins. */
+  isClearOf(supposed: AccountRisk): boolean {
+    const { firing, marks, further } = this;
+    const wanted = (rule: ConditionRule, subject: string) => firing.has(keyOf({ rule, subject }));
+    const now = new Outlook(this.#situation, { risk: supposed, marks });
+    for (const { after } of now.conclusions(wanted, this.#standing)) if (!isOver(after)) return false;
+    const there = new Outlook(this.#situation, { risk: supposed, marks: further });
+    for (const { after } of there.conclusions(wanted, fromNothing)) if (!isOver(after)) return false;
+    return true;
+  }
+
+  /** Returns true if no rule about the margin of a changed account holds at a higher level than it does without the change. */
+  isUnharmedBy(supposed: AccountRisk): boolean {
+    const { firing, marks, further } = this;
+    const now = new Outlook(this.#situation, { risk: supposed, marks });
+    for (const one of now.conclusions(readsMargin, this.#standing))
+      if (rankOf(one.after) > rankOf(firing.get(keyOf(one)) ?? null)) return false;
+    this.#begun ??= this.#beginning(this.risk);
+    const there = new Outlook(this.#situation, { risk: supposed, marks: further });
+    for (const one of there.conclusions(readsMargin, fromNothing))
+      if (rankOf(one.after) > rankOf(this.#begun.get(keyOf(one)) ?? null)) return false;
+    return true;
+  }
+
+  #beginning(risk: AccountRisk): ReadonlyMap<string, Level> {
+    const there = new Outlook(this.#situation, { risk, marks: this.further });
+    return new Map([...there.conclusions(readsMargin, fromNothing)].map((one) => [keyOf(one), one.after]));
+  }
+
+  readonly #standing: StandingLevel = (rule, subject) => this.firing.get(keyOf({ rule, subject })) ?? null;
+}
+
+const fromNothing: StandingLevel = () => null;
+
+function isOver(level: Level): boolean {
+  return level === null || level === "gone";
+}
+
+/** A level that cannot be judged ranks above all others. */
+function rankOf(level: Level): number {
+  if (level === null || level === "gone") return -1;
+  return level === "unknown" ? Number.POSITIVE_INFINITY : severityRank[level];
+}
+
+function keyOf({ rule, subject }: { readonly rule: ConditionRule; readonly subject: string }): string {
+  return `${rule.name}\n${subject}`;
+}

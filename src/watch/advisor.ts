@@ -1,0 +1,77 @@
+/** Says what could be done about accounts, by their figures and rules as they are now. Asking changes nothing. */
+import type { AmountsOptions } from "../advice/amounts.ts";
+import { BadQuestion } from "../advice/question.ts";
+import type { Situation } from "../advice/situation.ts";
+import { whatIf } from "../advice/what-if.ts";
+import type { WhatIfOutcome, WhatIfQuestion } from "../domain/what-if.ts";
+import type { AccountEntry } from "./accounts.ts";
+import { companionsOf } from "./hedged.ts";
+import type { WatchedPair } from "./settings.ts";
+import { situationOf } from "./situations.ts";
+import { dailyMoveOf } from "./stake.ts";
+import { seenMsOf } from "./status.ts";
+import type { World } from "./world.ts";
+
+/** Share of a daily move that what clears an account has to leave. */
+const headroomMoves = 0.5;
+/** The same where a market's volatility is not known, a fraction of its mark. */
+const unknownHeadroom = 0.02;
+
+export class Advisor {
+  readonly #world: World;
+  readonly #pairs: readonly WatchedPair[];
+
+  constructor(world: World, pairs: readonly WatchedPair[]) {
+    this.#world = world;
+    this.#pairs = pairs;
+  }
+
+  whatIf(question: WhatIfQuestion, atMs: number): WhatIfOutcome {
+    const { wallets, accounts, markets } = this.#world;
+    const { wallet } = question;
+    if (!wallets.has(wallet)) return { kind: "noWallet" };
+    const own = new Map(accounts.ofWallet(wallet).map((account) => [account.name, account]));
+    if (own.size === 0) return { kind: "unread", problem: `no account of ${wallet} was read yet` };
+    const situations: Situation[] = [];
+    for (const account of own.values()) {
+      const situation = situationOf(account, markets, atMs);
+      if (situation === undefined)
+        return {
+          kind: "unread",
+          problem: `a price or the terms of a market of ${account.name} are not known now`,
+        };
+      situations.push(situation);
+    }
+    try {
+      const answers = whatIf({
+        situations,
+        seenMs: (name) => seenMsOf(own.get(name)!.node.facts),
+        feeOf: this.#feeOf,
+        optionsOf: (name) => this.#optionsOf(own.get(name)!, atMs),
+        question,
+      });
+      return { kind: "done", answer: { wallet, atMs, accounts: answers } };
+    } catch (error) {
+      if (error instanceof BadQuestion) return { kind: "wrong", problem: error.message };
+      throw error;
+    }
+  }
+
+  #optionsOf(account: AccountEntry, atMs: number): AmountsOptions {
+    const world = this.#world;
+    const situation = (other: AccountEntry) => situationOf(other, world.markets, atMs);
+    return {
+      headroomOf: this.#headroomOf,
+      feeOf: this.#feeOf,
+      companionsOf: (symbol) => companionsOf(account, symbol, this.#pairs, world, situation),
+    };
+  }
+
+  readonly #feeOf = (symbol: string): number =>
+    this.#world.markets.entries.get(symbol)?.config?.takerFee ?? 0;
+
+  readonly #headroomOf = (symbol: string): number => {
+    const daily = dailyMoveOf(this.#world.markets.entries.get(symbol)?.facts);
+    return Number.isNaN(daily) ? unknownHeadroom : Math.min(0.99, daily * headroomMoves);
+  };
+}
