@@ -5,6 +5,7 @@
 import { withDeposit, withReduction } from "../risk/hypothetical.ts";
 import { leastAmount } from "../risk/least-amount.ts";
 import type { AccountRisk, Markets, MarkTicks, PositionRisk } from "../risk/model.ts";
+import { unitsFromBaseLots, usdFromTicks } from "../risk/units.ts";
 import type { Situation, Supposed } from "./situation.ts";
 import { Standing } from "./standing.ts";
 
@@ -23,19 +24,36 @@ export interface AmountsOptions {
   readonly feeOf: (symbol: string) => number;
   /** Empty: the position is no leg of a pair. A text: it is, and cannot be reduced along with the others, for this reason. */
   readonly companionsOf: (symbol: string) => readonly Companion[] | string;
+  /** The notional that the order book of a market takes near its middle, USD; null: it was not read lately. */
+  readonly depthOf: (symbol: string, trade: "buy" | "sell") => number | null;
+}
+
+export interface LeastDeposit {
+  /** Null: no amount is enough. */
+  readonly quoteLots: bigint | null;
+  /** The reason why none is offered, for people; null: nothing stands in its way. */
+  readonly obstacle: string | null;
+}
+
+/** A trade that makes a position smaller. */
+export interface Closing {
+  readonly lots: bigint;
+  readonly trade: "buy" | "sell";
+  /** The notional that the order book takes near its middle, USD, where that is less; null: it takes all, or is not known. */
+  readonly bookUsd: number | null;
 }
 
 export interface LeastReduction {
-  /** Base lots, of the position and of those in other accounts that are reduced with it; null: closing all of it is not enough. */
-  readonly lots: bigint | null;
-  readonly along: readonly { readonly situation: Situation; readonly lots: bigint }[];
+  /** Null: closing all of it is not enough. */
+  readonly least: Closing | null;
+  /** The trades in other accounts that go with it: with all of it, where that is not enough. */
+  readonly along: readonly (Closing & { readonly situation: Situation })[];
   /** The reason why none is offered, for people; null: nothing stands in its way. */
   readonly obstacle: string | null;
 }
 
 export interface Amounts {
-  /** Quote lots; null: no amount is enough. */
-  readonly deposit: bigint | null;
+  readonly deposit: LeastDeposit;
   /** By symbol, of the largest positions. */
   readonly reductions: ReadonlyMap<string, LeastReduction>;
   /** The marks up to which the account stays clear, in ticks by symbol. */
@@ -59,51 +77,68 @@ export function leastAmounts(
   const standing = new Standing(situation, supposed, options.headroomOf);
   if (standing.isUnknown || standing.firing.size === 0) return null;
   const { risk, marks } = supposed;
-  const deposit = leastAmount(
-    (amount) => standing.isClearOf(withDeposit(risk, amount)),
-    firstDeposit,
-    maxDeposit,
-  );
+  const obstacle = situation.permits.deposit;
+  const isEnough = (amount: bigint) => standing.isClearOf(withDeposit(risk, amount));
+  const quoteLots = obstacle === null ? leastAmount(isEnough, firstDeposit, maxDeposit) : null;
   const reductions = new Map(
     largest(risk, marks, situation.markets).map((position) => [
       position.symbol,
       leastReduction(standing, situation, position, options),
     ]),
   );
-  return { deposit, reductions, marks: standing.further };
+  return { deposit: { quoteLots, obstacle }, reductions, marks: standing.further };
 }
 
 function leastReduction(
   standing: Standing,
-  { markets }: Situation,
+  { markets, permits }: Situation,
   { symbol, baseLots }: PositionRisk,
-  { headroomOf, feeOf, companionsOf }: AmountsOptions,
+  { headroomOf, feeOf, companionsOf, depthOf }: AmountsOptions,
 ): LeastReduction {
   const { risk, marks } = standing;
   const priceTicks = marks.get(symbol);
+  const market = markets.get(symbol);
   const companions = companionsOf(symbol);
-  const none = { lots: null, along: [] };
-  if (priceTicks === undefined) return { ...none, obstacle: `the price of ${symbol} is not known` };
-  if (typeof companions === "string") return { ...none, obstacle: companions };
+  const refused = (obstacle: string): LeastReduction => ({ least: null, along: [], obstacle });
+  if (priceTicks === undefined || market === undefined) return refused(`the price of ${symbol} is not known`);
+  if (typeof companions === "string") return refused(companions);
+  const all = [permits, ...companions.map(({ situation }) => situation.permits)];
+  const obstacle = all.map(({ reduce }) => reduce(symbol)).find((reason) => reason !== null);
+  if (obstacle !== undefined) return refused(obstacle);
   const fee = feeOf(symbol);
   const reduced = (account: AccountRisk, lots: bigint): AccountRisk =>
     lots === 0n ? account : (withReduction(account, markets, { symbol, lots, priceTicks, fee }) ?? account);
-  const others = companions.map(({ situation, lots, of }) => ({
-    situation,
-    lotsOf: (closed: bigint) => (2n * closed * lots + of) / (2n * of),
-    /** The largest reduction of the position asked about that this one can follow, base lots. */
-    most: (sizeIn(situation.risk, symbol) * of) / lots,
-    standing: new Standing(situation, { risk: situation.risk, marks }, headroomOf),
-  }));
+  const others = companions.map(({ situation, lots, of }) => {
+    const size = sizeIn(situation.risk, symbol);
+    return {
+      ...{ situation, size },
+      lotsOf: (closed: bigint) => (2n * closed * lots + of) / (2n * of),
+      /** The largest reduction of the position asked about that this one can follow, base lots. */
+      most: (absolute(size) * of) / lots,
+      standing: new Standing(situation, { risk: situation.risk, marks }, headroomOf),
+    };
+  });
   const isEnough = (lots: bigint): boolean =>
     standing.isClearOf(reduced(risk, lots)) &&
     others.every((other) => other.standing.isUnharmedBy(reduced(other.standing.risk, other.lotsOf(lots))));
-  const held = sizeOf(baseLots);
-  const most = others.reduce((least, other) => (other.most < least ? other.most : least), held);
+  const size = BigInt(baseLots);
+  const most = others.reduce((least, other) => (other.most < least ? other.most : least), absolute(size));
   const first = most / firstParts;
   const lots = leastAmount(isEnough, first > 0n ? first : 1n, most);
-  const along = others.map(({ situation, lotsOf }) => ({ situation, lots: lotsOf(lots ?? most) }));
-  return { lots, along, obstacle: null };
+  const closing = (closed: bigint, of: bigint): Closing => {
+    const trade = of > 0n ? "sell" : "buy";
+    const depthUsd = depthOf(symbol, trade);
+    const usd = unitsFromBaseLots(closed, market) * usdFromTicks(priceTicks, market);
+    return { lots: closed, trade, bookUsd: depthUsd !== null && depthUsd < usd ? depthUsd : null };
+  };
+  return {
+    least: lots === null ? null : closing(lots, size),
+    along: others.map((other) => ({
+      situation: other.situation,
+      ...closing(other.lotsOf(lots ?? most), other.size),
+    })),
+    obstacle: null,
+  };
 }
 
 function largest({ positions }: AccountRisk, marks: MarkTicks, markets: Markets): readonly PositionRisk[] {
@@ -113,11 +148,11 @@ function largest({ positions }: AccountRisk, marks: MarkTicks, markets: Markets)
   return positions.toSorted((a, b) => notional(b) - notional(a)).slice(0, maxReductions);
 }
 
+/** Signed, base lots. */
 function sizeIn({ positions }: AccountRisk, symbol: string): bigint {
-  return sizeOf(positions.find((one) => one.symbol === symbol)?.baseLots ?? 0);
+  return BigInt(positions.find((one) => one.symbol === symbol)?.baseLots ?? 0);
 }
 
-function sizeOf(baseLots: PositionRisk["baseLots"]): bigint {
-  const size = BigInt(baseLots);
-  return size < 0n ? -size : size;
+function absolute(lots: bigint): bigint {
+  return lots < 0n ? -lots : lots;
 }

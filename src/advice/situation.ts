@@ -39,9 +39,16 @@ export interface JudgedPosition extends JudgedSubject {
   readonly state: PositionState;
 }
 
+/** Actions that the exchange takes of an account now: null where it does, else the reason why not, for people. */
+export interface Permits {
+  readonly deposit: string | null;
+  readonly reduce: (symbol: string) => string | null;
+}
+
 export interface Situation {
   /** `main/0.0`. */
   readonly name: string;
+  readonly permits: Permits;
   readonly nowMs: number;
   readonly risk: AccountRisk;
   readonly markets: Markets;

@@ -1,32 +1,40 @@
 /** The ways to clear an account, in words. Amounts are written so that what is read is enough. */
 import { significant } from "../domain/number-text.ts";
-import type { ClearAmounts } from "../domain/what-if.ts";
+import type { ClearAmounts, ClearingTrade } from "../domain/what-if.ts";
 import { formatUsd } from "../rules/index.ts";
 
 type Reduction = ClearAmounts["reductions"][number];
 
 /** Each alone is enough. @param name of the account */
-export function waysOf(name: string, { depositUsd, reductions }: ClearAmounts): readonly string[] {
+export function waysOf(name: string, { deposit, reductions }: ClearAmounts): readonly string[] {
   return [
-    ...(depositUsd === null ? [] : [`deposit ${enoughUsd(depositUsd)} to ${name}`]),
-    ...reductions.flatMap((one) => (one.units === null ? [] : [tradesOf(one, one.units)])),
+    ...(deposit.usd === null ? [] : [`deposit ${enoughUsd(deposit.usd)} to ${name}`]),
+    ...reductions.flatMap((one) => (one.least === null ? [] : [tradesOf(one, one.least)])),
   ];
 }
 
 /** Ways that are not offered although they might be expected, and why. */
-export function obstaclesOf(name: string, { reductions }: ClearAmounts): readonly string[] {
-  return reductions.flatMap(({ symbol, units, along, obstacle }) => {
+export function obstaclesOf(name: string, { deposit, reductions }: ClearAmounts): readonly string[] {
+  const reasons = reductions.flatMap(({ symbol, least, along, obstacle }) => {
     if (obstacle !== null) return [obstacle];
-    if (units !== null || along.length === 0) return [];
+    if (least !== null || along.length === 0) return [];
     const accounts = along.map(({ account }) => account);
     return [`closing the hedge in ${symbol} of ${name} and ${listed(accounts)} is not enough`];
   });
+  return [...new Set([...(deposit.obstacle === null ? [] : [deposit.obstacle]), ...reasons])];
 }
 
 /** `sell 23.1 SOL`, `sell 23.1 SOL and buy 23.1 SOL in hedge/0.0`. */
-function tradesOf({ symbol, trade, along }: Reduction, units: number): string {
-  const others = along.map((one) => `${one.trade} ${unitsText(one.units)} ${symbol} in ${one.account}`);
-  return listed([`${trade} ${unitsText(units)} ${symbol}`, ...others]);
+function tradesOf({ symbol, along }: Reduction, least: ClearingTrade): string {
+  return listed([
+    tradeOf(symbol, "", least),
+    ...along.map((one) => tradeOf(symbol, ` in ${one.account}`, one)),
+  ]);
+}
+
+function tradeOf(symbol: string, where: string, { trade, units, bookUsd }: ClearingTrade): string {
+  const book = bookUsd === null ? "" : ` (the book takes ${formatUsd(bookUsd)} within 0.5% of its middle)`;
+  return `${trade} ${unitsText(units)} ${symbol}${where}${book}`;
 }
 
 /** `a`, `a and b`, `a, b and c`. */

@@ -21,8 +21,14 @@ import {
 } from "../risk/units.ts";
 import { type Facts, formatAmount, formatPercent, formatPrice, formatUsd } from "../rules/index.ts";
 import { numbers, priced } from "../state/shown-figures.ts";
-import { type AmountsOptions, leastAmounts } from "./amounts.ts";
-import { BadQuestion, type Closing, type PriceChange, readClosing, readPrice } from "./question.ts";
+import { type AmountsOptions, type Closing, leastAmounts } from "./amounts.ts";
+import {
+  BadQuestion,
+  type PriceChange,
+  readClosing,
+  readPrice,
+  type Closing as SupposedClosing,
+} from "./question.ts";
 import { Outlook, type Situation, type Supposed } from "./situation.ts";
 
 export interface Asked {
@@ -147,7 +153,7 @@ function priceTexts({ risk, markets, marks }: Situation, after: MarkTicks): stri
 }
 
 function reductionOf(
-  closing: Closing,
+  closing: SupposedClosing,
   { risk, markets }: Situation,
   marks: MarkTicks,
   fee: number,
@@ -218,19 +224,25 @@ function clearOf(situation: Situation, supposed: Supposed, options: AmountsOptio
   const amounts = leastAmounts(situation, supposed, options);
   if (amounts === null) return null;
   return {
-    depositUsd: amounts.deposit === null ? null : usdFromQuoteLots(shrink(amounts.deposit)),
-    reductions: risk.positions.flatMap(({ symbol, baseLots }) => {
-      const least = amounts.reductions.get(symbol);
+    deposit: {
+      usd: amounts.deposit.quoteLots === null ? null : usdFromQuoteLots(shrink(amounts.deposit.quoteLots)),
+      obstacle: amounts.deposit.obstacle,
+    },
+    reductions: risk.positions.flatMap(({ symbol }) => {
+      const found = amounts.reductions.get(symbol);
       const market = markets.get(symbol);
-      if (least === undefined || market === undefined) return [];
-      const { lots, along, obstacle } = least;
-      const units = lots === null ? null : unitsFromBaseLots(lots, market);
-      const others = along.map(({ situation: other, lots: closed }) => ({
-        account: other.name,
-        trade: tradeOf(other.risk.positions.find((one) => one.symbol === symbol)?.baseLots ?? 0),
-        units: unitsFromBaseLots(closed, market),
-      }));
-      return { symbol, trade: tradeOf(baseLots), units, along: others, obstacle };
+      if (found === undefined || market === undefined) return [];
+      const trade = ({ trade: way, lots, bookUsd }: Closing) => ({
+        trade: way,
+        units: unitsFromBaseLots(lots, market),
+        bookUsd,
+      });
+      return {
+        symbol,
+        least: found.least && trade(found.least),
+        along: found.along.map((one) => ({ account: one.situation.name, ...trade(one) })),
+        obstacle: found.obstacle,
+      };
     }),
     upTo: risk.positions.map(({ symbol, baseLots }) => ({
       symbol,
@@ -238,11 +250,6 @@ function clearOf(situation: Situation, supposed: Supposed, options: AmountsOptio
       usd: usdFromTicks(amounts.marks.get(symbol)!, markets.get(symbol)!),
     })),
   };
-}
-
-/** The trade that makes a position smaller. */
-function tradeOf(baseLots: number | bigint): "buy" | "sell" {
-  return baseLots > 0 ? "sell" : "buy";
 }
 
 /** The account at further adverse moves, up to the one at which it can be liquidated. */

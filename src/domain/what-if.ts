@@ -56,22 +56,28 @@ export interface AccountOutlook {
   }[];
 }
 
-/** Amounts of which each alone is enough. */
+/** A trade that makes a position smaller. */
+export interface ClearingTrade {
+  readonly trade: "buy" | "sell";
+  readonly units: number;
+  /** The notional that the order book takes near its middle, USD, where that is less; null: it takes all, or is not known. */
+  readonly bookUsd: number | null;
+}
+
+/** Amounts of which each alone is enough. Each has, where none is offered, the reason, for people; null: nothing stands in its way. */
 export interface ClearAmounts {
-  /** USD; null: no amount is enough. */
-  readonly depositUsd: number | null;
-  /** One for each of the largest positions. `units` null: closing all of it is not enough. */
+  readonly deposit: {
+    /** Null: no amount is enough. */
+    readonly usd: number | null;
+    readonly obstacle: string | null;
+  };
+  /** One for each of the largest positions. */
   readonly reductions: readonly {
     readonly symbol: string;
-    readonly trade: "buy" | "sell";
-    readonly units: number | null;
-    /** The other legs of its pair, in other accounts, which have to be reduced as well: `units` null with those of all of it. */
-    readonly along: readonly {
-      readonly account: string;
-      readonly trade: "buy" | "sell";
-      readonly units: number;
-    }[];
-    /** The reason why none is offered, for people; null: nothing stands in its way. */
+    /** Null: closing all of it is not enough. */
+    readonly least: ClearingTrade | null;
+    /** The other legs of its pair, in other accounts, which have to be reduced as well: with all of it, where that is not enough. */
+    readonly along: readonly (ClearingTrade & { readonly account: string })[];
     readonly obstacle: string | null;
   }[];
   /** The marks up to which the account stays clear, all of them together. */

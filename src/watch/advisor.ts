@@ -6,10 +6,11 @@ import { whatIf } from "../advice/what-if.ts";
 import type { WhatIfOutcome, WhatIfQuestion } from "../domain/what-if.ts";
 import type { AccountEntry } from "./accounts.ts";
 import { companionsOf } from "./hedged.ts";
-import type { WatchedPair } from "./settings.ts";
+import type { WatchedPair, WatchSettings } from "./settings.ts";
 import { situationOf } from "./situations.ts";
 import { dailyMoveOf } from "./stake.ts";
 import { seenMsOf } from "./status.ts";
+import { newFacts } from "./subjects.ts";
 import type { World } from "./world.ts";
 
 /** Share of a daily move that what clears an account has to leave. */
@@ -20,21 +21,24 @@ const unknownHeadroom = 0.02;
 export class Advisor {
   readonly #world: World;
   readonly #pairs: readonly WatchedPair[];
+  /** The age up to which an order book says what it takes now, ms. */
+  readonly #bookAgeMs: number;
 
-  constructor(world: World, pairs: readonly WatchedPair[]) {
+  constructor(world: World, { pairs, scheduleMs }: Pick<WatchSettings, "pairs" | "scheduleMs">) {
     this.#world = world;
-    this.#pairs = pairs;
+    this.#pairs = pairs ?? [];
+    this.#bookAgeMs = 3 * scheduleMs.orderbook;
   }
 
   whatIf(question: WhatIfQuestion, atMs: number): WhatIfOutcome {
-    const { wallets, accounts, markets } = this.#world;
+    const { wallets, accounts } = this.#world;
     const { wallet } = question;
     if (!wallets.has(wallet)) return { kind: "noWallet" };
     const own = new Map(accounts.ofWallet(wallet).map((account) => [account.name, account]));
     if (own.size === 0) return { kind: "unread", problem: `no account of ${wallet} was read yet` };
     const situations: Situation[] = [];
     for (const account of own.values()) {
-      const situation = situationOf(account, markets, atMs);
+      const situation = situationOf(account, this.#world, atMs);
       if (situation === undefined)
         return {
           kind: "unread",
@@ -59,11 +63,17 @@ export class Advisor {
 
   #optionsOf(account: AccountEntry, atMs: number): AmountsOptions {
     const world = this.#world;
-    const situation = (other: AccountEntry) => situationOf(other, world.markets, atMs);
+    const situation = (other: AccountEntry) => situationOf(other, world, atMs);
     return {
       headroomOf: this.#headroomOf,
       feeOf: this.#feeOf,
       companionsOf: (symbol) => companionsOf(account, symbol, this.#pairs, world, situation),
+      depthOf: (symbol, trade) => {
+        const { values, seenMs } = world.markets.entries.get(symbol)?.facts ?? newFacts();
+        const depth = trade === "sell" ? values.bidDepth50Bps : values.askDepth50Bps;
+        const isFresh = atMs - (seenMs.orderbook ?? Number.NEGATIVE_INFINITY) <= this.#bookAgeMs;
+        return isFresh && typeof depth === "number" ? depth : null;
+      },
     };
   }
 

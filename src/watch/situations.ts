@@ -1,20 +1,23 @@
 /** Accounts as they are now, with the rules that judge them: what is asked about as it would be. */
 import type { JudgedPosition, JudgedRule, Situation } from "../advice/situation.ts";
 import type { AccountEntry } from "./accounts.ts";
-import type { Markets } from "./markets.ts";
+import { permitsOf } from "./permits.ts";
 import { hasSpot } from "./spot-collateral.ts";
 import type { SubjectNode } from "./subjects.ts";
+import type { World } from "./world.ts";
 
 /** @returns undefined where the account's figures cannot be computed now: a price, terms of a market or its state are not known */
-export function situationOf(account: AccountEntry, markets: Markets, nowMs: number): Situation | undefined {
+export function situationOf(account: AccountEntry, world: World, nowMs: number): Situation | undefined {
   const { risk, node, name, assessed, given, state } = account;
   if (!assessed || given || (hasSpot(state) && risk.spot === undefined)) return undefined;
   const positions = [...account.positions].map(([symbol, entry]): [string, JudgedPosition] => [
     symbol,
     { ...judged(entry.node), state: entry.state },
   ]);
+  const { markets } = world;
   return {
     name,
+    permits: permitsOf(account, world),
     nowMs,
     risk,
     markets: markets.risk,

@@ -199,7 +199,7 @@ export class Watch {
     const onGone: Gone = (node, account, symbol, why) => this.#gone(node, account, symbol, why);
     this.#world = was.world ?? new World(this.#needs, onNew, onGone);
     was.world?.serve(settings.wallets, this.#needs, onNew, onGone);
-    this.#advisor = new Advisor(this.#world, settings.pairs ?? []);
+    this.#advisor = new Advisor(this.#world, settings);
     const kept = new Set(this.#world.wallets.keys());
     this.#equityCheck = new EquityCheck((text) => this.#notes.push({ level: "warn", text }), was.equityCheck);
     this.#openings = was.openings ?? new Openings(remembered.facts);

@@ -264,12 +264,12 @@ describe("least amounts", () => {
       const further = furtherOf(it);
       const clears = (changed: AccountTruth) => isClear(changed, marks, further, firing);
       const withMoney = (quoteLots: bigint) => ({ ...account, collateral: account.collateral + quoteLots });
-      if (clear.depositUsd === null) {
+      if (clear.deposit.usd === null) {
         seen.noDeposit++;
         expect(clears(withMoney(10n ** 15n)), name).toBe(false);
       } else {
         seen.deposits++;
-        const least = BigInt(Math.round(clear.depositUsd * 1e6));
+        const least = BigInt(Math.round(clear.deposit.usd * 1e6));
         expect(clears(withMoney(least)), `${name}: deposit ${least}`).toBe(true);
         for (const part of [0.25, 0.5, 0.75]) {
           const between = furtherOf(it, headroom * part);
@@ -277,7 +277,8 @@ describe("least amounts", () => {
         }
         if (least > 0n) expect(clears(withMoney(least - 1n)), `${name}: deposit ${least - 1n}`).toBe(false);
       }
-      for (const { symbol, units } of clear.reductions) {
+      for (const { symbol, least: closing } of clear.reductions) {
+        const units = closing?.units ?? null;
         const held = account.positions.find((one) => one.symbol === symbol)!.baseLots;
         const size = held < 0n ? -held : held;
         const isEnough = (lots: bigint) =>

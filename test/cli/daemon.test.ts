@@ -216,6 +216,8 @@ describe("whatif", () => {
     ...{ size, markPrice: 150, notional: size * 150, liquidationPrice, unrealizedPnl: -20 },
     liquidationDistance: liquidationPrice === null ? Number.POSITIVE_INFINITY : 1 - liquidationPrice / 150,
   });
+  const sell = (units: number) => ({ trade: "sell" as const, units, bookUsd: null });
+  const buy = (units: number, bookUsd: number | null = null) => ({ trade: "buy" as const, units, bookUsd });
   const account: WhatIfAccount = {
     name: "main/0.0",
     seenMs: nowMs - 1_200,
@@ -231,19 +233,16 @@ describe("whatif", () => {
       { rule: "Own", subject: "main/0.0", before: "info", after: "unknown" },
     ],
     clear: {
-      depositUsd: 1_240.000001,
+      deposit: { usd: 1_240.000001, obstacle: null },
       reductions: [
-        { symbol: "SOL", trade: "sell", units: 23.1, along: [], obstacle: null },
-        { symbol: "ETH", trade: "buy", units: null, along: [], obstacle: null },
+        { symbol: "SOL", least: sell(23.1), along: [], obstacle: null },
+        { symbol: "ETH", least: null, along: [], obstacle: null },
         {
-          ...{ symbol: "BTC", trade: "buy", units: 12.345678, obstacle: null },
-          along: [{ account: "hedge/0.0", trade: "sell", units: 12.345678 }],
+          ...{ symbol: "BTC", least: buy(12.345678, 250_000), obstacle: null },
+          along: [{ account: "hedge/0.0", ...sell(12.345678) }],
         },
-        {
-          ...{ symbol: "GOLD", trade: "sell", units: null, obstacle: null },
-          along: [{ account: "hedge/0.0", trade: "buy", units: 2 }],
-        },
-        { symbol: "XRP", trade: "sell", units: null, along: [], obstacle: "XRP is a leg of the pair carry" },
+        { symbol: "GOLD", least: null, along: [{ account: "hedge/0.0", ...buy(2) }], obstacle: null },
+        { symbol: "XRP", least: null, along: [], obstacle: "XRP is a leg of the pair carry" },
       ],
       upTo: [{ symbol: "SOL", direction: "down", usd: 147 }],
     },
@@ -288,7 +287,7 @@ describe("whatif", () => {
       " | deposit $1,240.01 to main/0.0",
       " | sell 23.1 SOL",
       // A size keeps all of its digits.
-      " | buy 12.345678 BTC and sell 12.345678 BTC in hedge/0.0",
+      " | buy 12.345678 BTC (the book takes $250,000 within 0.5% of its middle) and sell 12.345678 BTC in hedge/0.0",
       " | not: closing the hedge in GOLD of main/0.0 and hedge/0.0 is not enough",
       " | not: XRP is a leg of the pair carry",
       "",

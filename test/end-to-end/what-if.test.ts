@@ -106,9 +106,9 @@ test("what clears an account does, at the least amount of cents and lots", async
     expect.objectContaining({ rule: "LiquidationNear", subject: "main/0.0/SOL", before: "critical" }),
   );
   const [account] = await ask(house, "");
-  const { depositUsd } = account!.clear!;
+  const { usd } = account!.clear!.deposit;
   const collateral = account!.before.figures.collateral!;
-  const enough = Math.ceil(depositUsd! * 100) / 100;
+  const enough = Math.ceil(usd! * 100) / 100;
   const then = (await near(`account=0.0&deposit=${enough}`)).filter(({ subject }) => isOfCross(subject));
   expect(then.map(({ after }) => after)).toEqual(then.map(() => null));
   await house.call("collateral", { trader: "main", amount: (collateral + enough).toFixed(6) });
