@@ -2,12 +2,14 @@
  * The least deposit, and the least reduction of each position, with which no rule about an account's margin fires: found by judging
  * the rules again on the account as it would be, at its marks and after a further adverse move.
  */
+import type { Clearing } from "../domain/what-if.ts";
 import { withDeposit, withReduction } from "../risk/hypothetical.ts";
 import { leastAmount } from "../risk/least-amount.ts";
 import type { AccountRisk, Markets, MarkTicks, PositionRisk } from "../risk/model.ts";
 import { unitsFromBaseLots, usdFromTicks } from "../risk/units.ts";
 import type { Situation, Supposed } from "./situation.ts";
 import { Standing } from "./standing.ts";
+import { writtenQuoteLots } from "./texts.ts";
 
 /** A leg of a declared pair in another account, which is reduced along with the position so that the hedge keeps its ratio. */
 export interface Companion {
@@ -26,6 +28,18 @@ export interface AmountsOptions {
   readonly companionsOf: (symbol: string) => readonly Companion[] | string;
   /** The notional that the order book of a market takes near its middle, USD; null: it was not read lately. */
   readonly depthOf: (symbol: string, trade: "buy" | "sell") => number | null;
+  /** The kinds that are advised, the one that does the least harm first. */
+  readonly order: readonly Clearing[];
+  /** The other accounts between which and this one collateral can be moved. */
+  readonly siblings: readonly Situation[];
+  /** Another account as it is supposed to be; left out: as it is. */
+  readonly riskOf?: (situation: Situation) => AccountRisk;
+}
+
+export interface Transfer {
+  readonly from: Situation;
+  /** Quote lots, rounded up to what is written. */
+  readonly quoteLots: bigint;
 }
 
 export interface LeastDeposit {
@@ -53,6 +67,8 @@ export interface LeastReduction {
 }
 
 export interface Amounts {
+  /** Null: no other account can spare what is needed. */
+  readonly transfer: Transfer | null;
   readonly deposit: LeastDeposit;
   /** By symbol, of the largest positions. */
   readonly reductions: ReadonlyMap<string, LeastReduction>;
@@ -77,23 +93,48 @@ export function leastAmounts(
   const standing = new Standing(situation, supposed, options.headroomOf);
   if (standing.isUnknown || standing.firing.size === 0) return null;
   const { risk, marks } = supposed;
+  const { order } = options;
   const obstacle = situation.permits.deposit;
   const isEnough = (amount: bigint) => standing.isClearOf(withDeposit(risk, amount));
-  const quoteLots = obstacle === null ? leastAmount(isEnough, firstDeposit, maxDeposit) : null;
-  const reductions = new Map(
-    largest(risk, marks, situation.markets).map((position) => [
-      position.symbol,
-      leastReduction(standing, situation, position, options),
-    ]),
-  );
-  return { deposit: { quoteLots, obstacle }, reductions, marks: standing.further };
+  const needsMoney = obstacle === null && (order.includes("transfer") || order.includes("deposit"));
+  const quoteLots = needsMoney ? leastAmount(isEnough, firstDeposit, maxDeposit) : null;
+  const positions = order.includes("reduce") ? largest(risk, marks, situation.markets) : [];
+  return {
+    transfer:
+      quoteLots === null || !order.includes("transfer")
+        ? null
+        : transferOf(writtenQuoteLots(quoteLots), marks, options),
+    deposit: order.includes("deposit") ? { quoteLots, obstacle } : { quoteLots: null, obstacle: null },
+    reductions: new Map(
+      positions.map((position) => [position.symbol, leastReduction(standing, situation, position, options)]),
+    ),
+    marks: standing.further,
+  };
+}
+
+/** From the account with the most collateral that stays clear without it. */
+function transferOf(
+  quoteLots: bigint,
+  marks: MarkTicks,
+  { siblings, headroomOf, riskOf }: AmountsOptions,
+): Transfer | null {
+  const givers = siblings
+    .filter(({ permits }) => permits.give === null)
+    .map((from) => ({ from, risk: riskOf?.(from) ?? from.risk }))
+    .filter(({ risk }) => BigInt(risk.collateralQuoteLots) >= quoteLots)
+    .sort((a, b) => Number(b.risk.collateralQuoteLots) - Number(a.risk.collateralQuoteLots));
+  for (const { from, risk } of givers) {
+    const standing = new Standing(from, { risk, marks }, headroomOf);
+    if (standing.isSafe(withDeposit(risk, -quoteLots))) return { from, quoteLots };
+  }
+  return null;
 }
 
 function leastReduction(
   standing: Standing,
   { markets, permits }: Situation,
   { symbol, baseLots }: PositionRisk,
-  { headroomOf, feeOf, companionsOf, depthOf }: AmountsOptions,
+  { headroomOf, feeOf, companionsOf, depthOf, riskOf }: AmountsOptions,
 ): LeastReduction {
   const { risk, marks } = standing;
   const priceTicks = marks.get(symbol);
@@ -109,13 +150,14 @@ function leastReduction(
   const reduced = (account: AccountRisk, lots: bigint): AccountRisk =>
     lots === 0n ? account : (withReduction(account, markets, { symbol, lots, priceTicks, fee }) ?? account);
   const others = companions.map(({ situation, lots, of }) => {
-    const size = sizeIn(situation.risk, symbol);
+    const other = riskOf?.(situation) ?? situation.risk;
+    const size = sizeIn(other, symbol);
     return {
       ...{ situation, size },
       lotsOf: (closed: bigint) => (2n * closed * lots + of) / (2n * of),
       /** The largest reduction of the position asked about that this one can follow, base lots. */
       most: (absolute(size) * of) / lots,
-      standing: new Standing(situation, { risk: situation.risk, marks }, headroomOf),
+      standing: new Standing(situation, { risk: other, marks }, headroomOf),
     };
   });
   const isEnough = (lots: bigint): boolean =>

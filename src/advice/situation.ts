@@ -42,6 +42,8 @@ export interface JudgedPosition extends JudgedSubject {
 /** Actions that the exchange takes of an account now: null where it does, else the reason why not, for people. */
 export interface Permits {
   readonly deposit: string | null;
+  /** Collateral that moves to another account of the wallet. */
+  readonly give: string | null;
   readonly reduce: (symbol: string) => string | null;
 }
 
@@ -176,6 +178,12 @@ export class Outlook {
       yield { rule, subject: name, standing: severity, after };
     }
   }
+}
+
+/** Returns true if the exchange lets nothing out of an account, or would not have let out what brought it there. */
+export function isBelowWithdrawals({ assessment: { totals } }: Outlook): boolean {
+  if (totals === undefined) return false;
+  return totals.effectiveCollateralForWithdrawalsQuoteLots < totals.initialMarginForWithdrawalsQuoteLots;
 }
 
 function copyOf(facts: Facts | undefined): Facts {

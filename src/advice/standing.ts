@@ -3,7 +3,13 @@ import { type Severity, severityRank } from "../domain/alert.ts";
 import { adverseMarks } from "../risk/hypothetical.ts";
 import type { AccountRisk, MarkTicks } from "../risk/model.ts";
 import type { ConditionRule } from "../rules/index.ts";
-import { type Conclusion, Outlook, type Situation, type StandingLevel } from "./situation.ts";
+import {
+  type Conclusion,
+  isBelowWithdrawals,
+  Outlook,
+  type Situation,
+  type StandingLevel,
+} from "./situation.ts";
 
 type Level = Conclusion["after"];
 
@@ -73,6 +79,16 @@ export class Standing {
     for (const { after } of now.conclusions(wanted, this.#standing)) if (!isOver(after)) return false;
     const there = new Outlook(this.#situation, { risk: supposed, marks: further });
     for (const { after } of there.conclusions(wanted, fromNothing)) if (!isOver(after)) return false;
+    return true;
+  }
+
+  /** Returns true if the exchange lets collateral out of an account so far, and no rule about its margin holds then, nor begins to further on. */
+  isSafe(supposed: AccountRisk): boolean {
+    const now = new Outlook(this.#situation, { risk: supposed, marks: this.marks });
+    if (isBelowWithdrawals(now)) return false;
+    for (const { after } of now.conclusions(readsMargin, this.#standing)) if (!isOver(after)) return false;
+    const there = new Outlook(this.#situation, { risk: supposed, marks: this.further });
+    for (const { after } of there.conclusions(readsMargin, fromNothing)) if (!isOver(after)) return false;
     return true;
   }
 

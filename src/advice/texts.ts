@@ -1,16 +1,22 @@
 /** The ways to clear an account, in words. Amounts are written so that what is read is enough. */
 import { significant } from "../domain/number-text.ts";
-import type { ClearAmounts, ClearingTrade } from "../domain/what-if.ts";
+import type { ClearAmounts, Clearing, ClearingTrade } from "../domain/what-if.ts";
 import { formatUsd } from "../rules/index.ts";
 
 type Reduction = ClearAmounts["reductions"][number];
 
-/** Each alone is enough. @param name of the account */
-export function waysOf(name: string, { deposit, reductions }: ClearAmounts): readonly string[] {
-  return [
-    ...(deposit.usd === null ? [] : [`deposit ${enoughUsd(deposit.usd)} to ${name}`]),
-    ...reductions.flatMap((one) => (one.least === null ? [] : [tradesOf(one, one.least)])),
-  ];
+/** Each alone is enough, the one that does the least harm first. @param name of the account */
+export function waysOf(
+  name: string,
+  { order, transfer, deposit, reductions }: ClearAmounts,
+): readonly string[] {
+  const ways: Readonly<Record<Clearing, readonly string[]>> = {
+    transfer:
+      transfer === null ? [] : [`transfer ${enoughUsd(transfer.usd)} from ${transfer.from} to ${name}`],
+    reduce: reductions.flatMap((one) => (one.least === null ? [] : [tradesOf(one, one.least)])),
+    deposit: deposit.usd === null ? [] : [`deposit ${enoughUsd(deposit.usd)} to ${name}`],
+  };
+  return order.flatMap((kind) => ways[kind]);
 }
 
 /** Ways that are not offered although they might be expected, and why. */
@@ -48,9 +54,12 @@ function unitsText(units: number): string {
   return significant(units, 15);
 }
 
-/** Rounded up to what is written: whole USD from 100,000 on, cents below. */
 function enoughUsd(usd: number): string {
-  const step = usd < 100_000 ? 0.01 : 1;
-  // Less than a thousandth of a quote lot is what the division left.
-  return formatUsd(Math.ceil(usd / step - 1e-9 / step) * step);
+  return formatUsd(Number(writtenQuoteLots(BigInt(Math.round(usd * 1e6)))) / 1e6);
+}
+
+/** Rounded up to what is written: whole USD from 100,000 on, cents below. */
+export function writtenQuoteLots(quoteLots: bigint): bigint {
+  const step = quoteLots < 100_000_000_000n ? 10_000n : 1_000_000n;
+  return ((quoteLots + step - 1n) / step) * step;
 }

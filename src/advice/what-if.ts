@@ -29,7 +29,7 @@ import {
   readPrice,
   type Closing as SupposedClosing,
 } from "./question.ts";
-import { Outlook, type Situation, type Supposed } from "./situation.ts";
+import { isBelowWithdrawals, Outlook, type Situation, type Supposed } from "./situation.ts";
 
 export interface Asked {
   /** The accounts of the wallet, at least one. */
@@ -60,7 +60,7 @@ export function whatIf({ situations, seenMs, feeOf, optionsOf, question }: Asked
   const { depositUsd } = question;
   const deposited = depositUsd === 0 ? null : (named ?? onlyOne(situations, "a deposit"));
   const closed = closings.map((closing) => ({ closing, of: holderOf(closing.symbol, situations, named) }));
-  return situations.map((situation) => {
+  const changed = situations.map((situation) => {
     const marks = marksAfter(situation, prices);
     const changes = priceTexts(situation, marks);
     let { risk } = situation;
@@ -74,10 +74,14 @@ export function whatIf({ situations, seenMs, feeOf, optionsOf, question }: Asked
       risk = withDeposit(risk, BigInt(quoteLotsFromUsd(depositUsd)));
       changes.push(`${depositUsd > 0 ? "deposit" : "withdraw"} ${formatUsd(Math.abs(depositUsd))}`);
     }
-    const supposed = { risk, marks };
+    return { situation, supposed: { risk, marks }, changes };
+  });
+  const risks = new Map(changed.map(({ situation, supposed }) => [situation.name, supposed.risk]));
+  const riskOf = (situation: Situation) => risks.get(situation.name) ?? situation.risk;
+  return changed.map(({ situation, supposed, changes }) => {
     const before = new Outlook(situation, { risk: situation.risk, marks: situation.marks });
     const after = new Outlook(situation, supposed);
-    if (deposited === situation && depositUsd < 0 && isRefused(after))
+    if (deposited === situation && depositUsd < 0 && isBelowWithdrawals(after))
       changes.push("the exchange refuses such a withdrawal: it leaves less than the initial margin");
     return {
       name: situation.name,
@@ -86,7 +90,7 @@ export function whatIf({ situations, seenMs, feeOf, optionsOf, question }: Asked
       before: shown(before),
       after: shown(after),
       rules: rulesOf(before, after),
-      clear: clearOf(situation, supposed, optionsOf(situation.name)),
+      clear: clearOf(situation, supposed, { ...optionsOf(situation.name), riskOf }),
       ladder: ladderOf(situation, supposed, after),
     };
   });
@@ -187,11 +191,6 @@ function closingText({ symbol, lots, priceTicks, fee }: Reduction, { risk, marke
   return `${isLong ? "sell" : "buy"} ${formatAmount(units)} ${symbol} at ${formatPrice(price, usdFromTicks(1, market))} (fee ${paid})`;
 }
 
-function isRefused({ assessment: { totals } }: Outlook): boolean {
-  if (totals === undefined) return false;
-  return totals.effectiveCollateralForWithdrawalsQuoteLots < totals.initialMarginForWithdrawalsQuoteLots;
-}
-
 function shown({ trader, positions }: Outlook): AccountOutlook {
   return {
     riskTier: tierOf(trader),
@@ -224,6 +223,11 @@ function clearOf(situation: Situation, supposed: Supposed, options: AmountsOptio
   const amounts = leastAmounts(situation, supposed, options);
   if (amounts === null) return null;
   return {
+    order: options.order,
+    transfer: amounts.transfer && {
+      from: amounts.transfer.from.name,
+      usd: usdFromQuoteLots(shrink(amounts.transfer.quoteLots)),
+    },
     deposit: {
       usd: amounts.deposit.quoteLots === null ? null : usdFromQuoteLots(shrink(amounts.deposit.quoteLots)),
       obstacle: amounts.deposit.obstacle,

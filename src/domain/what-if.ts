@@ -64,8 +64,16 @@ export interface ClearingTrade {
   readonly bookUsd: number | null;
 }
 
+/** The kinds of actions that clear an account. `transfer`: of free collateral from another account of the wallet. */
+export const clearings = ["transfer", "reduce", "deposit"] as const;
+export type Clearing = (typeof clearings)[number];
+
 /** Amounts of which each alone is enough. Each has, where none is offered, the reason, for people; null: nothing stands in its way. */
 export interface ClearAmounts {
+  /** The kinds that are advised, the one that does the least harm first. */
+  readonly order: readonly Clearing[];
+  /** From an account that stays clear itself, with the same headroom; null: none can spare it. */
+  readonly transfer: { readonly from: string; readonly usd: number } | null;
   readonly deposit: {
     /** Null: no amount is enough. */
     readonly usd: number | null;

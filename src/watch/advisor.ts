@@ -3,7 +3,7 @@ import type { AmountsOptions } from "../advice/amounts.ts";
 import { BadQuestion } from "../advice/question.ts";
 import type { Situation } from "../advice/situation.ts";
 import { whatIf } from "../advice/what-if.ts";
-import type { WhatIfOutcome, WhatIfQuestion } from "../domain/what-if.ts";
+import { clearings, type WhatIfOutcome, type WhatIfQuestion } from "../domain/what-if.ts";
 import type { AccountEntry } from "./accounts.ts";
 import { companionsOf } from "./hedged.ts";
 import type { WatchedPair, WatchSettings } from "./settings.ts";
@@ -74,7 +74,17 @@ export class Advisor {
         const isFresh = atMs - (seenMs.orderbook ?? Number.NEGATIVE_INFINITY) <= this.#bookAgeMs;
         return isFresh && typeof depth === "number" ? depth : null;
       },
+      order: clearings,
+      siblings: this.#siblings(account).flatMap((other) => situation(other) ?? []),
     };
+  }
+
+  /** Accounts of the same wallet and PDA index: the exchange moves collateral between these. */
+  #siblings(account: AccountEntry): readonly AccountEntry[] {
+    const { wallet, pdaIndex } = account.ref;
+    return this.#world.accounts
+      .ofWallet(wallet)
+      .filter((other) => other !== account && other.ref.pdaIndex === pdaIndex);
   }
 
   readonly #feeOf = (symbol: string): number =>

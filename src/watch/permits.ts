@@ -15,6 +15,12 @@ export function permitsOf({ name, state }: AccountEntry, { markets, exchange }: 
   const canTrade = may("riskReducingTrade") && (may("placeMarketOrder") || may("placeLimitOrder"));
   return {
     deposit: may("depositCollateral") ? null : `${name} may not take deposits now`,
+    give:
+      exchange.facts.values.withdrawalsAvailable === false
+        ? "withdrawals at the exchange are halted"
+        : may("withdrawCollateral")
+          ? null
+          : `nothing may leave ${name} now`,
     reduce: (symbol) => {
       if (halted !== null) return halted;
       if (!canTrade) return `${name} may not trade now`;

@@ -233,6 +233,8 @@ describe("whatif", () => {
       { rule: "Own", subject: "main/0.0", before: "info", after: "unknown" },
     ],
     clear: {
+      order: ["transfer", "reduce", "deposit"],
+      transfer: { from: "main/0.1", usd: 123_456.000001 },
       deposit: { usd: 1_240.000001, obstacle: null },
       reductions: [
         { symbol: "SOL", least: sell(23.1), along: [], obstacle: null },
@@ -283,11 +285,12 @@ describe("whatif", () => {
       "Own | main/0.0 | info | unknown",
       "",
       "To be clear of what fires then, and still with SOL at $147.00, one of:",
-      // Rounded up: a cent less might not be enough.
-      " | deposit $1,240.01 to main/0.0",
+      // Rounded up: what is left out might be missing.
+      " | transfer $123,457 from main/0.1 to main/0.0",
       " | sell 23.1 SOL",
       // A size keeps all of its digits.
       " | buy 12.345678 BTC (the book takes $250,000 within 0.5% of its middle) and sell 12.345678 BTC in hedge/0.0",
+      " | deposit $1,240.01 to main/0.0",
       " | not: closing the hedge in GOLD of main/0.0 and hedge/0.0 is not enough",
       " | not: XRP is a leg of the pair carry",
       "",
