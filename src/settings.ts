@@ -6,6 +6,7 @@
  */
 import path from "node:path";
 import { z } from "zod";
+import type { AdviceSettings } from "./advice/settings.ts";
 import { type AcknowledgeSettings, acknowledgeSettings } from "./alerts/acknowledge.ts";
 import { type Inhibitions, inhibitSettings } from "./alerts/inhibit.ts";
 import { type RemindSettings, remindSettings } from "./alerts/remind.ts";
@@ -34,6 +35,7 @@ import { type ExchangeSettings, exchangeSettings, plannedPerSecond } from "./exc
 import type { Retention } from "./history/index.ts";
 import { type LedgerSettings, ledgerSettings } from "./ledger/settings.ts";
 import type { RuleSet } from "./rules/index.ts";
+import { adviceSettings } from "./settings/advice.ts";
 import { readDigest } from "./settings/digest.ts";
 import { type DrillSettings, readDrill } from "./settings/drill.ts";
 import { type HeartbeatSettings, heartbeatSettings } from "./settings/heartbeat.ts";
@@ -82,6 +84,7 @@ export interface DaemonSettings {
   readonly routing: Routing;
   readonly inhibit: Inhibitions;
   readonly remind: RemindSettings;
+  readonly advice: AdviceSettings;
   readonly acknowledge: AcknowledgeSettings;
   readonly mention: MentionSettings;
   /** Null: none leaves by itself. */
@@ -133,6 +136,7 @@ const sections = [
   "routing",
   "inhibit",
   "remind",
+  "advice",
   "acknowledge",
   "mention",
   "drill",
@@ -190,6 +194,7 @@ export function settingsFromText(text: string, context: SettingsContext): Settin
   const routing = source.read(["routing"], routingSettings, everywhere(channelNames));
   const inhibit = source.read(["inhibit"], inhibitSettings, []);
   const remind = source.read(["remind"], remindSettings, {});
+  const advice = source.read(["advice"], adviceSettings, {});
   const acknowledge = source.read(["acknowledge"], acknowledgeSettings, {});
   const mention = source.read(["mention"], mentionSettings, {});
   const digest = readDigest(source, timezone, channelNames);
@@ -227,6 +232,7 @@ export function settingsFromText(text: string, context: SettingsContext): Settin
     routing === undefined ||
     inhibit === undefined ||
     remind === undefined ||
+    advice === undefined ||
     acknowledge === undefined ||
     mention === undefined ||
     ledger === undefined ||
@@ -254,6 +260,7 @@ export function settingsFromText(text: string, context: SettingsContext): Settin
     routing,
     inhibit,
     remind,
+    advice,
     acknowledge,
     mention,
     digest,

@@ -75,6 +75,8 @@ export interface Conclusion {
   readonly standing: Severity | null;
   /** Null: no level holds. */
   readonly after: Severity | null | "unknown" | "gone";
+  /** The target that the rule sets holds, or it sets none. */
+  readonly isOnTarget: boolean;
 }
 
 export type StandingLevel = (rule: ConditionRule, subject: string) => Severity | null;
@@ -143,7 +145,7 @@ export class Outlook {
       if (facts === undefined) {
         for (const { rule, severity } of position.rules)
           if (wanted(rule, position.name))
-            yield { rule, subject: position.name, standing: severity, after: "gone" };
+            yield { rule, subject: position.name, standing: severity, after: "gone", isOnTarget: true };
         continue;
       }
       const market = this.#markets.get(symbol) ?? position.env.market;
@@ -175,7 +177,8 @@ export class Outlook {
       };
       const judgement = judge(rule, supposed, standing === null ? severity : standing(rule, name));
       const after = judgement.kind === "known" ? judgement.severity : "unknown";
-      yield { rule, subject: name, standing: severity, after };
+      const isOnTarget = rule.target === null || rule.target.run(supposed) === true;
+      yield { rule, subject: name, standing: severity, after, isOnTarget };
     }
   }
 }

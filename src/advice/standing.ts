@@ -13,29 +13,43 @@ import {
 
 type Level = Conclusion["after"];
 
-/** Figures of an account and of a position that decide how near liquidation is. */
+/** Figures of an account and of a position that say how near liquidation is. Sizes alone do not, nor do prices. */
 const marginFields: Readonly<Record<string, ReadonlySet<string>>> = {
   trader: new Set([
-    ...["collateral", "equity", "effectiveCollateral", "freeCollateral", "riskState", "riskTier"],
-    ...["initialMargin", "maintenanceMargin", "cancelMargin", "marginRatio", "leverage", "grossNotional"],
-    ...["netNotional", "moveToLiquidation", "adverseMoveToLiquidation", "positions"],
+    ...["equity", "freeCollateral", "marginRatio", "leverage", "riskState", "riskTier"],
+    ...[
+      "initialMargin",
+      "maintenanceMargin",
+      "cancelMargin",
+      "moveToLiquidation",
+      "adverseMoveToLiquidation",
+    ],
   ]),
-  position: new Set([
-    ...["size", "notional", "liquidationPrice", "liquidationDistance", "initialMargin"],
-    ...["maintenanceMargin", "leverage"],
-  ]),
+  position: new Set(["liquidationDistance", "initialMargin", "maintenanceMargin", "leverage"]),
 };
+const ofListed = /\.(liquidationDistance|initialMargin|maintenanceMargin|leverage)\b/;
 
 const known = new WeakMap<ConditionRule, boolean>();
 
-/** Returns true if a rule reads a figure that a deposit or a reduction changes. */
+/** Returns true if a rule is about the margin of an account, or how far it or a position of it is from liquidation. */
 export function readsMargin(rule: ConditionRule): boolean {
   let reads = known.get(rule);
   if (reads === undefined) {
-    reads = rule.reads.some(({ scope, field }) => marginFields[scope]?.has(field) ?? false);
+    reads = rule.reads.some(
+      ({ scope, field }) =>
+        marginFields[scope]?.has(field) ||
+        // Of lists it is not told which members are read.
+        (scope === "trader" && field === "positions" && ofListed.test(textOf(rule))),
+    );
     known.set(rule, reads);
   }
   return reads;
+}
+
+function textOf({ value, levels }: ConditionRule): string {
+  return [value?.text, ...levels.flatMap(({ when, resolveWhen }) => [when.text, resolveWhen?.text])].join(
+    "\n",
+  );
 }
 
 export class Standing {
@@ -71,12 +85,13 @@ export class Standing {
     this.isUnknown = isUnknown;
   }
 
-  /** Returns true if of a changed account nothing holds that fires now, and at the further marks none of it begins. */
+  /** Returns true if of a changed account nothing holds that fires now, all of it is on target, and at the further marks none of it begins. */
   isClearOf(supposed: AccountRisk): boolean {
     const { firing, marks, further } = this;
     const wanted = (rule: ConditionRule, subject: string) => firing.has(keyOf({ rule, subject }));
     const now = new Outlook(this.#situation, { risk: supposed, marks });
-    for (const { after } of now.conclusions(wanted, this.#standing)) if (!isOver(after)) return false;
+    for (const { after, isOnTarget } of now.conclusions(wanted, this.#standing))
+      if (!isOver(after) || !isOnTarget) return false;
     const there = new Outlook(this.#situation, { risk: supposed, marks: further });
     for (const { after } of there.conclusions(wanted, fromNothing)) if (!isOver(after)) return false;
     return true;

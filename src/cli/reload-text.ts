@@ -2,12 +2,12 @@
 import type { DaemonSettings } from "../settings.ts";
 
 /** The sections that a reload takes. `timezone` is taken by rules; channels keep theirs. */
-const taken = ["routing", "remind", "acknowledge", "timezone"] as const;
+const taken = ["routing", "remind", "advice", "acknowledge", "timezone"] as const;
 
 /** The depth to which a section's keys are named; 0: the section alone. */
 const depths: Readonly<Record<string, number>> = {
   ...{ exchange: 1, wallets: 2, schedules: 1, history: 1, channels: 2, mention: 1, dashboard: 0 },
-  ...{ routing: 1, remind: 1, acknowledge: 1, timezone: 0, templates: 2 },
+  ...{ routing: 1, remind: 1, advice: 1, acknowledge: 1, timezone: 0, templates: 2 },
 };
 
 /** Settings with another name in the file. */

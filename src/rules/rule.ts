@@ -188,6 +188,8 @@ export interface ConditionRule extends RuleBase {
   readonly inputs: readonly Input[];
   /** Looks at `now`, an age or a data age: time alone moves it. */
   readonly readsNow: boolean;
+  /** The state of a subject to which advice leads, beside that no level holds; null: that alone. */
+  readonly target: Compiled<boolean> | null;
   /** Time alone moves its value. */
   readonly valueReadsNow: boolean;
   /** Looks at some figure as it is now, and not only through windows. */

@@ -28,6 +28,7 @@ export function watchSettingsOf(running: DaemonSettings, from: DaemonSettings, n
     named: from.templates.named,
     capacities: capacitiesOf(running.channels),
     remind: from.remind,
+    advice: from.advice,
     acknowledge: from.acknowledge,
     scheduleMs: schedulesMs(running.schedules, nowMs, running.exchange.streams !== "off"),
     timezone: from.timezone,

@@ -1,9 +1,10 @@
 /** Says what could be done about accounts, by their figures and rules as they are now. Asking changes nothing. */
 import type { AmountsOptions } from "../advice/amounts.ts";
 import { BadQuestion } from "../advice/question.ts";
+import { type AdviceSettings, usualAdvice } from "../advice/settings.ts";
 import type { Situation } from "../advice/situation.ts";
 import { whatIf } from "../advice/what-if.ts";
-import { clearings, type WhatIfOutcome, type WhatIfQuestion } from "../domain/what-if.ts";
+import type { WhatIfOutcome, WhatIfQuestion } from "../domain/what-if.ts";
 import type { AccountEntry } from "./accounts.ts";
 import { companionsOf } from "./hedged.ts";
 import type { WatchedPair, WatchSettings } from "./settings.ts";
@@ -13,20 +14,25 @@ import { seenMsOf } from "./status.ts";
 import { newFacts } from "./subjects.ts";
 import type { World } from "./world.ts";
 
-/** Share of a daily move that what clears an account has to leave. */
-const headroomMoves = 0.5;
-/** The same where a market's volatility is not known, a fraction of its mark. */
+/** The further move against a position where the volatility of its market is not known, a fraction of its mark. */
 const unknownHeadroom = 0.02;
+/** No further move brings a price to nothing. */
+const maxHeadroom = 0.99;
 
 export class Advisor {
   readonly #world: World;
   readonly #pairs: readonly WatchedPair[];
+  readonly #advice: AdviceSettings;
   /** The age up to which an order book says what it takes now, ms. */
   readonly #bookAgeMs: number;
 
-  constructor(world: World, { pairs, scheduleMs }: Pick<WatchSettings, "pairs" | "scheduleMs">) {
+  constructor(
+    world: World,
+    { pairs = [], scheduleMs, advice = usualAdvice }: Pick<WatchSettings, "pairs" | "scheduleMs" | "advice">,
+  ) {
     this.#world = world;
-    this.#pairs = pairs ?? [];
+    this.#pairs = pairs;
+    this.#advice = advice;
     this.#bookAgeMs = 3 * scheduleMs.orderbook;
   }
 
@@ -74,7 +80,7 @@ export class Advisor {
         const isFresh = atMs - (seenMs.orderbook ?? Number.NEGATIVE_INFINITY) <= this.#bookAgeMs;
         return isFresh && typeof depth === "number" ? depth : null;
       },
-      order: clearings,
+      order: this.#advice.order,
       siblings: this.#siblings(account).flatMap((other) => situation(other) ?? []),
     };
   }
@@ -92,6 +98,6 @@ export class Advisor {
 
   readonly #headroomOf = (symbol: string): number => {
     const daily = dailyMoveOf(this.#world.markets.entries.get(symbol)?.facts);
-    return Number.isNaN(daily) ? unknownHeadroom : Math.min(0.99, daily * headroomMoves);
+    return Number.isNaN(daily) ? unknownHeadroom : Math.min(maxHeadroom, daily * this.#advice.headroom);
   };
 }

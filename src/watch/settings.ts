@@ -1,4 +1,5 @@
 /** The settings of the tick, given at the start and again at a reload. */
+import type { AdviceSettings } from "../advice/settings.ts";
 import type { AcknowledgeSettings } from "../alerts/acknowledge.ts";
 import type { Inhibitions } from "../alerts/inhibit.ts";
 import type { RemindSettings } from "../alerts/remind.ts";
@@ -42,6 +43,8 @@ export interface WatchSettings {
   /** Capacities of channels, by name: those that have none are told incidents, and cannot edit. Left out: none has. */
   readonly capacities?: ReadonlyMap<string, Capacity>;
   readonly remind: RemindSettings;
+  /** Left out: the usual. */
+  readonly advice?: AdviceSettings;
   readonly acknowledge: AcknowledgeSettings;
   /** Interval at which each source is asked, ms. */
   readonly scheduleMs: Readonly<Record<Source, number>>;

@@ -51,6 +51,14 @@ const cases: readonly (readonly [text: string, told: readonly string[]])[] = [
   ],
   ["timezone: !own UTC", ["1:11 a tag (!name) is not taken"]],
   ["? [a]\n: b", ["1:3 a key has to be a name"]],
+  ["advice: { order: [deposit, deposit] }", ["1:11 advice.order: names a kind twice"]],
+  [
+    "advice: { order: [sell], headroom: -1 }",
+    [
+      '1:19 advice.order[0]: expected transfer, reduce or deposit, found "sell"',
+      "1:36 advice.headroom: expected a share of a daily move from 0 to 10, such as 0.5, found -1",
+    ],
+  ],
   // Sections and keys
   ["wallet: []", ["1:1 wallet: unknown section wallet ~ wallets"]],
   ["__proto__: {}", ["1:1 a key has to be a name"]],

@@ -46,6 +46,7 @@ test("what is left out has its usual value", () => {
     channels: { here: { type: "console" } },
     routing: { receivers: ["here"], routes: [] },
     mention: {},
+    advice: { order: ["transfer", "reduce", "deposit"], headroom: 0.5 },
     dashboard: { host: "127.0.0.1", port: 8787 },
   });
   expect(warnings).toEqual([]);

@@ -487,6 +487,13 @@ describe("mistakes in the form", () => {
       "worse: is the direction of the value: it needs one",
       null,
     ],
+    [
+      short("target: 1 < 2\n    when: 1 < 2").replace("scope: position", "scope: wallet"),
+      6,
+      13,
+      "target: belongs to rules of scope position or trader",
+      null,
+    ],
     [short("value: 1.0\n    worse: more\n    when: 1 < 2"), 7, 12, "worse cannot be more", null],
     [
       "rules:\n  - { name: R, scope: trader, summary: s, value: trader.equity, levels: { fatal: { when: 1 < 2 } } }",

@@ -204,6 +204,7 @@ export interface HarnessOptions {
   readonly timezone?: string;
   readonly pairs?: readonly WatchedPair[];
   readonly named?: WatchSettings["named"];
+  readonly advice?: WatchSettings["advice"];
   readonly drills?: boolean;
   /** Schedules that are not of 5 s. */
   readonly everyMs?: Partial<Record<Source, number>>;
@@ -226,6 +227,7 @@ export function settingsOf(options: HarnessOptions): WatchSettings {
     ...(options.reloaded ? { reloaded: true } : {}),
     ...(options.pairs ? { pairs: options.pairs } : {}),
     ...(options.named ? { named: options.named } : {}),
+    ...(options.advice ? { advice: options.advice } : {}),
     ...(options.drills === undefined ? {} : { drills: options.drills }),
   };
 }

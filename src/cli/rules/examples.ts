@@ -29,6 +29,7 @@ export const examples: readonly Example[] = [
       critical: { when: value < 0.05 }
     for: 0s                               # must hold this long before it fires (0s)
     keepFiringFor: 1m                     # must be gone this long before it is resolved (1m)
+    target: value > 0.15                  # what advice leads to, beside that no level holds (that alone)
     summary: "{{ wallet.name }}: {{ position.symbol }} {{ position.side }} is {{ percent(value) }} from liquidation"
     description: "Mark {{ price(position.markPrice) }}, liquidation {{ price(position.liquidationPrice) }}."
     runbook: https://example.org/liquidation

@@ -39,6 +39,7 @@ export const conditionKeys: readonly string[] = [
   "resolveWhen",
   "severity",
   "levels",
+  "target",
   "for",
   "keepFiringFor",
   "labels",
@@ -118,6 +119,9 @@ export function readCondition(reader: Reader, desk: Desk): ConditionRule | undef
   const limits = gathered.neededLimits;
   const { readsNow, readsPresent } = gathered;
   const named = [...gathered.named];
+  if (reader.has("target") && scope !== "position" && scope !== "trader")
+    reader.problem("target", { message: "target: belongs to rules of scope position or trader" });
+  const target = readExpression(reader, "target", "condition", naming, gathered, watched, value?.tree);
   const summary = readTemplate(reader, "summary", naming, gathered, watched);
   const description = readTemplate(reader, "description", naming, gathered, watched);
   if (by !== null && by !== "market" && select.symbol?.length !== 1) refuseNetSize(reader, gathered, watched);
@@ -139,6 +143,7 @@ export function readCondition(reader: Reader, desk: Desk): ConditionRule | undef
     select,
     levels: value === undefined ? levels : withExcess(levels, worse),
     value: (value as Compiled<number> | undefined) ?? null,
+    target: (target as Compiled<boolean> | undefined) ?? null,
     forMs,
     keepFiringForMs,
     noData: noData ?? (levels.some((level) => level.severity === "critical") ? "alert" : "keep"),
