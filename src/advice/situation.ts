@@ -171,7 +171,8 @@ export class Outlook {
         ...env,
         ...own,
         nowMs,
-        value: undefined,
+        // It may be asked amid a judgement of the same subject.
+        ...{ value: undefined, allFresh: false, oldAccounts: false },
         markets: (symbol) => this.#markets.get(symbol.toUpperCase()) ?? env.markets(symbol),
         window: (index) => windows[index]?.read(nowMs) ?? Number.NaN,
       };

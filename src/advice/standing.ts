@@ -46,6 +46,13 @@ export function readsMargin(rule: ConditionRule): boolean {
   return reads;
 }
 
+const profitFields: ReadonlySet<string> = new Set(["pnl", "pnlToday", "lossToday", "highWaterMark"]);
+
+/** Returns true if a rule is about the profit of a wallet. */
+export function readsProfit({ reads }: ConditionRule): boolean {
+  return reads.some(({ scope, field }) => scope === "wallet" && profitFields.has(field));
+}
+
 function textOf({ value, levels }: ConditionRule): string {
   return [value?.text, ...levels.flatMap(({ when, resolveWhen }) => [when.text, resolveWhen?.text])].join(
     "\n",

@@ -1,27 +1,19 @@
 /** Answers what a wallet's accounts would be at other prices, after a deposit, after positions were closed. */
 import { type Severity, severities, worseOf } from "../domain/alert.ts";
-import type {
-  AccountOutlook,
-  ClearAmounts,
-  Rung,
-  WhatIfAccount,
-  WhatIfQuestion,
-  WhatIfRule,
-} from "../domain/what-if.ts";
+import type { AccountOutlook, Rung, WhatIfAccount, WhatIfQuestion, WhatIfRule } from "../domain/what-if.ts";
 import { adverseMarks, type Reduction, withDeposit, withReduction } from "../risk/hypothetical.ts";
 import type { MarkTicks } from "../risk/model.ts";
 import {
   baseLotsFromUnits,
   quoteLotsFromUsd,
-  shrink,
   ticksFromUsd,
   unitsFromBaseLots,
-  usdFromQuoteLots,
   usdFromTicks,
 } from "../risk/units.ts";
 import { type Facts, formatAmount, formatPercent, formatPrice, formatUsd } from "../rules/index.ts";
 import { numbers, priced } from "../state/shown-figures.ts";
-import { type AmountsOptions, type Closing, leastAmounts } from "./amounts.ts";
+import type { AmountsOptions } from "./amounts.ts";
+import { clearOf } from "./clear.ts";
 import {
   BadQuestion,
   type PriceChange,
@@ -215,45 +207,6 @@ function rulesOf(before: Outlook, after: Outlook): readonly WhatIfRule[] {
     const holds = isSeverity(first) || isSeverity(then);
     return holds ? { rule: rule.name, subject, before: isSeverity(first) ? first : null, after: then } : [];
   });
-}
-
-function clearOf(situation: Situation, supposed: Supposed, options: AmountsOptions): ClearAmounts | null {
-  const { markets } = situation;
-  const { risk } = supposed;
-  const amounts = leastAmounts(situation, supposed, options);
-  if (amounts === null) return null;
-  return {
-    order: options.order,
-    transfer: amounts.transfer && {
-      from: amounts.transfer.from.name,
-      usd: usdFromQuoteLots(shrink(amounts.transfer.quoteLots)),
-    },
-    deposit: {
-      usd: amounts.deposit.quoteLots === null ? null : usdFromQuoteLots(shrink(amounts.deposit.quoteLots)),
-      obstacle: amounts.deposit.obstacle,
-    },
-    reductions: risk.positions.flatMap(({ symbol }) => {
-      const found = amounts.reductions.get(symbol);
-      const market = markets.get(symbol);
-      if (found === undefined || market === undefined) return [];
-      const trade = ({ trade: way, lots, bookUsd }: Closing) => ({
-        trade: way,
-        units: unitsFromBaseLots(lots, market),
-        bookUsd,
-      });
-      return {
-        symbol,
-        least: found.least && trade(found.least),
-        along: found.along.map((one) => ({ account: one.situation.name, ...trade(one) })),
-        obstacle: found.obstacle,
-      };
-    }),
-    upTo: risk.positions.map(({ symbol, baseLots }) => ({
-      symbol,
-      direction: baseLots > 0 ? "down" : "up",
-      usd: usdFromTicks(amounts.marks.get(symbol)!, markets.get(symbol)!),
-    })),
-  };
 }
 
 /** The account at further adverse moves, up to the one at which it can be liquidated. */

@@ -20,7 +20,7 @@ export function documentOf(message: Message, options: RenderOptions): object {
     at: iso(sealedAtMs),
     alerts: content.items.map(({ change }, index) => {
       const block = rendering.blocks[index]!;
-      const { alert, kind, atMs, happenedMs, details } = change;
+      const { alert, kind, atMs, happenedMs, details, advice } = change;
       return {
         id: alert.id,
         change: kind,
@@ -39,6 +39,7 @@ export function documentOf(message: Message, options: RenderOptions): object {
         lead: block.lead,
         summary: block.what,
         description: block.description,
+        ...(advice === undefined ? {} : { advice }),
         figures: Object.fromEntries(details),
         firedAt: iso(alert.firedAtMs),
         endedAt: isoOrNull(alert.endedAtMs),

@@ -261,11 +261,12 @@ function usual(item: MessageItem, zone: string, commandLine: CommandLine, settle
 }
 
 /** First the value and its limit, then what to do (`Now: …`, at the end of a rule's description), then the rest. */
-function descriptionOf({ alert, limit }: AlertChange): string {
+function descriptionOf({ alert, limit, advice = [] }: AlertChange): string {
   const text = told(clean(alert.description).trim());
   const at = /(?:^|\s)Now: (?!.*\sNow: )/s.exec(text)?.index ?? text.length;
   const lines = [
     limit === undefined ? "" : `Value ${cleanLine(limit)}.`,
+    ...advice,
     text.slice(at).trim(),
     text.slice(0, at).trim(),
   ];

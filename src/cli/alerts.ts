@@ -277,7 +277,10 @@ function stepRow(
 ): string[] {
   const happened = change.happenedMs === null ? "" : ` (happened ${time(change.happenedMs)})`;
   const by = change.kind === "acknowledged" ? ` by ${change.alert.acknowledgedBy ?? "somebody"}` : "";
-  const figures = change.details.map(([name, value]) => `${name} ${value}`).join(" · ");
+  const figures = [
+    ...(change.advice ?? []),
+    ...change.details.map(([name, value]) => `${name} ${value}`),
+  ].join(" · ");
   return [time(change.atMs) + happened, leadOf(change) + by, change.alert.summary, figures];
 }
 

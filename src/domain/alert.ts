@@ -146,6 +146,8 @@ export interface AlertChange {
   readonly limit?: string;
   /** Lines of context, name and value, for people: mark, liquidation price, margin ratio, … */
   readonly details: readonly (readonly [string, string])[];
+  /** Lines that say what clears the accounts in danger that it is about, one for each. Absent: nothing is in danger, or nothing is known. */
+  readonly advice?: readonly string[];
   /** The vocabulary facts that channel templates name, as it was then. Absent: none names anything, or nothing was known. */
   readonly facts?: TemplateFacts;
   /** The time at which its cause happened at the exchange, ms; null where only our own clock knows. */

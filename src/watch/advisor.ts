@@ -1,10 +1,15 @@
 /** Says what could be done about accounts, by their figures and rules as they are now. Asking changes nothing. */
 import type { AmountsOptions } from "../advice/amounts.ts";
+import { clearOf } from "../advice/clear.ts";
+import { adviceLine } from "../advice/line.ts";
 import { BadQuestion } from "../advice/question.ts";
 import { type AdviceSettings, usualAdvice } from "../advice/settings.ts";
 import type { Situation } from "../advice/situation.ts";
+import { readsMargin, readsProfit } from "../advice/standing.ts";
 import { whatIf } from "../advice/what-if.ts";
+import type { Alert } from "../domain/alert.ts";
 import type { WhatIfOutcome, WhatIfQuestion } from "../domain/what-if.ts";
+import type { ConditionRule } from "../rules/index.ts";
 import type { AccountEntry } from "./accounts.ts";
 import { companionsOf } from "./hedged.ts";
 import type { WatchedPair, WatchSettings } from "./settings.ts";
@@ -19,21 +24,77 @@ const unknownHeadroom = 0.02;
 /** No further move brings a price to nothing. */
 const maxHeadroom = 0.99;
 
+/** Accounts of a wallet that one alert has lines about. */
+const maxLines = 3;
+/** Accounts that are looked at in one tick: each takes 2 to 5 ms, and what fires is to leave at once. */
+const maxAccounts = 100;
+
+type AdvisorSettings = Pick<WatchSettings, "pairs" | "scheduleMs" | "advice" | "timezone" | "ruleSet">;
+
 export class Advisor {
   readonly #world: World;
   readonly #pairs: readonly WatchedPair[];
   readonly #advice: AdviceSettings;
+  readonly #timezone: string;
+  readonly #rules: ReadonlyMap<string, ConditionRule>;
+  /** Lines of this tick, by account. */
+  readonly #lines = new Map<string, string | null>();
   /** The age up to which an order book says what it takes now, ms. */
   readonly #bookAgeMs: number;
 
   constructor(
     world: World,
-    { pairs = [], scheduleMs, advice = usualAdvice }: Pick<WatchSettings, "pairs" | "scheduleMs" | "advice">,
+    { pairs = [], scheduleMs, advice = usualAdvice, timezone, ruleSet }: AdvisorSettings,
   ) {
     this.#world = world;
     this.#pairs = pairs;
     this.#advice = advice;
+    this.#timezone = timezone;
+    this.#rules = new Map(
+      ruleSet.conditions
+        .filter((rule) => readsMargin(rule) || readsProfit(rule))
+        .map((rule) => [rule.name, rule]),
+    );
     this.#bookAgeMs = 3 * scheduleMs.orderbook;
+  }
+
+  /** Accounts and prices may be other ones from here on. */
+  begin(): void {
+    this.#lines.clear();
+  }
+
+  /** Lines about the accounts in danger that a warning or a critical alert is about; none where it is of another kind. */
+  about({ rule: name, subject: of, wallet, severity }: Alert, atMs: number): readonly string[] {
+    const rule = this.#rules.get(name);
+    if (rule === undefined || wallet === null || severity === "info") return [];
+    if (this.#advice.order.length === 0) return [];
+    // A stranger's account is nobody's to clear.
+    if (this.#world.wallet(wallet)?.labels.watch === "whale") return [];
+    const { staleAfterMs } = rule;
+    const lines: string[] = [];
+    for (const account of this.#world.accounts.ofWallet(wallet)) {
+      if (of !== wallet && of !== account.name && !of.startsWith(`${account.name}/`)) continue;
+      const { traderState, markets } = account.node.facts.seenMs;
+      if (!(atMs - (traderState ?? Number.NaN) <= staleAfterMs.traderState)) continue;
+      if (!(atMs - (markets ?? Number.NaN) <= staleAfterMs.markets)) continue;
+      const line = this.#lineOf(account, atMs);
+      if (line !== null) lines.push(line);
+    }
+    if (lines.length <= maxLines) return lines;
+    return [...lines.slice(0, maxLines), `${lines.length - maxLines} more accounts are in danger.`];
+  }
+
+  #lineOf(account: AccountEntry, atMs: number): string | null {
+    const known = this.#lines.get(account.name);
+    if (known !== undefined) return known;
+    if (this.#lines.size >= maxAccounts) return null;
+    const situation = situationOf(account, this.#world, atMs);
+    const clear =
+      situation === undefined ? null : clearOf(situation, situation, this.#optionsOf(account, atMs));
+    const { markets = atMs } = account.node.facts.seenMs;
+    const line = situation && clear && adviceLine(situation, clear, markets, this.#timezone);
+    this.#lines.set(account.name, line ?? null);
+    return line ?? null;
   }
 
   whatIf(question: WhatIfQuestion, atMs: number): WhatIfOutcome {

@@ -42,6 +42,9 @@ import { type Compared, withWorst } from "./worst.ts";
 /** Changes after which the values that were notified before no longer count. */
 export const beginsAnew: ReadonlySet<AlertChangeKind> = new Set(["fired", "rose", "fell", "acknowledged"]);
 
+/** Changes that ask somebody to act. */
+const asking: readonly AlertChangeKind[] = ["fired", "rose", "worsened", "changed", "reminder", "escalated"];
+
 /** A reminder of a condition that does not hold is due again after this, ms: the alert ended by then, or it may hold again. */
 const postponedMs = 10_000;
 
@@ -208,6 +211,7 @@ export class AlertBook {
   #former: ReadonlyMap<number, LiveAlert>;
   /** The draft of the tick that runs; reminders come due inside one. */
   #draft: () => Draft;
+  readonly #advise: (alert: Alert, nowMs: number) => readonly string[];
 
   constructor(options: {
     ids: AlertIds;
@@ -218,6 +222,8 @@ export class AlertBook {
     timezone: string;
     deadlines: Deadlines;
     draft: () => Draft;
+    /** Lines of advice about an alert that fires. */
+    advise: (alert: Alert, nowMs: number) => readonly string[];
     before?: AlertBook | undefined;
   }) {
     const { deadlines, draft, routing, inhibit, timezone, before } = options;
@@ -226,6 +232,7 @@ export class AlertBook {
     this.#remind = options.remind;
     this.#deadlines = deadlines;
     this.#draft = draft;
+    this.#advise = options.advise;
     this.#holds = new Holds({
       ...{ routing, inhibit, timezone, deadlines, draft },
       firing: () => this.#firingLabels(),
@@ -649,6 +656,8 @@ export class AlertBook {
         : undefined;
     const limit =
       alert.state === "firing" ? this.live.get(alert.id)?.limit(alert.severity, alert.value) : null;
+    const isAdvised = alert.state === "firing" && asking.includes(kind) && !alert.shadow && !past;
+    const advice = isAdvised && !this.live.get(alert.id)?.held ? this.#advise(alert, draft.atMs) : [];
     const change: AlertChange = {
       id: ++this.ids.change,
       alertId: alert.id,
@@ -657,6 +666,7 @@ export class AlertBook {
       alert,
       ...(limit ? { limit } : {}),
       details,
+      ...(advice.length === 0 ? {} : { advice }),
       ...(facts === undefined ? {} : { facts }),
       happenedMs,
       ...(stands === undefined ? {} : { stands }),

@@ -216,6 +216,7 @@ export class Watch {
       timezone: settings.timezone,
       deadlines,
       draft,
+      advise: (alert, atMs) => this.#advisor.about(alert, atMs),
       before: was.alerts,
     });
     const alerts = this.#alerts;
@@ -605,8 +606,10 @@ export class Watch {
     // What was due before this arrived is judged first, by what was known then: data that went stale in a gap (a machine
     // that slept) do not count as seen all the while.
     this.#answering = observation.kind === "accounts" ? observation.wallet : null;
+    this.#advisor.begin();
     this.#deadlines.run(atMs);
     this.#answering = null;
+    this.#advisor.begin();
     if (bringsData(observation)) this.#noData.answered(atMs);
     this.#take(observation, draft);
     if (observation.kind !== "time")

@@ -155,12 +155,13 @@ function linesOf(entry: Logged): readonly string[] {
     case "committed": {
       const { alertChanges, failedReads, owed, acknowledgements } = entry.changes;
       return [
-        ...alertChanges.flatMap(({ kind, alert, details }) => {
+        ...alertChanges.flatMap(({ kind, alert, details, advice = [] }) => {
           const ending = kind === "ended" ? ` (${alert.ending})` : "";
           const how = `${alert.severity} ${alert.rule} ${alert.subject}`;
           return [
             `alert     #${alert.id} ${kind}${ending} ${how}: ${alert.summary}`,
             ...(alert.description === "" ? [] : [`          ${alert.description.replaceAll("\n", " ")}`]),
+            ...advice.map((line) => `          ${line}`),
             ...(details.length === 0
               ? []
               : [`          ${details.map(([name, value]) => `${name}: ${value}`).join("; ")}`]),

@@ -1,0 +1,49 @@
+/** The amounts that clear an account, in USD and units. */
+import type { ClearAmounts } from "../domain/what-if.ts";
+import { shrink, unitsFromBaseLots, usdFromQuoteLots, usdFromTicks } from "../risk/units.ts";
+import { type AmountsOptions, type Closing, leastAmounts } from "./amounts.ts";
+import type { Situation, Supposed } from "./situation.ts";
+
+/** @returns null where no rule about its margin fires, or one that does cannot be judged */
+export function clearOf(
+  situation: Situation,
+  supposed: Supposed,
+  options: AmountsOptions,
+): ClearAmounts | null {
+  const { markets } = situation;
+  const { risk } = supposed;
+  const amounts = leastAmounts(situation, supposed, options);
+  if (amounts === null) return null;
+  return {
+    order: options.order,
+    transfer: amounts.transfer && {
+      from: amounts.transfer.from.name,
+      usd: usdFromQuoteLots(shrink(amounts.transfer.quoteLots)),
+    },
+    deposit: {
+      usd: amounts.deposit.quoteLots === null ? null : usdFromQuoteLots(shrink(amounts.deposit.quoteLots)),
+      obstacle: amounts.deposit.obstacle,
+    },
+    reductions: risk.positions.flatMap(({ symbol }) => {
+      const found = amounts.reductions.get(symbol);
+      const market = markets.get(symbol);
+      if (found === undefined || market === undefined) return [];
+      const trade = ({ trade: way, lots, bookUsd }: Closing) => ({
+        trade: way,
+        units: unitsFromBaseLots(lots, market),
+        bookUsd,
+      });
+      return {
+        symbol,
+        least: found.least && trade(found.least),
+        along: found.along.map((one) => ({ account: one.situation.name, ...trade(one) })),
+        obstacle: found.obstacle,
+      };
+    }),
+    upTo: risk.positions.map(({ symbol, baseLots }) => ({
+      symbol,
+      direction: baseLots > 0 ? "down" : "up",
+      usd: usdFromTicks(amounts.marks.get(symbol)!, markets.get(symbol)!),
+    })),
+  };
+}

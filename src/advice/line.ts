@@ -1,0 +1,84 @@
+/**
+ * The line of advice about one account:
+ * `Sell 23.1 SOL, or deposit $1,240.00 to main/0.0: clear of all levels down to $131.20 (mark $134.10 at 03:12:07 UTC).`
+ */
+import { timeOfDay } from "../domain/time-text.ts";
+import type { ClearAmounts, Clearing } from "../domain/what-if.ts";
+import { usdFromTicks } from "../risk/units.ts";
+import { formatPercent, formatPrice } from "../rules/index.ts";
+import type { Situation } from "./situation.ts";
+import { listed, obstaclesOf, waysOf } from "./texts.ts";
+
+/** More positions than these are not named one by one. */
+const maxNamed = 3;
+
+const nouns: Readonly<Record<Clearing, string>> = {
+  transfer: "transfer",
+  reduce: "reduction",
+  deposit: "deposit",
+};
+
+/** @param marksAtMs the time of the prices, ms */
+export function adviceLine(
+  situation: Situation,
+  clear: ClearAmounts,
+  marksAtMs: number,
+  timezone: string,
+): string {
+  const { name } = situation;
+  const obstacles = obstaclesOf(name, clear);
+  const why = obstacles.length === 0 ? "" : ` Not offered: ${obstacles.join("; ")}.`;
+  const ways = waysOf(name, { ...clear, reductions: leastHarm(situation, clear.reductions) });
+  const at = `at ${timeOfDay(marksAtMs, timezone)}`;
+  if (ways.length === 0) {
+    const kinds = clear.order.map((kind) => nouns[kind]);
+    const last = kinds.pop();
+    const all = kinds.length === 0 ? last : `${kinds.join(", ")} or ${last}`;
+    return `No ${all} clears all levels of ${name} (${marksOf(situation, clear.upTo, at)}).${why}`;
+  }
+  const text = ways.join(", or ");
+  return `${text[0]!.toUpperCase()}${text.slice(1)}: clear of all levels ${upToText(situation, clear.upTo, at)}.${why}`;
+}
+
+/** The reduction that trades the least, and those that are not offered. */
+function leastHarm(
+  { marks, markets }: Situation,
+  reductions: ClearAmounts["reductions"],
+): ClearAmounts["reductions"] {
+  const usdOf = ({ symbol, least, along }: ClearAmounts["reductions"][number]): number => {
+    const market = markets.get(symbol);
+    const units = [least, ...along].reduce((sum, one) => sum + (one?.units ?? 0), 0);
+    return least === null || market === undefined
+      ? Number.POSITIVE_INFINITY
+      : units * usdFromTicks(marks.get(symbol) ?? 0, market);
+  };
+  return reductions.toSorted((a, b) => usdOf(a) - usdOf(b)).slice(0, 1);
+}
+
+function upToText(situation: Situation, upTo: ClearAmounts["upTo"], at: string): string {
+  const [first, ...others] = upTo;
+  if (first === undefined) return `(prices ${at})`;
+  const marks = marksOf(situation, upTo, at);
+  if (upTo.length > maxNamed) {
+    const shares = upTo.map(({ symbol, usd }) => Math.abs(usd / markUsd(situation, symbol) - 1));
+    return `up to ${formatPercent(Math.min(...shares))} against every position (${marks})`;
+  }
+  const to = ({ symbol, direction, usd }: ClearAmounts["upTo"][number]) =>
+    `${direction} to ${priceText(situation, symbol, usd)}`;
+  if (others.length === 0) return `${to(first)} (${marks})`;
+  return `with ${listed(upTo.map((one) => `${one.symbol} ${to(one)}`))} (${marks})`;
+}
+
+function marksOf(situation: Situation, upTo: ClearAmounts["upTo"], at: string): string {
+  if (upTo.length === 0 || upTo.length > maxNamed) return `prices ${at}`;
+  const prices = upTo.map(({ symbol }) => priceText(situation, symbol, markUsd(situation, symbol)));
+  return `${upTo.length === 1 ? "mark" : "marks"} ${listed(prices)} ${at}`;
+}
+
+function markUsd({ markets, marks }: Situation, symbol: string): number {
+  return usdFromTicks(marks.get(symbol) ?? Number.NaN, markets.get(symbol)!);
+}
+
+function priceText({ markets }: Situation, symbol: string, usd: number): string {
+  return formatPrice(usd, usdFromTicks(1, markets.get(symbol)!));
+}

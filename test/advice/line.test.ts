@@ -1,0 +1,170 @@
+/** The line of advice that an alert carries: where, when, in which words, and that what it says is enough. */
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { render } from "../../src/channels/message.ts";
+import type { SubaccountState } from "../../src/domain/account.ts";
+import type { AlertChange } from "../../src/domain/alert.ts";
+import {
+  Harness,
+  type HarnessOptions,
+  mainWallet,
+  marketConfig,
+  position,
+  prices,
+  rulesOf,
+  subaccount,
+} from "../watch/harness.ts";
+
+const packs = ["liquidation-risk", "margin", "drawdown"].map((name) =>
+  readFileSync(new URL(`../../rules/${name}.yaml`, import.meta.url), "utf8").replace(
+    /^[\s\S]*?^rules:\n/m,
+    "",
+  ),
+);
+const shipped = `rules:\n${packs.join("\n")}`;
+/** One level about the margin of accounts. */
+const poor = `
+rules:
+  - name: Poor
+    scope: trader
+    when: trader.marginRatio > 0.5
+    resolveWhen: trader.marginRatio < 0.4
+    severity: critical
+    keepFiringFor: 0s
+    summary: "poor"
+`;
+
+const wallets = ["main", "whale"].map((name) => ({
+  ...mainWallet,
+  name,
+  labels: name === "whale" ? { watch: "whale" } : {},
+}));
+
+/** Long 100 SOL at 100 USD: a maintenance margin of 333.33 USD. */
+const held = [position(100, 100)];
+
+function begun(subaccounts: readonly SubaccountState[], options: Partial<HarnessOptions> = {}): Harness {
+  const { rules = poor, ...more } = options;
+  const h = new Harness({
+    ...{ rules: typeof rules === "string" ? rulesOf(rules, wallets) : rules, wallets },
+    ...more,
+  });
+  h.config(marketConfig(), marketConfig("ETH", { assetId: 2 }));
+  h.mark(100, prices(200, "ETH"));
+  h.account(subaccounts);
+  return h;
+}
+
+const adviceIn = (changes: readonly AlertChange[]) =>
+  changes.map(({ kind, alert, advice }) => [alert.rule, kind, advice]);
+
+describe("an alert about an account in danger", () => {
+  test("says what clears it, up to which price, and by which mark", () => {
+    const h = begun([subaccount(600, held)]);
+    const [change] = h.changes;
+    expect(change!.advice).toEqual([
+      "Sell 29.81 SOL, or deposit $253.34 to main/0.0: clear of all levels down to $98.00 (mark $100.00 at 12:00:00 UTC).",
+    ]);
+  });
+
+  test("is of the moment in a reminder", () => {
+    const h = begun([subaccount(600, held)]);
+    h.live(300_000, [subaccount(600, held)], 99);
+    const reminder = h.changes.find(({ kind }) => kind === "reminder");
+    expect(reminder!.advice![0]).toContain(" down to $97.02 (mark $99.00 at 12:04:55 UTC).");
+  });
+
+  test("names an account that can spare collateral first, and what is up and down of several positions", () => {
+    const short = position(-20, 200, "ETH");
+    const h = begun([subaccount(700, [...held, short]), subaccount(5_000, [], { subaccount: 1 })]);
+    expect(h.changes[0]!.advice![0]).toMatch(
+      /^Transfer \$[\d.,]+ from main\/0\.1 to main\/0\.0, or (sell|buy) [\d.]+ (SOL|ETH), or deposit \$[\d.,]+ to main\/0\.0: clear of all levels with SOL down to \$98\.00 and ETH up to \$204\.00 \(marks \$100\.00 and \$200\.00 at 12:00:00 UTC\)\.$/,
+    );
+  });
+
+  test("says that nothing clears it, and what stands in the way", () => {
+    const right = { immediate: false, viaColdActivation: false };
+    const capabilities = { depositCollateral: right, riskReducingTrade: right };
+    expect(begun([subaccount(600, held, { capabilities })]).changes[0]!.advice).toEqual([
+      "No transfer, reduction or deposit clears all levels of main/0.0 (mark $100.00 at 12:00:00 UTC). Not offered: main/0.0 may not take deposits now; main/0.0 may not trade now.",
+    ]);
+  });
+
+  test("carries it in the words of a message, before its description", () => {
+    const h = begun([subaccount(600, held)], {
+      rules: poor.replace("summary:", "description: why\n    summary:"),
+    });
+    const [change] = h.changes;
+    const content = {
+      ...{ kind: "alert" as const, severity: "critical" as const, resolved: false, title: "poor" },
+      ...{ items: [{ change: change!, lead: "FIRING" }], sender: "perpwatch" },
+    };
+    const message = {
+      ...{ id: "x", receiver: "chat", severity: "critical" as const, itemIds: [1], alertIds: [1], content },
+      ...{ sealedAtMs: h.nowMs },
+    };
+    const { blocks } = render(message as never, {} as never);
+    expect(blocks[0]!.description).toBe(`${change!.advice![0]}\nwhy`);
+  });
+});
+
+describe("it is told", () => {
+  test("by each shipped rule about distances and margins, of warnings on, with what fires, rises and reminds", () => {
+    const h = begun([subaccount(900, held)], { rules: shipped });
+    for (let minute = 0; minute < 10; minute++) h.live(60_000, [subaccount(900, held)], 92);
+    const told = adviceIn(h.changes).filter(([, , advice]) => advice !== undefined);
+    expect(new Set(told.map(([rule, kind]) => `${rule} ${kind}`))).toEqual(
+      new Set([
+        ...["MarginHigh", "LiquidationNear", "AccountLiquidatable"].flatMap((rule) => [
+          `${rule} fired`,
+          `${rule} reminder`,
+        ]),
+        "LiquidationNear rose",
+      ]),
+    );
+  });
+
+  test("not of infos, ends, shadow rules, strangers, and alerts that something holds", () => {
+    const silent = (options: Partial<HarnessOptions>, wallet = "main") => {
+      const h = begun([], options);
+      h.account([subaccount(600, held)], wallet);
+      h.mark(110, prices(200, "ETH"));
+      return adviceIn(h.changes).filter(([, , advice]) => advice !== undefined);
+    };
+    expect(silent({})).toHaveLength(1);
+    expect(silent({ rules: poor.replace("critical", "info") })).toEqual([]);
+    expect(silent({ rules: poor.replace("summary:", "mode: shadow\n    summary:") })).toEqual([]);
+    expect(silent({}, "whale")).toEqual([]);
+    expect(silent({ advice: { order: [], headroom: 0.5 } })).toEqual([]);
+  });
+
+  test("once for each account, however many alerts of it are told in a tick", () => {
+    const h = begun([subaccount(350, held)], { rules: shipped });
+    const texts = h.changes.flatMap(({ advice = [] }) => advice);
+    expect(texts.length).toBeGreaterThan(1);
+    expect(new Set(texts).size).toBe(1);
+  });
+
+  test("of a loss, a line for each account of the wallet that is in danger", () => {
+    const lossy = `
+rules:
+  - name: Loss
+    scope: wallet
+    when: wallet.pnl < -10.0
+    severity: critical
+    summary: "loss"
+`;
+    const rules = `${lossy}${poor.replace("\nrules:", "")}`;
+    const accounts = [0, 1, 2, 3, 4].map((index) =>
+      subaccount(index === 4 ? 9_000 : 900, held, { subaccount: index }),
+    );
+    const h = begun(accounts, { rules });
+    h.events("collateral", []);
+    h.mark(95, prices(200, "ETH"));
+    h.account(accounts);
+    const told = h.changes.find(({ alert }) => alert.rule === "Loss")?.advice;
+    expect(told?.map((line) => /(main\/0\.\d): clear|more/.exec(line)?.[0])).toEqual([
+      ...["main/0.0: clear", "main/0.1: clear", "main/0.2: clear", "more"],
+    ]);
+  });
+});
