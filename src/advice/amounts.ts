@@ -77,12 +77,16 @@ export interface Amounts {
 }
 
 /** A billion USD, quote lots. */
-const maxDeposit = 10n ** 15n;
-const firstDeposit = 1_000_000n;
+export const maxDeposit = 10n ** 15n;
+export const firstDeposit = 1_000_000n;
 /** Positions for which a reduction is looked for, the largest by notional: each costs some fifty judgements of the account. */
 const maxReductions = 10;
-/** Parts of a position that are tried first. */
-const firstParts = 64n;
+/** Parts of a position of which one is tried first. */
+const parts = 64n;
+
+export function firstPart(lots: bigint): bigint {
+  return lots < parts ? 1n : lots / parts;
+}
 
 /** @returns null where no rule about its margin fires, or one that does cannot be judged */
 export function leastAmounts(
@@ -165,8 +169,7 @@ function leastReduction(
     others.every((other) => other.standing.isUnharmedBy(reduced(other.standing.risk, other.lotsOf(lots))));
   const size = BigInt(baseLots);
   const most = others.reduce((least, other) => (other.most < least ? other.most : least), absolute(size));
-  const first = most / firstParts;
-  const lots = leastAmount(isEnough, first > 0n ? first : 1n, most);
+  const lots = leastAmount(isEnough, firstPart(most), most);
   const closing = (closed: bigint, of: bigint): Closing => {
     const trade = of > 0n ? "sell" : "buy";
     const depthUsd = depthOf(symbol, trade);

@@ -172,7 +172,7 @@ export class Outlook {
         ...own,
         nowMs,
         // It may be asked amid a judgement of the same subject.
-        ...{ value: undefined, allFresh: false, oldAccounts: false },
+        ...{ value: undefined, allFresh: false, oldAccounts: false, suppose: undefined },
         markets: (symbol) => this.#markets.get(symbol.toUpperCase()) ?? env.markets(symbol),
         window: (index) => windows[index]?.read(nowMs) ?? Number.NaN,
       };

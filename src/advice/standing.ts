@@ -28,6 +28,7 @@ const marginFields: Readonly<Record<string, ReadonlySet<string>>> = {
   position: new Set(["liquidationDistance", "initialMargin", "maintenanceMargin", "leverage"]),
 };
 const ofListed = /\.(liquidationDistance|initialMargin|maintenanceMargin|leverage)\b/;
+const supposing = /\b(depositTo|reduceTo)\(/;
 
 const known = new WeakMap<ConditionRule, boolean>();
 
@@ -35,12 +36,16 @@ const known = new WeakMap<ConditionRule, boolean>();
 export function readsMargin(rule: ConditionRule): boolean {
   let reads = known.get(rule);
   if (reads === undefined) {
-    reads = rule.reads.some(
-      ({ scope, field }) =>
-        marginFields[scope]?.has(field) ||
-        // Of lists it is not told which members are read.
-        (scope === "trader" && field === "positions" && ofListed.test(textOf(rule))),
-    );
+    const text = textOf(rule);
+    reads =
+      // A rule that supposes amounts itself says nothing of an account that is only supposed.
+      !supposing.test(text) &&
+      rule.reads.some(
+        ({ scope, field }) =>
+          marginFields[scope]?.has(field) ||
+          // Of lists it is not told which members are read.
+          (scope === "trader" && field === "positions" && ofListed.test(text)),
+      );
     known.set(rule, reads);
   }
   return reads;

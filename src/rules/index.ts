@@ -38,6 +38,7 @@ export {
   type Facts,
   type FactValue,
   isUnknown,
+  type Suppose,
   Unknown,
   type UnknownReason,
   type Value,

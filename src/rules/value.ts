@@ -66,6 +66,14 @@ export interface Facts {
   readonly untold?: (field: string) => readonly string[];
 }
 
+/** Answers with which least amounts a condition would hold of the account around a subject. */
+export interface Suppose {
+  /** USD; 0: it holds as it is, +∞: no amount is enough. */
+  deposit(env: Env, condition: (supposed: Env) => Value | Unknown): number | Unknown;
+  /** The change of the size of the position, base units, negative to sell; 0 as above, infinite: closing all of it is not enough. */
+  reduce(env: Env, condition: (supposed: Env) => Value | Unknown): number | Unknown;
+}
+
 /** Everything that one judgement may look at. `value` is set by the judge itself. */
 export interface Env {
   nowMs: number;
@@ -83,6 +91,8 @@ export interface Env {
   message?: Facts | undefined;
   /** Any market by its symbol, for `market("BTC")`. */
   markets: (symbol: string) => Facts | undefined;
+  /** Left out: nothing can be supposed here. */
+  suppose?: Suppose | undefined;
   /** True if the markets' list and their figures were read: a market that is not among them does not exist. */
   listed?: () => boolean;
   /** The reading of the rule's window of this index, for this subject. */

@@ -6,10 +6,11 @@ import { BadQuestion } from "../advice/question.ts";
 import { type AdviceSettings, usualAdvice } from "../advice/settings.ts";
 import type { Situation } from "../advice/situation.ts";
 import { readsMargin, readsProfit } from "../advice/standing.ts";
+import { depositTo, reduceTo } from "../advice/suppose.ts";
 import { whatIf } from "../advice/what-if.ts";
 import type { Alert } from "../domain/alert.ts";
 import type { WhatIfOutcome, WhatIfQuestion } from "../domain/what-if.ts";
-import type { ConditionRule } from "../rules/index.ts";
+import { type ConditionRule, type Env, type Suppose, Unknown } from "../rules/index.ts";
 import type { AccountEntry } from "./accounts.ts";
 import { companionsOf } from "./hedged.ts";
 import type { WatchedPair, WatchSettings } from "./settings.ts";
@@ -29,9 +30,12 @@ const maxLines = 3;
 /** Accounts that are looked at in one tick: each takes 2 to 5 ms, and what fires is to leave at once. */
 const maxAccounts = 100;
 
+type Condition = Parameters<Suppose["deposit"]>[1];
+const notValued = new Unknown("missing", "markets", "the account cannot be valued now");
+
 type AdvisorSettings = Pick<WatchSettings, "pairs" | "scheduleMs" | "advice" | "timezone" | "ruleSet">;
 
-export class Advisor {
+export class Advisor implements Suppose {
   readonly #world: World;
   readonly #pairs: readonly WatchedPair[];
   readonly #advice: AdviceSettings;
@@ -56,6 +60,27 @@ export class Advisor {
         .map((rule) => [rule.name, rule]),
     );
     this.#bookAgeMs = 3 * scheduleMs.orderbook;
+    world.supposing = this;
+  }
+
+  deposit(env: Env, condition: Condition): number | Unknown {
+    const situation = this.#around(env);
+    return situation instanceof Unknown ? situation : depositTo(situation, env, condition);
+  }
+
+  reduce(env: Env, condition: Condition): number | Unknown {
+    const situation = this.#around(env);
+    const symbol = String(env.position?.values.symbol ?? "");
+    return situation instanceof Unknown
+      ? situation
+      : reduceTo(situation, symbol, this.#feeOf(symbol), env, condition);
+  }
+
+  /** The account around a subject. */
+  #around({ trader, nowMs }: Env): Situation | Unknown {
+    const subject = this.#world.nodes.get(String(trader?.values.name ?? ""))?.subject;
+    const account = subject?.scope === "trader" ? this.#world.accounts.get(subject) : undefined;
+    return (account && situationOf(account, this.#world, nowMs)) ?? notValued;
   }
 
   /** Accounts and prices may be other ones from here on. */

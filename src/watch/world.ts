@@ -5,7 +5,7 @@
 import type { Event } from "../domain/event.ts";
 import type { Source } from "../domain/observation.ts";
 import type { AccountRef, Subject } from "../domain/subject.ts";
-import type { Env, Facts } from "../rules/index.ts";
+import { type Env, type Facts, type Suppose, Unknown } from "../rules/index.ts";
 import { type AccountEntry, Accounts, type Parting, type SubjectKeeper } from "./accounts.ts";
 import { Holders } from "./holders.ts";
 import { noWindows } from "./instance.ts";
@@ -17,6 +17,8 @@ import { newWallet, rename, type WalletEntry } from "./wallets.ts";
 import type { Needs } from "./wants.ts";
 
 export type Gone = (node: SubjectNode, account: AccountEntry, symbol: string | null, why: Parting) => void;
+
+const cannotSuppose = new Unknown("absent", null, "nothing can be supposed here");
 
 export class World {
   readonly nodes = new Map<string, SubjectNode>();
@@ -30,6 +32,12 @@ export class World {
   readonly #listed = (): boolean => this.markets.configAtMs !== null && this.markets.pricesAtMs !== null;
   readonly #marketFacts = (symbol: string): Facts | undefined =>
     this.markets.entries.get(symbol.toUpperCase())?.facts;
+  /** Set by whoever can suppose something about accounts. */
+  supposing: Suppose | null = null;
+  readonly #suppose: Suppose = {
+    deposit: (env, condition) => this.supposing?.deposit(env, condition) ?? cannotSuppose,
+    reduce: (env, condition) => this.supposing?.reduce(env, condition) ?? cannotSuppose,
+  };
   readonly #walletPlaces = new Map<string, number>();
   #onNew: (node: SubjectNode) => void;
   #onGone: Gone;
@@ -170,6 +178,7 @@ export class World {
       pair: own.pair,
       event: undefined,
       markets: this.#marketFacts,
+      suppose: this.#suppose,
       listed: this.#listed,
       window: readWindow,
       looked: noWindows,

@@ -71,6 +71,24 @@ export const examples: readonly Example[] = [
 `,
   },
   {
+    title: "What to do",
+    text: "`depositTo` and `reduceTo` say with which amounts a condition would hold. Each supposes some fifty accounts: in a condition, put something cheap before it with `&&`.",
+    yaml: `rules:
+  - name: DeepDeposit
+    scope: trader
+    when: trader.marginRatio > 0.7 && depositTo(trader.marginRatio < 0.5) > 1000.0
+    severity: critical
+    summary: "{{ trader.name }} needs {{ depositTo(trader.marginRatio < 0.5) }}"
+  - name: TooNear
+    scope: position
+    when: position.liquidationDistance < 0.08
+    severity: warning
+    summary: >-
+      {{ wallet.name }}: {{ position.side == "long" ? "sell" : "buy" }}
+      {{ amount(abs(reduceTo(position.liquidationDistance > 0.15))) }} {{ position.symbol }}
+`,
+  },
+  {
     title: "Looking back",
     text: 'The path is quoted, so is the window: a duration up to 32d, or "today" (since midnight in the configured time zone). Windows up to ten minutes are exact; longer ones to the minute at both ends.',
     yaml: `rules:

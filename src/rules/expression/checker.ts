@@ -108,6 +108,8 @@ const ourFunctions = [
   "ago(google.protobuf.Timestamp): string",
   "ago(google.protobuf.Duration): string",
   "abs(google.protobuf.Duration): google.protobuf.Duration",
+  "depositTo(bool): double",
+  "reduceTo(bool): double",
   "sum(list<double>): double",
   "sum(list<int>): int",
   ...numbers.flatMap((a) => [

@@ -26,7 +26,11 @@ const formatters: Readonly<Record<string, (value: number) => string>> = {
   amount: formatAmount,
 };
 
+/** Functions that take a condition, and ask with which amounts it would hold. */
+export const supposingNames: ReadonlySet<string> = new Set(["depositTo", "reduceTo"]);
+
 export const functionNames: readonly string[] = [
+  ...supposingNames,
   "abs",
   "min",
   "max",

@@ -6,7 +6,7 @@ import { type FactScalar, type Facts, Unknown } from "../value.ts";
 import { visibleScopes, vocabulary } from "../vocabulary.ts";
 import { Gathered } from "./context.ts";
 import { absence, readItemField, readKey, readLimit } from "./fields.ts";
-import { callFunction, callMethod, functionNames, methodNames } from "./functions.ts";
+import { callFunction, callMethod, functionNames, methodNames, supposingNames } from "./functions.ts";
 import { type CompileFilter, historyFunction, historyNames } from "./history.ts";
 import { collect, existsOne, quantifier } from "./macros.ts";
 import { namedAt } from "./named.ts";
@@ -442,6 +442,7 @@ export class Walk {
         );
       return historyFunction(name, args, this.#names, countable, this.#compileFilter) ?? bad;
     }
+    if (supposingNames.has(name)) return this.#suppose(node, name, args[0]);
     const compiled = args.map((arg) => this.compile(arg));
     if (compiled.some((arg) => arg.type.kind === "wrong")) return bad;
     if (isPrinted(name, args)) this.#names.gathered.readsNow = true;
@@ -455,6 +456,36 @@ export class Walk {
       nearest: nearestName(name, names),
       allowed: names,
     });
+  }
+
+  /** Compiles `depositTo` and `reduceTo`, whose condition is asked of accounts that are supposed. */
+  #suppose(node: ASTNode, name: string, argument: ASTNode | undefined): Compiling {
+    const { scopes, event, owners } = this.#names.naming;
+    const scope = name === "reduceTo" ? "position" : "trader";
+    if (owners !== undefined || event !== null || !scopes.includes(scope))
+      return this.#names.problem(
+        node,
+        scope === "position"
+          ? "reduceTo belongs to rules of scope position"
+          : "depositTo belongs to rules of scope position or trader",
+      );
+    if (this.#loops > 0)
+      return this.#names.problem(node, `${name} stands in no loop: it would cost too much`);
+    if (argument === undefined) return this.#names.problem(node, `${name} takes a condition`);
+    if (namesOwnValue.test(this.#textOf(argument)))
+      return this.#names.problem(argument, `value is as it is now: write out in ${name} what it is made of`);
+    const condition = this.compile(argument);
+    if (condition.type.kind === "wrong") return bad;
+    const absent = new Unknown("absent", null, `${name} has no account to suppose something of`);
+    return name === "depositTo"
+      ? {
+          type: { kind: "double", unit: "usd" },
+          run: (env) => env.suppose?.deposit(env, condition.run) ?? absent,
+        }
+      : {
+          type: { kind: "double", unit: "units" },
+          run: (env) => env.suppose?.reduce(env, condition.run) ?? absent,
+        };
   }
 
   /** The tick of the one market that a price can be of: another one that it names, else the subject's own. */
@@ -592,6 +623,9 @@ function tickIn(market: Facts | undefined): number | undefined {
 }
 
 /** `ago` of a time is printed; with a window it looks back. */
+/** The rule's value or a named one, which are computed before. */
+const namesOwnValue = /(?<![.\w])value\b/;
+
 function isPrinted(name: string, args: readonly ASTNode[]): boolean {
   return name === "ago" && args.length === 1;
 }

@@ -73,6 +73,16 @@ export const functionRows: readonly FunctionRow[] = [
     ["min", "min(trader.equity, 1000.0)", "the smaller of two, or the smallest of a list"],
     ["max", "max(trader.positions.map(p, p.notional))", "the larger of two, or the largest of a list"],
     ["sum", "sum(trader.positions.map(p, p.notional))", "a list added up"],
+    [
+      "depositTo",
+      "depositTo(trader.marginRatio < 0.5)",
+      "the least deposit with which a condition about the account would hold, USD, rounded up to cents; 0 if it holds, +∞ where no amount is enough. For positions and trader accounts",
+    ],
+    [
+      "reduceTo",
+      "reduceTo(position.liquidationDistance > 0.15)",
+      "the least reduction of this position alone, as a taker at the mark, with which it would hold: the change of its size in base units, negative to sell; 0 if it holds, infinite where closing all of it is not enough. For positions",
+    ],
     ["double", 'double("0.5")', "as a number with a fraction"],
     ["int", "int(position.leverage)", "as a whole number, cut off"],
   ),

@@ -1,0 +1,69 @@
+/** The functions of rules and templates that ask with how much money, or after which trade, a condition would hold. */
+import { withDeposit, withReduction } from "../risk/hypothetical.ts";
+import { leastAmount } from "../risk/least-amount.ts";
+import type { AccountRisk } from "../risk/model.ts";
+import { shrink, unitsFromBaseLots, usdFromQuoteLots } from "../risk/units.ts";
+import { type Env, isUnknown, Unknown, type Value } from "../rules/index.ts";
+import { firstDeposit, firstPart, maxDeposit } from "./amounts.ts";
+import { Outlook, type Situation } from "./situation.ts";
+import { writtenQuoteLots } from "./texts.ts";
+
+type Condition = (env: Env) => Value | Unknown;
+
+const noPosition = new Unknown("absent", null, "there is no such position");
+
+/** @returns USD, rounded up to what is written; 0: it holds as it is, +∞: no amount is enough */
+export function depositTo(situation: Situation, env: Env, condition: Condition): number | Unknown {
+  const { risk } = situation;
+  const after = (amount: bigint) => condition(supposedEnv(situation, withDeposit(risk, amount), env));
+  for (const end of [after(0n), after(maxDeposit)]) if (isUnknown(end)) return end;
+  const least = leastAmount((amount) => after(amount) === true, firstDeposit, maxDeposit);
+  return least === null ? Number.POSITIVE_INFINITY : usdFromQuoteLots(shrink(writtenQuoteLots(least)));
+}
+
+/**
+ * @param fee taker fee of the market, a fraction
+ * @returns the change of the position's size in base units: negative to sell; 0: it holds as it is, infinite: closing all is not enough
+ */
+export function reduceTo(
+  situation: Situation,
+  symbol: string,
+  fee: number,
+  env: Env,
+  condition: Condition,
+): number | Unknown {
+  const { risk, markets, marks } = situation;
+  const position = risk.positions.find((one) => one.symbol === symbol);
+  const [market, priceTicks] = [markets.get(symbol), marks.get(symbol)];
+  if (position === undefined || market === undefined || priceTicks === undefined) return noPosition;
+  const now = condition(supposedEnv(situation, risk, env));
+  if (isUnknown(now)) return now;
+  const size = BigInt(position.baseLots);
+  const held = size < 0n ? -size : size;
+  const isEnough = (lots: bigint): boolean => {
+    const reduced =
+      lots === 0n ? risk : (withReduction(risk, markets, { symbol, lots, priceTicks, fee }) ?? risk);
+    const supposed = supposedEnv(situation, reduced, env);
+    const then = condition(supposed);
+    // Of a position that is closed nothing is left that may be wrong.
+    return then === true || (isUnknown(then) && lots === held);
+  };
+  const least = leastAmount(isEnough, firstPart(held), held);
+  const sign = size > 0n ? -1 : 1;
+  if (least === null) return sign * Number.POSITIVE_INFINITY;
+  return least === 0n ? 0 : sign * unitsFromBaseLots(least, market);
+}
+
+/** The surroundings of a subject as they would be: its account and its position, and all else as it is. */
+function supposedEnv(situation: Situation, risk: AccountRisk, env: Env): Env {
+  const { trader, positions } = new Outlook(situation, { risk, marks: situation.marks });
+  const symbol = env.position?.values.symbol;
+  return {
+    ...env,
+    trader,
+    position: typeof symbol === "string" ? positions.get(symbol) : env.position,
+    window: (index) => env.window(index),
+    // A supposition within one would be about the account as it is.
+    ...{ suppose: undefined, allFresh: false },
+  };
+}
