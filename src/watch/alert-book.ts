@@ -32,7 +32,7 @@ import type { Silence } from "../domain/silence.ts";
 import type { TemplateFacts } from "../domain/template-data.ts";
 import type { Deadlines, Due } from "./deadlines.ts";
 import { tierLine } from "./details.ts";
-import { Dispatch, type Held, type Labelled, labelsOf } from "./dispatch.ts";
+import { Dispatch, type Held, type Labelled, labelsOf, type Owed } from "./dispatch.ts";
 import type { Draft } from "./draft.ts";
 import { Escalations } from "./escalations.ts";
 import { Holds } from "./holds.ts";
@@ -327,6 +327,7 @@ export class AlertBook {
       if (live.waitsToMs > atMs && this.#dispatch.holds(alert.id)) this.#holds.wakeAt(live.waitsToMs, atMs);
     } else live.unjudged = !isBuiltIn(alert.rule);
     this.live.set(alert.id, live);
+    if (!former) live.toldAtMs = Math.min(live.toldAtMs, this.#reportedMs(live) ?? live.toldAtMs);
     if (!live.held) this.#schedule(live);
     return live;
   }
@@ -387,7 +388,7 @@ export class AlertBook {
   ): { readonly change: AlertChange; readonly owed: readonly string[] } {
     const alert = this.#newAlert(draft.atMs, from, true, eventKey);
     const change = this.#change(draft, alert, "fired", from, from.happenedMs);
-    const owed = owe ? this.owe(draft, change, this.receivers(alert, from.except), groupKey) : [];
+    const owed = owe ? this.owe(draft, change, this.receivers(alert, from.except), groupKey).receivers : [];
     if (this.#begins(alert, draft)) this.#unsettled.set(alert.id, alert);
     return { change, owed };
   }
@@ -531,7 +532,7 @@ export class AlertBook {
     receivers: Iterable<string>,
     groupKey: string | null,
     voids = false,
-  ): readonly string[] {
+  ): Owed {
     const remindMs = this.#remindMs(change.alert.severity);
     return this.#dispatch.owe(draft, change, receivers, groupKey, { voids, remindMs });
   }
@@ -577,7 +578,7 @@ export class AlertBook {
     const details = [words, ...(live?.details ?? [])];
     const told = { details, facts: live?.facts, past };
     const change = this.#change(draft, live?.alert ?? alert, "escalated", told, null);
-    for (const receiver of this.owe(draft, change, receivers, null)) live?.told.add(receiver);
+    for (const receiver of this.owe(draft, change, receivers, null).receivers) live?.told.add(receiver);
     return true;
   }
 
@@ -597,7 +598,7 @@ export class AlertBook {
       { details, facts, past },
       null,
     );
-    for (const receiver of this.owe(draft, change, receivers, null)) live.told.add(receiver);
+    for (const receiver of this.owe(draft, change, receivers, null).receivers) live.told.add(receiver);
     live.toldAtMs = draft.atMs;
     live.notified = notifiedWith(live.alert.value, known ? live.notified : null);
     this.#schedule(live);
@@ -701,7 +702,7 @@ export class AlertBook {
     if (live.held && kind !== "ended") return;
     const toEarlier = kind === "ended" || kind === "fell";
     const to = toEarlier ? live.told : live.alert.shadow ? [] : this.#concerned(live);
-    const owed = this.owe(draft, change, to, null, voids);
+    const { receivers: owed, notifies } = this.owe(draft, change, to, null, voids);
     if (kind === "ended") {
       this.#escalations.settle(live.alert.id, draft);
       this.#holds.sourceEnded(draft.atMs);
@@ -710,7 +711,8 @@ export class AlertBook {
     if (kind === "fired" || kind === "rose") this.#begins(live.alert, draft);
     else if (kind === "fell" && !this.#escalates(live.alert)) this.#escalations.settle(live.alert.id, draft);
     for (const receiver of owed) live.told.add(receiver);
-    live.toldAtMs = draft.atMs;
+    // What is quiet puts no reminder of something critical off.
+    if (notifies || live.alert.severity !== "critical") live.toldAtMs = draft.atMs;
     live.notified = notifiedWith(live.alert.value, beginsAnew.has(kind) ? null : live.notified);
     if (kind === "fired" || kind === "rose") live.reminders = 0;
     else if (kind === "reminder") live.reminders++;
@@ -718,18 +720,13 @@ export class AlertBook {
   }
 
   #schedule(live: LiveAlert): void {
-    const dueAfter = (toldAtMs: number) =>
-      nextReminderMs(live.alert, { toldAtMs, count: live.reminders }, this.#remind);
-    const reportedMs = this.#reportedMs(live);
-    const reportedDueMs = reportedMs === null ? null : dueAfter(reportedMs);
-    // Incidents that are held were not reported by what was recorded now.
-    const isDue = reportedDueMs !== null && reportedDueMs <= this.#draft().atMs;
-    const dueMs = reportedDueMs === null || isDue ? dueAfter(live.toldAtMs) : reportedDueMs;
+    const { toldAtMs, reminders: count } = live;
+    const dueMs = nextReminderMs(live.alert, { toldAtMs, count }, this.#remind);
     if (dueMs === null) this.#deadlines.cancel(live);
     else this.#deadlines.set(live, Math.max(dueMs, live.waitsToMs));
   }
 
-  /** The time at which its incidents were reported last, ms: a quiet change puts no reminder off. Null: it is told by itself, or not critical. */
+  /** The time at which its incidents were reported last, ms: a reminder within the interval is none. Null: it is told by itself, or not critical. */
   #reportedMs(live: LiveAlert): number | null {
     if (live.alert.shadow || live.alert.severity !== "critical") return null;
     return this.#dispatch.notifiedMs(live.alert.id, this.#concerned(live));

@@ -34,6 +34,13 @@ export interface Held {
 /** As much of an alert as routes look at. */
 export type Labelled = Pick<Alert, "labels" | "rule" | "severity" | "subject" | "wallet" | "symbol">;
 
+/** The receivers who are owed word of a change now. */
+export interface Owed {
+  readonly receivers: readonly string[];
+  /** False where it is quiet for all of them. */
+  readonly notifies: boolean;
+}
+
 /** The facts about a change that incidents ask for. */
 export interface Standing {
   /** An acknowledgement became void by it. */
@@ -131,8 +138,8 @@ export class Dispatch {
   /**
    * Owes word of a change.
    * @param groupKey of what leaves together by another reason (a throttle); null: by its incident or its route
-   * @returns those who are owed word now; the others of `to` when what holds it ends, or never, where their incident was reported just
-   * before
+   * @returns those who are owed word now, and whether one of them is called by it; the others of `to` are when what holds it ends, or never,
+   * where their incident was reported just before
    */
   owe(
     draft: Draft,
@@ -140,14 +147,15 @@ export class Dispatch {
     to: Iterable<string>,
     groupKey: string | null,
     standing: Standing,
-  ): readonly string[] {
+  ): Owed {
     const { alert } = change;
-    if (alert.shadow) return [];
+    if (alert.shadow) return { receivers: [], notifies: true };
     const labels = labelsOf(alert);
     const ways = waysFor(this.#options.routing, labels);
     const owed: string[] = [];
     const held: string[] = [];
     let why = "";
+    let quiet = 0;
     for (const receiver of to) {
       const way = ways.find(({ receivers }) => receivers.includes(receiver)) ?? ways[0]!;
       const reason = this.#options.holds.why(
@@ -172,9 +180,10 @@ export class Dispatch {
           : null;
       if (placed?.leaves === null) continue;
       owed.push(receiver);
-      if (placed !== null && placed.leaves !== "alone")
+      if (placed !== null && placed.leaves !== "alone") {
+        if (placed.leaves.quiet) quiet++;
         this.#pushAt(draft, change.id, alert, receiver, placed.groupKey, placed.leaves, placed);
-      else {
+      } else {
         this.#push(draft, change.id, alert, isUrgent(change), receiver, way, labels, groupKey, placed);
       }
     }
@@ -182,7 +191,7 @@ export class Dispatch {
     if (held.length > 0) this.#hold(draft, change, labels, held, why);
     else if (alert.state === "ended" && !alert.event) this.#drop(alert.id, draft);
     else if (owed.length > 0) this.#relieve(alert.id, owed, draft);
-    return owed;
+    return { receivers: owed, notifies: quiet === 0 || quiet < owed.length };
   }
 
   /** The reasons that would hold a notification of an alert like this now, each reason once; asking changes nothing. */

@@ -124,15 +124,15 @@ export class Incidents {
     }
   }
 
-  /** The time at which incidents with this alert were last reported, ms: of the least lately reported; null: it is in none. */
+  /** The time at which an incident with this alert was last reported to one of these, ms; null: it is told by itself to one of them. */
   notifiedMs(alertId: number, receivers: readonly string[]): number | null {
-    let least: number | null = null;
+    let latest: number | null = null;
     for (const receiver of receivers) {
       const found = this.#of(receiver, alertId);
       if (found === undefined || !this.#options.gathers(receiver)) return null;
-      least = Math.min(least ?? Number.POSITIVE_INFINITY, found.incident.notifiedMs);
+      latest = Math.max(latest ?? Number.NEGATIVE_INFINITY, found.incident.notifiedMs);
     }
-    return least;
+    return latest;
   }
 
   /** Forgets those that nothing belongs to any more. */
