@@ -2,12 +2,16 @@
 import { severityRank } from "../domain/alert.ts";
 import type { Message, MessageItem } from "../domain/delivery.ts";
 
-/** Nothing in it got worse: told by editing what stands there, since nobody has to be woken by it. An incident says itself what is quiet. */
-export function isCalm({ content }: Message): boolean {
+/** True if it is told by editing what stands there, since nobody has to be woken by it. An incident says itself what is quiet. */
+export function isCalm(message: Message): boolean {
+  return message.content.incident === undefined && getsNoWorse(message);
+}
+
+/** True if nothing in it got worse, or ended. */
+export function getsNoWorse({ content }: Message): boolean {
   return (
     content.kind === "alert" &&
     content.folded === undefined &&
-    content.incident === undefined &&
     content.items.length > 0 &&
     content.items.every(({ change }) => change.kind === "fell" || change.kind === "acknowledged")
   );

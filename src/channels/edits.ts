@@ -4,7 +4,7 @@
  */
 import type { Clock } from "../domain/clock.ts";
 import type { Message } from "../domain/delivery.ts";
-import { asTold, isCalm } from "./as-told.ts";
+import { asTold, getsNoWorse, isCalm } from "./as-told.ts";
 import type { Outgoing, SendResult, ToldBefore } from "./channel.ts";
 import type { ChannelLog } from "./log.ts";
 
@@ -44,7 +44,7 @@ export function isSilent(message: Message): boolean {
 /** The messages that are edited in place of sending what is quiet or calm, the most important first. */
 function placesOf({ message, root, latest }: Outgoing): ToldBefore[] {
   if (!isSilent(message)) return [];
-  const places = isCalm(message) ? [root, latest] : [root];
+  const places = getsNoWorse(message) ? [root, latest] : [root];
   const found = places.filter((place) => place !== undefined);
   return found.filter(
     (place, index) => found.findIndex(({ receipt }) => receipt === place.receipt) === index,

@@ -235,7 +235,7 @@ describe.each([
       message: second,
     };
     const seen = { acknowledgedBy: "marta", acknowledgedAtMs: atMs };
-    const calm = told([of(2, "acknowledged", seen)]);
+    const calm = quiet([of(2, "acknowledged", seen)]);
     expect(await send(one, { message: calm, root, latest })).toEqual({
       kind: "delivered",
       receipt: root.receipt,

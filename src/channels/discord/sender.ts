@@ -13,7 +13,7 @@
  */
 import type { Clock } from "../../domain/clock.ts";
 import type { Message } from "../../domain/delivery.ts";
-import { asTold, isCalm } from "../as-told.ts";
+import { asTold, getsNoWorse, isCalm } from "../as-told.ts";
 import type { Outgoing, SendResult, ToldBefore } from "../channel.ts";
 import { listName } from "../lines.ts";
 import type { ChannelLog } from "../log.ts";
@@ -102,13 +102,21 @@ export class DiscordSender {
   }
 
   /** Adds what is quiet to the first message of its incident. @returns null where there is none, or it cannot be edited */
-  async #editRoot({ message, root }: Outgoing, signal: AbortSignal): Promise<Put | null> {
+  async #editRoot({ message, root, latest }: Outgoing, signal: AbortSignal): Promise<Put | null> {
     if (message.content.quiet !== true || root === undefined) return null;
     const now = { ...root, since: [...(root.since ?? []), message] };
     const body = this.#bodyOf(now, endedSince(now, this.#options.timezone));
     const answer = await this.#options.destination.edit(root.receipt, body, signal);
     if (answer.kind === "problem" && (answer.failure === "rejected" || answer.failure === "authentication"))
       return null;
+    // Best effort: the newest message about it, whose buttons would say what is no longer so.
+    if (
+      answer.kind === "ok" &&
+      latest !== undefined &&
+      latest.receipt !== root.receipt &&
+      getsNoWorse(message)
+    )
+      await this.#edit(latest, message, signal).catch(() => {});
     return { answer, threadId: placeOf(root.receipt).threadId };
   }
 
