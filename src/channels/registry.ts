@@ -19,6 +19,7 @@ import { type ChannelLog, silentLog } from "./log.ts";
 import { type CommandLine, plainCommandLine } from "./message.ts";
 import { createNtfy, ntfyCapacity, ntfySettings } from "./ntfy/channel.ts";
 import { createPagerduty, pagerdutyCapacity, pagerdutySettings } from "./pagerduty/channel.ts";
+import { createPushover, pushoverCapacity, pushoverSettings } from "./pushover/channel.ts";
 import {
   createSlack,
   slackBotCapacity,
@@ -53,6 +54,7 @@ const settingsByType = {
   telegram: telegramSettings,
   ntfy: ntfySettings,
   pagerduty: pagerdutySettings,
+  pushover: pushoverSettings,
   alertmanager: alertmanagerSettings,
   command: commandSettings,
 } as const;
@@ -68,6 +70,7 @@ const capacityByType: Readonly<Partial<Record<ChannelType, Capacity>>> = {
   telegram: telegramCapacity,
   ntfy: ntfyCapacity,
   pagerduty: pagerdutyCapacity,
+  pushover: pushoverCapacity,
   alertmanager: alertmanagerCapacity,
   command: commandCapacity,
 };
@@ -116,6 +119,7 @@ export const secretSettings: readonly (readonly string[])[] = [
   ["secret"],
   ["password"],
   ["routingKey"],
+  ["userKey"],
 ];
 
 export interface ChannelDeps {
@@ -156,6 +160,8 @@ export function createChannel(name: string, settings: ChannelSettings, deps: Cha
       return createNtfy(name, settings, told);
     case "pagerduty":
       return createPagerduty(name, settings, told);
+    case "pushover":
+      return createPushover(name, settings, { ...told, clock, log, actions: deps.actions });
     case "alertmanager":
       return createAlertmanager(name, settings, told);
     case "command":

@@ -13,6 +13,7 @@ import { seededRandom, systemClock } from "../../src/domain/clock.ts";
 import { maxNamed, maxReported } from "../../src/domain/delivery.ts";
 import { alertmanagerDialect, ntfyDialect, pagerdutyDialect, webhookDialect } from "../support/dialects.ts";
 import { type DiscordMessage, startDiscord } from "../support/discord.ts";
+import { Pushover } from "../support/pushover.ts";
 import { type Dialect, type Reply, type ServiceOptions, startService } from "../support/service.ts";
 import { slackDialect, slackSends, slackWebhookDialect } from "../support/slack.ts";
 import { startSmtp } from "../support/smtp.ts";
@@ -177,6 +178,15 @@ const pagerduty = overHttp({
     body: { status: "invalid event", message: "Event object is invalid", errors: ["Invalid routing key"] },
   },
 });
+const pushoverToken = "aTokenNeverToBeShown0123456789";
+const userKey = "uKeyNeverToBeShownAnywhere0123";
+const pushover = overHttp({
+  dialect: new Pushover({ token: pushoverToken, user: userKey }).dialect,
+  options: { sends: ({ path }) => path.endsWith("/messages.json") },
+  settings: (apiUrl) => ({ type: "pushover", token: pushoverToken, userKey, apiUrl }),
+  secrets: [pushoverToken, userKey],
+  denying: { status: 400, body: { token: "invalid", errors: ["application token is invalid"], status: 0 } },
+});
 const password = "alertmanager-s3cret-never-shown";
 const alertmanager = overHttp({
   dialect: alertmanagerDialect("watch", password),
@@ -271,6 +281,7 @@ const services = {
   slack,
   "Slack webhook": slackWebhook,
   PagerDuty: pagerduty,
+  Pushover: pushover,
   Alertmanager: alertmanager,
 };
 const networked = { "Discord bot": bot, "Discord webhook": webhook, email, ...services };

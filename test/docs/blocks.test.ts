@@ -142,6 +142,7 @@ function secretOf(name: string): string {
   if (name === "SLACK_WEBHOOK_URL") return "https://hooks.slack.com/services/T0/B0/x";
   if (name === "SLACK_TOKEN") return "xoxb-0123456789-abcdef";
   if (name === "SLACK_APP_TOKEN") return "xapp-1-A1-0123456789";
+  if (name.startsWith("PUSHOVER_")) return "p".repeat(30);
   if (name === "TELEGRAM_TOKEN") return `123456789:${"t".repeat(35)}`;
   if (name === "LEDGER_RPC_URL") return "http://127.0.0.1:8899/rpc";
   return "s".repeat(32);

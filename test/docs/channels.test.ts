@@ -19,6 +19,8 @@ const variables: Readonly<Record<string, string>> = {
   SLACK_WEBHOOK_URL: "https://hooks.slack.com/services/T0/B0/x",
   SLACK_TOKEN: "xoxb-0123456789-abcdef",
   SLACK_APP_TOKEN: "xapp-1-A1-0123456789",
+  PUSHOVER_TOKEN: "a".repeat(30),
+  PUSHOVER_USER_KEY: "u".repeat(30),
   TELEGRAM_TOKEN: `123456789:${"t".repeat(35)}`,
   PAGERDUTY_KEY: "k".repeat(32),
 };

@@ -1,0 +1,171 @@
+/**
+ * Pushover: a push on the phone. What is critical and calls somebody is an emergency: it sounds again and again until somebody
+ * acknowledges it there, which acknowledges its alerts here (receipts.ts). Pushover knows no key for repeats, so a message whose answer
+ * was lost on the way may come twice.
+ */
+import { z } from "zod";
+import type { Clock } from "../../domain/clock.ts";
+import type { Capacity, Message } from "../../domain/delivery.ts";
+import { parseDurationMs } from "../../domain/duration.ts";
+import type { ChatActions } from "../../domain/ports.ts";
+import { safeAddress, trimmed } from "../address.ts";
+import type { Channel, ProbeResult, SendResult } from "../channel.ts";
+import type { ChannelLog } from "../log.ts";
+import { calls } from "../mention.ts";
+import { type CommandLine, render } from "../message.ts";
+import { type Answer, type NoAnswer, Poster, parsed, probeFailure } from "../post.ts";
+import { Receipts } from "./receipts.ts";
+import { textOf, titleOf } from "./render.ts";
+
+const key = (what: string) =>
+  z.string().regex(/^[A-Za-z0-9]{30}$/, `must be ${what} of 30 letters and digits`);
+
+/** @returns the setting of a duration between two limits, ms */
+function duration(least: string, most: string, usual: string) {
+  const [leastMs, mostMs] = [parseDurationMs(least)!, parseDurationMs(most)!];
+  return z
+    .string()
+    .transform((text) => parseDurationMs(text) ?? Number.NaN)
+    .refine(
+      (ms) => ms >= leastMs && ms <= mostMs,
+      `must be a duration from ${least} to ${most}, such as ${usual}`,
+    )
+    .default(parseDurationMs(usual)!);
+}
+
+export const pushoverSettings = z.strictObject({
+  type: z.literal("pushover"),
+  /** The API token of an application. */
+  token: key("an application's API token"),
+  /** The key of a user or a group. */
+  userKey: key("a user key"),
+  /** Names of devices, with commas between; left out: all of the user's. */
+  device: z
+    .string()
+    .regex(/^[\w-]{1,25}(,[\w-]{1,25})*$/, "must be a device's name, or several with commas between")
+    .optional(),
+  /** The time between repeats of an emergency, and after which it is repeated no more. Pushover takes no others. */
+  emergency: z
+    .strictObject({ retry: duration("30s", "3h", "1m"), expire: duration("30s", "3h", "1h") })
+    .prefault({}),
+  /** Another server than Pushover's. */
+  apiUrl: safeAddress.default("https://api.pushover.net"),
+});
+export type PushoverSettings = z.infer<typeof pushoverSettings>;
+
+export interface PushoverDeps {
+  readonly clock: Clock;
+  readonly log: ChannelLog;
+  readonly timezone: string;
+  readonly commandLine: CommandLine;
+  /** Takes what was acknowledged there. Left out: emergencies are sent, and their acknowledgements stay unknown. */
+  readonly actions?: ChatActions | undefined;
+}
+
+const timeoutMs = 8_000;
+const maxLink = 512;
+/** Alerts in one message: each has a line. */
+export const pushoverCapacity: Capacity = { maxNamed: 8 };
+
+const priorities = { noSound: -2, low: -1, normal: 0, high: 1, emergency: 2 } as const;
+
+interface Said {
+  readonly status?: unknown;
+  readonly request?: unknown;
+  readonly receipt?: unknown;
+  readonly token?: unknown;
+  readonly user?: unknown;
+  readonly errors?: unknown;
+}
+
+export function createPushover(name: string, settings: PushoverSettings, deps: PushoverDeps): Channel {
+  const { token, userKey, device, emergency } = settings;
+  const base = `${trimmed(settings.apiUrl)}/1`;
+  const poster = new Poster({ who: "Pushover", secrets: [token, userKey], timeoutMs });
+  const to = { token, user: userKey, ...(device === undefined ? {} : { device }) };
+  const receipts =
+    deps.actions &&
+    new Receipts({
+      ...{ ...deps, actions: deps.actions, name, expireMs: emergency.expire },
+      async read(receipt, signal) {
+        const url = `${base}/receipts/${receipt}.json?token=${token}`;
+        const answer = await poster.call({ method: "GET", url }, signal);
+        return { result: verdict(answer, poster), said: saidIn(answer) };
+      },
+      async cancel(receipt, signal) {
+        const url = `${base}/receipts/${receipt}/cancel.json`;
+        return verdict(await poster.call({ url, body: { token } }, signal), poster);
+      },
+    });
+
+  const probe = async (signal: AbortSignal): Promise<ProbeResult> => {
+    const result = verdict(
+      await poster.call({ url: `${base}/users/validate.json`, body: to }, signal),
+      poster,
+    );
+    if (result.kind === "delivered") return { kind: "ok", detail: "Pushover knows the token and the key" };
+    return probeFailure(result, {
+      denied: "check token: the API token of an application at pushover.net",
+      refused: "check userKey and device: the user's page at pushover.net shows them",
+      away: "check that no firewall keeps this machine from api.pushover.net",
+    });
+  };
+
+  return {
+    name,
+    kind: "pushover",
+    ...pushoverCapacity,
+    deadlineMs: timeoutMs + 1_000,
+    probe,
+    start(signal) {
+      receipts?.start();
+      return probe(signal);
+    },
+    async stop() {
+      await receipts?.stop();
+      await poster.close();
+    },
+    async send({ message, late }, signal) {
+      const rendering = render(message, deps, late);
+      const priority = priorityOf(message);
+      const link = rendering.blocks.find(({ runbook }) => runbook !== null)?.runbook;
+      const seconds = { retry: emergency.retry / 1_000, expire: emergency.expire / 1_000 };
+      const body = {
+        ...to,
+        title: titleOf(rendering),
+        message: textOf(rendering),
+        priority,
+        timestamp: Math.floor(message.sealedAtMs / 1_000),
+        ...(priority === priorities.emergency ? seconds : {}),
+        ...(link == null || link.length > maxLink ? {} : { url: link, url_title: "What to do" }),
+      };
+      const result = verdict(await poster.call({ url: `${base}/messages.json`, body }, signal), poster);
+      if (result.kind === "delivered") receipts?.sent(message, result.receipt);
+      return result;
+    },
+  };
+}
+
+function priorityOf({ content, severity }: Message): number {
+  if (content.kind === "test") return priorities.normal;
+  if (content.quiet) return priorities.noSound;
+  if (content.kind !== "alert" || content.resolved || severity === "info") return priorities.low;
+  const loud = content.items.map(({ change }) => change).filter(calls);
+  // Nobody has to be woken again and again for a drill.
+  if (loud.some(({ alert }) => alert.severity === "critical" && !alert.drill)) return priorities.emergency;
+  return loud.length > 0 ? priorities.high : priorities.normal;
+}
+
+function saidIn(answer: Answer | NoAnswer): Said {
+  return answer.kind === "answer" ? ((parsed(answer.text) ?? {}) as Said) : {};
+}
+
+/** The receipt of an emergency is Pushover's own, of another message the request's id. */
+function verdict(answer: Answer | NoAnswer, poster: Poster): SendResult {
+  const said = saidIn(answer);
+  const words = Array.isArray(said.errors) ? said.errors.join("; ") : undefined;
+  const result = poster.verdict(answer, String(said.receipt ?? said.request ?? "accepted"), words);
+  if (result.kind !== "refused") return result;
+  if (said.token === "invalid") return { ...result, failure: "authentication", channelBroken: true };
+  return said.user === "invalid" ? { ...result, channelBroken: true } : result;
+}

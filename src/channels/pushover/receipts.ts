@@ -1,0 +1,189 @@
+/**
+ * Emergencies that sound: looks what became of each every five seconds, as Pushover allows. One that somebody acknowledged there
+ * acknowledges its alerts here; one whose alerts are all over or acknowledged here is cancelled, and so is one that a newer emergency
+ * about the same alerts takes the place of. After a restart they are found again in the history of what fires.
+ */
+import type { Clock } from "../../domain/clock.ts";
+import type { Message } from "../../domain/delivery.ts";
+import type { ChatActions } from "../../domain/ports.ts";
+import type { SendResult } from "../channel.ts";
+import type { ChannelLog } from "../log.ts";
+import { calls } from "../mention.ts";
+import { cleanLine, shorten } from "../text.ts";
+
+export interface ReceiptsOptions {
+  /** The channel's name in the configuration: the receiver of its messages. */
+  readonly name: string;
+  /** The time after which an emergency is repeated no more. */
+  readonly expireMs: number;
+  readonly read: (
+    receipt: string,
+    signal: AbortSignal,
+  ) => Promise<{ readonly result: SendResult; readonly said: object }>;
+  readonly cancel: (receipt: string, signal: AbortSignal) => Promise<SendResult>;
+  readonly actions: ChatActions;
+  readonly clock: Clock;
+  readonly log: ChannelLog;
+}
+
+interface State {
+  readonly acknowledged?: unknown;
+  readonly acknowledged_by?: unknown;
+  readonly acknowledged_by_device?: unknown;
+  readonly expired?: unknown;
+}
+
+/** An alert as an emergency showed it. */
+interface Shown {
+  readonly alertId: number;
+  readonly firedAtMs: number;
+}
+
+interface Emergency {
+  readonly receipt: string;
+  readonly alerts: readonly Shown[];
+  readonly untilMs: number;
+  /** A newer one tells of its alerts. */
+  replaced: boolean;
+}
+
+const everyMs = 5_000;
+const maxEmergencies = 200;
+const isReceipt = (text: string) => /^[A-Za-z0-9]{30}$/.test(text);
+
+export class Receipts {
+  readonly #options: ReceiptsOptions;
+  readonly #open = new Map<string, Emergency>();
+  #restored = false;
+  #life = new AbortController();
+  #cancelTimer: (() => void) | null = null;
+  #looking: Promise<void> = Promise.resolve();
+
+  constructor(options: ReceiptsOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#life = new AbortController();
+    this.#restored = false;
+    this.#lookLater();
+  }
+
+  async stop(): Promise<void> {
+    this.#life.abort();
+    this.#cancelTimer?.();
+    this.#cancelTimer = null;
+    await this.#looking;
+  }
+
+  /** Follows a message that was accepted, if it is an emergency. */
+  sent(message: Message, receipt: string): void {
+    if (this.#life.signal.aborted || !isReceipt(receipt)) return;
+    this.#follow(message, receipt, this.#options.clock.nowMs());
+    this.#lookLater();
+  }
+
+  #follow({ content }: Message, receipt: string, sentAtMs: number): void {
+    const alerts = content.items.flatMap(({ change }) =>
+      change.kind !== "ended" && calls(change) && change.alert.severity === "critical"
+        ? [{ alertId: change.alertId, firedAtMs: change.alert.firedAtMs }]
+        : [],
+    );
+    if (alerts.length === 0) return;
+    const ids = new Set(alerts.map(({ alertId }) => alertId));
+    for (const one of this.#open.values())
+      if (one.receipt !== receipt && one.alerts.every(({ alertId }) => ids.has(alertId))) one.replaced = true;
+    const untilMs = sentAtMs + this.#options.expireMs;
+    this.#open.set(receipt, { receipt, alerts, untilMs, replaced: false });
+    const [oldest] = this.#open.keys();
+    if (this.#open.size > maxEmergencies && oldest !== undefined) this.#open.delete(oldest);
+  }
+
+  #lookLater(): void {
+    if (this.#cancelTimer !== null || this.#life.signal.aborted) return;
+    this.#cancelTimer = this.#options.clock.after(everyMs, () => {
+      this.#looking = this.#look(this.#life.signal)
+        .catch(() => {})
+        .then(() => {
+          this.#cancelTimer = null;
+          if (this.#open.size > 0 || !this.#restored) this.#lookLater();
+        });
+    });
+  }
+
+  async #look(signal: AbortSignal): Promise<void> {
+    if (!this.#restored) await this.#restore();
+    for (const one of [...this.#open.values()]) {
+      signal.throwIfAborted();
+      try {
+        if (await this.#settled(one, signal)) this.#open.delete(one.receipt);
+      } catch (error) {
+        if (signal.aborted) throw error;
+        const why = error instanceof Error ? error.message : "failed";
+        this.#options.log.warn({ why }, "what became of an emergency on Pushover is not known now");
+      }
+    }
+  }
+
+  /** @returns true if nothing is left to do about an emergency */
+  async #settled(one: Emergency, signal: AbortSignal): Promise<boolean> {
+    const { read, cancel, clock, log } = this.#options;
+    if (clock.nowMs() >= one.untilMs) return true;
+    const { result, said } = await read(one.receipt, signal);
+    if (result.kind === "refused") return true;
+    if (result.kind === "retry") return false;
+    const state = said as State;
+    if (state.acknowledged === 1) {
+      await this.#acknowledge(one, byOf(state));
+      return true;
+    }
+    if (state.expired === 1) return true;
+    if (!one.replaced && !(await this.#isOver(one))) return false;
+    const cancelled = await cancel(one.receipt, signal);
+    if (cancelled.kind === "retry") return false;
+    log.debug({ receipt: one.receipt }, "cancelled an emergency on Pushover");
+    return true;
+  }
+
+  async #acknowledge({ alerts }: Emergency, by: string): Promise<void> {
+    const { actions, log } = this.#options;
+    for (const { alertId, firedAtMs } of alerts) {
+      if ((await actions.alert(alertId))?.alert.firedAtMs !== firedAtMs) continue;
+      const done = await actions.acknowledgeAlert(alertId, by, "");
+      log.info({ who: by, alert: alertId, done }, "acknowledged on Pushover");
+    }
+  }
+
+  async #isOver({ alerts }: Emergency): Promise<boolean> {
+    for (const { alertId, firedAtMs } of alerts) {
+      const alert = (await this.#options.actions.alert(alertId))?.alert;
+      // An event is over when it happens: somebody has to have seen it.
+      const open = alert?.firedAtMs === firedAtMs && alert.acknowledgedBy === null;
+      if (open && (alert.event || alert.state === "firing")) return false;
+    }
+    return true;
+  }
+
+  /** Finds emergencies of an earlier run. */
+  async #restore(): Promise<void> {
+    const { actions, clock, name, expireMs } = this.#options;
+    const firing = actions.status().watch.firing;
+    for (const { id, severity, acknowledgedBy } of firing) {
+      if (severity !== "critical" || acknowledgedBy !== null) continue;
+      for (const message of (await actions.alert(id))?.messages ?? []) {
+        const { receiver, receipt, deliveredAtMs } = message;
+        if (receiver !== name || receipt === null || !isReceipt(receipt) || this.#open.has(receipt)) continue;
+        if (deliveredAtMs !== null && deliveredAtMs + expireMs > clock.nowMs())
+          this.#follow(message, receipt, deliveredAtMs);
+      }
+    }
+    this.#restored = true;
+  }
+}
+
+/** The person who acknowledged, for records: the device, and as much of the user key as tells people apart. */
+function byOf({ acknowledged_by: user, acknowledged_by_device: device }: State): string {
+  const named = typeof device === "string" && device !== "" ? device : "somebody";
+  const key = typeof user === "string" ? ` ${user.slice(0, 5)}…` : "";
+  return `${shorten(cleanLine(named), 40)} (pushover${cleanLine(key) === "" ? "" : ` ${cleanLine(key)}`})`;
+}

@@ -1,0 +1,281 @@
+/** Pushover: as loud as the level, emergencies that sound until somebody has seen them, there or here. */
+import { PassThrough } from "node:stream";
+import { describe, expect, test } from "vitest";
+import { channelSettings, createChannel } from "../../src/channels/registry.ts";
+import type { AlertChange } from "../../src/domain/alert.ts";
+import { seededRandom } from "../../src/domain/clock.ts";
+import { type Push, Pushover } from "../support/pushover.ts";
+import { startService } from "../support/service.ts";
+import { Watched } from "../support/wait.ts";
+import { desk } from "./desk.ts";
+import { handClock } from "./hand-clock.ts";
+import { alert, atMs, change, message, outgoing } from "./messages.ts";
+
+const never = new AbortController().signal;
+const token = "aTokenNeverToBeShown0123456789";
+const userKey = "uKeyNeverToBeShownAnywhere0123";
+const everyMs = 5_000;
+
+async function rig(more: object = {}) {
+  const clock = handClock();
+  const world = new Pushover({ token, user: userKey, nowMs: () => clock.nowMs() });
+  const far = await startService(world.dialect, { sends: ({ path }) => path.includes("/receipts/") });
+  const daemon = desk(() => clock.nowMs());
+  const log = new Watched<string>();
+  const line = (fields: object, words: string) => log.add(`${words} ${JSON.stringify(fields)}`);
+  const settings = channelSettings.parse({ type: "pushover", token, userKey, apiUrl: far.url, ...more });
+  const make = () =>
+    createChannel("chat", settings, {
+      ...{ clock, random: seededRandom(1), out: new PassThrough(), actions: daemon.actions },
+      log: { debug: line, info: line, warn: line },
+    });
+  const channel = make();
+  expect(await channel.start(never)).toMatchObject({ kind: "ok" });
+  return {
+    ...{ clock, world, far, log, channel, make, ...daemon },
+    async push(changes: readonly AlertChange[] = [change()], content: object = {}): Promise<Push> {
+      const result = await channel.send(outgoing({ message: message(changes, { content }) }), never);
+      expect(result.kind).toBe("delivered");
+      return world.pushes.items.at(-1)!;
+    },
+    /** Lets five seconds pass, and waits until the emergencies were looked at. */
+    async look() {
+      await clock.asked(everyMs);
+      clock.pass(everyMs);
+    },
+    reads: () =>
+      far.asked.filter(({ method, path }) => method === "GET" && path.includes("/receipts/")).length,
+    async [Symbol.asyncDispose]() {
+      await channel.stop();
+      await far.close();
+    },
+  };
+}
+
+describe("as loud as it has to be", () => {
+  test.each<[string, readonly AlertChange[], object, number]>([
+    ["critical", [change()], {}, 2],
+    ["a critical reminder", [change("reminder")], {}, 2],
+    ["a liquidation that ends an alert", [change("ended", { ending: "liquidated" })], {}, 2],
+    ["a warning", [change("fired", { severity: "warning" })], {}, 1],
+    ["a warning that got better", [change("fell", { severity: "warning" })], {}, 0],
+    ["a critical alert that somebody acknowledged", [change("acknowledged")], {}, 0],
+    ["an info", [change("fired", { severity: "info" })], {}, -1],
+    ["a recovery", [change("ended")], {}, -1],
+    ["what is quiet, however bad", [change()], { quiet: true }, -2],
+    ["a fire drill", [change("fired", { drill: true, event: true })], {}, 1],
+    ["a test", [], { kind: "test", title: "works" }, 0],
+    ["a digest", [], { kind: "digest", sections: [{ title: "About", rows: [["Equity", "$1"]] }] }, -1],
+  ])("%s", async (_what, changes, content, priority) => {
+    await using one = await rig();
+    const push = await one.push(changes, content);
+    expect(push.priority).toBe(priority);
+    expect([push.retry, push.expire]).toEqual(priority === 2 ? [60, 3_600] : [null, null]);
+    expect(push.receipt !== null).toBe(priority === 2);
+  });
+
+  test("an emergency sounds as often, and for as long, as configured within what Pushover takes", async () => {
+    await using one = await rig({ emergency: { retry: "30s", expire: "3h" }, device: "phone,watch" });
+    expect(await one.push()).toMatchObject({ retry: 30, expire: 10_800 });
+    expect(one.far.asked.at(-1)?.json).toMatchObject({
+      device: "phone,watch",
+      url: "https://runbooks.example.org/liquidation",
+    });
+    for (const emergency of [{ retry: "29s" }, { expire: "181m" }, { expire: "soon" }])
+      expect(
+        channelSettings.safeParse({ type: "pushover", token, userKey, emergency }).error?.issues[0]?.message,
+      ).toContain("must be a duration from 30s to 3h");
+  });
+
+  test("a key that Pushover does not know is a fault of the channel, with its fix", async () => {
+    await using one = await rig();
+    const settings = channelSettings.parse({
+      type: "pushover",
+      token,
+      userKey: "x".repeat(30),
+      apiUrl: one.far.url,
+    });
+    const other = createChannel("other", settings, {
+      clock: one.clock,
+      random: seededRandom(1),
+      out: new PassThrough(),
+    });
+    expect(await other.probe(never)).toMatchObject({
+      kind: "failed",
+      fix: expect.stringContaining("check userKey"),
+    });
+    expect(await other.send(outgoing(), never)).toMatchObject({
+      kind: "refused",
+      failure: "rejected",
+      channelBroken: true,
+    });
+    await other.stop();
+  });
+});
+
+describe("an emergency", () => {
+  test("that is acknowledged there acknowledges its alerts here, as who did it, and is asked about no more", async () => {
+    await using one = await rig();
+    one.alerts.set(43, alert({ id: 43 }));
+    const push = await one.push([
+      change(),
+      change("fired", { id: 43 }, { id: 8 }),
+      change("ended", { id: 44 }, { id: 9 }),
+    ]);
+    await one.look();
+    await one.world.pushes.waitFor(({ readsAtMs }) => readsAtMs.length === 1);
+    expect(one.done).toEqual([]);
+    one.world.acknowledge(push, "pixel");
+    await one.look();
+    await one.log.waitFor((line) => line.includes('"alert":43'));
+    expect(one.done).toEqual(["ack 42 by pixel (pushover uKeyN…): ", "ack 43 by pixel (pushover uKeyN…): "]);
+    one.clock.pass(60_000);
+    expect(push.readsAtMs).toHaveLength(2);
+    expect([push.cancelled, one.world.tooEarly]).toEqual([false, 0]);
+    expect(one.log.items.join()).not.toMatch(new RegExp(`${token}|${userKey}`));
+  });
+
+  test.each<[string, Parameters<typeof alert>[0]]>([
+    ["acknowledged here", { acknowledgedBy: "marta", acknowledgedAtMs: atMs }],
+    ["over", { state: "ended", ending: "recovered", endedAtMs: atMs }],
+    ["another one under the same number", { firedAtMs: atMs + 1 }],
+  ])("whose alert is %s is cancelled", async (_how, parts) => {
+    await using one = await rig();
+    const push = await one.push();
+    await one.look();
+    await one.clock.asked(everyMs);
+    expect([push.cancelled, push.readsAtMs.length]).toEqual([false, 1]);
+    one.alerts.set(42, alert(parts));
+    await one.look();
+    await one.world.pushes.waitFor(({ cancelled }) => cancelled);
+    expect(one.done).toEqual([]);
+  });
+
+  test("acknowledges no other alert under the same number", async () => {
+    await using one = await rig();
+    one.world.acknowledge(await one.push(), "pixel");
+    one.alerts.set(42, alert({ firedAtMs: atMs + 1 }));
+    const next = await one.push([change("fired", { id: 43 })]);
+    await one.look();
+    await one.world.pushes.waitFor((each) => each === next && each.readsAtMs.length === 1);
+    expect(one.done).toEqual([]);
+  });
+
+  test("of two alerts is cancelled when both are over or acknowledged", async () => {
+    await using one = await rig();
+    one.alerts.set(43, alert({ id: 43 }));
+    const push = await one.push([change(), change("fired", { id: 43 }, { id: 8 })]);
+    one.alerts.set(42, alert({ state: "ended" }));
+    await one.look();
+    await one.look();
+    await one.clock.asked(everyMs);
+    expect([push.cancelled, push.readsAtMs.length]).toEqual([false, 2]);
+    one.alerts.set(43, alert({ id: 43, acknowledgedBy: "joe" }));
+    one.clock.pass(everyMs);
+    await one.world.pushes.waitFor(({ cancelled }) => cancelled);
+  });
+
+  test("about an event sounds until somebody has seen it", async () => {
+    await using one = await rig();
+    const event = { event: true, state: "ended" as const, eventKey: "liquidation:1" };
+    one.alerts.set(42, alert(event));
+    const push = await one.push([change("fired", event)]);
+    await one.look();
+    await one.clock.asked(everyMs);
+    expect(push.cancelled).toBe(false);
+    one.alerts.set(42, alert({ ...event, acknowledgedBy: "joe" }));
+    one.clock.pass(everyMs);
+    await one.world.pushes.waitFor(({ cancelled }) => cancelled);
+  });
+
+  test("gives way to a newer one about the same alert", async () => {
+    await using one = await rig();
+    const first = await one.push([change("fired")]);
+    const second = await one.push([change("reminder")]);
+    await one.look();
+    await one.world.pushes.waitFor(({ cancelled }) => cancelled);
+    expect([first.cancelled, second.cancelled]).toEqual([true, false]);
+  });
+
+  test("is found again after a restart", async () => {
+    await using one = await rig();
+    const push = await one.push();
+    one.receipts.push({ receiver: "other", receipt: "z".repeat(30) });
+    one.receipts.push({ receiver: "chat", receipt: push.receipt! });
+    one.receipts.push({ receiver: "chat", receipt: "5042853c-402d-4a18-abcb-000000000001" });
+    one.tell({ watch: { firing: [alert()] } });
+    await one.channel.stop();
+    const before = one.reads();
+    const again = one.make();
+    await again.start(never);
+    one.world.acknowledge(push, "pixel");
+    await one.look();
+    await one.log.waitFor((line) => line.startsWith("acknowledged on Pushover"));
+    expect(one.done).toHaveLength(1);
+    expect(one.reads()).toBe(before + 1);
+    await again.stop();
+  });
+
+  test("is looked for again where the daemon has no answer yet at its start", async () => {
+    await using one = await rig();
+    const push = await one.push();
+    one.receipts.push({ receiver: "chat", receipt: push.receipt! });
+    await one.channel.stop();
+    const { status } = one.actions;
+    one.actions.status = () => {
+      throw new Error("not ready");
+    };
+    const again = one.make();
+    await again.start(never);
+    await one.look();
+    await one.clock.asked(everyMs);
+    one.tell({ watch: { firing: [alert()] } });
+    one.actions.status = status;
+    one.world.acknowledge(push, "pixel");
+    one.clock.pass(everyMs);
+    await one.log.waitFor((line) => line.startsWith("acknowledged on Pushover"));
+    await again.stop();
+  });
+
+  test("that expired is asked about no more", async () => {
+    await using one = await rig({ emergency: { expire: "30s" } });
+    const push = await one.push();
+    one.clock.pass(30_000);
+    const { push: next } = { push: await one.push([change("fired", { id: 43 })]) };
+    await one.look();
+    await one.world.pushes.waitFor((each) => each === next && each.readsAtMs.length === 1);
+    expect(push.readsAtMs).toEqual([]);
+  });
+
+  test("is asked about again after a failure, and no more where Pushover does not know it", async () => {
+    await using one = await rig();
+    const push = await one.push();
+    one.far.fault({ status: 503, body: "upstream is away" });
+    await one.look();
+    await one.look();
+    await one.world.pushes.waitFor(({ readsAtMs }) => readsAtMs.length === 1);
+    one.far.fault({ status: 404, body: { receipt: "not found", errors: ["receipt not found"], status: 0 } });
+    await one.look();
+    one.world.acknowledge(push, "pixel");
+    // The next one is looked at alone.
+    const next = await one.push([change("fired", { id: 43 })]);
+    one.alerts.set(43, alert({ id: 43 }));
+    await one.look();
+    await one.world.pushes.waitFor((each) => each === next && each.readsAtMs.length === 1);
+    expect(one.done).toEqual([]);
+  });
+
+  test("whose alert could not be acknowledged here is tried again", async () => {
+    await using one = await rig();
+    const push = await one.push();
+    const { acknowledgeAlert } = one.actions;
+    one.actions.acknowledgeAlert = () => Promise.reject(new Error("the disk is gone"));
+    one.world.acknowledge(push, "pixel");
+    await one.look();
+    await one.log.waitFor((line) => line.includes("not known now"));
+    one.actions.acknowledgeAlert = acknowledgeAlert;
+    await one.look();
+    await one.log.waitFor((line) => line.startsWith("acknowledged on Pushover"));
+    expect(one.done).toHaveLength(1);
+  });
+});
