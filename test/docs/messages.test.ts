@@ -34,6 +34,17 @@ test("each rule is told at each level, and where its condition ends, as resolved
   expect(missing).toEqual([]);
 });
 
+test("title, value and figures of one message state the same distance", async () => {
+  const distances = (await told).flatMap(({ change: { alert, limit = "", details } }) => {
+    const title = /is ([\d.]+%) from liquidation/.exec(alert.summary)?.[1];
+    const figure = details.find(([name]) => name === "Distance")?.[1];
+    if (alert.rule !== "LiquidationNear" || title === undefined || figure === undefined) return [];
+    return [[title, figure.split(",")[0], limit === "" ? title : limit.split(",")[0]]];
+  });
+  expect(distances.length).toBeGreaterThan(8);
+  for (const [title, figure, value] of distances) expect([figure, value]).toEqual([title, title]);
+});
+
 test("what is told has figures: nothing is left unknown", { timeout: 60_000 }, async () => {
   const unknown = (await told).flatMap(({ change: { alert, details } }) =>
     [alert.summary, alert.description, ...details.map(([, value]) => value)]
