@@ -14,7 +14,7 @@ import {
   type Outbox,
   testMessage,
 } from "./deliver/index.ts";
-import { type Alert, isOfSeverity } from "./domain/alert.ts";
+import { type Alert, type AlertChange, isOfSeverity, severityRank } from "./domain/alert.ts";
 import type { ChartSeries } from "./domain/chart.ts";
 import type { Clock } from "./domain/clock.ts";
 import type { Event, EventKind } from "./domain/event.ts";
@@ -86,6 +86,7 @@ export function chatActions(source: () => DaemonSource): ChatActions {
     status: () => source().status(),
     alert: (id) => source().alert(id),
     acknowledgeAlert: (...given) => source().acknowledgeAlert(...given),
+    shownIn: (...given) => source().shownIn(...given),
     silence: (...given) => source().silence(...given),
     silences: () => source().silences(),
   };
@@ -259,13 +260,35 @@ export class DaemonSource implements DashboardSource {
     return alerts.map((alert) => (alert.state === "firing" ? (firing.get(alert.id) ?? alert) : alert));
   }
 
-  async acknowledgeAlert(id: number, by: string, comment: string) {
+  async shownIn(messageId: string, revision: number): Promise<readonly AlertChange[] | null> {
+    const { store } = this.#parts;
+    const [message] = await store.messages({ ids: [messageId] });
+    if (message === undefined) return null;
+    const { receiver, sealedAtMs, content } = message;
+    const id = content.incident?.id;
+    const all = id === undefined ? [] : await store.messages({ incident: id });
+    const own = all.filter((one) => one.receiver === receiver);
+    const [first] = own.filter(({ content: { quiet } }) => quiet !== true);
+    // What is told of an incident is edited into its first message.
+    const shown = first?.id === message.id ? own.filter((one) => one.sealedAtMs >= sealedAtMs) : [message];
+    const newest = new Map<number, AlertChange>();
+    for (const { change } of shown.flatMap((one) => one.content.items))
+      if (change.id <= revision && change.id >= (newest.get(change.alertId)?.id ?? 0))
+        newest.set(change.alertId, change);
+    return [...newest.values()].filter(({ kind }) => kind !== "ended");
+  }
+
+  async acknowledgeAlert(id: number, by: string, comment: string, changeId?: number) {
     const { store, ingest, clock } = this.#parts;
     const [alert] = await store.alerts({ ids: [id] });
     if (!alert) return "unknown" as const;
     if (alert.acknowledgedAtMs !== null) return "already" as const;
     if (alert.state === "ended" && !alert.event) return "ended" as const;
-    await ingest.observe({ kind: "acknowledged", atMs: clock.nowMs(), alert, by, comment });
+    const [change] = changeId === undefined ? [] : await store.alertChanges({ ids: [changeId] });
+    const seen = change?.alertId === id && !alert.event ? change.alert : undefined;
+    if (seen && severityRank[alert.severity] > severityRank[seen.severity]) return "rose" as const;
+    const shown = seen && { shown: { severity: seen.severity, value: seen.value } };
+    await ingest.observe({ kind: "acknowledged", atMs: clock.nowMs(), alert, by, comment, ...shown });
     return "done" as const;
   }
 

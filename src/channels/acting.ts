@@ -3,7 +3,14 @@ import type { Severity } from "../domain/alert.ts";
 import type { Clock } from "../domain/clock.ts";
 import { parseDurationMs } from "../domain/duration.ts";
 import type { ChatActions } from "../domain/ports.ts";
-import { type Answer, acknowledgedAnswer, note, silencedAnswer, storyAnswer } from "./answers.ts";
+import {
+  type Answer,
+  acknowledgedAnswer,
+  allAcknowledgedAnswer,
+  note,
+  silencedAnswer,
+  storyAnswer,
+} from "./answers.ts";
 import { readPress } from "./buttons.ts";
 import type { ChannelLog } from "./log.ts";
 
@@ -74,8 +81,10 @@ export class Acting {
     const press = readPress(buttonId);
     if (press === null) return note("I do not know this button.");
     const { actions, timezone } = this.#options;
+    if (press.kind === "acknowledgeAll") return this.#acknowledgeAll(press.messageId, press.revision, by);
     const { alertId, firedAtMs } = press;
-    if (press.kind === "acknowledge") return this.acknowledge(alertId, "", by, firedAtMs);
+    if (press.kind === "acknowledge")
+      return this.acknowledge(alertId, "", by, firedAtMs, press.shown ?? undefined);
     const story = await actions.alert(alertId);
     if (story === null || story.alert.firedAtMs !== firedAtMs) return anotherAlert(alertId);
     if (press.kind !== "silence") return storyAnswer(story, timezone);
@@ -87,12 +96,35 @@ export class Acting {
     return this.#silence({ matchers, forMs: press.hours * 3_600_000, comment, by, upTo: press.upTo });
   }
 
-  /** @param firedAtMs of the alert that is meant, where that is known */
-  async acknowledge(id: number, comment: string, by: string, firedAtMs?: number): Promise<Answer> {
+  async #acknowledgeAll(messageId: string, revision: number, by: string): Promise<Answer> {
+    const { actions } = this.#options;
+    const changes = await actions.shownIn(messageId, revision);
+    if (changes === null) return note("This message is not known here any more.");
+    const done: number[] = [];
+    const rose: number[] = [];
+    for (const { id, alertId } of changes) {
+      const outcome = await actions.acknowledgeAlert(alertId, by, "", id);
+      if (outcome === "done") done.push(alertId);
+      else if (outcome === "rose") rose.push(alertId);
+    }
+    return allAcknowledgedAnswer(done, rose);
+  }
+
+  /**
+   * @param firedAtMs of the alert that is meant, where that is known
+   * @param shown number of the change that the person saw
+   */
+  async acknowledge(
+    id: number,
+    comment: string,
+    by: string,
+    firedAtMs?: number,
+    shown?: number,
+  ): Promise<Answer> {
     const { actions, timezone } = this.#options;
     const before = await actions.alert(id);
     if (firedAtMs !== undefined && before?.alert.firedAtMs !== firedAtMs) return anotherAlert(id);
-    const done = await actions.acknowledgeAlert(id, by, comment);
+    const done = await actions.acknowledgeAlert(id, by, comment, shown);
     const after = done === "already" ? await actions.alert(id) : before;
     return acknowledgedAnswer(id, done, after?.alert ?? null, timezone);
   }

@@ -273,7 +273,26 @@ export function acknowledgedAnswer(
       return note(`#${id} is over; there is nothing to acknowledge.`);
     case "unknown":
       return note(`There is no alert #${id}.`);
+    case "rose":
+      return note(
+        `#${id} is ${alert?.severity ?? "worse"} by now, and the message showed less. Nothing was acknowledged: look at the newest message.`,
+      );
   }
+}
+
+/** @param rose those that are of a higher level by now than the message showed */
+export function allAcknowledgedAnswer(done: readonly number[], rose: readonly number[]): Answer {
+  const named = (ids: readonly number[]) => ids.map((id) => `#${id}`).join(", ");
+  const lines = [
+    done.length === 0
+      ? "Nothing of this message is left to acknowledge."
+      : `Acknowledged ${named(done)}, as the message showed them. What gets worse is told.`,
+    ...(rose.length === 0 ? [] : [`Not ${named(rose)}: worse by now. Look at the newest message.`]),
+  ];
+  return {
+    ...note(lines.join(" ")),
+    ...(done.length > 0 && rose.length === 0 ? { tone: "good" as const } : {}),
+  };
 }
 
 /** @param holding how many it holds of what fires; null: it stood before */

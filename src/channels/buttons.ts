@@ -17,7 +17,15 @@ export interface Button {
 
 /** The meaning of a press. */
 export type Press =
-  | { readonly kind: "acknowledge"; readonly alertId: number; readonly firedAtMs: number }
+  | {
+      readonly kind: "acknowledge";
+      readonly alertId: number;
+      readonly firedAtMs: number;
+      /** The change that the message shows, whose level and value it covers; null: an old message does not say. */
+      readonly shown: number | null;
+    }
+  /** All that a message shows, up to the newest change in it. */
+  | { readonly kind: "acknowledgeAll"; readonly messageId: string; readonly revision: number }
   | { readonly kind: "details"; readonly alertId: number; readonly firedAtMs: number }
   | {
       readonly kind: "silence";
@@ -30,8 +38,11 @@ export type Press =
 
 const mostRows = 5;
 
-/** @returns a row for each alert that fires or has just happened, the worst first; none for what is over */
-export function buttonsOf({ content }: Message, over: ReadonlySet<number> = new Set()): Button[][] {
+/**
+ * @returns a row for each alert that fires or has just happened, the worst first; none for what is over. Above them one for all of an
+ * incident
+ */
+export function buttonsOf({ id, content }: Message, over: ReadonlySet<number> = new Set()): Button[][] {
   if (content.kind !== "alert") return [];
   const newest = new Map<number, AlertChange>();
   for (const { change } of content.items) newest.set(change.alertId, change);
@@ -40,10 +51,23 @@ export function buttonsOf({ content }: Message, over: ReadonlySet<number> = new 
       kind !== "ended" && !over.has(alertId) && (alert.event || alert.state === "firing"),
   );
   open.sort((a, b) => severityRank[b.alert.severity] - severityRank[a.alert.severity]);
-  return open.slice(0, mostRows).map((change) => rowOf(change, open.length > 1));
+  const unseen = open.filter(({ alert }) => alert.acknowledgedBy === null);
+  const all =
+    content.incident === undefined || unseen.length < 2
+      ? []
+      : [[allButton(id, unseen.length, Math.max(...content.items.map(({ change }) => change.id)))]];
+  return [...all, ...open.map((change) => rowOf(change, open.length > 1))].slice(0, mostRows);
 }
 
-function rowOf({ alert }: AlertChange, numbered: boolean): Button[] {
+function allButton(messageId: string, count: number, revision: number): Button {
+  return {
+    label: `Acknowledge all ${count}`,
+    id: `pw:all:${messageId}:${revision.toString(36)}`,
+    primary: true,
+  };
+}
+
+function rowOf({ id: changeId, alert }: AlertChange, numbered: boolean): Button[] {
   const { severity } = alert;
   const of = `${alert.id}:${alert.firedAtMs.toString(36)}`;
   const whose = numbered ? ` #${alert.id}` : "";
@@ -52,7 +76,9 @@ function rowOf({ alert }: AlertChange, numbered: boolean): Button[] {
     ...{ id, primary },
   });
   return [
-    ...(alert.acknowledgedBy === null ? [button("Acknowledge", `pw:ack:${of}`, true)] : []),
+    ...(alert.acknowledgedBy === null
+      ? [button("Acknowledge", `pw:ack:${of}:${changeId.toString(36)}`, true)]
+      : []),
     button("Silence 1 h", `pw:mute:${of}:1:${severity}`),
     button("Silence 8 h", `pw:mute:${of}:8:${severity}`),
     button("Details", `pw:tell:${of}`),
@@ -61,13 +87,22 @@ function rowOf({ alert }: AlertChange, numbered: boolean): Button[] {
 
 /** @returns null for an id that is none of ours */
 export function readPress(id: string): Press | null {
+  const all = /^pw:all:([1-9A-HJ-NP-Za-km-z]{1,22}):([0-9a-z]{1,11})$/.exec(id);
+  if (all !== null)
+    return { kind: "acknowledgeAll", messageId: all[1]!, revision: Number.parseInt(all[2]!, 36) };
   const found =
-    /^pw:(?:(ack|tell):(\d{1,15}):([0-9a-z]{1,10})|mute:(\d{1,15}):([0-9a-z]{1,10}):(1|8):(\w+))$/.exec(id);
+    /^pw:(?:(ack|tell):(\d{1,15}):([0-9a-z]{1,10})(?::([0-9a-z]{1,11}))?|mute:(\d{1,15}):([0-9a-z]{1,10}):(1|8):(\w+))$/.exec(
+      id,
+    );
   if (found === null) return null;
-  const [, verb, alert, fired, mutedId, mutedFired, hours, level] = found;
+  const [, verb, alert, fired, change, mutedId, mutedFired, hours, level] = found;
   const alertId = Number(alert ?? mutedId);
   const firedAtMs = Number.parseInt(fired ?? mutedFired ?? "", 36);
-  if (verb !== undefined) return { kind: verb === "ack" ? "acknowledge" : "details", alertId, firedAtMs };
+  if (verb === "tell") return { kind: "details", alertId, firedAtMs };
+  if (verb === "ack") {
+    const shown = change === undefined ? null : Number.parseInt(change, 36);
+    return { kind: "acknowledge", alertId, firedAtMs, shown };
+  }
   const upTo = severities.find((one) => one === level);
   return upTo === undefined ? null : { kind: "silence", alertId, firedAtMs, hours: Number(hours), upTo };
 }

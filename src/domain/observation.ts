@@ -11,7 +11,7 @@ import type {
   SubaccountState,
   TraderViewState,
 } from "./account.ts";
-import type { Alert } from "./alert.ts";
+import type { Alert, Severity } from "./alert.ts";
 import type { Event } from "./event.ts";
 import type { InboxDifferenceKind } from "./inbox.ts";
 import type { Silence } from "./silence.ts";
@@ -307,6 +307,8 @@ export type Observation =
       readonly alert: Alert;
       readonly by: string;
       readonly comment: string;
+      /** The level and the value that the person saw, which are what it covers. Left out: those of now. */
+      readonly shown?: { readonly severity: Severity; readonly value: number | null };
     }
   /** A person silenced something, or ended a silence before its time: the newest of its number counts. */
   | { readonly kind: "silenced"; readonly atMs: number; readonly silence: Silence }

@@ -149,11 +149,16 @@ export interface Ingest {
 
 /** The actions that people can take from a shell, a chat or the page. */
 export interface Actions {
+  /**
+   * @param shown number of the change that the person saw, whose level and value are what it covers; left out: those of now
+   * @returns `rose`: it is of a higher level by now than what was shown, which nothing was acknowledged of
+   */
   acknowledgeAlert(
     id: number,
     by: string,
     comment: string,
-  ): Promise<"done" | "unknown" | "ended" | "already">;
+    shown?: number,
+  ): Promise<"done" | "unknown" | "ended" | "already" | "rose">;
   /** Newest first, those that are over since not too long among them. */
   silences(): readonly Silence[];
   /** @param preview only says what it would hold; nothing is silenced */
@@ -304,7 +309,14 @@ export interface DashboardSource extends Actions {
 export type ChatActions = Pick<
   DashboardSource,
   "status" | "alert" | "acknowledgeAlert" | "silence" | "silences"
->;
+> & {
+  /**
+   * Finds what a message showed, with what was edited into it.
+   * @param revision number of the newest change in it
+   * @returns the newest change of each alert up to then, but for those that are over; null: there is no such message
+   */
+  shownIn(messageId: string, revision: number): Promise<readonly AlertChange[] | null>;
+};
 
 export interface Charts {
   /** Null: there is no such alert, or its rule looks at no single series. */

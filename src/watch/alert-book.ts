@@ -486,7 +486,14 @@ export class AlertBook {
     this.#record(draft, live, "ended", { happenedMs, stands });
   }
 
-  acknowledge(draft: Draft, alert: Alert, by: string, comment: string): Alert {
+  /** @param shown the level and value that it covers; left out: those of now */
+  acknowledge(
+    draft: Draft,
+    alert: Alert,
+    by: string,
+    comment: string,
+    shown?: Pick<Alert, "severity" | "value">,
+  ): Alert {
     const live = this.live.get(alert.id);
     // What it says now is what the acknowledgement covers.
     const past = live?.renew(draft.atMs) ?? false;
@@ -494,7 +501,7 @@ export class AlertBook {
       ...(live?.alert ?? alert),
       acknowledgedBy: by,
       acknowledgedAtMs: draft.atMs,
-      acknowledgedSeverity: alert.severity,
+      acknowledgedSeverity: shown?.severity ?? alert.severity,
     };
     const details: (readonly [string, string])[] = comment === "" ? [] : [["Comment", comment]];
     const change = this.#change(draft, next, "acknowledged", { details, facts: live?.facts, past }, null);
@@ -503,7 +510,7 @@ export class AlertBook {
     if (live) this.owe(draft, change, live.told, null);
     if (live) {
       live.alert = next;
-      live.notified = notifiedWith(past ? alert.value : next.value);
+      live.notified = notifiedWith(shown ? shown.value : past ? alert.value : next.value);
       this.#schedule(live);
     }
     return next;

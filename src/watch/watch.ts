@@ -10,7 +10,7 @@
 
 import { incidentsOptions } from "../alerts/incidents/incidents.ts";
 import type { SubaccountState } from "../domain/account.ts";
-import type { PresentAlert } from "../domain/alert.ts";
+import { type PresentAlert, severityRank } from "../domain/alert.ts";
 import type { Changes } from "../domain/changes.ts";
 import { formatDurationMs } from "../domain/duration.ts";
 import type { Event } from "../domain/event.ts";
@@ -849,11 +849,13 @@ export class Watch {
         this.#channels.dropped(observation, draft);
         return;
       case "acknowledged": {
-        const { alert, by, comment } = observation;
+        const { alert, by, comment, shown } = observation;
         const live = this.#alerts.live.get(alert.id);
         // It ended between the asking and now: its row says so and stays as it is.
         if (!live && !alert.event) return;
-        this.#alerts.acknowledge(draft, live?.alert ?? alert, by, comment);
+        // It rose between the asking and now: nobody saw that.
+        if (shown && live && severityRank[live.alert.severity] > severityRank[shown.severity]) return;
+        this.#alerts.acknowledge(draft, live?.alert ?? alert, by, comment, shown);
         return;
       }
       case "silenced":

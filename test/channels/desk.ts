@@ -24,6 +24,7 @@ export function desk(nowMs: () => number) {
       const others = receipts.map((one) => ({ ...told, ...one }));
       return { alert: found, changes, owed: [], messages: [told, ...others] };
     },
+    shownIn: async () => null,
     async acknowledgeAlert(id, by, comment) {
       const found = alerts.get(id);
       if (!found) return "unknown";

@@ -33,13 +33,16 @@ export function exchangeControls(url: string) {
   };
 }
 
-/** Two traders, prices that stand still, the real clock. */
-export async function startExchange(folder: string): Promise<{
+/** Two traders or more, prices that stand still, the real clock. */
+export async function startExchange(
+  folder: string,
+  traders = 2,
+): Promise<{
   readonly program: Program;
   readonly url: string;
   readonly traders: readonly (SimulatedTrader & { readonly keyFile: string })[];
 }> {
-  const args = ["--port", "0", "--speed", "1", "--walk", "off", "--traders", "2"];
+  const args = ["--port", "0", "--speed", "1", "--walk", "off", "--traders", String(traders)];
   const program = startProgram(["simulate", ...args, "--keys-dir", path.join(folder, "keys")]);
   const ready = JSON.parse(await program.line((line) => line.startsWith("{")));
   return { program, ...ready };

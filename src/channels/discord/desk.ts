@@ -136,6 +136,8 @@ export class Desk {
     if (wanted.kind !== "button" || press === null) return true;
     const { actions, name, clock } = this.#options;
     const ask = async (): Promise<boolean> => {
+      if (press.kind === "acknowledgeAll")
+        return (await actions.shownIn(press.messageId, press.revision)) !== null;
       const story = await actions.alert(press.alertId);
       if (story?.alert.firedAtMs !== press.firedAtMs) return false;
       const under = story.messages.filter(
@@ -234,7 +236,8 @@ export class Desk {
 }
 
 function alertOf({ wanted }: Interaction): number {
-  return (wanted.kind === "button" ? readPress(wanted.customId)?.alertId : undefined) ?? 0;
+  const press = wanted.kind === "button" ? readPress(wanted.customId) : null;
+  return press === null || press.kind === "acknowledgeAll" ? 0 : press.alertId;
 }
 
 /** For the log. */
