@@ -483,6 +483,20 @@ test("a check that never answers and heeds nobody holds up no message", async ()
   expect(one.far.accepted.map(({ items }) => items)).toEqual([[1]]);
 });
 
+test("a part of a channel that does not work stands in its status, and holds up no message", async () => {
+  await using one = await rig();
+  let trouble: string | null = "buttons do not work: 409 Conflict";
+  const chat = { ...httpChannel("chat", one.far), trouble: () => trouble };
+  await one.restart({ channels: new Map([["chat", chat]]) });
+  await one.owe(one.alerts.step("fired", one.alerts.alert()));
+  await one.clock.until(() => one.far.accepted.length === 1);
+  const detail = () => one.outbox.status()[0]?.detail;
+  expect(one.outbox.status()[0]).toMatchObject({ working: true, retrying: false });
+  expect(detail()).toMatch(/.+; buttons do not work: 409 Conflict$/);
+  trouble = null;
+  expect(detail()).not.toContain("buttons");
+});
+
 test("trouble of a message that is gone says nothing of the next one before it was tried", async () => {
   await using one = await rig({ patienceMs: second });
   one.far.answer = () => ({ status: 503 });
