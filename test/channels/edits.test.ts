@@ -252,6 +252,24 @@ describe.each([
     expect(one.shown()[1]?.text).toContain("BETTER, now warning");
   });
 
+  test("twelve accounts of three positions stand in the first message, each by its name", async () => {
+    await using one = await start();
+    const summary = (id: number) =>
+      `account ${id} is near: SOL long is 4.2 % from liquidation ${"x".repeat(60)}`;
+    const near = (id: number) => of(id, "fired", { summary: summary(id), description: "y".repeat(200) });
+    const root = await begin(one, [near(1)]);
+    const since: Message[] = [];
+    for (let id = 2; id <= 36; id++) {
+      const next = quiet([near(id)]);
+      const result = await send(one, { message: next, root: { ...root, since: [...since] } });
+      expect(result).toEqual({ kind: "delivered", receipt: root.receipt });
+      since.push(next);
+    }
+    expect(one.shown()).toHaveLength(1);
+    for (let id = 1; id <= 36; id++) expect(one.shown()[0]?.text).toContain(`#${id}: account ${id} is near`);
+    expect(one.shown()[0]?.text).toContain(root.message.id);
+  });
+
   test("an incident that outgrows a message has a line an alert in it; beyond that, what is quiet is sent", async () => {
     await using one = await start();
     const description = "what to do: ".repeat(60);

@@ -11,12 +11,14 @@ import type { Block, Rendering } from "../message.ts";
 import { dressed, shorten } from "../text.ts";
 
 const mostCharacters = 4_096;
+/** Lengths of a line in which an alert is known still. */
+const shortLines = [140, 100, 70];
 /** Length of the text beside a file. */
 const mostCaption = 1_024;
 
 /**
  * The whole message as one text. One of several alerts that is longer than Telegram takes is null, or with `shortened` has fewer of
- * them in full and a line for each of the others; null where not even those fit.
+ * them in full and a line for each of the others, as short as it has to be; null where not even those fit.
  */
 export function textOf(rendering: Rendering, shortened: boolean): string | null {
   const { blocks, footer, inFull } = rendering;
@@ -28,7 +30,8 @@ export function textOf(rendering: Rendering, shortened: boolean): string | null 
     const text = textWith(rendering, count);
     if (text.length <= mostCharacters) return text;
   }
-  return null;
+  const lists = shortened ? shortLines.map((most) => listOf(rendering, most)) : [];
+  return lists.find((text) => text.length <= mostCharacters) ?? null;
 }
 
 function textWith(rendering: Rendering, inFull: number): string {
@@ -45,6 +48,12 @@ export function keyboardOf(message: Message): object {
   );
   const inline_keyboard = rows.filter((row) => row.length > 0);
   return inline_keyboard.length === 0 ? {} : { reply_markup: { inline_keyboard } };
+}
+
+/** A line of at most so many characters for each alert. */
+function listOf({ tone, headline, notes, blocks, standing, footer }: Rendering, most: number): string {
+  const lines = [...notes, ...blocks.map((block) => lineOf(block, most)), ...standing];
+  return [`${glyphs[tone]} ${headline}`, ...lines, "", footer].join("\n");
 }
 
 /** A message with a text file that names each alert, as Telegram takes it: fields that are no text are JSON. */
