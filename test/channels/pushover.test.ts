@@ -138,6 +138,7 @@ describe("an emergency", () => {
   test.each<[string, Parameters<typeof alert>[0]]>([
     ["acknowledged here", { acknowledgedBy: "marta", acknowledgedAtMs: atMs }],
     ["over", { state: "ended", ending: "recovered", endedAtMs: atMs }],
+    ["a warning by now", { severity: "warning" }],
     ["another one under the same number", { firedAtMs: atMs + 1 }],
   ])("whose alert is %s is cancelled", async (_how, parts) => {
     await using one = await rig();

@@ -1,7 +1,7 @@
 /**
  * Emergencies that sound: looks what became of each every five seconds, as Pushover allows. One that somebody acknowledged there
- * acknowledges its alerts here; one whose alerts are all over or acknowledged here is cancelled, and so is one that a newer emergency
- * about the same alerts takes the place of. After a restart they are found again in the history of what fires.
+ * acknowledges its alerts here; one whose alerts are all over, acknowledged or no longer critical here is cancelled, and so is one that a
+ * newer emergency about the same alerts takes the place of. After a restart they are found again in the history of what fires.
  */
 import type { Clock } from "../../domain/clock.ts";
 import type { Message } from "../../domain/delivery.ts";
@@ -159,7 +159,7 @@ export class Receipts {
       const alert = (await this.#options.actions.alert(alertId))?.alert;
       // An event is over when it happens: somebody has to have seen it.
       const open = alert?.firedAtMs === firedAtMs && alert.acknowledgedBy === null;
-      if (open && (alert.event || alert.state === "firing")) return false;
+      if (open && (alert.event || (alert.state === "firing" && alert.severity === "critical"))) return false;
     }
     return true;
   }
