@@ -19,7 +19,8 @@ export const duration = z
 const longer = duration.refine((ms) => ms > 0, "must be longer than nothing");
 
 const receivers = z.array(z.string()).min(1);
-const escalation = z.strictObject({ after: longer, receivers });
+/** `repeat`: they are told so many times more, `after` each time, while nobody acknowledges. */
+const escalation = z.strictObject({ after: longer, receivers, repeat: z.int().min(0).max(100).default(0) });
 
 /** Labels by which incidents are told apart; `never`: each alert is told by itself. */
 const incidentBy = z.union([z.literal("never"), z.array(z.string())], {
@@ -45,7 +46,7 @@ export interface RouteSettings {
   readonly incidentBy?: "never" | readonly string[] | undefined;
   readonly mute?: readonly string[] | undefined;
   readonly escalate?:
-    | readonly { readonly after: number; readonly receivers: readonly string[] }[]
+    | readonly { readonly after: number; readonly receivers: readonly string[]; readonly repeat: number }[]
     | undefined;
   readonly continue: boolean;
   readonly routes: readonly RouteSettings[];
@@ -141,7 +142,9 @@ function below(routes: readonly RouteSettings[], above: Way, labels: RoutedLabel
 
 function escalationsOf(settings: RouteSettings["escalate"]): readonly Escalation[] | undefined {
   return settings
-    ?.map(({ after, receivers: to }) => ({ afterMs: after, receivers: to }))
+    ?.flatMap(({ after, receivers: to, repeat }) =>
+      Array.from({ length: repeat + 1 }, (_, i) => ({ afterMs: after * (i + 1), receivers: to })),
+    )
     .sort((a, b) => a.afterMs - b.afterMs);
 }
 

@@ -510,6 +510,37 @@ group("escalation", () => {
     expect(escalated(harness)).toEqual([]);
   });
 
+  test("with repeat it is told again while nobody answers, and no more once somebody did", () => {
+    const repeated = { receivers: ["chat"], escalate: [{ after: "5m", receivers: ["phone"], repeat: 2 }] };
+    const unanswered = begin({ routing: repeated, remind: { critical: "never" } });
+    look(unanswered, near);
+    lasts(unanswered, near, 30 * minute);
+    const told = unanswered.changes.filter(({ kind }) => kind === "escalated");
+    expect(told.map(({ atMs }) => (atMs - startMs) / minute)).toEqual([5, 10, 15]);
+    expect(items(unanswered).filter(({ receiver, quiet }) => receiver === "phone" && !quiet)).toHaveLength(3);
+    const answered = begin({ routing: repeated, remind: { critical: "never" } });
+    look(answered, near);
+    lasts(answered, near, 6 * minute);
+    acknowledge(answered, 1);
+    lasts(answered, near, 20 * minute);
+    expect(escalated(answered)).toHaveLength(1);
+  });
+
+  test("whoever it was told to hears reminders, too, until somebody answers", () => {
+    const harness = begin({ routing, remind: { critical: { every: "3m" } } });
+    look(harness, near);
+    lasts(harness, near, 9.5 * minute);
+    const phone = () => harness.owed.filter((one) => one.startsWith("phone:"));
+    expect(phone().map((one) => one.split(" ")[3])).toEqual(["escalated", "reminder"]);
+    acknowledge(harness, 1);
+    lasts(harness, near, 20 * minute);
+    expect(
+      phone()
+        .slice(2)
+        .map((one) => one.split(" ")[3]),
+    ).toEqual(["acknowledged"]);
+  });
+
   test("a step that several ways have from above is one", () => {
     const harness = begin({
       routing: {

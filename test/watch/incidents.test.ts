@@ -180,6 +180,9 @@ describe("a crash over twelve wallets of three positions", () => {
 const longs = (...collateral: readonly number[]) =>
   collateral.map((usd) => ({ collateral: usd, sizes: [10, 0, 0] }));
 
+/** SOL is critical at a mark of 90, BTC when it is below 99.5 beside. */
+const twoNear = { collateral: 199, sizes: [10, 8, 0] };
+
 describe("an incident", () => {
   test("begins at once, and gathers accounts that follow for 1, 2, 4 and 5 s", () => {
     // 10 SOL from 100, maintenance 3.33 %: critical below 86.0, 84.9, 83.9, 82.8, 82.3 and 81.7.
@@ -206,16 +209,17 @@ describe("an incident", () => {
   });
 
   test("tells a further position of an account quietly", () => {
-    const crash = new Crash([{ collateral: 300, sizes: [10, 5, 0] }]);
+    const crash = new Crash([twoNear]);
     crash.pass(10 * second);
     const fromMs = crash.harness.nowMs;
-    crash.look({ SOL: 82 });
+    crash.look({ SOL: 90 });
     crash.pass(3 * second);
-    expect(crash.notifying("chat", fromMs)).toHaveLength(1);
+    expect(crash.notifying("chat", fromMs).map(begun)).toEqual([["mm-1/0.0/SOL"]]);
     const quietFromMs = crash.harness.nowMs;
-    crash.look({ BTC: 98.5 });
+    crash.look({ BTC: 99.4 });
     crash.pass(20 * second);
     expect(crash.notifying("chat", quietFromMs).flatMap(begun)).toEqual([]);
+    expect(crash.of("chat", quietFromMs).flatMap(begun)).toEqual(["mm-1/0.0/BTC"]);
   });
 
   test("is reminded of once in its interval, whatever the number of its alerts", () => {
@@ -233,6 +237,26 @@ describe("an incident", () => {
     // Each names all that fires.
     for (const { covers } of loud)
       expect(new Set(covers.map(({ alert }) => accountOf(alert.subject))).size).toBe(3);
+  });
+
+  test("escalates once for an account, whatever the number of its alerts", () => {
+    const escalate = [{ after: "5m", receivers: ["phone"] }];
+    const crash = new Crash([twoNear, ...longs(190)], {
+      routing: { receivers: ["mail"], escalate },
+      remind: { critical: "never" },
+    });
+    crash.pass(10 * second);
+    crash.look({ SOL: 83 });
+    crash.pass(30 * second);
+    crash.look({ BTC: 99.4 });
+    crash.pass(6 * minute);
+    const alerts = crash.harness.changes.filter(({ kind, atMs }) => kind === "escalated" && atMs > 0);
+    expect(alerts.length).toBeGreaterThan(2);
+    const told = crash.notifying("phone");
+    expect(
+      new Set(told.flatMap(({ covers }) => covers.map(({ alert }) => accountOf(alert.subject)))),
+    ).toEqual(new Set(["mm-1/0.0", "mm-2/0.0"]));
+    expect(told).toHaveLength(1);
   });
 
   test("ends in one message when the last of it recovered", () => {
@@ -278,9 +302,9 @@ describe("an incident", () => {
   });
 
   test("goes on after a restart: an account that it named is not named as new", () => {
-    const crash = new Crash([{ collateral: 300, sizes: [10, 5, 0] }]);
+    const crash = new Crash([twoNear]);
     crash.pass(10 * second);
-    crash.look({ SOL: 82 });
+    crash.look({ SOL: 90 });
     crash.pass(10 * second);
     const { harness } = crash;
     const keys = (one: Harness) =>
@@ -293,10 +317,11 @@ describe("an incident", () => {
       capacities,
     });
     after.config(...symbols.map((symbol) => marketConfig(symbol)));
-    after.mark(prices(82), prices(97, "BTC"), prices(100, "ETH"));
-    after.account([subaccount(300, [position(10, 100), position(5, 100, "BTC")])], "mm-1");
+    after.mark(prices(90), prices(99.4, "BTC"), prices(100, "ETH"));
+    after.account([subaccount(199, [position(10, 100), position(8, 100, "BTC")])], "mm-1");
     after.pass(10 * second);
     const owed = after.all.flatMap((one) => one.owed).filter(({ severity }) => severity === "critical");
-    for (const item of owed) expect(item).toMatchObject({ groupKey: incident });
+    expect(owed.length).toBeGreaterThan(1);
+    for (const item of owed) expect(item).toMatchObject({ groupKey: incident, quiet: true });
   });
 });

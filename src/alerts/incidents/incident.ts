@@ -144,7 +144,11 @@ function newsOf(before: Incident, { members }: Incident, step: Step): News {
     case "changed":
       return voids || isOverdue || (critical && isWorse(before, members)) ? "gathered" : "quiet";
     case "escalated":
-      return before.accounts.includes(account) ? "quiet" : "atOnce";
+      if (!before.accounts.includes(account)) return "atOnce";
+      // Of a further alert of the account they know by the first; a repeat of one is to wake.
+      return before.members[alert.id] !== undefined && nowMs - before.notifiedMs > calmMs
+        ? "atOnce"
+        : "quiet";
     case "reminder":
       return before.notifiedMs === nowMs || isOverdue || voids ? "atOnce" : "none";
     case "acknowledged":
