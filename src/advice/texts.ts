@@ -10,10 +10,12 @@ export function waysOf(
   name: string,
   { order, transfer, deposit, reductions }: ClearAmounts,
 ): readonly string[] {
+  // Another way names the account, or its trades do.
+  const where = transfer === null && deposit.usd === null ? ` in ${name}` : "";
   const ways: Readonly<Record<Clearing, readonly string[]>> = {
     transfer:
       transfer === null ? [] : [`transfer ${enoughUsd(transfer.usd)} from ${transfer.from} to ${name}`],
-    reduce: reductions.flatMap((one) => (one.least === null ? [] : [tradesOf(one, one.least)])),
+    reduce: reductions.flatMap((one) => (one.least === null ? [] : [tradesOf(one, one.least, where)])),
     deposit: deposit.usd === null ? [] : [`deposit ${enoughUsd(deposit.usd)} to ${name}`],
   };
   return order.flatMap((kind) => ways[kind]);
@@ -31,9 +33,9 @@ export function obstaclesOf(name: string, { deposit, reductions }: ClearAmounts)
 }
 
 /** `sell 23.1 SOL`, `sell 23.1 SOL and buy 23.1 SOL in hedge/0.0`. */
-function tradesOf({ symbol, along }: Reduction, least: ClearingTrade): string {
+function tradesOf({ symbol, along }: Reduction, least: ClearingTrade, where: string): string {
   return listed([
-    tradeOf(symbol, "", least),
+    tradeOf(symbol, where, least),
     ...along.map((one) => tradeOf(symbol, ` in ${one.account}`, one)),
   ]);
 }

@@ -67,6 +67,14 @@ describe("an alert about an account in danger", () => {
     ]);
   });
 
+  test("names the account in a trade where no other way does", () => {
+    const depositCollateral = { immediate: false, viaColdActivation: false };
+    const h = begun([subaccount(600, held, { capabilities: { depositCollateral } })]);
+    expect(h.changes[0]!.advice).toEqual([
+      "Sell 29.81 SOL in main/0.0: clear of all levels down to $98.00 (mark $100.00 at 12:00:00 UTC). Not offered: main/0.0 may not take deposits now.",
+    ]);
+  });
+
   test("is of the moment in a reminder", () => {
     const h = begun([subaccount(600, held)]);
     h.live(300_000, [subaccount(600, held)], 99);
