@@ -8,6 +8,7 @@ import type { Observation } from "../../../src/domain/observation.ts";
 import { isWhale } from "../names.ts";
 import type { Outcome } from "../scenario.ts";
 import { judgeAcknowledged } from "./acknowledged.ts";
+import { adviceProblems } from "./advice.ts";
 import { ageClaims, ageProblems, oldAfterMs } from "./age.ts";
 import { judgeBuiltIn } from "./built-in.ts";
 import { claimProblem } from "./claim.ts";
@@ -859,6 +860,9 @@ class Judge {
     return isLost || seenMs.some((ms) => ms >= fromMs - lookBackMs && ms <= toMs);
   }
 
+  readonly #standing = (rule: string, subject: string): Severity | null =>
+    this.#severityAt(rule, subject, this.#view.nowMs);
+
   #severityAt(rule: string, subject: string, atMs: number): Severity | null {
     // The alert of a position that is gone may end after that of the next one fired.
     const standing = new Map<number, Severity>();
@@ -944,7 +948,7 @@ class Judge {
   /** @param more claims beside those of its rule */
   #claimProblems(
     predicate: Predicate,
-    { alert, details }: Change,
+    { alert, details, advice = [] }: Change,
     more: readonly Claim[] = [],
   ): readonly string[] {
     const { claims } = predicate;
@@ -962,6 +966,7 @@ class Judge {
       ...(isFresh ? missingIn(alert) : []),
       ...wordProblems(this.#view, alert.rule, alert.subject, alert),
       ...detailProblems(this.#view, alert, details, isFresh),
+      ...advice.flatMap((line) => adviceProblems(this.#view, line, alert.subject, this.#standing)),
     ];
   }
 

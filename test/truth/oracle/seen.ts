@@ -50,6 +50,8 @@ export class Seen {
   readonly priceMs = new Map<string, number>();
   /** Statuses of markets; empty before they were read. */
   readonly statuses = new Map<string, string>();
+  /** Taker fees of markets, fractions. */
+  readonly takerFees = new Map<string, number>();
   /** By symbol, what is read of markets one by one. */
   readonly markets = new Markets();
   readonly orders = new Orders();
@@ -195,6 +197,7 @@ export class Seen {
           this.readMs.set(termsOf + symbol, observation.atMs);
           if (this.statuses.get(symbol) !== status) this.version++;
           this.statuses.set(symbol, status);
+          this.takerFees.set(symbol, takerFee);
           const states = between(this.#truth.markets.get(symbol) ?? [], atMs - this.#recentMs, atMs);
           return this.#wasTrue(
             `terms of ${symbol}`,
@@ -263,6 +266,11 @@ export class Seen {
     if (!this.#terms.has("marketConfig") || (whole && spot > 0n && !this.#terms.has("collateralAssets")))
       return undefined;
     return this.#parts.margins.of(account, this.prices);
+  }
+
+  /** Figures of an account as it would be, at other prices. */
+  supposed(account: AccountTruth, prices: ReadonlyMap<string, Price>): AccountFigures | undefined {
+    return this.#parts.margins.of(account, prices);
   }
 
   #takePayments({

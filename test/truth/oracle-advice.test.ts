@@ -1,0 +1,53 @@
+/** The oracle finds advice that is not enough, too much, or for one leg of a hedge alone. */
+import { expect, test } from "vitest";
+import type { AlertChange } from "../../src/domain/alert.ts";
+import { play } from "./played.ts";
+import { brokenIn, changed, findingsIn } from "./tampering.ts";
+
+const judged = ["LiquidationNear", "MarginHigh", "AccountLiquidatable", "Drawdown", "LosingFast"];
+
+/** The number with its last digit one up or down. */
+function stepped(text: string, by: 1 | -1): string {
+  const digits = text.replace(/\D/g, "");
+  const next = String(BigInt(digits) + BigInt(by)).padStart(digits.length, "0");
+  let index = 0;
+  return text.replace(/\d/g, () => next[index++]!);
+}
+
+const up = (found: string): string => stepped(found, 1);
+const down = (found: string): string => stepped(found, -1);
+
+const tampers: readonly (readonly [name: string, part: RegExp, by: (found: string) => string])[] = [
+  ["one leg of a hedge alone", / and (sell|buy) [\d,.]+ \w+ in \S+(?=, or)/, () => ""],
+  ["a transfer that is a step less", /(?<=ransfer \$)[\d,.]*\d/, down],
+  ["a deposit that is a step less", /(?<=eposit \$)[\d,.]*\d/, down],
+  ["a deposit that is a step more", /(?<=eposit \$)[\d,.]*\d/, up],
+  ["a trade that is a lot less", /(?<=(ell|uy) )[\d,.]*\d/, down],
+  ["a trade that is a lot more", /(?<=(ell|uy) )[\d,.]*\d(?= \w+,)/, up],
+  ["the price of another move", /(?<=(down|up) to \$)\d/, up],
+  ["the other direction", / down to /, () => " up to "],
+];
+
+const keyOf = ({ alertId, kind, alert }: AlertChange): string => `alert ${alertId} ${kind} ${alert.severity}`;
+
+test("each line that was tampered with is found, and no other", async () => {
+  const outcome = await play(12);
+  expect(brokenIn(outcome, (entry) => entry, judged)).toEqual([]);
+  const tampered = new Map<AlertChange, string>();
+  const found = findingsIn(
+    outcome,
+    changed((one) => {
+      const [line] = one.advice ?? [];
+      if (line === undefined || !judged.includes(one.alert.rule)) return one;
+      const taken = new Set(tampered.values());
+      const tamper = tampers.find(([name, part]) => !taken.has(name) && part.test(line));
+      if (tamper === undefined) return one;
+      tampered.set(one, tamper[0]);
+      return { ...one, advice: [line.replace(tamper[1], tamper[2])] };
+    }),
+    judged,
+  );
+  expect(new Set(tampered.values())).toEqual(new Set(tampers.map(([name]) => name)));
+  const unsound = found.filter(({ check }) => check === "soundness").map(({ seen }) => seen.split(":")[0]!);
+  expect(unsound.toSorted()).toEqual([...tampered.keys()].map(keyOf).sort());
+}, 240_000);

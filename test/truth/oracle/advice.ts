@@ -1,0 +1,298 @@
+/**
+ * Lines of advice against arithmetic of their own: each amount clears the account of all that fires, now and after the further move,
+ * one step less does not, and nothing is proposed that leaves another account in danger or a leg of a hedge alone.
+ */
+import type { Severity } from "../../../src/domain/alert.ts";
+import { legText } from "../names.ts";
+import { type AccountFigures, type Price, tickUsd } from "./margin.ts";
+import type { Ease, Level, Predicate } from "./predicate.ts";
+import { predicates } from "./rules/index.ts";
+import type { AccountTruth } from "./truth.ts";
+import { accountOf, type View } from "./view.ts";
+
+type Prices = ReadonlyMap<string, Price>;
+/** The level at which the alert of a rule about a subject stands; null: none does. */
+type Standing = (rule: string, subject: string) => Severity | null;
+
+/** Rules about distances to liquidation and margins. */
+const ofMargin = new Set([
+  ...["LiquidationNear", "AccountLiquidationNear", "NearLiquidationAfterHours"],
+  ...["MarginHigh", "OrdersMayBeCancelled", "AccountLiquidatable"],
+]);
+const judged = predicates.filter(({ rule }) => ofMargin.has(rule));
+
+/** The share of a daily move for which an amount suffices, and the move of a market of which none is known. */
+const headroomMoves = 0.5;
+const unknownHeadroom = 0.02;
+const leastDaily = 0.01;
+const ranks: Readonly<Record<Severity, number>> = { info: 0, warning: 1, critical: 2 };
+
+const money = String.raw`\$([\d,]+(?:\.\d+)?)`;
+const transferText = new RegExp(`^transfer ${money} from (\\S+) to (\\S+)$`, "i");
+const depositText = new RegExp(`^deposit ${money} to (\\S+)$`, "i");
+const book = String.raw`(?: \(the book takes \$[\d,.]+ within 0\.5% of its middle\))?`;
+const tradeText = new RegExp(`^(sell|buy) ([\\d,]+(?:\\.\\d+)?) (\\w+)(?: in (\\S+))?${book}$`, "i");
+const lineText =
+  /^(.+?)(?:: clear of all levels(?: (.+?))?| clears all levels of (\S+)) \((?:marks?|prices) .*at \d\d:\d\d:\d\d [^()]+\)\.(?: Not offered: .+\.)?$/;
+
+interface Trade {
+  readonly account: string;
+  readonly symbol: string;
+  readonly isSell: boolean;
+  readonly units: number;
+}
+
+/** @param subject of the alert that has the line */
+export function adviceProblems(
+  view: View,
+  line: string,
+  subject: string,
+  standing: Standing,
+): readonly string[] {
+  const parts = lineText.exec(line);
+  if (parts === null)
+    return /^\d+ more accounts are in danger\.$/.test(line) ? [] : [`"${line}" is no advice`];
+  const [, ways = "", upTo, hopeless] = parts;
+  if (hopeless !== undefined) return [];
+  const texts = ways.split(/, or /);
+  const named = texts
+    .map((text) => (transferText.exec(text) ?? depositText.exec(text))?.at(-1))
+    .find(Boolean);
+  const name = named ?? tradeText.exec(texts[0]!.split(" and ")[0]!)?.[4] ?? accountOf(subject);
+  const account = view.seen.accounts.get(name);
+  if (account === undefined || view.account(name) === undefined) return [`nothing is known of ${name}`];
+  const of = new Danger(view, account, standing);
+  return [
+    ...(of.isNone ? [`nothing about ${name} fires`] : []),
+    ...upToProblems(view, of, upTo ?? ""),
+    ...texts.flatMap((text) => wayProblems(view, of, text, standing)),
+  ];
+}
+
+/** An account, and what fires about its margin. */
+class Danger {
+  readonly account: AccountTruth;
+  readonly prices: Prices;
+  /** Prices after the further move against it. */
+  readonly further: Prices;
+  readonly #view: View;
+  readonly #standing: Standing;
+
+  constructor(view: View, account: AccountTruth, standing: Standing) {
+    this.#view = view;
+    this.#standing = standing;
+    this.account = account;
+    this.prices = view.seen.prices;
+    this.further = movedPrices(view, account);
+  }
+
+  get isNone(): boolean {
+    const now = this.#supposed(this.account, this.prices);
+    return subjectsOf(now).every(([predicate, subject]) => this.#level(now, predicate, subject, 1) === null);
+  }
+
+  /**
+   * Returns true if a changed account is clear of what fires.
+   * @param ease 1: it may be, by what figures at a threshold allow; −1: it surely is, of all that may fire
+   */
+  isClear(changed: AccountTruth, ease: Ease): boolean {
+    const before = this.#supposed(this.account, this.prices);
+    const now = this.#supposed(changed, this.prices);
+    const there = this.#supposed(changed, this.further);
+    const against: Ease = ease === 1 ? -1 : 1;
+    return subjectsOf(before).every(([predicate, subject]) => {
+      const level = this.#level(before, predicate, subject, against);
+      if (level === null) return true;
+      const isOn = (one: Level) => one.on;
+      const on = predicate.levels(now, subject, against);
+      const off = predicate.levels(now, subject, ease);
+      if (!on || !off) return true;
+      const stays = off.some((one) => ranks[one.severity] <= level && !one.off);
+      return !stays && !on.some(isOn) && !(predicate.levels(there, subject, against) ?? []).some(isOn);
+    });
+  }
+
+  /** Returns true if nothing about the margin of a changed account surely holds, now and after the further move. */
+  isSafe(changed: AccountTruth): boolean {
+    return [this.prices, this.further].every((prices) => {
+      const view = this.#supposed(changed, prices);
+      return subjectsOf(view).every(
+        ([predicate, subject]) => !predicate.levels(view, subject, -1)?.some(({ on }) => on),
+      );
+    });
+  }
+
+  /** The rank of the level that fires; null: none does. @param ease 1: that may fire, −1: that surely does */
+  #level(view: View, { rule, levels }: Predicate, subject: string, ease: Ease): number | null {
+    const stands = this.#standing(rule, subject);
+    const against: Ease = ease === 1 ? -1 : 1;
+    const on = levels(view, subject, ease)?.filter((one) => one.on) ?? [];
+    const held = levels(view, subject, against)?.filter(
+      (one) => stands !== null && ranks[one.severity] <= ranks[stands] && !one.off,
+    );
+    const all = [...on, ...(held ?? [])].map(({ severity }) => ranks[severity]);
+    return all.length === 0 ? null : Math.max(...all);
+  }
+
+  #supposed(account: AccountTruth, prices: Prices): View {
+    const view = this.#view;
+    let figures: AccountFigures | undefined;
+    // A copy: what was computed of an object is kept with it.
+    const of = () => (figures ??= view.seen.supposed({ ...account }, prices)!);
+    return {
+      nowMs: view.nowMs,
+      seen: { accounts: new Map([[account.name, account]]), markets: view.seen.markets },
+      accounts: () => [account.name],
+      positions: () => account.positions.map(({ symbol }) => `${account.name}/${symbol}`),
+      account: () => of(),
+      position: (subject: string) => {
+        const own = of().positions.get(subject.split("/")[2]!);
+        return own && { figures: own, of: of() };
+      },
+    } as unknown as View;
+  }
+}
+
+function subjectsOf(view: View): readonly (readonly [Predicate, string])[] {
+  return judged.flatMap((predicate) =>
+    predicate.subjects(view).map((subject) => [predicate, subject] as const),
+  );
+}
+
+function movedPrices(view: View, { positions, spot }: AccountTruth): Prices {
+  const sides = new Map(positions.map(({ symbol, baseLots }) => [symbol, baseLots > 0n ? -1 : 1]));
+  if (spot > 0n && !sides.has("SOL")) sides.set("SOL", -1);
+  return new Map(
+    [...view.seen.prices].map(([symbol, price]) => {
+      const side = sides.get(symbol);
+      if (side === undefined) return [symbol, price];
+      const daily = view.dailyMoves.get(symbol);
+      const share =
+        daily === undefined || Number.isNaN(daily)
+          ? unknownHeadroom
+          : Math.min(0.99, Math.max(daily, leastDaily) * headroomMoves);
+      const to = price.markTicks * (1 + side * share);
+      const markTicks = Math.max(1, side > 0 ? Math.ceil(to) : Math.floor(to));
+      return [
+        symbol,
+        { markTicks, oracleTicks: Math.floor((price.oracleTicks * markTicks) / price.markTicks) },
+      ];
+    }),
+  );
+}
+
+function upToProblems(view: View, { account, further }: Danger, text: string): readonly string[] {
+  const told = [...text.matchAll(/(?:(\w+) )?(down|up) to \$([\d,.]+\d)/g)];
+  return told.flatMap(([, symbol = account.positions[0]?.symbol ?? "", direction, usd = ""]) => {
+    const position = account.positions.find((one) => one.symbol === symbol);
+    const rules = view.seen.rules.get(symbol);
+    if (!position || !rules) return [`${symbol} is no position of ${account.name}`];
+    const to = further.get(symbol)!.markTicks * tickUsd(rules);
+    const isRight = Math.abs(numberOf(usd) - to) <= tickUsd(rules) / 2 + 0.005;
+    const side = position.baseLots > 0n ? "down" : "up";
+    return isRight && side === direction ? [] : [`${symbol} ${direction} to ${usd} is not ${side} to ${to}`];
+  });
+}
+
+function wayProblems(view: View, of: Danger, text: string, standing: Standing): readonly string[] {
+  const { account } = of;
+  const transfer = transferText.exec(text);
+  const deposit = depositText.exec(text);
+  if (transfer ?? deposit) {
+    const usd = numberOf((transfer ?? deposit)![1]!);
+    const step = usd < 100_000 ? 0.01 : 1;
+    const withUsd = (added: number) => ({ ...account, collateral: account.collateral + quoteLots(added) });
+    const giver = transfer && view.seen.accounts.get(transfer[2]!);
+    return [
+      ...(of.isClear(withUsd(usd), 1) ? [] : [`"${text}" does not clear ${account.name}`]),
+      ...(of.isClear(withUsd(usd - step), -1) ? [`less than "${text}" clears ${account.name}`] : []),
+      ...(transfer && !giver ? [`nothing is known of ${transfer[2]}`] : []),
+      ...(giver && !new Danger(view, giver, standing).isSafe(withLess(giver, usd))
+        ? [`"${text}" leaves ${giver.name} in danger`]
+        : []),
+    ];
+  }
+  const trades = text.split(/, (?!or )| and /).map((one) => tradeOf(one, account.name));
+  const [own, ...others] = trades;
+  if (trades.includes(null) || !own) return [`"${text}" is not understood`];
+  const position = account.positions.find(({ symbol }) => symbol === own.symbol);
+  if (!position || own.account !== account.name || position.baseLots > 0n !== own.isSell)
+    return [`"${text}" makes no position of ${account.name} smaller`];
+  const decimals = view.seen.rules.get(own.symbol)!.baseLotsDecimals;
+  const lots = BigInt(Math.round(own.units * 10 ** decimals));
+  const reduced = (closed: bigint) => (closed > 0n ? reducedBy(view, account, own.symbol, closed) : account);
+  return [
+    ...(of.isClear(reduced(lots), 1) ? [] : [`"${text}" does not clear ${account.name}`]),
+    // A joint trade may be held back by the other legs.
+    ...(others.length === 0 && of.isClear(reduced(lots - 1n), -1)
+      ? [`a lot less than "${text}" clears ${account.name}`]
+      : []),
+    ...hedgeProblems(view, own, others as readonly Trade[], text),
+  ];
+}
+
+function tradeOf(text: string, account: string): Trade | null {
+  const found = tradeText.exec(text);
+  if (found === null) return null;
+  const [, word = "", units = "", symbol = "", where = account] = found;
+  return { account: where, symbol, isSell: word.toLowerCase() === "sell", units: numberOf(units) };
+}
+
+/** The other legs of its pairs, unless they are flat, are reduced by the same share, to the lot. */
+function hedgeProblems(view: View, own: Trade, others: readonly Trade[], text: string): readonly string[] {
+  const lot = 1 / 10 ** view.seen.rules.get(own.symbol)!.baseLotsDecimals;
+  return view.hedges.names.flatMap((name) => {
+    const { symbol, legs } = view.hedges.plan(name);
+    const sizes = new Map(view.hedges.figures(name)?.legs.map((leg) => [leg.text, leg.size]));
+    const covers = (leg: (typeof legs)[number], account: string) =>
+      leg.account === null
+        ? account.startsWith(`${leg.wallet}/`)
+        : account === `${leg.wallet}/${leg.account.pdaIndex}.${leg.account.subaccount}`;
+    const leg = symbol === own.symbol ? legs.find((one) => covers(one, own.account)) : undefined;
+    if (leg === undefined) return [];
+    const share = own.units / Math.abs(sizes.get(legText(leg, symbol)) ?? Number.NaN);
+    return legs.flatMap((other) => {
+      const size = sizes.get(legText(other, symbol)) ?? 0;
+      if (other === leg || size === 0) return [];
+      const trade = others.find((one) => covers(other, one.account));
+      const wanted = share * Math.abs(size);
+      return trade && Math.abs(trade.units - wanted) <= lot && trade.isSell === size > 0
+        ? []
+        : [
+            `"${text}" leaves ${legText(other, symbol)} of the pair ${name}, of which ${wanted} would go with it`,
+          ];
+    });
+  });
+}
+
+function withLess(account: AccountTruth, usd: number): AccountTruth {
+  return { ...account, collateral: account.collateral - quoteLots(usd) };
+}
+
+/** A fill as a taker at the mark: funding is settled, the closed share of the quote side is realized, the fee is paid. */
+function reducedBy(view: View, account: AccountTruth, symbol: string, lots: bigint): AccountTruth {
+  const position = account.positions.find((one) => one.symbol === symbol)!;
+  const isLong = position.baseLots > 0n;
+  const size = isLong ? position.baseLots : -position.baseLots;
+  const { tickSize } = view.seen.rules.get(symbol)!;
+  const value = lots * BigInt(view.seen.prices.get(symbol)!.markTicks) * BigInt(tickSize);
+  const fee = BigInt(Math.round((view.seen.takerFees.get(symbol) ?? 0) * 1e6));
+  const paid = (value * fee + 999_999n) / 1_000_000n;
+  const quote = (position.virtualQuoteLots * lots) / size;
+  const left = {
+    ...position,
+    baseLots: isLong ? position.baseLots - lots : position.baseLots + lots,
+    virtualQuoteLots: position.virtualQuoteLots - quote,
+    unsettledFunding: 0n,
+  };
+  const isClosed = left.baseLots === 0n;
+  return {
+    ...account,
+    collateral: account.collateral + position.unsettledFunding + quote + (isLong ? value : -value) - paid,
+    positions: account.positions.flatMap((one) => (one !== position ? one : isClosed ? [] : left)),
+    orders: account.orders.filter((order) => order.symbol !== symbol || !isClosed || !order.reduceOnly),
+  };
+}
+
+const quoteLots = (usd: number): bigint => BigInt(Math.round(usd * 1e6));
+const numberOf = (text: string): number => Number(text.replaceAll(",", ""));
