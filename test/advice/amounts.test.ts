@@ -243,59 +243,67 @@ function reduced(account: AccountTruth, symbol: string, lots: bigint, marks: Pri
 }
 
 describe("least amounts", () => {
-  test("are enough, and one less is not", () => {
-    const random = seededRandom(seed);
-    const seen = { clear: 0, deposits: 0, noDeposit: 0, reductions: 0, noReduction: 0 };
-    for (let index = 0; index < accounts; index++) {
-      const it = randomCase(random);
-      const firing = firingOf(it);
-      const { clear, rules: told } = answerOf(it);
-      const name = `account ${index} of seed ${seed}, firing ${[...firing].join(", ") || "nothing"}`;
-      expect(
-        new Set(told.map(({ rule, subject }) => (rule === "Poor" ? rule : `Near ${subject.split("/")[2]}`))),
-        name,
-      ).toEqual(firing);
-      if (clear === null) {
-        expect(firing.size, name).toBe(0);
-        seen.clear++;
-        continue;
-      }
-      const { account, prices: marks } = it;
-      const further = furtherOf(it);
-      const clears = (changed: AccountTruth) => isClear(changed, marks, further, firing);
-      const withMoney = (quoteLots: bigint) => ({ ...account, collateral: account.collateral + quoteLots });
-      if (clear.deposit.usd === null) {
-        seen.noDeposit++;
-        expect(clears(withMoney(10n ** 15n)), name).toBe(false);
-      } else {
-        seen.deposits++;
-        const least = BigInt(Math.round(clear.deposit.usd * 1e6));
-        expect(clears(withMoney(least)), `${name}: deposit ${least}`).toBe(true);
-        for (const part of [0.25, 0.5, 0.75]) {
-          const between = furtherOf(it, headroom * part);
-          expect(isClear(withMoney(least), marks, between, firing), `${name}: ${part} of the way`).toBe(true);
-        }
-        if (least > 0n) expect(clears(withMoney(least - 1n)), `${name}: deposit ${least - 1n}`).toBe(false);
-      }
-      for (const { symbol, least: closing } of clear.reductions) {
-        const units = closing?.units ?? null;
-        const held = account.positions.find((one) => one.symbol === symbol)!.baseLots;
-        const size = held < 0n ? -held : held;
-        const isEnough = (lots: bigint) =>
-          clears(lots === 0n ? account : reduced(account, symbol, lots, marks));
-        if (units === null) {
-          seen.noReduction++;
-          expect(isEnough(size), `${name}: all of ${symbol}`).toBe(false);
+  test(
+    "are enough, and one less is not",
+    () => {
+      const random = seededRandom(seed);
+      const seen = { clear: 0, deposits: 0, noDeposit: 0, reductions: 0, noReduction: 0 };
+      for (let index = 0; index < accounts; index++) {
+        const it = randomCase(random);
+        const firing = firingOf(it);
+        const { clear, rules: told } = answerOf(it);
+        const name = `account ${index} of seed ${seed}, firing ${[...firing].join(", ") || "nothing"}`;
+        expect(
+          new Set(
+            told.map(({ rule, subject }) => (rule === "Poor" ? rule : `Near ${subject.split("/")[2]}`)),
+          ),
+          name,
+        ).toEqual(firing);
+        if (clear === null) {
+          expect(firing.size, name).toBe(0);
+          seen.clear++;
           continue;
         }
-        seen.reductions++;
-        const lots = BigInt(Math.round(units * 10 ** configs[symbol as Symbol].baseLotsDecimals));
-        expect(isEnough(lots), `${name}: ${lots} lots of ${symbol}`).toBe(true);
-        if (lots > 0n) expect(isEnough(lots - 1n), `${name}: ${lots - 1n} lots of ${symbol}`).toBe(false);
+        const { account, prices: marks } = it;
+        const further = furtherOf(it);
+        const clears = (changed: AccountTruth) => isClear(changed, marks, further, firing);
+        const withMoney = (quoteLots: bigint) => ({ ...account, collateral: account.collateral + quoteLots });
+        if (clear.deposit.usd === null) {
+          seen.noDeposit++;
+          expect(clears(withMoney(10n ** 15n)), name).toBe(false);
+        } else {
+          seen.deposits++;
+          const least = BigInt(Math.round(clear.deposit.usd * 1e6));
+          expect(clears(withMoney(least)), `${name}: deposit ${least}`).toBe(true);
+          for (const part of [0.25, 0.5, 0.75]) {
+            const between = furtherOf(it, headroom * part);
+            expect(isClear(withMoney(least), marks, between, firing), `${name}: ${part} of the way`).toBe(
+              true,
+            );
+          }
+          if (least > 0n) expect(clears(withMoney(least - 1n)), `${name}: deposit ${least - 1n}`).toBe(false);
+        }
+        for (const { symbol, least: closing } of clear.reductions) {
+          const units = closing?.units ?? null;
+          const held = account.positions.find((one) => one.symbol === symbol)!.baseLots;
+          const size = held < 0n ? -held : held;
+          const isEnough = (lots: bigint) =>
+            clears(lots === 0n ? account : reduced(account, symbol, lots, marks));
+          if (units === null) {
+            seen.noReduction++;
+            expect(isEnough(size), `${name}: all of ${symbol}`).toBe(false);
+            continue;
+          }
+          seen.reductions++;
+          const lots = BigInt(Math.round(units * 10 ** configs[symbol as Symbol].baseLotsDecimals));
+          expect(isEnough(lots), `${name}: ${lots} lots of ${symbol}`).toBe(true);
+          if (lots > 0n) expect(isEnough(lots - 1n), `${name}: ${lots - 1n} lots of ${symbol}`).toBe(false);
+        }
       }
-    }
-    console.log(JSON.stringify(seen));
-    for (const [what, count] of Object.entries(seen))
-      if (what !== "noDeposit") expect(count, what).toBeGreaterThan(accounts / 100);
-  }, 120_000);
+      console.log(JSON.stringify(seen));
+      for (const [what, count] of Object.entries(seen))
+        if (what !== "noDeposit") expect(count, what).toBeGreaterThan(accounts / 100);
+    },
+    120_000 + 60 * accounts,
+  );
 });

@@ -61,7 +61,7 @@ test("headroom is a share of the daily move, or 2 % where that is not known", ()
   expect(upTo(begun({ headroom: 0 }), 0.06)).toBe(100);
 });
 
-test("a rule's target is met, and one quote lot less misses it", () => {
+test("a rule's target is met by the least deposit", () => {
   const depositOf = (target: string) => clearOf(begun({}, rule(`\n    target: ${target}`))).deposit.usd!;
   const plain = clearOf(begun()).deposit.usd!;
   // 333.333333 USD of maintenance margin: a fifth of the collateral from 1666.666665 USD on.

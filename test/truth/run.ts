@@ -3,7 +3,7 @@
  * `help` below tells how it is called. A scenario in which an invariant does not hold, or of which the oracle finds something that is
  * not true, is written to a file with its event log. Each worker plays fifty scenarios and is replaced by another process.
  */
-import { type ChildProcess, fork } from "node:child_process";
+import { type ChildProcess, fork, spawnSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -26,6 +26,9 @@ interface Task {
 }
 
 const mostSeeds = 1_000_000;
+/** From so many seeds on, that many random accounts are advised as well. */
+const manySeeds = 100;
+const accountsOfMany = 10_000;
 
 /** Options that cannot be used: told without a stack. */
 class Misuse extends Error {}
@@ -54,6 +57,8 @@ the CPU seconds that it took. Ends with 1 if anything was found or not all were 
   --show          writes a report of each scenario
   --shrink        leaves out what the first violation of the seed does not need, in at most 120 plays:
                   FOLDER/seed-N.json
+  --accounts N    random accounts whose advice is held against the exchange's calculator afterwards, as in
+                  test/advice/amounts.test.ts (${accountsOfMany}, of fewer than ${manySeeds} seeds none)
   --plan FILE     plays a file that --shrink wrote, and prints its report
   --here          plays in this process, for a debugger
   --help          prints this
@@ -107,6 +112,7 @@ async function main(): Promise<void> {
       cover: { type: "boolean", default: false },
       coverage: { type: "boolean", default: false },
       shrink: { type: "boolean", default: false },
+      accounts: { type: "string" },
       plan: { type: "string" },
       here: { type: "boolean", default: false },
       out: { type: "string", default: ".runtime/truth" },
@@ -122,6 +128,9 @@ async function main(): Promise<void> {
   const jobs = Number(values.jobs);
   if (!Number.isInteger(jobs) || jobs < 1)
     throw new Misuse(`--jobs: expected a number from 1 on, found "${values.jobs}"`);
+  const accounts = Number(values.accounts ?? (named.length < manySeeds ? 0 : accountsOfMany));
+  if (!Number.isInteger(accounts) || accounts < 0)
+    throw new Misuse(`--accounts: expected a number from 0 on, found "${values.accounts}"`);
   const { twice, show, out } = values;
   if (values.plan !== undefined) return play(planIn(values.plan), values.plan);
   if (values.shrink && named.length > 1) throw new Misuse("--shrink: takes one seed, such as --seeds 57");
@@ -163,7 +172,7 @@ async function main(): Promise<void> {
   };
   let chosen = next();
   let waiting = [...chosen];
-  const end = (): never => {
+  const end = (isAdviceWrong = false): never => {
     const done = played();
     const open = chosen.filter((seed) => !progress.done.has(seed)).length;
     const failed = values.coverage && isShort(done);
@@ -175,9 +184,9 @@ async function main(): Promise<void> {
       `${done.length} scenarios, ${perScenario.toFixed(2)} CPU seconds each, this run ${seconds} s; ${bad.length === 0 ? "none" : bad.length} with violations${bad.length === 0 ? "" : `: ${bad.join(", ")}`}`,
     );
     if (open > 0) console.log(`${open} were not played: go on with npm run truth -- ${given} --resume`);
-    process.exit(bad.length > 0 || open > 0 || failed ? 1 : 0);
+    process.exit(bad.length > 0 || open > 0 || failed || isAdviceWrong ? 1 : 0);
   };
-  process.once("SIGINT", end);
+  process.once("SIGINT", () => end());
   const task = (seed: number): Task => ({ seed, twice, show, out });
   const line = async (): Promise<void> => {
     while (waiting.length > 0) {
@@ -194,7 +203,16 @@ async function main(): Promise<void> {
     if (plans !== null) chosen = next();
     waiting = chosen.filter((seed) => !progress.done.has(seed));
   }
-  end();
+  end(accounts > 0 && !isAdviceRight(accounts));
+}
+
+/** Advises random accounts in a process of its own, which prints what is wrong. */
+function isAdviceRight(accounts: number): boolean {
+  const root = path.join(import.meta.dirname, "..", "..");
+  const test = ["vitest", "run", "--project", "main", "test/advice/amounts.test.ts"];
+  const env = { ...process.env, PERPWATCH_ACCOUNTS: String(accounts) };
+  const run = { cwd: root, env, stdio: "inherit" as const };
+  return spawnSync(process.execPath, ["launch.mjs", "--tool", ...test], run).status === 0;
 }
 
 /** @param text one seed, or a range of them */
