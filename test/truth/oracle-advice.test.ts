@@ -1,4 +1,4 @@
-/** The oracle finds advice that is not enough, too much, or for one leg of a hedge alone. */
+/** The oracle finds advice that is not enough, too much, for one leg of a hedge alone, or missing. */
 import { expect, test } from "vitest";
 import type { AlertChange } from "../../src/domain/alert.ts";
 import { play } from "./played.ts";
@@ -40,6 +40,11 @@ test("each line that was tampered with is found, and no other", async () => {
       const [line] = one.advice ?? [];
       if (line === undefined || !judged.includes(one.alert.rule)) return one;
       const taken = new Set(tampered.values());
+      if (one.alert.rule === "MarginHigh" && one.kind === "rose" && !taken.has("none")) {
+        tampered.set(one, "none");
+        const { advice: _, ...rest } = one;
+        return rest;
+      }
       const tamper = tampers.find(([name, part]) => !taken.has(name) && part.test(line));
       if (tamper === undefined) return one;
       tampered.set(one, tamper[0]);
@@ -47,7 +52,7 @@ test("each line that was tampered with is found, and no other", async () => {
     }),
     judged,
   );
-  expect(new Set(tampered.values())).toEqual(new Set(tampers.map(([name]) => name)));
+  expect(new Set(tampered.values())).toEqual(new Set(["none", ...tampers.map(([name]) => name)]));
   const unsound = found.filter(({ check }) => check === "soundness").map(({ seen }) => seen.split(":")[0]!);
   expect(unsound.toSorted()).toEqual([...tampered.keys()].map(keyOf).sort());
 }, 240_000);

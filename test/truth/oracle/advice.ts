@@ -2,7 +2,7 @@
  * Lines of advice against arithmetic of their own: each amount clears the account of all that fires, now and after the further move,
  * one step less does not, and nothing is proposed that leaves another account in danger or a leg of a hedge alone.
  */
-import type { Severity } from "../../../src/domain/alert.ts";
+import type { AlertChange, Severity } from "../../../src/domain/alert.ts";
 import { legText } from "../names.ts";
 import { type AccountFigures, type Price, tickUsd } from "./margin.ts";
 import type { Ease, Level, Predicate } from "./predicate.ts";
@@ -63,10 +63,32 @@ export function adviceProblems(
   if (account === undefined || view.account(name) === undefined) return [`nothing is known of ${name}`];
   const of = new Danger(view, account, standing);
   return [
-    ...(of.isNone ? [`nothing about ${name} fires`] : []),
+    ...(of.isNone(1) ? [`nothing about ${name} fires`] : []),
     ...upToProblems(view, of, upTo ?? ""),
     ...texts.flatMap((text) => wayProblems(view, of, text, standing)),
   ];
+}
+
+/** Changes of an alert that ask somebody to act. */
+const asking: ReadonlySet<string> = new Set([
+  "fired",
+  "rose",
+  "worsened",
+  "changed",
+  "reminder",
+  "escalated",
+]);
+
+/** An alert about an account in danger that says nothing of what clears it, although all that it rests on was read lately. */
+export function missingAdvice(
+  view: View,
+  { kind, alert, advice, past }: AlertChange,
+  standing: Standing,
+): readonly string[] {
+  const account = view.seen.accounts.get(accountOf(alert.subject));
+  const isAsking = asking.has(kind) && alert.severity !== "info" && ofMargin.has(alert.rule);
+  if (!isAsking || advice !== undefined || past || account === undefined) return [];
+  return new Danger(view, account, standing).isNone(-1) ? [] : ["it says nothing of what clears the account"];
 }
 
 /** An account, and what fires about its margin. */
@@ -86,9 +108,12 @@ class Danger {
     this.further = movedPrices(view, account);
   }
 
-  get isNone(): boolean {
+  /** Nothing fires. @param ease 1: surely, −1: perhaps */
+  isNone(ease: Ease): boolean {
     const now = this.#supposed(this.account, this.prices);
-    return subjectsOf(now).every(([predicate, subject]) => this.#level(now, predicate, subject, 1) === null);
+    return subjectsOf(now).every(
+      ([predicate, subject]) => this.#level(now, predicate, subject, ease) === null,
+    );
   }
 
   /**

@@ -8,7 +8,7 @@ import type { Observation } from "../../../src/domain/observation.ts";
 import { isWhale } from "../names.ts";
 import type { Outcome } from "../scenario.ts";
 import { judgeAcknowledged } from "./acknowledged.ts";
-import { adviceProblems } from "./advice.ts";
+import { adviceProblems, missingAdvice } from "./advice.ts";
 import { ageClaims, ageProblems, oldAfterMs } from "./age.ts";
 import { judgeBuiltIn } from "./built-in.ts";
 import { claimProblem } from "./claim.ts";
@@ -946,11 +946,8 @@ class Judge {
   }
 
   /** @param more claims beside those of its rule */
-  #claimProblems(
-    predicate: Predicate,
-    { alert, details, advice = [] }: Change,
-    more: readonly Claim[] = [],
-  ): readonly string[] {
+  #claimProblems(predicate: Predicate, change: Change, more: readonly Claim[] = []): readonly string[] {
+    const { alert, details, advice = [] } = change;
     const { claims } = predicate;
     const { nowMs } = this.#view;
     const isFresh =
@@ -966,6 +963,7 @@ class Judge {
       ...(isFresh ? missingIn(alert) : []),
       ...wordProblems(this.#view, alert.rule, alert.subject, alert),
       ...detailProblems(this.#view, alert, details, isFresh),
+      ...(isFresh ? missingAdvice(this.#view, change, this.#standing) : []),
       ...advice.flatMap((line) => adviceProblems(this.#view, line, alert.subject, this.#standing)),
     ];
   }
