@@ -283,11 +283,9 @@ export class Judge {
       ({ wallet, fromMs, toMs }) =>
         wallet === item.wallet && fromMs <= item.atMs && toMs + 10_000 >= item.atMs,
     );
-    return (
-      late &&
-      /withdraw|deposit|transfer/i.test(`${item.summary} ${item.description}`) &&
-      /\bor\b/.test(`${item.summary} ${item.description}`)
-    );
+    // Lines of advice name deposits, too.
+    const words = `${item.summary} ${item.description.replaceAll(/^.* all levels .*$/gm, "")}`;
+    return late && /withdraw|deposit|transfer/i.test(words) && /\bor\b/.test(words);
   }
 
   #isRepeated(item: Item): boolean {
