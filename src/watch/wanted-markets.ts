@@ -1,8 +1,9 @@
 /**
  * Decides which markets need order books, trading hours and candles: of those that rules look at. A rule about positions
  * needs those that are held, a rule about markets those that it selects, or all; and a market that a rule names is needed
- * whoever holds it.
+ * whoever holds it. Rules about distances of positions need candles, by which messages and advice know how far a market moves.
  */
+import { readsMargin } from "../advice/standing.ts";
 import type { Source } from "../domain/observation.ts";
 import type { NamedFact } from "../domain/template-data.ts";
 import { type ConditionRule, type EventRule, namedFields, type Read, type RuleSet } from "../rules/index.ts";
@@ -84,7 +85,8 @@ function wishOf(ruleSet: RuleSet, source: Source): Wish {
   for (const rule of [...ruleSet.conditions, ...ruleSet.events]) {
     const reads = looked(rule);
     name(reads.flatMap(({ symbol }) => (symbol === null ? [] : [symbol])));
-    const ofItsOwn = reads.some(({ symbol }) => symbol === null) || tellsOf(rule, source);
+    const ofItsOwn =
+      reads.some(({ symbol }) => symbol === null) || tellsOf(rule, source) || isAdvisedBy(rule, source);
     if (!ofItsOwn) continue;
     if (rule.select.symbol !== null) name(rule.select.symbol);
     else if (rule.kind === "condition" && rule.scope === "position") ofPositions.add(rule);
@@ -92,6 +94,11 @@ function wishOf(ruleSet: RuleSet, source: Source): Wish {
     else held = true;
   }
   return { all, named, ofPositions, held };
+}
+
+/** Advice holds for a further move as large as markets move in a day, and messages say how far that is. */
+function isAdvisedBy(rule: ConditionRule | EventRule, source: Source): boolean {
+  return source === "candles" && rule.kind === "condition" && rule.scope === "position" && readsMargin(rule);
 }
 
 /** A session that begins or ends is a change of its market, which is seen only where its hours are read. */

@@ -425,6 +425,11 @@ describe("which markets are read", () => {
       { ...none, orderbook: ["SOL"] },
     ],
     [
+      "candles of what is held, for rules about distances to liquidation",
+      rule("position.liquidationDistance < 0.05", "position"),
+      { ...none, candles: ["SOL"] },
+    ],
+    [
       "hours, for whoever hears of changes of markets",
       "rules: [{ name: Changed, on: marketChange, severity: info, summary: changed }]",
       { ...none, calendars: "all" },

@@ -141,7 +141,8 @@ describe("endings", () => {
     const harness = seen(near, endangered);
     harness.account([subaccount(1_000, [])]);
     expect(harness.told).toHaveLength(1);
-    expect(harness.asks).toEqual(["liquidations main", "notifications main", "fills main"]);
+    const words = ["liquidations main", "notifications main", "fills main"];
+    expect(harness.asks).toEqual(["candles null", ...words]);
     harness.pass(14_000);
     harness.events("liquidations", []);
     expect(harness.told).toHaveLength(1);
