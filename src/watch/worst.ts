@@ -15,12 +15,14 @@ const worseBy = 0.05;
 export function withWorst({ alert, isFurther }: Compared, next: Alert): Alert {
   const { severity, value, summary, dataAtMs, worst = { severity, value, summary, atMs: dataAtMs } } = alert;
   const { worst: _, ...rest } = next;
+  // The texts of an end say how it stood before, or that it is over: nothing of it is worse.
+  if (next.state === "ended")
+    return next.summary === worst.summary && next.value === worst.value ? rest : { ...rest, worst };
   const byLevel = severityRank[next.severity] - severityRank[worst.severity];
-  const byValue =
+  const isFurtherBeyond =
     next.value === null || worst.value === null ? null : isFurther(worst.severity, next.value, worst.value);
   // Without a direction the newest text of a condition that holds counts.
-  const isWorst =
-    next.state === "ended" ? byValue === true : byLevel > 0 || (byLevel === 0 && (byValue ?? true));
+  const isWorst = byLevel > 0 || (byLevel === 0 && (isFurtherBeyond ?? true));
   return isWorst ? rest : { ...rest, worst };
 }
 

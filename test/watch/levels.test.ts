@@ -1,7 +1,7 @@
 /** One alert that rises and falls: values against levels, each with its own way back, `for` and `keepFiringFor`. */
 import { describe, expect, test } from "vitest";
 import { worstSeverityOf } from "../../src/domain/alert.ts";
-import { Harness } from "./harness.ts";
+import { Harness, position, subaccount } from "./harness.ts";
 
 /** Info above 100 until below 95, warning above 110 until below 108, critical above 120. */
 const rules = (forS: number, keepS: number): string => `
@@ -217,4 +217,30 @@ test("an alert keeps the worst level that it reached", () => {
     ["rose", "warning", "critical"],
     ["ended", "warning", "critical"],
   ]);
+});
+
+test("an alert whose subject is gone ends with the worst of its steps, reloads or not", () => {
+  const near = `
+rules:
+  - name: Near
+    scope: position
+    value: position.liquidationDistance
+    levels: { warning: { when: value < 0.3 } }
+    summary: "{{ percent(value) }} from liquidation"
+`;
+  const settings = { rules: near, remind: quiet };
+  const held = [subaccount(4_500, [position(100, 150)])];
+  const run = (reloads: boolean) => {
+    const harness = Harness.seeing(settings, 150, held);
+    harness.live(5_000, held, 149);
+    harness.account([subaccount(4_400, [])]);
+    if (reloads) harness.reload(settings);
+    harness.pass(60_000);
+    return harness.changes.map(({ kind, alert }) => [kind, alert.ending, alert.worst?.summary]);
+  };
+  expect(run(false)).toEqual([
+    ["fired", null, undefined],
+    ["ended", "closed", "27.6% from liquidation"],
+  ]);
+  expect(run(true)).toEqual(run(false));
 });
