@@ -161,6 +161,7 @@ export class LiveAlert implements Due {
   goOn(before: LiveAlert): void {
     const { toldAtMs, notified, reminders, held, details, facts, judgedAtMs, order } = before;
     Object.assign(this, { toldAtMs, notified, reminders, held, details, facts, judgedAtMs, order });
+    this.limit = before.limit;
     this.lastSeen = before.lastSeen;
     this.beforeLoss = before.beforeLoss;
     this.lasting = before.lasting;

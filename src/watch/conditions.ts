@@ -726,7 +726,8 @@ export class Conditions {
     alert.lasting = false;
     alert.isGone = () => instance.alert === alert && instance.unknown === null && isGone(instance.lifecycle);
     alert.comparison = (level) => comparisonOf(instance.rule, level);
-    alert.limit = (level, value) => limitText(instance.rule, level, value);
+    const { rule } = instance;
+    alert.limit = (level, value) => limitText(rule, level, value);
     alert.isFurther = (level, value, than) => {
       const { env } = instance.node;
       const { value: judged } = env;
