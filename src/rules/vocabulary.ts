@@ -144,7 +144,7 @@ export const countableEvents: Readonly<Record<Scope, readonly RuleEventKind[]>> 
   market: ["marketChange"],
   exchange: ["exchangeStatus"],
   daemon: [],
-  book: [],
+  book: ["funding", "collateral", "fill"],
   pair: [],
 };
 

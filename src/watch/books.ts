@@ -5,6 +5,7 @@
  * Sums are kept by what changes: a wallet's old share goes out, its new one comes in. An answer about one of thousands of
  * wallets costs the logarithm of their count for each book, not a look at all of them.
  */
+import type { Event } from "../domain/event.ts";
 import type { Source } from "../domain/observation.ts";
 import type { Subject } from "../domain/subject.ts";
 import type { ConditionRule, Facts, RuleSet } from "../rules/index.ts";
@@ -139,12 +140,32 @@ export class Books {
   }
 
   doubtOf(subject: BookSubject): Doubt | null {
-    return this.#books.find((book) => book.isOf(subject))?.doubt ?? null;
+    return this.#of(subject)?.doubt ?? null;
+  }
+
+  /** The subjects of books that an event belongs to. */
+  *touchedBy(event: Event): Iterable<SubjectNode> {
+    for (const book of this.#books) for (const node of book.nodes) if (book.covers(node, event)) yield node;
+  }
+
+  /** True if an event belongs to this book. */
+  covers(node: SubjectNode, event: Event): boolean {
+    const { subject } = node;
+    return subject.scope === "book" && this.#of(subject)?.covers(node, event) === true;
+  }
+
+  /** The wallets of a book. */
+  members(subject: BookSubject): readonly string[] {
+    return this.#of(subject)?.members ?? [];
+  }
+
+  #of(subject: BookSubject): Book | undefined {
+    return this.#books.find((book) => book.isOf(subject));
   }
 
   /** As of `Profit.explainedSince`. */
   explainedSince(subject: BookSubject, ms: number, raisedMs: number): ExplainedFlow | null {
-    const book = this.#books.find((one) => one.isOf(subject));
+    const book = this.#of(subject);
     if (!book) return null;
     for (const { wallet, profit } of this.#parts.world.wallets.values()) {
       const explained = book.has(wallet.name) ? profit.explainedSince(ms, raisedMs) : null;
@@ -271,7 +292,9 @@ class Book implements Doubt {
     this.#places = new Map(this.#names.map((name, index) => [name, index]));
     const { symbol } = rule.select;
     this.#symbols = symbol && new Set(symbol.map((one) => one.toUpperCase()));
-    this.#sharedRead = rule.reads.some((read) => read.scope === "book" && !ofMarkets.has(read.field));
+    this.#sharedRead =
+      rule.reads.some((read) => read.scope === "book" && !ofMarkets.has(read.field)) ||
+      rule.windows.some(({ path }) => path.kind === "event");
     const least = () => new Least(members.length);
     this.#seen = {
       traderState: least(),
@@ -333,6 +356,18 @@ class Book implements Doubt {
 
   get nodes(): Iterable<SubjectNode> {
     return this.#nodes.values();
+  }
+
+  get members(): readonly string[] {
+    return this.#names;
+  }
+
+  /** Returns true for an event of a member, in the markets that the subject counts; flows are of no market. */
+  covers({ subject }: SubjectNode, { wallet, symbol }: Event): boolean {
+    if (wallet === null || !this.has(wallet) || subject.scope !== "book") return false;
+    const market = symbol?.toUpperCase();
+    if (subject.symbol !== null) return market === subject.symbol.toUpperCase();
+    return market === undefined || (this.#symbols?.has(market) ?? true);
   }
 
   has(wallet: string): boolean {

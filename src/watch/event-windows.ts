@@ -16,14 +16,17 @@ export class EventWindows {
   readonly #env: (event: Event, nowMs: number) => Env;
   /** The accounts, as `0.1`, that an event without a subaccount may belong to. */
   readonly #ownersOf: (event: Event) => readonly string[];
+  readonly #isOfBook: (book: SubjectNode, event: Event) => boolean;
 
   constructor(
     ruleSet: RuleSet,
     env: (event: Event, nowMs: number) => Env,
     ownersOf: (event: Event) => readonly string[],
+    isOfBook: (book: SubjectNode, event: Event) => boolean,
   ) {
     this.#env = env;
     this.#ownersOf = ownersOf;
+    this.#isOfBook = isOfBook;
     for (const rule of [...ruleSet.conditions, ...ruleSet.events]) {
       for (const spec of rule.windows) {
         if (spec.path.kind !== "event") continue;
@@ -91,7 +94,8 @@ export class EventWindows {
     const subject = node.subject;
     const sure = (holds: boolean): "yes" | "no" => (holds ? "yes" : "no");
     if (subject.scope === "exchange") return sure(event.wallet === null);
-    if (subject.scope === "daemon" || subject.scope === "book" || subject.scope === "pair") return "no";
+    if (subject.scope === "book") return sure(this.#isOfBook(node, event));
+    if (subject.scope === "daemon" || subject.scope === "pair") return "no";
     if (subject.scope === "market") return sure(event.symbol?.toUpperCase() === subject.symbol.toUpperCase());
     if (event.wallet !== subject.wallet) return "no";
     if (subject.scope === "wallet") return "yes";

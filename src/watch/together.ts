@@ -87,6 +87,21 @@ export class Together {
     return subject.scope === "book" ? this.#books.explainedSince(subject, ms, raisedMs) : null;
   }
 
+  /** The subjects of books that an event belongs to. */
+  touchedBy(event: Event): Iterable<SubjectNode> {
+    return this.#books.touchedBy(event);
+  }
+
+  /** True if an event belongs to this book. */
+  covers(node: SubjectNode, event: Event): boolean {
+    return this.#books.covers(node, event);
+  }
+
+  /** The wallets of a book; of any other subject none. */
+  members({ subject }: SubjectNode): readonly string[] {
+    return subject.scope === "book" ? this.#books.members(subject) : [];
+  }
+
   happened(event: Event, draft: Draft): void {
     this.#pairs.happened(event, draft);
   }

@@ -18,6 +18,7 @@ import type { ExplainAnswer } from "../domain/explanation.ts";
 import type { DaemonFigures, Observation, Source, Tick } from "../domain/observation.ts";
 import type { Silence } from "../domain/silence.ts";
 import type { WatchStatus } from "../domain/status.ts";
+import type { Subject } from "../domain/subject.ts";
 import { accountName } from "../domain/subject.ts";
 import { unreachable } from "../domain/unreachable.ts";
 import type { WhatIfOutcome, WhatIfQuestion } from "../domain/what-if.ts";
@@ -321,7 +322,11 @@ export class Watch {
         this.#together.explainedSince(node, ms, raisedMs) ??
         this.#walletOf(node)?.profit.explainedSince(ms, raisedMs) ??
         null,
-      toldShare: (spec, { subject }, atMs) => this.#told.share(spec, subject, atMs, this.#today.startMs),
+      toldShare: (spec, node, atMs) => {
+        const shareOf = (subject: Subject) => this.#told.share(spec, subject, atMs, this.#today.startMs);
+        const members = this.#together.members(node).map((wallet) => shareOf({ scope: "wallet", wallet }));
+        return members.length === 0 ? shareOf(node.subject) : Math.min(...members.map((share) => share ?? 1));
+      },
       onSight: (instance, into) => {
         this.#noData.note(instance, into);
         this.#failing.condition(instance.rule, instance.node.name, instance.unknown, into);
@@ -391,6 +396,7 @@ export class Watch {
       settings.ruleSet,
       (event, atMs) => this.#world.eventEnv(event, eventFacts(event, atMs), atMs),
       (event) => this.#world.ownersOf(event),
+      (book, event) => this.#together.covers(book, event),
     );
     this.#happenings = new Happenings(
       {
@@ -769,9 +775,10 @@ export class Watch {
   rememberEvent(event: Event): void {
     const sinceMs = event.wallet === null ? 0 : (this.#world.wallets.get(event.wallet)?.sinceMs ?? 0);
     if (event.seenMs < sinceMs || !this.#eventWindows.keep(event, this.#nowMs)) return;
-    // Samples from before the position was seen are those of another one.
-    for (const node of this.#world.touchedBy(event))
-      if (event.seenMs >= node.bornMs) this.#eventWindows.feed(node, event, this.#nowMs);
+    // Samples from before the position was seen are those of another one; newcomers are given all of the past at once.
+    for (const node of this.#touchedBy(event))
+      if (event.seenMs >= node.bornMs && !this.#newcomers.includes(node))
+        this.#eventWindows.feed(node, event, this.#nowMs);
   }
 
   #take(observation: Observation, draft: Draft): void {
@@ -1153,11 +1160,16 @@ export class Watch {
     this.#together.changed(entry, "collateral", draft);
   }
 
+  *#touchedBy(event: Event): Iterable<SubjectNode> {
+    yield* this.#world.touchedBy(event);
+    yield* this.#together.touchedBy(event);
+  }
+
   /** One new event: windows first, so that a rule which counts it sees it. */
   #happened(event: Event, draft: Draft): void {
     this.#replayEvents(draft);
     if (this.#eventWindows.keep(event, draft.atMs)) {
-      for (const node of this.#world.touchedBy(event)) this.#eventWindows.feed(node, event, draft.atMs);
+      for (const node of this.#touchedBy(event)) this.#eventWindows.feed(node, event, draft.atMs);
     }
     this.#endings.happened(draft, event);
     this.#together.happened(event, draft);

@@ -3,7 +3,17 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { SubaccountState } from "../../src/domain/account.ts";
 import type { WatchedWallet } from "../../src/watch/settings.ts";
-import { Harness, mainWallet, marketConfig, position, prices, rulesOf, subaccount } from "./harness.ts";
+import {
+  event,
+  Harness,
+  mainWallet,
+  marketConfig,
+  position,
+  prices,
+  rulesOf,
+  startMs,
+  subaccount,
+} from "./harness.ts";
 
 const wallet = (name: string, desk = "alpha"): WatchedWallet => ({
   ...mainWallet,
@@ -178,6 +188,68 @@ rules:
     expect(JSON.stringify(explained)).toContain("book.feesToday is not known of two");
     given(h, { two: { feesToday: 4, fundingToday: 1, netDeposits: -30 } });
     expect(summaries(h)).toEqual(["book/Fees/desk=alpha fired $12.00 -$1.00 $70.00"]);
+  });
+});
+
+describe("sums over events", () => {
+  const volume = `
+rules:
+  - name: Volume
+    scope: book
+    by: BY
+    select: { desk: alpha }
+    value: sumOver("fill.size", "1h")
+    levels: { info: { when: value >= 5.0 } }
+    keepFiringFor: 0s
+    summary: "{{ amount(value) }} in {{ amount(countOver('fill', '1h')) }} fills, {{ usd(sumOver('funding.payment', '1h')) }} funding"
+`;
+  const fill = (name: string, key: string, symbol: string, size: number) => {
+    const fields = { size, price: 100, side: "bid" };
+    return event({ kind: "fill", key, wallet: name, symbol, happenedMs: startMs, fields });
+  };
+  const seen = (by: string) => {
+    const h = new Harness({ rules: rulesOf(volume.replace("BY", by), wallets), wallets });
+    h.config(marketConfig("SOL"), marketConfig("BTC"));
+    h.mark(prices(100, "SOL"), prices(1_000, "BTC"));
+    for (const name of ["one", "two", "other"]) h.account([subaccount(5_000, [position(1, 100)])], name);
+    return h;
+  };
+  const feed = (h: Harness, isNew = true) => {
+    const at = { kind: "events", atMs: h.nowMs, coversMs: startMs - 7_200_000 } as const;
+    const payment = event({
+      kind: "funding",
+      key: "p",
+      wallet: "two",
+      happenedMs: startMs,
+      fields: { payment: -3 },
+    });
+    h.see({ ...at, source: "funding", wallet: "one", pdaIndex: 0, events: [] });
+    h.see({ ...at, source: "funding", wallet: "two", pdaIndex: 0, events: isNew ? [payment] : [] });
+    h.see({ ...at, source: "fills", wallet: "other", events: isNew ? [fill("other", "9", "SOL", 90)] : [] });
+    h.see({
+      ...at,
+      source: "fills",
+      wallet: "one",
+      events: isNew ? [fill("one", "1", "SOL", 4), fill("one", "2", "BTC", 2)] : [],
+    });
+    const explained = JSON.stringify(h.watch.explain("Volume", "book/Volume/desk=alpha", h.nowMs));
+    h.see({ ...at, source: "fills", wallet: "two", events: isNew ? [fill("two", "3", "SOL", 3)] : [] });
+    return explained;
+  };
+
+  test("count those of the members, in the markets of the book, and are unknown while one's are not read", () => {
+    const byLabel = seen("desk");
+    expect(feed(byLabel)).toContain("of two");
+    expect(summaries(byLabel)).toEqual(["book/Volume/desk=alpha fired 9 in 3 fills, -$3.00 funding"]);
+    const byMarket = seen("market");
+    feed(byMarket);
+    expect(summaries(byMarket)).toEqual(["book/Volume/SOL fired 7 in 2 fills, -$3.00 funding"]);
+    const after = byLabel.restarted({ rules: rulesOf(volume.replace("BY", "desk"), wallets), wallets });
+    for (const one of byLabel.all.flatMap(({ events }) => events)) after.watch.rememberEvent(one);
+    for (const name of ["one", "two", "other"]) after.account([subaccount(5_000, [position(1, 100)])], name);
+    feed(after, false);
+    expect(after.told).toEqual([]);
+    expect(now(after)).toEqual(["book/Volume/desk=alpha 9 in 3 fills, -$3.00 funding"]);
   });
 });
 

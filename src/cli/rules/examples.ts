@@ -129,7 +129,7 @@ export const examples: readonly Example[] = [
   },
   {
     title: "Several wallets together",
-    text: "What the selected wallets hold is a book: one for each market with `by: market`, one over all with `by: none`, one over all markets for each value of a label with `by: LABEL` (`by: desk`; its subjects are `book/NAME/desk=alpha`, its alerts carry the label, and wallets without it are in none). Its sums are unknown while a part of them is, and say of which wallet. A pair is two or more legs that config.yaml declares under `pairs:`. Both are unknown while one of their wallets is not seen.",
+    text: "What the selected wallets hold is a book: one for each market with `by: market`, one over all with `by: none`, one over all markets for each value of a label with `by: LABEL` (`by: desk`; its subjects are `book/NAME/desk=alpha`, its alerts carry the label, and wallets without it are in none). Its sums are unknown while a part of them is, and say of which wallet. `sumOver` and `countOver` count the fills, funding payments and flows of its wallets. A pair is two or more legs that config.yaml declares under `pairs:`. Both are unknown while one of their wallets is not seen.",
     yaml: `rules:
   - name: DeskTooLong
     scope: book

@@ -120,7 +120,7 @@ export function historyFunction(
   let filter: Compiled<boolean> | null = null;
   let series: Series | undefined;
   if (countsEvents) {
-    series = eventSeries(fn, pathText, rest[0]!.start, countable, gathered, tell);
+    series = eventSeries(fn, pathText, rest[0]!.start, countable, naming, gathered, tell);
     if (rest[2] !== undefined && filterText !== undefined && series?.path.kind === "event") {
       // One past the quote: where the filter's own text begins.
       const start = rest[2].start + 1;
@@ -394,6 +394,7 @@ function eventSeries(
   text: string,
   start: number,
   countable: readonly RuleEventKind[],
+  { scopes: [own] }: Names["naming"],
   gathered: Gathered,
   tell: Tell,
 ): Series | undefined {
@@ -428,7 +429,13 @@ function eventSeries(
   const source = eventSources[kind];
   // Whose reading of that source tells how fresh the events are.
   const scope: ReadScope =
-    kind === "exchangeStatus" ? "exchange" : kind === "marketChange" ? "market" : "wallet";
+    kind === "exchangeStatus"
+      ? "exchange"
+      : kind === "marketChange"
+        ? "market"
+        : own === "book"
+          ? "book"
+          : "wallet";
   gathered.readEvents(scope, kind, source);
   return {
     text,
@@ -437,6 +444,7 @@ function eventSeries(
     staleAfterMs: gathered.staleAfterMs[source],
     pick: pickScope(scope),
     // History was read back before: not having asked yet since the start is no reason to doubt the sum.
-    fresh: freshness(text, [source], gathered.staleAfterMs, "fine"),
+    // Of a book whose members were not all asked, a part may be missing.
+    fresh: freshness(text, [source], gathered.staleAfterMs, scope === "book" ? "missing" : "fine"),
   };
 }
