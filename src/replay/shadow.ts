@@ -159,8 +159,11 @@ function messagesOf(
     };
     return [...to].flatMap((receiver) => {
       const way = ways.find((one) => one.receivers.includes(receiver)) ?? ways[0]!;
-      const of = { change, receiver, way, labels, voids: false, remindMs: remindMs(alert.severity) };
-      const placed = groupKey === null ? incidents.place({ ...of, nowMs: atMs }) : null;
+      const standing = { voids: false, released: false, remindMs: remindMs(alert.severity) };
+      const placed =
+        groupKey === null
+          ? incidents.place({ change, receiver, way, labels, ...standing, nowMs: atMs })
+          : null;
       if (placed?.leaves === null) return [];
       if (placed && placed.leaves !== "alone") return [itemOf(receiver, placed.groupKey, placed.leaves)];
       const key = groupKey ?? groupKeyOf(way, labels);

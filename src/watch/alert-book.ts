@@ -328,7 +328,7 @@ export class AlertBook {
       if (live.waitsToMs > atMs && this.#dispatch.holds(alert.id)) this.#holds.wakeAt(live.waitsToMs, atMs);
     } else live.unjudged = !isBuiltIn(alert.rule);
     this.live.set(alert.id, live);
-    if (!former) live.toldAtMs = Math.min(live.toldAtMs, this.#reportedMs(live) ?? live.toldAtMs);
+    if (!former) live.toldAtMs = Math.min(live.toldAtMs, ...this.#reported(live));
     if (!live.held) this.#schedule(live);
     return live;
   }
@@ -539,10 +539,10 @@ export class AlertBook {
     change: AlertChange,
     receivers: Iterable<string>,
     groupKey: string | null,
-    voids = false,
+    { voids = false, released = false }: { readonly voids?: boolean; readonly released?: boolean } = {},
   ): Owed {
     const remindMs = this.#remindMs(change.alert.severity);
-    return this.#dispatch.owe(draft, change, receivers, groupKey, { voids, remindMs });
+    return this.#dispatch.owe(draft, change, receivers, groupKey, { voids, released, remindMs });
   }
 
   /** The interval of reminders at a level, ms; infinite: there are none. */
@@ -606,7 +606,8 @@ export class AlertBook {
       { details, facts, past },
       null,
     );
-    for (const receiver of this.owe(draft, change, receivers, null).receivers) live.told.add(receiver);
+    const { receivers: owed } = this.owe(draft, change, receivers, null, { released: true });
+    for (const receiver of owed) live.told.add(receiver);
     live.toldAtMs = draft.atMs;
     live.notified = notifiedWith(live.alert.value, known ? live.notified : null);
     this.#schedule(live);
@@ -710,7 +711,7 @@ export class AlertBook {
     if (live.held && kind !== "ended") return;
     const toEarlier = kind === "ended" || kind === "fell";
     const to = toEarlier ? live.told : live.alert.shadow ? [] : this.#concerned(live);
-    const { receivers: owed, notifies } = this.owe(draft, change, to, null, voids);
+    const { receivers: owed, notifies } = this.owe(draft, change, to, null, { voids });
     if (kind === "ended") {
       this.#escalations.settle(live.alert.id, draft);
       this.#holds.sourceEnded(draft.atMs);
@@ -728,16 +729,31 @@ export class AlertBook {
   }
 
   #schedule(live: LiveAlert): void {
-    const { toldAtMs, reminders: count } = live;
-    const dueMs = nextReminderMs(live.alert, { toldAtMs, count }, this.#remind);
-    if (dueMs === null) this.#deadlines.cancel(live);
-    else this.#deadlines.set(live, Math.max(dueMs, live.waitsToMs));
+    const ownMs = this.#dueMs(live, live.toldAtMs);
+    if (ownMs === null) {
+      this.#deadlines.cancel(live);
+      return;
+    }
+    const { atMs } = this.#draft();
+    // Who was not reminded of an incident just now is not notified of it: that is held.
+    const dueMs = this.#reported(live)
+      .map((ms) => this.#dueMs(live, ms) ?? ownMs)
+      .filter((ms) => ms > atMs);
+    this.#deadlines.set(live, Math.max(Math.min(ownMs, ...dueMs), live.waitsToMs));
   }
 
-  /** The time at which its incidents were reported last, ms: a reminder within the interval is none. Null: it is told by itself, or not critical. */
-  #reportedMs(live: LiveAlert): number | null {
-    if (live.alert.shadow || live.alert.severity !== "critical") return null;
-    return this.#dispatch.notifiedMs(live.alert.id, this.#concerned(live));
+  /** The time of the reminder after a notification, ms; null: there is none. */
+  #dueMs({ alert, reminders: count }: LiveAlert, toldAtMs: number): number | null {
+    return nextReminderMs(alert, { toldAtMs, count }, this.#remind);
+  }
+
+  /** The times at which the receivers of a critical alert were last notified of its incidents, or of it by itself, ms. */
+  #reported(live: LiveAlert): readonly number[] {
+    if (live.alert.shadow || live.alert.severity !== "critical") return [];
+    const { atMs } = this.#draft();
+    return this.#dispatch
+      .notifiedMs(live.alert.id, this.#concerned(live), atMs)
+      .map((ms) => ms ?? live.toldAtMs);
   }
 
   readonly #onReminder = (live: LiveAlert): void => {
@@ -748,9 +764,12 @@ export class AlertBook {
       this.#deadlines.set(live, waitsUntilMs);
       return;
     }
-    const reportedMs = this.#reportedMs(live);
-    const nextMs = (reportedMs ?? atMs) + this.#remindMs(live.alert.severity);
-    if (reportedMs !== null && reportedMs < atMs && nextMs > atMs && live.alert.acknowledgedAtMs === null) {
+    // Whoever was notified of its incident within the interval needs no reminder; what is due in one moment is one.
+    const dueMs = this.#reported(live).map((ms) =>
+      ms === atMs ? atMs : (this.#dueMs(live, ms) ?? Number.POSITIVE_INFINITY),
+    );
+    const nextMs = Math.min(...dueMs);
+    if (dueMs.length > 0 && nextMs > atMs && live.alert.acknowledgedAtMs === null) {
       this.#deadlines.set(live, nextMs);
       return;
     }

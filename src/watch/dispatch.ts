@@ -45,6 +45,8 @@ export interface Owed {
 export interface Standing {
   /** An acknowledgement became void by it. */
   readonly voids: boolean;
+  /** It was held until now. */
+  readonly released: boolean;
   /** The interval of reminders at its level, ms; infinite: there are none. */
   readonly remindMs: number;
 }
@@ -172,6 +174,7 @@ export class Dispatch {
       if (reason !== null) {
         held.push(receiver);
         why = reason;
+        this.#incidents.noteUntold(alert, receiver);
         continue;
       }
       const placed =
@@ -187,7 +190,7 @@ export class Dispatch {
         this.#push(draft, change.id, alert, isUrgent(change), receiver, way, labels, groupKey, placed);
       }
     }
-    if (change.kind === "ended") this.#incidents.over(alert.id);
+    if (change.kind === "ended") this.#incidents.over(alert);
     if (held.length > 0) this.#hold(draft, change, labels, held, why);
     else if (alert.state === "ended" && !alert.event) this.#drop(alert.id, draft);
     else if (owed.length > 0) this.#relieve(alert.id, owed, draft);
@@ -210,9 +213,9 @@ export class Dispatch {
     return [...new Set(reasons.flatMap((why) => why ?? []))];
   }
 
-  /** The time at which the incidents of an alert were last reported to these, ms; null: it is told by itself to one of them. */
-  notifiedMs(alertId: number, receivers: readonly string[]): number | null {
-    return this.#incidents.notifiedMs(alertId, receivers);
+  /** The times at which the incidents of a critical alert were last reported to each of these, ms; null: it is told by itself. */
+  notifiedMs(alertId: number, receivers: readonly string[], nowMs: number): readonly (number | null)[] {
+    return this.#incidents.notifiedMs(alertId, receivers, nowMs);
   }
 
   /** Returns true if a notification of this alert is held. */

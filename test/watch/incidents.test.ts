@@ -2,120 +2,14 @@
 import fs from "node:fs";
 import { describe, expect, test } from "vitest";
 import { seededRandom } from "../../src/domain/clock.ts";
-import type { Capacity } from "../../src/domain/delivery.ts";
-import { Delivery, type ReplayedMessage } from "../../src/replay/delivery.ts";
-import {
-  Harness,
-  type HarnessOptions,
-  mainWallet,
-  marketConfig,
-  position,
-  prices,
-  subaccount,
-} from "./harness.ts";
-
-const second = 1_000;
-const minute = 60 * second;
-const symbols = ["SOL", "BTC", "ETH"] as const;
-const capacities: ReadonlyMap<string, Capacity> = new Map([
-  ["chat", { edits: true }],
-  ["hook", { apart: true, maxNamed: 50 }],
-]);
+import type { ReplayedMessage } from "../../src/replay/delivery.ts";
+import { accountOf, Crash, capacities, minute, near, second, symbols } from "./crash.ts";
+import { type Harness, mainWallet, marketConfig, position, prices, subaccount } from "./harness.ts";
 
 const shipped = ["liquidation-risk", "margin", "drawdown"]
   .map((name) => fs.readFileSync(`rules/${name}.yaml`, "utf8").replace(/^[\s\S]*?^rules:$/m, ""))
   .join("\n");
 
-const near = `
-  - name: Near
-    scope: position
-    value: position.liquidationDistance
-    levels:
-      warning: { when: value < 0.10 }
-      critical: { when: value < 0.05 }
-    keepFiringFor: 0s
-    summary: "{{ wallet.name }} {{ percent(value) }}"
-`;
-
-/** Wallets whose accounts are as far from liquidation as said, in each market alike. */
-class Crash {
-  readonly harness: Harness;
-  readonly messages: ReplayedMessage[] = [];
-  readonly #delivery: Delivery;
-  readonly #marks = new Map<string, number>(symbols.map((symbol) => [symbol, 100]));
-  readonly #accounts: {
-    readonly wallet: string;
-    readonly collateral: number;
-    readonly sizes: readonly number[];
-  }[];
-  #handed = 0;
-
-  /** @param accounts collateral, and the size of each market's long, by wallet */
-  constructor(
-    accounts: readonly { readonly collateral: number; readonly sizes: readonly number[] }[],
-    options: Partial<HarnessOptions> = {},
-  ) {
-    this.#accounts = accounts.map((one, i) => ({ wallet: `mm-${i + 1}`, ...one }));
-    const wallets = this.#accounts.map(({ wallet: name }) => ({ ...mainWallet, name }));
-    this.harness = new Harness({
-      rules: `rules:\n${near}`,
-      wallets,
-      routing: { receivers: ["chat", "mail"] },
-      capacities,
-      ...options,
-    });
-    this.#delivery = new Delivery({
-      stormFold: 3,
-      capacities,
-      onMessage: (message) => void this.messages.push(message),
-    });
-    this.look();
-  }
-
-  /** All is read anew. */
-  look(marks: Readonly<Record<string, number>> = {}): void {
-    const { harness } = this;
-    for (const [symbol, mark] of Object.entries(marks)) this.#marks.set(symbol, mark);
-    harness.config(...symbols.map((symbol) => marketConfig(symbol)));
-    harness.mark(...[...this.#marks].map(([symbol, mark]) => prices(mark, symbol)));
-    for (const { wallet, collateral, sizes } of this.#accounts) {
-      const positions = sizes.flatMap((size, i) => (size === 0 ? [] : [position(size, 100, symbols[i]!)]));
-      harness.account([subaccount(collateral, positions)], wallet);
-      harness.events("liquidations", [], wallet);
-    }
-    this.hand();
-  }
-
-  /** Time passes; all is read every five seconds. */
-  pass(ms: number): void {
-    const untilMs = this.harness.nowMs + ms;
-    while (this.harness.nowMs < untilMs) {
-      this.harness.pass(Math.min(second, untilMs - this.harness.nowMs));
-      if (this.harness.nowMs % (5 * second) === 0) this.look();
-      this.hand();
-    }
-  }
-
-  hand(): void {
-    for (; this.#handed < this.harness.all.length; this.#handed++) {
-      const { owed, alertChanges } = this.harness.all[this.#handed]!;
-      const changes = new Map(alertChanges.map((change) => [change.id, change]));
-      const items = owed.map((item) => ({ item, change: changes.get(item.changeId)! }));
-      this.#delivery.owe(items, Math.max(...owed.map(({ owedAtMs }) => owedAtMs), Number.NEGATIVE_INFINITY));
-    }
-    this.#delivery.passTo(this.harness.nowMs);
-  }
-
-  of(receiver: string, fromMs = 0): readonly ReplayedMessage[] {
-    return this.messages.filter((one) => one.receiver === receiver && one.atMs >= fromMs);
-  }
-
-  notifying(receiver: string, fromMs = 0): readonly ReplayedMessage[] {
-    return this.of(receiver, fromMs).filter(({ quiet }) => !quiet);
-  }
-}
-
-const accountOf = (subject: string) => subject.split("/").slice(0, 2).join("/");
 const isCritical = ({ kind, alert }: ReplayedMessage["covers"][number]) =>
   alert.severity === "critical" && (kind === "fired" || kind === "rose");
 /** `main/0.0/SOL` of each critical beginning in a message. */

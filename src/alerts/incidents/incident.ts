@@ -14,7 +14,7 @@
  *
  * It is over when nothing critical in it fires. What is left of its alerts is told by itself from then on.
  */
-import { type AlertChange, isTaking, type Severity } from "../../domain/alert.ts";
+import { type Alert, type AlertChange, isTaking, type Severity, severityRank } from "../../domain/alert.ts";
 
 /** New members join until so long after the last one that was critical, ms. */
 export const joinsForMs = 1_800_000;
@@ -68,6 +68,8 @@ export interface Step {
   readonly isTier: boolean;
   /** An acknowledgement became void by it. */
   readonly voids: boolean;
+  /** It was held until now, with whatever came before it. */
+  readonly released: boolean;
   /** The interval of reminders at its level, ms. */
   readonly remindMs: number;
   /** The receiver can edit what it was sent. */
@@ -106,31 +108,69 @@ export function isLive({ members }: Pick<Incident, "members">): boolean {
 }
 
 /** @returns the incident after a change of one of its alerts, and the time at which that leaves */
-export function stepIncident(incident: Incident, step: Step): Stepped {
+export function stepIncident(known: Incident, step: Step): Stepped {
   const { change, account, isDistance, nowMs } = step;
   const { id, severity, value } = change.alert;
-  const known = incident.members[id];
-  const { [id]: _before, ...others } = incident.members;
+  const incident = untilNow(known, nowMs);
+  const before = incident.members[id];
   const own = { account, severity, distance: isDistance && Number.isFinite(value) ? value : null };
-  const all = change.kind === "ended" ? others : { ...others, [id]: own };
-  const members = isLive({ members: all }) ? all : {};
   const joins =
-    severity === "critical" && change.kind !== "ended" && known?.severity !== "critical"
+    severity === "critical" && change.kind !== "ended" && before?.severity !== "critical"
       ? { joinedMs: nowMs }
       : {};
-  // One that recovered is news again.
-  const accounts = incident.accounts.filter((one) => isCritical(one, members));
-  const next: Incident = { ...incident, ...joins, members, accounts };
+  const next = { ...withMember(incident, id, change.kind === "ended" ? null : own), ...joins };
   const news = newsOf(incident, next, step);
   if (news === "none") return { incident: next, leaves: null };
-  if (news === "quiet" || news === "recovery") return { incident: next, leaves: quietly(news, step) };
+  if (news === "quiet") return { incident: next, leaves: quietly(news, step) };
+  if (news === "recovery") return { incident: withoutRecovered(next), leaves: quietly(news, step) };
   return notify(incident, next, news, step);
+}
+
+/**
+ * @returns the incident after a change of which its receiver is not notified: what recovered in it is news when it is critical anew;
+ * what got worse is news when it is released
+ */
+export function noteUntold(
+  incident: Incident,
+  { id, state, severity }: Pick<Alert, "id" | "state" | "severity">,
+): Incident {
+  const known = incident.members[id];
+  if (known === undefined) return incident;
+  if (state !== "ended" && severityRank[severity] >= severityRank[known.severity]) return incident;
+  return withoutRecovered(withMember(incident, id, state === "ended" ? null : { ...known, severity }));
+}
+
+function withMember(incident: Incident, id: number, own: Member | null): Incident {
+  const { [id]: _before, ...others } = incident.members;
+  const all = own === null ? others : { ...others, [id]: own };
+  const members = isLive({ members: all }) ? all : {};
+  // One that recovered is news again.
+  const accounts = incident.accounts.filter((one) => isCritical(one, members));
+  return { ...incident, members, accounts };
+}
+
+/** The worst distance is that of what is left: the half of it is news. */
+function withoutRecovered(incident: Incident): Incident {
+  const { shown, members } = incident;
+  const worst = worstOf(members);
+  return shown === null || worst === null || worst <= shown ? incident : { ...incident, shown: worst };
+}
+
+/** A clock that was fast before puts nothing off. */
+function untilNow(incident: Incident, nowMs: number): Incident {
+  const { joinedMs, notifiedMs, gatheredMs } = incident;
+  return {
+    ...incident,
+    joinedMs: Math.min(joinedMs, nowMs),
+    notifiedMs: Math.min(notifiedMs, nowMs),
+    gatheredMs: Math.min(gatheredMs, nowMs + gatherMs.at(-1)!),
+  };
 }
 
 type News = "atOnce" | "gathered" | "quiet" | "recovery" | "none";
 
 function newsOf(before: Incident, { members }: Incident, step: Step): News {
-  const { change, account, voids, isTier, remindMs, nowMs } = step;
+  const { change, account, voids, released, isTier, remindMs, nowMs } = step;
   const { kind, alert } = change;
   const isOverdue = nowMs - before.notifiedMs >= remindMs;
   const critical = alert.severity === "critical";
@@ -150,7 +190,9 @@ function newsOf(before: Incident, { members }: Incident, step: Step): News {
         ? "atOnce"
         : "quiet";
     case "reminder":
-      return before.notifiedMs === nowMs || isOverdue || voids ? "atOnce" : "none";
+      if (before.notifiedMs === nowMs || isOverdue || voids) return "atOnce";
+      if (critical && (!before.accounts.includes(account) || isWorse(before, members))) return "gathered";
+      return released ? "quiet" : "none";
     case "acknowledged":
       return "quiet";
     case "fell":

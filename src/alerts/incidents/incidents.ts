@@ -4,7 +4,15 @@ import { type Capacity, incidentGroup } from "../../domain/delivery.ts";
 import { type Labels, labelOf } from "../match.ts";
 import type { Way } from "../route.ts";
 import { type Danger, dangerOf, isDistance, type RuleInView } from "./danger.ts";
-import { type Incident, isLive, isOpen, joinsForMs, newIncident, stepIncident } from "./incident.ts";
+import {
+  type Incident,
+  isLive,
+  isOpen,
+  joinsForMs,
+  newIncident,
+  noteUntold,
+  stepIncident,
+} from "./incident.ts";
 
 export interface IncidentsOptions {
   /** The danger that a rule is about; null: its alerts belong into no incident. */
@@ -41,6 +49,8 @@ export interface ToReceiver {
   readonly labels: Labels;
   /** An acknowledgement became void by it. */
   readonly voids: boolean;
+  /** It was held until now. */
+  readonly released: boolean;
   /** The interval of reminders at its level, ms; infinite: there are none. */
   readonly remindMs: number;
   readonly nowMs: number;
@@ -91,7 +101,7 @@ export class Incidents {
 
   /** @returns null where it belongs into no incident */
   place(to: ToReceiver): Placed | null {
-    const { change, receiver, nowMs, voids, remindMs } = to;
+    const { change, receiver, nowMs, voids, released, remindMs } = to;
     const { alert } = change;
     if (alert.event || alert.drill) return null;
     const found = this.#of(receiver, alert.id);
@@ -101,7 +111,7 @@ export class Incidents {
     const kept = found ?? this.#join(to);
     if (kept === null) return null;
     const { incident, leaves } = stepIncident(kept.incident, {
-      ...{ change, voids, remindMs, nowMs },
+      ...{ change, voids, released, remindMs, nowMs },
       account: accountOf(alert),
       isDistance: of?.isDistance === true,
       isTier: of?.danger === "tier",
@@ -115,24 +125,26 @@ export class Incidents {
     };
   }
 
-  /** An alert is over, whoever is told of that. */
-  over(alertId: number): void {
-    for (const kept of this.#all.values()) {
-      if (kept.incident.members[alertId] === undefined) continue;
-      const { [alertId]: _over, ...members } = kept.incident.members;
-      this.#set({ ...kept, incident: { ...kept.incident, members } });
-    }
+  /** A change of an alert of which a receiver is not notified now. */
+  noteUntold(alert: Alert, receiver: string): void {
+    const kept = this.#of(receiver, alert.id);
+    if (kept !== undefined) this.#set({ ...kept, incident: noteUntold(kept.incident, alert) });
   }
 
-  /** The time at which an incident with this alert was last reported to one of these, ms; null: it is told by itself to one of them. */
-  notifiedMs(alertId: number, receivers: readonly string[]): number | null {
-    let latest: number | null = null;
-    for (const receiver of receivers) {
-      const found = this.#of(receiver, alertId);
-      if (found === undefined || !this.#options.gathers(receiver)) return null;
-      latest = Math.max(latest ?? Number.NEGATIVE_INFINITY, found.incident.notifiedMs);
-    }
-    return latest;
+  /** An alert is over, whoever is told of that. */
+  over(alert: Alert): void {
+    for (const kept of this.#all.values())
+      if (kept.incident.members[alert.id] !== undefined)
+        this.#set({ ...kept, incident: noteUntold(kept.incident, alert) });
+  }
+
+  /** The times at which the incidents with a critical alert were last reported to each of these, ms; null: it is told by itself. */
+  notifiedMs(alertId: number, receivers: readonly string[], nowMs: number): readonly (number | null)[] {
+    return receivers.map((receiver) => {
+      const incident = this.#of(receiver, alertId)?.incident;
+      const told = incident?.members[alertId]?.severity === "critical" && this.#options.gathers(receiver);
+      return told ? Math.min(incident.notifiedMs, nowMs) : null;
+    });
   }
 
   /** Forgets those that nothing belongs to any more. */
