@@ -34,7 +34,7 @@ export const near = `
 
 interface Account {
   readonly collateral: number;
-  /** Of each market's long. */
+  /** Units of the long in each market. */
   readonly sizes: readonly number[];
 }
 
