@@ -58,7 +58,7 @@ export async function shadowReport(
       if (change.atMs >= sinceMs && sent.has(change.kind)) changes.push(change);
   }
   const throttles = new Map(events.map(({ name, throttleMs }) => [name, throttleMs ?? 0]));
-  const incidents = new Incidents(incidentsOptions(conditions, new Map()), () => {});
+  const incidents = new Incidents(incidentsOptions(conditions, new Map()));
   const remindMs = (severity: Severity): number => {
     const pace = remind[severity];
     return pace === "never" ? Number.POSITIVE_INFINITY : pace.every;

@@ -526,6 +526,11 @@ export class AlertBook {
     else this.#schedule(live);
   }
 
+  /** A draft is complete. */
+  complete(draft: Draft): void {
+    this.#dispatch.keepIncidents(draft);
+  }
+
   receivers(
     alert: Pick<Alert, "labels" | "rule" | "severity" | "subject" | "wallet" | "symbol">,
     except: readonly string[] = [],

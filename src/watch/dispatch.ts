@@ -93,11 +93,7 @@ export class Dispatch {
   constructor(options: DispatchOptions, before?: Dispatch) {
     this.#options = options;
     this.#groups = before ? before.#groups : new Map();
-    this.#incidents = new Incidents(
-      options.incidents,
-      (name, value) => void options.draft().changes.keep.push({ name, value }),
-      before ? before.#incidents : undefined,
-    );
+    this.#incidents = new Incidents(options.incidents, before ? before.#incidents : undefined);
     this.#sweptMs = before ? before.#sweptMs : 0;
   }
 
@@ -216,6 +212,11 @@ export class Dispatch {
   /** The times at which the incidents of a critical alert were last reported to each of these, ms; null: it is told by itself. */
   notifiedMs(alertId: number, receivers: readonly string[], nowMs: number): readonly (number | null)[] {
     return this.#incidents.notifiedMs(alertId, receivers, nowMs);
+  }
+
+  /** Puts what history is to keep of incidents into a draft that is complete. */
+  keepIncidents(draft: Draft): void {
+    draft.changes.keep.push(...this.#incidents.unkept());
   }
 
   /** Returns true if a notification of this alert is held. */

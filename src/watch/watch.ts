@@ -625,6 +625,7 @@ export class Watch {
     // A rule about the daemon that is due before its next figures is judged by what is so now.
     if (!this.#given.any) this.#world.daemon.facts.values.noDataAlerts = this.#noData.alerts;
     if (atMs - this.#startedMs > recallKeptMs) this.#recall.clear();
+    this.#alerts.complete(draft);
     const outcome = { changes: draft.changes, asks: draft.asks, notes: this.#notes };
     this.#draft = this.#between;
     return outcome;

@@ -48,7 +48,7 @@ const forbidden: ProbeResult = {
 
 /** Makes the channels of one life. */
 export function channelsOf(parts: ChannelsParts): typeof createChannel {
-  return (name) => new SimulatedChannel(name, parts);
+  return (name, { type }) => new SimulatedChannel(name, type, parts);
 }
 
 class SimulatedChannel implements Channel {
@@ -57,10 +57,13 @@ class SimulatedChannel implements Channel {
   readonly name: string;
   readonly keepsGroups: boolean;
   readonly tellsEach: boolean;
+  readonly edits?: true;
   readonly #traits: ChannelTraits;
   readonly #parts: ChannelsParts;
 
-  constructor(name: string, parts: ChannelsParts) {
+  /** @param type of its settings: what a bot is told of incidents is edited into the first message of each */
+  constructor(name: string, type: string, parts: ChannelsParts) {
+    if (type === "telegram") this.edits = true;
     this.name = name;
     this.#parts = parts;
     this.#traits = channelTraits[name]!;

@@ -104,7 +104,8 @@ export function isOpen({ joinedMs }: Incident, nowMs: number): boolean {
 
 /** True if something critical in it fires: what is lesser joins it then, quietly. */
 export function isLive({ members }: Pick<Incident, "members">): boolean {
-  return Object.values(members).some(({ severity }) => severity === "critical");
+  for (const id in members) if (members[id]!.severity === "critical") return true;
+  return false;
 }
 
 /** @returns the incident after a change of one of its alerts, and the time at which that leaves */
@@ -141,12 +142,15 @@ export function noteUntold(
 }
 
 function withMember(incident: Incident, id: number, own: Member | null): Incident {
-  const { [id]: _before, ...others } = incident.members;
-  const all = own === null ? others : { ...others, [id]: own };
-  const members = isLive({ members: all }) ? all : {};
+  const all = { ...incident.members };
+  const account = (own ?? all[id])?.account;
+  if (own === null) delete all[id];
+  else all[id] = own;
+  if (!isLive({ members: all })) return { ...incident, members: {}, accounts: [] };
   // One that recovered is news again.
-  const accounts = incident.accounts.filter((one) => isCritical(one, members));
-  return { ...incident, members, accounts };
+  const isKept = (one: string) => one !== account || isCritical(one, all);
+  const { accounts } = incident;
+  return { ...incident, members: all, accounts: accounts.every(isKept) ? accounts : accounts.filter(isKept) };
 }
 
 /** The worst distance is that of what is left: the half of it is news. */
@@ -204,7 +208,11 @@ function newsOf(before: Incident, { members }: Incident, step: Step): News {
 }
 
 function isCritical(account: string, members: Incident["members"]): boolean {
-  return Object.values(members).some((one) => one.account === account && one.severity === "critical");
+  for (const id in members) {
+    const one = members[id]!;
+    if (one.account === account && one.severity === "critical") return true;
+  }
+  return false;
 }
 
 /** True if the worst distance halved since the last news, or is nothing where it was something. */
@@ -216,8 +224,12 @@ function isWorse({ shown }: Incident, members: Incident["members"]): boolean {
 }
 
 function worstOf(members: Incident["members"]): number | null {
-  const known = Object.values(members).flatMap(({ distance }) => distance ?? []);
-  return known.length === 0 ? null : Math.min(...known);
+  let worst: number | null = null;
+  for (const id in members) {
+    const { distance } = members[id]!;
+    if (distance !== null && (worst === null || distance < worst)) worst = distance;
+  }
+  return worst;
 }
 
 function quietly(news: "quiet" | "recovery", { edits, nowMs }: Step): { atMs: number; quiet: boolean } {

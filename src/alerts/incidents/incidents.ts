@@ -78,20 +78,24 @@ export class Incidents {
   readonly #options: IncidentsOptions;
   /** By receiver and group key. */
   readonly #all: Map<string, Kept>;
-  readonly #keep: (name: string, value: string | null) => void;
+  /** Those that changed since `unkept`. */
+  readonly #changed: Set<string>;
 
-  /**
-   * @param keep takes what history keeps
-   * @param before those of the watch that is replaced at a reload
-   */
-  constructor(
-    options: IncidentsOptions,
-    keep: (name: string, value: string | null) => void,
-    before?: Incidents,
-  ) {
+  /** @param before those of the watch that is replaced at a reload */
+  constructor(options: IncidentsOptions, before?: Incidents) {
     this.#options = options;
-    this.#keep = keep;
     this.#all = before ? before.#all : new Map();
+    this.#changed = before ? before.#changed : new Set();
+  }
+
+  /** @returns rows for history of the changes since it was asked last: one for each incident, however many its changes are */
+  unkept(): readonly { readonly name: string; readonly value: string | null }[] {
+    const rows = [...this.#changed].map((id) => {
+      const kept = this.#all.get(id);
+      return { name: prefix + id, value: kept === undefined ? null : JSON.stringify(kept) };
+    });
+    this.#changed.clear();
+    return rows;
   }
 
   restore(keep: ReadonlyMap<string, string>): void {
@@ -152,7 +156,7 @@ export class Incidents {
     for (const [id, { incident }] of this.#all) {
       if (Object.keys(incident.members).length > 0 || nowMs - incident.joinedMs <= joinsForMs) continue;
       this.#all.delete(id);
-      this.#keep(prefix + id, null);
+      this.#changed.add(id);
     }
   }
 
@@ -181,7 +185,7 @@ export class Incidents {
   #set(kept: Kept): void {
     const id = `${kept.receiver}\n${kept.incident.groupKey}`;
     this.#all.set(id, kept);
-    this.#keep(prefix + id, JSON.stringify(kept));
+    this.#changed.add(id);
   }
 }
 
