@@ -329,7 +329,7 @@ export class AlertBook {
     } else live.unjudged = !isBuiltIn(alert.rule);
     this.live.set(alert.id, live);
     if (!former) live.toldAtMs = Math.min(live.toldAtMs, ...this.#reported(live));
-    if (!live.held) this.#schedule(live);
+    if (!live.held) this.#schedule(live, true);
     return live;
   }
 
@@ -733,7 +733,8 @@ export class AlertBook {
     this.#schedule(live);
   }
 
-  #schedule(live: LiveAlert): void {
+  /** @param overdue what is due already is decided next, at a start or a reload */
+  #schedule(live: LiveAlert, overdue = false): void {
     const ownMs = this.#dueMs(live, live.toldAtMs);
     if (ownMs === null) {
       this.#deadlines.cancel(live);
@@ -743,7 +744,7 @@ export class AlertBook {
     // Who was not reminded of an incident just now is not notified of it: that is held.
     const dueMs = this.#reported(live)
       .map((ms) => this.#dueMs(live, ms) ?? ownMs)
-      .filter((ms) => ms > atMs);
+      .filter((ms) => overdue || ms > atMs);
     this.#deadlines.set(live, Math.max(Math.min(ownMs, ...dueMs), live.waitsToMs));
   }
 
