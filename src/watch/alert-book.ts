@@ -101,6 +101,8 @@ export class LiveAlert implements Due {
   /** Everybody who was told of it since it fired. */
   readonly told: Set<string>;
   readonly except: readonly string[];
+  /** The time of the last word of it that called each receiver, ms. Left out: not known since the start. */
+  readonly calledMs = new Map<string, number>();
   toldAtMs: number;
   /** Null: it has no value. */
   notified: Notified | null;
@@ -162,6 +164,7 @@ export class LiveAlert implements Due {
     const { toldAtMs, notified, reminders, held, details, facts, judgedAtMs, order } = before;
     Object.assign(this, { toldAtMs, notified, reminders, held, details, facts, judgedAtMs, order });
     this.limit = before.limit;
+    for (const [receiver, ms] of before.calledMs) this.calledMs.set(receiver, ms);
     this.lastSeen = before.lastSeen;
     this.beforeLoss = before.beforeLoss;
     this.lasting = before.lasting;
@@ -702,12 +705,15 @@ export class AlertBook {
       stands,
       past = false,
       voids = false,
+      among,
     }: {
       readonly happenedMs?: number | null;
       readonly stands?: AlertChange["stands"];
       readonly past?: boolean;
       /** Its acknowledgement became void. */
       readonly voids?: boolean;
+      /** Those who are told. Left out: whom it concerns. */
+      readonly among?: readonly string[] | undefined;
     } = {},
   ): void {
     const { details, facts } = live;
@@ -715,8 +721,9 @@ export class AlertBook {
     // Whoever was told that it fires is told that it ended.
     if (live.held && kind !== "ended") return;
     const toEarlier = kind === "ended" || kind === "fell";
-    const to = toEarlier ? live.told : live.alert.shadow ? [] : this.#concerned(live);
-    const { receivers: owed, notifies } = this.owe(draft, change, to, null, { voids });
+    const to = among ?? (toEarlier ? live.told : live.alert.shadow ? [] : this.#concerned(live));
+    const { receivers: owed, called } = this.owe(draft, change, to, null, { voids });
+    for (const receiver of called) live.calledMs.set(receiver, draft.atMs);
     if (kind === "ended") {
       this.#escalations.settle(live.alert.id, draft);
       this.#holds.sourceEnded(draft.atMs);
@@ -726,7 +733,8 @@ export class AlertBook {
     else if (kind === "fell" && !this.#escalates(live.alert)) this.#escalations.settle(live.alert.id, draft);
     for (const receiver of owed) live.told.add(receiver);
     // What is quiet puts no reminder of something critical off.
-    if (notifies || live.alert.severity !== "critical") live.toldAtMs = draft.atMs;
+    if (owed.length === 0 || called.length > 0 || live.alert.severity !== "critical")
+      live.toldAtMs = draft.atMs;
     live.notified = notifiedWith(live.alert.value, beginsAnew.has(kind) ? null : live.notified);
     if (kind === "fired" || kind === "rose") live.reminders = 0;
     else if (kind === "reminder") live.reminders++;
@@ -757,9 +765,10 @@ export class AlertBook {
   #reported(live: LiveAlert): readonly number[] {
     if (live.alert.shadow || live.alert.severity !== "critical") return [];
     const { atMs } = this.#draft();
+    const receivers = this.#concerned(live);
     return this.#dispatch
-      .notifiedMs(live.alert.id, this.#concerned(live), atMs)
-      .map((ms) => ms ?? live.toldAtMs);
+      .notifiedMs(live.alert.id, receivers, atMs)
+      .map((ms, index) => ms ?? live.calledMs.get(receivers[index]!) ?? live.toldAtMs);
   }
 
   readonly #onReminder = (live: LiveAlert): void => {
@@ -771,7 +780,8 @@ export class AlertBook {
       return;
     }
     // Whoever was notified of its incident within the interval needs no reminder; what is due in one moment is one.
-    const dueMs = this.#reported(live).map((ms) =>
+    const reportedMs = this.#reported(live);
+    const dueMs = reportedMs.map((ms) =>
       ms === atMs ? atMs : (this.#dueMs(live, ms) ?? Number.POSITIVE_INFINITY),
     );
     const nextMs = Math.min(...dueMs);
@@ -781,12 +791,16 @@ export class AlertBook {
     }
     // An acknowledgement that lapsed is taken back in the open, by the reminder that follows from it.
     const lapsed = live.alert.acknowledgedAtMs !== null;
+    const due =
+      lapsed || reportedMs.length === 0
+        ? undefined
+        : this.#concerned(live).filter((_, index) => dueMs[index]! <= atMs);
     if (lapsed) live.alert = withoutAcknowledgement(live.alert);
     const draft = this.#draft();
     if (lapsed) this.#begins(live.alert, draft);
     // A reminder speaks of now. Where that is not known it tells the newest that is, and says how old it is.
     const past = live.renew(draft.atMs);
-    this.#record(draft, live, "reminder", { past, voids: lapsed });
+    this.#record(draft, live, "reminder", { past, voids: lapsed, among: due });
   };
 }
 

@@ -37,8 +37,8 @@ export type Labelled = Pick<Alert, "labels" | "rule" | "severity" | "subject" | 
 /** The receivers who are owed word of a change now. */
 export interface Owed {
   readonly receivers: readonly string[];
-  /** False where it is quiet for all of them. */
-  readonly notifies: boolean;
+  /** Those of them who are called by it: for the others it is quiet. */
+  readonly called: readonly string[];
 }
 
 /** The facts about a change that incidents ask for. */
@@ -136,7 +136,7 @@ export class Dispatch {
   /**
    * Owes word of a change.
    * @param groupKey of what leaves together by another reason (a throttle); null: by its incident or its route
-   * @returns those who are owed word now, and whether one of them is called by it; the others of `to` are when what holds it ends, or never,
+   * @returns those who are owed word now, and those who are called by it; the others of `to` are when what holds it ends, or never,
    * where their incident was reported just before
    */
   owe(
@@ -147,13 +147,13 @@ export class Dispatch {
     standing: Standing,
   ): Owed {
     const { alert } = change;
-    if (alert.shadow) return { receivers: [], notifies: true };
+    if (alert.shadow) return { receivers: [], called: [] };
     const labels = labelsOf(alert);
     const ways = waysFor(this.#options.routing, labels);
     const owed: string[] = [];
     const held: string[] = [];
     let why = "";
-    let quiet = 0;
+    const called: string[] = [];
     for (const receiver of to) {
       const way = ways.find(({ receivers }) => receivers.includes(receiver)) ?? ways[0]!;
       const reason = this.#options.holds.why(
@@ -179,8 +179,8 @@ export class Dispatch {
           : null;
       if (placed?.leaves === null) continue;
       owed.push(receiver);
+      if (placed === null || placed.leaves === "alone" || !placed.leaves.quiet) called.push(receiver);
       if (placed !== null && placed.leaves !== "alone") {
-        if (placed.leaves.quiet) quiet++;
         this.#pushAt(draft, change.id, alert, receiver, placed.groupKey, placed.leaves, placed);
       } else {
         this.#push(draft, change.id, alert, isUrgent(change), receiver, way, labels, groupKey, placed);
@@ -190,7 +190,7 @@ export class Dispatch {
     if (held.length > 0) this.#hold(draft, change, labels, held, why);
     else if (alert.state === "ended" && !alert.event) this.#drop(alert.id, draft);
     else if (owed.length > 0) this.#relieve(alert.id, owed, draft);
-    return { receivers: owed, notifies: quiet === 0 || quiet < owed.length };
+    return { receivers: owed, called };
   }
 
   /** The reasons that would hold a notification of an alert like this now, each reason once; asking changes nothing. */

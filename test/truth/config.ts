@@ -76,7 +76,9 @@ export function sections(
       ...ruleOverrides(seed),
       ...(version % 2 === 0 ? {} : { MarginHigh: { for: "20s" }, DatabaseLarge: { enabled: false } }),
     },
-    channels: Object.fromEntries(channels.map((name) => [name, typeOf(seed, name) ?? { type: "webhook", url }])),
+    channels: Object.fromEntries(
+      channels.map((name) => [name, typeOf(seed, name) ?? { type: "webhook", url }]),
+    ),
     routing: {
       receivers: channels,
       groupBy: draw.one([["wallet"], ["wallet", "rule"], []]),

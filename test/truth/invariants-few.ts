@@ -19,17 +19,21 @@ export const remindedSeldom: Invariant = ({ log, sections }) => {
     warning: warningsEveryMs,
     info: Number.POSITIVE_INFINITY,
   };
-  const lastMs = new Map<number, number>();
+  /** By alert, receiver and level. */
+  const lastMs = new Map<string, number>();
   for (const { changes } of log.of("committed")) {
-    const owed = new Set(changes.owed.map(({ changeId }) => changeId));
-    for (const { id, alertId, kind, atMs, alert } of changes.alertChanges) {
-      // Another alert tells of it.
-      if (!owed.has(id)) continue;
-      const known = lastMs.get(alertId);
-      lastMs.set(alertId, atMs);
+    const byChange = new Map(changes.alertChanges.map((change) => [change.id, change]));
+    for (const { changeId, receiver, quiet } of changes.owed) {
+      const change = byChange.get(changeId);
+      // What adds to an incident quietly puts no reminder off.
+      if (change === undefined || quiet) continue;
+      const { alertId, kind, atMs, alert } = change;
+      const key = `${alertId} ${receiver} ${alert.severity}`;
+      const known = lastMs.get(key);
+      lastMs.set(key, atMs);
       if (kind !== "reminder" || known === undefined) continue;
       if (atMs - known < everyMs[alert.severity] - slackMs)
-        wrong.push(`alert ${alertId} is reminded of ${atMs - known} ms after it was reported`);
+        wrong.push(`${receiver} is reminded of alert ${alertId} ${atMs - known} ms after it was reported`);
     }
   }
   return wrong;

@@ -19,6 +19,7 @@ export type Check =
   | "few"
   /** Word of a change is not owed to whom the configuration names, or it is to somebody else, or for too late. */
   | "owed"
+  | "incidents"
   /** A message arrived later than its channel, its group and the messages before it explain. */
   | "late delivery";
 

@@ -24,6 +24,7 @@ import { type Finding, timeOf } from "./finding.ts";
 import { FormerTexts, isOfFormer, type Look } from "./former-texts.ts";
 import { Hedges } from "./hedges.ts";
 import { judgeInTime } from "./in-time.ts";
+import { judgeIncidents } from "./incidents.ts";
 import { ListedAlerts } from "./listed-alerts.ts";
 import { type Gap, isTold, type Life, livesOf, type Shown } from "./lives.ts";
 import { Margins, symbolsOf } from "./margin.ts";
@@ -208,7 +209,7 @@ class Judge {
     this.#terms = new Terms(outcome.sections);
     const { truth, plan } = outcome;
     this.#lives = livesOf(outcome.log);
-    this.#reminders = new Reminders(outcome.sections[0]!, this.#lives);
+    this.#reminders = new Reminders(outcome, this.#lives);
     this.#clear = new Clear(outcome);
     this.#listed = new ListedAlerts(this.#lives);
     const margins = new Margins(truth.rules);
@@ -286,6 +287,7 @@ class Judge {
         ...judgeInTime(this.#outcome),
         ...judgeOldAlerts(this.#outcome),
         ...judgeReminded(this.#outcome),
+        ...judgeIncidents(this.#outcome),
         ...judgeBuiltIn(this.#outcome),
         ...judgeNotWatched(this.#outcome),
       ],

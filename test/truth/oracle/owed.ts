@@ -9,6 +9,7 @@ import type { Changes } from "../../../src/domain/changes.ts";
 import type { OwedItem } from "../../../src/domain/delivery.ts";
 import type { Outcome } from "../scenario.ts";
 import { type Finding, timeOf } from "./finding.ts";
+import { maybeOfIncident, mostOfIncidentMs } from "./incidents.ts";
 import { committedOf, gapIn } from "./lives.ts";
 
 /** `groupInterval` where nobody sets it; it is longer than `groupWait`. */
@@ -130,7 +131,10 @@ class OwedJudge {
     if (!missing.delete(receiver)) this.#report(change, `nothing (more) for ${receiver}`, wordsOf(item));
     if (severity !== alert.severity) this.#report(change, alert.severity, `${severity}, ${wordsOf(item)}`);
     const waitMs = releaseAtMs - owedAtMs;
-    const mostMs = isUrgent(change) ? 0 : groupMs;
+    const [sections] = this.#outcome.sections as [Readonly<Record<string, unknown>>];
+    const mayGather = maybeOfIncident(sections, alert, receiver);
+    if (item.quiet && !mayGather) this.#report(change, "that it calls", `a quiet ${wordsOf(item)}`);
+    const mostMs = mayGather ? mostOfIncidentMs(sections, change, item) : isUrgent(change) ? 0 : groupMs;
     if (waitMs > mostMs)
       this.#report(change, `that it waits for ${mostMs} ms at most`, `${waitMs} ms, ${wordsOf(item)}`);
     this.#told.set(alert.id, (this.#told.get(alert.id) ?? new Set()).add(receiver));
@@ -145,6 +149,9 @@ class OwedJudge {
       this.#held.set(change.id, { change, missing, dueMs: leftMs + throttleMs });
       return;
     }
+    // Of an incident each is reminded once, whatever the number of its alerts; others at their own time.
+    const [sections] = this.#outcome.sections as [Readonly<Record<string, unknown>>];
+    if (kind === "reminder" && this.#receivers.some((one) => maybeOfIncident(sections, alert, one))) return;
     if (isNoData(alert) && kind !== "ended" && this.#isCovered(change)) return;
     const isTold = this.#noData.has(alert.id) && (kind === "worsened" || kind === "reminder");
     if (isTold && this.#common().length > 0) {

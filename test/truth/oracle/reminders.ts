@@ -3,8 +3,10 @@
  * was told last is told at once. Times are the daemon's, ms.
  */
 import { type AlertChange, type Severity, severityRank } from "../../../src/domain/alert.ts";
+import type { Outcome } from "../scenario.ts";
 import { durationMs } from "./duration.ts";
-import type { Life } from "./lives.ts";
+import { maybeOfIncident, readsIncidents } from "./incidents.ts";
+import { committedOf, type Life } from "./lives.ts";
 
 /** A reminder that comes due while the condition does not hold waits for so long, again and again. */
 const postponedMs = 10_000;
@@ -41,14 +43,24 @@ export class Reminders {
   readonly #everyMs: number;
   readonly #worseBy: number;
   readonly #words = new Map<string, Word[]>();
+  /** Times at which an incident was reported, where all receivers are told incidents. */
+  readonly #reportedMs: number[] = [];
 
-  constructor(sections: Readonly<Record<string, unknown>>, lives: readonly Life[]) {
+  constructor({ log, sections: [first] }: Outcome, lives: readonly Life[]) {
+    const sections = first!;
     const { critical, worseBy = usualWorseBy } = sections.remind as {
       readonly critical: { readonly every: string };
       readonly worseBy?: number;
     };
     this.#everyMs = durationMs(critical.every);
     this.#worseBy = worseBy;
+    const { receivers } = sections.routing as { readonly receivers: readonly string[] };
+    if (receivers.every((one) => readsIncidents(sections, one)))
+      for (const { changes } of committedOf(log)) {
+        const calls = new Set(changes.owed.flatMap(({ changeId, quiet }) => (quiet ? [] : [changeId])));
+        for (const { id, alert, atMs } of changes.alertChanges)
+          if (calls.has(id) && maybeOfIncident(sections, alert, receivers[0]!)) this.#reportedMs.push(atMs);
+      }
     for (const { kind, atMs, alert } of lives.flatMap(({ changes }) => changes)) {
       if (alert.event || alert.shadow) continue;
       const key = keyOf(alert.rule, alert.subject);
@@ -79,17 +91,20 @@ export class Reminders {
   missed(
     rule: string,
     subject: string,
-    { fromMs, toMs }: Span,
+    { fromMs: sinceMs, toMs }: Span,
     slackMs: number,
     stalls: readonly Span[],
   ): readonly Missed[] {
     const words = this.#words.get(keyOf(rule, subject)) ?? [];
     return words.flatMap((word, index): Missed[] => {
       if (word.severity !== "critical" || word.acknowledged) return [];
-      const ownMs = Math.max(word.atMs + this.#everyMs, fromMs) + postponedMs;
+      const ownMs = Math.max(word.atMs + this.#everyMs, sinceMs) + postponedMs;
       const stall = stalls.find((one) => one.fromMs <= ownMs + slackMs && ownMs < one.toMs);
       const dueMs = (stall?.toMs ?? ownMs) + slackMs;
       if (dueMs >= toMs) return [];
+      // It was reported with its incident meanwhile.
+      const fromMs = dueMs - this.#everyMs - postponedMs - slackMs;
+      if (this.#reportedMs.some((ms) => ms > word.atMs && ms >= fromMs && ms <= dueMs)) return [];
       const next = words.slice(index + 1).find(({ id }) => id === word.id);
       return next !== undefined && next.atMs <= dueMs ? [] : [{ word, dueMs }];
     });
