@@ -35,7 +35,8 @@ type Sections = Readonly<Record<string, unknown>>;
 
 /** The type of a channel's settings. */
 function typeOf({ channels }: Sections, receiver: string): string {
-  return (channels as Readonly<Record<string, { readonly type: string }>>)[receiver]!.type;
+  const known = channels as Readonly<Record<string, { readonly type: string } | undefined>>;
+  return known[receiver]?.type ?? "webhook";
 }
 
 /** True if a receiver is told incidents: people read it. */

@@ -368,8 +368,8 @@ const others: readonly Defect[] = [
   one(
     "alerts: an alert without a value is not reminded of",
     "src/watch/alert-book.ts",
-    "if (dueMs === null) this.#deadlines.cancel(live);",
-    "if (dueMs === null || live.alert.value === null) this.#deadlines.cancel(live);",
+    "if (ownMs === null) {",
+    "if (ownMs === null || live.alert.value === null) {",
   ),
   one(
     "alerts: nobody is told of a wallet's missing data while another's are told of",
