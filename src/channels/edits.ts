@@ -14,8 +14,14 @@ export interface EditsOptions {
   /**
    * One edit of the message under a receipt. `refused`: it cannot be edited, now or later. Null: a message with this content cannot
    * name all of its alerts, or the receipt is none.
+   * @param told it with all that was told since   @param parts the same apart
    */
-  readonly put: (receipt: string, told: Message, signal: AbortSignal) => Promise<SendResult | null>;
+  readonly put: (
+    receipt: string,
+    told: Message,
+    signal: AbortSignal,
+    parts: { readonly message: Message; readonly since: readonly Message[] },
+  ) => Promise<SendResult | null>;
 }
 
 const maxTries = 5;
@@ -135,10 +141,10 @@ export class Edits {
   #inTurn(place: Place, signal: AbortSignal, named?: Message): Promise<SendResult | null> {
     const edit = async (): Promise<SendResult | null> => {
       signal.throwIfAborted();
-      const { changed, receipt } = place;
-      const told = asTold(place.message, place.since);
+      const { changed, receipt, message, since } = place;
+      const told = asTold(message, since);
       if (named !== undefined && !namesAll(told, named)) return null;
-      const result = await this.#options.put(receipt, told, signal);
+      const result = await this.#options.put(receipt, told, signal, { message, since });
       if (result?.kind !== "delivered") return result;
       place.shown = Math.max(place.shown, changed);
       return { ...result, receipt };

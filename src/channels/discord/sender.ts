@@ -13,8 +13,9 @@
  */
 import type { Clock } from "../../domain/clock.ts";
 import type { Message } from "../../domain/delivery.ts";
-import { asTold, getsNoWorse, isCalm } from "../as-told.ts";
+import { asTold, isCalm } from "../as-told.ts";
 import type { Outgoing, SendResult, ToldBefore } from "../channel.ts";
+import { Edits } from "../edits.ts";
 import { listName } from "../lines.ts";
 import type { ChannelLog } from "../log.ts";
 import { loudest } from "../mention.ts";
@@ -75,17 +76,33 @@ export class DiscordSender {
   readonly #stopped = new AbortController();
   readonly #parts = new Parts<ApiAnswer>(({ kind }) => kind === "ok");
 
+  /** Of the first messages of incidents. */
+  readonly #edits: Edits;
+
   constructor(options: SenderOptions) {
     this.#options = options;
+    const { clock, log, destination } = options;
+    this.#edits = new Edits({
+      ...{ clock, log },
+      put: async (receipt, told, signal, parts) => {
+        const body = this.#bodyOf(parts, endingsIn(told, options.timezone));
+        const answer = await destination.edit(receipt, body, signal);
+        return answer.kind === "ok" ? { kind: "delivered", receipt } : resultOf(answer);
+      },
+    });
   }
 
   async send(outgoing: Outgoing, signal: AbortSignal): Promise<SendResult> {
+    const { message } = outgoing;
     const threads = threadsOf(outgoing);
     const earlier = await this.#earlier(outgoing, threads, signal);
-    const edited =
-      earlier ??
-      (await this.#editRoot(outgoing, signal)) ??
-      (await this.#editCalm(outgoing, threads, signal));
+    const adds = message.content.quiet === true && outgoing.root !== undefined;
+    const added = adds && earlier === null ? await this.#edits.inPlaceOf(outgoing, signal) : null;
+    if (added !== null) {
+      if (added.kind === "delivered") await this.#markEnded(outgoing, threads, signal);
+      return added;
+    }
+    const edited = earlier ?? (await this.#editCalm(outgoing, threads, signal));
     const { answer, threadId } = edited ?? (await this.#create(outgoing, threads, signal));
     if (answer.kind === "problem") return resultOf(answer);
     const id = idOf(answer.data);
@@ -95,29 +112,11 @@ export class DiscordSender {
     }
     const receipt = receiptOf({ threadId, id });
     // A chart takes the place of the files that are there.
-    const hasList = outgoing.message.content.items.length > mostEmbeds;
-    if (edited === null && !hasList) this.#options.illustrator?.illustrate(outgoing.message, receipt);
+    const hasList = message.content.items.length > mostEmbeds;
+    if (edited === null && !hasList) this.#options.illustrator?.illustrate(message, receipt);
+    if (!adds) this.#edits.keepCurrent(outgoing);
     await this.#markEnded(outgoing, threads, signal);
     return { kind: "delivered", receipt };
-  }
-
-  /** Adds what is quiet to the first message of its incident. @returns null where there is none, or it cannot be edited */
-  async #editRoot({ message, root, latest }: Outgoing, signal: AbortSignal): Promise<Put | null> {
-    if (message.content.quiet !== true || root === undefined) return null;
-    const now = { ...root, since: [...(root.since ?? []), message] };
-    const body = this.#bodyOf(now, endedSince(now, this.#options.timezone));
-    const answer = await this.#options.destination.edit(root.receipt, body, signal);
-    if (answer.kind === "problem" && (answer.failure === "rejected" || answer.failure === "authentication"))
-      return null;
-    // Best effort: the newest message about it, whose buttons would say what is no longer so.
-    if (
-      answer.kind === "ok" &&
-      latest !== undefined &&
-      latest.receipt !== root.receipt &&
-      getsNoWorse(message)
-    )
-      await this.#edit(latest, message, signal).catch(() => {});
-    return { answer, threadId: placeOf(root.receipt).threadId };
   }
 
   /**
@@ -154,7 +153,10 @@ export class DiscordSender {
   }
 
   /** The body under a receipt: the message, with what was told since, and where its alerts are over. */
-  #bodyOf({ message, since = [] }: ToldBefore, ended: readonly Ended[]): DiscordBody {
+  #bodyOf(
+    { message, since = [] }: Pick<ToldBefore, "message" | "since">,
+    ended: readonly Ended[],
+  ): DiscordBody {
     // What is over is marked on what was told before its end.
     const told = asTold(message, message.content.incident === undefined ? since : since.map(withoutEnds));
     const rendering = render(told, this.#options);
@@ -168,6 +170,7 @@ export class DiscordSender {
   /** Gives up on marks that wait for another try. */
   stop(): void {
     this.#stopped.abort();
+    this.#edits.stop();
     for (const cancel of this.#pending) cancel();
     this.#pending.clear();
   }
@@ -258,10 +261,6 @@ export class DiscordSender {
     const { timezone } = this.#options;
     const all = endingsIn(message, timezone);
     const places = new Map<string, ToldBefore>();
-    if (root !== undefined && message.content.quiet !== true) {
-      const now = { ...root, since: [...(root.since ?? []), message] };
-      await this.#mark(now, endedSince(now, timezone), 0, signal);
-    }
     for (const place of [...threads.map(({ root }) => root), inReplyTo, latest])
       if (place && place.receipt !== root?.receipt && !places.has(place.receipt))
         places.set(place.receipt, place);
@@ -348,11 +347,6 @@ function withoutEnds(message: Message): Message {
     ...message,
     content: { ...content, items: content.items.filter(({ change }) => change.kind !== "ended") },
   };
-}
-
-/** The alerts of an incident that are over by what was told last. */
-function endedSince({ message, since = [] }: ToldBefore, timezone: string): Ended[] {
-  return endingsIn(asTold(message, since), timezone);
 }
 
 function endingsIn({ content }: Message, timezone: string): Ended[] {

@@ -1,0 +1,91 @@
+/** Discord keeps the first message of an incident current: edits of two lanes undo nothing, and hold up nothing that calls. */
+import { Writable } from "node:stream";
+import { expect, test } from "vitest";
+import type { Channel, ToldBefore } from "../../src/channels/channel.ts";
+import { channelSettings, createChannel } from "../../src/channels/registry.ts";
+import type { AlertChange } from "../../src/domain/alert.ts";
+import { seededRandom } from "../../src/domain/clock.ts";
+import type { Message } from "../../src/domain/delivery.ts";
+import { type LocalDiscord, startDiscord } from "../support/discord.ts";
+import { handClock } from "./hand-clock.ts";
+import { atMs, change, message, outgoing } from "./messages.ts";
+
+const never = new AbortController().signal;
+const incident = { id: "I1" };
+
+interface Rig extends AsyncDisposable {
+  readonly discord: LocalDiscord;
+  readonly channel: Channel;
+  /** Resolves when the first message shows all of these. */
+  shows(...texts: readonly string[]): Promise<unknown>;
+}
+
+async function rig(): Promise<Rig> {
+  const clock = handClock();
+  const discord = await startDiscord({ now: () => clock.nowMs() });
+  const { token, channelId, apiUrl } = discord;
+  const settings = channelSettings.parse({ type: "discord", token, channelId, apiUrl });
+  const out = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const channel = createChannel("chat", settings, { clock, random: seededRandom(1), out });
+  return {
+    discord,
+    channel,
+    shows: (...texts) =>
+      discord.waitForMessage((one) => texts.every((text) => JSON.stringify(one).includes(text))),
+    async [Symbol.asyncDispose]() {
+      await channel.stop();
+      await discord.close();
+    },
+  };
+}
+
+let sealed = 0;
+const told = (changes: AlertChange[], content: Partial<Message["content"]> = {}) =>
+  message(changes, { sealedAtMs: atMs + ++sealed, content: { incident, ...content } });
+const of = (id: number, kind: AlertChange["kind"] = "fired") =>
+  change(kind, { id, summary: `account ${id} is near` }, { id: 100 + id });
+
+async function begin({ channel }: Rig): Promise<ToldBefore> {
+  const first = told([of(1)]);
+  const sent = await channel.send(outgoing({ message: first }), never);
+  if (sent.kind !== "delivered") throw new Error(sent.detail);
+  return { messageId: first.id, receipt: sent.receipt, message: first };
+}
+
+test("what is quiet and what calls at the same time both stand in the first message in the end", async () => {
+  await using one = await rig();
+  const root = await begin(one);
+  // The first of both edits arrives last.
+  one.discord.fail({ method: "PATCH", path: /messages/, effect: { kind: "delay", ms: 300 }, times: 1 });
+  const quiet = one.channel.send(outgoing({ message: told([of(2)], { quiet: true }), root }), never);
+  await one.discord.waitForRequest(({ method }) => method === "PATCH");
+  await one.channel.send(outgoing({ message: told([of(3)]), root }), never);
+  await quiet;
+  await one.shows("account 1", "account 2", "account 3");
+});
+
+test("what calls is delivered while the edit of the first message has no answer", async () => {
+  await using one = await rig();
+  const root = await begin(one);
+  one.discord.fail({ method: "PATCH", path: /messages/, effect: { kind: "delay", ms: 1_000 }, times: 2 });
+  for (const id of [2, 3]) {
+    const sent = await one.channel.send(outgoing({ message: told([of(id)]), root }), never);
+    expect(sent.kind).toBe("delivered");
+  }
+  const edits = one.discord.requests.filter(({ method }) => method === "PATCH");
+  expect(edits.filter(({ status }) => status !== null)).toEqual([]);
+  await one.shows("account 1", "account 2", "account 3");
+});
+
+test("an older quiet change, told late, takes nothing back", async () => {
+  await using one = await rig();
+  const root = await begin(one);
+  const older = told([change("worsened", { id: 1, summary: "at 3 %" }, { id: 201 })], { quiet: true });
+  const newer = told([change("worsened", { id: 1, summary: "at 1 %" }, { id: 202 })]);
+  await one.channel.send(outgoing({ message: newer, root }), never);
+  await one.shows("at 1 %");
+  await one.channel.send(outgoing({ message: older, root: { ...root, since: [newer] } }), never);
+  const [first] = one.discord.messages;
+  expect(JSON.stringify(first)).toContain("at 1 %");
+  expect(JSON.stringify(first)).not.toContain("at 3 %");
+});
