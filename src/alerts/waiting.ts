@@ -5,7 +5,7 @@
  * The items of one alert are a thread: only its head may leave, and the whole thread stands in the lane of its worst item,
  * so that a critical rise pulls the firing message before it along instead of passing it.
  */
-import { type AlertChange, type Severity, severityRank } from "../domain/alert.ts";
+import { type AlertChange, type Severity, severityRank, worseOf } from "../domain/alert.ts";
 import {
   drillGroup,
   type Folded,
@@ -46,6 +46,11 @@ export const laneSeverities: Readonly<Record<Lane, readonly Severity[]>> = {
   critical: ["critical"],
   rest: ["warning", "info"],
 };
+
+/** The level by which something waits for its turn: what is quiet calls nobody, and holds up nothing that does. */
+export function turnOf({ severity, quiet }: Pick<OwedItem, "severity" | "quiet">): Severity {
+  return quiet && severity === "critical" ? "warning" : severity;
+}
 
 /** Most reminders of one alert that one message stands for. */
 const mostReminders = 1_000;
@@ -106,7 +111,7 @@ export class Waiting {
   /** Takes an entry in, at its place in the order of ids. */
   add(entry: Entry): void {
     const { alertId, groupKey } = entry.item;
-    const thread = this.#threads.get(alertId) ?? { alertId, entries: [], lane: entry.item.severity };
+    const thread = this.#threads.get(alertId) ?? { alertId, entries: [], lane: turnOf(entry.item) };
     this.#threads.set(alertId, thread);
     let at = thread.entries.length;
     while (at > 0 && thread.entries[at - 1]!.item.id > entry.item.id) at--;
@@ -238,8 +243,7 @@ export class Waiting {
 
   #place(thread: Thread): void {
     let lane: Severity = "info";
-    for (const { item } of thread.entries)
-      if (severityRank[item.severity] > severityRank[lane]) lane = item.severity;
+    for (const { item } of thread.entries) lane = worseOf(lane, turnOf(item));
     if (lane !== thread.lane) this.#lanes[thread.lane].delete(thread);
     thread.lane = lane;
     this.#lanes[lane].add(thread);

@@ -3,7 +3,7 @@
  *
  * Two lanes, critical and the rest, each with one message under way, so that a slow info never holds up a liquidation.
  * Order holds for each alert: a later item waits until the message before it is delivered or dead. Only a rise may pass a
- * message of a lower level that has failed already; a fall and an ending never do.
+ * message of a lower level that has failed already, or one that is quiet; a fall and an ending never do.
  */
 import {
   dueSinceMs,
@@ -13,10 +13,11 @@ import {
   laneSeverities,
   lanes,
   type Taken,
+  turnOf,
   Waiting,
 } from "../alerts/waiting.ts";
 import type { Channel, Late, SendResult } from "../channels/channel.ts";
-import { severityRank } from "../domain/alert.ts";
+import { type Severity, severityRank } from "../domain/alert.ts";
 import type { Clock, Random } from "../domain/clock.ts";
 import { lateAfterMs, type Message, type SendFailure } from "../domain/delivery.ts";
 import type { Charts, Store } from "../domain/ports.ts";
@@ -244,7 +245,9 @@ export class Line {
     const parcel = this.#dueParcel(lane, nowMs, open);
     // What failed before goes ahead of what is new, but not of what is worse.
     const severities = laneSeverities[lane];
-    const worse = parcel ? severities.slice(0, severities.indexOf(parcel.message.severity)) : severities;
+    const worse = parcel
+      ? severities.slice(0, severities.indexOf(turnOfMessage(parcel.message)))
+      : severities;
     if (lane === "rest" && !this.#restMayGo(nowMs)) return null;
     const mayBegin = nowMs >= this.#sealAgainAtMs && this.#mayBegin(lane, nowMs);
     const taken = mayBegin ? this.#waiting.take(worse, this.#held, this.#leaving()) : null;
@@ -269,7 +272,7 @@ export class Line {
     if (lane === "critical" && !this.#slots.criticalMayBegin(nowMs)) return false;
     if (!this.#circuit.down) return true;
     const failing = [...this.#parcels].filter(
-      ({ message }) => message.attempts > 0 && laneSeverities[lane].includes(message.severity),
+      ({ message }) => message.attempts > 0 && laneOf(message) === lane,
     );
     if (lane === "critical") return failing.length < mostCriticalTried;
     if (failing.length === 0) return true;
@@ -292,7 +295,7 @@ export class Line {
       nowMs,
       this.#busy.has("critical"),
       () =>
-        [...this.#parcels].some(({ message }) => message.severity === "critical") ||
+        [...this.#parcels].some(({ message }) => laneOf(message) === "critical") ||
         this.#waiting.holds("critical", this.#held, this.#leaving()),
     );
   }
@@ -308,10 +311,9 @@ export class Line {
   #dueParcel(lane: Lane, nowMs: number, open: boolean): Parcel | undefined {
     let best: Parcel | undefined;
     for (const parcel of this.#parcels) {
-      if (parcel.underWay || parcel.dueMs > nowMs || !laneSeverities[lane].includes(parcel.message.severity))
-        continue;
+      if (parcel.underWay || parcel.dueMs > nowMs || laneOf(parcel.message) !== lane) continue;
       if (!open && parcel.message.attempts > 0) continue;
-      if (!best || severityRank[parcel.message.severity] > severityRank[best.message.severity]) best = parcel;
+      if (!best || rankOf(parcel.message) > rankOf(best.message)) best = parcel;
     }
     return best;
   }
@@ -321,10 +323,10 @@ export class Line {
     for (const alertIds of this.#sealing.values()) if (alertIds.has(item.alertId)) return true;
     for (const { message, underWay } of this.#parcels) {
       if (!message.alertIds.includes(item.alertId)) continue;
+      const failed = !underWay && message.attempts > 0;
       const passes =
-        !underWay &&
-        message.attempts > 0 &&
-        severityRank[item.severity] > severityRank[message.severity] &&
+        (failed || message.content.quiet === true) &&
+        severityRank[turnOf(item)] > rankOf(message) &&
         change?.kind !== "fell" &&
         change?.kind !== "ended";
       if (!passes) return true;
@@ -584,8 +586,16 @@ export class Line {
   }
 }
 
-function laneOf({ severity }: Message): Lane {
-  return severity === "critical" ? "critical" : "rest";
+function turnOfMessage({ severity, content: { quiet } }: Message): Severity {
+  return turnOf({ severity, ...(quiet ? { quiet } : {}) });
+}
+
+function laneOf(message: Message): Lane {
+  return turnOfMessage(message) === "critical" ? "critical" : "rest";
+}
+
+function rankOf(message: Message): number {
+  return severityRank[turnOfMessage(message)];
 }
 
 /** The channel's own fault: its credentials, its destination. Everything else may pass. */

@@ -76,7 +76,7 @@ export class DiscordSender {
   readonly #stopped = new AbortController();
   readonly #parts = new Parts<ApiAnswer>(({ kind }) => kind === "ok");
 
-  /** Of the first messages of incidents. */
+  /** Edits of the first messages of incidents. */
   readonly #edits: Edits;
 
   constructor(options: SenderOptions) {
