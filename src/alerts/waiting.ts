@@ -287,11 +287,11 @@ function asMany(entries: readonly Entry[], limit: number): readonly Entry[] {
   });
 }
 
-/** By level, then alert by alert in the order in which they came. */
+/** By level, what calls before what is quiet, then alert by alert in the order in which they came. */
 function worstFirst(entries: readonly Entry[]): Entry[] {
   const worst = new Map<number, number>();
   for (const { item } of entries)
-    worst.set(item.alertId, Math.max(worst.get(item.alertId) ?? 0, severityRank[item.severity]));
+    worst.set(item.alertId, Math.max(worst.get(item.alertId) ?? 0, severityRank[turnOf(item)]));
   return [...entries].sort(
     (a, b) =>
       worst.get(b.item.alertId)! - worst.get(a.item.alertId)! ||

@@ -44,3 +44,16 @@ test("quiet changes that failed are tried again, over a restart, too, and after 
   await one.clock.advance(300 * second);
   expect(one.far.accepted.map(({ items }) => items)).toEqual([[1], [2]]);
 });
+
+test("what calls is in the first of several messages of an incident, before what is quiet", async () => {
+  await using one = await rig();
+  const alerts = Array.from({ length: 55 }, () => one.alerts.alert());
+  await one.owe(
+    ...alerts.map((alert) => quiet(one.alerts.step("worsened", alert, ["chat"], incident, 5 * second))),
+    one.alerts.step("fired", one.alerts.alert(), ["chat"], incident),
+  );
+  await one.clock.advance(second);
+  expect(one.far.accepted[0]?.items).toContain(56);
+  await one.clock.advance(5 * second);
+  expect(one.far.accepted.flatMap(({ items }) => items)).toHaveLength(56);
+});
