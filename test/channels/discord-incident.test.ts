@@ -89,3 +89,33 @@ test("an older quiet change, told late, takes nothing back", async () => {
   expect(JSON.stringify(first)).toContain("at 1 %");
   expect(JSON.stringify(first)).not.toContain("at 3 %");
 });
+
+test("what is over stands below what fires, struck, and leads the first message no longer", async () => {
+  await using one = await rig();
+  const near = (id: number, kind: AlertChange["kind"], at: number) => {
+    const made = told([
+      change(kind, { id, summary: `account ${id} at ${at} %` }, { id: 1000 + 100 * id + at }),
+    ]);
+    const { content } = made;
+    const items = content.items.map((item) => ({ ...item, distance: at / 100 }));
+    return { ...made, content: { ...content, items } };
+  };
+  const first = near(1, "fired", 1);
+  const sent = await one.channel.send(outgoing({ message: first }), never);
+  if (sent.kind !== "delivered") throw new Error(sent.detail);
+  const root: ToldBefore = { messageId: first.id, receipt: sent.receipt, message: first };
+  const second = near(2, "fired", 4);
+  await one.channel.send(outgoing({ message: second, root }), never);
+  const over = told([change("ended", { id: 1, state: "ended", ending: "recovered" }, { id: 2_000 })], {
+    quiet: true,
+  });
+  await one.channel.send(outgoing({ message: over, root: { ...root, since: [second] } }), never);
+  await one.shows("account 1", "account 2", "RESOLVED");
+  const [shown] = one.discord.messages;
+  expect(shown!.content).toContain("account 2 at 4 %");
+  expect(shown!.content).not.toMatch(/account 1|more/);
+  expect(shown!.embeds.map(({ title }) => title)).toEqual([
+    expect.stringMatching(/^🔴 FIRING critical #2: account 2 at 4 %/),
+    expect.stringMatching(/^~~🔴 FIRING critical #1: account 1 at 1 %~~/),
+  ]);
+});

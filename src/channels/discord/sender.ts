@@ -157,14 +157,23 @@ export class DiscordSender {
     { message, since = [] }: Pick<ToldBefore, "message" | "since">,
     ended: readonly Ended[],
   ): DiscordBody {
-    // What is over is marked on what was told before its end.
-    const told = asTold(message, message.content.incident === undefined ? since : since.map(withoutEnds));
-    const rendering = render(told, this.#options);
+    const told = message.content.incident === undefined ? asTold(message, since) : marked(message, since);
+    const rendering = { ...render(told, this.#options), ...this.#headlineOf(told, ended) };
     const over = new Set(ended.map(({ alertId }) => alertId));
     const hasList = message.content.incident === undefined;
     const body =
       ended.length === 0 ? discordBody(rendering, null, hasList) : endedBody(rendering, ended, hasList);
     return { ...body, ...this.#buttons(told, over) };
+  }
+
+  /** The headline of the first message of an incident, which is about what fires; none of its own where nothing is over, or all is. */
+  #headlineOf(told: Message, ended: readonly Ended[]): { readonly headline?: string } {
+    const { content } = told;
+    const over = new Set(ended.map(({ alertId }) => alertId));
+    const firing = content.items.filter(({ change }) => !over.has(change.alertId));
+    if (content.incident === undefined || over.size === 0 || firing.length === 0) return {};
+    const { headline } = render({ ...told, content: { ...content, items: firing } }, this.#options);
+    return { headline };
   }
 
   /** Gives up on marks that wait for another try. */
@@ -339,6 +348,18 @@ export class DiscordSender {
 interface Put {
   readonly answer: ApiAnswer;
   readonly threadId: string | null;
+}
+
+/** The first message of an incident with all that was told since: what is over comes last, as it was told before its end. */
+function marked(message: Message, since: readonly Message[]): Message {
+  const told = asTold(message, since);
+  const before = new Map(
+    asTold(message, since.map(withoutEnds)).content.items.map((item) => [item.change.alertId, item]),
+  );
+  const items = told.content.items.map((item) =>
+    item.change.kind === "ended" ? (before.get(item.change.alertId) ?? item) : item,
+  );
+  return { ...told, content: { ...told.content, items } };
 }
 
 function withoutEnds(message: Message): Message {
