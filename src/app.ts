@@ -12,9 +12,9 @@ import path from "node:path";
 import type { Writable } from "node:stream";
 import type { Logger } from "pino";
 import { allReceivers } from "./alerts/route.ts";
-import type { Channel } from "./channels/channel.ts";
 import type { CommandLine } from "./channels/message.ts";
-import { createChannel, programEnvironment } from "./channels/registry.ts";
+import { createChannel, createChannels, programEnvironment } from "./channels/registry.ts";
+import { onDutyWhenSealed } from "./channels/rota/channel.ts";
 import { worded } from "./channels/template.ts";
 import { CronSchedule } from "./collect/calendar.ts";
 import { type Collectors, createCollectors } from "./collect/index.ts";
@@ -27,6 +27,7 @@ import {
   createOutbox,
   Digest,
   Drills,
+  HandOvers,
   InboxAudits,
   type Probe,
 } from "./deliver/index.ts";
@@ -51,6 +52,7 @@ import { IngestLoop } from "./ingest/loop.ts";
 import { preparedWatch, rememberedWatch } from "./ingest/remember.ts";
 import { LoopLag } from "./loop-lag.ts";
 import { SetNotes } from "./set-notes.ts";
+import { alertsOnly } from "./settings/digest.ts";
 import { Pace, rulesAtPace } from "./settings/pace.ts";
 import { watchSettingsOf } from "./settings/watch.ts";
 import type { DaemonSettings } from "./settings.ts";
@@ -181,45 +183,46 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
     const watch = await rememberedWatch(watchSettings(settings), store, startedMs);
     givenUp?.throwIfAborted();
 
-    const channels = new Map<string, Channel>();
+    let { rotas } = settings;
     // Nobody acts before the channels are started, which is after it is there.
     const actions = chatActions(() => source);
     const told = {
       ...(deps.commandLine ? { commandLine: deps.commandLine } : {}),
       ...(deps.json === true ? { json: true } : {}),
     };
-    for (const [name, one] of Object.entries(settings.channels)) {
-      const { timezone, mention } = settings;
-      const out = deps.out ?? process.stdout;
-      const environment = programEnvironment(process.env);
-      const parts = {
+    const channels = createChannels(
+      settings.channels,
+      (name) => rotas[name]!,
+      {
         clock,
         random,
-        out,
+        out: deps.out ?? process.stdout,
         log,
-        timezone,
-        mention,
-        environment,
+        timezone: settings.timezone,
+        mention: settings.mention,
+        environment: programEnvironment(process.env),
         actions,
         charts: charts(() => source),
         ...told,
-      };
-      channels.set(name, outside.createChannel(name, one, parts));
-    }
+      },
+      outside.createChannel,
+    );
     let { templates } = settings;
     let { stormFold } = settings.routing;
     const outbox = createOutbox({
-      word: (message) =>
-        worded(
+      word: (sealed) => {
+        const message = onDutyWhenSealed(sealed, rotas[sealed.receiver]);
+        return worded(
           message,
-          templates.channels[message.receiver],
+          templates.channels[message.content.onDuty ?? message.receiver],
           { timezone: settings.timezone, ...told },
           (detail) =>
             log.warn(
               { channel: message.receiver, messageId: message.id, detail },
               "a template failed; the usual words are sent",
             ),
-        ),
+        );
+      },
       store,
       channels,
       clock,
@@ -366,6 +369,20 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
       instance: path.resolve(settings.history.path),
       log,
     });
+    const handOvers = new HandOvers({
+      plans: () => rotas,
+      takes: (name) => {
+        const one = settings.channels[name];
+        return one !== undefined && !alertsOnly.has(one.type);
+      },
+      store,
+      clock,
+      firing: () => ingest.watch.status(clock.nowMs()).firing,
+      post: (messages) => outbox.post(messages),
+      sender: `perpwatch on ${host}`,
+      instance: path.resolve(settings.history.path),
+      log,
+    });
     const loopLag = new LoopLag(machine);
     let turnedMs: number | null = null;
     const heartbeat = settings.heartbeat
@@ -503,6 +520,8 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
     undo.push(() => loopLag.stop());
     void digest.start();
     undo.push(() => digest.stop());
+    handOvers.start();
+    undo.push(() => handOvers.stop());
     source.running();
 
     return {
@@ -510,12 +529,16 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
       status: () => source.status(),
       broken,
       async reload(next) {
-        const unknown = [...allReceivers(next.routing)].filter((name) => !channels.has(name));
+        const people = Object.values(next.rotas).flatMap((plan) => plan.people);
+        const unknown = [...allReceivers(next.routing), ...people].filter((name) => !channels.has(name));
         // What is owed to a channel that does not run would be lost.
         if (unknown.length > 0)
           throw new Error(`routes lead to ${unknown.join(", ")}: a new channel runs only after a restart`);
         await judgeBy(next);
         templates = next.templates;
+        // A rota that the new configuration does not have keeps its plan: messages may be on their way to it.
+        rotas = { ...rotas, ...next.rotas };
+        handOvers.reloaded();
         stormFold = next.routing.stormFold;
         audits.every(next.acknowledge.audit);
         await notes.note(next, clock.nowMs());
@@ -525,7 +548,9 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
           for (const schedule of schedules)
             if (schedule.source === source) collecting.ask(source, schedule.wallet);
         }
-        return fixedSections.filter((section) => exactJson(next[section]) !== exactJson(settings[section]));
+        return fixedSections.filter(
+          (section) => exactJson(fixedPart(next, section)) !== exactJson(fixedPart(settings, section)),
+        );
       },
       async idle() {
         await ingest.settled();
@@ -635,6 +660,13 @@ const fixedSections = [
   "drill",
   "heartbeat",
 ] as const;
+
+/** Plans of rotas are no part of it: a reload takes new ones. */
+function fixedPart(settings: DaemonSettings, section: (typeof fixedSections)[number]): unknown {
+  if (section !== "channels") return settings[section];
+  const channels = Object.entries(settings.channels);
+  return channels.map(([name, one]) => [name, one.type === "rota" ? { type: one.type } : one]);
+}
 
 /** Its name tells one schedule from another. */
 function digestSchedule({ cron, timezone: given }: DigestSettings, own: string) {

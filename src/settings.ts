@@ -18,6 +18,7 @@ import {
   mentionSettings,
   secretSettings,
 } from "./channels/registry.ts";
+import type { RotaPlan } from "./channels/rota/plan.ts";
 import { realSchedulesMs } from "./collect/demand.ts";
 import { type ScheduleSettings, scheduleSettings } from "./collect/settings.ts";
 import {
@@ -41,6 +42,7 @@ import { type DrillSettings, readDrill } from "./settings/drill.ts";
 import { type HeartbeatSettings, heartbeatSettings } from "./settings/heartbeat.ts";
 import { readPairs } from "./settings/pairs.ts";
 import { checkAcknowledge, checkRouting } from "./settings/references.ts";
+import { readRotas } from "./settings/rotas.ts";
 import { type RuleTexts, readRules } from "./settings/rule-files.ts";
 import { type Listen, longestKept, readDashboard, readHistory, readTimezone } from "./settings/sections.ts";
 import { type ReadTemplates, readTemplates } from "./settings/templates.ts";
@@ -79,6 +81,8 @@ export interface DaemonSettings {
   /** The same as one text, without what came from the environment: equal for equal sets. */
   readonly ruleSetText: string;
   readonly channels: Readonly<Record<string, ChannelSettings>>;
+  /** The plans of the rotas among the channels, by name. */
+  readonly rotas: Readonly<Record<string, RotaPlan>>;
   /** The words of channels that have their own. */
   readonly templates: ReadTemplates;
   readonly routing: Routing;
@@ -189,6 +193,7 @@ export function settingsFromText(text: string, context: SettingsContext): Settin
   const schedules = source.read(["schedules"], scheduleSettings, {});
   const history = readHistory(source);
   const channels = readChannels(source);
+  const rotas = readRotas(source, channels, timezone);
   const channelNames = source.keys(["channels"]);
   const templates = readTemplates(source, channelNames, timezone);
   const routing = source.read(["routing"], routingSettings, everywhere(channelNames));
@@ -256,6 +261,7 @@ export function settingsFromText(text: string, context: SettingsContext): Settin
     ruleTexts: rules.texts,
     ruleSetText: rules.text,
     channels,
+    rotas,
     templates,
     routing,
     inhibit,

@@ -20,6 +20,9 @@ import { type CommandLine, plainCommandLine } from "./message.ts";
 import { createNtfy, ntfyCapacity, ntfySettings } from "./ntfy/channel.ts";
 import { createPagerduty, pagerdutyCapacity, pagerdutySettings } from "./pagerduty/channel.ts";
 import { createPushover, pushoverCapacity, pushoverSettings } from "./pushover/channel.ts";
+import { createRota, sharedCapacity } from "./rota/channel.ts";
+import type { RotaPlan } from "./rota/plan.ts";
+import { rotaSettings } from "./rota/settings.ts";
 import {
   createSlack,
   slackBotCapacity,
@@ -57,11 +60,15 @@ const settingsByType = {
   pushover: pushoverSettings,
   alertmanager: alertmanagerSettings,
   command: commandSettings,
+  rota: rotaSettings,
 } as const;
 type ChannelType = keyof typeof settingsByType;
 export const channelTypes = Object.keys(settingsByType) as [ChannelType, ...ChannelType[]];
 
-/** Capacities of types of channels, known without making one. A Slack channel has that of a bot or of a webhook. */
+/**
+ * Capacities of types of channels, known without making one. A Slack channel has that of a bot or of a webhook, a rota what its
+ * people have in common.
+ */
 const capacityByType: Readonly<Partial<Record<ChannelType, Capacity>>> = {
   console: consoleCapacity,
   discord: discordCapacity,
@@ -75,9 +82,20 @@ const capacityByType: Readonly<Partial<Record<ChannelType, Capacity>>> = {
   command: commandCapacity,
 };
 
-function capacityOf(settings: ChannelSettings): Capacity | undefined {
+function capacityOf(
+  settings: ChannelSettings,
+  channels: Readonly<Record<string, ChannelSettings>>,
+): Capacity | undefined {
+  if (settings.type === "rota")
+    return sharedCapacity(settings.people.map((person) => capacityIn(channels, person)));
   if (settings.type !== "slack") return capacityByType[settings.type];
   return "token" in settings ? slackBotCapacity : slackWebhookCapacity;
+}
+
+/** The capacity of a channel that is no rota. */
+function capacityIn(channels: Readonly<Record<string, ChannelSettings>>, name: string): Capacity {
+  const found = channels[name];
+  return found === undefined || found.type === "rota" ? {} : (capacityOf(found, channels) ?? {});
 }
 
 /** @returns the capacity of each channel that has one of its own, by name */
@@ -86,7 +104,7 @@ export function capacitiesOf(
 ): ReadonlyMap<string, Capacity> {
   return new Map(
     Object.entries(channels).flatMap(([name, settings]) => {
-      const capacity = capacityOf(settings);
+      const capacity = capacityOf(settings, channels);
       return capacity === undefined ? [] : [[name, capacity]];
     }),
   );
@@ -142,6 +160,33 @@ export interface ChannelDeps {
   readonly charts?: Charts;
   /** The environment of programs of command channels see (`programEnvironment`). Default: nothing. */
   readonly environment?: Readonly<Record<string, string>>;
+  /** For a rota: its plan as it is now, and the channels of people by name. */
+  readonly rota?: {
+    readonly plan: (name: string) => RotaPlan;
+    readonly people: ReadonlyMap<string, Channel>;
+  };
+}
+
+/**
+ * Makes all channels of a configuration. A rota among them sends by the others.
+ * @param plan of a rota by its name, as it is now
+ */
+export function createChannels(
+  settings: Readonly<Record<string, ChannelSettings>>,
+  plan: (name: string) => RotaPlan,
+  deps: ChannelDeps,
+  create: typeof createChannel = createChannel,
+): ReadonlyMap<string, Channel> {
+  const channels = new Map<string, Channel>();
+  const rota = { plan, people: channels };
+  const made = (isRota: boolean) => {
+    for (const [name, one] of Object.entries(settings))
+      if ((one.type === "rota") === isRota) channels.set(name, create(name, one, { ...deps, rota }));
+  };
+  made(false);
+  made(true);
+  // In the order of the configuration.
+  return new Map(Object.keys(settings).map((name) => [name, channels.get(name)!]));
 }
 
 /** @returns the channel, not started. It opens nothing before `start`, `probe` or `send`. */
@@ -166,6 +211,11 @@ export function createChannel(name: string, settings: ChannelSettings, deps: Cha
       return createAlertmanager(name, settings, told);
     case "command":
       return createCommand(name, settings, { ...told, environment: deps.environment ?? {} });
+    case "rota": {
+      const { rota } = deps;
+      if (rota === undefined) throw new Error(`the rota ${name} has no channels to send by`);
+      return createRota(name, settings.people, { clock, plan: () => rota.plan(name), people: rota.people });
+    }
     case "console":
       return createConsole(name, { out, timezone, commandLine, json });
     case "email":

@@ -10,6 +10,7 @@ import { answerWithinMs, examine, type Ground } from "./ground.ts";
 import type { Finding } from "./online.ts";
 import { counted, type Paint, paintFor } from "./print.ts";
 import { gigabytes } from "./room.ts";
+import { rotaProblems } from "./rota.ts";
 import { rulesByFile, rulesText } from "./rules/check.ts";
 import { table } from "./table.ts";
 
@@ -40,7 +41,8 @@ async function check(cli: Cli, options: CheckOptions): Promise<void> {
   const loaded = await loadSettings(cli, options.config);
   const { settings } = loaded;
   const ground = await examine(loaded);
-  if (ground.problems.length > 0) throw await misconfigured(ground.problems);
+  const problems = [...ground.problems, ...rotaProblems(loaded, Date.now())];
+  if (problems.length > 0) throw await misconfigured(problems);
   const doubts = [ground.address, ground.room].filter((one) => one !== null);
   const warnings = [...loaded.warnings, ...doubts];
   const { formatConfigWarning } = await import("../config/index.ts");

@@ -106,6 +106,32 @@ export async function judgingPart(cli: Cli, file: string): Promise<JudgingSettin
   throw await misconfigured(read.problems);
 }
 
+/**
+ * The plans of the rotas of a configuration, by name: mistakes elsewhere do not matter.
+ * @throws {CommandFailed} status 2, with every mistake in a rota
+ */
+export async function rotaPlans(cli: Cli, file: string): Promise<DaemonSettings["rotas"]> {
+  const [{ readTimezone }, { readRotas }, { channelSettings }] = await Promise.all([
+    import("../settings/sections.ts"),
+    import("../settings/rotas.ts"),
+    import("../channels/registry.ts"),
+  ]);
+  const source = await openSource(cli, orDemo(cli, file));
+  const names = source.keys(["channels"]).filter((name) => source.raw(["channels", name, "type"]) === "rota");
+  const channels = Object.fromEntries(
+    names.flatMap((name) => {
+      const settings = source.read(["channels", name], channelSettings);
+      return settings === undefined ? [] : [[name, settings]];
+    }),
+  );
+  const plans = readRotas(source, channels, readTimezone(source));
+  const isOfRota = ({ file: at, path: of }: ConfigProblem) =>
+    at !== file || names.some((name) => of === `channels.${name}` || of.startsWith(`channels.${name}.`));
+  const problems = source.problems.filter(isOfRota);
+  if (problems.length > 0) throw await misconfigured(problems);
+  return plans;
+}
+
 /** True if a configuration can be found under this name, the demo's included. */
 export function hasConfiguration(cli: Cli, file: string): boolean {
   return existsSync(orDemo(cli, file));

@@ -15,6 +15,7 @@ import { drillCommand } from "./drill.ts";
 import { historyCommand } from "./history.ts";
 import { notificationsCommand } from "./notifications.ts";
 import { onboardCommand } from "./onboard.ts";
+import { rotaCommand } from "./rota.ts";
 import { routingCommand } from "./routing.ts";
 import { rulesCommand } from "./rules.ts";
 import { silenceCommand } from "./silence.ts";
@@ -38,6 +39,7 @@ const commands = [
   rulesCommand,
   historyCommand,
   routingCommand,
+  rotaCommand,
   channelsCommand,
   drillCommand,
   digestCommand,

@@ -1,6 +1,6 @@
 /** The abilities of commands without a daemon: they speak to the exchange and to channels, once. */
 import type { Channel, ProbeResult } from "../channels/channel.ts";
-import { createChannel, programEnvironment } from "../channels/registry.ts";
+import { createChannels, programEnvironment } from "../channels/registry.ts";
 import { systemClock } from "../domain/clock.ts";
 import type { SessionStore } from "../domain/ports.ts";
 import { type BadRecordReport, createExchange, type Exchange } from "../exchange/index.ts";
@@ -52,11 +52,12 @@ export async function withChannel<T>(
   const { timezone, mention } = settings;
   const environment = programEnvironment(process.env);
   const deps = { clock: systemClock(), random: Math.random, out, timezone, mention, environment };
-  const channel = createChannel(name, settings.channels[name]!, deps);
+  // A rota sends by the others. They open nothing before they are used.
+  const channels = createChannels(settings.channels, (rota) => settings.rotas[rota]!, deps);
   try {
-    return await use(channel);
+    return await use(channels.get(name)!);
   } finally {
-    await channel.stop();
+    await Promise.all([...channels.values()].map((channel) => channel.stop()));
   }
 }
 

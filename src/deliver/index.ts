@@ -11,6 +11,7 @@ export * from "./acknowledger.ts";
 export type { ManualAcknowledgement } from "./by-hand.ts";
 export * from "./digest/digest.ts";
 export * from "./drills.ts";
+export * from "./hand-overs.ts";
 export { isHandled, type Recorded } from "./handled.ts";
 export { type ExchangeInbox, InboxAudits } from "./inbox-audit.ts";
 export type { DeliverLog } from "./log.ts";

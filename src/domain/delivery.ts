@@ -155,6 +155,8 @@ export interface MessageContent {
   readonly incident?: IncidentOfMessage;
   /** It adds to what its incident's messages told, and calls nobody: edited into the first of them, or sent without a sound. */
   readonly quiet?: true;
+  /** For a rota: the person who was on duty when it was sealed, whose channel sends it. Left out: the receiver is no rota. */
+  readonly onDuty?: string;
   /** `perpwatch on <host>`, shown small. */
   readonly sender: string;
 }

@@ -5,7 +5,7 @@ import { type DigestSettings, digestSettings } from "../deliver/digest/settings.
 import { nearestName } from "../domain/nearest.ts";
 
 /** They take alerts and nothing else. */
-const alertsOnly: ReadonlySet<string> = new Set(["pagerduty", "alertmanager"]);
+export const alertsOnly: ReadonlySet<string> = new Set(["pagerduty", "alertmanager"]);
 
 /** @returns null: no digest */
 export function readDigest(

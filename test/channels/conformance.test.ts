@@ -7,8 +7,10 @@ import {
   type ChannelSettings,
   capacitiesOf,
   channelSettings,
-  createChannel,
+  createChannels,
 } from "../../src/channels/registry.ts";
+import { planOf } from "../../src/channels/rota/plan.ts";
+import { rotaSettings } from "../../src/channels/rota/settings.ts";
 import { seededRandom, systemClock } from "../../src/domain/clock.ts";
 import { maxNamed, maxReported } from "../../src/domain/delivery.ts";
 import { alertmanagerDialect, ntfyDialect, pagerdutyDialect, webhookDialect } from "../support/dialects.ts";
@@ -23,6 +25,8 @@ import { inWordsOf } from "./wording.ts";
 
 interface FarSide extends AsyncDisposable {
   readonly settings: unknown;
+  /** The channels that it sends by, by name. */
+  readonly others?: Readonly<Record<string, unknown>>;
   readonly secrets: readonly string[];
   /** The messages that arrived, as text. */
   readonly arrived: () => readonly string[];
@@ -244,6 +248,19 @@ async function terminal(): Promise<FarSide> {
   };
 }
 
+/** A rota of one person with a Slack bot. */
+async function rota(): Promise<FarSide> {
+  const far = await slack();
+  return {
+    ...far,
+    settings: { type: "rota", people: ["anna"], turn: "Mon 09:00" },
+    others: { anna: far.settings },
+  };
+}
+
+const parsedOf = (settings: Readonly<Record<string, unknown>> = {}): Record<string, ChannelSettings> =>
+  Object.fromEntries(Object.entries(settings).map(([name, one]) => [name, channelSettings.parse(one)]));
+
 interface Rig extends AsyncDisposable {
   readonly channel: Channel;
   readonly far: FarSide;
@@ -256,14 +273,17 @@ async function rig(start: () => Promise<FarSide>): Promise<Rig> {
   const line = (fields: object, text: string) => void logged.push(`${JSON.stringify(fields)} ${text}`);
   const log: ChannelLog = { debug: line, info: line, warn: line };
   const settings: ChannelSettings = channelSettings.parse(far.settings);
-  const channel = createChannel("chat", settings, {
+  const all = { ...parsedOf(far.others), chat: settings };
+  const plan = () => planOf(rotaSettings.parse(far.settings), "UTC");
+  const channels = createChannels(all, plan, {
     clock: systemClock(),
     random: seededRandom(1),
     out: far.out ?? new Writable({ write: (_chunk, _encoding, done) => done() }),
     log,
   });
+  const channel = channels.get("chat")!;
   const close = async () => {
-    await channel.stop();
+    for (const one of channels.values()) await one.stop();
     await far[Symbol.asyncDispose]();
   };
   return { channel, far, logged: () => logged.join("\n"), [Symbol.asyncDispose]: close };
@@ -284,7 +304,7 @@ const services = {
   Pushover: pushover,
   Alertmanager: alertmanager,
 };
-const networked = { "Discord bot": bot, "Discord webhook": webhook, email, ...services };
+const networked = { "Discord bot": bot, "Discord webhook": webhook, email, rota, ...services };
 const all = { ...networked, console: terminal };
 
 describe.each(Object.entries(all))("%s", (name, start) => {
@@ -422,7 +442,7 @@ describe.each(Object.entries(all))("%s", (name, start) => {
 
   test("what its messages can hold is known before it is made", async () => {
     await using one = await rig(start);
-    const known = capacitiesOf({ chat: channelSettings.parse(one.far.settings) });
+    const known = capacitiesOf(parsedOf({ chat: one.far.settings, ...one.far.others }));
     const { tellsEach, maxNamed, apart, edits } = one.channel;
     const none = { tellsEach: undefined, maxNamed: undefined, apart: undefined, edits: undefined };
     expect({ ...none, ...known.get("chat") }).toEqual({ tellsEach, maxNamed, apart, edits });

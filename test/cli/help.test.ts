@@ -31,7 +31,7 @@ test("what is offered is what is built, and each help gives an example", { timeo
       "history",
       "routing",
     ],
-    ...["channels", "drill", "digest", "wallet"],
+    ...["rota", "channels", "drill", "digest", "wallet"],
     ...["onboard", "stop-loss", "api", "simulate", "completion", "version"],
   ]);
   const found: string[] = [];
@@ -63,7 +63,7 @@ test("what is offered is what is built, and each help gives an example", { timeo
     ],
     "history",
     ...["query", "export", "events", "compact", "backup", "restore"].map((name) => `history ${name}`),
-    ...["routing", "routing test", "channels", "channels test"],
+    ...["routing", "routing test", "rota", "channels", "channels test"],
     ...["channels preview", "channels vocabulary", "drill", "digest", "wallet"],
     ...["wallet new", "wallet import", "wallet list", "wallet login", "wallet logout"],
     ...["onboard", "onboard register", "onboard activate", "stop-loss"],

@@ -74,6 +74,7 @@ test("with everything switched on, it is valid too", () => {
     "am",
     "program",
     "script",
+    "duty",
   ]);
   expect(settings.wallets.map((wallet) => wallet.name)).toEqual(["main", "watched", "a"]);
   expect(settings.ruleSet.conditions.map((rule) => rule.name)).not.toContain("MarginHigh");

@@ -231,13 +231,13 @@ const cases: readonly (readonly [text: string, told: readonly string[]])[] = [
   [
     "channels:\n  chat: { type: discrod }",
     [
-      '2:17 channels.chat.type: expected console, discord, email, webhook, slack, telegram, ntfy, pagerduty, pushover, alertmanager or command, found "discrod" ~ discord',
+      '2:17 channels.chat.type: expected console, discord, email, webhook, slack, telegram, ntfy, pagerduty, pushover, alertmanager, command or rota, found "discrod" ~ discord',
     ],
   ],
   [
     "channels:\n  chat: {}",
     [
-      "2:3 channels.chat.type: missing: expected console, discord, email, webhook, slack, telegram, ntfy, pagerduty, pushover, alertmanager or command",
+      "2:3 channels.chat.type: missing: expected console, discord, email, webhook, slack, telegram, ntfy, pagerduty, pushover, alertmanager, command or rota",
     ],
   ],
   ["channels: {}", ["1:1 channels: expected at least one channel, such as { here: { type: console } }"]],

@@ -54,6 +54,8 @@ const elsewhere: readonly (readonly [pattern: RegExp, test: string])[] = [
   [/^docs\/templates\.md: (FIRING|SOL is)/, "docs/templates.test.ts"],
   [/^docs\/messages\.md: /, "docs/messages.test.ts"],
   [/^docs\/channels\/webhook\.md: \{/, "docs/channels.test.ts"],
+  [/^docs\/channels\/rota\.md: BEGIN/, "config/rotas.test.ts"],
+  [/^docs\/channels\/rota\.md: npm run -s perpwatch -- rota/, "cli/rota.test.ts"],
 ];
 
 /** Run by nobody, and why. */
@@ -115,6 +117,8 @@ describe("settings are taken as they stand", () => {
     using at = configDesk();
     at.write("own.yaml", oneRule);
     at.key("keys/main.json", 1);
+    for (const { text: ics } of blocks.filter(({ language }) => language === "ics"))
+      at.write("oncall.ics", ics);
     at.write("discord.url", `https://discord.com/api/webhooks/123456789012345678/${"w".repeat(20)}`);
     for (const name of new Set([...text.matchAll(/\w*[fF]ile: "?(\.\/[\w./-]+)/g)].map(([, file]) => file!)))
       if (!/discord\.url|\/keys\//.test(name))

@@ -1,0 +1,150 @@
+/** A rota as a channel: who gets a message, what the person's channel is told of before, and what becomes of a broken channel. */
+import { PassThrough } from "node:stream";
+import { expect, test } from "vitest";
+import type { Channel, Outgoing } from "../../src/channels/channel.ts";
+import { channelSettings, createChannels } from "../../src/channels/registry.ts";
+import { createRota, onDutyWhenSealed } from "../../src/channels/rota/channel.ts";
+import { planOf, type RotaPlan } from "../../src/channels/rota/plan.ts";
+import { rotaSettings } from "../../src/channels/rota/settings.ts";
+import { seededRandom } from "../../src/domain/clock.ts";
+import type { Message } from "../../src/domain/delivery.ts";
+import { FakeClock } from "../support/clock.ts";
+import { startService } from "../support/service.ts";
+import { slackDialect, slackSends } from "../support/slack.ts";
+import { change, message, outgoing } from "./messages.ts";
+
+const never = new AbortController().signal;
+const handOverMs = Date.parse("2026-11-23T09:00:00Z");
+const token = "xoxb-0123456789-abcdef";
+
+const plan = (more: object = {}): RotaPlan =>
+  planOf(
+    rotaSettings.parse({
+      ...{ type: "rota", people: ["anna", "ben"], turn: "Mon 09:00", since: "2026-11-16", ...more },
+    }),
+    "UTC",
+  );
+
+/** Two people with a Slack bot each. */
+async function desk() {
+  const anna = await startService(slackDialect(token, "C000000ANNA"), { sends: slackSends });
+  const ben = await startService(slackDialect(token, "C0000000BEN"), { sends: slackSends });
+  const clock = new FakeClock("2026-11-23T08:00:00Z");
+  const slack = (url: string, channel: string) => ({ type: "slack", token, channel, apiUrl: `${url}/api` });
+  const settings = {
+    oncall: channelSettings.parse({ type: "rota", people: ["anna", "ben"], turn: "Mon 09:00" }),
+    anna: channelSettings.parse(slack(anna.url, "C000000ANNA")),
+    ben: channelSettings.parse(slack(ben.url, "C0000000BEN")),
+  };
+  const desk = { anna, ben, clock, plan: plan() };
+  const parts = { clock, random: seededRandom(1), out: new PassThrough() };
+  const channels = createChannels(settings, () => desk.plan, parts);
+  const oncall: Channel = channels.get("oncall")!;
+  /** Sealed at a time, by the plan of then. */
+  const sealed = (sealedAtMs: number, one: Message = message([change()], { sealedAtMs })): Message =>
+    onDutyWhenSealed({ ...one, receiver: "oncall", sealedAtMs }, desk.plan);
+  const close = async () => {
+    for (const channel of channels.values()) await channel.stop();
+    await anna.close();
+    await ben.close();
+  };
+  return Object.assign(desk, { oncall, channels, sealed, [Symbol.asyncDispose]: close });
+}
+
+test("who is on duty when it is sealed gets it, also when it is tried again after the hand-over, under another plan", async () => {
+  await using one = await desk();
+  const sent = one.sealed(handOverMs - 1);
+  expect(sent.content.onDuty).toBe("anna");
+  one.anna.fault({ status: 503 });
+  const first = await one.oncall.send(outgoing({ message: sent }), never);
+  expect(first).toMatchObject({ kind: "retry", detail: expect.stringMatching(/^anna: /) });
+  await one.clock.advance(2 * 3_600_000);
+  one.plan = plan({ overrides: [{ person: "ben", from: "2026-11-01", to: "2026-12-01" }] });
+  expect(await one.oncall.send(outgoing({ message: sent, attempt: 1 }), never)).toMatchObject({
+    kind: "delivered",
+    receipt: expect.stringMatching(/^anna: /),
+  });
+  expect([one.anna.taken.length, one.ben.taken.length]).toEqual([1, 0]);
+  one.plan = plan();
+  await one.oncall.send(outgoing({ message: one.sealed(handOverMs) }), never);
+  expect([one.anna.taken.length, one.ben.taken.length]).toEqual([1, 1]);
+});
+
+test("a message that nobody gave a person (a test, a digest) goes by the plan at the time of its seal", async () => {
+  await using one = await desk();
+  await one.oncall.send(
+    outgoing({ message: message([], { sealedAtMs: handOverMs, content: { kind: "test" } }) }),
+    never,
+  );
+  expect([one.anna.taken.length, one.ben.taken.length]).toEqual([0, 1]);
+});
+
+test("what the other person was sent is neither edited nor replied to; one's own is, under its own receipt", async () => {
+  const seen: (readonly [person: string, outgoing: Outgoing])[] = [];
+  const stand = (name: string): [string, Channel] => {
+    const probe = async () => ({ kind: "ok", detail: "" }) as const;
+    const send = async (one: Outgoing) => {
+      seen.push([name, one]);
+      return { kind: "delivered", receipt: "1" } as const;
+    };
+    return [
+      name,
+      { name, kind: "console", deadlineMs: 1_000, start: probe, probe, stop: async () => {}, send },
+    ];
+  };
+  const people = new Map(["anna", "ben"].map(stand));
+  const rota = createRota("oncall", ["anna", "ben"], {
+    ...{ clock: { nowMs: () => handOverMs }, plan: () => plan(), people },
+  });
+  const first = message([change()], { sealedAtMs: handOverMs - 1_000 });
+  const told = { messageId: first.id, receipt: "anna: 1: 2", message: first };
+  const before = { inReplyTo: told, latest: told, root: told, around: [told] };
+  for (const sealedAtMs of [handOverMs - 500, handOverMs])
+    await rota.send(outgoing({ message: message([change("ended")], { sealedAtMs }), ...before }), never);
+  const own = { ...told, receipt: "1: 2" };
+  expect(seen).toMatchObject([
+    ["anna", { inReplyTo: own, latest: own, root: own, around: [own] }],
+    ["ben", { inReplyTo: null, around: [] }],
+  ]);
+  for (const key of ["latest", "root"]) expect(seen[1]![1]).not.toHaveProperty(key);
+
+  // Of several, the newest that is one's own.
+  const mixed = { inReplyTo: told, latest: { ...told, receipt: "ben: 3" } };
+  await rota.send(
+    outgoing({ message: message([change("ended")], { sealedAtMs: handOverMs }), ...mixed }),
+    never,
+  );
+  expect(seen[2]![1]).toMatchObject({ inReplyTo: { receipt: "3" }, latest: { receipt: "3" } });
+});
+
+test("a channel that takes nothing at all loses its turn to who is on duty now; else it is tried again", async () => {
+  await using one = await desk();
+  const sent = one.sealed(handOverMs - 1);
+  const denied = { status: 200, body: { ok: false, error: "token_revoked" } };
+  one.anna.fault(denied, 2);
+  expect(await one.oncall.send(outgoing({ message: sent }), never)).toMatchObject({
+    ...{ kind: "refused", failure: "authentication", channelBroken: true },
+  });
+  expect(one.ben.asked).toEqual([]);
+  await one.clock.advance(2 * 3_600_000);
+  expect(await one.oncall.send(outgoing({ message: sent, attempt: 1 }), never)).toMatchObject({
+    kind: "delivered",
+    receipt: expect.stringMatching(/^ben: /),
+  });
+  expect([one.anna.taken.length, one.ben.taken.length]).toEqual([0, 1]);
+});
+
+test("its check is that of the person on duty", async () => {
+  await using one = await desk();
+  expect(await one.oncall.probe(never)).toMatchObject({
+    kind: "ok",
+    detail: expect.stringMatching(/^anna is on duty: /),
+  });
+  await one.anna.close();
+  expect(await one.oncall.probe(never)).toMatchObject({ kind: "failed", failure: "unreachable" });
+  await one.clock.advance(2 * 3_600_000);
+  expect(await one.oncall.probe(never)).toMatchObject({
+    kind: "ok",
+    detail: expect.stringMatching(/^ben is on duty: /),
+  });
+});
