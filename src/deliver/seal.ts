@@ -54,7 +54,8 @@ export function seal(told: readonly Told[], sealing: Sealing): Message {
   const shown = inOrder(changes, folded);
   const items: MessageItem[] = shown.map((change) => {
     const distance = distances.get(change.id);
-    return { change, lead: leadOf(change), ...(distance === undefined ? {} : { distance }) };
+    const onCall = onCallOf(told, change, instance);
+    return { change, lead: leadOf(change), ...(distance === undefined ? {} : { distance }), ...onCall };
   });
   return {
     id: idOf(told, sender, instance),
@@ -86,6 +87,14 @@ function incidentOf(told: readonly Told[], instance: string): Pick<MessageConten
   const [key] = keys;
   if (key === undefined || keys.size > 1 || firstOfIncident(key) === null) return {};
   return { incident: { id: nameOf([instance, key]) } };
+}
+
+/** The incident of the account of a change, where its receiver keeps one for each. */
+function onCallOf(told: readonly Told[], { id }: AlertChange, instance: string): Pick<MessageItem, "onCall"> {
+  const item = told.find(({ change }) => change.id === id)?.item;
+  if (item?.onCall === undefined) return {};
+  const { account, first, more } = item.onCall;
+  return { onCall: { id: nameOf([instance, item.receiver, "account", account, first]), more } };
 }
 
 function nameOf(parts: readonly unknown[]): string {

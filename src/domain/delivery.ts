@@ -29,8 +29,19 @@ export interface OwedItem {
   readonly distance?: number;
   /** The group key of the incident that it is part of, for a receiver that is told each alert by itself. Left out: none. */
   readonly incident?: string;
+  /** For a receiver that keeps one incident for each account. Left out: its alert belongs to none. */
+  readonly onCall?: OnCallOfItem;
   readonly status: DeliveryStatus;
   readonly messageId: string | null;
+}
+
+/** The incident of an account at an on-call service, as of an item. */
+export interface OnCallOfItem {
+  readonly account: string;
+  /** The number of its first alert. */
+  readonly first: number;
+  /** Other alerts of it fire. */
+  readonly more: boolean;
 }
 
 /** The reason for a message of more than one group: too many would leave at once, or they waited for long. */
@@ -56,6 +67,8 @@ export interface Capacity {
   readonly apart?: true;
   /** It edits the first message of an incident in place of sending what is quiet. Left out: it sends that. */
   readonly edits?: true;
+  /** It keeps one incident for each account (`MessageItem.onCall`). Left out: it does not. */
+  readonly byAccount?: true;
 }
 
 /** Time after it could have left after which a message counts as late, ms. */
@@ -179,6 +192,8 @@ export interface MessageItem {
   readonly change: AlertChange;
   /** As of OwedItem. */
   readonly distance?: number;
+  /** The incident of its account, for receivers that keep one for each. `more`: other alerts of it fire. */
+  readonly onCall?: { readonly id: string; readonly more: boolean };
   /** The leading words: `FIRING critical`, `RESOLVED`, `LIQUIDATED`, … */
   readonly lead: string;
   /** In place of the summary, by a template of the channel's. `bare`: it says in its own words what leads. */

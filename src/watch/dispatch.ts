@@ -297,6 +297,7 @@ export class Dispatch {
       ...(leaves.quiet ? { quiet: true as const } : {}),
       ...(incident?.leaves === "alone" ? { incident: incident.groupKey } : {}),
       ...(typeof incident?.distance === "number" ? { distance: incident.distance } : {}),
+      ...this.#incidents.onCall(receiver, id),
       status: "owed",
       messageId: null,
     };

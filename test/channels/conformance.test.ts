@@ -443,9 +443,12 @@ describe.each(Object.entries(all))("%s", (name, start) => {
   test("what its messages can hold is known before it is made", async () => {
     await using one = await rig(start);
     const known = capacitiesOf(parsedOf({ chat: one.far.settings, ...one.far.others }));
-    const { tellsEach, maxNamed, apart, edits } = one.channel;
-    const none = { tellsEach: undefined, maxNamed: undefined, apart: undefined, edits: undefined };
-    expect({ ...none, ...known.get("chat") }).toEqual({ tellsEach, maxNamed, apart, edits });
+    const { tellsEach, maxNamed, apart, edits, byAccount } = one.channel;
+    const none = { tellsEach: undefined, maxNamed: undefined, apart: undefined };
+    const more = { edits: undefined, byAccount: undefined };
+    expect({ ...none, ...more, ...known.get("chat") }).toEqual({
+      ...{ tellsEach, maxNamed, apart, edits, byAccount },
+    });
   });
 
   test("stops unstarted, and twice", async () => {

@@ -347,6 +347,36 @@ describe("PagerDuty", () => {
     await channel.stop();
   });
 
+  test("alerts of an account's incident share a key, which only the last of them resolves; their own are closed", async () => {
+    await using far = await startService(pagerdutyDialect(routingKey));
+    const channel = made({ type: "pagerduty", routingKey, apiUrl: far.url });
+    const tell = async (kind: AlertChange["kind"], id: number, onCall?: { id: string; more: boolean }) => {
+      const sent = message([change(kind, { id })]);
+      const items = sent.content.items.map((item) => ({ ...item, ...(onCall ? { onCall } : {}) }));
+      const before = far.taken.length;
+      const result = await channel.send(
+        outgoing({ message: { ...sent, content: { ...sent.content, items } } }),
+        never,
+      );
+      expect(result).toMatchObject({ kind: "delivered", receipt: expect.stringMatching(/./) });
+      const events = far.taken.slice(before).map((text) => JSON.parse(text) as Record<string, string>);
+      return events.map(({ event_action, dedup_key }) => [event_action, dedup_key]);
+    };
+    const [[, ownKey]] = (await tell("fired", 1)) as [[string, string]];
+    const shared = "perpwatch-AccountOfMain";
+    const of = (more: boolean) => ({ id: "AccountOfMain", more });
+    expect(await tell("rose", 1, of(false))).toEqual([
+      ["trigger", shared],
+      ["resolve", ownKey],
+    ]);
+    expect(await tell("fired", 2, of(true))).toEqual([["trigger", shared]]);
+    expect(await tell("acknowledged", 2, of(true))).toEqual([["acknowledge", shared]]);
+    expect(await tell("ended", 2, of(true))).toEqual([["resolve", expect.not.stringMatching(shared)]]);
+    const last = await tell("ended", 1, of(false));
+    expect(last[0]).toEqual(["resolve", shared]);
+    await channel.stop();
+  });
+
   test("when the second of two is not taken, both are told again, and that changes nothing", async () => {
     await using far = await startService(pagerdutyDialect(routingKey));
     const channel = made({ type: "pagerduty", routingKey, apiUrl: far.url });

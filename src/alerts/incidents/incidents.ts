@@ -1,6 +1,6 @@
 /** The incidents of all receivers: which of them a change belongs to. Keeps them for history, and takes them back. */
 import type { Alert, AlertChange } from "../../domain/alert.ts";
-import { type Capacity, incidentGroup } from "../../domain/delivery.ts";
+import { type Capacity, incidentGroup, type OwedItem } from "../../domain/delivery.ts";
 import { type Labels, labelOf } from "../match.ts";
 import type { Way } from "../route.ts";
 import { type Danger, dangerOf, isDistance, type RuleInView } from "./danger.ts";
@@ -13,6 +13,7 @@ import {
   noteUntold,
   stepIncident,
 } from "./incident.ts";
+import { OnCall } from "./on-call.ts";
 
 export interface IncidentsOptions {
   /** The danger that a rule is about; null: its alerts belong into no incident. */
@@ -21,6 +22,8 @@ export interface IncidentsOptions {
   readonly gathers: (receiver: string) => boolean;
   /** True if it can edit what it was sent. */
   readonly edits: (receiver: string) => boolean;
+  /** True if it keeps one incident for each account. */
+  readonly byAccount: (receiver: string) => boolean;
 }
 
 /** @param capacities of channels, by name: those that have none are told incidents, and cannot edit */
@@ -38,6 +41,7 @@ export function incidentsOptions(
     dangerOf: (rule) => known.get(rule) ?? null,
     gathers: (receiver) => capacities.get(receiver)?.apart !== true,
     edits: (receiver) => capacities.get(receiver)?.edits === true,
+    byAccount: (receiver) => capacities.get(receiver)?.byAccount === true,
   };
 }
 
@@ -80,12 +84,14 @@ export class Incidents {
   readonly #all: Map<string, Kept>;
   /** Those that changed since `unkept`. */
   readonly #changed: Set<string>;
+  readonly #onCall: OnCall;
 
   /** @param before those of the watch that is replaced at a reload */
   constructor(options: IncidentsOptions, before?: Incidents) {
     this.#options = options;
     this.#all = before ? before.#all : new Map();
     this.#changed = before ? before.#changed : new Set();
+    this.#onCall = new OnCall(before ? before.#onCall : undefined);
   }
 
   /** @returns rows for history of the changes since it was asked last: one for each incident, however many its changes are */
@@ -95,10 +101,11 @@ export class Incidents {
       return { name: prefix + id, value: kept === undefined ? null : JSON.stringify(kept) };
     });
     this.#changed.clear();
-    return rows;
+    return [...rows, ...this.#onCall.unkept()];
   }
 
   restore(keep: ReadonlyMap<string, string>): void {
+    this.#onCall.restore(keep);
     for (const [name, value] of keep)
       if (name.startsWith(prefix)) this.#all.set(name.slice(prefix.length), JSON.parse(value) as Kept);
   }
@@ -114,6 +121,7 @@ export class Incidents {
     if (of === null && found === undefined) return null;
     const kept = found ?? this.#join(to);
     if (kept === null) return null;
+    if (this.#options.byAccount(receiver)) this.#onCall.join(receiver, accountOf(alert), alert);
     const { incident, leaves } = stepIncident(kept.incident, {
       ...{ change, voids, released, remindMs, nowMs },
       account: accountOf(alert),
@@ -137,9 +145,16 @@ export class Incidents {
 
   /** An alert is over, whoever is told of that. */
   over(alert: Alert): void {
+    this.#onCall.over(alert.id);
     for (const kept of this.#all.values())
       if (kept.incident.members[alert.id] !== undefined)
         this.#set({ ...kept, incident: noteUntold(kept.incident, alert) });
+  }
+
+  /** The incident of an alert's account, for a receiver that keeps one for each. */
+  onCall(receiver: string, alertId: number): Pick<OwedItem, "onCall"> {
+    const onCall = this.#onCall.of(receiver, alertId);
+    return onCall === undefined ? {} : { onCall };
   }
 
   /** The times at which the incidents with a critical alert were last reported to each of these, ms; null: it is told by itself. */
@@ -153,6 +168,7 @@ export class Incidents {
 
   /** Forgets those that nothing belongs to any more. */
   sweep(nowMs: number): void {
+    this.#onCall.sweep(nowMs);
     for (const [id, { incident }] of this.#all) {
       if (Object.keys(incident.members).length > 0 || nowMs - incident.joinedMs <= joinsForMs) continue;
       this.#all.delete(id);

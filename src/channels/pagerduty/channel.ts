@@ -2,11 +2,14 @@
  * PagerDuty's Events API v2: an alert triggers an incident, an acknowledgement here acknowledges it, an ending resolves it.
  * Every event carries a key that belongs to the alert, so sending it again changes nothing. An event of the exchange (a
  * liquidation) has no end: its incident is resolved by a person there.
+ *
+ * The alerts of an account that are part of an incident share a key: it is resolved with the last of them. What one of them
+ * triggered under its own key before it was part of one is resolved then.
  */
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { AlertChange } from "../../domain/alert.ts";
-import type { Capacity, Message } from "../../domain/delivery.ts";
+import type { Capacity, Message, MessageItem } from "../../domain/delivery.ts";
 import { safeAddress, trimmed } from "../address.ts";
 import type { Channel, ProbeResult, SendResult } from "../channel.ts";
 import { ledBy } from "../lines.ts";
@@ -29,7 +32,7 @@ export interface PagerdutyDeps {
 }
 
 const timeoutMs = 8_000;
-export const pagerdutyCapacity: Capacity = { apart: true, tellsEach: true };
+export const pagerdutyCapacity: Capacity = { apart: true, tellsEach: true, byAccount: true };
 
 export function createPagerduty(name: string, settings: PagerdutySettings, deps: PagerdutyDeps): Channel {
   const { routingKey } = settings;
@@ -64,7 +67,7 @@ export function createPagerduty(name: string, settings: PagerdutySettings, deps:
       const events =
         message.content.kind === "test"
           ? [testEvent(message, headline)]
-          : message.content.items.map(({ change }, i) => eventOf(message, change, blocks[i]!, notes));
+          : message.content.items.flatMap((item, i) => eventsOf(message, item, blocks[i]!, notes));
       const receipts: string[] = [];
       // In their order, one by one: a later one of the same key may depend on the one before it.
       for (const event of events) {
@@ -95,9 +98,30 @@ function ofKey(result: Exclude<SendResult, { kind: "delivered" }>, words: string
 const links = (block: Block): readonly object[] =>
   block.runbook === null ? [] : [{ href: block.runbook, text: "What to do" }];
 
-function eventOf(message: Message, change: AlertChange, block: Block, notes: readonly string[]): object {
+/** None where others of its account's incident go on, and it is told by that alone. */
+function eventsOf(
+  message: Message,
+  { change, onCall }: MessageItem,
+  block: Block,
+  notes: readonly string[],
+): object[] {
+  const own = keyOf(message, change);
+  if (onCall === undefined) return [eventOf(message, change, own, block, notes)];
+  const shared = `perpwatch-${onCall.id}`;
+  const ofAccount =
+    change.kind === "ended" && onCall.more ? [] : [eventOf(message, change, shared, block, notes)];
+  const wasAlone = change.kind !== "fired" && change.kind !== "acknowledged";
+  return wasAlone ? [...ofAccount, { event_action: "resolve", dedup_key: own }] : ofAccount;
+}
+
+function eventOf(
+  message: Message,
+  change: AlertChange,
+  dedup_key: string,
+  block: Block,
+  notes: readonly string[],
+): object {
   const { alert, kind } = change;
-  const dedup_key = keyOf(message, change);
   if (kind === "acknowledged") return { event_action: "acknowledge", dedup_key };
   if (kind === "ended") return { event_action: "resolve", dedup_key };
   return {

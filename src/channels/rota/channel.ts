@@ -29,6 +29,7 @@ export function sharedCapacity(capacities: readonly Capacity[]): Capacity {
     ...(named.length > 0 ? { maxNamed: Math.min(...named) } : {}),
     ...(every(({ apart }) => apart === true) ? { apart: true as const } : {}),
     ...(every(({ edits }) => edits === true) ? { edits: true as const } : {}),
+    ...(every(({ byAccount }) => byAccount === true) ? { byAccount: true as const } : {}),
   };
 }
 
