@@ -54,6 +54,7 @@ const elsewhere: readonly (readonly [pattern: RegExp, test: string])[] = [
   [/^docs\/templates\.md: (FIRING|SOL is)/, "docs/templates.test.ts"],
   [/^docs\/messages\.md: /, "docs/messages.test.ts"],
   [/^docs\/channels\/webhook\.md: \{/, "docs/channels.test.ts"],
+  [/^docs\/channels\/oncall\.md: #!/, "channels/goalert.test.ts"],
   [/^docs\/channels\/rota\.md: BEGIN/, "config/rotas.test.ts"],
   [/^docs\/channels\/rota\.md: npm run -s perpwatch -- rota/, "cli/rota.test.ts"],
 ];

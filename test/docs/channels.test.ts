@@ -9,7 +9,7 @@ import { change, message } from "../channels/messages.ts";
 
 const folder = new URL("../../docs/channels/", import.meta.url);
 const read = (name: string) => readFileSync(new URL(name, folder), "utf8");
-const about = ["README.md", "adding.md"];
+const about = ["README.md", "adding.md", "oncall.md"];
 const pages = readdirSync(folder).filter((name) => !about.includes(name));
 
 /** The variables of the pages. */
@@ -29,7 +29,7 @@ const filled = (text: string) =>
 
 test("each kind of channel has a page, and the overview leads to all of them", () => {
   expect(pages.sort()).toEqual(channelTypes.map((type) => `${type}.md`).sort());
-  for (const page of [...pages, "adding.md"]) expect(read("README.md")).toContain(`(${page})`);
+  for (const page of [...pages, "adding.md", "oncall.md"]) expect(read("README.md")).toContain(`(${page})`);
 });
 
 describe.each(pages)("%s", (page) => {

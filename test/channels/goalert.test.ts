@@ -1,0 +1,93 @@
+/** The program of docs/channels/oncall.md, as a reader would save it, against a GoAlert that takes what its documentation allows. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { PassThrough } from "node:stream";
+import { expect, test } from "vitest";
+import { channelSettings, createChannel } from "../../src/channels/registry.ts";
+import type { AlertChange } from "../../src/domain/alert.ts";
+import { seededRandom, systemClock } from "../../src/domain/clock.ts";
+import { GoAlert } from "../support/goalert.ts";
+import { startService } from "../support/service.ts";
+import { change, message, outgoing } from "./messages.ts";
+
+const page = readFileSync(new URL("../../docs/channels/oncall.md", import.meta.url), "utf8");
+const program = /```js\n(.*?)```/s.exec(page)![1]!;
+const never = new AbortController().signal;
+const token = "0b9b4b0e-5b5b-4a39-8b64-1b9f4b6d2a11";
+
+async function desk(key = token) {
+  const goalert = new GoAlert(token);
+  const far = await startService(goalert.dialect);
+  const folder = mkdtempSync(path.join(tmpdir(), "perpwatch-goalert-"));
+  const file = (name: string, content: string, mode: number) => {
+    writeFileSync(path.join(folder, name), content, { mode });
+    return path.join(folder, name);
+  };
+  const channel = createChannel(
+    "goalert",
+    channelSettings.parse({
+      type: "command",
+      command: file("tell-goalert.mjs", program, 0o755),
+      args: [file("url", `${far.url}/api/v2/generic/incoming?token=${key}\n`, 0o600)],
+      timeout: "30s",
+    }),
+    {
+      ...{ clock: systemClock(), random: seededRandom(1), out: new PassThrough() },
+      environment: { PATH: `${path.dirname(process.execPath)}:${process.env.PATH ?? ""}` },
+    },
+  );
+  const tell = (...changes: readonly AlertChange[]) =>
+    channel.send(outgoing({ message: message(changes) }), never);
+  const close = async () => {
+    await far.close();
+    rmSync(folder, { recursive: true });
+  };
+  return { goalert, far, channel, tell, [Symbol.asyncDispose]: close };
+}
+
+test("an alert is open there from its beginning to its end, whatever happens in between and however often it is sent", async () => {
+  await using one = await desk();
+  const first = change("fired", { id: 1, summary: `main: SOL long ${"é🦀".repeat(200)}` });
+  const second = change("fired", { id: 2 });
+  const delivered = { kind: "delivered", receipt: "GoAlert took it" };
+  expect(await one.tell(first, second)).toEqual(delivered);
+  expect(await one.tell(first, second)).toEqual(delivered);
+  expect(one.goalert.open).toHaveLength(2);
+  expect(one.goalert.open[0]!.summary).toMatch(/^FIRING critical: main: SOL long é🦀/);
+  expect(one.goalert.open[1]!.details).toContain("#2 of perpwatch on nuc");
+  const { firedAtMs } = first.alert;
+  for (const kind of ["rose", "reminder"] as const) await one.tell(change(kind, { id: 1, firedAtMs }));
+  expect(one.goalert.open).toHaveLength(2);
+  // It would open anew what a person closed there.
+  const asked = one.far.asked.length;
+  expect(await one.tell(change("acknowledged", { id: 1, firedAtMs }))).toEqual(delivered);
+  expect(one.far.asked).toHaveLength(asked);
+  await one.tell(change("ended", { id: 1, firedAtMs }));
+  expect(one.goalert.open.map(({ details }) => /#\d/.exec(details)?.[0])).toEqual(["#2"]);
+  // An end without a beginning there opens nothing.
+  await one.tell(change("ended", { id: 9 }));
+  expect(one.goalert.open).toHaveLength(1);
+});
+
+test("a test opens one, a digest none", async () => {
+  await using one = await desk();
+  const send = (kind: "test" | "digest") =>
+    one.channel.send(outgoing({ message: message([], { content: { kind, title: "A title" } }) }), never);
+  expect(await send("test")).toMatchObject({ kind: "delivered" });
+  expect(await send("digest")).toMatchObject({ kind: "delivered" });
+  expect(one.goalert.open.map(({ summary }) => summary)).toEqual([expect.stringContaining("A title")]);
+});
+
+test("a server that is unwell or does not know the key: tried again; a request that it refuses: for good", async () => {
+  await using one = await desk();
+  one.far.fault({ status: 503 });
+  expect(await one.tell(change())).toMatchObject({ kind: "retry", detail: expect.stringContaining("503") });
+  one.far.fault({ status: 400 });
+  expect(await one.tell(change())).toMatchObject({ kind: "refused", channelBroken: false });
+  await one.far.close();
+  expect(await one.tell(change())).toMatchObject({ kind: "retry" });
+  await using other = await desk("another-key");
+  expect(await other.tell(change())).toMatchObject({ kind: "retry", detail: expect.stringContaining("401") });
+  expect(other.goalert.open).toEqual([]);
+});
