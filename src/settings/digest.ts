@@ -31,6 +31,12 @@ export function readDigest(
       const type = source.raw(["channels", name, "type"]);
       if (typeof type === "string" && alertsOnly.has(type))
         source.problem(at, `${shown} is of the type ${type}, which takes alerts and no digest`);
+      const people = type === "rota" ? source.raw(["channels", name, "people"]) : [];
+      const deaf = (Array.isArray(people) ? people : []).find((person: unknown) =>
+        alertsOnly.has(String(source.raw(["channels", String(person), "type"]))),
+      );
+      if (deaf !== undefined)
+        source.problem(at, source.hide(`${shown} leads to ${deaf}, which takes alerts and no digest`));
     }
   }
   return found;

@@ -110,3 +110,13 @@ test("a rota that is not there, and a mistake in one, are told", async () => {
     ...{ status: 2, stderr: expect.stringMatching(/channels\.oncall\.turn/) },
   });
 });
+
+test("a test message and an online check go by the channel of whoever is on duty", async () => {
+  using place = desk();
+  place.write("config.yaml", withRota('turn: "Mon 09:00"'));
+  const { stdout } = await run(["rota", "--json"], place);
+  const [{ onDuty }] = (JSON.parse(stdout) as { rotas: [{ onDuty: string }] }).rotas;
+  const sent = await run(["channels", "test", "oncall"], place);
+  expect(sent).toMatchObject({ status: 0, stdout: expect.stringContaining("This is a test.") });
+  expect(sent.stdout + sent.stderr).toContain(`${onDuty}: `);
+});

@@ -63,3 +63,19 @@ test("a mistake in a calendar is told with the line of its file", () => {
     "oncall.ics:13 | SUMMARY names nobody of people (anna, ben)",
   ]);
 });
+
+test("a digest to a rota of which a person takes alerts alone is refused", () => {
+  using at = desk();
+  const text = config("people: [anna, ben], turn: 'Mon 09:00'");
+  const key = "k".repeat(32);
+  const problemsOf = (whole: string) => {
+    const result = settingsFromText(whole, { file: "config.yaml", folder: at.path, env: {} });
+    return "problems" in result ? result.problems.map(({ path, message }) => `${path}: ${message}`) : [];
+  };
+  const digest = "digest: { receivers: [oncall] }\n";
+  expect(problemsOf(text + digest)).toEqual([]);
+  const pager = text.replace("ben: { type: console }", `ben: { type: pagerduty, routingKey: ${key} }`);
+  expect(problemsOf(pager + digest)).toEqual([
+    "digest.receivers[0]: oncall leads to ben, which takes alerts and no digest",
+  ]);
+});
