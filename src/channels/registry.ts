@@ -20,7 +20,7 @@ import { type CommandLine, plainCommandLine } from "./message.ts";
 import { createNtfy, ntfyCapacity, ntfySettings } from "./ntfy/channel.ts";
 import { createPagerduty, pagerdutyCapacity, pagerdutySettings } from "./pagerduty/channel.ts";
 import { createPushover, pushoverCapacity, pushoverSettings } from "./pushover/channel.ts";
-import { createRota, sharedCapacity } from "./rota/channel.ts";
+import { actionsOf, createRota, sharedCapacity } from "./rota/channel.ts";
 import type { RotaPlan } from "./rota/plan.ts";
 import { rotaSettings } from "./rota/settings.ts";
 import {
@@ -179,9 +179,14 @@ export function createChannels(
 ): ReadonlyMap<string, Channel> {
   const channels = new Map<string, Channel>();
   const rota = { plan, people: channels };
+  const all = Object.entries(settings);
+  const rotas = new Set(all.flatMap(([name, { type }]) => (type === "rota" ? [name] : [])));
   const made = (isRota: boolean) => {
-    for (const [name, one] of Object.entries(settings))
-      if ((one.type === "rota") === isRota) channels.set(name, create(name, one, { ...deps, rota }));
+    for (const [name, one] of all) {
+      if (rotas.has(name) !== isRota) continue;
+      const actions = deps.actions && actionsOf(name, rotas, deps.actions);
+      channels.set(name, create(name, one, { ...deps, rota, ...(actions ? { actions } : {}) }));
+    }
   };
   made(false);
   made(true);

@@ -9,9 +9,13 @@ import { rotaSettings } from "../../src/channels/rota/settings.ts";
 import { seededRandom } from "../../src/domain/clock.ts";
 import type { Message } from "../../src/domain/delivery.ts";
 import { FakeClock } from "../support/clock.ts";
+import { Pushover } from "../support/pushover.ts";
 import { startService } from "../support/service.ts";
 import { slackDialect, slackSends } from "../support/slack.ts";
-import { change, message, outgoing } from "./messages.ts";
+import { Watched } from "../support/wait.ts";
+import { desk as deskOf } from "./desk.ts";
+import { handClock } from "./hand-clock.ts";
+import { alert, change, message, outgoing } from "./messages.ts";
 
 const never = new AbortController().signal;
 const handOverMs = Date.parse("2026-11-23T09:00:00Z");
@@ -147,4 +151,40 @@ test("its check is that of the person on duty", async () => {
     kind: "ok",
     detail: expect.stringMatching(/^ben is on duty: /),
   });
+});
+
+test("an emergency on Pushover is found again after a restart, and acknowledged by the phone", async () => {
+  const clock = handClock();
+  const [appToken, user] = ["aTokenNeverToBeShown0123456789", "uKeyNeverToBeShownAnywhere0123"];
+  const world = new Pushover({ token: appToken, user, nowMs: () => clock.nowMs() });
+  await using far = await startService(world.dialect);
+  const daemon = deskOf(() => clock.nowMs());
+  const log = new Watched<string>();
+  const line = (_fields: object, words: string) => log.add(words);
+  const made = () =>
+    createChannels(
+      {
+        oncall: channelSettings.parse({ type: "rota", people: ["anna"], turn: "Mon 09:00" }),
+        anna: channelSettings.parse({ type: "pushover", token: appToken, userKey: user, apiUrl: far.url }),
+      },
+      () => plan({ people: ["anna"] }),
+      {
+        ...{ clock, random: seededRandom(1), out: new PassThrough(), actions: daemon.actions },
+        log: { debug: line, info: line, warn: line },
+      },
+    );
+  const first = made();
+  const result = await first.get("oncall")!.send(outgoing(), never);
+  if (result.kind !== "delivered") throw new Error(result.detail);
+  for (const channel of first.values()) await channel.stop();
+  daemon.receipts.push({ receiver: "oncall", receipt: result.receipt });
+  daemon.tell({ watch: { firing: [alert()] } });
+  const again = made();
+  await again.get("anna")!.start(never);
+  world.acknowledge(world.pushes.items.at(-1)!, "pixel");
+  await clock.asked(5_000);
+  clock.pass(5_000);
+  await log.waitFor((words) => words.startsWith("acknowledged on Pushover"));
+  expect(daemon.done).toEqual([expect.stringMatching(/^ack 42 by pixel/)]);
+  for (const channel of again.values()) await channel.stop();
 });

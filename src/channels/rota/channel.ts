@@ -9,6 +9,7 @@
  */
 import type { Clock } from "../../domain/clock.ts";
 import type { Capacity, Message } from "../../domain/delivery.ts";
+import type { ChatActions } from "../../domain/ports.ts";
 import type { Channel, Outgoing, ProbeResult, SendResult, ToldBefore } from "../channel.ts";
 import { addressee, type RotaPlan } from "./plan.ts";
 
@@ -90,6 +91,25 @@ function personOf(
 ): string {
   const { onDuty } = content;
   return onDuty !== undefined && people.has(onDuty) ? onDuty : addressee(plan, sealedAtMs);
+}
+
+/**
+ * Actions as a person's channel sees them: what a rota sent by it is its own, so that buttons and receipts are found again.
+ * @param rotas names
+ */
+export function actionsOf(person: string, rotas: ReadonlySet<string>, actions: ChatActions): ChatActions {
+  const prefix = prefixOf(person);
+  const own = (message: Message): Message =>
+    rotas.has(message.receiver) && message.receipt?.startsWith(prefix)
+      ? { ...message, receiver: person, receipt: message.receipt.slice(prefix.length) }
+      : message;
+  return {
+    ...actions,
+    async alert(id) {
+      const story = await actions.alert(id);
+      return story === null ? null : { ...story, messages: story.messages.map(own) };
+    },
+  };
 }
 
 const prefixOf = (person: string): string => `${person}: `;
