@@ -20,11 +20,19 @@ export function getsNoWorse({ content }: Message): boolean {
 /**
  * @param since what was told after it, oldest first
  * @returns the message with the newest word about each of its alerts, one item an alert where there was one; alerts of its incident
- * that joined since come after them
+ * that joined since come after them, others do not
  */
 export function asTold(sent: Message, since: readonly Message[]): Message {
   const newest = new Map<number, MessageItem>();
-  for (const { content } of since) for (const item of content.items) newest.set(item.change.alertId, item);
+  const { incident } = sent.content;
+  const members = new Set(
+    [sent, ...since]
+      .filter(({ content }) => content.incident?.id === incident?.id)
+      .flatMap(({ content }) => content.items.map(({ change }) => change.alertId)),
+  );
+  for (const { content } of since)
+    for (const item of content.items)
+      if (incident === undefined || members.has(item.change.alertId)) newest.set(item.change.alertId, item);
   const placed = new Set<number>();
   const items = sent.content.items.flatMap((item) => {
     const now = newest.get(item.change.alertId);

@@ -39,6 +39,8 @@ export interface Outgoing {
   readonly around?: readonly ToldBefore[];
   /** The first message of its incident, with the edits since: kept current. Given to channels that edit. Left out: there is none. */
   readonly root?: ToldBefore;
+  /** The first message of an incident that is over, of which its alerts were: edited, and nothing else. Left out: there is none. */
+  readonly former?: ToldBefore;
   /** It leaves long after it was owed: the reader is told so. Beside the sealed content, which no delay changes. */
   readonly late?: Late;
 }

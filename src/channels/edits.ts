@@ -85,8 +85,9 @@ export class Edits {
   }
 
   /** Brings the first message of the incident of a message up to date, once that message was delivered. Best effort, in its own time. */
-  keepCurrent({ message, root }: Outgoing): void {
-    if (root !== undefined) this.#refresh(root, message);
+  keepCurrent({ message, root, former }: Outgoing): void {
+    const first = root ?? former;
+    if (first !== undefined) this.#refresh(first, message);
   }
 
   /** Gives up on what is under way. */

@@ -118,18 +118,68 @@ export async function rootOf(
   const root = (await deliveredAbout([first], message, store, journal)).find(
     (one) => ofIncident(one) && one.content.quiet !== true && one.receipt,
   );
-  if (root === undefined) return undefined;
-  const all = new Map<string, Message>();
+  return root && (await withAllSince(root, id, message, store, journal));
+}
+
+/**
+ * Finds the first message of an incident that is over, of which alerts of a message of no incident were, with all that was told of
+ * its alerts since.
+ */
+export async function formerRootOf(
+  message: Message,
+  { inReplyTo, latest, around = [] }: Pick<Outgoing, "inReplyTo" | "latest" | "around">,
+  store: Pick<Store, "messages">,
+  journal: Journal,
+): Promise<ToldBefore | undefined> {
+  if (message.content.incident !== undefined) return undefined;
+  const ids = [inReplyTo, ...around, latest].flatMap((place) =>
+    place?.message.alertIds.some((id) => message.alertIds.includes(id))
+      ? (place.message.content.incident?.id ?? [])
+      : [],
+  );
+  const id = ids.at(-1);
+  if (id === undefined) return undefined;
+  const known = await knownOf(id, Number.NEGATIVE_INFINITY, store, journal).catch(() => []);
+  const root = received(known, message).find((one) => one.content.quiet !== true && one.receipt);
+  return root && (await withAllSince(root, id, message, store, journal));
+}
+
+/** @returns undefined where what was told since cannot be read now: an edit would take it back */
+async function withAllSince(
+  root: Message,
+  incident: string,
+  message: Message,
+  store: Pick<Store, "messages">,
+  journal: Journal,
+): Promise<ToldBefore | undefined> {
   try {
-    for (const one of await store.messages({ incident: id, sealedFromMs: root.sealedAtMs }))
-      all.set(one.id, one);
+    const known = await knownOf(incident, root.sealedAtMs, store, journal);
+    const alertIds = [...new Set(known.flatMap((one) => one.alertIds))];
+    // What is left of its alerts when it is over is told by itself.
+    const all = [...known, ...(await deliveredAbout(alertIds, message, store, journal))];
+    const since = received(new Map(all.map((one) => [one.id, one])).values(), message).filter(
+      (one) => one.id !== root.id && one.sealedAtMs >= root.sealedAtMs,
+    );
+    return { messageId: root.id, receipt: root.receipt!, message: root, since };
   } catch {
-    // What was told since cannot be read now: an edit would take it back.
     return undefined;
   }
-  for (const one of journal.unwritten()) if (ofIncident(one)) all.set(one.id, one);
-  const since = received(all.values(), message).filter((one) => one.id !== root.id);
-  return { messageId: root.id, receipt: root.receipt!, message: root, since };
+}
+
+/** The messages of an incident that are known, from a time on. */
+async function knownOf(
+  incident: string,
+  sealedFromMs: number,
+  store: Pick<Store, "messages">,
+  journal: Journal,
+): Promise<readonly Message[]> {
+  const written = await store.messages({
+    incident,
+    ...(Number.isFinite(sealedFromMs) ? { sealedFromMs } : {}),
+  });
+  const all = new Map(written.map((one) => [one.id, one]));
+  for (const one of journal.unwritten()) if (one.content.incident?.id === incident) all.set(one.id, one);
+  return [...all.values()];
 }
 
 /** Most messages of a group that are looked at: the oldest, since what they began goes on below them. */

@@ -22,7 +22,7 @@ import type { Clock, Random } from "../domain/clock.ts";
 import { lateAfterMs, type Message, type SendFailure } from "../domain/delivery.ts";
 import type { Charts, Store } from "../domain/ports.ts";
 import type { ChannelStatus } from "../domain/status.ts";
-import { attemptWithin, probeWithin, rootOf, toldBefore } from "./attempt.ts";
+import { attemptWithin, formerRootOf, probeWithin, rootOf, toldBefore } from "./attempt.ts";
 import { Circuit } from "./circuit.ts";
 import { Health } from "./health.ts";
 import type { Journal } from "./journal.ts";
@@ -419,8 +419,10 @@ export class Line {
     const { keepsGroups = false, edits = false } = this.channel;
     const before = await toldBefore(message, parcel.entries, store, journal, keepsGroups);
     const root = edits ? await rootOf(message, parcel.entries, store, journal) : undefined;
+    const former = edits ? await formerRootOf(message, before, store, journal) : undefined;
     const late = this.#late(parcel);
-    const outgoing = { message, attempt, ...before, ...(root ? { root } : {}), ...(late ? { late } : {}) };
+    const places = { ...before, ...(root ? { root } : {}), ...(former ? { former } : {}) };
+    const outgoing = { message, attempt, ...places, ...(late ? { late } : {}) };
     const result = await attemptWithin(outgoing, this.channel, { clock, cut, log });
     if (result === null || (cut.aborted && result.kind !== "delivered")) {
       parcel.underWay = false;

@@ -96,8 +96,8 @@ export class DiscordSender {
     const { message } = outgoing;
     const threads = threadsOf(outgoing);
     const earlier = await this.#earlier(outgoing, threads, signal);
-    const adds = message.content.quiet === true && outgoing.root !== undefined;
-    const added = adds && earlier === null ? await this.#edits.inPlaceOf(outgoing, signal) : null;
+    const { adds, into } = addition(outgoing);
+    const added = adds && earlier === null ? await this.#edits.inPlaceOf(into, signal) : null;
     if (added !== null) {
       if (added.kind === "delivered") await this.#markEnded(outgoing, threads, signal);
       return added;
@@ -263,7 +263,7 @@ export class DiscordSender {
 
   /** Edits the first and the newest message of an alert that is over, and what its thread hangs on. Best effort: the news itself has been delivered. */
   async #markEnded(
-    { message, inReplyTo, latest, root }: Outgoing,
+    { message, inReplyTo, latest, former, root = former }: Outgoing,
     threads: readonly ThreadOf[],
     signal: AbortSignal,
   ): Promise<void> {
@@ -348,6 +348,18 @@ export class DiscordSender {
 interface Put {
   readonly answer: ApiAnswer;
   readonly threadId: string | null;
+}
+
+/** Finds whether a message is added to the first one of its incident; also what got no worse, where all of it stands there. */
+function addition(outgoing: Outgoing): { readonly adds: boolean; readonly into: Outgoing } {
+  const { message, root, former, latest: _, ...rest } = outgoing;
+  if (root !== undefined) return { adds: message.content.quiet === true, into: outgoing };
+  if (former === undefined || !isCalm(message)) return { adds: false, into: outgoing };
+  const members = new Set([former.message, ...(former.since ?? [])].flatMap(({ alertIds }) => alertIds));
+  return {
+    adds: message.alertIds.every((id) => members.has(id)),
+    into: { ...rest, message, root: former },
+  };
 }
 
 /** The first message of an incident with all that was told since: what is over comes last, as it was told before its end. */
