@@ -91,6 +91,11 @@ export function isGone({ levels, blind, fresh }: Lifecycle): boolean {
   );
 }
 
+/** True if the last judgement, by fresh inputs, was that the level at which it fires does not hold. */
+export function isBetter({ levels, blind, fresh }: Lifecycle): boolean {
+  return !blind && fresh === null && levels.findLast(({ active }) => active)?.holds === false;
+}
+
 /** The time at which it ends if nothing of it holds again, ms; null: something holds, or nobody knows. */
 export function endsMs(
   state: Lifecycle,

@@ -74,7 +74,7 @@ function worstFirst(
 
 function urgency({ kind, alert }: AlertChange): number {
   if (kind === "ended" && !isTaking(alert.ending)) return 0;
-  const step = kind === "ended" ? 1 : kind === "fired" || kind === "rose" ? 3 : 2;
+  const step = kind === "ended" ? 4 : kind === "fired" || kind === "rose" ? 3 : 2;
   return 10 * (severityRank[alert.severity] + 1) + (alert.event ? step + 1 : step);
 }
 

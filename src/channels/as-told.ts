@@ -71,7 +71,8 @@ function nearer({ distance: one = 2 }: MessageItem, { distance: other = 2 }: Mes
 }
 
 function urgency({ change: { kind, alert } }: MessageItem): number {
-  return kind === "ended" ? -1 : severityRank[alert.severity];
+  // What somebody takes care of comes after what nobody does.
+  return kind === "ended" ? -1 : 2 * severityRank[alert.severity] + (alert.acknowledgedAtMs === null ? 1 : 0);
 }
 
 /** `main/0.0`, or `3 accounts`. */

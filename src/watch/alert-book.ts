@@ -121,6 +121,8 @@ export class LiveAlert implements Due {
   isFurther: Compared["isFurther"] = () => null;
   /** Returns true if its condition is known not to hold, and it only waits for its end. */
   isGone: (nowMs: number) => boolean = () => false;
+  /** Returns true if the level at which it fires is known not to hold, and it only waits to fall or to end. */
+  isBetter: () => boolean = () => false;
   /** Its text now; null where nobody can tell (its subject is gone, or nothing is known). */
   textNow: (nowMs: number) => AlertText | null = () => null;
   /** Its text by the newest known figures, however old; null as above. */
@@ -354,8 +356,8 @@ export class AlertBook {
   }
 
   /**
-   * The time until which what is due about an alert waits, ms: for its first judgement after a start, or, where its condition no longer
-   * holds, for its end. Null: it does not wait.
+   * The time until which what is due about an alert waits, ms: for its first judgement after a start, or, where its level no longer
+   * holds, for its fall or end. Null: it does not wait.
    */
   #waitsUntilMs(live: LiveAlert, nowMs: number): number | null {
     if (nowMs < live.waitsToMs) return live.waitsToMs;
@@ -363,7 +365,8 @@ export class AlertBook {
       live.unjudgedUntilMs ??= nowMs + unjudgedForMs;
       if (nowMs < live.unjudgedUntilMs) live.waitsToMs = live.unjudgedUntilMs;
     }
-    if (nowMs >= live.waitsToMs && live.isGone(nowMs)) live.waitsToMs = nowMs + postponedMs;
+    if (nowMs >= live.waitsToMs && (live.isGone(nowMs) || live.isBetter()))
+      live.waitsToMs = nowMs + postponedMs;
     return nowMs < live.waitsToMs ? live.waitsToMs : null;
   }
 

@@ -6,6 +6,7 @@
 import {
   firingSeverity,
   freshLevels,
+  isBetter,
   isGone,
   type Lifecycle,
   type LifecycleRule,
@@ -724,6 +725,8 @@ export class Conditions {
   /** Lets an alert speak for its instance while it stands. */
   #follow(instance: Instance, alert: LiveAlert): void {
     alert.lasting = false;
+    alert.isBetter = () =>
+      instance.alert === alert && instance.unknown === null && isBetter(instance.lifecycle);
     alert.isGone = () => instance.alert === alert && instance.unknown === null && isGone(instance.lifecycle);
     alert.comparison = (level) => comparisonOf(instance.rule, level);
     const { rule } = instance;

@@ -219,3 +219,33 @@ describe("an incident", () => {
     for (const item of owed) expect(item).toMatchObject({ groupKey: incident, quiet: true });
   });
 });
+
+test("a reminder does not call for a level that no longer holds and only waits to fall", () => {
+  const falling = near.replace("keepFiringFor: 0s", "keepFiringFor: 1m");
+  const crash = new Crash(longs(190), {
+    rules: `rules:\n${falling}`,
+    remind: { critical: { every: "30s" } },
+  });
+  crash.pass(10 * second);
+  crash.look({ SOL: 86 });
+  crash.pass(10 * second);
+  // A warning from here on.
+  crash.look({ SOL: 90 });
+  const fromMs = crash.harness.nowMs;
+  crash.pass(2 * minute);
+  expect(crash.harness.changes.filter(({ atMs }) => atMs > fromMs).map(({ kind }) => kind)).toEqual(["fell"]);
+});
+
+test("a further alert of an account that somebody takes care of calls", () => {
+  const crash = new Crash([twoNear]);
+  crash.pass(10 * second);
+  crash.look({ SOL: 90 });
+  crash.pass(10 * second);
+  const { harness } = crash;
+  const { alert } = harness.changes.findLast(({ alert: one }) => one.severity === "critical")!;
+  harness.see({ kind: "acknowledged", atMs: harness.nowMs, alert, by: "ann", comment: "" });
+  const fromMs = harness.nowMs;
+  crash.look({ BTC: 99.4 });
+  crash.pass(10 * second);
+  expect(crash.notifying("chat", fromMs).flatMap(begun)).toEqual(["mm-1/0.0/BTC"]);
+});

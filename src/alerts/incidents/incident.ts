@@ -33,6 +33,8 @@ const recoveryForMs = 1_800_000;
 
 export interface Member {
   readonly account: string;
+  /** Somebody takes care of it. Left out: nobody does. */
+  readonly acknowledged?: true;
   readonly severity: Severity;
   /** Its distance to liquidation; null: its value is none. */
   readonly distance: number | null;
@@ -114,7 +116,11 @@ export function stepIncident(known: Incident, step: Step): Stepped {
   const { id, severity, value } = change.alert;
   const incident = untilNow(known, nowMs);
   const before = incident.members[id];
-  const own = { account, severity, distance: isDistance && Number.isFinite(value) ? value : null };
+  const own: Member = {
+    ...{ account, severity },
+    ...(change.alert.acknowledgedAtMs === null ? {} : { acknowledged: true as const }),
+    distance: isDistance && Number.isFinite(value) ? value : null,
+  };
   const joins =
     severity === "critical" && change.kind !== "ended" && before?.severity !== "critical"
       ? { joinedMs: nowMs }
@@ -183,6 +189,8 @@ function newsOf(before: Incident, { members }: Incident, step: Step): News {
     case "rose":
       if (voids || isOverdue) return "gathered";
       if (!critical) return "quiet";
+      // An acknowledgement covers what it was given for, and no further alert of the account.
+      if (isTakenCareOf(account, before.members)) return "gathered";
       return !before.accounts.includes(account) || isTier || isWorse(before, members) ? "gathered" : "quiet";
     case "worsened":
     case "changed":
@@ -213,6 +221,14 @@ function isCritical(account: string, members: Incident["members"]): boolean {
     if (one.account === account && one.severity === "critical") return true;
   }
   return false;
+}
+
+/** True if each critical alert of an account is acknowledged. */
+function isTakenCareOf(account: string, members: Incident["members"]): boolean {
+  const critical = Object.values(members).filter(
+    (one) => one.account === account && one.severity === "critical",
+  );
+  return critical.length > 0 && critical.every(({ acknowledged }) => acknowledged === true);
 }
 
 /** True if the worst distance halved since the last news, or is nothing where it was something. */
