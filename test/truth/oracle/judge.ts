@@ -832,14 +832,14 @@ class Judge {
     });
   }
 
-  /** A level surely held for some time: while the lowest one does its alert is reminded of. */
+  /** A level surely held for some time: while the critical one does its alert is reminded of. */
   #judgeReminders(
     { rule }: Predicate,
     subject: string,
     { severity, ...span }: Pick<Run, "severity" | "fromMs" | "toMs">,
     slackMs: number,
   ): void {
-    if (severity !== this.#runs.get(`${rule} ${subject}`)?.levels[0]?.severity) return;
+    if (severity !== "critical") return;
     for (const { word, dueMs } of this.#reminders.missed(rule, subject, span, slackMs + tickMs, this.#stalls))
       this.#findings.push({
         ...{ check: "completeness", rule, subject, atMs: dueMs - this.#aheadMs },
