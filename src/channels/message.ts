@@ -85,8 +85,7 @@ export function render(message: Message, options: RenderOptions = {}, late?: Lat
   const { content } = message;
   const zone = options.timezone ?? "UTC";
   const call = options.commandLine ?? plainCommandLine;
-  const settled = isSettled(content);
-  const blocks = content.items.map((item) => renderItem(item, zone, call, settled));
+  const blocks = content.items.map((item) => renderItem(item, zone, call));
   const notes: string[] = [];
   if (content.kind === "test") notes.push("This is a test. Nothing has happened.");
   if (content.items.some(({ change }) => change.alert.drill))
@@ -113,11 +112,6 @@ export function render(message: Message, options: RenderOptions = {}, late?: Lat
     standing: standingLines(message, zone),
     footer: `${shorten(cleanLine(content.sender), 80)} · ${message.id}`,
   };
-}
-
-/** Returns true if nothing of a message needs anybody: all alerts in it ended, and no other alert of its group fires. */
-function isSettled({ items, standing, more }: Message["content"]): boolean {
-  return standing === undefined && more === undefined && items.every(({ change }) => change.kind === "ended");
 }
 
 function sectionsOf({ sections = [] }: Message["content"]): Section[] {
@@ -225,8 +219,8 @@ const endingMeaning: Readonly<Record<Ending, string>> = {
   noLongerWatched: "This is no longer watched. It may be no better.",
 };
 
-function renderItem(item: MessageItem, zone: string, commandLine: CommandLine, settled: boolean): Block {
-  const block = usual(item, zone, commandLine, settled);
+function renderItem(item: MessageItem, zone: string, commandLine: CommandLine): Block {
+  const block = usual(item, zone, commandLine);
   const { title, body } = item;
   if (title === undefined && body === undefined) return block;
   return {
@@ -241,7 +235,7 @@ function renderItem(item: MessageItem, zone: string, commandLine: CommandLine, s
   };
 }
 
-function usual(item: MessageItem, zone: string, commandLine: CommandLine, settled: boolean): Block {
+function usual(item: MessageItem, zone: string, commandLine: CommandLine): Block {
   const { change } = item;
   const { alert } = change;
   return {
@@ -255,7 +249,7 @@ function usual(item: MessageItem, zone: string, commandLine: CommandLine, settle
     // What to do now is said while there is something to do.
     description: change.kind === "ended" ? "" : descriptionOf(change),
     fresh: freshness(change, zone),
-    now: whatNow(change, zone, commandLine, settled),
+    now: whatNow(change, zone, commandLine),
     runbook: change.kind === "ended" && alert.ending === "recovered" ? null : safeLink(alert.runbook),
   };
 }
@@ -343,9 +337,9 @@ function lifeOf(change: AlertChange, zone: string): string[] {
   return lines;
 }
 
-function whatNow(change: AlertChange, zone: string, commandLine: CommandLine, settled: boolean): string[] {
+function whatNow(change: AlertChange, zone: string, commandLine: CommandLine): string[] {
   const { alert } = change;
-  if (change.kind === "ended") return meaningOf(change, settled);
+  if (change.kind === "ended") return meaningOf(change);
   if (alert.acknowledgedBy !== null) {
     const when = alert.acknowledgedAtMs === null ? "" : ` at ${formatTime(alert.acknowledgedAtMs, zone)}`;
     const quiet = change.quietIfAcknowledged === undefined ? "" : `: quiet ${change.quietIfAcknowledged}`;
@@ -357,13 +351,12 @@ function whatNow(change: AlertChange, zone: string, commandLine: CommandLine, se
   return [`To stop the reminders${quiet}: ${commandLine(`alerts ack ${alert.id}`)}`];
 }
 
-function meaningOf({ alert, stands }: AlertChange, settled: boolean): string[] {
+function meaningOf({ alert, stands }: AlertChange): string[] {
   if (alert.ending === null) return [];
   if (alert.ending === "recovered" && stands === "noData")
     return ["What this alert listed is read again. Other data are still missing."];
   if (alert.ending === "recovered" && stands === "firing")
     return ["What this alert listed is read again. Look at what fires now."];
-  if (alert.ending === "recovered" && settled) return [`${endingMeaning.recovered} Nothing to do.`];
   if (alert.ending === "closed" && stands === "another")
     return ["It was replaced by another position of the same name, which is watched as a new one."];
   if (alert.ending === "closed" && stands === "noPositions")
