@@ -223,6 +223,12 @@ describe("a calendar", () => {
     ["no interval", [...good, "RRULE:FREQ=DAILY;INTERVAL=0"], 7, /INTERVAL/],
     ["a part of a rule", [...good, "RRULE:FREQ=DAILY;BYHOUR=9"], 7, /BYHOUR is not understood/],
     ["no property", [...good, "hello"], 7, /NAME:value/],
+    [
+      "shifts that overlap themselves",
+      [good[0]!, "DTSTART:10000101T000000Z", "DTEND:99990101T000000Z", "RRULE:FREQ=DAILY"],
+      7,
+      /lasts longer than the time between/,
+    ],
   ])("with %s is a mistake that names the line", (_what, lines, line, message) => {
     const { mistakes } = readCalendar(calendarOf(lines), ["anna", "ben"], berlin);
     expect(mistakes).toEqual([{ line, message: expect.stringMatching(message) }]);
@@ -239,6 +245,16 @@ describe("a calendar", () => {
   ])("that is none is told: %j", (text, line, message) => {
     const [first] = readCalendar(text, ["anna", "ben"], berlin).mistakes;
     expect(first).toEqual({ line, message: expect.stringMatching(message) });
+  });
+
+  test.each([
+    ["RRULE:FREQ=DAILY;COUNT=2", 200, /200 events that repeat/],
+    ["DESCRIPTION:once", 5_000, /5000 events/],
+  ])("has no more events with %s than its bound", (line, most, message) => {
+    const of = (count: number) =>
+      readCalendar(calendarOf(...Array(count).fill([...good, line])), ["anna"], "UTC");
+    expect(of(most).mistakes).toEqual([]);
+    expect(of(most + 1).mistakes).toEqual([{ line: 3 + most * 6, message: expect.stringMatching(message) }]);
   });
 
   test("reads any text to its end, within a bound of mistakes", () => {

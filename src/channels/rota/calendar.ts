@@ -44,6 +44,9 @@ const readOver = new Set(["VTIMEZONE", "VALARM"]);
 const weekdays = ["SU", "MO", "TU", "WE", "TH", "FR", "SA"] as const;
 const dayMs = 86_400_000;
 const maxMistakes = 20;
+/** A plan is looked at for each message: it has to be made in milliseconds, whatever is in the file. */
+const maxEvents = 5_000;
+const maxRepeating = 200;
 
 class Mistake extends Error {
   readonly line: number;
@@ -71,6 +74,7 @@ export function readCalendar(text: string, people: readonly string[], timezone: 
   const open: string[] = [];
   let properties: Property[] = [];
   let beganAt = 0;
+  let repeating = 0;
   for (const { line, text: content } of unfolded(text)) {
     collect(() => {
       const one = propertyOf(line, content);
@@ -89,7 +93,13 @@ export function readCalendar(text: string, people: readonly string[], timezone: 
         const what = open.pop();
         if (what !== one.value.toUpperCase())
           throw new Mistake(line, what === undefined ? "nothing is open here" : `expected END:${what}`);
-        if (what === "VEVENT") events.push(eventOf(properties, beganAt, people, timezone));
+        if (what === "VEVENT") {
+          const event = eventOf(properties, beganAt, people, timezone);
+          if (events.length >= maxEvents) throw new Mistake(beganAt, `more than ${maxEvents} events`);
+          if (event.repeats !== null && ++repeating > maxRepeating)
+            throw new Mistake(beganAt, `more than ${maxRepeating} events that repeat`);
+          events.push(event);
+        }
       } else if (open.length === 0) throw new Mistake(line, "expected BEGIN:VCALENDAR");
       else if (open.at(-1) === "VEVENT") properties.push(one);
       else if (open.length === 1) checkOfCalendar(one);
@@ -163,7 +173,15 @@ function eventOf(
   const start = momentOf(starts, timezone);
   const end = endOf(by.get("DTEND"), starts, start, timezone);
   const rule = by.get("RRULE");
-  return { person, start: bare(start), end: bare(end), repeats: rule ? repeatsOf(rule, start) : null };
+  const repeats = rule ? repeatsOf(rule, start) : null;
+  if (rule && repeats && lengthMs(start, end) > repeats.days * dayMs)
+    throw new Mistake(rule.line, "RRULE: the event lasts longer than the time between two of its beginnings");
+  return { person, start: bare(start), end: bare(end), repeats };
+}
+
+/** In local time where that is one, so that a week is a week when the clocks change. */
+function lengthMs(start: Moment, end: Moment): number {
+  return start.timezone === end.timezone ? end.wall - start.wall : instantOf(end) - instantOf(start);
 }
 
 const bare = ({ wall, timezone }: Moment): WallTime => ({ wall, timezone });

@@ -103,9 +103,9 @@ export function piecesOf(plan: RotaPlan, fromMs: number, toMs: number): readonly
   const inside = edges.filter((ms) => ms > fromMs && ms < toMs);
   const times = [...new Set([fromMs, ...inside, toMs])].sort((a, b) => a - b);
   const pieces: Piece[] = [];
+  const peopleAt = [overrides, shifts].map(peopleOf);
   for (const [index, atMs] of times.slice(0, -1).entries()) {
-    const people =
-      [peopleAt(overrides, atMs), peopleAt(shifts, atMs)].find((found) => found.length > 0) ?? [];
+    const people = peopleAt.map((at) => at(atMs)).find((found) => found.length > 0) ?? [];
     const before = pieces.at(-1);
     const endMs = times[index + 1]!;
     if (before !== undefined && before.people.join("\n") === people.join("\n"))
@@ -115,10 +115,15 @@ export function piecesOf(plan: RotaPlan, fromMs: number, toMs: number): readonly
   return pieces;
 }
 
-/** Those on duty at an instant, the last that began first. */
-function peopleAt(shifts: readonly Shift[], atMs: number): readonly string[] {
-  const now = shifts.filter(({ fromMs, toMs }) => fromMs <= atMs && atMs < toMs);
-  return [...new Set(now.sort((a, b) => b.fromMs - a.fromMs).map(({ person }) => person))];
+/** Tells those on duty at an instant, the last that began first; each time it is asked about a later instant. */
+function peopleOf(shifts: readonly Shift[]): (atMs: number) => readonly string[] {
+  const coming = [...shifts].sort((a, b) => b.fromMs - a.fromMs);
+  let now: Shift[] = [];
+  return (atMs) => {
+    while ((coming.at(-1)?.fromMs ?? Number.POSITIVE_INFINITY) <= atMs) now.unshift(coming.pop()!);
+    now = now.filter(({ toMs }) => toMs > atMs);
+    return [...new Set(now.map(({ person }) => person))];
+  };
 }
 
 /** The person on duty; null in a gap. */
