@@ -3,7 +3,7 @@ import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
 import { channelSettings, createChannel } from "../../src/channels/registry.ts";
 import { seededRandom } from "../../src/domain/clock.ts";
-import { startService } from "../support/service.ts";
+import { type Asked, startService } from "../support/service.ts";
 import { SlackChannel, type SlackMessage, type SlackPerson, slackSends } from "../support/slack.ts";
 import { startSlackSockets } from "../support/slack-sockets.ts";
 import { Watched } from "../support/wait.ts";
@@ -21,11 +21,11 @@ const joe: SlackPerson = { id: "U00000JOE0", username: "joe" };
 const mallory: SlackPerson = { id: "U0MALLORY0", username: "mallory" };
 const allow = { users: [marta.id, joe.id] };
 
-async function rig(more: object = { appToken, allow }, isMute = false) {
+async function rig(more: object = { appToken, allow }, isMute = false, sends = slackSends) {
   const clock = handClock();
   const sockets = await startSlackSockets(isMute);
   const world = new SlackChannel({ token, channel: id, appToken, sockets });
-  const far = await startService(world.dialect, { sends: slackSends });
+  const far = await startService(world.dialect, { sends });
   const daemon = desk(() => clock.nowMs());
   const log = new Watched<string>();
   const line = (fields: object, words: string) => log.add(`${words} ${JSON.stringify(fields)}`);
@@ -68,6 +68,20 @@ describe("who may", () => {
     expect((await one.post()).posted.buttons).toEqual([]);
     await one.channel.stop();
     expect(one.sockets.connections.items).toEqual([]);
+  });
+
+  test("somebody who may not and presses without end delays no message, and is answered once at a time", async () => {
+    const ofMallory = ({ json }: Asked) => (json as { user?: string } | undefined)?.user === mallory.id;
+    await using one = await rig({ appToken, allow }, false, ofMallory);
+    await one.sockets.connected(1);
+    const { posted } = await one.post();
+    one.far.fault("stall", 30);
+    for (let count = 0; count < 30; count++) one.world.press(posted, "Acknowledge", mallory);
+    await one.log.waitFor(() => one.log.items.filter((line) => line.includes("not allowed")).length === 30);
+    await one.post();
+    expect(await one.press(posted, "Acknowledge", marta)).toMatchObject({ user: marta.id });
+    expect(one.world.ephemerals.items.filter(({ user }) => user === mallory.id)).toHaveLength(1);
+    expect(one.done).toHaveLength(1);
   });
 
   test("somebody is named and no app token is given: that is said", () => {

@@ -28,6 +28,8 @@ export class Desk implements Listener {
   readonly #options: DeskOptions;
   readonly #acting: Acting;
   readonly #life = new AbortController();
+  /** Somebody who may not act is being told so. */
+  #refusing = false;
 
   constructor(options: DeskOptions) {
     this.#options = options;
@@ -56,12 +58,23 @@ export class Desk implements Listener {
         { who: person.name, what: actionId },
         "somebody who is not allowed to tried to act from Slack",
       );
-      return this.#tell(press, mayNot);
+      return this.#refuse(press);
     }
     const answer = await this.#acting.withinPatience(this.#acting.pressed(actionId, person.name));
     const told = answer.title || cleanLine([answer.lines[0] ?? ""].flat().join(" "));
     log.info({ who: person.name, what: actionId }, `acted from Slack: ${told}`);
     await this.#tell(press, answer);
+  }
+
+  /** One at a time: whoever presses without end takes no request from those who may act. */
+  async #refuse(press: Press): Promise<void> {
+    if (this.#refusing) return;
+    this.#refusing = true;
+    try {
+      await this.#tell(press, mayNot);
+    } finally {
+      this.#refusing = false;
+    }
   }
 
   /** Twice where it may pass. What was done is done, whether or not it can be told. */
