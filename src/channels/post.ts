@@ -7,8 +7,8 @@ import type { ProbeResult, SendResult } from "./channel.ts";
 import { formBytes } from "./form.ts";
 import { cleanLine, shorten, withoutSecrets } from "./text.ts";
 
-/** Maximum size read of an answer, bytes: a service's words about a refusal, not a page. */
-const largestAnswer = 65_536;
+/** A service's words about a refusal, not a page. */
+const usualAnswer = 65_536;
 /** The longest wait that another side may ask for, ms: a day. */
 const longestWaitMs = 86_400_000;
 
@@ -36,6 +36,8 @@ export interface PosterOptions {
   readonly secrets: readonly string[];
   /** One request, all in all, ms. */
   readonly timeoutMs: number;
+  /** Maximum size read of an answer, bytes. Default: 65,536. */
+  readonly largestAnswer?: number;
 }
 
 export interface Call {
@@ -58,7 +60,7 @@ export class Poster {
   /** Rejects only with the reason of an aborted signal. Redirections are not followed: a secret goes where it was meant to. */
   async call(call: Call, signal: AbortSignal): Promise<Answer | NoAnswer> {
     signal.throwIfAborted();
-    const { timeoutMs } = this.#options;
+    const { timeoutMs, largestAnswer = usualAnswer } = this.#options;
     this.#agent ??= new Agent({ connections: 2, connect: { timeout: timeoutMs }, pipelining: 1 });
     const own = new AbortController();
     const abort = () => own.abort();
@@ -201,7 +203,8 @@ function waitOf(headers: Answer["headers"]): number | null {
   return Number.isNaN(untilMs) || Number.isNaN(nowMs) ? null : bounded(Math.max(0, untilMs - nowMs));
 }
 
-const bounded = (ms: number): number => Math.min(Math.ceil(ms), longestWaitMs);
+/** A wait that another side asks for, as it is kept to, ms. */
+export const bounded = (ms: number): number => Math.min(Math.ceil(ms), longestWaitMs);
 
 /** @returns the parsed text, or undefined where it is no JSON. */
 export function parsed(text: string): unknown {

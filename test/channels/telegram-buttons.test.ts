@@ -295,4 +295,61 @@ describe("polling", () => {
     await one.log.waitFor((line) => line.startsWith("buttons on Telegram work again"));
     expect(one.channel.trouble?.()).toBeNull();
   });
+
+  test("takes a press of a long message that replies to another one", async () => {
+    await using one = await rig();
+    const { posted } = await one.post();
+    const reply_to_message = { message_id: 1, text: "\u00e9".repeat(100_000) };
+    one.far.fault({
+      status: 200,
+      body: {
+        ok: true,
+        result: [
+          {
+            update_id: 4_000,
+            callback_query: {
+              ...{ id: "77", from: marta, data: posted.buttons[0]!.callback_data },
+              message: { message_id: posted.id, chat: { id: chatId }, reply_to_message },
+            },
+          },
+        ],
+      },
+    });
+    one.world.endPoll();
+    await one.log.waitFor((line) => line.startsWith("acted from Telegram: Acknowledged #42"));
+    expect(one.done).toHaveLength(1);
+  });
+
+  test.each([
+    ["nothing", []],
+    ["the same update", [{ update_id: 4_000 }]],
+  ])("waits where a server that does not wait answers %s again and again", async (_what, result) => {
+    await using one = await rig();
+    await one.idle();
+    const before = one.polls().length;
+    one.far.fault({ status: 200, body: { ok: true, result } }, 200);
+    one.world.endPoll();
+    await one.clock.asked(1_000);
+    expect(one.polls().length - before).toBeLessThan(10);
+    one.far.clearFaults();
+    one.clock.pass(1_000);
+    const { posted } = await one.post();
+    await one.press(posted, "Acknowledge", marta);
+    expect(one.channel.trouble?.()).toBeNull();
+  });
+});
+
+test("a wait that Telegram names is a day at most", async () => {
+  const body = { ok: false, description: "Too Many Requests", parameters: { retry_after: 1e9 } };
+  await using far = await startService(() => ({ status: 429, body }));
+  const settings = channelSettings.parse({ type: "telegram", token, chatId, apiUrl: far.url });
+  const channel = createChannel("phone", settings, {
+    ...{ clock: handClock(), random: seededRandom(1), out: new PassThrough() },
+  });
+  expect(await channel.send(outgoing({ message: message([change()]) }), never)).toMatchObject({
+    kind: "retry",
+    failure: "rate-limited",
+    afterMs: 86_400_000,
+  });
+  await channel.stop();
 });

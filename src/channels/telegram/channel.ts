@@ -13,7 +13,7 @@ import type { Listening } from "../listeners.ts";
 import type { ChannelLog } from "../log.ts";
 import { type CommandLine, type Rendering, render } from "../message.ts";
 import { Parts } from "../parts.ts";
-import { type Answer, type NoAnswer, Poster, parsed, probeFailure } from "../post.ts";
+import { type Answer, bounded, type NoAnswer, Poster, parsed, probeFailure } from "../post.ts";
 import { Desk } from "./desk.ts";
 import { asText, documentOf, keyboardOf, textOf, textsOf } from "./render.ts";
 import { listen } from "./updates.ts";
@@ -188,7 +188,7 @@ function verdict(answer: Answer | NoAnswer, said: Said, poster: Poster): SendRes
   // The time to wait stands in the answer's body.
   const seconds = Number(said.parameters?.retry_after);
   if (result.kind === "retry" && result.failure === "rate-limited" && seconds > 0)
-    return { ...result, afterMs: Math.ceil(seconds * 1_000) };
+    return { ...result, afterMs: bounded(seconds * 1_000) };
   // The chat is gone, moved, or never was: no message will be taken.
   const ofChat = /chat not found|chat_id|upgraded to a supergroup|thread not found|not enough rights/i;
   if (result.kind === "refused" && !result.channelBroken && ofChat.test(words ?? ""))

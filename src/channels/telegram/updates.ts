@@ -38,6 +38,10 @@ const pollSeconds = 30;
 const pollTimeoutMs = 40_000;
 const firstWaitMs = 1_000;
 const maxWaitMs = 60_000;
+/** An update holds the message with the one that it replies to, bytes. */
+const largestAnswer = 1_048_576;
+/** Polls in a row that bring nothing new within a second before the next one waits. */
+const mostHasty = 3;
 /** Polls that fail in a row before it is said. */
 const toldAfter = 3;
 /** Time without a conflict after which it is over, ms. */
@@ -77,6 +81,9 @@ class Poller implements Source {
   /** The next update; undefined: the oldest that nobody confirmed. */
   #offset: number | undefined;
   #confirmed = true;
+  /** The update that was taken last. */
+  #last: number | undefined;
+  #hasty = 0;
   #failures = 0;
   #conflictAtMs = Number.NEGATIVE_INFINITY;
   #trouble: string | null = null;
@@ -85,7 +92,12 @@ class Poller implements Source {
   constructor(bot: Bot, listeners: ReadonlySet<Listener>) {
     this.#bot = bot;
     this.#listeners = listeners;
-    this.#poster = new Poster({ who: "Telegram", secrets: [bot.token], timeoutMs: pollTimeoutMs });
+    this.#poster = new Poster({
+      who: "Telegram",
+      secrets: [bot.token],
+      timeoutMs: pollTimeoutMs,
+      largestAnswer,
+    });
     this.#running = Promise.resolve().then(() => this.#run());
   }
 
@@ -109,7 +121,7 @@ class Poller implements Source {
         if (signal.aborted) break;
         this.#failed(error instanceof Error ? error.message : "failed", null);
       }
-      if (!answered || this.#failures > 0) await this.#wait(signal);
+      if (!answered || this.#failures > 0 || this.#hasty >= mostHasty) await this.#wait(signal);
     }
     // Else what was done comes again at the next start.
     if (!this.#confirmed) await this.#ask(0, AbortSignal.timeout(2_000)).catch(() => {});
@@ -125,6 +137,7 @@ class Poller implements Source {
 
   /** Waits for the next press, and sees to it that it is done. Asking for the one after it confirms it. @returns false: it failed */
   async #poll(signal: AbortSignal): Promise<boolean> {
+    const beganMs = this.#bot.clock.elapsedMs();
     // After a failure it shows at once whether that is over.
     const answer = await this.#ask(this.#failures > 0 ? 0 : pollSeconds, signal);
     if (answer.kind === "none") return this.#failed(answer.detail, null);
@@ -135,13 +148,17 @@ class Poller implements Source {
     }
     this.#confirmed = true;
     this.#works();
-    for (const one of said.result as unknown[]) await this.#take(one);
+    let isNew = false;
+    for (const one of said.result as unknown[]) isNew = (await this.#take(one)) || isNew;
+    this.#hasty = isNew || this.#bot.clock.elapsedMs() - beganMs >= firstWaitMs ? 0 : this.#hasty + 1;
     return true;
   }
 
-  async #take(raw: unknown): Promise<void> {
+  /** @returns false if it is the one that was taken last */
+  async #take(raw: unknown): Promise<boolean> {
     const { data } = update.safeParse(raw);
     if (data === undefined) throw new Error("Telegram sent an update without a number");
+    if (data.update_id === this.#last) return false;
     const query = data.callback_query;
     if (query !== undefined) {
       const { id, from, message } = query;
@@ -159,8 +176,10 @@ class Poller implements Source {
         this.#bot.log.debug({ chat: press.chat.id }, "a button was pressed in a chat that no channel names");
       await listener?.take(press);
     }
+    this.#last = data.update_id;
     this.#offset = data.update_id + 1;
     this.#confirmed = false;
+    return true;
   }
 
   #works(): void {
@@ -186,7 +205,7 @@ class Poller implements Source {
   }
 
   #wait(signal: AbortSignal): Promise<void> {
-    const ms = Math.min(firstWaitMs * 2 ** (this.#failures - 1), maxWaitMs);
+    const ms = Math.min(firstWaitMs * 2 ** Math.max(0, this.#failures - 1), maxWaitMs);
     return new Promise((resolve) => {
       const over = () => {
         cancel();
