@@ -152,6 +152,20 @@ describe("an emergency", () => {
     expect(one.done).toEqual([]);
   });
 
+  test("is acknowledged as far as the phone showed it: what got worse since is told again", async () => {
+    await using one = await rig();
+    const shown: (number | undefined)[] = [];
+    const { acknowledgeAlert } = one.actions;
+    one.actions.acknowledgeAlert = (id, by, comment, changeId) => {
+      shown.push(changeId);
+      return acknowledgeAlert(id, by, comment);
+    };
+    one.world.acknowledge(await one.push([change("reminder", {}, { id: 77 })]), "pixel");
+    await one.look();
+    await one.log.waitFor((line) => line.includes("acknowledged on Pushover"));
+    expect(shown).toEqual([77]);
+  });
+
   test("acknowledges no other alert under the same number", async () => {
     await using one = await rig();
     one.world.acknowledge(await one.push(), "pixel");

@@ -37,6 +37,8 @@ interface State {
 interface Shown {
   readonly alertId: number;
   readonly firedAtMs: number;
+  /** Number of the change, whose value an acknowledgement covers. */
+  readonly changeId: number;
 }
 
 interface Emergency {
@@ -86,7 +88,7 @@ export class Receipts {
   #follow({ content }: Message, receipt: string, sentAtMs: number): void {
     const alerts = content.items.flatMap(({ change }) =>
       change.kind !== "ended" && calls(change) && change.alert.severity === "critical"
-        ? [{ alertId: change.alertId, firedAtMs: change.alert.firedAtMs }]
+        ? [{ alertId: change.alertId, firedAtMs: change.alert.firedAtMs, changeId: change.id }]
         : [],
     );
     if (alerts.length === 0) return;
@@ -147,9 +149,9 @@ export class Receipts {
 
   async #acknowledge({ alerts }: Emergency, by: string): Promise<void> {
     const { actions, log } = this.#options;
-    for (const { alertId, firedAtMs } of alerts) {
+    for (const { alertId, firedAtMs, changeId } of alerts) {
       if ((await actions.alert(alertId))?.alert.firedAtMs !== firedAtMs) continue;
-      const done = await actions.acknowledgeAlert(alertId, by, "");
+      const done = await actions.acknowledgeAlert(alertId, by, "", changeId);
       log.info({ who: by, alert: alertId, done }, "acknowledged on Pushover");
     }
   }
