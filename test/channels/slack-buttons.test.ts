@@ -266,6 +266,26 @@ describe("a connection", () => {
     },
   );
 
+  test("that is to be replaced again and again is replaced after a wait, and few stay open", async () => {
+    await using one = await rig();
+    await one.sockets.connected(1);
+    for (let number = 1; number < 8; number++) {
+      one.sockets.disconnect("refresh_requested");
+      if (number > 1) {
+        await one.clock.asked(1_000);
+        expect(one.sockets.connections.items).toHaveLength(number);
+        one.clock.pass(1_000);
+      }
+      await one.sockets.connected(number + 1);
+    }
+    await one.sockets.connections.waitFor(
+      () => one.sockets.connections.items.filter(({ open }) => open).length === 3,
+    );
+    const { posted } = await one.post();
+    await one.press(posted, "Acknowledge", marta);
+    expect(one.log.items.join()).not.toContain("do not work");
+  });
+
   test("that is lost comes back after a wait; that it stays away is said once, and its end", async () => {
     await using one = await rig();
     await one.sockets.connected(1);

@@ -41,6 +41,10 @@ const firstWaitMs = 1_000;
 const maxWaitMs = 60_000;
 /** Connections that fail in a row before it is said. */
 const toldAfter = 3;
+/** A connection that is to be replaced within this time after another one was has a successor after a wait, ms. */
+const shortMs = 30_000;
+/** Connections that are open at once: the newest, and those that Slack still has to close. */
+const maxOpen = 3;
 const maxFrame = 1_048_576;
 const maxRemembered = 1_000;
 
@@ -126,13 +130,20 @@ class SocketMode implements Source {
 
   async #run(): Promise<void> {
     const { signal } = this.#life;
+    const { clock } = this.#app;
+    let refreshedMs = Number.NEGATIVE_INFINITY;
     while (!signal.aborted) {
       try {
         const { kind, detail, url } = await openConnection(this.#app, this.#poster, signal);
         if (url === null) this.#failed(detail, kind === "refused");
         else {
           const end = await this.#connect(url, signal);
-          if (end === "refresh") continue;
+          if (end === "refresh") {
+            const sinceMs = clock.elapsedMs() - refreshedMs;
+            if (sinceMs < shortMs) await this.#wait(signal);
+            refreshedMs = clock.elapsedMs();
+            continue;
+          }
           if (end === "disabled") this.#failed("Socket Mode was switched off for the app", true);
           else this.#failed("the connection was lost", false);
         }
@@ -152,6 +163,8 @@ class SocketMode implements Source {
       const how = { handshakeTimeout: timeoutMs, maxPayload: maxFrame, perMessageDeflate: false };
       const socket = new WebSocket(url, how);
       this.#open.add(socket);
+      const [oldest] = this.#open;
+      if (this.#open.size > maxOpen) oldest?.terminate();
       let heard = true;
       let cancel = () => {};
       const beat = () => {
@@ -237,7 +250,7 @@ class SocketMode implements Source {
   }
 
   #wait(signal: AbortSignal): Promise<void> {
-    const ms = Math.min(firstWaitMs * 2 ** (this.#failures - 1), maxWaitMs);
+    const ms = Math.min(firstWaitMs * 2 ** Math.max(0, this.#failures - 1), maxWaitMs);
     return new Promise((resolve) => {
       const over = () => {
         cancel();
