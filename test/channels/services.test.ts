@@ -532,13 +532,14 @@ describe("Slack", () => {
   test("nothing in a text pings, links or formats", async () => {
     await using far = await startService(slackDialect(token, "C0123456789"), { sends: slackSends });
     const channel = made(settings(far.url));
-    const summary = "<!channel> *bold* <https://evil.example|here> & more";
+    const summary = "<!channel> *bold* <https://evil.example|here> & more @here";
     await channel.send(
       outgoing({ message: message([change("reminder", { summary, severity: "info" })]) }),
       never,
     );
     const sent = far.asked[0]!.text;
     expect(sent).not.toContain("<!channel>");
+    expect(sent).not.toContain("@here");
     expect(sent).not.toContain("<https://evil");
     expect(far.taken[0]).toContain("& more");
     await channel.stop();

@@ -30,6 +30,7 @@ export function forSlack(text: string): string {
     .replaceAll("<", "&lt;")
     .replaceAll(">", "&gt;")
     .replaceAll(/[*_~`]/g, (mark) => `${mark}\u200b`)
+    .replaceAll("@", "@\u200b")
     .replaceAll("://", ":\u200b//");
 }
 
