@@ -257,6 +257,16 @@ describe("a calendar", () => {
     expect(of(most + 1).mistakes).toEqual([{ line: 3 + most * 6, message: expect.stringMatching(message) }]);
   });
 
+  test("tells what it holds in a line that can be printed, of bounded length", () => {
+    const rest = `\u001b[2J${"x".repeat(100_000)}`;
+    for (const line of [`STATUS:${rest}`, `RRULE:${rest}`, `DTSTART;TZID=${rest}:20260301T000000`]) {
+      const lines = [good[0]!, line, ...good.slice(line.startsWith("DTSTART") ? 2 : 1)];
+      const [first] = readCalendar(calendarOf(lines), ["anna"], berlin).mistakes;
+      expect(first?.message.length).toBeLessThanOrEqual(300);
+      expect(first?.message).not.toContain("\u001b");
+    }
+  });
+
   test("reads any text to its end, within a bound of mistakes", () => {
     const text = `BEGIN:VCALENDAR\n${"hello\n".repeat(1_000)}END:VCALENDAR\n`;
     expect(readCalendar(text, ["anna"], berlin).mistakes.length).toBe(20);

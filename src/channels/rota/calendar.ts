@@ -3,6 +3,7 @@
  * a named zone or as whole days, and RRULE by days or weeks. What would change who is on duty and is not understood is a mistake
  * with its line. Pure.
  */
+import { cleanLine, shorten } from "../text.ts";
 import { type CalendarEvent, instantOf, type WallTime } from "./plan.ts";
 
 export interface CalendarMistake {
@@ -51,7 +52,8 @@ const maxRepeating = 200;
 class Mistake extends Error {
   readonly line: number;
   constructor(line: number, message: string) {
-    super(message);
+    // Words of the file may be in it.
+    super(shorten(cleanLine(message), 300));
     this.line = line;
   }
 }
@@ -106,7 +108,9 @@ export function readCalendar(text: string, people: readonly string[], timezone: 
     });
   }
   const last = text.trimEnd().split("\n").length;
-  if (open.length > 0) mistakes.push({ line: last, message: `END:${open.at(-1)} is missing` });
+  collect(() => {
+    if (open.length > 0) throw new Mistake(last, `END:${open.at(-1)} is missing`);
+  });
   if (events.length === 0 && mistakes.length === 0)
     mistakes.push({ line: 1, message: "there is no event in it" });
   return { events, mistakes };
