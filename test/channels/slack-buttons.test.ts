@@ -78,6 +78,7 @@ describe("who may", () => {
     one.far.fault("stall", 30);
     for (let count = 0; count < 30; count++) one.world.press(posted, "Acknowledge", mallory);
     await one.log.waitFor(() => one.log.items.filter((line) => line.includes("not allowed")).length === 30);
+    await one.world.ephemerals.waitFor(({ user }) => user === mallory.id);
     await one.post();
     expect(await one.press(posted, "Acknowledge", marta)).toMatchObject({ user: marta.id });
     expect(one.world.ephemerals.items.filter(({ user }) => user === mallory.id)).toHaveLength(1);
@@ -202,6 +203,18 @@ describe("a press", () => {
     finish.resolve("done");
     expect(envelope.takenOver).toEqual([1]);
     expect(one.sockets.wrong).toEqual([]);
+  });
+
+  test("whose answer Slack keeps waiting delays no message", async () => {
+    const ofMarta = ({ json }: Asked) => (json as { user?: string } | undefined)?.user === marta.id;
+    await using one = await rig({ appToken, allow }, false, ofMarta);
+    await one.sockets.connected(1);
+    const { posted } = await one.post();
+    one.far.fault("stall", 4);
+    for (const label of ["Acknowledge", "Silence 1 h", "Silence 8 h", "Details"])
+      one.world.press(posted, label, marta);
+    await one.world.ephemerals.waitFor(() => one.world.ephemerals.items.length === 2);
+    await one.post();
   });
 
   test("that Slack sends again is taken again, and done once", async () => {

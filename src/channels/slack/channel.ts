@@ -103,20 +103,19 @@ export function createSlack(
   const secret = bot === null ? new URL(target).pathname : bot.token;
   const appToken = bot?.appToken;
   const headers: Record<string, string> = bot === null ? {} : { authorization: `Bearer ${bot.token}` };
-  const poster = new Poster({
-    who: "Slack",
-    secrets: [secret, ...(appToken === undefined ? [] : [appToken])],
-    timeoutMs,
-  });
-  const ask = async (url: string, body: object | undefined, signal: AbortSignal) =>
-    judge(await poster.call({ url, headers, ...(body === undefined ? {} : { body }) }, signal), poster);
+  const secrets = [secret, ...(appToken === undefined ? [] : [appToken])];
+  const poster = new Poster({ who: "Slack", secrets, timeoutMs });
+  // Over connections of their own: no message waits for answers to presses.
+  const answering = new Poster({ who: "Slack", secrets, timeoutMs });
+  const ask = async (url: string, body: object | undefined, signal: AbortSignal, by = poster) =>
+    judge(await by.call({ url, headers, ...(body === undefined ? {} : { body }) }, signal), by);
   const users = bot?.allow?.users ?? [];
   const app = appToken === undefined ? null : { apiUrl: bot?.apiUrl ?? "", appToken, ...deps };
   const actions = users.length === 0 || app === null ? undefined : deps.actions;
   const newDesk = (): Desk | undefined =>
     actions &&
     new Desk({
-      show: async (body, signal) => (await ask(method("chat.postEphemeral"), body, signal)).result,
+      show: async (body, signal) => (await ask(method("chat.postEphemeral"), body, signal, answering)).result,
       ...{ ...deps, actions, users, channelId: bot?.channel ?? "" },
     });
   let listening: (Listening & { readonly desk: Desk }) | undefined;
@@ -184,6 +183,7 @@ export function createSlack(
       listening?.desk.stop();
       await listening?.stop();
       listening = undefined;
+      await answering.close();
       await poster.close();
     },
     async send(outgoing, signal) {
