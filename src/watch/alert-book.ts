@@ -103,6 +103,8 @@ export class LiveAlert implements Due {
   readonly except: readonly string[];
   /** The time of the last word of it that called each receiver, ms. Left out: not known since the start. */
   readonly calledMs = new Map<string, number>();
+  /** The time of the last word of it before the start, ms, for those of whom that is not known. */
+  wordMs = Number.NEGATIVE_INFINITY;
   toldAtMs: number;
   /** Null: it has no value. */
   notified: Notified | null;
@@ -167,6 +169,7 @@ export class LiveAlert implements Due {
     Object.assign(this, { toldAtMs, notified, reminders, held, details, facts, judgedAtMs, order });
     this.limit = before.limit;
     for (const [receiver, ms] of before.calledMs) this.calledMs.set(receiver, ms);
+    this.wordMs = before.wordMs;
     this.lastSeen = before.lastSeen;
     this.beforeLoss = before.beforeLoss;
     this.lasting = before.lasting;
@@ -207,6 +210,8 @@ export class AlertBook {
   readonly live = new Map<number, LiveAlert>();
   readonly ids: AlertIds;
   readonly #remind: RemindSettings;
+  /** Those of the watch before a reload were the same. */
+  readonly #remindsAlike: boolean;
   readonly #deadlines: Deadlines;
   readonly #holds: Holds;
   readonly #dispatch: Dispatch;
@@ -234,6 +239,8 @@ export class AlertBook {
   }) {
     const { deadlines, draft, routing, inhibit, timezone, before } = options;
     this.#former = before?.live ?? new Map();
+    this.#remindsAlike =
+      before !== undefined && JSON.stringify(before.#remind) === JSON.stringify(options.remind);
     this.ids = options.ids;
     this.#remind = options.remind;
     this.#deadlines = deadlines;
@@ -321,6 +328,7 @@ export class AlertBook {
     const except = this.#former.get(alert.id)?.except ?? aboutChannel(alert);
     const live = new LiveAlert(alert, told, except, this.#onReminder);
     live.toldAtMs = lastTold?.atMs ?? alert.firedAtMs;
+    live.wordMs = live.toldAtMs;
     live.notified = notified;
     live.reminders = reminders;
     live.details = lastTold?.details ?? [];
@@ -334,7 +342,10 @@ export class AlertBook {
     } else live.unjudged = !isBuiltIn(alert.rule);
     this.live.set(alert.id, live);
     if (!former) live.toldAtMs = Math.min(live.toldAtMs, ...this.#reported(live));
-    if (!live.held) this.#schedule(live, true);
+    // A reload changes no moment at which something is due, unless it changes reminders.
+    const goesOn = former && !former.held && this.#remindsAlike && Number.isFinite(former.dueMs);
+    if (goesOn) this.#deadlines.set(live, former.dueMs);
+    else if (!live.held) this.#schedule(live, true);
     return live;
   }
 
@@ -617,8 +628,9 @@ export class AlertBook {
       { details, facts, past },
       null,
     );
-    const { receivers: owed } = this.owe(draft, change, receivers, null, { released: true });
+    const { receivers: owed, called } = this.owe(draft, change, receivers, null, { released: true });
     for (const receiver of owed) live.told.add(receiver);
+    for (const receiver of called) live.calledMs.set(receiver, draft.atMs);
     live.toldAtMs = draft.atMs;
     live.notified = notifiedWith(live.alert.value, known ? live.notified : null);
     this.#schedule(live);
@@ -771,7 +783,7 @@ export class AlertBook {
     const receivers = this.#concerned(live);
     return this.#dispatch
       .notifiedMs(live.alert.id, receivers, atMs)
-      .map((ms, index) => ms ?? live.calledMs.get(receivers[index]!) ?? live.toldAtMs);
+      .map((ms, index) => ms ?? live.calledMs.get(receivers[index]!) ?? Math.max(live.wordMs, live.toldAtMs));
   }
 
   readonly #onReminder = (live: LiveAlert): void => {
