@@ -965,7 +965,10 @@ class Judge {
       ...(isFresh ? missingIn(alert) : []),
       ...wordProblems(this.#view, alert.rule, alert.subject, alert),
       ...detailProblems(this.#view, alert, details, isFresh),
-      ...(isFresh ? missingAdvice(this.#view, change, this.#standing) : []),
+      // Right after a start something that advice rests on may not have been read.
+      ...(isFresh && change.atMs >= this.#watchingMs + textPatienceMs
+        ? missingAdvice(this.#view, change, this.#standing)
+        : []),
       ...advice.flatMap((line) => adviceProblems(this.#view, line, alert.subject, this.#standing)),
     ];
   }
