@@ -5,7 +5,7 @@ import type { BlindSource } from "../domain/status.ts";
 import { formatTime } from "../domain/time-text.ts";
 import type { AlertText } from "./alert-book.ts";
 import type { Gap } from "./gaps.ts";
-import type { Incident } from "./incident.ts";
+import type { NoDataAlert } from "./no-data-alert.ts";
 import {
   descriptionOf,
   detailsOf,
@@ -182,7 +182,7 @@ const maxFiring = 3;
  * @param firing the alerts that fire of what it covered, in words
  */
 export function endText(
-  { live, sources, wallets, wasSilent, readMs }: Incident,
+  { live, sources, wallets, wasSilent, readMs }: NoDataAlert,
   unread: ReadonlySet<BlindSource>,
   others: readonly string[],
   firing: readonly string[],

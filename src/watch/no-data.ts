@@ -17,9 +17,9 @@ import type { AlertBook, AlertText, LiveAlert } from "./alert-book.ts";
 import type { Deadlines } from "./deadlines.ts";
 import type { Draft } from "./draft.ts";
 import { type Gap, Gaps, type GapsOptions, gapKey, type Sighted } from "./gaps.ts";
-import { Incident, keptNoData } from "./incident.ts";
 import { Misnamed } from "./misnamed.ts";
 import { missingInput } from "./missing-input.ts";
+import { keptNoData, NoDataAlert } from "./no-data-alert.ts";
 import { type Extent, Extents, endText } from "./no-data-extent.ts";
 import { timeText } from "./no-data-text.ts";
 import { ReadFailures } from "./read-failures.ts";
@@ -75,11 +75,11 @@ export class NoData {
   readonly #failures: ReadFailures;
   readonly #extents: Extents;
   readonly #misnamed: Misnamed;
-  readonly #incidents = new Set<Incident>();
+  readonly #noDataAlerts = new Set<NoDataAlert>();
   /** Alerts that ended in the observation that is being taken in, with the wallets of which something is missing still. */
-  readonly #ended: { readonly incident: Incident; readonly others: readonly string[] }[] = [];
+  readonly #ended: { readonly noDataAlert: NoDataAlert; readonly others: readonly string[] }[] = [];
   /** Those to look at when all rules are judged by what was observed. */
-  readonly #toLook = new Set<Incident>();
+  readonly #toLook = new Set<NoDataAlert>();
   /** The time of the last successful read, ms; null: none did since the start. */
   #answeredMs: number | null = null;
   /** The time of the first successful read after a silence, ms. */
@@ -92,7 +92,7 @@ export class NoData {
   /** Since when there is a rule that a reload brought, ms. */
   readonly #ruleSinceMs: Map<string, number>;
   /** Alerts of before a reload, by id, until they are taken over. */
-  readonly #former = new Map<number, Incident>();
+  readonly #former = new Map<number, NoDataAlert>();
 
   constructor({ before, ...rest }: NoDataOptions) {
     const startedMs = before?.startedMs ?? rest.startedMs;
@@ -106,7 +106,8 @@ export class NoData {
     if (before) {
       this.#answeredMs = before.#answeredMs;
       this.#silenceEndedMs = before.#silenceEndedMs;
-      for (const incident of before.#incidents) this.#former.set(incident.live.alert.id, incident);
+      for (const noDataAlert of before.#noDataAlerts)
+        this.#former.set(noDataAlert.live.alert.id, noDataAlert);
     }
     const { scheduleMs } = options;
     // As soon as the first source is missing that is read most often.
@@ -117,7 +118,7 @@ export class NoData {
       ...options,
       sinceMs: (rule) => this.sinceMs(rule),
       onGoesOn: (gap) => {
-        for (const incident of this.#incidents) if (incident.lists(gap.key)) incident.add(gap);
+        for (const noDataAlert of this.#noDataAlerts) if (noDataAlert.lists(gap.key)) noDataAlert.add(gap);
       },
       sourceOf: ({ node }, unknown) => missingInput(options.world, node.subject, unknown),
       causeOf: (source, wallet) => this.#failures.kindOf(source as Source, wallet),
@@ -128,10 +129,10 @@ export class NoData {
       onDue: (gap, draft) => this.#onDue(gap, draft),
       isMissing: (source, wallet, nowMs) => this.#isMissing(source, wallet, nowMs),
       onMoved: (gap, from) => {
-        for (const incident of this.#incidents) {
-          if (!incident.members.has(from.key)) continue;
-          incident.add(gap);
-          this.#toLook.add(incident);
+        for (const noDataAlert of this.#noDataAlerts) {
+          if (!noDataAlert.members.has(from.key)) continue;
+          noDataAlert.add(gap);
+          this.#toLook.add(noDataAlert);
         }
       },
       onChanged: (gap, draft) => {
@@ -155,22 +156,22 @@ export class NoData {
       this.#misnamed.restore(live);
       return;
     }
-    const incident = Incident.restored(live, kept, this.#options.wallets);
+    const noDataAlert = NoDataAlert.restored(live, kept, this.#options.wallets);
     const former = this.#former.get(alert.id);
-    this.#incidents.add(incident);
-    this.#follow(incident);
+    this.#noDataAlerts.add(noDataAlert);
+    this.#follow(noDataAlert);
     if (former) {
-      incident.goOn(former);
+      noDataAlert.goOn(former);
       // What it lists is not complete before all rules are attached.
-      incident.lookedMs = Number.POSITIVE_INFINITY;
+      noDataAlert.lookedMs = Number.POSITIVE_INFINITY;
     } else {
       // After a start nothing was read yet, and all of it looks worse than it is, until the first review.
-      incident.lookedMs = this.#options.startedMs + noDataForMs;
+      noDataAlert.lookedMs = this.#options.startedMs + noDataForMs;
     }
-    this.#options.deadlines.set(incident, former?.dueMs ?? this.#options.startedMs + noDataForMs);
+    this.#options.deadlines.set(noDataAlert, former?.dueMs ?? this.#options.startedMs + noDataForMs);
     const common = this.#find(null);
     if (common === undefined) return;
-    for (const one of this.#incidents) {
+    for (const one of this.#noDataAlerts) {
       if (one.wallet !== null && common.holds(one.wallet))
         this.#options.alerts.hold(this.#options.draft(), one.live, true);
     }
@@ -184,9 +185,9 @@ export class NoData {
   /** All rules of a reload are attached. */
   tookOver(draft: Draft): void {
     this.#gaps.tookOver(draft);
-    for (const incident of this.#incidents) {
-      const former = this.#former.get(incident.live.alert.id);
-      if (former) incident.lookedMs = former.lookedMs;
+    for (const noDataAlert of this.#noDataAlerts) {
+      const former = this.#former.get(noDataAlert.live.alert.id);
+      if (former) noDataAlert.lookedMs = former.lookedMs;
     }
     this.#former.clear();
   }
@@ -207,7 +208,7 @@ export class NoData {
 
   /** No-data alerts that fire. */
   get alerts(): number {
-    return this.#incidents.size;
+    return this.#noDataAlerts.size;
   }
 
   failed(failure: FailedRead): void {
@@ -226,43 +227,43 @@ export class NoData {
    */
   seen(source: Source, wallet: string | null, draft: Draft, wholeMs: number | null = draft.atMs): void {
     // Nearly always there is nothing that an answer could end.
-    if (this.#failures.none && this.#gaps.size === 0 && this.#incidents.size === 0) return;
+    if (this.#failures.none && this.#gaps.size === 0 && this.#noDataAlerts.size === 0) return;
     const gap = this.#gaps.get(source, wallet);
     if (gap === undefined) this.#failures.answered(source, wallet, draft.atMs);
     else gap.answeredMs = draft.atMs;
-    if (atStake.has(source)) for (const incident of this.#incidents) this.#toLook.add(incident);
+    if (atStake.has(source)) for (const noDataAlert of this.#noDataAlerts) this.#toLook.add(noDataAlert);
     if (wholeMs === null || gap?.open) return;
     if (draft.atMs - wholeMs > silentSchedules * this.#options.scheduleMs[source]) return;
     const key = gapKey(source, wallet);
-    for (const incident of this.#incidents) {
-      incident.read(key);
+    for (const noDataAlert of this.#noDataAlerts) {
+      noDataAlert.read(key);
       if (ofMarkets.has(source)) {
         // Rules that still lack a market are judged by this answer first, and join.
-        if (incident.awaited.has(key) && this.#isReadForAll(source, incident))
-          this.#options.deadlines.set(incident, Math.min(incident.dueMs, draft.atMs + 1));
+        if (noDataAlert.awaited.has(key) && this.#isReadForAll(source, noDataAlert))
+          this.#options.deadlines.set(noDataAlert, Math.min(noDataAlert.dueMs, draft.atMs + 1));
         continue;
       }
-      if (!incident.awaited.delete(key)) continue;
-      if (draft.atMs > incident.live.alert.sinceMs) incident.readMs = draft.atMs;
-      this.#endIfRead(incident, draft);
+      if (!noDataAlert.awaited.delete(key)) continue;
+      if (draft.atMs > noDataAlert.live.alert.sinceMs) noDataAlert.readMs = draft.atMs;
+      this.#endIfRead(noDataAlert, draft);
     }
   }
 
   /** All rules are judged by what was observed. */
   judged(draft: Draft): void {
     // The end of an alert was made amid an answer: it lists what fires once all of that was taken in.
-    for (const { incident, others } of this.#ended.splice(0)) {
+    for (const { noDataAlert, others } of this.#ended.splice(0)) {
       const { alertChanges } = draft.changes;
       const at = alertChanges.findLastIndex(
-        ({ kind, alertId }) => kind === "ended" && alertId === incident.live.alert.id,
+        ({ kind, alertId }) => kind === "ended" && alertId === noDataAlert.live.alert.id,
       );
       if (at < 0) continue;
-      const firing = this.#firingBeside(incident, draft.atMs);
-      const { details = [] } = this.#endText(incident, others, firing, draft.atMs);
+      const firing = this.#firingBeside(noDataAlert, draft.atMs);
+      const { details = [] } = this.#endText(noDataAlert, others, firing, draft.atMs);
       alertChanges[at] = { ...alertChanges[at]!, details };
     }
-    for (const incident of this.#toLook)
-      if (this.#incidents.has(incident) && incident.members.size > 0) this.#look(incident, draft);
+    for (const noDataAlert of this.#toLook)
+      if (this.#noDataAlerts.has(noDataAlert) && noDataAlert.members.size > 0) this.#look(noDataAlert, draft);
     this.#toLook.clear();
   }
 
@@ -285,8 +286,8 @@ export class NoData {
   }
 
   /** Waits for what an alert listed and is missing again, before it is for so long that a gap tells. @returns true if it waits */
-  #awaitMissing(incident: Incident, draft: Draft): boolean {
-    const { sources, wallets, awaited, waited } = incident;
+  #awaitMissing(noDataAlert: NoDataAlert, draft: Draft): boolean {
+    const { sources, wallets, awaited, waited } = noDataAlert;
     for (const source of ["markets", "traderState"] as const) {
       if (!sources.has(source)) continue;
       for (const wallet of source === "markets" ? [null] : wallets) {
@@ -297,17 +298,17 @@ export class NoData {
       }
     }
     if (awaited.size === 0) return false;
-    this.#options.deadlines.set(incident, Math.min(incident.dueMs, draft.atMs + noDataForMs));
+    this.#options.deadlines.set(noDataAlert, Math.min(noDataAlert.dueMs, draft.atMs + noDataForMs));
     return true;
   }
 
-  #listing(key: string): Incident | undefined {
-    for (const incident of this.#incidents) if (incident.lists(key)) return incident;
+  #listing(key: string): NoDataAlert | undefined {
+    for (const noDataAlert of this.#noDataAlerts) if (noDataAlert.lists(key)) return noDataAlert;
     return undefined;
   }
 
-  #find(wallet: string | null): Incident | undefined {
-    for (const incident of this.#incidents) if (incident.wallet === wallet) return incident;
+  #find(wallet: string | null): NoDataAlert | undefined {
+    for (const noDataAlert of this.#noDataAlerts) if (noDataAlert.wallet === wallet) return noDataAlert;
     return undefined;
   }
 
@@ -317,7 +318,7 @@ export class NoData {
       return;
     }
     const nowMs = draft.atMs;
-    const listing = [...this.#incidents].filter((one) => one.lists(gap.key));
+    const listing = [...this.#noDataAlerts].filter((one) => one.lists(gap.key));
     for (const one of listing) one.add(gap);
     // After a start what an alert lists is due at once, though nothing could be read yet: no reason for another alert.
     if (listing.length > 0 && nowMs < this.#options.startedMs + noDataForMs) return;
@@ -357,12 +358,12 @@ export class NoData {
       for (const gap of gaps) carrier.add(gap);
       this.#look(carrier, draft);
     }
-    for (const one of this.#incidents) if (one !== carrier) alerts.hold(draft, one.live, true);
+    for (const one of this.#noDataAlerts) if (one !== carrier) alerts.hold(draft, one.live, true);
   }
 
-  #open(wallet: string | null, gaps: readonly Gap[], draft: Draft): Incident {
+  #open(wallet: string | null, gaps: readonly Gap[], draft: Draft): NoDataAlert {
     const nowMs = draft.atMs;
-    const wasNear = new Set([...this.#incidents].flatMap((one) => [...one.state().wasNear]));
+    const wasNear = new Set([...this.#noDataAlerts].flatMap((one) => [...one.state().wasNear]));
     const extent = this.#extents.of({ gaps, awaited: [], unreadSeverity: "critical", wasNear }, nowMs);
     const labels = wallet === null ? this.#commonLabels(extent.wallets) : this.#labels(wallet);
     const live = this.#options.alerts.fire(draft, {
@@ -378,14 +379,14 @@ export class NoData {
       runbook: null,
       happenedMs: null,
     });
-    const incident = new Incident(wallet, live);
-    for (const gap of gaps) incident.add(gap);
-    incident.reported(extent);
-    this.#incidents.add(incident);
-    this.#follow(incident);
-    this.#keep(incident, draft);
-    this.#options.deadlines.set(incident, nowMs + noDataForMs);
-    return incident;
+    const noDataAlert = new NoDataAlert(wallet, live);
+    for (const gap of gaps) noDataAlert.add(gap);
+    noDataAlert.reported(extent);
+    this.#noDataAlerts.add(noDataAlert);
+    this.#follow(noDataAlert);
+    this.#keep(noDataAlert, draft);
+    this.#options.deadlines.set(noDataAlert, nowMs + noDataForMs);
+    return noDataAlert;
   }
 
   #labels(wallet: string): Readonly<Record<string, string>> {
@@ -402,44 +403,47 @@ export class NoData {
   }
 
   /** Lets an alert speak of now, and looks at it again from time to time. */
-  #follow(incident: Incident): void {
+  #follow(noDataAlert: NoDataAlert): void {
     // Where it waits for what was read a moment ago there is nothing to be reminded of.
-    incident.live.isGone = (nowMs) => this.#incidents.has(incident) && incident.live.textNow(nowMs) === null;
-    incident.live.textNow = (nowMs) => {
-      if (!this.#incidents.has(incident)) return null;
-      const extent = this.#extents.of(incident.state(), nowMs);
+    noDataAlert.live.isGone = (nowMs) =>
+      this.#noDataAlerts.has(noDataAlert) && noDataAlert.live.textNow(nowMs) === null;
+    noDataAlert.live.textNow = (nowMs) => {
+      if (!this.#noDataAlerts.has(noDataAlert)) return null;
+      const extent = this.#extents.of(noDataAlert.state(), nowMs);
       return extent.missing.length > 0 ? this.#extents.text(extent, nowMs) : null;
     };
     // The next review looks for news beside what a reminder told.
-    incident.live.onRenewed = (nowMs) => incident.reported(this.#extents.of(incident.state(), nowMs));
-    incident.onReview = () => this.#review(incident);
+    noDataAlert.live.onRenewed = (nowMs) =>
+      noDataAlert.reported(this.#extents.of(noDataAlert.state(), nowMs));
+    noDataAlert.onReview = () => this.#review(noDataAlert);
   }
 
-  #review(incident: Incident): void {
-    if (!this.#incidents.has(incident)) return;
+  #review(noDataAlert: NoDataAlert): void {
+    if (!this.#noDataAlerts.has(noDataAlert)) return;
     const draft = this.#options.draft();
     const { scheduleMs } = this.#options;
     // Where no rule turns out to need what a restored alert lists, nobody reads it.
-    for (const [key, { source }] of incident.awaited) {
+    for (const [key, { source }] of noDataAlert.awaited) {
       const patienceMs = 4 * noDataForMs + silentSchedules * scheduleMs[source as Source];
-      const isRead = ofMarkets.has(source) && this.#isReadForAll(source as Source, incident);
+      const isRead = ofMarkets.has(source) && this.#isReadForAll(source as Source, noDataAlert);
       // A reload may have taken the last rule that reads it.
       const sinceMs = this.#options.alerting.has(source as Source) ? this.#rulesMs : this.startedMs;
-      if (isRead || draft.atMs >= sinceMs + patienceMs) incident.awaited.delete(key);
+      if (isRead || draft.atMs >= sinceMs + patienceMs) noDataAlert.awaited.delete(key);
     }
-    if (this.#endIfRead(incident, draft)) return;
+    if (this.#endIfRead(noDataAlert, draft)) return;
     if (this.#isSilent(draft.atMs)) this.#gather(true, draft);
-    if (incident.members.size > 0) this.#look(incident, draft, true);
-    this.#keep(incident, draft);
-    this.#options.deadlines.set(incident, draft.atMs + noDataForMs);
+    if (noDataAlert.members.size > 0) this.#look(noDataAlert, draft, true);
+    this.#keep(noDataAlert, draft);
+    this.#options.deadlines.set(noDataAlert, draft.atMs + noDataForMs);
   }
 
   /** Returns true once all positions were read beside a source whose answers may leave out the market that is missing. */
-  #isReadForAll(source: Source, incident: Incident): boolean {
+  #isReadForAll(source: Source, noDataAlert: NoDataAlert): boolean {
     const { world } = this.#options;
     const readMs = world.lastSeenMs(source, null);
     if (readMs === null || [...world.wallets.values()].some((one) => wholeSeenMs(one) === null)) return false;
-    if (readMs > incident.live.alert.sinceMs) incident.readMs = Math.max(incident.readMs ?? 0, readMs);
+    if (readMs > noDataAlert.live.alert.sinceMs)
+      noDataAlert.readMs = Math.max(noDataAlert.readMs ?? 0, readMs);
     return true;
   }
 
@@ -447,26 +451,26 @@ export class NoData {
    * Holds what is missing now against what was reported: what is worse is reported at once where it is graver, else at the
    * next review; what is better, when it has been so for 30 s, and reported where the alert is less severe by it.
    */
-  #look(incident: Incident, draft: Draft, review = false): void {
+  #look(noDataAlert: NoDataAlert, draft: Draft, review = false): void {
     const nowMs = draft.atMs;
-    if (!review && nowMs - incident.lookedMs < 1_000) return;
-    incident.lookedMs = nowMs;
-    const { live, told } = incident;
-    const extent = this.#extents.of(incident.state(), nowMs);
+    if (!review && nowMs - noDataAlert.lookedMs < 1_000) return;
+    noDataAlert.lookedMs = nowMs;
+    const { live, told } = noDataAlert;
+    const extent = this.#extents.of(noDataAlert.state(), nowMs);
     const rise = severityRank[extent.severity] - severityRank[live.alert.severity];
     const silent = extent.silence !== null;
     const { alerts } = this.#options;
     const update = (kind: "rose" | "fell" | "worsened"): void => {
       live.alert = { ...live.alert, rule: ruleOf(extent) };
       alerts.change(draft, live, kind, extent.severity, this.#extents.text(extent, nowMs));
-      incident.reported(extent);
-      this.#keep(incident, draft);
+      noDataAlert.reported(extent);
+      this.#keep(noDataAlert, draft);
     };
     // Where nothing has been read for a while, a silence may be about to be reported.
     const silentFromMs = (this.#answeredMs ?? this.#options.startedMs) + this.#silentAfterMs;
     const falling = nowMs > silentFromMs - noDataForMs;
-    if (falling && !told.silent && nowMs <= silentFromMs && silentFromMs + 1 < incident.dueMs)
-      this.#options.deadlines.set(incident, silentFromMs + 1);
+    if (falling && !told.silent && nowMs <= silentFromMs && silentFromMs + 1 < noDataAlert.dueMs)
+      this.#options.deadlines.set(noDataAlert, silentFromMs + 1);
     const wider =
       !told.silent &&
       !falling &&
@@ -478,21 +482,21 @@ export class NoData {
     else if (silent && !told.silent) update("worsened");
     else if (review && wider && rise === 0) update("worsened");
     else if (rise < 0 || (told.silent && !silent)) {
-      incident.betterSinceMs ??= nowMs;
+      noDataAlert.betterSinceMs ??= nowMs;
       // Single answers do not end a silence.
       const quiet = told.silent && nowMs - this.#silenceEndedMs <= this.#silentAfterMs;
-      if (!review || quiet || nowMs - incident.betterSinceMs < noDataForMs) return;
+      if (!review || quiet || nowMs - noDataAlert.betterSinceMs < noDataForMs) return;
       // Nothing has been answered for a while, again.
       const unansweredMs = nowMs - (this.#answeredMs ?? Number.NEGATIVE_INFINITY);
       if (unansweredMs > 2 * Math.max(leastFreshMs, this.#options.scheduleMs.markets)) return;
       if (rise < 0) update("fell");
       else {
-        incident.narrowed(extent);
-        this.#keep(incident, draft);
+        noDataAlert.narrowed(extent);
+        this.#keep(noDataAlert, draft);
       }
       return;
     }
-    incident.betterSinceMs = null;
+    noDataAlert.betterSinceMs = null;
   }
 
   #onClosed(gap: Gap, draft: Draft): void {
@@ -500,50 +504,53 @@ export class NoData {
       this.#misnamed.closed(draft);
       return;
     }
-    for (const incident of this.#incidents) {
-      if (!incident.members.delete(gap.key)) continue;
-      incident.closed(gap, this.#options.world.lastSeenMs(gap.source as Source, gap.wallet));
-      this.#endIfRead(incident, draft);
+    for (const noDataAlert of this.#noDataAlerts) {
+      if (!noDataAlert.members.delete(gap.key)) continue;
+      noDataAlert.closed(gap, this.#options.world.lastSeenMs(gap.source as Source, gap.wallet));
+      this.#endIfRead(noDataAlert, draft);
     }
     // A stream may have brought what a read still fails to.
     if (gap.answeredMs !== null) this.#failures.answered(gap.source as Source, gap.wallet, gap.answeredMs);
   }
 
   /** @returns whether all that it listed is read again, and it ended */
-  #endIfRead(incident: Incident, draft: Draft): boolean {
-    if (incident.members.size > 0 || incident.awaited.size > 0) return false;
+  #endIfRead(noDataAlert: NoDataAlert, draft: Draft): boolean {
+    if (noDataAlert.members.size > 0 || noDataAlert.awaited.size > 0) return false;
     // Its text named these as well: they are still missing, and no new trouble.
-    for (const gap of this.#gaps.open()) if (incident.names(gap.key)) incident.add(gap);
-    if (incident.members.size > 0) return false;
-    if (this.#awaitMissing(incident, draft)) return false;
+    for (const gap of this.#gaps.open()) if (noDataAlert.names(gap.key)) noDataAlert.add(gap);
+    if (noDataAlert.members.size > 0) return false;
+    if (this.#awaitMissing(noDataAlert, draft)) return false;
     const { alerts, deadlines } = this.#options;
-    this.#incidents.delete(incident);
-    deadlines.cancel(incident);
-    const others = [...this.#gaps.wallets(draft.atMs)].filter((name) => !incident.wallets.has(name)).sort();
-    const firing = this.#firingBeside(incident, draft.atMs);
-    const text = this.#endText(incident, others, firing, draft.atMs);
+    this.#noDataAlerts.delete(noDataAlert);
+    deadlines.cancel(noDataAlert);
+    const others = [...this.#gaps.wallets(draft.atMs)]
+      .filter((name) => !noDataAlert.wallets.has(name))
+      .sort();
+    const firing = this.#firingBeside(noDataAlert, draft.atMs);
+    const text = this.#endText(noDataAlert, others, firing, draft.atMs);
     const stands = others.length > 0 ? "noData" : firing.length > 0 ? "firing" : undefined;
-    alerts.end(draft, incident.live, "recovered", text, null, stands);
-    if (firing.length > 0) this.#ended.push({ incident, others });
-    draft.changes.keep.push({ name: keptNoData + incident.live.alert.id, value: null });
+    alerts.end(draft, noDataAlert.live, "recovered", text, null, stands);
+    if (firing.length > 0) this.#ended.push({ noDataAlert, others });
+    draft.changes.keep.push({ name: keptNoData + noDataAlert.live.alert.id, value: null });
     // Alerts that it held and whose gaps it did not list go on by themselves.
-    if (incident.wallet === null) for (const one of this.#incidents) alerts.hold(draft, one.live, false);
+    if (noDataAlert.wallet === null)
+      for (const one of this.#noDataAlerts) alerts.hold(draft, one.live, false);
     return true;
   }
 
   #endText(
-    incident: Incident,
+    noDataAlert: NoDataAlert,
     others: readonly string[],
     firing: readonly string[],
     nowMs: number,
   ): AlertText {
     const { world, timezone } = this.#options;
-    const unread = incident.unread((source, wallet) => world.lastSeenMs(source, wallet));
-    return endText(incident, unread, others, firing, nowMs, timezone);
+    const unread = noDataAlert.unread((source, wallet) => world.lastSeenMs(source, wallet));
+    return endText(noDataAlert, unread, others, firing, nowMs, timezone);
   }
 
   /** Alerts that fire and hold of wallets that it listed, or of all where it listed none, in words, the worst first. */
-  #firingBeside({ wallets, live: own }: Incident, nowMs: number): string[] {
+  #firingBeside({ wallets, live: own }: NoDataAlert, nowMs: number): string[] {
     const firing = [...this.#options.alerts.live.values()].filter((live) => {
       const { alert } = live;
       if (alert === own.alert || alert.shadow || alert.rule === blindRule || alert.wallet === null)
@@ -562,9 +569,9 @@ export class NoData {
       });
   }
 
-  #keep(incident: Incident, draft: Draft): void {
-    const value = incident.toKeep();
-    if (value !== null) draft.changes.keep.push({ name: keptNoData + incident.live.alert.id, value });
+  #keep(noDataAlert: NoDataAlert, draft: Draft): void {
+    const value = noDataAlert.toKeep();
+    if (value !== null) draft.changes.keep.push({ name: keptNoData + noDataAlert.live.alert.id, value });
   }
 }
 

@@ -188,8 +188,8 @@ const others: readonly Defect[] = [
   one(
     "watch: a no-data alert ends while a source is still missing",
     "src/watch/no-data.ts",
-    "if (incident.members.size > 0 || incident.awaited.size > 0) return false;",
-    "if (incident.members.size > 1) return false;",
+    "if (noDataAlert.members.size > 0 || noDataAlert.awaited.size > 0) return false;",
+    "if (noDataAlert.members.size > 1) return false;",
   ),
   one(
     "watch: no-data waits for five minutes",
@@ -362,8 +362,8 @@ const others: readonly Defect[] = [
   one(
     "watch: a reminder of missing data is told again as worse",
     "src/watch/no-data.ts",
-    "(nowMs) => incident.reported(this.#extents.of(incident.state(), nowMs));",
-    "() => {};",
+    "noDataAlert.live.onRenewed = (nowMs) =>\n      noDataAlert.reported(this.#extents.of(noDataAlert.state(), nowMs));",
+    "noDataAlert.live.onRenewed = () => {};",
   ),
   one(
     "alerts: an alert without a value is not reminded of",
@@ -394,8 +394,8 @@ const others: readonly Defect[] = [
   one(
     "watch: an outage that narrowed without word is told as worse with less",
     "src/watch/no-data.ts",
-    "incident.narrowed(extent);",
-    "incident.reported(extent);",
+    "noDataAlert.narrowed(extent);",
+    "noDataAlert.reported(extent);",
   ),
   one(
     "alerts: a message of a large group leaves out those beyond its limit",
@@ -454,7 +454,7 @@ const others: readonly Defect[] = [
   one(
     "watch: a no-data alert ends while what it listed is missing again",
     "src/watch/no-data.ts",
-    "    if (this.#awaitMissing(incident, draft)) return false;\n",
+    "    if (this.#awaitMissing(noDataAlert, draft)) return false;\n",
     "",
   ),
   one(
@@ -592,8 +592,8 @@ const others: readonly Defect[] = [
   one(
     "watch: an alert about missing data ends while a part of them is missing",
     "src/watch/no-data.ts",
-    "if (incident.members.size > 0 || incident.awaited.size > 0) return false;",
-    "if (incident.members.size > 1 || incident.awaited.size > 0) return false;",
+    "if (noDataAlert.members.size > 0 || noDataAlert.awaited.size > 0) return false;",
+    "if (noDataAlert.members.size > 1 || noDataAlert.awaited.size > 0) return false;",
   ),
   one(
     "watch: after a restart the alert of a wallet is held by one that does not list it",

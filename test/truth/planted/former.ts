@@ -255,18 +255,18 @@ export const former: readonly Defect[] = [
     changes: [
       {
         file: "src/watch/no-data.ts",
-        from: "if (!incident.awaited.delete(key)) continue;",
-        to: "if (!incident.awaited.delete(key) && !incident.told.silent) continue;",
+        from: "if (!noDataAlert.awaited.delete(key)) continue;",
+        to: "if (!noDataAlert.awaited.delete(key) && !noDataAlert.told.silent) continue;",
       },
       {
         file: "src/watch/no-data.ts",
-        from: "if (incident.members.size > 0 || incident.awaited.size > 0) return false;\n",
-        to: "if (!incident.told.silent && (incident.members.size > 0 || incident.awaited.size > 0)) return false;\n",
+        from: "if (noDataAlert.members.size > 0 || noDataAlert.awaited.size > 0) return false;\n",
+        to: "if (!noDataAlert.told.silent && (noDataAlert.members.size > 0 || noDataAlert.awaited.size > 0)) return false;\n",
       },
       {
         file: "src/watch/no-data.ts",
-        from: "    if (incident.members.size > 0) return false;\n    if (this.#awaitMissing(incident, draft)) return false;",
-        to: "    if (!incident.told.silent && (incident.members.size > 0 || this.#awaitMissing(incident, draft))) return false;",
+        from: "    if (noDataAlert.members.size > 0) return false;\n    if (this.#awaitMissing(noDataAlert, draft)) return false;",
+        to: "    if (!noDataAlert.told.silent && (noDataAlert.members.size > 0 || this.#awaitMissing(noDataAlert, draft))) return false;",
       },
     ],
   },
@@ -477,7 +477,7 @@ export const former: readonly Defect[] = [
   one(
     "the alerts of single wallets go on beside the common one",
     "src/watch/no-data.ts",
-    "for (const one of this.#incidents) if (one !== carrier) alerts.hold(draft, one.live, true);",
-    "for (const one of this.#incidents) if (one !== carrier) alerts.hold(draft, one.live, false);",
+    "for (const one of this.#noDataAlerts) if (one !== carrier) alerts.hold(draft, one.live, true);",
+    "for (const one of this.#noDataAlerts) if (one !== carrier) alerts.hold(draft, one.live, false);",
   ),
 ];

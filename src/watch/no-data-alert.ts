@@ -41,7 +41,7 @@ interface Told {
   readonly risky: boolean;
 }
 
-export class Incident implements Due {
+export class NoDataAlert implements Due {
   /** The wallet whose data are missing; null: of several wallets, or of the exchange. */
   readonly wallet: string | null;
   readonly live: LiveAlert;
@@ -81,22 +81,22 @@ export class Incident implements Due {
   }
 
   /** @param kept what `toKeep` gave; undefined: an older version fired the alert */
-  static restored(live: LiveAlert, kept: string | undefined, watched: readonly WatchedWallet[]): Incident {
+  static restored(live: LiveAlert, kept: string | undefined, watched: readonly WatchedWallet[]): NoDataAlert {
     const { alert } = live;
-    const incident = new Incident(alert.subject === "exchange" ? null : alert.wallet, live, true);
+    const noDataAlert = new NoDataAlert(alert.subject === "exchange" ? null : alert.wallet, live, true);
     const { members, ...told } = keptOf(live, kept, watched);
-    incident.told = told;
-    incident.wasSilent = told.silent;
+    noDataAlert.told = told;
+    noDataAlert.wasSilent = told.silent;
     for (const [source, wallet] of members) {
       if (wallet !== null && !watched.some(({ name }) => name === wallet)) continue;
-      incident.#list({ source, wallet });
-      incident.awaited.set(gapKey(source, wallet), { source, wallet });
+      noDataAlert.#list({ source, wallet });
+      noDataAlert.awaited.set(gapKey(source, wallet), { source, wallet });
     }
-    return incident;
+    return noDataAlert;
   }
 
   /** Goes on where it was before a reload. */
-  goOn(before: Incident): void {
+  goOn(before: NoDataAlert): void {
     this.order = before.order;
     this.told = before.told;
     this.wasSilent = before.wasSilent;
