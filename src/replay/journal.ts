@@ -15,9 +15,16 @@ export class Journal {
   readonly events: Event[] = [];
   readonly delivery: Delivery;
   readonly #changes = new Map<number, AlertChange>();
+  readonly #edits: (receiver: string) => boolean;
 
   constructor(options: Omit<DeliveryOptions, "onMessage">) {
+    this.#edits = (receiver) => options.capacities?.get(receiver)?.edits === true;
     this.delivery = new Delivery({ ...options, onMessage: (message) => void this.messages.push(message) });
+  }
+
+  /** The messages without those that are edited into an earlier one. */
+  get sent(): readonly ReplayedMessage[] {
+    return this.messages.filter(({ quiet, receiver }) => !quiet || !this.#edits(receiver));
   }
 
   take(changes: Changes, atMs: number): void {

@@ -77,15 +77,16 @@ export interface ReportParts {
 
 export function reportOf({ ran, rules, timezone, lead }: ReportParts): BacktestReport {
   const { journal, toMs } = ran;
+  const { sent } = journal;
   const messagesOf = new Map<number, number>();
-  for (const { changes } of journal.messages)
+  for (const { changes } of sent)
     for (const id of new Set(changes.map((change) => change.alertId)))
       messagesOf.set(id, (messagesOf.get(id) ?? 0) + 1);
   const stepsOf = Map.groupBy(journal.changes, (change) => change.alertId);
   const alerts = [...journal.alerts.values()].map((alert) =>
     reported(alert, stepsOf.get(alert.id) ?? [], messagesOf.get(alert.id) ?? 0, rules, ran.periods),
   );
-  const messages = journal.messages.map(({ atMs, receiver, changes, folded }) => ({
+  const messages = sent.map(({ atMs, receiver, changes, folded }) => ({
     atMs,
     receiver,
     lead: lead(changes[0]!),
