@@ -269,7 +269,7 @@ export class DaemonSource implements DashboardSource {
     const all = id === undefined ? [] : await store.messages({ incident: id });
     const own = all.filter((one) => one.receiver === receiver);
     const [first] = own.filter(({ content: { quiet } }) => quiet !== true);
-    // What is told of an incident is edited into its first message.
+    // Later changes of an incident are edited into its first message.
     const shown = first?.id === message.id ? own.filter((one) => one.sealedAtMs >= sealedAtMs) : [message];
     const newest = new Map<number, AlertChange>();
     for (const { change } of shown.flatMap((one) => one.content.items))

@@ -43,7 +43,7 @@ export function readsMargin(rule: ConditionRule): boolean {
       rule.reads.some(
         ({ scope, field }) =>
           marginFields[scope]?.has(field) ||
-          // Of lists it is not told which members are read.
+          // A read of a list does not say which members it needs.
           (scope === "trader" && field === "positions" && ofListed.test(text)),
       );
     known.set(rule, reads);

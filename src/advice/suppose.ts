@@ -45,7 +45,7 @@ export function reduceTo(
       lots === 0n ? risk : (withReduction(risk, markets, { symbol, lots, priceTicks, fee }) ?? risk);
     const supposed = supposedEnv(situation, reduced, env);
     const then = condition(supposed);
-    // Of a position that is closed nothing is left that may be wrong.
+    // A position that is closed leaves nothing that may be wrong.
     return then === true || (isUnknown(then) && lots === held);
   };
   const least = leastAmount(isEnough, firstPart(held), held);

@@ -54,14 +54,8 @@ function ofIncident(sent: Message, first: readonly MessageItem[], since: readonl
   const { standing: _standing, ...content } = sent.content;
   const items = [...new Map([...first, ...since].map((item) => [item.change.alertId, item])).values()];
   items.sort((a, b) => urgency(b) - urgency(a) || nearer(a, b) || a.change.alertId - b.change.alertId);
-  const firing = items.filter(({ change }) => change.kind !== "ended");
-  const [worst] = firing;
-  const title =
-    worst === undefined
-      ? content.title
-      : firing.length === 1
-        ? worst.change.alert.summary
-        : `${firing.length} alerts of ${subjectsOf(firing)}; the worst: ${worst.change.alert.summary}`;
+  const worst = items.find(({ change }) => change.kind !== "ended");
+  const title = worst?.change.alert.summary ?? content.title;
   return { ...sent, content: { ...content, title, items } };
 }
 
@@ -71,13 +65,6 @@ function nearer({ distance: one = 2 }: MessageItem, { distance: other = 2 }: Mes
 }
 
 function urgency({ change: { kind, alert } }: MessageItem): number {
-  // What somebody takes care of comes after what nobody does.
+  // Acknowledged alerts come after the others of their level.
   return kind === "ended" ? -1 : 2 * severityRank[alert.severity] + (alert.acknowledgedAtMs === null ? 1 : 0);
-}
-
-/** `main/0.0`, or `3 accounts`. */
-function subjectsOf(items: readonly MessageItem[]): string {
-  const accounts = new Set(items.map(({ change }) => change.alert.subject.split("/").slice(0, 2).join("/")));
-  const [only] = accounts;
-  return accounts.size === 1 ? only! : `${accounts.size} accounts`;
 }

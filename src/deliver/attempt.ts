@@ -155,7 +155,7 @@ async function withAllSince(
   try {
     const known = await knownOf(incident, root.sealedAtMs, store, journal);
     const alertIds = [...new Set(known.flatMap((one) => one.alertIds))];
-    // What is left of its alerts when it is over is told by itself.
+    // Alerts that outlive an incident are told by themselves.
     const all = [...known, ...(await deliveredAbout(alertIds, message, store, journal))];
     const since = received(new Map(all.map((one) => [one.id, one])).values(), message).filter(
       (one) => one.id !== root.id && one.sealedAtMs >= root.sealedAtMs,

@@ -747,7 +747,7 @@ export class AlertBook {
     if (kind === "fired" || kind === "rose") this.#begins(live.alert, draft);
     else if (kind === "fell" && !this.#escalates(live.alert)) this.#escalations.settle(live.alert.id, draft);
     for (const receiver of owed) live.told.add(receiver);
-    // What is quiet puts no reminder of something critical off.
+    // A quiet change puts no reminder of a critical alert off.
     if (owed.length === 0 || called.length > 0 || live.alert.severity !== "critical")
       live.toldAtMs = draft.atMs;
     live.notified = notifiedWith(live.alert.value, beginsAnew.has(kind) ? null : live.notified);

@@ -42,7 +42,7 @@ export interface Owed {
 }
 
 /** The facts about a change that incidents ask for. */
-export interface Standing {
+export interface OweOptions {
   /** An acknowledgement became void by it. */
   readonly voids: boolean;
   /** It was held until now. */
@@ -144,7 +144,7 @@ export class Dispatch {
     change: AlertChange,
     to: Iterable<string>,
     groupKey: string | null,
-    standing: Standing,
+    options: OweOptions,
   ): Owed {
     const { alert } = change;
     if (alert.shadow) return { receivers: [], called: [] };
@@ -175,7 +175,7 @@ export class Dispatch {
       }
       const placed =
         groupKey === null
-          ? this.#incidents.place({ change, receiver, way, labels, ...standing, nowMs: draft.atMs })
+          ? this.#incidents.place({ change, receiver, way, labels, ...options, nowMs: draft.atMs })
           : null;
       if (placed?.leaves === null) continue;
       owed.push(receiver);

@@ -112,7 +112,7 @@ test("what the other person was sent is neither edited nor replied to; one's own
   ]);
   for (const key of ["latest", "root"]) expect(seen[1]![1]).not.toHaveProperty(key);
 
-  // Of several, the newest that is one's own.
+  // The newest one's own of several.
   const mixed = { inReplyTo: told, latest: { ...told, receipt: "ben: 3" } };
   await rota.send(
     outgoing({ message: message([change("ended")], { sealedAtMs: handOverMs }), ...mixed }),

@@ -63,7 +63,7 @@ test("further accounts call, all else is edited into the first message, over a r
   for (const wallet of ["main", "second", "third"])
     expect(ends[0]!.text).toMatch(new RegExp(`^BETTER, now info #\\d: ${wallet}: SOL long`, "m"));
   expect(JSON.stringify(calls()[0]!.embeds).match(/BETTER, now info/g)).toHaveLength(3);
-  // What is left of its alerts is told by itself, and takes nothing of the first message back.
+  // Alerts that outlive it are told by themselves, and take nothing of the first message back.
   await falls("200", 20_000);
   await vi.waitFor(() => {
     const [{ content, embeds }] = calls() as [ReturnType<typeof calls>[number]];

@@ -204,7 +204,7 @@ export class SlackChannel {
     if (problem !== null) return no(problem);
     const message = this.messages.items.find(({ ts }) => ts === body.data.ts);
     if (message === undefined) return no("message_not_found");
-    // What an edit leaves out stays as it was.
+    // Fields that an edit leaves out stay as they were.
     const kept = this.#shown.get(message.ts)?.attachments;
     const content = { text: body.data.text, attachments: body.data.attachments ?? kept };
     this.#shown.set(message.ts, content);

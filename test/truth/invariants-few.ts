@@ -25,7 +25,7 @@ export const remindedSeldom: Invariant = ({ log, sections }) => {
     const byChange = new Map(changes.alertChanges.map((change) => [change.id, change]));
     for (const { changeId, receiver, quiet } of changes.owed) {
       const change = byChange.get(changeId);
-      // What adds to an incident quietly puts no reminder off.
+      // A quiet change of an incident puts no reminder off.
       if (change === undefined || quiet) continue;
       const { alertId, kind, atMs, alert } = change;
       const key = `${alertId} ${receiver} ${alert.severity}`;

@@ -70,7 +70,7 @@ class Hour {
     for (const account of now) {
       if (this.#called.has(account)) continue;
       this.#called.add(account);
-      // What somebody took over during a silence needs no word at its end.
+      // An alert that somebody took over during a silence needs no word at its end.
       const isOpen = critical.some(
         ({ alert }) => accountOf(alert.subject) === account && alert.acknowledgedAtMs === null,
       );

@@ -1,7 +1,12 @@
 /** The rules whose alerts form incidents: those of liquidation distance, margin and loss. Pure. */
 
-/** The concern of such a rule. `tier`: the exchange's own word for what it may do to an account. */
-export type Danger = "distance" | "tier" | "margin" | "loss";
+/** The danger that such a rule is about, as far as incidents tell them apart. */
+export interface Danger {
+  /** Its value is a distance to liquidation: the smaller, the worse, 0 when it is there. */
+  readonly isDistance: boolean;
+  /** It goes by the exchange's own word for what it may do to an account. */
+  readonly isTier: boolean;
+}
 
 interface Reads {
   readonly scope: string;
@@ -19,31 +24,21 @@ export interface RuleInView {
   } | null;
 }
 
-/** Distances to liquidation: the smaller, the worse, 0 when it is there. */
+/** Distances to liquidation. */
 const distances: ReadonlySet<string> = new Set([
   "position.liquidationDistance",
   "trader.adverseMoveToLiquidation",
 ]);
 
-/** The fields of each danger, from the one that says most. */
-const fields: readonly (readonly [Danger, ReadonlySet<string>])[] = [
-  ["distance", new Set([...distances, "position.liquidationPrice"])],
-  ["tier", new Set(["trader.riskTier", "trader.riskState"])],
-  [
-    "margin",
-    new Set([
-      ...["trader.marginRatio", "trader.freeCollateral", "trader.effectiveCollateral"],
-      ...["trader.leverage", "position.leverage"],
-    ]),
-  ],
-  [
-    "loss",
-    new Set([
-      ...["position.unrealizedPnl", "trader.unrealizedPnl", "wallet.unrealizedPnl"],
-      ...["wallet.pnl", "wallet.pnlToday", "wallet.lossToday", "wallet.highWaterMark"],
-    ]),
-  ],
-];
+/** The exchange's own words for what it may do to an account. */
+const tiers: ReadonlySet<string> = new Set(["trader.riskTier", "trader.riskState"]);
+const others: ReadonlySet<string> = new Set([
+  "position.liquidationPrice",
+  ...["trader.marginRatio", "trader.freeCollateral", "trader.effectiveCollateral"],
+  ...["trader.leverage", "position.leverage"],
+  ...["position.unrealizedPnl", "trader.unrealizedPnl", "wallet.unrealizedPnl"],
+  ...["wallet.pnl", "wallet.pnlToday", "wallet.lossToday", "wallet.highWaterMark"],
+]);
 /** A rule that looks at these is about something else, whatever it compares them with. */
 const ofOthers = /^(?:stopLoss|takeProfit|hasStopLoss|hasTakeProfit|funding)/;
 
@@ -53,10 +48,8 @@ export function dangerOf({ scope, reads, value }: RuleInView): Danger | null {
   const compared = value?.parts?.flatMap((part) => part.reads) ?? reads;
   if (compared.some(({ field }) => ofOthers.test(field))) return null;
   const names = compared.map((one) => `${one.scope}.${one.field}`);
-  return fields.find(([, of]) => names.some((name) => of.has(name)))?.[0] ?? null;
-}
-
-/** True if the value of a rule is a distance to liquidation. */
-export function isDistance({ value }: RuleInView): boolean {
-  return value !== null && distances.has(value.text.trim());
+  const looksAt = (fields: ReadonlySet<string>) => names.some((name) => fields.has(name));
+  const isTier = looksAt(tiers) && !looksAt(distances);
+  if (!isTier && !looksAt(distances) && !looksAt(others)) return null;
+  return { isTier, isDistance: value !== null && distances.has(value.text.trim()) };
 }

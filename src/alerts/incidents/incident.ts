@@ -197,7 +197,7 @@ function newsOf(before: Incident, { members }: Incident, step: Step): News {
       return voids || isOverdue || (critical && isWorse(before, members)) ? "gathered" : "quiet";
     case "escalated":
       if (!before.accounts.includes(account)) return "atOnce";
-      // Of a further alert of the account they know by the first; a repeat of one is to wake.
+      // The first alert of an account told them of it; a repeat of that one is to wake.
       return before.members[alert.id] !== undefined && nowMs - before.notifiedMs > calmMs
         ? "atOnce"
         : "quiet";
@@ -259,7 +259,7 @@ function notify(before: Incident, next: Incident, news: "atOnce" | "gathered", s
   const accounts = named ? [...next.accounts, account] : next.accounts;
   const told = { ...next, accounts, notifiedMs: nowMs, shown: worstOf(next.members) ?? next.shown };
   const isFirst = before.accounts.length === 0;
-  // What is owed in one observation leaves together, whatever the time to gather.
+  // Items owed in one observation leave together, whatever the time to gather.
   const isGathering = before.gatheredMs >= nowMs;
   if (isGathering && news === "gathered")
     return { incident: told, leaves: { atMs: before.gatheredMs, quiet: false } };

@@ -3,7 +3,7 @@ import type { Alert, AlertChange } from "../../domain/alert.ts";
 import { type Capacity, incidentGroup, type OwedItem } from "../../domain/delivery.ts";
 import { type Labels, labelOf } from "../match.ts";
 import type { Way } from "../route.ts";
-import { type Danger, dangerOf, isDistance, type RuleInView } from "./danger.ts";
+import { type Danger, dangerOf, type RuleInView } from "./danger.ts";
 import {
   type Incident,
   isLive,
@@ -17,7 +17,7 @@ import { OnCall } from "./on-call.ts";
 
 export interface IncidentsOptions {
   /** The danger that a rule is about; null: its alerts belong into no incident. */
-  readonly dangerOf: (rule: string) => { readonly danger: Danger; readonly isDistance: boolean } | null;
+  readonly dangerOf: (rule: string) => Danger | null;
   /** True if this receiver is told incidents; else it is told each alert by itself. */
   readonly gathers: (receiver: string) => boolean;
   /** True if it can edit what it was sent. */
@@ -34,7 +34,7 @@ export function incidentsOptions(
   const known = new Map(
     rules.flatMap((rule) => {
       const danger = dangerOf(rule);
-      return danger === null ? [] : [[rule.name, { danger, isDistance: isDistance(rule) }] as const];
+      return danger === null ? [] : [[rule.name, danger] as const];
     }),
   );
   return {
@@ -126,7 +126,7 @@ export class Incidents {
       ...{ change, voids, released, remindMs, nowMs },
       account: accountOf(alert),
       isDistance: of?.isDistance === true,
-      isTier: of?.danger === "tier",
+      isTier: of?.isTier === true,
       edits: this.#options.edits(receiver),
     });
     this.#set({ ...kept, incident });

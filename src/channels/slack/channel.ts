@@ -125,7 +125,7 @@ export function createSlack(
     const body = bodyOf(rendering, ping, actions === undefined ? [] : buttonsOf(message));
     const dressed = await ask(url, { ...where, ...body }, signal);
     if (dressed.error === null || !ill.has(dressed.error)) return dressed;
-    // What an edit leaves out stays as it was.
+    // Fields that an edit leaves out stay as they were.
     const bare = url === target ? {} : { attachments: [] };
     return ask(url, { ...where, text: plainText(rendering, ping), ...bare }, signal);
   };

@@ -184,7 +184,7 @@ class SocketMode implements Source {
         const end = this.#take(String(data), socket);
         if (end !== null) resolve(end);
       });
-      // What was wrong is followed by the end.
+      // The end of the connection follows an error.
       socket.on("error", () => {});
       socket.on("close", () => {
         cancel();

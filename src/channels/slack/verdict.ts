@@ -66,7 +66,7 @@ export interface Judged {
 /** A bot's answers are all 200 with `ok` in the body; a webhook's are a status with a word. */
 export function judge(answer: Answer | NoAnswer, poster: Poster): Judged {
   if (answer.kind === "none") return { result: poster.verdict(answer, ""), error: null };
-  // Whether it took the message stands in its words.
+  // Its words say if it took the message.
   if (answer.cut !== undefined) return { result: poster.verdict(answer.cut, ""), error: null };
   const said = parsed(answer.text) as { ok?: unknown; error?: unknown; ts?: unknown } | undefined;
   const failed = said?.ok === false || answer.status >= 400;

@@ -444,7 +444,7 @@ function eventSeries(
     staleAfterMs: gathered.staleAfterMs[source],
     pick: pickScope(scope),
     // History was read back before: not having asked yet since the start is no reason to doubt the sum.
-    // Of a book whose members were not all asked, a part may be missing.
+    // A part may be missing where not all members of a book were asked.
     fresh: freshness(text, [source], gathered.staleAfterMs, scope === "book" ? "missing" : "fine"),
   };
 }

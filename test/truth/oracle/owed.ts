@@ -149,7 +149,7 @@ class OwedJudge {
       this.#held.set(change.id, { change, missing, dueMs: leftMs + throttleMs });
       return;
     }
-    // Of an incident each is reminded once, whatever the number of its alerts; others at their own time.
+    // A receiver is reminded of an incident once, whatever the number of its alerts; others at their own time.
     const [sections] = this.#outcome.sections as [Readonly<Record<string, unknown>>];
     if (kind === "reminder" && this.#receivers.some((one) => maybeOfIncident(sections, alert, one))) return;
     if (isNoData(alert) && kind !== "ended" && this.#isCovered(change)) return;
