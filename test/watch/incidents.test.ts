@@ -1,10 +1,11 @@
 /** Incidents: a crash over many wallets is few messages that each add something, and no account of it is told late or not at all. */
 import fs from "node:fs";
 import { describe, expect, test } from "vitest";
+import { dangerOf } from "../../src/alerts/incidents/danger.ts";
 import { seededRandom } from "../../src/domain/clock.ts";
 import type { ReplayedMessage } from "../../src/replay/delivery.ts";
 import { accountOf, Crash, capacities, minute, near, second, symbols } from "./crash.ts";
-import { type Harness, mainWallet, marketConfig, position, prices, subaccount } from "./harness.ts";
+import { type Harness, mainWallet, marketConfig, position, prices, rulesOf, subaccount } from "./harness.ts";
 
 const shipped = ["liquidation-risk", "margin", "drawdown"]
   .map((name) => fs.readFileSync(`rules/${name}.yaml`, "utf8").replace(/^[\s\S]*?^rules:$/m, ""))
@@ -14,6 +15,31 @@ const isCritical = ({ kind, alert }: ReplayedMessage["covers"][number]) =>
   alert.severity === "critical" && (kind === "fired" || kind === "rose");
 /** `main/0.0/SOL` of each critical beginning in a message. */
 const begun = ({ covers }: ReplayedMessage) => covers.filter(isCritical).map(({ alert }) => alert.subject);
+
+test("the shipped rules about distance, margin and loss form incidents, and no other", () => {
+  const files = fs.readdirSync("rules").filter((name) => !name.endsWith(".test.yaml"));
+  const conditions = files.flatMap((name) => rulesOf(fs.readFileSync(`rules/${name}`, "utf8")).conditions);
+  const dangers = conditions.flatMap((rule) => {
+    const danger = dangerOf(rule);
+    return danger === null ? [] : [[rule.name, danger] as const];
+  });
+  const [distance, tier, other] = [
+    { isDistance: true, isTier: false },
+    { isDistance: false, isTier: true },
+    { isDistance: false, isTier: false },
+  ];
+  expect(Object.fromEntries(dangers)).toEqual({
+    ...{ LiquidationNear: distance, AccountLiquidationNear: distance },
+    ...{ WhaleNearLiquidation: distance, OrdersMayBeCancelled: tier, AccountLiquidatable: tier },
+    ...{
+      NearLiquidationAfterHours: other,
+      MarginHigh: other,
+      Drawdown: other,
+      LosingFast: other,
+      DailyLoss: other,
+    },
+  });
+});
 
 describe("a crash over twelve wallets of three positions", () => {
   const seeds = process.env.SEED === undefined ? [1, 2, 3, 4, 5, 6] : [Number(process.env.SEED)];
