@@ -32,8 +32,9 @@ export interface Block {
   readonly description: string;
   /** Sentences about the times and the age of the data. */
   readonly fresh: readonly string[];
-  /** Sentences about what can be done now. */
+  /** Sentences about reminders and who stops them; where it is over, about its ending. */
   readonly now: readonly string[];
+  readonly isOver: boolean;
   /** An address that is safe to link, or null. */
   readonly runbook: string | null;
   /**
@@ -250,6 +251,7 @@ function usual(item: MessageItem, zone: string, commandLine: CommandLine): Block
     description: change.kind === "ended" ? "" : descriptionOf(change),
     fresh: freshness(change, zone),
     now: whatNow(change, zone, commandLine),
+    isOver: change.kind === "ended",
     runbook: change.kind === "ended" && alert.ending === "recovered" ? null : safeLink(alert.runbook),
   };
 }
@@ -259,7 +261,7 @@ function descriptionOf({ alert, limit, advice = [] }: AlertChange): string {
   const text = told(clean(alert.description).trim());
   const at = /(?:^|\s)Now: (?!.*\sNow: )/s.exec(text)?.index ?? text.length;
   const lines = [
-    limit === undefined ? "" : `Value ${cleanLine(limit)}.`,
+    limit === undefined || limit === "" ? "" : `Value ${cleanLine(limit)}.`,
     ...advice,
     text.slice(at).trim(),
     text.slice(0, at).trim(),

@@ -158,7 +158,7 @@ export interface AlertChange {
    */
   readonly stands?: "another" | "noPositions" | "noData" | "firing";
   /**
-   * The time for which an acknowledgement keeps it quiet: `for 1h, unless it gets worse by 20% or rises`. Absent where it
+   * The time for which an acknowledgement keeps it quiet: `for 1h, unless its value falls below 3.3%`. Absent where it
    * does nothing.
    */
   readonly quietIfAcknowledged?: string;

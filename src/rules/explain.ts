@@ -59,11 +59,12 @@ function partsOf(label: string, { text, parts }: Compiled, rule: ConditionRule, 
     });
 }
 
-/** The unit in which the rule's messages print a value that has none by itself. */
-function unitOfValue({ summary, description }: ConditionRule): Unit {
+/** The unit of a rule's value; of one that has none by itself the unit in which the rule's messages print it. */
+export function unitOfValue({ value, summary, description }: ConditionRule): Unit {
+  if (value !== null && value.unit !== "none") return value.unit;
   const texts = `${summary.text} ${description?.text ?? ""}`;
-  if (/\bpercent\(value\)/.test(texts)) return "ratio";
-  return /\busd\(value\)/.test(texts) ? "usd" : "none";
+  if (/\bpercent\((?:abs\(|-)?value\)/.test(texts)) return "ratio";
+  return /\busd\((?:abs\(|-)?value\)/.test(texts) ? "usd" : "none";
 }
 
 /**

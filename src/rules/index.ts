@@ -5,7 +5,7 @@
  *                                └── windows it needs ──windows/──► kept and fed by the watch
  */
 
-export { explainInputs, explainParts } from "./explain.ts";
+export { explainInputs, explainParts, unitOfValue } from "./explain.ts";
 export { formatAmount, formatNumber, formatPercent, formatPrice, formatUsd } from "./format.ts";
 export { freshUntilMs, judge, judgeEvent, nothingHolds } from "./judge.ts";
 export { type UnlistedSymbol, unlistedSymbols } from "./listed.ts";

@@ -36,6 +36,7 @@ import { Dispatch, type Held, type Labelled, labelsOf, type Owed } from "./dispa
 import type { Draft } from "./draft.ts";
 import { Escalations } from "./escalations.ts";
 import { Holds } from "./holds.ts";
+import type { LimitWords } from "./limit-text.ts";
 import type { Comparison } from "./worsening.ts";
 import { type Compared, withWorst } from "./worst.ts";
 
@@ -84,7 +85,7 @@ export interface NewAlert extends AlertText {
   /** The comparison of its value with the one notified before, at a level. Default: "worse". */
   readonly comparison?: (severity: Severity) => Comparison | null;
   /** Its value and the limit of a level, in words. Default: none. */
-  readonly limit?: (severity: Severity, value: number | null) => string | null;
+  readonly limit?: (severity: Severity, value: number | null) => LimitWords | null;
   /** Does not route to these: a broken channel is not told of itself. */
   readonly except?: readonly string[];
 }
@@ -118,7 +119,7 @@ export class LiveAlert implements Due {
   /** The comparison of its value with the one notified before, at a level. */
   comparison: (severity: Severity) => Comparison | null = () => "worse";
   /** Its value and the limit of a level, in words; null: it has none. */
-  limit: (severity: Severity, value: number | null) => string | null = () => null;
+  limit: (severity: Severity, value: number | null) => LimitWords | null = () => null;
   /** Returns true if a value is worse than another at a level; null where no direction is known. */
   isFurther: Compared["isFurther"] = () => null;
   /** Returns true if its condition is known not to hold, and it only waits for its end. */
@@ -522,13 +523,15 @@ export class AlertBook {
       acknowledgedSeverity: shown?.severity ?? alert.severity,
     };
     const details: (readonly [string, string])[] = comment === "" ? [] : [["Comment", comment]];
-    const change = this.#change(draft, next, "acknowledged", { details, facts: live?.facts, past }, null);
+    const covered = shown ? shown.value : past ? alert.value : next.value;
+    const text = { details, facts: live?.facts, past, covered };
+    const change = this.#change(draft, next, "acknowledged", text, null);
     this.#escalations.settle(alert.id, draft);
     // Whoever was told of it hears that somebody takes care of it.
     if (live) this.owe(draft, change, live.told, null);
     if (live) {
       live.alert = next;
-      live.notified = notifiedWith(shown ? shown.value : past ? alert.value : next.value);
+      live.notified = notifiedWith(covered);
       this.#schedule(live);
     }
     return next;
@@ -676,19 +679,33 @@ export class AlertBook {
     draft: Draft,
     alert: Alert,
     kind: AlertChangeKind,
-    { details, facts, past }: Pick<AlertText, "details" | "facts"> & { readonly past?: boolean },
+    {
+      details,
+      facts,
+      past,
+      covered = alert.value,
+    }: Pick<AlertText, "details" | "facts"> & {
+      readonly past?: boolean;
+      /** The value that an acknowledgement covers. Default: the alert's. */
+      readonly covered?: number | null;
+    },
     happenedMs: number | null,
     stands?: AlertChange["stands"],
   ): AlertChange {
     // Values of the daemon's own and of the exchange as a whole are not compared: they grow by themselves.
     const isCompared = alert.value !== null && alert.subject !== "daemon" && alert.subject !== "exchange";
     const compared = isCompared ? (this.live.get(alert.id)?.comparison(alert.severity) ?? "worse") : null;
+    const live = alert.state === "firing" ? this.live.get(alert.id) : undefined;
     const quiet =
       alert.state === "firing" && !alert.shadow
-        ? quietIfAcknowledged(alert.severity, compared, this.#remind)
+        ? quietIfAcknowledged(
+            alert.severity,
+            compared,
+            this.#remind,
+            live?.limit(alert.severity, covered)?.worse(this.#remind.worseBy),
+          )
         : undefined;
-    const limit =
-      alert.state === "firing" ? this.live.get(alert.id)?.limit(alert.severity, alert.value) : null;
+    const limit = live?.limit(alert.severity, alert.value)?.text;
     const isAdvised = alert.state === "firing" && asking.includes(kind) && !alert.shadow && !past;
     const advice = isAdvised && !this.live.get(alert.id)?.held ? this.#advise(alert, draft.atMs) : [];
     const change: AlertChange = {

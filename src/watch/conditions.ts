@@ -38,7 +38,7 @@ import { coverOf, detailsOf } from "./details.ts";
 import type { Draft } from "./draft.ts";
 import { Instance, noInstances, noViews, noWindows, Timer } from "./instance.ts";
 import { unreadFigure } from "./known-figures.ts";
-import { limitText } from "./limit-text.ts";
+import { limitWords } from "./limit-text.ts";
 import {
   judgeOld,
   labelled,
@@ -661,7 +661,7 @@ export class Conditions {
       happenedMs: null,
       shadow: rule.mode === "shadow",
       comparison: (severity) => comparisonOf(rule, severity),
-      limit: (severity, value) => limitText(rule, severity, value),
+      limit: (severity, value) => limitWords(rule, severity, value),
     });
     this.#follow(instance, instance.alert);
   }
@@ -730,7 +730,7 @@ export class Conditions {
     alert.isGone = () => instance.alert === alert && instance.unknown === null && isGone(instance.lifecycle);
     alert.comparison = (level) => comparisonOf(instance.rule, level);
     const { rule } = instance;
-    alert.limit = (level, value) => limitText(rule, level, value);
+    alert.limit = (level, value) => limitWords(rule, level, value);
     alert.isFurther = (level, value, than) => {
       const { env } = instance.node;
       const { value: judged } = env;

@@ -57,7 +57,8 @@ export function detailsOf(
     add("Margin ratio", percent(trader, "marginRatio"));
     add("Equity", usd(trader, "equity"));
     add("Free collateral", usd(trader, "freeCollateral"));
-    add(tierLine, word(trader, "riskTier"));
+    // Beside figures of an alert "safe" reads as a promise; only what the exchange may do now is worth a line.
+    if (trader.values.riskTier !== "safe") add(tierLine, word(trader, "riskTier"));
   }
   if (scope === "wallet" && isFresh(wallet, "traderState", "markets")) {
     add("Equity", usd(wallet, "equity"));
@@ -83,16 +84,25 @@ export function detailsOf(
       add("Naked", nakedText(pair, isFresh(pair, "markets")));
       add("Imbalance", percent(pair, "imbalance"));
     }
-    add("Broken by", text(pair, "brokenBy"));
+    const by = text(pair, "brokenBy");
+    add("Broken by", by === null ? null : (breakers[by] ?? by));
   }
   return lines;
 }
+
+/** The events that break a hedge, as people say them. */
+const breakers: Readonly<Record<string, string>> = {
+  adl: "auto-deleveraging",
+  liquidation: "a liquidation",
+  stop: "a stop loss or take profit",
+  fill: "a fill on one leg",
+};
 
 /** These functions answer from a part of their window too: a person has to know that it is a part. */
 const fromParts: ReadonlySet<WindowSpec["fn"]> = new Set(["maxOver", "drawdown", "sumOver", "countOver"]);
 
 /**
- * The share of their time that was watched, or reported, of windows that miss a part of it.
+ * The part that was watched, or reported, of windows that miss some of their time: `4m of the last 1d (wallet.pnl)`.
  * @param shareOf a window, 0–1
  */
 export function coverOf(
@@ -105,12 +115,19 @@ export function coverOf(
     if (!fromParts.has(fn)) return [];
     const share = shareOf(spec, index);
     if (share >= enoughCover) return [];
-    const name = `${pathText(path)}, ${windowMs === "today" ? windowMs : formatDurationMs(windowMs)}`;
+    const name = `${partOf(share, windowMs)} (${pathText(path)})`;
     // A peak and the fall from it look through one window.
     if (told.has(name)) return [];
     told.add(name);
-    return [[`Seen of ${fn}(${name})`, formatPercent(Math.floor(share * 100) / 100)]];
+    return [["History", name]];
   });
+}
+
+function partOf(share: number, windowMs: WindowSpec["windowMs"]): string {
+  if (windowMs === "today") return `${formatPercent(Math.floor(share * 100) / 100)} of today`;
+  const unitMs = windowMs >= 600_000 ? 60_000 : 1_000;
+  const partMs = Math.floor((share * windowMs) / unitMs + 1e-6) * unitMs;
+  return `${partMs < unitMs ? `under ${formatDurationMs(unitMs)}` : formatDurationMs(partMs)} of the last ${formatDurationMs(windowMs)}`;
 }
 
 function pathText(path: WindowSpec["path"]): string {

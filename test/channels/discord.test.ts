@@ -286,7 +286,7 @@ describe("an alert that ends", () => {
     const [edited, reply] = one.discord.messages;
     expect(edited).toMatchObject({ edits: 1, embeds: [{ color: 0x12b76a }] });
     expect(edited?.content).toBe(
-      "🟢 **RESOLVED 2026-11-21 03:42:18 UTC**\n~~FIRING critical: main: SOL long is 4.2 % from liquidation~~ #42",
+      "🟢 **RESOLVED 2026-11-21 03:42:18 UTC**\n~~FIRING critical: main: SOL long is 4.2 % from liquidation~~ (#42)",
     );
     expect(reply).toMatchObject({
       replyTo: original?.id,

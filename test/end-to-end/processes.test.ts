@@ -104,8 +104,8 @@ test("a falling price is told on Discord and by email, its end too, and what was
     secure: true,
     user: "watch",
   });
-  expect(mail.text).toMatch(/Mark \$?117\.50*, liquidation at \$?1\d\d\.\d+, notional \$11,750/);
-  expect(mail.text).toContain("Now: add collateral to this account");
+  expect(mail.text).toMatch(/\(\$11,750(?:\.00)?\) · Mark price \$117\.50* · Liquidation price \$1\d\d\.\d+/);
+  expect(mail.text).toContain("Now: add collateral to main/0.0");
   expect(mail.text).toMatch(/on data (less than a second|[\d.]+s) old/);
   expect(mail.html).toContain("SOL long is");
   expect(idIn(mail)).toMatch(/^[1-9A-HJ-NP-Za-km-z]{16,22}$/);

@@ -10,6 +10,7 @@ import type { AlertChange } from "../../src/domain/alert.ts";
 import type { Message, OwedItem } from "../../src/domain/delivery.ts";
 import { plainWords } from "../../src/domain/plain-words.ts";
 import { changesOf, packs } from "./judged.ts";
+import { computedLives } from "./lives.ts";
 
 export const documentFile = path.join(import.meta.dirname, "..", "..", "docs", "messages.md");
 const lives = path.join(import.meta.dirname, "lives.test.yaml");
@@ -25,7 +26,7 @@ export interface Stage {
 /** The first step of each kind in each life; the first word of a life's name is its rule. */
 export async function stages(): Promise<readonly Stage[]> {
   const found: Stage[] = [];
-  for (const [name, changes] of await changesOf(lives)) {
+  for (const [name, changes] of [...computedLives(), ...(await changesOf(lives))]) {
     const [, rule = "", life = ""] = /^(\w+)(?:: (.+))?$/.exec(name) ?? [];
     const seen = new Set<string>();
     for (const change of changes) {
@@ -53,7 +54,7 @@ export function document(told: readonly Stage[]): string {
     "# Messages",
     "",
     "What is sent about each rule that ships, at each stage of an alert's life: in a chat (here Discord's), and as a mail. The",
-    "figures are made up, and judged and told as live. `npm run docs:messages` writes this page.",
+    "holdings and prices are made up; the figures are computed, judged and told as live. `npm run docs:messages` writes this page.",
   ];
   for (const [pack, rules] of rulesByPack()) {
     parts.push("", `## ${pack}`);

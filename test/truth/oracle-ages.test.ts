@@ -47,8 +47,9 @@ test("a text by old positions that does not say how old they are, and one that s
 });
 
 test.each([
-  [/fees of \$450\.80/, "fees of $450.81"],
-  [/funding of -\$9\.50/, "funding of $9.50"],
+  [/fees \$450\.80/, "fees $450.81"],
+  [/paid \$9\.50/, "paid $9.51"],
+  [/paid \$9\.50/, "received $9.50"],
 ])("other sums of today: %s", (from, to) => {
   expect(reworded(195, "DailyLoss", from, to)).toEqual(["soundness DailyLoss"]);
 });

@@ -67,14 +67,23 @@ describe("a hedge", () => {
   });
 
   test("figures that are off by one in their last digit, and a notional that is not told", () => {
-    for (const figure of [
-      /[\d.]+(?= BTC naked)/,
-      /\$[\d,.]*\d/,
-      /BTC (?:long|short) [\d.]*\d/,
-      /[\d.]+(?=% of the largest)/,
-    ])
+    for (const figure of [/[\d.]+(?= BTC naked)/, /\$[\d,.]*\d/, /[\d.]+(?=% of the largest)/])
       expect(broken(outcome, told(rule, figure, nextDigit))).toEqual([`soundness ${rule}`]);
     expect(broken(outcome, told(rule, / \(\$[\d,.]+\)/, ""))).toEqual([`soundness ${rule}`]);
+  });
+
+  test("legs of another side, and of another size", () => {
+    for (const other of [(row: string) => swapped("long", "short")(row), (row: string) => nextDigit(row)])
+      expect(
+        broken(outcome, (one) =>
+          isOf(one, "fired", rule)
+            ? {
+                ...one,
+                details: one.details.map(([name, row]) => [name, name === "Legs" ? other(row) : row]),
+              }
+            : one,
+        ),
+      ).toEqual([`soundness ${rule}`]);
   });
 
   test("an end while it is broken, and a break while it is whole", () => {

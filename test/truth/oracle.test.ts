@@ -34,11 +34,11 @@ test("a figure that is off by one in its last digit", () => {
   const found = broken(
     changed((one) => {
       if (!isOf(one, "fired", "LiquidationNear")) return one;
-      const description = one.alert.description.replace(/^Mark \$[\d,.]*\d(?=, )/, (mark) =>
-        mark.replace(/\d$/, (digit) => String((Number(digit) + 1) % 10)),
+      const summary = one.alert.summary.replace(/\d(?=% from liquidation)/, (digit) =>
+        String((Number(digit) + 1) % 10),
       );
-      expect(description).not.toBe(one.alert.description);
-      return { ...one, alert: { ...one.alert, description } };
+      expect(summary).not.toBe(one.alert.summary);
+      return { ...one, alert: { ...one.alert, summary } };
     }),
   );
   expect(found).toEqual(["soundness LiquidationNear"]);
@@ -83,14 +83,14 @@ test.each([
 });
 
 test("a line of context of which nothing is known, and one that another tier is in", () => {
-  const withRow = (of: (row: readonly [string, string]) => readonly [string, string]) =>
+  const withRow = (name: string) =>
     changed((one) =>
-      isOf(one, "fired", "LiquidationNear") ? { ...one, details: one.details.map(of) } : one,
+      isOf(one, "fired", "LiquidationNear")
+        ? { ...one, details: [...one.details, [name, "high risk"] as const] }
+        : one,
     );
-  expect(broken(withRow(([, value]) => ["Luck", value]))).toEqual(["soundness LiquidationNear"]);
-  expect(
-    broken(withRow(([name, value]) => [name, name === "Exchange's tier" ? "high risk" : value])),
-  ).toEqual(["soundness LiquidationNear"]);
+  expect(broken(withRow("Luck"))).toEqual(["soundness LiquidationNear"]);
+  expect(broken(withRow("Exchange's tier"))).toEqual(["soundness LiquidationNear"]);
 });
 
 test("a text in which a figure is missing", () => {

@@ -283,6 +283,17 @@ rules:
   });
 });
 
+test.each([
+  ["value > 0.1", 0.2, "rises above $0.24"],
+  ["value < -0.1", -0.2, "falls below -$0.24"],
+  ["value < -0.1 || value > 0.1", 0.2, "rises above $0.24"],
+  ["value < -0.1 || value > 0.1", -0.2, "falls below -$0.24"],
+  ["value > -0.5", 0, "gets worse"],
+])("an acknowledgement names the value that is worse: %s of %d", (when, value, words) => {
+  const h = Harness.seeing({ rules: rulesOf(when) }, 100 * (1 + value));
+  expect(h.changes[0]?.quietIfAcknowledged).toBe(`unless its value ${words} or its severity rises`);
+});
+
 test("an acknowledgement of a value without direction promises nothing about it", () => {
   const quiet = (when: string): string | undefined => {
     const h = Harness.seeing({ rules: rulesOf(when) }, 120);

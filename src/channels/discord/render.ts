@@ -159,7 +159,7 @@ function titleOf({ what, own }: Block, most: number): string {
 
 function idOf({ blocks }: Rendering): string {
   const [only] = blocks;
-  return only !== undefined && blocks.length === 1 ? ` #${only.alertId}` : "";
+  return only !== undefined && blocks.length === 1 ? ` (#${only.alertId})` : "";
 }
 
 function embedsOf(rendering: Rendering, over: ReadonlyMap<number, string>, hasList: boolean): Embed[] {
@@ -214,10 +214,11 @@ function single(block: Block, rendering: Rendering): Partial<Embed> {
     inline: true,
   }));
   const now = shown.now.map((line) => forDiscord(line, 250));
-  if (block.runbook !== null && block.runbook.length <= 500) now.push(`What to do: <${block.runbook}>`);
+  const runbook = block.runbook !== null && block.runbook.length <= 500 ? `<${block.runbook}>` : "";
   const more = [
-    { name: "How fresh", value: shown.fresh.map((line) => forDiscord(line, 150)).join("\n") },
-    { name: "What now", value: now.join("\n") },
+    { name: "When", value: shown.fresh.map((line) => forDiscord(line, 150)).join("\n") },
+    { name: block.isOver ? "Ending" : "Reminders", value: now.join("\n") },
+    { name: "What to do", value: runbook },
   ];
   return {
     ...(description === "" ? {} : { description }),

@@ -1,6 +1,7 @@
 /** Lines of context of a message, name and value, against the truth. */
 import type { Alert } from "../../../src/domain/alert.ts";
 import { claimProblem } from "./claim.ts";
+import type { HedgeFigures } from "./hedges.ts";
 import { type Claim, claimsOf, money, percent } from "./predicate.ts";
 import { missing } from "./rules/liquidation.ts";
 import { around, endsOf, profitOf } from "./rules/wallet.ts";
@@ -24,8 +25,10 @@ function whole(pattern: string): RegExp {
 }
 
 const words = /^(.+)$/;
+/** A tier that has no row. */
+const safeTier = "safe";
 /** Rows about how an alert was judged, which no figure of the exchange decides. */
-const ofJudging = /^(?:Seen of .*|Comment|Account's figures)$/;
+const ofJudging = /^(?:History|Comment|Account's figures)$/;
 
 /** Rows of an alert about a condition that are not true. @param isFresh all that it rests on was read lately: no row is left out */
 export function detailProblems(
@@ -43,7 +46,9 @@ export function detailProblems(
   if (!isFresh) return wrong;
   const names = details.map(([name]) => name);
   const left = Object.entries(table).flatMap(([name, claims]) =>
-    names.includes(name) || optional.has(name) || claims.every(([, , truth]) => truth === undefined)
+    names.includes(name) ||
+    optional.has(name) ||
+    claims.every(([, , truth]) => truth === undefined || truth === safeTier)
       ? []
       : [`the row "${name}" is left out`],
   );
@@ -139,13 +144,22 @@ function ofWallet(view: View, wallet: string, text: Alert): Table {
   };
 }
 
+function legClaims({ text, size }: HedgeFigures["legs"][number]): Claims {
+  const leg = `(?:^|, )${text.replaceAll(".", "\\.")}`;
+  const side = size === 0 ? "flat" : size > 0 ? "long" : "short";
+  return [
+    [text, new RegExp(`${leg} (flat|long|short)`), side],
+    [`${text}'s size`, new RegExp(`${leg} (?:long|short) ([\\d,.]*\\d)`), Math.abs(size)],
+  ];
+}
+
 function ofPair(view: View, name: string): Table {
   const figures = view.hedges.figures(name);
   const mark = view.mark(view.hedges.plan(name).symbol);
   const naked = figures?.naked ?? 0;
   const side = naked === 0 ? "nothing" : naked > 0 ? "long" : "short";
   return {
-    Legs: [["legs", words, undefined]],
+    Legs: figures ? figures.legs.flatMap(legClaims) : [["legs", words, undefined]],
     Naked: [
       ["naked side", /^(\w+)/, figures && side],
       ["naked size", /^\w+ ([\d,.]*\d)/, Math.abs(naked)],

@@ -139,7 +139,7 @@ function withdrawals({ name, authority, collateral }: Wallet): readonly Happened
             ...durationClaims(
               text,
               "time since",
-              new RegExp(`left\\s+${duration} ago`),
+              new RegExp(`withdrawn\\s+${duration} ago`),
               Math.trunc((text.firedAtMs - atMs) / secondMs) * secondMs,
             ),
           ],
@@ -175,18 +175,15 @@ function liquidations(
         claims: (text) =>
           claimsOf(text, [
             ["notional", new RegExp(`LIQUIDATED \\S+(?: \\w+)?, ${money}`), quote],
-            ["notional", new RegExp(`^${money} at `), quote],
             ["symbol", /(?:LIQUIDATED|auto-deleveraged) (\w+)/, symbol],
             ["side", /LIQUIDATED \w+ (long|short)/, sideOf(detail)],
             ["size", /, ([\d,.]*\d) closed by the exchange/, size],
-            ["size", /size ([\d,.]*\d)/, size],
             [
               "price",
-              new RegExp(`(?:LIQUIDATED.*, \\S+|^\\S+) at ${money}`),
+              new RegExp(`LIQUIDATED.*, \\S+ at ${money}`),
               detail.kind === "backstop" ? undefined : quote / size,
               tickOf(market) / 2,
             ],
-            ["cost", new RegExp(`ollateral changed by ${money}`), costOf(role, detail)],
             [
               "rest",
               /(the position is closed|a part of the position is left)/,
@@ -309,10 +306,13 @@ function figuresOf(one: Notification, markets: World["markets"]): Figures {
     ["symbol", /(?:executed|placed|order) in (\w+)/, symbol],
     ["symbol", /(?:[Bb]ought|[Ss]old) [\d.,]+ (?!at )(\w+)/, symbol],
     ["side", /: (bought|sold) /, isBid ? "bought" : "sold"],
-    ["side", /The order to (buy|sell) /, isBid ? "buy" : "sell"],
-    ["size", /(?:[Bb]ought|[Ss]old|to buy|to sell) ([\d,.]*\d)/, size],
+    ["size", /(?:[Bb]ought|[Ss]old) ([\d,.]*\d)/, size],
     // Printed to the tick.
     ["price", new RegExp(` at ${money}`), price, room],
-    ["account", /the account \((\S+)\)/, `${account.wallet.name}/${account.pdaIndex}.${account.subaccount}`],
+    [
+      "account",
+      /cancelled to free margin: (\S+) came/,
+      `${account.wallet.name}/${account.pdaIndex}.${account.subaccount}`,
+    ],
   ];
 }

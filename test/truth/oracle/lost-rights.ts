@@ -22,6 +22,16 @@ function wordsOf({ capabilities }: SubaccountState): Words {
   );
 }
 
+/** As texts have them. */
+const rights: Words = {
+  placeLimitOrder: "place limit orders",
+  placeMarketOrder: "place market orders",
+  riskIncreasingTrade: "open or enlarge positions",
+  riskReducingTrade: "reduce positions",
+  depositCollateral: "deposit collateral",
+  withdrawCollateral: "withdraw collateral",
+};
+
 /** The exchange's names as texts have them. */
 const spaced = (name: string): string => name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 
@@ -58,7 +68,7 @@ export function lostRights({ log, plan }: Outcome): readonly Happened[] {
           claims: (text) =>
             claimsOf(text, [
               ["account", /^(\S+): the exchange/, subject],
-              ["right", /took away the right (.+)$/, spaced(name)],
+              ["right", /took away the right to (.+)$/, rights[name] ?? name],
               ["state", /^The account is ([\w ]+)/, spaced(state.lifecycle)],
             ]),
         }));

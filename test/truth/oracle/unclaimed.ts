@@ -2,7 +2,7 @@
 import type { Claim, Text } from "./predicate.ts";
 
 /** Figures of rules that are the same in each of their texts. */
-const constants = /\bwith 429\b|\bbegins at 100%|\bwithin 0\.5% of the middle/g;
+const constants = /\bwith 429\b|\bbegins at 100%|\bwithin 0\.5% of the mid price/g;
 /** Names have digits, too, and begin with a letter. */
 const figure = /^[^a-z].*[\d∞]|^[\d∞]/i;
 const punctuation = /^[("'“`]+|(?:×|\/h)?[)"'”`.,;:!?]*$/g;
@@ -27,7 +27,7 @@ export function unclaimed({ summary, description }: Text, claims: readonly Claim
  * Figures that may not be known: the end of some sessions, fees and funding of today before their histories were read, and equity
  * where withdrawals are read before the accounts, after an outage.
  */
-const unknown = /Next change: –|fees of –|funding of –|equity is now –/g;
+const unknown = /Next change: –|fees –|funding –|equity is now –/g;
 
 /** A text has no place where a figure is not known. */
 export function missingIn({ summary, description }: Text): readonly string[] {

@@ -52,7 +52,7 @@ const branches: Readonly<Record<string, (view: View, subject: string) => Branch>
     is: isGone(view.position(subject)?.figures.distance),
   }),
   AccountLiquidationNear: (view, subject) => ({
-    ...{ yes: "can be liquidated now", no: " of a joint move from liquidation" },
+    ...{ yes: "can be liquidated now", no: " from liquidation" },
     is: isGone(view.account(subject)?.adverse),
   }),
   AccountLiquidatable: (view, subject) => {
@@ -66,7 +66,13 @@ const branches: Readonly<Record<string, (view: View, subject: string) => Branch>
     const tier = view.account(subject)?.tier;
     const orders = view.seen.accounts.get(subject)?.orders.length ?? 0;
     return {
-      ...{ yes: "may cancel orders", no: "are about to be cancelled any more" },
+      yes: "may cancel orders",
+      no:
+        orders === 0
+          ? "no orders are left"
+          : liquidatable.has(tier ?? "")
+            ? "more than the orders is at stake now"
+            : "leaves orders alone again",
       is: tier === undefined ? undefined : tier === "cancellable" && orders > 0,
     };
   },
@@ -86,7 +92,7 @@ const branches: Readonly<Record<string, (view: View, subject: string) => Branch>
     };
   },
   TradingHalted: ({ seen }) => ({
-    ...{ yes: "is halted", no: "goes on again", is: seen.exchange ? !seen.exchange.active : undefined },
+    ...{ yes: "is halted", no: "has resumed", is: seen.exchange ? !seen.exchange.active : undefined },
   }),
   ExchangeGated: ({ seen }) => ({ yes: "restricted", no: "open again", is: seen.exchange?.gated }),
   WithdrawalsOff: ({ seen }) => ({

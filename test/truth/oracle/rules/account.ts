@@ -11,6 +11,9 @@ const stuckAfterMs = 72 * hourMs;
 /** Sums in doubles, of amounts that the exchange rounds. */
 const cent = 0.01;
 
+/** The least number of withdrawals within an hour, and of cancelled orders within ten minutes. */
+const leastMany = 3;
+
 /** A rule that holds while so many events lie within a time that ends now. */
 function manyWithin(
   rule: string,
@@ -29,7 +32,6 @@ function manyWithin(
     ) => Parameters<typeof claimsOf>[1];
   },
 ): Predicate {
-  const least = 3;
   const windowMs = (view: View): number => view.terms.windowMs(rule, terms.windowMs);
   const within = (view: View, subject: string, atMs: number): readonly Event[] =>
     view.seen.events.of(subject, terms.kind, windowMs(view), atMs).filter(terms.counts);
@@ -40,7 +42,7 @@ function manyWithin(
     onlyNamesPositions: true,
     subjects: terms.subjects,
     levels: (view, subject) => {
-      const on = within(view, subject, view.nowMs).length >= least;
+      const on = within(view, subject, view.nowMs).length >= leastMany;
       return [{ severity: terms.severity, on, off: !on }];
     },
     turns: (view, fromMs, toMs) =>
@@ -60,7 +62,12 @@ const manyWithdrawals = manyWithin("ManyWithdrawals", {
   counts: ({ fields }) => fields.eventType === "withdrawal",
   subjects: (view) => view.ownWallets(),
   claims: (view, wallet, withdrawals) => [
-    ["withdrawals", /: (\d+) withdrawals/, withdrawals.length],
+    ["withdrawals", /: (\d+)\s+withdrawals/, withdrawals.length],
+    [
+      "withdrawals",
+      /: (fewer than three)\s+withdrawals/,
+      withdrawals.length < leastMany ? "fewer than three" : String(withdrawals.length),
+    ],
     [
       "sum",
       new RegExp(`Together ${money}`),
@@ -78,9 +85,13 @@ const riskEngineClearsOrders = manyWithin("RiskEngineClearsOrders", {
   subjects: (view) => view.accounts(),
   claims: (view, account, cancelled) => [
     ["cancelled", /cancelled (\d+) orders/, cancelled.length],
+    [
+      "state",
+      /risk engine (cancelled|has stopped) /,
+      cancelled.length >= leastMany ? "cancelled" : "has stopped",
+    ],
     ["margin ratio", new RegExp(`margin ratio ${percent}`), view.account(account)?.ratio],
-    ["free collateral", new RegExp(`free collateral\\s+${money}`), view.account(account)?.free],
-    ["orders left", /, (\d+) orders left/, view.seen.accounts.get(account)?.orders.length],
+    ["orders left", /; (\d+) orders? (?:is|are)\s+left/, view.seen.accounts.get(account)?.orders.length],
   ],
 });
 

@@ -91,15 +91,22 @@ const loopStalls = ofTheDaemon({
   forMs: seconds(16),
   levels: ({ loopLagMs }) => [above2("warning", loopLagMs, seconds(2))],
   claims: ({ loopLagMs }, text) =>
-    durationClaims(text, "delay of timers", new RegExp(`own timers run ${duration} late`), loopLagMs),
+    durationClaims(text, "delay of timers", new RegExp(`own timers\\s+run ${duration} late`), loopLagMs),
 });
 
 const clockOff = ofTheDaemon({
   rule: "ClockOff",
   forMs: seconds(30),
   levels: ({ clockOffsetMs }) => [above2("warning", Math.abs(clockOffsetMs), seconds(2), seconds(1))],
-  claims: ({ clockOffsetMs }, text) =>
-    durationClaims(text, "offset", new RegExp(`clock is ${duration} off`), clockOffsetMs),
+  claims: ({ clockOffsetMs }, text) => [
+    ...durationClaims(
+      text,
+      "offset",
+      new RegExp(`clock\\s+is ${duration} (?:behind|ahead)`),
+      Math.abs(clockOffsetMs),
+    ),
+    ...claimsOf(text, [["direction", / (behind|ahead) /, clockOffsetMs < 0 ? "behind" : "ahead"]]),
+  ],
 });
 
 const messagesUndelivered = ofTheDaemon({
@@ -244,11 +251,11 @@ const databaseLarge = ofTheDaemon({
     return [level("warning", sure && databaseBytes > on, sure && databaseBytes < off)];
   },
   claims: ({ databaseBytes }, text) => {
-    const unit = /grown to [\d.]+ ([KMG]?B)/.exec(text.summary)?.[1] ?? "";
+    const unit = /(?:grown|shrunk) to [\d.]+ ([KMG]?B)/.exec(text.summary)?.[1] ?? "";
     const size = databaseBytes / (unitBytes[unit] ?? Number.NaN);
     // Three digits.
     const room = 0.5 * 10 ** (Math.floor(Math.log10(size)) - 2);
-    return claimsOf(text, [["size", /grown to ([\d.]+) /, size, room]]);
+    return claimsOf(text, [["size", /(?:grown|shrunk) to ([\d.]+) /, size, room]]);
   },
 });
 

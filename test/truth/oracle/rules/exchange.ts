@@ -39,7 +39,9 @@ export const exchangeRules: readonly Predicate[] = [
     },
     claims: (view, subject, text) => {
       const figures = view.marked(subject)?.figures;
+      const status = view.seen.statuses.get(symbolOf(subject));
       return claimsOf(text, [
+        ["status", /is (\S+)(?: again,|\s+while) you hold/, status === "active" ? "trading" : undefined],
         ["notional", new RegExp(`you hold ${money}`), figures?.notional],
         ["distance", new RegExp(`, ${percent} from liquidation`), figures?.distance],
       ]);

@@ -134,7 +134,6 @@ const fundingCostHigh: Predicate = {
       ...claimsOf(text, [
         ["share", new RegExp(`cost ${percent} of its equity`), middle, share.high - middle + 1e-9],
         ["payments", new RegExp(`(?:Paid|Received) ${money} net`), Math.abs(received), cent],
-        ["equity", new RegExp(`equity ${money}`), view.money.now(wallet)?.equity],
       ]),
     ];
   },

@@ -1,6 +1,6 @@
 /** hedge.yaml. */
 import type { HedgeFigures } from "../hedges.ts";
-import { claimsOf, money, type Predicate, percent, type Text, type Word } from "../predicate.ts";
+import { claimsOf, money, type Predicate, percent, type Word } from "../predicate.ts";
 import { priceOf } from "../seen.ts";
 import type { View } from "../view.ts";
 
@@ -21,23 +21,6 @@ const wayOf = { ...ways, fill: ", after a fill on one leg", "": "" } as const;
 /** A signed size, as texts have it. */
 const sized = String.raw`(long|short) ([\d,.]*\d)`;
 const sideOf = (size: number): string => (size > 0 ? "long" : "short");
-
-function legClaims(text: Text, { legs }: HedgeFigures) {
-  return legs.flatMap(({ text: leg, size }) => {
-    const found = new RegExp(`(?:^|, )${leg.replaceAll(".", "\\.")} (?:flat|${sized})`).exec(
-      text.description,
-    );
-    const word: Word = {
-      name: leg,
-      text: found === null ? "not named" : (found[1] ?? "flat"),
-      among: [size === 0 ? "flat" : sideOf(size)],
-    };
-    const amount = found?.[2];
-    return amount === undefined
-      ? [word]
-      : [word, { name: leg, text: amount, truth: Math.abs(size), room: 0 }];
-  });
-}
 
 export const hedgeBroken: Predicate = {
   rule: "HedgeBroken",
@@ -90,12 +73,11 @@ export const hedgeBroken: Predicate = {
       );
     return [
       ...words,
-      ...legClaims(text, figures),
       ...claimsOf(text, [
         ["naked size", /: (?:long|short) ([\d,.]*\d) \S+ naked/, Math.abs(figures.naked)],
         ["naked notional", new RegExp(`naked \\(${money}\\)`), nakedUsd(view, subject, figures)],
-        ["imbalance", new RegExp(`\\. ${percent} of the largest leg`), figures.imbalance],
-        ["tolerance", new RegExp(`not hedged, ${percent} is what you allow`), view.hedges.tolerance(name)],
+        ["imbalance", new RegExp(`^${percent} of the largest leg`), figures.imbalance],
+        ["tolerance", new RegExp(`not hedged, ${percent} is allowed`), view.hedges.tolerance(name)],
       ]),
     ];
   },

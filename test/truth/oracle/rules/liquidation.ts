@@ -56,15 +56,6 @@ export const liquidationNear: Predicate = {
     return claimsOf(text, [
       ["distance", new RegExp(`is ${percent} from liquidation`), figures.distance],
       ["joint move", new RegExp(`, ${percent} if every position`), of.adverse, moveRoom],
-      ["mark", new RegExp(`Mark ${money}`), figures.mark],
-      [
-        "liquidation price",
-        new RegExp(`liquidation at ${money}`),
-        figures.liquidation ?? missing(figures.side),
-      ],
-      ["notional", new RegExp(`notional ${money}`), figures.notional],
-      ["margin ratio", new RegExp(`margin ratio ${percent}`), of.ratio],
-      ["free collateral", new RegExp(`${money} free`), of.free],
     ]);
   },
 };
@@ -94,7 +85,7 @@ export const accountLiquidationNear: Predicate = {
       ...claimsOf(text, [
         [
           "joint move",
-          new RegExp(`(?:is|against it by) ${percent}(?: of a joint move|,)`),
+          new RegExp(`(?:joint move of|against it by) ${percent}(?: from|,)`),
           figures.adverse,
           moveRoom,
         ],
@@ -120,6 +111,11 @@ export function accountClaims(
     ["maintenance margin", new RegExp(`[Mm]aintenance margin ${money}`), figures?.maintenance],
     ["cancel margin", new RegExp(`cancel margin ${money}`), figures?.cancel],
     ["unrealized PnL", new RegExp(`Unrealized PnL ${money}`), figures?.unrealized],
-    ["adverse move", new RegExp(`at ${percent} more against every position`), figures?.adverse, moveRoom],
+    [
+      "adverse move",
+      new RegExp(`a further move of ${percent} against every position`),
+      figures?.adverse,
+      moveRoom,
+    ],
   ]);
 }

@@ -97,13 +97,15 @@ const exitLargerThanBook: Predicate = {
   claims: (view, subject, text) => {
     const figures = view.marked(subject)?.figures;
     const depth = view.seen.markets.depths.get(symbolOf(subject));
+    const depths = facing(view, subject);
     return claimsOf(text, [
-      ["notional", new RegExp(`of ${money} against`), figures?.notional],
-      ["depth", new RegExp(`against ${money} in the book`), facing(view, subject)],
+      ["notional", new RegExp(`of ${money} is`), figures?.notional],
+      ["share", new RegExp(`is ${percent} of the`), figures && depths && figures.notional / depths],
+      ["depth", new RegExp(`of the\\s+${money}\\s+(?:bid|offered) within`), depths],
+      ["side", /\s(bid|offered) within/, figures && (figures.side === "long" ? "bid" : "offered")],
       ["best price", new RegExp(`best bid ${money}`), figures?.side === "long" ? depth?.bestBid : undefined],
       ["best price", new RegExp(`best ask ${money}`), figures?.side === "short" ? depth?.bestAsk : undefined],
       ["side of the book", /: best (bid|ask) /, figures && (figures.side === "long" ? "bid" : "ask")],
-      ["distance", new RegExp(`liquidation ${percent} away`), figures?.distance],
     ]);
   },
 };
@@ -128,14 +130,13 @@ const markOffOtherVenues: Predicate = {
   claims: (view, subject, text) => {
     const [held, other] = [view.marked(subject), elsewhere(view, subject)];
     if (!held || other === undefined) return undefined;
-    const { mark, notional, distance } = held.figures;
+    const off = held.figures.mark / other - 1;
     return claimsOf(text, [
-      ["share", new RegExp(`is ${percent} off other venues`), mark / other - 1],
-      ["mark", new RegExp(`Mark ${money}`), mark],
-      ["oracle", new RegExp(`oracle ${money}`), view.oracle(subject)],
-      ["elsewhere", new RegExp(`elsewhere\\s+${money}`), other],
-      ["notional", new RegExp(`(?:long|short) of ${money}`), notional],
-      ["distance", new RegExp(`is\\s+${percent} from liquidation`), distance],
+      ["share", new RegExp(`is\\s+${percent} (?:above|below)\\s+other venues`), Math.abs(off)],
+      ["direction", /% (above|below)\s+other venues/, off < 0 ? "below" : "above"],
+      ["oracle", new RegExp(`Oracle ${money}`), view.oracle(subject)],
+      ["elsewhere", new RegExp(`other venues ${money}`), other],
+      ["notional", new RegExp(`(?:long|short) of ${money}`), held.figures.notional],
     ]);
   },
 };

@@ -64,14 +64,7 @@ export const stopLossMissing: Predicate = {
     const { figures } = held;
     return claimsOf(text, [
       ["notional", new RegExp(`(?:long|short) of ${money}`), figures.notional],
-      ["nearest stop", new RegExp(`Nearest stop at ${money}`), nearestStop(held, view)],
-      ["mark", new RegExp(`Mark\\s+${money}`), figures.mark],
-      [
-        "liquidation price",
-        new RegExp(`liquidation at ${money}`),
-        figures.liquidation ?? missing(figures.side),
-      ],
-      ["distance", new RegExp(`, ${percent} away`), figures.distance],
+      ["nearest stop", new RegExp(`Nearest stop loss at ${money}`), nearestStop(held, view)],
       ["without a stop", new RegExp(`${money} stand without`), uncovered(held)],
     ]);
   },
@@ -102,12 +95,24 @@ export const stopLossBehindLiquidation: Predicate = {
   claims: (view, subject, text) => {
     const held = view.position(subject);
     if (!held) return undefined;
-    const { figures } = held;
+    const { side, liquidation, mark, notional } = held.figures;
+    const stop = nearestStop(held, view);
+    const price = liquidation ?? missing(side);
+    const behind = stop && (side === "long" ? price - stop : stop - price) / mark;
     return claimsOf(text, [
-      ["stop", new RegExp(`Stop ${money}`), nearestStop(held, view)],
-      ["liquidation price", new RegExp(`liquidation ${money}`), figures.liquidation ?? missing(figures.side)],
-      ["mark", new RegExp(`mark\\s+${money}`), figures.mark],
-      ["notional", new RegExp(`: ${money} would be liquidated`), figures.notional],
+      ["stop", new RegExp(`stop loss at ${money}`), stop],
+      ["liquidation price", new RegExp(`liquidation at\\s+${money}`), price],
+      [
+        "distance",
+        new RegExp(`lies\\s+${percent} of the mark`),
+        behind === undefined ? undefined : Math.abs(behind),
+      ],
+      [
+        "order",
+        /(before|behind) liquidation at/,
+        behind === undefined ? undefined : behind < 0 ? "before" : "behind",
+      ],
+      ["notional", new RegExp(`collateral: ${money} would`), notional],
     ]);
   },
 };

@@ -181,18 +181,12 @@ export const drawdown = shareRule(
     return [
       ...windowClaims(text, 24 * 60 * minuteMs),
       ...claimsOf(text, [
-        ["highest PnL", new RegExp(`highest so far ${money}`), ...highest],
+        ["highest PnL", new RegExp(`highest PnL so far was ${money}`), ...highest],
         [
           "share",
           new RegExp(`down ${percent} from its peak`),
           ...shareOf(view.money.drawdown(wallet)!, ends, now.equity),
         ],
-        [
-          "PnL",
-          new RegExp(`PnL ${money},`),
-          ...profitOf(around(now.profit, cent + view.money.room(wallet)), ends),
-        ],
-        ["equity", new RegExp(`equity ${money}`), now.equity],
       ]),
     ];
   },
@@ -230,12 +224,6 @@ const ofLosingFast = shareRule(
         ],
         ["change", new RegExp(`PnL moved by ${money}`), ...profitOf(share.change, ends)],
         ["gain", new RegExp(`no longer losing: up ${money}`), ...profitOf(share.change, ends)],
-        [
-          "PnL",
-          new RegExp(`PnL moved by .* to ${money},`),
-          ...profitOf(around(now.profit, cent + view.money.room(wallet)), ends),
-        ],
-        ["equity", new RegExp(`equity ${money}`), now.equity],
       ]),
     ];
   },
@@ -245,6 +233,9 @@ export const losingFast: Predicate = {
   ...ofLosingFast,
   turns: (view, fromMs, toMs) => view.money.covers(fromMs, toMs, view.terms.windowMs("LosingFast", windowMs)),
 };
+
+const directionOf = (funding: number | undefined): string | undefined =>
+  funding === undefined ? undefined : funding < 0 ? "paid" : "received";
 
 export const dailyLoss = shareRule(
   "DailyLoss",
@@ -263,24 +254,27 @@ export const dailyLoss = shareRule(
     const { equity } = view.money.now(wallet)!;
     const { timezone } = view.terms;
     const usd = view.money.profitToday(wallet);
+    const funding = view.seen.today.funding(wallet, view.nowMs, timezone);
     const today = usd === undefined ? ([undefined] as const) : profitOf(around(usd, cent), ends);
+    const [profit, room] = today;
+    const lost = profit === undefined ? ([undefined] as const) : ([-profit, room ?? 0] as const);
     return claimsOf(text, [
       ["share", new RegExp(`lost ${percent} today`), ...shareOf(view.money.lossToday(wallet)!, ends, equity)],
-      ["profit of today", new RegExp(`today, ${money}`), ...today],
+      ["loss of today", new RegExp(`today, ${money}`), ...lost],
       ["profit of today", new RegExp(`no longer losing today: up ${money}`), ...today],
       [
         "fees of today",
-        new RegExp(`fees of ${money}`),
+        new RegExp(`fees ${money}`),
         view.seen.today.fees(wallet, view.nowMs, timezone),
         tiny,
       ],
       [
         "funding of today",
-        new RegExp(`funding of ${money}`),
-        view.seen.today.funding(wallet, view.nowMs, timezone),
+        new RegExp(`funding\\s+(?:paid|received) ${money}`),
+        funding === undefined ? undefined : Math.abs(funding),
         tiny,
       ],
-      ["equity", new RegExp(`Equity ${money}`), equity],
+      ["direction of funding", /funding\s+(paid|received)/, directionOf(funding)],
     ]);
   },
 );
