@@ -1,6 +1,7 @@
 /** Reductions of legs of declared pairs: never one leg without the others, in the ratio of the hedge, and the others unharmed. */
 import { describe, expect, test } from "vitest";
 import type { PositionState, SubaccountState } from "../../src/domain/account.ts";
+import { seededRandom } from "../../src/domain/clock.ts";
 import type { WhatIfAccount } from "../../src/domain/what-if.ts";
 import type { WatchedPair, WatchedWallet } from "../../src/watch/settings.ts";
 import { Harness, mainWallet, position, rulesOf, subaccount } from "../watch/harness.ts";
@@ -44,6 +45,48 @@ function reductionOf(h: Harness) {
   const { least, along, obstacle } = asked(h).clear!.reductions[0]!;
   return { units: least?.units ?? null, trade: least?.trade, along, obstacle };
 }
+
+test("joint reductions at random: enough, in the ratio of the hedge, no harm to the other leg, and one lot less is too little", () => {
+  const seed = Number(process.env.PERPWATCH_SEED ?? Date.now() % 2 ** 31);
+  console.log(`joint reductions: PERPWATCH_SEED=${seed}`);
+  const random = seededRandom(seed);
+  const between = (low: number, high: number) => Math.round(100 * (low + random() * (high - low))) / 100;
+  const seen = { clear: 0, joint: 0 };
+  const severity = (h: Harness, wallet: string, units: number) =>
+    asked(h, units === 0 ? [] : [`SOL=${units.toFixed(2)}`], wallet).rules[0]?.after ?? null;
+  for (let index = 0; index < 200; index++) {
+    const [size, other] = [between(20, 200), between(20, 200)];
+    const entry = between(80, 130);
+    const side = random() < 0.5 ? 1 : -1;
+    const h = begun({
+      main: [subaccount(size * between(2, 40), [position(side * size, entry)])],
+      hedge: [subaccount(other * between(2, 60), [position(-side * other, entry)])],
+    });
+    const name = `case ${index} of seed ${seed}: ${size} and ${other} from ${entry}`;
+    const { clear } = asked(h);
+    if (clear === null) {
+      seen.clear++;
+      continue;
+    }
+    const { least, along, obstacle } = clear.reductions[0]!;
+    expect(obstacle, name).toBeNull();
+    if (least === null) {
+      expect(severity(h, "main", size), name).toBe("critical");
+      continue;
+    }
+    seen.joint++;
+    const { units } = least;
+    const [leg] = along;
+    expect(leg!.trade, name).toBe(side > 0 ? "buy" : "sell");
+    expect(Math.abs(leg!.units - (units * other) / size), name).toBeLessThanOrEqual(0.005 + 1e-9);
+    expect(severity(h, "main", units), name).toBeNull();
+    // The other account is as well as before.
+    if (severity(h, "hedge", 0) === null) expect(severity(h, "hedge", leg!.units), name).toBeNull();
+    if (units > 0.01) expect(severity(h, "main", units - 0.01), name).toBe("critical");
+  }
+  console.log(JSON.stringify(seen));
+  for (const [what, count] of Object.entries(seen)) expect(count, what).toBeGreaterThan(15);
+});
 
 describe("a leg of a declared pair", () => {
   test("is reduced along with the other, by the least that clears the account", () => {

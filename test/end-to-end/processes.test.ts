@@ -114,7 +114,7 @@ test("a falling price is told on Discord and by email, its end too, and what was
 
   expect(message).toMatchObject({ via: "bot", channelId: discord.channelId, replyTo: null });
   expect(message.content).toMatch(
-    /^🔴 \*\*FIRING critical: main: SOL long is \d\.\d+% from liquidation\*\* #1$/,
+    /^🔴 \*\*FIRING critical: main: SOL long is \d\.\d+% from liquidation\*\* \(#1\)$/,
   );
   expect(message.embeds[0]?.color).toBe(colours.critical);
   expect(message.embeds[0]?.description).toContain("Now: add collateral");
@@ -141,7 +141,7 @@ test("a falling price is told on Discord and by email, its end too, and what was
     ({ id, content }) => id === message.id && content.includes("RESOLVED"),
     patienceMs,
   );
-  expect(message.content).toMatch(/^🟢 \*\*RESOLVED .* UTC\*\*\n~~FIRING critical: main: SOL long .*~~ #1$/);
+  expect(message.content).toMatch(/^🟢 \*\*RESOLVED .* UTC\*\*\n~~FIRING critical: main: SOL long .*~~ \(#1\)$/);
   expect(message.embeds[0]?.color).toBe(colours.good);
 
   // A fill is acknowledged to the exchange once both channels have told it: the mail server is unwell at first.

@@ -38,7 +38,7 @@ test("a position that the book cannot take, a mark that stands alone, a session 
     channels: { chat: house.chat() },
   });
   await house.clock.advance(60_000);
-  const told = () => house.headlines().map((line) => line.replace(/^.*?(?=SOL:|GOLD:)|\*\* #\d+$/g, ""));
+  const told = () => house.headlines().map((line) => line.replace(/^.*?(?=SOL:|GOLD:)|\*\* \(#\d+\)$/g, ""));
   expect(told()).toEqual([]);
   const asked = (at: string) => house.simulator.requests.query(at).count;
   // Of four markets one is held, and nobody needs the books of the others.
