@@ -102,15 +102,15 @@ test("what the other person was sent is neither edited nor replied to; one's own
   });
   const first = message([change()], { sealedAtMs: handOverMs - 1_000 });
   const told = { messageId: first.id, receipt: "anna: 1: 2", message: first };
-  const before = { inReplyTo: told, latest: told, root: told, around: [told] };
+  const before = { inReplyTo: told, latest: told, root: told, former: told, around: [told] };
   for (const sealedAtMs of [handOverMs - 500, handOverMs])
     await rota.send(outgoing({ message: message([change("ended")], { sealedAtMs }), ...before }), never);
   const own = { ...told, receipt: "1: 2" };
   expect(seen).toMatchObject([
-    ["anna", { inReplyTo: own, latest: own, root: own, around: [own] }],
+    ["anna", { inReplyTo: own, latest: own, root: own, former: own, around: [own] }],
     ["ben", { inReplyTo: null, around: [] }],
   ]);
-  for (const key of ["latest", "root"]) expect(seen[1]![1]).not.toHaveProperty(key);
+  for (const key of ["latest", "root", "former"]) expect(seen[1]![1]).not.toHaveProperty(key);
 
   // The newest one's own of several.
   const mixed = { inReplyTo: told, latest: { ...told, receipt: "ben: 3" } };

@@ -119,14 +119,16 @@ function forPerson(outgoing: Outgoing, person: string): Outgoing {
   const prefix = prefixOf(person);
   const own = (told: ToldBefore | null | undefined): ToldBefore | null =>
     told?.receipt.startsWith(prefix) ? { ...told, receipt: told.receipt.slice(prefix.length) } : null;
-  const { inReplyTo, latest, around, root, ...rest } = outgoing;
+  const { inReplyTo, latest, around, root, former, ...rest } = outgoing;
   const ownLatest = own(latest);
   const ownRoot = own(root);
+  const ownFormer = own(former);
   return {
     ...rest,
     inReplyTo: own(inReplyTo) ?? ownLatest,
     ...(ownLatest === null ? {} : { latest: ownLatest }),
     ...(around === undefined ? {} : { around: around.flatMap((told) => own(told) ?? []) }),
     ...(ownRoot === null ? {} : { root: ownRoot }),
+    ...(ownFormer === null ? {} : { former: ownFormer }),
   };
 }
