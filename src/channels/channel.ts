@@ -41,7 +41,7 @@ export interface Outgoing {
   readonly root?: ToldBefore;
   /** The first message of an incident that is over, of which its alerts were: edited, and nothing else. Left out: there is none. */
   readonly former?: ToldBefore;
-  /** It leaves long after it was owed: the reader is told so. Beside the sealed content, which no delay changes. */
+  /** It leaves long after it was owed, or by the channel of somebody else: the reader is told so. Beside the sealed content, which no delay changes. */
   readonly late?: Late;
 }
 
@@ -59,6 +59,8 @@ export interface Late {
   readonly heldMs: number;
   /** For people; never a secret. */
   readonly because: string;
+  /** The person of a rota for whom the reader stands in. Left out: nobody. */
+  readonly insteadOf?: string;
 }
 
 export type ProbeResult =
@@ -79,6 +81,11 @@ export interface Channel extends Capacity {
   readonly deadlineMs: number;
   /** It is to be told what else was said of a message's group (`Outgoing.around`). Left out: it is not. */
   readonly keepsGroups?: boolean;
+  /**
+   * The channels by which a message may leave, in the order in which they are tried; null: a message that is sealed now. Each has
+   * the name of a channel of the configuration, and makes one attempt by it alone. Left out: it sends its messages itself.
+   */
+  readonly people?: (message: Message | null) => readonly [Channel, ...Channel[]];
   /** Its messages are sealed with what there is to draw (`MessageContent.chart`). Left out: they are not. */
   readonly drawsSealed?: boolean;
   /** Resolves with "failed" rather than throwing when the other side refuses; the daemon starts all the same. */

@@ -147,6 +147,10 @@ function shortTime(ms: number, nowMs: number, zone: string): string {
 
 function lateNote({ content, sealedAtMs }: Message, late: Late | undefined): string | null {
   const trueTimes = "The times below are the true ones.";
+  if (late?.insteadOf !== undefined) {
+    const held = late.heldMs > lateAfterMs ? ` Held ${formatDurationMs(late.heldMs)}. ${trueTimes}` : "";
+    return `In place of ${late.insteadOf}, who is on duty and did not get it: ${cleanLine(late.because)}.${held}`;
+  }
   if (late)
     return `Delivered late: held ${formatDurationMs(late.heldMs)}, because ${cleanLine(late.because)}. ${trueTimes}`;
   const oldestMs = Math.min(...content.items.map(({ change }) => change.atMs));

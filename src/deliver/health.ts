@@ -14,6 +14,12 @@ import type { DeliverLog } from "./log.ts";
 /** Nothing was taken for so long: no passing trouble any more, a limit neither. */
 const lastingMs = 300_000;
 
+export interface HealthOptions {
+  readonly clock: Clock;
+  readonly log: DeliverLog;
+  readonly onWorking: (working: boolean, detail: string) => void;
+}
+
 export class Health {
   readonly #channel: string;
   readonly #clock: Clock;
@@ -30,18 +36,7 @@ export class Health {
   /** Since when it is in trouble that the log tells of, monotonic; null: in none. */
   #toldSinceMs: number | null = null;
 
-  constructor(
-    channel: string,
-    {
-      clock,
-      log,
-      onWorking,
-    }: {
-      readonly clock: Clock;
-      readonly log: DeliverLog;
-      readonly onWorking: (working: boolean, detail: string) => void;
-    },
-  ) {
+  constructor(channel: string, { clock, log, onWorking }: HealthOptions) {
     this.#channel = channel;
     this.#clock = clock;
     this.#log = log;
@@ -50,6 +45,11 @@ export class Health {
 
   get state(): { readonly working: boolean; readonly retrying: boolean; readonly detail: string } {
     return { working: this.#working ?? true, retrying: this.#retrying, detail: this.#detail };
+  }
+
+  /** True while messages fail, and none has been taken since. */
+  get isFailing(): boolean {
+    return this.#failingSinceMs !== null;
   }
 
   /** The trouble that has kept messages back since then (wall time, ms); null: nothing did. */

@@ -23,14 +23,12 @@ import { lateAfterMs, type Message, type SendFailure } from "../domain/delivery.
 import type { Charts, Store } from "../domain/ports.ts";
 import type { ChannelStatus } from "../domain/status.ts";
 import { attemptWithin, formerRootOf, probeWithin, rootOf, toldBefore } from "./attempt.ts";
-import { Circuit } from "./circuit.ts";
-import { Health } from "./health.ts";
+import { type ChannelState, type StateUser, standInAfterMs } from "./channel-state.ts";
 import type { Journal } from "./journal.ts";
 import type { DeliverLog } from "./log.ts";
 import type { Probe } from "./probe.ts";
 import { seal, type Told } from "./seal.ts";
 import { withChart } from "./sealed-chart.ts";
-import { Slots } from "./slots.ts";
 import type { Standing } from "./standing.ts";
 import { tellable } from "./tellable.ts";
 
@@ -43,6 +41,12 @@ const lookAgainMs = 60_000;
 const mostCriticalTried = 10;
 const firstBeginMs = 300_000;
 const mostBeginMs = 3_600_000;
+
+/** A channel by which a message may leave, with the state that all have in common that leave by it. */
+interface Way {
+  readonly channel: Channel;
+  readonly state: ChannelState;
+}
 
 /** A sealed message on its way. */
 interface Parcel {
@@ -59,10 +63,16 @@ interface Parcel {
   hurried: boolean;
   /** A failure of it that is no limit was seen by this run. */
   failed: boolean;
+  /** By the state of each channel by which this run has tried it: how often, and when it may be tried there again. */
+  readonly tries: Map<ChannelState, { readonly times: number; dueMs: number }>;
+  /** Those that refused it for good. */
+  readonly refusedBy: Set<ChannelState>;
 }
 
 export interface LineOptions {
   readonly channel: Channel;
+  /** The state of a channel, by its name. */
+  readonly stateOf: (channel: string) => ChannelState;
   readonly store: Pick<Store, "messages" | "alertChanges">;
   readonly journal: Journal;
   readonly clock: Clock;
@@ -78,23 +88,20 @@ export interface LineOptions {
   readonly charts: Charts | null;
   readonly probe: Probe;
   readonly log: DeliverLog;
-  readonly onWorking: (working: boolean, detail: string) => void;
   /** Counts work under way, for whoever waits until nothing can be done. */
   readonly track: (work: Promise<void>) => void;
   /** Aborted when even what is under way has to end. */
   readonly cut: AbortSignal;
 }
 
-export class Line {
+export class Line implements StateUser {
   readonly channel: Channel;
   readonly #options: LineOptions;
   readonly #waiting = new Waiting();
   readonly #parcels = new Set<Parcel>();
   /** Taken from what waits, not yet a message. */
   readonly #sealing = new Map<readonly Entry[], ReadonlySet<number>>();
-  readonly #circuit: Circuit;
-  readonly #slots = new Slots();
-  readonly #health: Health;
+  readonly #ways: (message: Message | null) => readonly [Way, ...Way[]];
   readonly #busy = new Set<Lane>();
   #probing = false;
   #sealAgainAtMs = Number.NEGATIVE_INFINITY;
@@ -119,8 +126,29 @@ export class Line {
   constructor(options: LineOptions) {
     this.channel = options.channel;
     this.#options = options;
-    this.#circuit = new Circuit(options.random);
-    this.#health = new Health(options.channel.name, options);
+    const { channel, stateOf } = options;
+    const wayBy = (one: Channel): Way => {
+      const state = stateOf(one.name);
+      state.joins(this);
+      return { channel: one, state };
+    };
+    if (channel.people === undefined) {
+      const own: readonly [Way] = [wayBy(channel)];
+      this.#ways = () => own;
+    } else {
+      const { people } = channel;
+      this.#ways = (message) => {
+        const [first, ...others] = people(message);
+        return [wayBy(first), ...others.map(wayBy)];
+      };
+    }
+  }
+
+  uses(state: ChannelState): boolean {
+    return [...this.#parcels].some(
+      (parcel) =>
+        parcel.tries.has(state) || this.#way(parcel, this.#options.clock.elapsedMs()).state === state,
+    );
   }
 
   add(entry: Entry): void {
@@ -130,8 +158,10 @@ export class Line {
   /** Takes a message of an earlier run back. */
   resume(message: Message, entries: readonly Entry[]): void {
     const { clock } = this.#options;
-    // A wait that the other side asked for is kept. Anything else may have been mended together with the restart.
-    const waitMs = message.lastFailure === "rate-limited" ? (message.nextAttemptMs ?? 0) - clock.nowMs() : 0;
+    // A wait that the other side asked for is kept. Anything else may have been mended together with the restart. Of a rota it is
+    // not known who asked for it, and others may stand in.
+    const isLimited = message.lastFailure === "rate-limited" && this.channel.people === undefined;
+    const waitMs = isLimited ? (message.nextAttemptMs ?? 0) - clock.nowMs() : 0;
     const dueMs = clock.elapsedMs() + Math.min(Math.max(0, waitMs), 300_000);
     this.#parcels.add({
       message,
@@ -142,6 +172,8 @@ export class Line {
       resumed: true,
       hurried: false,
       failed: false,
+      tries: new Map(),
+      refusedBy: new Set(),
     });
   }
 
@@ -149,7 +181,7 @@ export class Line {
   post(message: Message): void {
     const dueMs = this.#options.clock.elapsedMs();
     const how = { underWay: false, lane: laneOf(message), resumed: false, hurried: false, failed: false };
-    this.#parcels.add({ message, entries: [], dueMs, ...how });
+    this.#parcels.add({ message, entries: [], dueMs, ...how, tries: new Map(), refusedBy: new Set() });
     this.pump();
   }
 
@@ -178,8 +210,8 @@ export class Line {
     if (!this.#running) return;
     const { clock } = this.#options;
     this.#pass = { elapsedMs: clock.elapsedMs(), wallMs: clock.nowMs() };
-    this.#health.lasts();
-    const restFirst = this.#slots.restIsFirst(this.#pass.elapsedMs);
+    for (const { state } of this.#ways(null)) state.health.lasts();
+    const restFirst = this.#way(null).state.slots.restIsFirst(this.#pass.elapsedMs);
     for (const lane of restFirst ? lanes.toReversed() : lanes) {
       while (!this.#busy.has(lane)) {
         const work = this.#next(lane);
@@ -208,8 +240,7 @@ export class Line {
     return {
       name: this.channel.name,
       kind: this.channel.kind,
-      ...this.#health.state,
-      detail: [this.#health.state.detail, this.channel.trouble?.()].filter(Boolean).join("; "),
+      ...this.#healthState(),
       waiting: sinceMs.length,
       oldestWaitingMs: sinceMs.length === 0 ? null : Math.max(0, clock.nowMs() - oldest),
       delivered: this.#delivered,
@@ -218,41 +249,76 @@ export class Line {
     };
   }
 
+  #healthState(): Pick<ChannelStatus, "working" | "retrying" | "detail"> {
+    const [first] = this.#ways(null);
+    const { state, channel } = this.#way(null, this.#options.clock.elapsedMs());
+    const parts =
+      this.channel.people === undefined
+        ? [state.health.state.detail]
+        : [
+            `${first.channel.name} is on duty: ${first.state.health.state.detail}`,
+            ...(state === first.state ? [] : [`${channel.name} stands in: ${state.health.state.detail}`]),
+          ];
+    return { ...state.health.state, detail: [...parts, this.channel.trouble?.()].filter(Boolean).join("; ") };
+  }
+
+  /**
+   * The way by which a message leaves next; null: one that is sealed now. The first by which messages arrive: one by which they do
+   * not is tried again now and then. Where none is left, the one that may be tried soonest.
+   */
+  #way(parcel: Parcel | null, nowMs = this.#pass.elapsedMs): Way {
+    const all = this.#ways(parcel?.message ?? null);
+    const [first] = all;
+    if (all.length === 1) return first;
+    const dueMs = ({ state }: Way) => (parcel ? dueAtMs(parcel, state) : Number.NEGATIVE_INFINITY);
+    const opensAtMs = (way: Way) => Math.max(dueMs(way), way.state.circuit.opensAtMs(false));
+    const arrives = (way: Way) =>
+      way.state.passedOverAtMs(way === first ? standInAfterMs : 0) > nowMs ||
+      Math.max(dueMs(way), way.state.triedAgainAtMs) <= nowMs;
+    const left = all.filter(({ state }) => !parcel?.refusedBy.has(state));
+    return (
+      left.find(arrives) ??
+      left.reduce((best, way) => (opensAtMs(way) < opensAtMs(best) ? way : best), left[0] ?? first)
+    );
+  }
+
   async #open(): Promise<void> {
+    // The channels of a rota's people start by themselves.
+    if (this.channel.people !== undefined) return;
     const { cut } = this.#options;
+    const { state } = this.#way(null);
     const result = await this.channel.start(cut).catch(() => null);
     if (cut.aborted || result === null) return;
     if (result.kind === "ok") {
-      this.#works(result.detail);
+      this.#works(state, result.detail);
       for (const { detail, fix } of result.warnings ?? [])
         this.#options.log.warn(
           { channel: this.channel.name },
           `the channel ${this.channel.name}: ${detail}; ${fix}`,
         );
-    } else if (isFault(result.failure)) this.#breaks(`${result.detail}; ${result.fix}`);
-    else this.#health.unready(result.detail, result.failure);
+    } else if (isFault(result.failure)) this.#breaks(state, `${result.detail}; ${result.fix}`);
+    else state.health.unready(result.detail, result.failure);
     this.pump();
   }
 
   /** The next thing to do in a lane: a message that is due, else a new one. */
   #next(lane: Lane): (() => Promise<void>) | null {
     const nowMs = this.#pass.elapsedMs;
-    if (this.#circuit.broken && (this.#busy.size > 0 || this.#probing)) return null;
-    const open = this.#circuit.opensAtMs(false) <= nowMs;
-    const openToFresh = lane === "critical" && this.#circuit.opensAtMs(true) <= nowMs;
-    if (!open && !openToFresh) return null;
-    if (lane === "critical" && this.#busy.has("rest") && this.#slots.criticalYields(nowMs)) return null;
-    const parcel = this.#dueParcel(lane, nowMs, open);
+    const { state } = this.#way(null);
+    if (lane === "critical" && this.#busy.has("rest") && state.slots.criticalYields(nowMs)) return null;
+    const parcel = this.#dueParcel(lane, nowMs);
+    const opens = this.#opens(state, lane, false, nowMs);
+    if (!parcel && !opens) return null;
     // What failed before goes ahead of what is new, but not of what is worse.
     const severities = laneSeverities[lane];
     const worse = parcel
       ? severities.slice(0, severities.indexOf(turnOfMessage(parcel.message)))
       : severities;
-    if (lane === "rest" && !this.#restMayGo(nowMs)) return null;
-    const mayBegin = nowMs >= this.#sealAgainAtMs && this.#mayBegin(lane, nowMs);
+    if (lane === "rest" && !this.#restMayGo(state, nowMs)) return null;
+    const mayBegin = opens && nowMs >= this.#sealAgainAtMs && this.#mayBegin(state, lane, nowMs);
     const taken = mayBegin ? this.#waiting.take(worse, this.#held, this.#leaving()) : null;
     if (taken) {
-      if (this.#circuit.down && lane === "rest") this.#begunWhileDown(nowMs);
+      if (state.circuit.down && lane === "rest") this.#begunWhileDown(nowMs);
       this.#sealing.set(taken.entries, new Set(taken.entries.map(({ item }) => item.alertId)));
       return () => this.#sealAndSend(taken, lane);
     }
@@ -262,17 +328,25 @@ export class Line {
     return () => this.#send(parcel);
   }
 
+  /** True if a channel may be tried now. @param tried false: nothing was ever tried of the message */
+  #opens({ circuit }: ChannelState, lane: Lane, tried: boolean, nowMs: number): boolean {
+    if (circuit.broken && (this.#busy.size > 0 || this.#probing)) return false;
+    return (
+      circuit.opensAtMs(false) <= nowMs || (lane === "critical" && !tried && circuit.opensAtMs(true) <= nowMs)
+    );
+  }
+
   /**
    * True if something new may be sealed and tried: not while the next slot of the channel is still to come, and hardly while
    * several messages fail already. What waits meanwhile leaves as one digest when the channel is back. Where it may be the
    * messages rather than the channel, something new is tried, ever more seldom.
    */
-  #mayBegin(lane: Lane, nowMs: number): boolean {
+  #mayBegin(state: ChannelState, lane: Lane, nowMs: number): boolean {
     if (this.#draining) return true;
-    if (lane === "critical" && !this.#slots.criticalMayBegin(nowMs)) return false;
-    if (!this.#circuit.down) return true;
+    if (lane === "critical" && !state.slots.criticalMayBegin(nowMs)) return false;
+    if (!state.circuit.down) return true;
     const failing = [...this.#parcels].filter(
-      ({ message }) => message.attempts > 0 && laneOf(message) === lane,
+      (parcel) => laneOf(parcel.message) === lane && hasFailed(parcel, state),
     );
     if (lane === "critical") return failing.length < mostCriticalTried;
     if (failing.length === 0) return true;
@@ -289,9 +363,9 @@ export class Line {
    * True if messages that are not critical may leave: where slots are scarce they take none that something critical waits
    * for.
    */
-  #restMayGo(nowMs: number): boolean {
+  #restMayGo({ slots }: ChannelState, nowMs: number): boolean {
     if (this.#draining) return true;
-    return this.#slots.restMayGo(
+    return slots.restMayGo(
       nowMs,
       this.#busy.has("critical"),
       () =>
@@ -303,16 +377,18 @@ export class Line {
   #leaving(): Leaving {
     const stormFold = this.#options.stormFold();
     const { elapsedMs, wallMs: nowMs } = this.#pass;
-    const scarce = this.#slots.areScarce(elapsedMs);
+    const scarce = this.#way(null).state.slots.areScarce(elapsedMs);
     const { tellsEach = false, maxNamed } = this.channel;
     return { nowMs, stormFold, scarce, tellsEach, maxNamed, draining: this.#draining };
   }
 
-  #dueParcel(lane: Lane, nowMs: number, open: boolean): Parcel | undefined {
+  #dueParcel(lane: Lane, nowMs: number): Parcel | undefined {
     let best: Parcel | undefined;
     for (const parcel of this.#parcels) {
-      if (parcel.underWay || parcel.dueMs > nowMs || laneOf(parcel.message) !== lane) continue;
-      if (!open && parcel.message.attempts > 0) continue;
+      if (parcel.underWay || laneOf(parcel.message) !== lane) continue;
+      const { state } = this.#way(parcel);
+      if (dueAtMs(parcel, state) > nowMs || !this.#opens(state, lane, hasFailed(parcel, state), nowMs))
+        continue;
       if (!best || rankOf(parcel.message) > rankOf(best.message)) best = parcel;
     }
     return best;
@@ -341,7 +417,7 @@ export class Line {
     if (message === null) return;
     const dueMs = this.#options.clock.elapsedMs();
     const how = { underWay: true, lane, resumed: false, hurried: false, failed: false };
-    const parcel: Parcel = { message, entries, dueMs, ...how };
+    const parcel: Parcel = { message, entries, dueMs, ...how, tries: new Map(), refusedBy: new Set() };
     this.#parcels.add(parcel);
     await this.#options.probe("sealed");
     await this.#send(parcel);
@@ -420,39 +496,49 @@ export class Line {
     const before = await toldBefore(message, parcel.entries, store, journal, keepsGroups);
     const root = edits ? await rootOf(message, parcel.entries, store, journal) : undefined;
     const former = edits ? await formerRootOf(message, before, store, journal) : undefined;
-    const late = this.#late(parcel);
+    const way = this.#way(parcel, clock.elapsedMs());
+    const late = this.#late(parcel, way);
     const places = { ...before, ...(root ? { root } : {}), ...(former ? { former } : {}) };
     const outgoing = { message, attempt, ...places, ...(late ? { late } : {}) };
-    const result = await attemptWithin(outgoing, this.channel, { clock, cut, log });
+    const result = await attemptWithin(outgoing, way.channel, { clock, cut, log });
     if (result === null || (cut.aborted && result.kind !== "delivered")) {
       parcel.underWay = false;
       return;
     }
     if (result.kind === "delivered") await probe("sent");
-    await this.#conclude(parcel, result, clock.elapsedMs());
+    await this.#conclude(parcel, way.state, result, clock.elapsedMs());
     parcel.underWay = false;
   }
 
-  /** The delay and its cause, if it leaves long after it could have. */
-  #late({ message, entries }: Parcel): Late | null {
+  /** The delay and its cause, if it leaves long after it could have, or by the channel of somebody who stands in. */
+  #late({ message, entries }: Parcel, { state }: Way): Late | null {
     const owedMs = entries.reduce(
       (least, { item }) => Math.min(least, dueSinceMs(item)),
       entries.length === 0 ? message.sealedAtMs : Number.POSITIVE_INFINITY,
     );
     const heldMs = this.#options.clock.nowMs() - owedMs;
+    const [first] = this.#ways(message);
+    if (first.state !== state) {
+      const because = first.state.health.state.detail;
+      return { heldMs: Number.isFinite(heldMs) ? heldMs : 0, because, insteadOf: first.channel.name };
+    }
     if (!Number.isFinite(heldMs) || heldMs <= lateAfterMs) return null;
-    const trouble = this.#health.troubleSince(owedMs);
+    const trouble = state.health.troubleSince(owedMs);
     const ran = owedMs >= this.#startedMs;
     const because =
       message.lastDetail ?? trouble ?? (ran ? "other messages went before it" : "perpwatch was not running");
     return { heldMs, because };
   }
 
-  async #conclude(parcel: Parcel, result: SendResult, elapsedMs: number): Promise<void> {
+  async #conclude(parcel: Parcel, state: ChannelState, result: SendResult, elapsedMs: number): Promise<void> {
     const { clock, log, patienceMs } = this.#options;
     const nowMs = clock.nowMs();
     const before = parcel.message;
     const attempts = before.attempts + 1;
+    // An earlier run may have tried it by any of several.
+    const earlier = parcel.tries.size === 0 && this.channel.people === undefined ? before.attempts : 0;
+    const times = 1 + (parcel.tries.get(state)?.times ?? earlier);
+    parcel.tries.set(state, { times, dueMs: elapsedMs });
     if (result.kind === "delivered") {
       const { receipt } = result;
       parcel.message = {
@@ -460,12 +546,12 @@ export class Line {
         ...{ attempts, receipt, status: "delivered", nextAttemptMs: null, deliveredAtMs: nowMs },
       };
       this.#delivered++;
-      this.#slots.accepted(parcel.lane === "critical", elapsedMs);
+      state.slots.accepted(parcel.lane === "critical", elapsedMs);
       log.info(
         { channel: this.#options.channel.name, alerts: before.alertIds, message: before.id, attempts },
         `delivered: ${before.content.title}`,
       );
-      this.#works("delivers");
+      this.#works(state, "delivers", true);
       await this.#settle(parcel, "delivered");
       return;
     }
@@ -473,21 +559,26 @@ export class Line {
     this.#failures[failure] = (this.#failures[failure] ?? 0) + 1;
     const failed = { ...before, attempts, lastFailure: failure, lastDetail: detail };
     if (result.kind === "refused" && result.channelBroken) {
-      this.#breaks(detail);
-      parcel.dueMs = elapsedMs;
-      const waitMs = this.#circuit.opensAtMs(false) - elapsedMs;
+      this.#breaks(state, detail);
+      const waitMs = state.circuit.opensAtMs(false) - elapsedMs;
       await this.#retryLater(parcel, failed, nowMs + waitMs);
       return;
     }
     const patient = nowMs - before.sealedAtMs < patienceMs;
     if (result.kind === "retry" && patient) {
-      const delayMs = this.#circuit.failed(result, before.id, attempts, elapsedMs);
-      if (result.afterMs !== null) this.#slots.limited(elapsedMs + result.afterMs);
-      parcel.dueMs = elapsedMs + delayMs;
-      this.#health.retries(detail, failure, !parcel.failed);
+      const delayMs = state.failed(result, before.id, times, elapsedMs);
+      parcel.tries.set(state, { times, dueMs: elapsedMs + delayMs });
+      state.health.retries(detail, failure, !parcel.failed);
       parcel.failed ||= failure !== "rate-limited";
-      if (this.#circuit.down) for (const one of this.#parcels) one.hurried = false;
+      if (state.circuit.down) for (const one of this.#parcels) one.hurried = false;
       await this.#retryLater(parcel, failed, nowMs + delayMs);
+      state.changed(this);
+      return;
+    }
+    if (result.kind === "refused" && patient && this.#othersMayTake(parcel, state)) {
+      const fields = { channel: this.channel.name, messageId: before.id, detail };
+      log.warn(fields, "a message was refused for good; somebody else gets it");
+      await this.#retryLater(parcel, failed, nowMs);
       return;
     }
     this.#dead++;
@@ -495,7 +586,13 @@ export class Line {
     log.warn(fields, result.kind === "refused" ? "a message was refused for good" : "a message was given up");
     parcel.message = { ...failed, status: "dead", nextAttemptMs: null };
     await this.#settle(parcel, "dead");
-    if (![...this.#parcels].some(({ message }) => message.attempts > 0)) this.#health.owesNothing();
+    if (![...this.#parcels].some(({ message }) => message.attempts > 0)) state.health.owesNothing();
+  }
+
+  /** Notes who refused a message for good. @returns false if nobody is left to whom it could go */
+  #othersMayTake(parcel: Parcel, state: ChannelState): boolean {
+    parcel.refusedBy.add(state);
+    return this.#ways(parcel.message).some((way) => !parcel.refusedBy.has(way.state));
   }
 
   async #retryLater(parcel: Parcel, failed: Message, atMs: number): Promise<void> {
@@ -513,42 +610,55 @@ export class Line {
     for (const entry of parcel.entries) entry.item = { ...entry.item, status };
     await journal.record({ message: parcel.message, entries: parcel.entries });
     this.#parcels.delete(parcel);
+    // A channel that failed and by which nothing is on its way any more is looked at.
+    for (const { state } of this.#ways(parcel.message)) state.changed(this);
     await probe("recorded");
   }
 
-  #works(detail: string): void {
+  #works(state: ChannelState, detail: string, delivers = false): void {
     this.#beginsAtMs = Number.NEGATIVE_INFINITY;
     this.#begun = 0;
-    if (this.#circuit.succeeded()) {
+    if (state.succeeded(delivers)) {
       // The channel is back: what failed with it does not sit out a wait that was meant for a channel that is down.
       const nowMs = this.#options.clock.elapsedMs();
       for (const parcel of this.#parcels) {
+        const tried = parcel.tries.get(state);
         if (parcel.underWay || parcel.hurried || parcel.message.lastFailure === "rate-limited") continue;
-        parcel.dueMs = Math.min(parcel.dueMs, nowMs);
+        if (tried) tried.dueMs = Math.min(tried.dueMs, nowMs);
         parcel.hurried = true;
       }
     }
-    this.#health.works(detail);
+    state.health.works(detail);
+    state.changed(this);
   }
 
-  #breaks(detail: string): void {
-    this.#circuit.broke(this.#options.clock.elapsedMs());
+  #breaks(state: ChannelState, detail: string): void {
+    state.circuit.broke(this.#options.clock.elapsedMs());
     for (const parcel of this.#parcels) parcel.hurried = false;
-    this.#health.breaks(detail);
+    state.health.breaks(detail);
+    state.changed(this);
   }
 
   /** A channel that was told to be deaf and has nothing to send is looked at, so that its recovery is told too. */
-  async #look(): Promise<void> {
+  async #look({ state }: Way): Promise<void> {
     this.#probing = true;
     const { clock, cut } = this.#options;
     const result = await probeWithin(this.channel, { clock, cut });
     this.#probing = false;
     if (cut.aborted) return;
-    if (result?.kind === "ok") return this.#works(result.detail);
+    if (result?.kind === "ok") return this.#works(state, result.detail);
     const { failure, detail } = result ?? { failure: "timeout", detail: "its check had no answer" };
-    if (this.#circuit.broken || isFault(failure)) return this.#breaks(detail);
+    if (state.circuit.broken || isFault(failure)) return this.#breaks(state, detail);
     this.#lookAtMs = clock.elapsedMs() + lookAgainMs;
-    this.#health.unready(detail, failure);
+    state.health.unready(detail, failure);
+  }
+
+  /** The states of the channels by which something may leave now. */
+  #statesInUse(): ReadonlySet<ChannelState> {
+    const messages = [null, ...(this.channel.people === undefined ? [] : this.#parcels)].map(
+      (parcel) => parcel?.message ?? null,
+    );
+    return new Set(messages.flatMap((message) => this.#ways(message).map(({ state }) => state)));
   }
 
   #setTimer(): void {
@@ -557,35 +667,52 @@ export class Line {
     if (this.#draining) return;
     const { clock, track } = this.#options;
     const { elapsedMs: nowMs, wallMs } = this.#pass;
-    const opens = this.#circuit.opensAtMs(false);
+    const way = this.#way(null);
     const owes = this.#waiting.size > 0;
-    const deaf = this.#circuit.broken || !this.#health.state.working;
-    const looksAtMs = Math.max(opens, this.#lookAtMs);
-    if (deaf && !owes && this.#parcels.size === 0 && !this.#probing && looksAtMs <= nowMs) {
-      track(this.#look().finally(() => this.pump()));
+    const { circuit, health } = way.state;
+    // A rota's people have lines of their own, which look at their channels.
+    const deaf =
+      this.channel.people === undefined && (circuit.broken || !health.state.working || health.isFailing);
+    const looksAtMs = Math.max(circuit.opensAtMs(false), this.#lookAtMs);
+    const idle = !owes && this.#parcels.size === 0 && !this.#probing && !way.state.inUse;
+    if (deaf && idle && looksAtMs <= nowMs) {
+      track(this.#look(way).finally(() => this.pump()));
       return;
     }
     let atMs = Number.POSITIVE_INFINITY;
     const consider = (ms: number) => {
       if (ms > nowMs) atMs = Math.min(atMs, ms);
     };
-    if (owes || this.#parcels.size > 0 || deaf) {
-      consider(opens);
-      consider(looksAtMs);
-      consider(this.#health.lastsAtMs);
-      consider(this.#circuit.opensAtMs(true));
+    const working = owes || this.#parcels.size > 0;
+    if (deaf) consider(looksAtMs);
+    for (const state of working || deaf ? this.#statesInUse() : []) {
+      consider(state.circuit.opensAtMs(false));
+      consider(state.circuit.opensAtMs(true));
+      consider(state.health.lastsAtMs);
+      consider(state.passedOverAtMs(standInAfterMs));
+      consider(state.triedAgainAtMs);
+      if (working) for (const ms of state.slots.changesAtMs()) consider(ms);
     }
-    if (owes || this.#parcels.size > 0) for (const ms of this.#slots.changesAtMs()) consider(ms);
     if (owes) {
       consider(this.#sealAgainAtMs);
       consider(this.#beginsAtMs);
       const releaseMs = this.#waiting.nextReleaseMs(wallMs);
       if (releaseMs !== null) consider(nowMs + (releaseMs - wallMs));
     }
-    for (const parcel of this.#parcels) consider(parcel.dueMs);
+    for (const parcel of this.#parcels) consider(dueAtMs(parcel, this.#way(parcel).state));
     if (atMs === Number.POSITIVE_INFINITY) return;
     this.#cancelTimer = clock.after(Math.ceil(Math.max(0, atMs - clock.elapsedMs())), () => this.pump());
   }
+}
+
+/** The time from which on a message may be tried by a channel, monotonic ms. */
+function dueAtMs({ tries, dueMs }: Parcel, state: ChannelState): number {
+  return tries.get(state)?.dueMs ?? dueMs;
+}
+
+/** Returns true if a message failed by a channel, or by any in an earlier run. */
+function hasFailed({ tries, message }: Parcel, state: ChannelState): boolean {
+  return tries.has(state) || (tries.size === 0 && message.attempts > 0);
 }
 
 function turnOfMessage({ severity, content: { quiet } }: Message): Severity {

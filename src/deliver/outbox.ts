@@ -18,6 +18,7 @@ import type { Message, OwedItem } from "../domain/delivery.ts";
 import type { Observation } from "../domain/observation.ts";
 import type { Charts, Store } from "../domain/ports.ts";
 import type { ChannelStatus } from "../domain/status.ts";
+import { ChannelState } from "./channel-state.ts";
 import { Journal } from "./journal.ts";
 import { Line } from "./line.ts";
 import { type DeliverLog, silentLog } from "./log.ts";
@@ -111,6 +112,7 @@ class WorkingOutbox implements Outbox {
   readonly #probe: Probe;
   readonly #journal: Journal;
   readonly #lines = new Map<string, Line>();
+  readonly #states = new Map<string, ChannelState>();
   /** By id of the item, until its end is recorded. */
   readonly #entries = new Map<number, Entry>();
   /** Stuck items that are not critical, by alert: they leave only before a critical one of theirs. */
@@ -141,6 +143,7 @@ class WorkingOutbox implements Outbox {
     for (const [name, channel] of options.channels) {
       const line = new Line({
         ...{ channel, store, clock, random, probe, log },
+        stateOf: (one) => this.#stateOf(one),
         journal: this.#journal,
         sender: options.sender,
         instance: options.instance,
@@ -151,11 +154,21 @@ class WorkingOutbox implements Outbox {
         charts: options.charts ?? null,
         cut: this.#cut.signal,
         track: this.#work.track,
-        onWorking: (working, detail) =>
-          options.observe({ kind: "channel", atMs: clock.nowMs(), channel: name, working, detail }),
       });
       this.#lines.set(name, line);
     }
+  }
+
+  /** The state of a channel, the same for its line and for those of rotas. */
+  #stateOf(name: string): ChannelState {
+    const { clock, random, observe } = this.#options;
+    const known = this.#states.get(name);
+    if (known !== undefined) return known;
+    const onWorking = (working: boolean, detail: string) =>
+      observe({ kind: "channel", atMs: clock.nowMs(), channel: name, working, detail });
+    const state = new ChannelState({ name, clock, random, log: this.#log, onWorking });
+    this.#states.set(name, state);
+    return state;
   }
 
   async start(signal: AbortSignal): Promise<void> {

@@ -245,6 +245,13 @@ describe("freshness", () => {
 
   test("a message that had to wait says so, by the times of what it tells", () => {
     const late = message([change()], { sealedAtMs: atMs + 840_000 });
+    const because = "anna: Slack did not answer within 10 s";
+    const insteadOf = { because, insteadOf: "anna" };
+    const why = `In place of anna, who is on duty and did not get it: ${because}.`;
+    expect(render(message([change()]), {}, { heldMs: 0, ...insteadOf }).notes).toEqual([why]);
+    expect(render(message([change()]), {}, { heldMs: 90_000, ...insteadOf }).notes).toEqual([
+      `${why} Held 1m 30s. The times below are the true ones.`,
+    ]);
     expect(lines(late)[1]).toBe("Delivered late: held 14m. The times below are the true ones.");
     expect(lines(message([change()], { sealedAtMs: atMs + 5_000 })).join()).not.toContain("late");
   });

@@ -1,4 +1,4 @@
-/** A rota as a channel: who gets a message, what the person's channel is told of before, and what becomes of a broken channel. */
+/** A rota as a channel: who gets a message, what the person's channel is told of before, and who stands in. */
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
 import type { Channel, Outgoing } from "../../src/channels/channel.ts";
@@ -121,19 +121,24 @@ test("what the other person was sent is neither edited nor replied to; one's own
   expect(seen[2]![1]).toMatchObject({ inReplyTo: { receipt: "3" }, latest: { receipt: "3" } });
 });
 
-test("a channel that takes nothing at all loses its turn to who is on duty now; else it is tried again", async () => {
+test("others stand in for the person whom a message is for: who is on duty by then, then the rest by their turns", async () => {
   await using one = await desk();
+  const names = (message: Message | null) => one.oncall.people!(message).map(({ name }) => name);
   const sent = one.sealed(handOverMs - 1);
-  const denied = { status: 200, body: { ok: false, error: "token_revoked" } };
-  one.anna.fault(denied, 2);
-  expect(await one.oncall.send(outgoing({ message: sent }), never)).toMatchObject({
-    ...{ kind: "refused", failure: "authentication", channelBroken: true },
-  });
-  expect(one.ben.asked).toEqual([]);
+  expect([names(sent), names(null)]).toEqual([
+    ["anna", "ben"],
+    ["anna", "ben"],
+  ]);
   await one.clock.advance(2 * 3_600_000);
-  expect(await one.oncall.send(outgoing({ message: sent, attempt: 1 }), never)).toMatchObject({
-    kind: "delivered",
-    receipt: expect.stringMatching(/^ben: /),
+  expect([names(sent), names(null)]).toEqual([
+    ["anna", "ben"],
+    ["ben", "anna"],
+  ]);
+  one.plan = plan({ people: ["ben", "anna", "zoe"], since: "2026-11-23" });
+  expect(names(null)).toEqual(["ben", "anna"]);
+  const [, ben] = one.oncall.people!(sent);
+  expect(await ben!.send(outgoing({ message: sent }), never)).toMatchObject({
+    ...{ kind: "delivered", receipt: expect.stringMatching(/^ben: /) },
   });
   expect([one.anna.taken.length, one.ben.taken.length]).toEqual([0, 1]);
 });

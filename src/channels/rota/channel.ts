@@ -3,15 +3,16 @@
  *
  *   sealed ──`content.onDuty`, else the plan at that time──► a person's channel ──► receipt `anna: …`
  *
- * The person is fixed with the content, so retries go to the same one, also after a restart or a hand-over. Only a channel that
- * takes no message at all (a wrong token, say) loses its turn: the message goes to whoever is on duty now. Receipts name the
- * person: nobody's message is edited or replied to in the chat of another.
+ * The person is fixed with the content, so retries go to the same one, also after a restart or a hand-over. Others stand in while the
+ * person's channel fails (`people`): whoever is on duty by then, and the rest in the order of their turns. Which of them it is decides
+ * the outbox, which knows what each channel came to. Receipts name the person: nobody's message is edited or replied to in the chat of
+ * another.
  */
 import type { Clock } from "../../domain/clock.ts";
 import type { Capacity, Message } from "../../domain/delivery.ts";
 import type { ChatActions } from "../../domain/ports.ts";
-import type { Channel, Outgoing, ProbeResult, SendResult, ToldBefore } from "../channel.ts";
-import { addressee, type RotaPlan } from "./plan.ts";
+import type { Channel, Outgoing, ProbeResult, ToldBefore } from "../channel.ts";
+import { addressee, changesAtMs, type RotaPlan } from "./plan.ts";
 
 export interface RotaDeps {
   readonly clock: Pick<Clock, "nowMs">;
@@ -36,24 +37,32 @@ export function sharedCapacity(capacities: readonly Capacity[]): Capacity {
 
 /** @param names of the people at the start */
 export function createRota(name: string, names: readonly string[], deps: RotaDeps): Channel {
-  const { clock, plan, people } = deps;
+  const { plan, people } = deps;
   const channels = names.flatMap((person) => people.get(person) ?? []);
-  const personNow = (): string => addressee(plan(), clock.nowMs());
-  const channelOf = (person: string): Channel => {
+  const personNow = rememberingAddressee(deps);
+  const ways = new Map<string, Channel>();
+  const wayOf = (person: string): Channel => {
+    const known = ways.get(person);
+    if (known !== undefined) return known;
     const found = people.get(person);
     if (found === undefined) throw new Error(`no channel is called ${person}`);
-    return found;
+    const way = personalChannel(person, found);
+    ways.set(person, way);
+    return way;
+  };
+  /** The person whom a message is for, who is on duty by now, and the others in the order of their turns. */
+  const waysOf = (message: Message | null): readonly [Channel, ...Channel[]] => {
+    const now = personNow();
+    const first = message === null ? now : personOf(message, plan(), people);
+    const all = plan().people;
+    const at = all.indexOf(first) + 1;
+    const others = [now, ...all.slice(at), ...all.slice(0, at)].filter((one) => people.has(one));
+    return [wayOf(first), ...[...new Set(others)].filter((one) => one !== first).map(wayOf)];
   };
   const probe = async (signal: AbortSignal): Promise<ProbeResult> => {
     const person = personNow();
-    const result = await channelOf(person).probe(signal);
+    const result = await wayOf(person).probe(signal);
     return { ...result, detail: `${person} is on duty: ${result.detail}` };
-  };
-  const sendBy = async (person: string, outgoing: Outgoing, signal: AbortSignal): Promise<SendResult> => {
-    const result = await channelOf(person).send(forPerson(outgoing, person), signal);
-    return result.kind === "delivered"
-      ? { ...result, receipt: prefixOf(person) + result.receipt }
-      : { ...result, detail: prefixOf(person) + result.detail };
   };
   return {
     name,
@@ -62,18 +71,49 @@ export function createRota(name: string, names: readonly string[], deps: RotaDep
     ...sharedCapacity(channels),
     ...(channels.some(({ keepsGroups }) => keepsGroups) ? { keepsGroups: true } : {}),
     ...(channels.some(({ drawsSealed }) => drawsSealed) ? { drawsSealed: true } : {}),
+    people: waysOf,
     // The people's channels start by themselves.
     start: probe,
     probe,
     stop: async () => {},
     trouble: () => people.get(personNow())?.trouble?.() ?? null,
+    send: (outgoing, signal) => waysOf(outgoing.message)[0].send(outgoing, signal),
+  };
+}
+
+/** The channel of a person as a rota sends by it: receipts and failures name the person. */
+function personalChannel(person: string, channel: Channel): Channel {
+  return {
+    name: person,
+    kind: channel.kind,
+    deadlineMs: channel.deadlineMs,
+    start: (signal) => channel.start(signal),
+    probe: (signal) => channel.probe(signal),
+    stop: async () => {},
     async send(outgoing, signal) {
-      const person = personOf(outgoing.message, plan(), people);
-      const result = await sendBy(person, outgoing, signal);
-      const now = personNow();
-      if (result.kind !== "refused" || !result.channelBroken || now === person) return result;
-      return sendBy(now, outgoing, signal);
+      const result = await channel.send(forPerson(outgoing, person), signal);
+      return result.kind === "delivered"
+        ? { ...result, receipt: prefixOf(person) + result.receipt }
+        : { ...result, detail: prefixOf(person) + result.detail };
     },
+  };
+}
+
+/** Finds who is on duty now. A plan is read again when it changes, and when it names somebody else. */
+function rememberingAddressee({ clock, plan }: RotaDeps): () => string {
+  let known: {
+    readonly plan: RotaPlan;
+    readonly fromMs: number;
+    readonly toMs: number;
+    readonly person: string;
+  };
+  return () => {
+    const [current, nowMs] = [plan(), clock.nowMs()];
+    if (known?.plan !== current || nowMs < known.fromMs || nowMs >= known.toMs) {
+      const toMs = changesAtMs(current, nowMs) ?? nowMs + 3_600_000;
+      known = { plan: current, fromMs: nowMs, toMs, person: addressee(current, nowMs) };
+    }
+    return known.person;
   };
 }
 

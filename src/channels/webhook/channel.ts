@@ -6,7 +6,7 @@
 import { createHmac } from "node:crypto";
 import { z } from "zod";
 import type { Clock } from "../../domain/clock.ts";
-import type { Capacity } from "../../domain/delivery.ts";
+import { type Capacity, lateAfterMs } from "../../domain/delivery.ts";
 import { anyAddress, secretWord } from "../address.ts";
 import type { Channel, ProbeResult } from "../channel.ts";
 import { documentOf } from "../document.ts";
@@ -74,7 +74,9 @@ export function createWebhook(name: string, settings: WebhookSettings, deps: Web
             ...(secret === undefined
               ? {}
               : { "webhook-signature": signatureOf(secret, message.id, timestamp, body) }),
-            ...(late === undefined ? {} : { "perpwatch-late-ms": String(Math.round(late.heldMs)) }),
+            ...(late !== undefined && late.heldMs > lateAfterMs
+              ? { "perpwatch-late-ms": String(Math.round(late.heldMs)) }
+              : {}),
           },
         },
         signal,
