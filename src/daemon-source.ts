@@ -17,6 +17,7 @@ import {
 import { type Alert, type AlertChange, isOfSeverity, severityRank } from "./domain/alert.ts";
 import type { ChartSeries } from "./domain/chart.ts";
 import type { Clock } from "./domain/clock.ts";
+import type { Message } from "./domain/delivery.ts";
 import type { Event, EventKind } from "./domain/event.ts";
 import type { ExplainAnswer } from "./domain/explanation.ts";
 import type { Compacted } from "./domain/history.ts";
@@ -87,6 +88,7 @@ export function chatActions(source: () => DaemonSource): ChatActions {
     alert: (id) => source().alert(id),
     acknowledgeAlert: (...given) => source().acknowledgeAlert(...given),
     shownIn: (...given) => source().shownIn(...given),
+    criticalMessages: (...given) => source().criticalMessages(...given),
     silence: (...given) => source().silence(...given),
     silences: () => source().silences(),
   };
@@ -276,6 +278,11 @@ export class DaemonSource implements DashboardSource {
       if (change.id <= revision && change.id >= (newest.get(change.alertId)?.id ?? 0))
         newest.set(change.alertId, change);
     return [...newest.values()].filter(({ kind }) => kind !== "ended");
+  }
+
+  /** As chatActions. */
+  criticalMessages(sealedFromMs: number): Promise<readonly Message[]> {
+    return this.#parts.store.messages({ sealedFromMs, severity: "critical" });
   }
 
   async acknowledgeAlert(id: number, by: string, comment: string, changeId?: number) {

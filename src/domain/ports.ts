@@ -115,6 +115,7 @@ export interface Store {
     readonly sealedFromMs?: number;
     /** Told of the incident with this id. */
     readonly incident?: string;
+    readonly severity?: Severity;
   }): Promise<readonly Message[]>;
   acknowledgements(query: {
     readonly open?: boolean;
@@ -316,6 +317,8 @@ export type ChatActions = Pick<
    * @returns the newest change of each alert up to then, but for those that are over; null: there is no such message
    */
   shownIn(messageId: string, revision: number): Promise<readonly AlertChange[] | null>;
+  /** The critical messages that were sealed then or later, oldest first. */
+  criticalMessages(sealedFromMs: number): Promise<readonly Message[]>;
 };
 
 export interface Charts {

@@ -1,6 +1,6 @@
 /** The questions of the store's users, answered from the tables. Samples are answered by samples.ts. */
 import type Database from "better-sqlite3";
-import type { Alert, AlertChange, RuleState } from "../domain/alert.ts";
+import type { Alert, AlertChange, RuleState, Severity } from "../domain/alert.ts";
 import type { FactChange, FailedRead, KeptPayload, Milestone } from "../domain/changes.ts";
 import type { Acknowledgement, Message, OwedItem } from "../domain/delivery.ts";
 import { type Event, type EventKind, earlierKeyOf, eventName } from "../domain/event.ts";
@@ -161,10 +161,12 @@ export class Reader {
     readonly alertIds?: readonly number[];
     readonly ids?: readonly string[];
     readonly sealedFromMs?: number;
+    readonly severity?: Severity;
     readonly incident?: string;
   }): Message[] {
     const where = new Where();
     if (query.sealedFromMs !== undefined) where.and("sealed_at_ms >= ?", query.sealedFromMs);
+    if (query.severity !== undefined) where.and("row ->> 'severity' = ?", query.severity);
     where.open(query.open, "status = 'sealed'");
     if (query.ids !== undefined) where.among("id", query.ids);
     if (query.alertIds !== undefined)

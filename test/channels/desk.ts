@@ -1,5 +1,5 @@
 /** The questions and actions of people in a chat, for tests: as much of the daemon as a chat sees. */
-import type { Alert } from "../../src/domain/alert.ts";
+import type { Alert, AlertChange } from "../../src/domain/alert.ts";
 import type { ChatActions } from "../../src/domain/ports.ts";
 import type { Silence } from "../../src/domain/silence.ts";
 import type { DaemonStatus } from "../../src/domain/status.ts";
@@ -10,8 +10,19 @@ export function desk(nowMs: () => number) {
   const alerts = new Map<number, Alert>([[42, alert()]]);
   const silences: Silence[] = [];
   /** Receipts of messages about any alert. */
-  const receipts: { readonly receiver: string; readonly receipt: string }[] = [];
+  const receipts: { readonly receiver: string; readonly receipt: string; readonly deliveredAtMs?: number }[] =
+    [];
+  /** Messages about an alert as it was when it fired. */
+  const messagesOf = (found: Alert) => {
+    const told = {
+      ...message([change("fired", found)]),
+      ...{ status: "delivered" as const, deliveredAtMs: atMs + 900 },
+    };
+    return [told, ...receipts.map((one) => ({ ...told, ...one }))];
+  };
   const done: string[] = [];
+  /** Changes by which somebody acknowledged, earlier than a test. */
+  const acknowledgements: AlertChange[] = [];
   let status = emptyStatus();
   const actions: ChatActions = {
     status: () => status,
@@ -19,17 +30,19 @@ export function desk(nowMs: () => number) {
     async alert(id) {
       const found = alerts.get(id);
       if (found === undefined) return null;
-      const changes = [change("fired", found)];
-      const told = { ...message(changes), status: "delivered" as const, deliveredAtMs: atMs + 900 };
-      const others = receipts.map((one) => ({ ...told, ...one }));
-      return { alert: found, changes, owed: [], messages: [told, ...others] };
+      const changes = [change("fired", found), ...acknowledgements.filter(({ alertId }) => alertId === id)];
+      return { alert: found, changes, owed: [], messages: messagesOf(found) };
     },
     shownIn: async () => null,
+    async criticalMessages(sealedFromMs) {
+      const found = [...alerts.values()].filter(({ severity }) => severity === "critical");
+      return found.flatMap(messagesOf).filter(({ sealedAtMs }) => sealedAtMs >= sealedFromMs);
+    },
     async acknowledgeAlert(id, by, comment) {
       const found = alerts.get(id);
       if (!found) return "unknown";
       if (found.acknowledgedBy !== null) return "already";
-      if (found.state === "ended") return "ended";
+      if (found.state === "ended" && !found.event) return "ended";
       done.push(`ack ${id} by ${by}: ${comment}`);
       alerts.set(id, { ...found, acknowledgedBy: by, acknowledgedAtMs: nowMs() });
       return "done";
@@ -50,7 +63,7 @@ export function desk(nowMs: () => number) {
     },
   };
   return {
-    ...{ actions, alerts, silences, receipts, done },
+    ...{ actions, alerts, silences, receipts, acknowledgements, done },
     tell: (parts: object) => {
       status = {
         ...status,

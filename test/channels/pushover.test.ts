@@ -218,7 +218,6 @@ describe("an emergency", () => {
     one.receipts.push({ receiver: "other", receipt: "z".repeat(30) });
     one.receipts.push({ receiver: "chat", receipt: push.receipt! });
     one.receipts.push({ receiver: "chat", receipt: "5042853c-402d-4a18-abcb-000000000001" });
-    one.tell({ watch: { firing: [alert()] } });
     await one.channel.stop();
     const before = one.reads();
     const again = one.make();
@@ -236,30 +235,105 @@ describe("an emergency", () => {
     const push = await one.push();
     one.receipts.push({ receiver: "chat", receipt: push.receipt! });
     await one.channel.stop();
-    const { status } = one.actions;
-    one.actions.status = () => {
+    const { criticalMessages } = one.actions;
+    one.actions.criticalMessages = () => {
       throw new Error("not ready");
     };
     const again = one.make();
     await again.start(never);
     await one.look();
     await one.clock.asked(everyMs);
-    one.tell({ watch: { firing: [alert()] } });
-    one.actions.status = status;
+    one.actions.criticalMessages = criticalMessages;
     one.world.acknowledge(push, "pixel");
     one.clock.pass(everyMs);
     await one.log.waitFor((line) => line.startsWith("acknowledged on Pushover"));
     await again.stop();
   });
 
-  test("that expired is asked about no more", async () => {
+  test("that expired is asked about once more, as somebody may have acknowledged it meanwhile", async () => {
     await using one = await rig({ emergency: { expire: "30s" } });
-    const push = await one.push();
+    for (const id of [43, 44]) one.alerts.set(id, alert({ id }));
+    const [push, other] = [await one.push(), await one.push([change("fired", { id: 43 }, { id: 8 })])];
+    one.world.acknowledge(push, "pixel");
     one.clock.pass(30_000);
-    const { push: next } = { push: await one.push([change("fired", { id: 43 })]) };
+    const next = await one.push([change("fired", { id: 44 }, { id: 9 })]);
     await one.look();
     await one.world.pushes.waitFor((each) => each === next && each.readsAtMs.length === 1);
+    await one.look();
+    await one.world.pushes.waitFor((each) => each === next && each.readsAtMs.length === 2);
+    expect([push, other].map(({ readsAtMs }) => readsAtMs.length)).toEqual([1, 1]);
+    expect(one.done).toEqual(["ack 42 by pixel (pushover uKeyN…): "]);
+  });
+
+  const day = 86_400_000;
+  /** Stops the channel, and starts another one after some time. */
+  async function restarted(one: Awaited<ReturnType<typeof rig>>, push: Push, awayMs: number) {
+    one.receipts.push({ receiver: "chat", receipt: push.receipt!, deliveredAtMs: atMs });
+    await one.channel.stop();
+    one.clock.pass(awayMs);
+    const again = one.make();
+    await again.start(never);
+    return again;
+  }
+
+  test.each<[string, Parameters<typeof alert>[0]]>([
+    ["an alert", {}],
+    ["an event", { event: true, state: "ended", eventKey: "liquidation:1" }],
+  ])(
+    "about %s that was acknowledged in an outage longer than it sounds acknowledges it at the start",
+    async (_what, parts) => {
+      await using one = await rig();
+      one.alerts.set(42, alert(parts));
+      const push = await one.push([change("fired", parts)]);
+      one.world.acknowledge(push, "pixel");
+      const again = await restarted(one, push, 7 * day - 60_000);
+      await one.look();
+      await one.log.waitFor((line) => line.startsWith("acknowledged on Pushover"));
+      expect(one.done).toEqual(["ack 42 by pixel (pushover uKeyN…): "]);
+      expect(push.readsAtMs).toHaveLength(1);
+      await again.stop();
+    },
+  );
+
+  test.each<[string, number, Parameters<typeof alert>[0]]>([
+    ["that is older than a week", 7 * day, {}],
+    ["whose alert is over", day, { state: "ended" }],
+    ["that was acknowledged here", day, { acknowledgedBy: "joe" }],
+  ])("%s is not asked about at the start", async (_what, awayMs, parts) => {
+    await using one = await rig();
+    const push = await one.push();
+    one.alerts.set(42, alert(parts));
+    const again = await restarted(one, push, awayMs);
+    await one.look();
+    const next = await one.push([change("fired", { id: 43 }, { id: 8 })]);
+    await again.send(outgoing({ message: message([change("fired", { id: 43 }, { id: 8 })]) }), never);
+    await one.look();
+    await one.world.pushes.waitFor((each) => each !== next && each !== push && each.readsAtMs.length > 0);
     expect(push.readsAtMs).toEqual([]);
+    await again.stop();
+  });
+
+  test("that sounds still, and whose alert ended while nobody ran, is cancelled at the start", async () => {
+    await using one = await rig();
+    const push = await one.push();
+    one.alerts.set(42, alert({ state: "ended" }));
+    const again = await restarted(one, push, 60_000);
+    await one.look();
+    await one.world.pushes.waitFor(({ cancelled }) => cancelled);
+    await again.stop();
+  });
+
+  test("that was acknowledged before its alert got worse does not acknowledge that at the start", async () => {
+    await using one = await rig();
+    const push = await one.push();
+    one.world.acknowledge(push, "pixel");
+    one.acknowledgements.push(change("acknowledged", { acknowledgedBy: "pixel" }, { id: 50 }));
+    const again = await restarted(one, push, 60_000);
+    await one.look();
+    await one.world.pushes.waitFor(({ readsAtMs }) => readsAtMs.length === 1);
+    await one.push([change("fired", { id: 43 }, { id: 60 })]);
+    expect(one.done).toEqual([]);
+    await again.stop();
   });
 
   test("is asked about again after a failure, and no more where Pushover does not know it", async () => {

@@ -15,7 +15,7 @@ import { slackDialect, slackSends } from "../support/slack.ts";
 import { Watched } from "../support/wait.ts";
 import { desk as deskOf } from "./desk.ts";
 import { handClock } from "./hand-clock.ts";
-import { alert, change, message, outgoing } from "./messages.ts";
+import { change, message, outgoing } from "./messages.ts";
 
 const never = new AbortController().signal;
 const handOverMs = Date.parse("2026-11-23T09:00:00Z");
@@ -183,7 +183,6 @@ test("an emergency on Pushover is found again after a restart, and acknowledged 
   if (result.kind !== "delivered") throw new Error(result.detail);
   for (const channel of first.values()) await channel.stop();
   daemon.receipts.push({ receiver: "oncall", receipt: result.receipt });
-  daemon.tell({ watch: { firing: [alert()] } });
   const again = made();
   await again.get("anna")!.start(never);
   world.acknowledge(world.pushes.items.at(-1)!, "pixel");

@@ -1,8 +1,11 @@
 /**
  * Emergencies that sound: looks what became of each every five seconds, as Pushover allows. One that somebody acknowledged there
  * acknowledges its alerts here; one whose alerts are all over, acknowledged or no longer critical here is cancelled, and so is one that a
- * newer emergency about the same alerts takes the place of. After a restart they are found again in the history of what fires.
+ * newer emergency about the same alerts takes the place of. After a restart they are found again in the history of messages, also those
+ * that sound no more: Pushover tells for a week who acknowledged them meanwhile.
  */
+
+import type { AlertChange } from "../../domain/alert.ts";
 import type { Clock } from "../../domain/clock.ts";
 import type { Message } from "../../domain/delivery.ts";
 import type { ChatActions } from "../../domain/ports.ts";
@@ -44,13 +47,15 @@ interface Shown {
 interface Emergency {
   readonly receipt: string;
   readonly alerts: readonly Shown[];
-  readonly untilMs: number;
+  readonly sentAtMs: number;
   /** A newer one tells of its alerts. */
   replaced: boolean;
 }
 
 const everyMs = 5_000;
 const maxEmergencies = 200;
+/** The time for which Pushover answers about a receipt. */
+const receiptMs = 7 * 86_400_000;
 const isReceipt = (text: string) => /^[A-Za-z0-9]{30}$/.test(text);
 
 export class Receipts {
@@ -85,18 +90,13 @@ export class Receipts {
     this.#lookLater();
   }
 
-  #follow({ content }: Message, receipt: string, sentAtMs: number): void {
-    const alerts = content.items.flatMap(({ change }) =>
-      change.kind !== "ended" && calls(change) && change.alert.severity === "critical"
-        ? [{ alertId: change.alertId, firedAtMs: change.alert.firedAtMs, changeId: change.id }]
-        : [],
-    );
+  #follow(message: Message, receipt: string, sentAtMs: number): void {
+    const alerts = shownIn(message);
     if (alerts.length === 0) return;
     const ids = new Set(alerts.map(({ alertId }) => alertId));
     for (const one of this.#open.values())
       if (one.receipt !== receipt && one.alerts.every(({ alertId }) => ids.has(alertId))) one.replaced = true;
-    const untilMs = sentAtMs + this.#options.expireMs;
-    this.#open.set(receipt, { receipt, alerts, untilMs, replaced: false });
+    this.#open.set(receipt, { receipt, alerts, sentAtMs, replaced: false });
     const [oldest] = this.#open.keys();
     if (this.#open.size > maxEmergencies && oldest !== undefined) this.#open.delete(oldest);
   }
@@ -130,7 +130,7 @@ export class Receipts {
   /** @returns true if nothing is left to do about an emergency */
   async #settled(one: Emergency, signal: AbortSignal): Promise<boolean> {
     const { read, cancel, clock, log } = this.#options;
-    if (clock.nowMs() >= one.untilMs) return true;
+    if (clock.nowMs() >= one.sentAtMs + receiptMs) return true;
     const { result, said } = await read(one.receipt, signal);
     if (result.kind === "refused") return true;
     if (result.kind === "retry") return false;
@@ -150,13 +150,14 @@ export class Receipts {
   async #acknowledge({ alerts }: Emergency, by: string): Promise<void> {
     const { actions, log } = this.#options;
     for (const { alertId, firedAtMs, changeId } of alerts) {
-      if ((await actions.alert(alertId))?.alert.firedAtMs !== firedAtMs) continue;
+      const story = await actions.alert(alertId);
+      if (story?.alert.firedAtMs !== firedAtMs || isAcknowledgedSince(story, changeId)) continue;
       const done = await actions.acknowledgeAlert(alertId, by, "", changeId);
       log.info({ who: by, alert: alertId, done }, "acknowledged on Pushover");
     }
   }
 
-  async #isOver({ alerts }: Emergency): Promise<boolean> {
+  async #isOver({ alerts }: Pick<Emergency, "alerts">): Promise<boolean> {
     for (const { alertId, firedAtMs } of alerts) {
       const alert = (await this.#options.actions.alert(alertId))?.alert;
       // An event is over when it happens: somebody has to have seen it.
@@ -166,21 +167,37 @@ export class Receipts {
     return true;
   }
 
-  /** Finds emergencies of an earlier run. */
+  /** Finds emergencies of an earlier run: those that sound still, and others about what nobody has acknowledged. */
   async #restore(): Promise<void> {
     const { actions, clock, name, expireMs } = this.#options;
-    const firing = actions.status().watch.firing;
-    for (const { id, severity, acknowledgedBy } of firing) {
-      if (severity !== "critical" || acknowledgedBy !== null) continue;
-      for (const message of (await actions.alert(id))?.messages ?? []) {
-        const { receiver, receipt, deliveredAtMs } = message;
-        if (receiver !== name || receipt === null || !isReceipt(receipt) || this.#open.has(receipt)) continue;
-        if (deliveredAtMs !== null && deliveredAtMs + expireMs > clock.nowMs())
-          this.#follow(message, receipt, deliveredAtMs);
-      }
+    const nowMs = clock.nowMs();
+    for (const message of await actions.criticalMessages(nowMs - receiptMs)) {
+      const { receiver, receipt, deliveredAtMs } = message;
+      if (receiver !== name || receipt === null || !isReceipt(receipt) || this.#open.has(receipt)) continue;
+      if (deliveredAtMs === null || deliveredAtMs + receiptMs <= nowMs) continue;
+      const sounds = deliveredAtMs + expireMs > nowMs;
+      if (sounds || !(await this.#isOver({ alerts: shownIn(message) })))
+        this.#follow(message, receipt, deliveredAtMs);
     }
     this.#restored = true;
   }
+}
+
+/** The alerts that an emergency calls for. */
+function shownIn({ content }: Message): readonly Shown[] {
+  return content.items.flatMap(({ change }) =>
+    change.kind !== "ended" && calls(change) && change.alert.severity === "critical"
+      ? [{ alertId: change.alertId, firedAtMs: change.alert.firedAtMs, changeId: change.id }]
+      : [],
+  );
+}
+
+/** Returns true if somebody has acknowledged the alert since a change of it: what got worse since then is told again. */
+function isAcknowledgedSince(
+  { changes }: { readonly changes: readonly AlertChange[] },
+  changeId: number,
+): boolean {
+  return changes.some(({ kind, id }) => kind === "acknowledged" && id > changeId);
 }
 
 /** The person who acknowledged, for records: the device, and as much of the user key as tells people apart. */

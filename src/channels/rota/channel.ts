@@ -149,6 +149,7 @@ export function actionsOf(person: string, rotas: ReadonlySet<string>, actions: C
       const story = await actions.alert(id);
       return story === null ? null : { ...story, messages: story.messages.map(own) };
     },
+    criticalMessages: async (sealedFromMs) => (await actions.criticalMessages(sealedFromMs)).map(own),
   };
 }
 
