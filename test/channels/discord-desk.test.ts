@@ -99,6 +99,19 @@ describe("who may", () => {
   });
 });
 
+test("somebody who may not and presses without end has one line in the log, and one each minute after it", async () => {
+  await using one = await rig();
+  const posted = await one.post();
+  for (let count = 0; count < 5; count++)
+    await one.answered(one.discord.press(posted, "Acknowledge", stranger));
+  const lines = () => one.log.items.filter((line) => line.includes("not allowed"));
+  expect(lines()).toHaveLength(1);
+  one.clock.pass(60_000);
+  expect(lines().slice(1)).toEqual([
+    expect.stringContaining(`"count":4,"who":["mallory (discord ${stranger.id})"]`),
+  ]);
+});
+
 describe("a button", () => {
   test("pressed twice acknowledges once, and says who did", async () => {
     await using one = await rig();

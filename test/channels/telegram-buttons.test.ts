@@ -85,6 +85,40 @@ describe("who may", () => {
   });
 });
 
+describe("somebody who may not and presses without end", () => {
+  test("holds up no press of those who may, and is answered once at a time", async () => {
+    await using one = await rig();
+    const { posted } = await one.post();
+    const data = posted.buttons.find(({ text }) => text === "Acknowledge")!.callback_data;
+    const ofMallory = new Set<string>();
+    one.world.holdAnswersTo((id) => ofMallory.has(id));
+    for (let count = 0; count < 30; count++) ofMallory.add(one.world.press(posted.id, data, mallory).id);
+    expect(await one.press(posted, "Acknowledge", joe)).toContain("Acknowledged #42");
+    expect(one.world.held).toBe(1);
+  });
+
+  test("has one line in the log, and one each minute after it, with how often and who it was", async () => {
+    await using one = await rig();
+    const { posted } = await one.post();
+    const data = posted.buttons.find(({ text }) => text === "Acknowledge")!.callback_data;
+    const crowd = Array.from({ length: 25 }, (_one, id) => ({ id: 7_000 + id, first_name: `M${id}` }));
+    const lines = () => one.log.items.filter((line) => line.includes("not allowed"));
+    for (const who of [mallory, mallory, ...crowd]) one.world.press(posted.id, data, who);
+    await one.idle();
+    expect(lines()).toEqual([expect.stringContaining('"who":"Mallory (telegram 6666)"')]);
+    one.clock.pass(60_000);
+    expect(lines()).toHaveLength(2);
+    expect(lines()[1]).toMatch(/^people who are not allowed to tried to act from Telegram 26 more times/);
+    expect(lines()[1]).toContain('"who":["Mallory (telegram 6666)","M0 (telegram 7000)"');
+    expect(lines()[1]).toContain('"unnamed":16');
+    one.world.press(posted.id, data, mallory);
+    await one.idle();
+    expect(lines()).toHaveLength(2);
+    await one.channel.stop();
+    expect(lines()[2]).toContain('1 more time within a minute {"count":1,"who":["Mallory (telegram 6666)"]}');
+  });
+});
+
 describe("a button", () => {
   test("acknowledges once; the message says who did when that is told, and has the button no more", async () => {
     await using one = await rig();

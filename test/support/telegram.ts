@@ -120,6 +120,9 @@ export class TelegramChat {
   readonly unconfirmed: Update[] = [];
   /** Updates go to a webhook: nobody may poll. */
   hasWebhook = false;
+  /** Notices that were taken in and never answered. */
+  held = 0;
+  #holds: (pressId: string) => boolean = () => false;
   #last = 100;
   #updates = 5_000;
   /** Answers the poll that waits. */
@@ -153,6 +156,11 @@ export class TelegramChat {
   /** The poll that waits ends without a press, as after its time. */
   endPoll(): void {
     this.#wake?.(null);
+  }
+
+  /** Notices about these presses are taken in and never answered. */
+  holdAnswersTo(holds: (pressId: string) => boolean): void {
+    this.#holds = holds;
   }
 
   /** Somebody deletes a message. */
@@ -209,9 +217,13 @@ export class TelegramChat {
     });
   }
 
-  #answer(body: unknown): Reply {
+  #answer(body: unknown): Reply | Promise<Reply> {
     const sent = answerBody.safeParse(body);
     if (!sent.success) return bad(sent.error.message);
+    if (this.#holds(sent.data.callback_query_id)) {
+      this.held++;
+      return new Promise(() => {});
+    }
     const press = this.presses.items.find(({ id }) => id === sent.data.callback_query_id);
     if (press === undefined || press.notice !== null)
       return bad("query is too old and response timeout expired or query ID is invalid");

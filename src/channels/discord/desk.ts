@@ -25,6 +25,7 @@ import {
 } from "../answers.ts";
 import { readPress } from "../buttons.ts";
 import type { ChannelLog } from "../log.ts";
+import { RefusedPresses } from "../refused-presses.ts";
 import { answerBody } from "./answer-body.ts";
 import type { ApiAnswer, DiscordApi } from "./api.ts";
 import { type Interaction, type Person, readInteraction } from "./interaction.ts";
@@ -63,6 +64,7 @@ const codes = { unknownInteraction: 10062, alreadyTaken: 40060 } as const;
 export class Desk {
   readonly #options: DeskOptions;
   readonly #acting: Acting;
+  readonly #refused: RefusedPresses;
   readonly #seen = new Set<string>();
   readonly #waits = new Set<() => void>();
   readonly #life = new AbortController();
@@ -70,6 +72,7 @@ export class Desk {
   constructor(options: DeskOptions) {
     this.#options = options;
     this.#acting = new Acting({ ...options, where: "Discord" });
+    this.#refused = new RefusedPresses({ ...options, where: "Discord" });
   }
 
   /** Takes what the gateway brought, whatever it is. Throws nothing. */
@@ -89,6 +92,7 @@ export class Desk {
 
   stop(): void {
     this.#life.abort();
+    this.#refused.stop();
     for (const cancel of this.#waits) cancel();
     this.#waits.clear();
   }
@@ -105,7 +109,7 @@ export class Desk {
       return;
     }
     if (!this.#mayAct(interaction.person)) {
-      log.warn({ who, what }, "somebody who is not allowed to tried to act from Discord");
+      this.#refused.note(who, what);
       const body = answerBody(mayNot);
       await this.#respond(interaction, { type: responses.message, data: { ...body, flags: ephemeral } });
       return;

@@ -5,6 +5,7 @@ import { Acting, mayNot } from "../acting.ts";
 import type { Answer } from "../answers.ts";
 import type { SendResult } from "../channel.ts";
 import type { ChannelLog } from "../log.ts";
+import { RefusedPresses } from "../refused-presses.ts";
 import { cleanLine } from "../text.ts";
 import { cut } from "./render.ts";
 import type { Listener, Press } from "./socket.ts";
@@ -27,6 +28,7 @@ const maxText = 3_800;
 export class Desk implements Listener {
   readonly #options: DeskOptions;
   readonly #acting: Acting;
+  readonly #refused: RefusedPresses;
   readonly #life = new AbortController();
   /** Somebody who may not act is being told so. */
   #refusing = false;
@@ -34,10 +36,12 @@ export class Desk implements Listener {
   constructor(options: DeskOptions) {
     this.#options = options;
     this.#acting = new Acting({ ...options, where: "Slack" });
+    this.#refused = new RefusedPresses({ ...options, where: "Slack" });
   }
 
   stop(): void {
     this.#life.abort();
+    this.#refused.stop();
   }
 
   isFor({ channelId }: Press): boolean {
@@ -54,10 +58,7 @@ export class Desk implements Listener {
     const { log, users } = this.#options;
     const { person, actionId } = press;
     if (!users.includes(person.id)) {
-      log.warn(
-        { who: person.name, what: actionId },
-        "somebody who is not allowed to tried to act from Slack",
-      );
+      this.#refused.note(person.name, actionId);
       return this.#refuse(press);
     }
     const answer = await this.#acting.withinPatience(this.#acting.pressed(actionId, person.name));
@@ -85,7 +86,9 @@ export class Desk implements Listener {
     const first = await show(body, this.#life.signal);
     const result = first.kind === "retry" ? await show(body, this.#life.signal) : first;
     if (result.kind === "delivered") return;
-    log.warn({ who: person.name, why: result.detail }, "Slack did not take the answer to a press");
+    const fields = { who: person.name, why: result.detail };
+    // Who may not act is counted above.
+    log[answer === mayNot ? "debug" : "warn"](fields, "Slack did not take the answer to a press");
   }
 }
 

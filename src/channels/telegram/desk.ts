@@ -5,6 +5,7 @@ import { Acting, mayNot } from "../acting.ts";
 import type { Answer } from "../answers.ts";
 import type { SendResult } from "../channel.ts";
 import type { ChannelLog } from "../log.ts";
+import { RefusedPresses } from "../refused-presses.ts";
 import { cleanLine, shorten } from "../text.ts";
 import { forTelegram } from "./render.ts";
 import type { Listener, Press } from "./updates.ts";
@@ -29,15 +30,20 @@ const maxStory = 3_800;
 export class Desk implements Listener {
   readonly #options: DeskOptions;
   readonly #acting: Acting;
+  readonly #refused: RefusedPresses;
   readonly #life = new AbortController();
+  /** Somebody who may not act is being told so. */
+  #refusing = false;
 
   constructor(options: DeskOptions) {
     this.#options = options;
     this.#acting = new Acting({ ...options, where: "Telegram" });
+    this.#refused = new RefusedPresses({ ...options, where: "Telegram" });
   }
 
   stop(): void {
     this.#life.abort();
+    this.#refused.stop();
   }
 
   isFor({ chat, topicId }: Press): boolean {
@@ -52,8 +58,9 @@ export class Desk implements Listener {
     const { log, users } = this.#options;
     const { person, data } = press;
     if (!users.includes(person.id)) {
-      log.warn({ who: person.name, what: data }, "somebody who is not allowed to tried to act from Telegram");
-      return this.#tell(press, mayNot);
+      this.#refused.note(person.name, data);
+      void this.#refuse(press);
+      return;
     }
     const work = this.#acting.pressed(data, person.name, press.id);
     const answer = await this.#acting.withinPatience(work);
@@ -61,6 +68,14 @@ export class Desk implements Listener {
     await this.#tell(press, answer);
     // It is confirmed to Telegram when it is done.
     await work.catch(() => {});
+  }
+
+  /** One at a time, and nobody waits for it: whoever presses without end holds up no press of those who may act. */
+  async #refuse(press: Press): Promise<void> {
+    if (this.#refusing) return;
+    this.#refusing = true;
+    await this.#tell(press, mayNot);
+    this.#refusing = false;
   }
 
   /** A notice to who pressed; what has a title is longer, and a message in the chat. */
