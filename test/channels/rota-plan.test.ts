@@ -240,6 +240,7 @@ describe("a calendar", () => {
     ["BEGIN:VCALENDAR\nBEGIN:VTODO\nEND:VTODO\nEND:VCALENDAR\n", 2, /VTODO/],
     ["BEGIN:VCARD\nEND:VCARD\n", 1, /expected BEGIN:VCALENDAR/],
     ["BEGIN:VCALENDAR\nVERSION:1.0\nEND:VCALENDAR\n", 2, /VERSION/],
+    [calendarOf(good).replace("VERSION:2.0", "METHOD:CANCEL"), 2, /CANCEL/],
     [`${calendarOf(good).replace("END:VCALENDAR\r\n", "")}`, 7, /END:VCALENDAR is missing/],
     ["BEGIN:VCALENDAR\nEND:VEVENT\n", 2, /expected END:VCALENDAR/],
   ])("that is none is told: %j", (text, line, message) => {

@@ -120,6 +120,8 @@ function checkOfCalendar({ line, name, value }: Property): void {
   if (name === "VERSION" && value !== "2.0") throw new Mistake(line, "expected VERSION:2.0");
   if (name === "CALSCALE" && value.toUpperCase() !== "GREGORIAN")
     throw new Mistake(line, "expected CALSCALE:GREGORIAN");
+  if (name === "METHOD" && !["PUBLISH", "REQUEST"].includes(value.toUpperCase()))
+    throw new Mistake(line, `expected METHOD:PUBLISH, found ${value}: its events are no plan`);
   if (!ofCalendar.has(name) && !name.startsWith("X-"))
     throw new Mistake(line, `${name} of a calendar is not understood`);
 }
