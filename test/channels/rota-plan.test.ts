@@ -161,6 +161,26 @@ describe("a calendar", () => {
     expect(addressee(of, at("2027-04-11T00:00Z"))).toBe("anna");
   });
 
+  test.each<[string, readonly string[], object]>([
+    ["one", ["DTSTART:20260310T000000Z", "DTEND:20260320T000000Z"], {}],
+    ["so many", ["DTSTART:20260301T000000Z", "DTEND:20260302T000000Z", "RRULE:FREQ=WEEKLY;COUNT=3"], {}],
+    [
+      "until",
+      ["DTSTART:20260301T000000Z", "DTEND:20260302T000000Z", "RRULE:FREQ=DAILY;UNTIL=20260316T000000Z"],
+      {},
+    ],
+    [
+      "an override",
+      ["DTSTART:20260201T000000Z", "DTEND:20260202T000000Z"],
+      { overrides: [{ person: "ben", from: "2026-03-11", to: "2026-03-12" }] },
+    ],
+  ])("long after the last shift (%s) messages go to who had it", (_what, times, more) => {
+    const anna = ["SUMMARY:anna", "DTSTART:20260301T000000Z", "DTEND:20260310T000000Z"];
+    const of = plan(more, calendarOf(["SUMMARY:ben", ...times], anna));
+    for (const time of ["2026-03-25T00:00Z", "2026-06-25T00:00Z", "2030-01-01T00:00Z"])
+      expect(addressee(of, at(time))).toBe("ben");
+  });
+
   test("takes whole days in the rota's zone, the last one not included, and folded lines", () => {
     const of = plan(
       {},

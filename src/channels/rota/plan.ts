@@ -135,13 +135,35 @@ export function onDuty(plan: RotaPlan, atMs: number): string | null {
 export function addressee(plan: RotaPlan, atMs: number): string {
   const first = ({ people }: Piece): readonly string[] => people.slice(0, 1);
   const [now] = piecesOf(plan, atMs, atMs + searchMs).flatMap(first);
+  if (now !== undefined) return now;
+  const endMs = lastEndMs(plan, atMs);
   return (
-    now ??
-    piecesOf(plan, atMs - searchMs, atMs)
+    piecesOf(plan, endMs - searchMs, endMs)
       .flatMap(first)
-      .at(-1) ??
-    plan.people[0]!
+      .at(-1) ?? plan.people[0]!
   );
+}
+
+/** The end of the shift, of those that began before an instant, that ends last, at most that instant. */
+function lastEndMs({ shifts, overrides }: RotaPlan, atMs: number): number {
+  const events = shifts.kind === "events" ? shifts.events : [];
+  const before = [...events.flatMap((event) => lastBefore(event, atMs)), ...overrides].filter(
+    ({ fromMs }) => fromMs < atMs,
+  );
+  const lastMs = before.reduce((most, { toMs }) => Math.max(most, toMs), Number.NEGATIVE_INFINITY);
+  return Number.isFinite(lastMs) ? Math.min(lastMs, atMs) : atMs;
+}
+
+/** The last shift of an event that begins before an instant; none where it begins later. */
+function lastBefore(event: CalendarEvent, atMs: number): readonly Shift[] {
+  const { start, repeats } = event;
+  const days = repeats?.days ?? 1;
+  const endMs = Math.min(atMs, (repeats?.untilMs ?? Number.POSITIVE_INFINITY) + 1);
+  const most = (repeats === null ? 1 : (repeats.count ?? Number.POSITIVE_INFINITY)) - 1;
+  // Zones are less than two days away from UTC.
+  let index = Math.min(most, Math.ceil((endMs - start.wall + 2 * dayMs) / (days * dayMs)));
+  while (index > 0 && shiftAt(event, index).fromMs >= endMs) index--;
+  return index < 0 ? [] : [shiftAt(event, index)];
 }
 
 /** The time for which a plan has to be whole, ms. */
@@ -179,19 +201,22 @@ function firstTurn({ weekday, atMs }: Turn, since: string | null): number {
   return day + ahead * dayMs + atMs;
 }
 
-function occurrences({ person, start, end, repeats }: CalendarEvent, fromMs: number, toMs: number): Shift[] {
-  const shift = (index: number): Shift => {
-    const by = index * (repeats?.days ?? 0) * dayMs;
-    const later = ({ wall, timezone }: WallTime) => instantOf({ wall: wall + by, timezone });
-    return { person, fromMs: later(start), toMs: later(end) };
-  };
-  if (repeats === null) return [shift(0)];
+/** @param index from 0 */
+function shiftAt({ person, start, end, repeats }: CalendarEvent, index: number): Shift {
+  const by = index * (repeats?.days ?? 0) * dayMs;
+  const later = ({ wall, timezone }: WallTime) => instantOf({ wall: wall + by, timezone });
+  return { person, fromMs: later(start), toMs: later(end) };
+}
+
+function occurrences(event: CalendarEvent, fromMs: number, toMs: number): Shift[] {
+  const { end, repeats } = event;
+  if (repeats === null) return [shiftAt(event, 0)];
   const { days, count, untilMs } = repeats;
   const found: Shift[] = [];
   // Zones are less than two days away from UTC.
   const skipped = Math.floor((fromMs - end.wall - 2 * dayMs) / (days * dayMs));
   for (let index = Math.max(0, skipped); index < (count ?? Number.POSITIVE_INFINITY); index++) {
-    const one = shift(index);
+    const one = shiftAt(event, index);
     if (one.fromMs >= toMs || (untilMs !== null && one.fromMs > untilMs)) break;
     found.push(one);
   }
