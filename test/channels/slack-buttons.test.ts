@@ -33,11 +33,15 @@ async function rig(more: object = { appToken, allow }, isMute = false, sends = s
     ...{ type: "slack", token, channel: id, apiUrl: `${far.url}/api` },
     ...more,
   });
-  const make = (name = "chat") =>
-    createChannel(name, settings, {
-      ...{ clock, random: seededRandom(1), out: new PassThrough(), actions: daemon.actions },
-      log: { debug: line, info: line, warn: line },
-    });
+  const make = (name = "chat", own: object = {}) =>
+    createChannel(
+      name,
+      { ...settings, ...own },
+      {
+        ...{ clock, random: seededRandom(1), out: new PassThrough(), actions: daemon.actions },
+        log: { debug: line, info: line, warn: line },
+      },
+    );
   const channel = make();
   const started = await channel.start(never);
   return {
@@ -382,6 +386,20 @@ describe("a connection", () => {
     await one.post();
     const told = one.log.items.join() + JSON.stringify(one.started) + one.channel.trouble?.();
     for (const secret of ["xapp-", "xoxb-", "t1ck3t"]) expect(told).not.toContain(secret);
+  });
+
+  test("hands a press in a channel of two to the one that names the person", async () => {
+    await using one = await rig({ appToken, allow: { users: [joe.id] } });
+    await one.sockets.connected(1);
+    const second = one.make("second", { allow: { users: [marta.id] } });
+    await second.start(never);
+    const { posted } = await one.post();
+    for (const [who, answer] of [
+      [mallory, "Sorry, you may not act here."],
+      [marta, "Acknowledged #42"],
+    ] as const)
+      expect((await one.press(posted, "Acknowledge", who)).text).toContain(answer);
+    await second.stop();
   });
 
   test("is one for channels that share an app; each takes what is pressed in its channel", async () => {

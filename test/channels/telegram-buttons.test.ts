@@ -26,11 +26,15 @@ async function rig(more: object = { allow }) {
   const log = new Watched<string>();
   const line = (fields: object, words: string) => log.add(`${words} ${JSON.stringify(fields)}`);
   const settings = channelSettings.parse({ type: "telegram", token, chatId, apiUrl: far.url, ...more });
-  const make = (name = "phone") =>
-    createChannel(name, settings, {
-      ...{ clock, random: seededRandom(1), out: new PassThrough(), actions: daemon.actions },
-      log: { debug: line, info: line, warn: line },
-    });
+  const make = (name = "phone", own: object = {}) =>
+    createChannel(
+      name,
+      { ...settings, ...own },
+      {
+        ...{ clock, random: seededRandom(1), out: new PassThrough(), actions: daemon.actions },
+        log: { debug: line, info: line, warn: line },
+      },
+    );
   const channel = make();
   await channel.start(never);
   return {
@@ -281,6 +285,33 @@ describe("polling", () => {
     await second.stop();
     expect(one.log.items.join()).not.toContain("do not work");
     expect(one.done).toHaveLength(1);
+  });
+
+  test("of channels that share a bot and a chat leaves a press to the one that names the person", async () => {
+    await using one = await rig({ allow: { users: [joe.id] } });
+    const second = one.make("second", { allow: { users: [marta.id] } });
+    await second.start(never);
+    const { posted } = await one.post();
+    expect(await one.press(posted, "Acknowledge", mallory)).toContain("Sorry, you may not act here.");
+    expect(await one.press(posted, "Acknowledge", marta)).toContain("Acknowledged #42");
+    await second.stop();
+  });
+
+  test("of channels of a chat leaves a press in a topic to the one of the topic, whom it does not name there may not", async () => {
+    await using one = await rig();
+    const second = one.make("second", { topicId: 5, allow: { users: [joe.id] } });
+    await second.start(never);
+    const { posted } = await one.post();
+    const data = posted.buttons[0]!.callback_data;
+    const notice = async (who: TelegramPerson, topicId: number) => {
+      const { id } = one.world.press(posted.id, data, who, topicId);
+      return (await one.world.presses.waitFor((each) => each.id === id && each.notice !== null)).notice;
+    };
+    expect(await notice(marta, 5)).toContain("Sorry, you may not act here.");
+    expect(await notice(joe, 5)).toContain("Acknowledged #42");
+    // A thread of replies is no topic.
+    expect(await notice(marta, 6)).toContain("acknowledged already");
+    await second.stop();
   });
 
   test.each([

@@ -173,12 +173,15 @@ export class TelegramChat {
   }
 
   /** Somebody presses a button, which an older client may show still. @returns the press */
-  press(messageId: number, data: string, from: TelegramPerson): TelegramPress {
+  press(messageId: number, data: string, from: TelegramPerson, topicId?: number): TelegramPress {
     const id = `43825${this.#updates}`;
     const chat = { id: this.#options.chatId, type: "supergroup", title: "Alerts" };
     const callback_query = {
       ...{ id, from: { is_bot: false, ...from }, chat_instance: "1", data },
-      message: { message_id: messageId, date: 1_763_696_478, chat },
+      message: {
+        ...{ message_id: messageId, date: 1_763_696_478, chat },
+        ...(topicId === undefined ? {} : { message_thread_id: topicId }),
+      },
     };
     this.unconfirmed.push({ update_id: this.#updates++, callback_query });
     const press = { id, notice: null };

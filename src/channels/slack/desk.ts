@@ -48,6 +48,10 @@ export class Desk implements Listener {
     return channelId === this.#options.channelId;
   }
 
+  allows({ person }: Press): boolean {
+    return this.#options.users.includes(person.id);
+  }
+
   take(press: Press): void {
     void this.#serve(press).catch(() => {
       // The channel stops.
@@ -55,9 +59,9 @@ export class Desk implements Listener {
   }
 
   async #serve(press: Press): Promise<void> {
-    const { log, users } = this.#options;
+    const { log } = this.#options;
     const { person, actionId } = press;
-    if (!users.includes(person.id)) {
+    if (!this.allows(press)) {
       this.#refused.note(person.name, actionId);
       return this.#refuse(press);
     }

@@ -24,6 +24,8 @@ export interface Press {
 export interface Listener {
   /** True if the message is of its channel. */
   isFor(press: Press): boolean;
+  /** True if who pressed is named there. */
+  allows(press: Press): boolean;
   take(press: Press): void;
 }
 
@@ -228,7 +230,9 @@ class SocketMode implements Source {
         threadTs: data.message?.thread_ts ?? null,
         actionId: action_id,
       };
-      [...this.#listeners].find((one) => one.isFor(press))?.take(press);
+      // Several may stand in one channel.
+      const there = [...this.#listeners].filter((one) => one.isFor(press));
+      (there.find((one) => one.allows(press)) ?? there[0])?.take(press);
     }
   }
 

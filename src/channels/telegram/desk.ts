@@ -54,10 +54,18 @@ export class Desk implements Listener {
     return isChat && (own === undefined || own === topicId);
   }
 
+  isOfTopic({ topicId }: Press): boolean {
+    return this.#options.topicId !== undefined && this.#options.topicId === topicId;
+  }
+
+  allows({ person }: Press): boolean {
+    return this.#options.users.includes(person.id);
+  }
+
   async take(press: Press): Promise<void> {
-    const { log, users } = this.#options;
+    const { log } = this.#options;
     const { person, data } = press;
-    if (!users.includes(person.id)) {
+    if (!this.allows(press)) {
       this.#refused.note(person.name, data);
       void this.#refuse(press);
       return;

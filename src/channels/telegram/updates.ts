@@ -23,6 +23,10 @@ export interface Press {
 export interface Listener {
   /** True if the message is of its channel. */
   isFor(press: Press): boolean;
+  /** True if its channel is the topic of the message, no more than that. */
+  isOfTopic(press: Press): boolean;
+  /** True if who pressed is named there. */
+  allows(press: Press): boolean;
   /** Resolves when the press is done. Never rejects. */
   take(press: Press): Promise<void>;
 }
@@ -171,7 +175,7 @@ class Poller implements Source {
         messageId: message.message_id,
         data: query.data,
       };
-      const listener = [...this.#listeners].find((one) => one.isFor(press));
+      const listener = this.#listenerFor(press);
       if (listener === undefined)
         this.#bot.log.debug({ chat: press.chat.id }, "a button was pressed in a chat that no channel names");
       await listener?.take(press);
@@ -180,6 +184,14 @@ class Poller implements Source {
     this.#offset = data.update_id + 1;
     this.#confirmed = false;
     return true;
+  }
+
+  /** Several channels may stand in one chat. */
+  #listenerFor(press: Press): Listener | undefined {
+    const ofChat = [...this.#listeners].filter((one) => one.isFor(press));
+    const ofTopic = ofChat.filter((one) => one.isOfTopic(press));
+    const near = ofTopic.length > 0 ? ofTopic : ofChat;
+    return near.find((one) => one.allows(press)) ?? near[0];
   }
 
   #works(): void {
