@@ -111,3 +111,27 @@ test("a reload takes overrides, which hand over at once, and back when they are 
   await house.clock.advance(6 * minute);
   expect(house.chats(/Hand-over of oncall: ben to anna/)).toHaveLength(1);
 });
+
+test("others stand in for the person on duty whose channel takes nothing, are told why, and hear of the channel", async () => {
+  await using house = await opened();
+  house.discord.fail({ method: "POST", times: 99, effect: { kind: "status", status: 401 } });
+  const { daemon } = await house.start(desk(house));
+  await house.bring("SOL", 0.03);
+  await house.clock.advance(6_000);
+  expect(house.chats(near)).toEqual([]);
+  const [mail] = house.smtp.mails.filter(({ subject }) => near.test(subject));
+  expect(mail!.text).toMatch(/In place of anna, who is on duty and did not get it: anna: .*401/);
+  expect(mails(house, /anna does not take messages/)).toHaveLength(1);
+  expect(daemon.status().channels.find(({ name }) => name === "oncall")).toMatchObject({
+    ...{ working: true, waiting: 0 },
+    detail: expect.stringMatching(/^anna is on duty: .*; ben stands in: delivers$/),
+  });
+  expect((await receipts(house))[0]).toMatch(/^ben: /);
+
+  house.discord.clearFaults();
+  await house.clock.advance(6 * minute);
+  await house.bring("SOL", 0.5);
+  await house.clock.advance(3 * minute);
+  expect(house.chats(/^.*RESOLVED/m).length).toBeGreaterThan(0);
+  expect(mails(house, /anna takes messages again/)).toHaveLength(0);
+});
