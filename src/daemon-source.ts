@@ -105,6 +105,8 @@ export class DaemonSource implements DashboardSource {
   #databaseBytes = 0;
   /** The newest number that a silence was given in this run. */
   #silenceId = 0;
+  /** By alert: resolves when its acknowledgement is recorded, or was not. */
+  readonly #acknowledging = new Map<number, Promise<void>>();
 
   constructor(parts: DaemonParts) {
     this.#parts = parts;
@@ -285,7 +287,23 @@ export class DaemonSource implements DashboardSource {
     return this.#parts.store.messages({ sealedFromMs, severity: "critical" });
   }
 
-  async acknowledgeAlert(id: number, by: string, comment: string, changeId?: number) {
+  /** One at a time for each alert: of several who press at the same moment the first acknowledges it. */
+  acknowledgeAlert(id: number, by: string, comment: string, changeId?: number) {
+    const before = this.#acknowledging.get(id) ?? Promise.resolve();
+    const done = before.then(() => this.#acknowledge(id, by, comment, changeId));
+    const settled: Promise<void> = done
+      .then(
+        () => {},
+        () => {},
+      )
+      .then(() => {
+        if (this.#acknowledging.get(id) === settled) this.#acknowledging.delete(id);
+      });
+    this.#acknowledging.set(id, settled);
+    return done;
+  }
+
+  async #acknowledge(id: number, by: string, comment: string, changeId?: number) {
     const { store, ingest, clock } = this.#parts;
     const [alert] = await store.alerts({ ids: [id] });
     if (!alert) return "unknown" as const;

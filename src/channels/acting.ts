@@ -46,6 +46,8 @@ interface SilenceAsked {
 
 export class Acting {
   readonly #options: ActingOptions;
+  /** Resolves when the last silence that was asked for is given, or was not. Never rejects. */
+  #silencing: Promise<unknown> = Promise.resolve();
 
   constructor(options: ActingOptions) {
     this.#options = options;
@@ -149,7 +151,14 @@ export class Acting {
     return this.#silence({ matchers: [`rule=${rule}`, `subject=${subject}`], forMs, comment, by, upTo });
   }
 
-  async #silence({ matchers, forMs, comment, by, upTo }: SilenceAsked): Promise<Answer> {
+  /** One at a time, so that one is given where several press at the same moment. */
+  #silence(asked: SilenceAsked): Promise<Answer> {
+    const done = this.#silencing.then(() => this.#giveSilence(asked));
+    this.#silencing = done.catch(() => {});
+    return done;
+  }
+
+  async #giveSilence({ matchers, forMs, comment, by, upTo }: SilenceAsked): Promise<Answer> {
     const { actions, clock, timezone } = this.#options;
     const nowMs = clock.nowMs();
     const wish = {
