@@ -4,6 +4,7 @@
  *   begin ──observe "drill"──► the watch's marked alert ──► outbox ──► channels
  *     └── owed items settled, or `withinMs` over ──observe "drilled"──► what failed is told (scheduled drills), logged, shown
  */
+import { standInOf } from "../channels/rota/channel.ts";
 import type { Changes } from "../domain/changes.ts";
 import type { Clock } from "../domain/clock.ts";
 import { formatDurationMs } from "../domain/duration.ts";
@@ -139,7 +140,11 @@ export class Drills {
       const item = owed.find(({ receiver }) => receiver === channel);
       const message = messages.get(item?.messageId ?? "");
       const why = message?.lastFailure ? `: ${message.lastFailure}, ${message.lastDetail ?? ""}` : "";
-      if (item?.status === "delivered") failures.set(channel, null);
+      const standIn = message ? standInOf(message) : null;
+      if (item?.status === "delivered" && standIn !== null) {
+        const { person, insteadOf } = standIn;
+        failures.set(channel, `It was taken by ${person} in place of ${insteadOf}, who is on duty`);
+      } else if (item?.status === "delivered") failures.set(channel, null);
       else if (item?.status === "dead") failures.set(channel, `It was given up${why}`);
       else {
         failures.set(channel, `It was not taken within ${formatDurationMs(withinMs)}${why}`);

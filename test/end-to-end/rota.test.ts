@@ -135,3 +135,18 @@ test("others stand in for the person on duty whose channel takes nothing, are to
   expect(house.chats(/^.*RESOLVED/m).length).toBeGreaterThan(0);
   expect(mails(house, /anna takes messages again/)).toHaveLength(0);
 });
+
+test("a fire drill fails for a rota whose person on duty did not get it, whoever stood in", async () => {
+  await using house = await opened();
+  house.discord.fail({ method: "POST", times: 99, effect: { kind: "status", status: 401 } });
+  const { daemon } = await house.start(desk(house));
+  await house.clock.finish(house.ask("POST", "/api/v1/drill", { by: "joe", channels: ["oncall", "ben"] }));
+  await house.clock.advance(10_000);
+  expect(mails(house, /DRILL/)).toHaveLength(2);
+  await house.clock.advance(2 * minute);
+  const channels = daemon.status().drill?.last?.channels;
+  expect(channels).toEqual([
+    { channel: "oncall", failure: "It was taken by ben in place of anna, who is on duty" },
+    { channel: "ben", failure: null },
+  ]);
+});

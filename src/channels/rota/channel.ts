@@ -123,6 +123,16 @@ export function onDutyWhenSealed(message: Message, plan: RotaPlan | undefined): 
   return { ...message, content: { ...message.content, onDuty: addressee(plan, message.sealedAtMs) } };
 }
 
+/** The person who got a message of a rota, and in whose place; null: the person whom it was for did, or it is of no rota. */
+export function standInOf({ content, receipt }: Message): {
+  readonly person: string;
+  readonly insteadOf: string;
+} | null {
+  const { onDuty } = content;
+  if (onDuty === undefined || receipt === null || receipt.startsWith(prefixOf(onDuty))) return null;
+  return { person: receipt.slice(0, receipt.indexOf(": ")), insteadOf: onDuty };
+}
+
 /** The person whom a message is for. */
 function personOf(
   { content, sealedAtMs }: Message,
