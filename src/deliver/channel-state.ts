@@ -33,6 +33,7 @@ export class ChannelState {
   /** Since when messages have failed without one that was taken, monotonic; null: none has. */
   #failingSinceMs: number | null = null;
   #lastFailureMs = Number.NEGATIVE_INFINITY;
+  #lastFailure = "";
 
   constructor(options: ChannelStateOptions) {
     this.circuit = new Circuit(options.random);
@@ -65,6 +66,17 @@ export class ChannelState {
     return this.circuit.broken ? opensMs : Math.max(opensMs, this.#lastFailureMs + triedAgainMs);
   }
 
+  /** The last failure of a message or a check, for people; empty: none yet. */
+  get lastFailure(): string {
+    return this.#lastFailure;
+  }
+
+  /** The fault is the channel's own. */
+  broke(detail: string, nowMs: number): void {
+    this.#lastFailure = detail;
+    this.circuit.broke(nowMs);
+  }
+
   /** @param delivers false: a check says so, which knows less than a message @returns true when the channel was not well before */
   succeeded(delivers: boolean): boolean {
     if (delivers) this.#failingSinceMs = null;
@@ -80,6 +92,7 @@ export class ChannelState {
   ): number {
     this.#failingSinceMs ??= nowMs;
     this.#lastFailureMs = nowMs;
+    this.#lastFailure = result.detail;
     if ((result.afterMs ?? 0) >= standInAfterMs) this.#failingSinceMs = Number.NEGATIVE_INFINITY;
     if (result.afterMs !== null) this.slots.limited(nowMs + result.afterMs);
     return this.circuit.failed(result, id, attempts, nowMs);

@@ -65,8 +65,8 @@ interface Parcel {
   failed: boolean;
   /** By the state of each channel by which this run has tried it: how often, and when it may be tried there again. */
   readonly tries: Map<ChannelState, { readonly times: number; dueMs: number }>;
-  /** Those that refused it for good. */
-  readonly refusedBy: Set<ChannelState>;
+  /** The reasons of those that refused it for good. */
+  readonly refusedBy: Map<ChannelState, string>;
 }
 
 export interface LineOptions {
@@ -173,7 +173,7 @@ export class Line implements StateUser {
       hurried: false,
       failed: false,
       tries: new Map(),
-      refusedBy: new Set(),
+      refusedBy: new Map(),
     });
   }
 
@@ -181,7 +181,7 @@ export class Line implements StateUser {
   post(message: Message): void {
     const dueMs = this.#options.clock.elapsedMs();
     const how = { underWay: false, lane: laneOf(message), resumed: false, hurried: false, failed: false };
-    this.#parcels.add({ message, entries: [], dueMs, ...how, tries: new Map(), refusedBy: new Set() });
+    this.#parcels.add({ message, entries: [], dueMs, ...how, tries: new Map(), refusedBy: new Map() });
     this.pump();
   }
 
@@ -252,13 +252,16 @@ export class Line implements StateUser {
   #healthState(): Pick<ChannelStatus, "working" | "retrying" | "detail"> {
     const [first] = this.#ways(null);
     const { state, channel } = this.#way(null, this.#options.clock.elapsedMs());
+    const { detail } = state.health.state;
     const parts =
       this.channel.people === undefined
-        ? [state.health.state.detail]
-        : [
-            `${first.channel.name} is on duty: ${first.state.health.state.detail}`,
-            ...(state === first.state ? [] : [`${channel.name} stands in: ${state.health.state.detail}`]),
-          ];
+        ? [detail]
+        : state === first.state
+          ? [`${channel.name} is on duty: ${detail}`]
+          : [
+              `${first.channel.name} is on duty: ${first.state.lastFailure}`,
+              `${channel.name} stands in: ${detail}`,
+            ];
     return { ...state.health.state, detail: [...parts, this.channel.trouble?.()].filter(Boolean).join("; ") };
   }
 
@@ -417,7 +420,7 @@ export class Line implements StateUser {
     if (message === null) return;
     const dueMs = this.#options.clock.elapsedMs();
     const how = { underWay: true, lane, resumed: false, hurried: false, failed: false };
-    const parcel: Parcel = { message, entries, dueMs, ...how, tries: new Map(), refusedBy: new Set() };
+    const parcel: Parcel = { message, entries, dueMs, ...how, tries: new Map(), refusedBy: new Map() };
     this.#parcels.add(parcel);
     await this.#options.probe("sealed");
     await this.#send(parcel);
@@ -511,7 +514,7 @@ export class Line implements StateUser {
   }
 
   /** The delay and its cause, if it leaves long after it could have, or by the channel of somebody who stands in. */
-  #late({ message, entries }: Parcel, { state }: Way): Late | null {
+  #late({ message, entries, refusedBy }: Parcel, { state }: Way): Late | null {
     const owedMs = entries.reduce(
       (least, { item }) => Math.min(least, dueSinceMs(item)),
       entries.length === 0 ? message.sealedAtMs : Number.POSITIVE_INFINITY,
@@ -519,7 +522,7 @@ export class Line implements StateUser {
     const heldMs = this.#options.clock.nowMs() - owedMs;
     const [first] = this.#ways(message);
     if (first.state !== state) {
-      const because = first.state.health.state.detail;
+      const because = refusedBy.get(first.state) ?? first.state.lastFailure;
       return { heldMs: Number.isFinite(heldMs) ? heldMs : 0, because, insteadOf: first.channel.name };
     }
     if (!Number.isFinite(heldMs) || heldMs <= lateAfterMs) return null;
@@ -575,7 +578,7 @@ export class Line implements StateUser {
       state.changed(this);
       return;
     }
-    if (result.kind === "refused" && patient && this.#othersMayTake(parcel, state)) {
+    if (result.kind === "refused" && patient && this.#othersMayTake(parcel, state, detail)) {
       const fields = { channel: this.channel.name, messageId: before.id, detail };
       log.warn(fields, "a message was refused for good; somebody else gets it");
       await this.#retryLater(parcel, failed, nowMs);
@@ -590,8 +593,8 @@ export class Line implements StateUser {
   }
 
   /** Notes who refused a message for good. @returns false if nobody is left to whom it could go */
-  #othersMayTake(parcel: Parcel, state: ChannelState): boolean {
-    parcel.refusedBy.add(state);
+  #othersMayTake(parcel: Parcel, state: ChannelState, detail: string): boolean {
+    parcel.refusedBy.set(state, detail);
     return this.#ways(parcel.message).some((way) => !parcel.refusedBy.has(way.state));
   }
 
@@ -633,7 +636,7 @@ export class Line implements StateUser {
   }
 
   #breaks(state: ChannelState, detail: string): void {
-    state.circuit.broke(this.#options.clock.elapsedMs());
+    state.broke(detail, this.#options.clock.elapsedMs());
     for (const parcel of this.#parcels) parcel.hurried = false;
     state.health.breaks(detail);
     state.changed(this);

@@ -132,12 +132,18 @@ test.each([{ status: 503 }, "drop", "hang"] as const)(
     expect(one.far.arrivals.length).toBeGreaterThan(2);
     await one.clock.advance(11_000);
     expect(one.other.accepted).toMatchObject([{ id: one.far.arrivals[0]!.id, late: { insteadOf: "anna" } }]);
+    // A check that her channel passes is no reason.
+    await one.clock.advance(10_000);
     // What comes later waits for an attempt by her channel at most.
     const laterMs = one.clock.nowMs();
     await fire(one);
     await one.clock.advance(6_000);
     expect(one.other.accepted).toHaveLength(2);
     expect(one.other.accepted[1]!.atMs - laterMs).toBeLessThanOrEqual(5_000);
+    const reasons = new Set(one.other.accepted.map(({ late }) => late!.because));
+    expect([...reasons]).toEqual([
+      expect.stringMatching(/^anna: (status 503|connection lost)$|^no answer within 5 s$/),
+    ]);
     expect(times(one.carla, fromMs)).toEqual([]);
   },
 );
@@ -157,6 +163,8 @@ test("a message that the person's channel refuses for good goes to the next, and
   await fire(one, "info");
   await one.clock.settle();
   expect([one.far.arrivals.length, one.other.arrivals.length, one.carla.accepted.length]).toEqual([1, 1, 1]);
+  const why = { insteadOf: "anna", because: "anna: status 400" };
+  expect([one.other, one.carla].map(({ arrivals }) => arrivals[0]!.late)).toMatchObject([why, why]);
   one.carla.answer = () => ({ status: 400 });
   await fire(one, "info");
   await one.clock.advance(minute);
