@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { createRota, onDutyWhenSealed } from "../../src/channels/rota/channel.ts";
 import { planOf } from "../../src/channels/rota/plan.ts";
 import { rotaSettings } from "../../src/channels/rota/settings.ts";
+import { seededRandom } from "../../src/domain/clock.ts";
 import { FakeClock } from "../support/clock.ts";
 import { FarSide, httpChannel, type Rig, rig } from "./support.ts";
 
@@ -214,3 +215,61 @@ test("each person's attempt has the deadline of that person's channel, whoever w
   const [toBen] = one.other.arrivals;
   expect(one.carla.arrivals[0]!.atMs - toBen!.atMs).toBe(20_000);
 });
+
+test.each([1, 2, 3, 4])(
+  "whatever the channels of three people do, each change arrives once, in order; seed %i",
+  async (seed) => {
+    await using one = await desk(before);
+    const random = seededRandom(seed);
+    const answers = [
+      { status: 200 },
+      { status: 200 },
+      { status: 503 },
+      { status: 400 },
+      { status: 401 },
+      { status: 429, afterMs: 2_000 },
+      { status: 429, afterMs: 90_000 },
+      "hang",
+    ] as const;
+    const people = [one.far, one.other, one.carla];
+    const shuffle = () => {
+      for (const far of people) {
+        const answer = answers[Math.floor(random() * answers.length)]!;
+        far.answer = () => answer;
+      }
+    };
+    const fired = [];
+    for (let round = 0; round < 25; round++) {
+      shuffle();
+      const alert = one.alerts.alert({ severity: random() < 0.6 ? "critical" : "info" });
+      fired.push(alert);
+      await one.owe(one.alerts.step("fired", alert, ["oncall"]));
+      await one.clock.advance(Math.floor(random() * 40_000));
+      if (random() < 0.1) await one.restart();
+      const over = random() < 0.5 ? fired.shift() : undefined;
+      if (over !== undefined) await one.owe(one.alerts.step("ended", over, ["oncall"]));
+    }
+    for (const far of people) far.answer = () => ({ status: 200 });
+    await one.clock.until(() => one.outbox.figures().undelivered === 0, 15 * minute);
+    const accepted = people.flatMap((far) => far.accepted);
+    const items = accepted.flatMap((arrival) => arrival.items);
+    expect(items.length).toBe(new Set(items).size);
+    const dead = (await one.store.messages({})).filter(({ status }) => status === "dead");
+    // Dead is only what everybody refused.
+    for (const { id } of dead)
+      for (const far of people)
+        expect(far.arrivals.some((arrival) => arrival.id === id && arrival.answered === 400)).toBe(true);
+    const owed = await one.store.owed({});
+    const given = new Set(dead.flatMap(({ itemIds }) => itemIds));
+    expect(owed.filter(({ id }) => !given.has(id)).map(({ id }) => id)).toEqual(
+      [...items].sort((a, b) => a - b),
+    );
+    const atMs = new Map(
+      accepted.flatMap((arrival) => arrival.items.map((id) => [id, arrival.atMs] as const)),
+    );
+    for (const item of owed)
+      for (const later of owed.filter(({ alertId, id }) => alertId === item.alertId && id > item.id))
+        if (atMs.has(item.id) && atMs.has(later.id))
+          expect(atMs.get(item.id)).toBeLessThanOrEqual(atMs.get(later.id)!);
+  },
+);
