@@ -1,6 +1,6 @@
 /** Reads back from history what the watch has to know at a start: rule states, open alerts, throttles, windows. */
 import { setImmediate as turn } from "node:timers/promises";
-import { isTaking } from "../domain/alert.ts";
+import { isTaking, type Severity } from "../domain/alert.ts";
 import type { Event, EventKind } from "../domain/event.ts";
 import { bucketOf, type RollUpBlock, resolutionMs, type StatsColumns } from "../domain/history.ts";
 import type { Tick } from "../domain/observation.ts";
@@ -259,11 +259,10 @@ async function remembered(store: Rememberable): Promise<Remembered> {
   ).flat();
   const held = Throttles.heldIds(keep);
   if (held.length > 0) changes.push(...(await store.alertChanges({ ids: held })));
-  const told = new Map<number, string[]>();
+  const told = new Map<number, Map<string, Severity>>();
   if (firing.length > 0) {
-    for (const item of await store.owed({ alertIds: firing.map((alert) => alert.id) })) {
-      told.set(item.alertId, [...(told.get(item.alertId) ?? []), item.receiver]);
-    }
+    for (const { alertId, receiver, severity } of await store.owed({ alertIds: firing.map(({ id }) => id) }))
+      told.set(alertId, (told.get(alertId) ?? new Map<string, Severity>()).set(receiver, severity));
   }
   // What may have taken the subjects of the alerts that fire, unless it was told as the end of alerts before them.
   const sinceMs = Math.min(...firing.map((alert) => alert.sinceMs)) - clockSlackMs;

@@ -23,6 +23,7 @@ import {
   type Ending,
   isTaking,
   type Severity,
+  severityRank,
   worseOf,
   worstSeverityOf,
 } from "../domain/alert.ts";
@@ -99,8 +100,8 @@ export interface AlertIds {
 /** An alert that fires, with what has been told of it. */
 export class LiveAlert implements Due {
   alert: Alert;
-  /** Everybody who was told of it since it fired. */
-  readonly told: Set<string>;
+  /** Everybody who was told of it since it fired, and the level at which they were told last. */
+  readonly told: Map<string, Severity>;
   readonly except: readonly string[];
   /** The time of the last word of it that called each receiver, ms. Left out: not known since the start. */
   readonly calledMs = new Map<string, number>();
@@ -152,12 +153,12 @@ export class LiveAlert implements Due {
 
   constructor(
     alert: Alert,
-    told: Iterable<string>,
+    told: Iterable<readonly [string, Severity]>,
     except: readonly string[],
     onDue: (live: LiveAlert, nowMs: number) => void,
   ) {
     this.alert = alert;
-    this.told = new Set(told);
+    this.told = new Map(told);
     this.except = except;
     this.toldAtMs = alert.firedAtMs;
     this.notified = notifiedWith(alert.value);
@@ -321,7 +322,7 @@ export class AlertBook {
   /** Takes an alert that fires back from history. */
   restore(
     alert: Alert,
-    told: Iterable<string>,
+    told: Iterable<readonly [string, Severity]>,
     lastTold: AlertChange | undefined,
     reminders: number,
     notified: Notified | null,
@@ -528,7 +529,7 @@ export class AlertBook {
     const change = this.#change(draft, next, "acknowledged", text, null);
     this.#escalations.settle(alert.id, draft);
     // Whoever was told of it hears that somebody takes care of it.
-    if (live) this.owe(draft, change, live.told, null);
+    if (live) this.owe(draft, change, live.told.keys(), null);
     if (live) {
       live.alert = next;
       live.notified = notifiedWith(covered);
@@ -611,31 +612,31 @@ export class AlertBook {
     const details = [words, ...(live?.details ?? [])];
     const told = { details, facts: live?.facts, past };
     const change = this.#change(draft, live?.alert ?? alert, "escalated", told, null);
-    for (const receiver of this.owe(draft, change, receivers, null).receivers) live?.told.add(receiver);
+    for (const receiver of this.owe(draft, change, receivers, null).receivers)
+      live?.told.set(receiver, live.alert.severity);
     return true;
   }
 
-  /** Notifies of an alert that was held and still fires, as it is now: as new to whoever never heard of it. */
+  /** Notifies of an alert that was held and still fires, as it is now: each receiver of what is new to it. */
   #tellNow(alertId: number, receivers: readonly string[], draft: Draft): boolean {
     const live = this.live.get(alertId);
     if (!live || live.held) return false;
     // Somebody takes care of it.
     if (live.alert.acknowledgedAtMs !== null && receivers.every((one) => live.told.has(one))) return true;
     const past = live.renew(draft.atMs);
-    const { details, facts } = live;
-    const known = receivers.every((receiver) => live.told.has(receiver));
-    const change = this.#change(
-      draft,
-      live.alert,
-      known ? "reminder" : "fired",
-      { details, facts, past },
-      null,
-    );
-    const { receivers: owed, called } = this.owe(draft, change, receivers, null, { released: true });
-    for (const receiver of owed) live.told.add(receiver);
-    for (const receiver of called) live.calledMs.set(receiver, draft.atMs);
+    const { alert, details, facts } = live;
+    const kinds = Map.groupBy(receivers, (receiver) => newsOf(alert.severity, live.told.get(receiver)));
+    for (const [kind, some] of kinds) {
+      const change = this.#change(draft, alert, kind, { details, facts, past }, null);
+      const { receivers: owed, called } = this.owe(draft, change, some, null, { released: true });
+      for (const receiver of owed) live.told.set(receiver, alert.severity);
+      for (const receiver of called) live.calledMs.set(receiver, draft.atMs);
+    }
     live.toldAtMs = draft.atMs;
-    live.notified = notifiedWith(live.alert.value, known ? live.notified : null);
+    live.notified = notifiedWith(
+      alert.value,
+      [...kinds.keys()].some((kind) => beginsAnew.has(kind)) ? null : live.notified,
+    );
     this.#schedule(live);
     return true;
   }
@@ -753,7 +754,7 @@ export class AlertBook {
     // Whoever was told that it fires is told that it ended.
     if (live.held && kind !== "ended") return;
     const toEarlier = kind === "ended" || kind === "fell";
-    const to = among ?? (toEarlier ? live.told : live.alert.shadow ? [] : this.#concerned(live));
+    const to = among ?? (toEarlier ? live.told.keys() : live.alert.shadow ? [] : this.#concerned(live));
     const { receivers: owed, called } = this.owe(draft, change, to, null, { voids });
     for (const receiver of called) live.calledMs.set(receiver, draft.atMs);
     if (kind === "ended") {
@@ -763,7 +764,7 @@ export class AlertBook {
     }
     if (kind === "fired" || kind === "rose") this.#begins(live.alert, draft);
     else if (kind === "fell" && !this.#escalates(live.alert)) this.#escalations.settle(live.alert.id, draft);
-    for (const receiver of owed) live.told.add(receiver);
+    for (const receiver of owed) live.told.set(receiver, live.alert.severity);
     // A quiet change puts no reminder of a critical alert off.
     if (owed.length === 0 || called.length > 0 || live.alert.severity !== "critical")
       live.toldAtMs = draft.atMs;
@@ -834,6 +835,13 @@ export class AlertBook {
     const past = live.renew(draft.atMs);
     this.#record(draft, live, "reminder", { past, voids: lapsed, among: due });
   };
+}
+
+/** The change that tells of a level. @param told the level that was told last; undefined: none was */
+function newsOf(severity: Severity, told: Severity | undefined): AlertChangeKind {
+  if (told === undefined) return "fired";
+  const rises = severityRank[severity] - severityRank[told];
+  return rises > 0 ? "rose" : rises < 0 ? "fell" : "reminder";
 }
 
 /** The channel that an alert of the program itself is about: it is not told of itself. */

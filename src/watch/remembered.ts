@@ -1,4 +1,4 @@
-import type { Alert, AlertChange, RuleState } from "../domain/alert.ts";
+import type { Alert, AlertChange, RuleState, Severity } from "../domain/alert.ts";
 import type { Event } from "../domain/event.ts";
 import type { AlertIds } from "./alert-book.ts";
 
@@ -10,8 +10,8 @@ export interface Remembered {
   readonly alerts: readonly Alert[];
   /** Every change of the alerts that fire, those that throttles hold, and the newest endings by liquidation. */
   readonly alertChanges: readonly AlertChange[];
-  /** The receivers that were notified of each alert that fires. */
-  readonly told: ReadonlyMap<number, readonly string[]>;
+  /** The receivers that were notified of each alert that fires, and the level at which they were last. */
+  readonly told: ReadonlyMap<number, ReadonlyMap<string, Severity>>;
   readonly keep: ReadonlyMap<string, string>;
   /** Those that may have taken what the firing alerts are about: word of them came already, and comes no more. */
   readonly liquidations: readonly Event[];

@@ -124,7 +124,7 @@ export class Restoring {
         alert.id,
         this.#parts.alerts.restore(
           alert,
-          remembered.told.get(alert.id) ?? [],
+          remembered.told.get(alert.id) ?? new Map(),
           told.at(-1),
           reminders,
           notified,

@@ -255,6 +255,35 @@ group("silences", () => {
     expect(harness.owed.at(-1)).toBe("chat: MarginHigh main/0.0 ended warning recovered");
   });
 
+  test.each([
+    ["rose", warned, near, "rose critical"],
+    ["fell", near, warned, "fell warning"],
+  ])("an alert that %s under one is told so at its end, over a restart, too", (_, first, then, expected) => {
+    const before = begin();
+    look(before, first);
+    silence(before, { upTo: "critical" });
+    lasts(before, then, 5 * minute);
+    expect(before.owed).toHaveLength(1);
+    const after = again(before);
+    lasts(after, then, 6 * minute);
+    expect(after.owed).toEqual([`chat: MarginHigh main/0.0 ${expected}`]);
+  });
+
+  test("each receiver is told at their end what is new to it", () => {
+    const routes = [
+      { match: { severity: "critical" }, receivers: ["chat", "phone"] },
+      { match: {}, receivers: ["chat"] },
+    ];
+    const harness = begin({ routing: { receivers: ["chat"], routes } });
+    look(harness, warned);
+    silence(harness, { upTo: "critical" });
+    lasts(harness, near, 11 * minute);
+    expect(harness.owed.slice(1).sort()).toEqual([
+      "chat: MarginHigh main/0.0 rose critical",
+      "phone: MarginHigh main/0.0 fired critical",
+    ]);
+  });
+
   test("a rise above their level is told all the same", () => {
     const harness = begin();
     silence(harness, { upTo: "warning" });

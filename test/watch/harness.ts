@@ -362,7 +362,7 @@ export class Harness {
     );
     const keep = new Map(before.keep);
     const facts = new Map(before.facts);
-    const told = new Map<number, readonly string[]>(before.told);
+    const told = new Map(before.told);
     const ids = { ...before.ids };
     for (const one of this.all) {
       for (const alert of one.alerts) alerts.set(alert.id, alert);
@@ -370,7 +370,8 @@ export class Harness {
       for (const state of one.ruleStates) states.set(`${state.rule}\n${state.subject}`, state);
       for (const { name, value } of one.keep) value === null ? keep.delete(name) : keep.set(name, value);
       for (const { owner, name, value } of one.facts) facts.set(factName(owner, name), value);
-      for (const item of one.owed) told.set(item.alertId, [...(told.get(item.alertId) ?? []), item.receiver]);
+      for (const { alertId, receiver, severity } of one.owed)
+        told.set(alertId, new Map(told.get(alertId)).set(receiver, severity));
       for (const alert of one.alerts) ids.alert = Math.max(ids.alert, alert.id);
       for (const change of one.alertChanges) ids.change = Math.max(ids.change, change.id);
       for (const item of one.owed) ids.owed = Math.max(ids.owed, item.id);

@@ -58,6 +58,12 @@ describe("a silence", () => {
     expect(crash.notifying("chat").flatMap(named)).toEqual(["mm-2/0.0"]);
     crash.pass(20 * second + 6 * second);
     expect(crash.notifying("chat").flatMap(named)).toEqual(["mm-2/0.0", "mm-1/0.0"]);
+    expect(
+      crash
+        .notifying("chat")
+        .at(-1)!
+        .covers.map(({ kind }) => kind),
+    ).toEqual(["rose"]);
   });
 });
 
