@@ -13,7 +13,7 @@ import { groupReleaseMs, isUrgent } from "../alerts/group.ts";
 import { Incidents, type IncidentsOptions, type Placed } from "../alerts/incidents/incidents.ts";
 import type { Labels } from "../alerts/match.ts";
 import { allReceivers, groupKeyOf, type Routing, type Way, waysFor } from "../alerts/route.ts";
-import type { Alert, AlertChange, Severity } from "../domain/alert.ts";
+import type { Alert, AlertChange, Ending, Severity } from "../domain/alert.ts";
 import type { OwedItem } from "../domain/delivery.ts";
 import type { Draft } from "./draft.ts";
 import type { Holds } from "./holds.ts";
@@ -24,6 +24,8 @@ export interface Held {
   readonly changeId: number;
   readonly event: boolean;
   readonly over: boolean;
+  /** Left out: it is not over, or held by an earlier version. */
+  readonly ending?: Ending;
   readonly severity: Severity;
   readonly labels: Labels;
   readonly receivers: readonly string[];
@@ -170,7 +172,7 @@ export class Dispatch {
       if (reason !== null) {
         held.push(receiver);
         why = reason;
-        this.#incidents.noteUntold(alert, receiver);
+        this.#incidents.noteHeld(alert, receiver);
         continue;
       }
       const placed =
@@ -180,11 +182,7 @@ export class Dispatch {
       if (placed?.leaves === null) continue;
       owed.push(receiver);
       if (placed === null || placed.leaves === "alone" || !placed.leaves.quiet) called.push(receiver);
-      if (placed !== null && placed.leaves !== "alone") {
-        this.#pushAt(draft, change.id, alert, receiver, placed.groupKey, placed.leaves, placed);
-      } else {
-        this.#push(draft, change.id, alert, isUrgent(change), receiver, way, labels, groupKey, placed);
-      }
+      this.#push(draft, change.id, alert, isUrgent(change), receiver, way, labels, groupKey, placed);
     }
     if (change.kind === "ended") this.#incidents.over(alert);
     if (held.length > 0) this.#hold(draft, change, labels, held, why);
@@ -252,9 +250,37 @@ export class Dispatch {
       for (const receiver of free) {
         const way = wayOf(receiver);
         const groupKey = event ? `held/${way.path.join(".")}/${draft.atMs}` : null;
-        this.#push(draft, held.changeId, { ...held, id: alertId }, false, receiver, way, labels, groupKey);
+        const placed = over ? this.#placeEnd(held, receiver, way, draft) : null;
+        this.#push(
+          draft,
+          held.changeId,
+          { id: alertId, severity },
+          false,
+          receiver,
+          way,
+          labels,
+          groupKey,
+          placed,
+        );
       }
     }
+  }
+
+  /** The place of an end that was held. */
+  #placeEnd(
+    { alertId, severity, labels, ending }: Held,
+    receiver: string,
+    way: Way,
+    draft: Draft,
+  ): Placed | null {
+    const { rule = "", subject = "" } = labels;
+    const alert = {
+      ...{ id: alertId, rule, subject, severity, event: false, value: null, acknowledgedAtMs: null },
+      ending: ending ?? null,
+    };
+    const change = { kind: "ended", alert } as const;
+    const released = { voids: false, released: true, remindMs: Number.POSITIVE_INFINITY };
+    return this.#incidents.place({ change, receiver, way, labels, ...released, nowMs: draft.atMs });
   }
 
   #push(
@@ -266,13 +292,17 @@ export class Dispatch {
     way: Way,
     labels: Labels,
     groupKey: string | null,
-    incident: Placed | null = null,
+    placed: Placed | null,
   ): void {
+    if (placed !== null && placed.leaves !== "alone" && placed.leaves !== null) {
+      this.#pushAt(draft, changeId, { id, severity }, receiver, placed.groupKey, placed.leaves, placed);
+      return;
+    }
     const key = groupKey ?? groupKeyOf(way, labels);
     const releaseAtMs =
       groupKey === null ? this.#release(`${receiver}\n${key}`, way, urgent, draft) : draft.atMs;
     const leaves = { atMs: releaseAtMs, quiet: false };
-    this.#pushAt(draft, changeId, { id, severity }, receiver, key, leaves, incident);
+    this.#pushAt(draft, changeId, { id, severity }, receiver, key, leaves, placed);
   }
 
   #pushAt(
@@ -342,6 +372,7 @@ export class Dispatch {
         changeId: change.id,
         event: alert.event,
         over: alert.state === "ended" && !alert.event,
+        ...(alert.ending === null ? {} : { ending: alert.ending }),
         severity: alert.severity,
         labels,
         receivers:

@@ -67,6 +67,82 @@ describe("a silence", () => {
   });
 });
 
+describe("the end of an alert that was held by a silence", () => {
+  /** Group keys of what a receiver is owed from a time on. */
+  const groups = (crash: Crash, receiver: string, fromMs: number) =>
+    new Set(
+      crash.harness.all
+        .flatMap(({ owed }) => owed)
+        .filter((item) => item.receiver === receiver && item.owedAtMs >= fromMs)
+        .map(({ groupKey }) => groupKey),
+    );
+  /** Two accounts are critical, and the first recovers under a silence. */
+  const begun = (routing: object = { receivers: ["chat", "mail"] }, collateral = 2_000) => {
+    const crash = new Crash(longs(210, 230), { routing });
+    crash.pass(10 * second);
+    const fromMs = crash.harness.nowMs;
+    crash.look({ SOL: 83.7 });
+    crash.pass(10 * second);
+    crash.silence("mm-1", minute);
+    crash.set("mm-1", { collateral });
+    crash.pass(10 * second);
+    return { crash, fromMs };
+  };
+  const incidentOf = (crash: Crash, receiver: string, fromMs: number) =>
+    [...groups(crash, receiver, fromMs)].filter((key) => key?.startsWith("incident/"));
+
+  test("is part of the one message at the end, over a restart, too", () => {
+    const { crash } = begun();
+    crash.restart();
+    crash.pass(minute);
+    const fromMs = crash.harness.nowMs;
+    expect(crash.of("mail", fromMs)).toEqual([]);
+    crash.set("mm-2", { collateral: 2_000 });
+    crash.pass(2 * minute);
+    const ends = crash.of("mail", fromMs);
+    expect(ends.map(({ covers }) => covers.map(({ kind, alert }) => `${kind} ${alert.wallet}`))).toEqual([
+      ["ended mm-1", "ended mm-2"],
+    ]);
+    expect(crash.notifying("chat", fromMs)).toHaveLength(1);
+  });
+
+  test.each(["chat", "mail"])("belongs to it when it is over, too: %s", (receiver) => {
+    const { crash, fromMs } = begun();
+    const incident = incidentOf(crash, receiver, fromMs);
+    crash.set("mm-2", { collateral: 2_000 });
+    crash.pass(20 * second);
+    const endMs = crash.harness.nowMs;
+    crash.pass(2 * minute);
+    expect([...groups(crash, receiver, endMs)]).toEqual(incident);
+    const [end, ...more] = crash.notifying(receiver, endMs);
+    expect(more).toEqual([]);
+    expect(end!.covers.map(({ kind, alert }) => `${kind} ${alert.wallet}`)).toEqual(["ended mm-1"]);
+  });
+
+  test("is of the same incident for a program that is told each alert by itself", () => {
+    const { crash, fromMs } = begun({ receivers: ["chat", "hook"] });
+    crash.pass(2 * minute);
+    const items = crash.harness.all.flatMap(({ owed }) => owed);
+    const end = items.findLast(({ receiver }) => receiver === "hook")!;
+    expect([end.incident]).toEqual(incidentOf(crash, "chat", fromMs));
+  });
+
+  test("leaves as what is better by now, and no longer critical, does", () => {
+    const { crash, fromMs } = begun(undefined, 240);
+    const incident = incidentOf(crash, "mail", fromMs);
+    crash.set("mm-2", { collateral: 2_000 });
+    crash.pass(20 * second);
+    const endMs = crash.harness.nowMs;
+    crash.pass(2 * minute);
+    const items = crash.harness.all.flatMap(({ owed }) => owed).filter(({ owedAtMs }) => owedAtMs >= endMs);
+    expect(items.map(({ receiver, severity }) => `${receiver} ${severity}`).sort()).toEqual([
+      "chat warning",
+      "mail warning",
+    ]);
+    expect([...groups(crash, "mail", endMs)]).toEqual(incident);
+  });
+});
+
 describe("reminders", () => {
   test("reach a receiver once in an interval, whatever another is notified of meanwhile", () => {
     // Mail is told of all of them, chat of the first.

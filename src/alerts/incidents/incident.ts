@@ -14,7 +14,13 @@
  *
  * It is over when nothing critical in it fires. What is left of its alerts is told by itself from then on.
  */
-import { type Alert, type AlertChange, isTaking, type Severity, severityRank } from "../../domain/alert.ts";
+import {
+  type Alert,
+  type AlertChangeKind,
+  isTaking,
+  type Severity,
+  severityRank,
+} from "../../domain/alert.ts";
 
 /** New members join until so long after the last one that was critical, ms. */
 export const joinsForMs = 1_800_000;
@@ -58,11 +64,19 @@ export interface Incident {
   readonly gatheredMs: number;
   /** The number of gatherings since it was calm. */
   readonly step: number;
+  /** The alerts of it, by number, of whose end or fall its receiver is notified later, as that is held. Left out: none. */
+  readonly awaited?: readonly number[];
+}
+
+/** A change of one of its alerts. */
+export interface ChangeOfMember {
+  readonly kind: AlertChangeKind;
+  readonly alert: Pick<Alert, "id" | "severity" | "value" | "acknowledgedAtMs" | "ending">;
 }
 
 /** A change with what the incident has to know of it. */
 export interface Step {
-  readonly change: Pick<AlertChange, "kind" | "alert">;
+  readonly change: ChangeOfMember;
   readonly account: string;
   /** The value is a distance to liquidation. */
   readonly isDistance: boolean;
@@ -114,7 +128,7 @@ export function isLive({ members }: Pick<Incident, "members">): boolean {
 export function stepIncident(known: Incident, step: Step): Stepped {
   const { change, account, isDistance, nowMs } = step;
   const { id, severity, value } = change.alert;
-  const incident = untilNow(known, nowMs);
+  const incident = withoutAwaited(untilNow(known, nowMs), id);
   const before = incident.members[id];
   const own: Member = {
     ...{ account, severity },
@@ -131,6 +145,20 @@ export function stepIncident(known: Incident, step: Step): Stepped {
   if (news === "quiet") return { incident: next, leaves: quietly(news, step) };
   if (news === "recovery") return { incident: withoutRecovered(next), leaves: quietly(news, step) };
   return notify(incident, next, news, step);
+}
+
+/** @returns the incident after a change of one of its alerts that is held */
+export function noteHeld(incident: Incident, alert: Pick<Alert, "id" | "state" | "severity">): Incident {
+  const { id } = alert;
+  if (incident.members[id] === undefined) return incident;
+  const { awaited = [] } = incident;
+  return { ...noteUntold(incident, alert), awaited: [...awaited.filter((one) => one !== id), id] };
+}
+
+function withoutAwaited(incident: Incident, id: number): Incident {
+  const { awaited, ...rest } = incident;
+  if (!awaited?.includes(id)) return incident;
+  return awaited.length === 1 ? rest : { ...rest, awaited: awaited.filter((one) => one !== id) };
 }
 
 /**

@@ -1,15 +1,17 @@
 /** The incidents of all receivers: which of them a change belongs to. Keeps them for history, and takes them back. */
-import type { Alert, AlertChange } from "../../domain/alert.ts";
+import type { Alert } from "../../domain/alert.ts";
 import { type Capacity, incidentGroup, type OwedItem } from "../../domain/delivery.ts";
 import { type Labels, labelOf } from "../match.ts";
 import type { Way } from "../route.ts";
 import { type Danger, dangerOf, type RuleInView } from "./danger.ts";
 import {
+  type ChangeOfMember,
   type Incident,
   isLive,
   isOpen,
   joinsForMs,
   newIncident,
+  noteHeld,
   noteUntold,
   stepIncident,
 } from "./incident.ts";
@@ -45,9 +47,14 @@ export function incidentsOptions(
   };
 }
 
+/** A change of an alert that may be part of an incident. */
+export interface Placeable extends ChangeOfMember {
+  readonly alert: ChangeOfMember["alert"] & Pick<Alert, "rule" | "subject" | "event" | "drill">;
+}
+
 /** A change on its way to one receiver. */
 export interface ToReceiver {
-  readonly change: Pick<AlertChange, "kind" | "alert">;
+  readonly change: Placeable;
   readonly receiver: string;
   readonly way: Way;
   readonly labels: Labels;
@@ -77,6 +84,8 @@ interface Kept {
 }
 
 const prefix = "incident/";
+/** A change that is held (a weekend's mute time) still finds its incident then, ms. */
+const awaitedForMs = 7 * 86_400_000;
 
 export class Incidents {
   readonly #options: IncidentsOptions;
@@ -115,13 +124,14 @@ export class Incidents {
     const { change, receiver, nowMs, voids, released, remindMs } = to;
     const { alert } = change;
     if (alert.event || alert.drill) return null;
-    const found = this.#of(receiver, alert.id);
+    const found = this.#of(receiver, alert.id) ?? this.#awaiting(receiver, change);
     const of = this.#options.dangerOf(alert.rule);
     // A rule that a reload took away ends its alerts, in their incident.
     if (of === null && found === undefined) return null;
     const kept = found ?? this.#join(to);
     if (kept === null) return null;
-    if (this.#options.byAccount(receiver)) this.#onCall.join(receiver, accountOf(alert), alert);
+    if (this.#options.byAccount(receiver) && change.kind !== "ended")
+      this.#onCall.join(receiver, accountOf(alert), alert);
     const { incident, leaves } = stepIncident(kept.incident, {
       ...{ change, voids, released, remindMs, nowMs },
       account: accountOf(alert),
@@ -137,10 +147,10 @@ export class Incidents {
     };
   }
 
-  /** A change of an alert of which a receiver is not notified now. */
-  noteUntold(alert: Alert, receiver: string): void {
+  /** A change of an alert of which a receiver is notified later, as it is held. */
+  noteHeld(alert: Alert, receiver: string): void {
     const kept = this.#of(receiver, alert.id);
-    if (kept !== undefined) this.#set({ ...kept, incident: noteUntold(kept.incident, alert) });
+    if (kept !== undefined) this.#set({ ...kept, incident: noteHeld(kept.incident, alert) });
   }
 
   /** An alert is over, whoever is told of that. */
@@ -170,7 +180,8 @@ export class Incidents {
   sweep(nowMs: number): void {
     this.#onCall.sweep(nowMs);
     for (const [id, { incident }] of this.#all) {
-      if (Object.keys(incident.members).length > 0 || nowMs - incident.joinedMs <= joinsForMs) continue;
+      const keptForMs = incident.awaited === undefined ? joinsForMs : awaitedForMs;
+      if (Object.keys(incident.members).length > 0 || nowMs - incident.joinedMs <= keptForMs) continue;
       this.#all.delete(id);
       this.#changed.add(id);
     }
@@ -179,6 +190,14 @@ export class Incidents {
   #of(receiver: string, alertId: number): Kept | undefined {
     for (const kept of this.#all.values())
       if (kept.receiver === receiver && kept.incident.members[alertId] !== undefined) return kept;
+    return undefined;
+  }
+
+  /** The incident that an alert was part of when a change for the better was held. */
+  #awaiting(receiver: string, { kind, alert }: Placeable): Kept | undefined {
+    if (kind !== "ended" && kind !== "fell") return undefined;
+    for (const kept of this.#all.values())
+      if (kept.receiver === receiver && kept.incident.awaited?.includes(alert.id)) return kept;
     return undefined;
   }
 
