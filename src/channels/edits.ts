@@ -120,19 +120,8 @@ export class Edits {
         );
         return;
       }
-      await this.#wait(result.afterMs ?? 2_000 * 2 ** (tries - 1), signal);
+      await this.#options.clock.sleep(result.afterMs ?? 2_000 * 2 ** (tries - 1), signal);
     }
-  }
-
-  #wait(ms: number, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const cancel = this.#options.clock.after(ms, resolve);
-      const abort = () => {
-        cancel();
-        reject(signal.reason);
-      };
-      signal.addEventListener("abort", abort, { once: true });
-    });
   }
 
   /**

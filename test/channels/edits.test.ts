@@ -1,7 +1,9 @@
 /** Telegram and Slack keep the first message of an incident current by editing it, and lose and repeat nothing when they cannot. */
+import { getEventListeners } from "node:events";
 import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
 import type { Channel, Outgoing, ToldBefore } from "../../src/channels/channel.ts";
+import { Edits } from "../../src/channels/edits.ts";
 import { channelSettings, createChannel } from "../../src/channels/registry.ts";
 import type { AlertChange } from "../../src/domain/alert.ts";
 import { seededRandom } from "../../src/domain/clock.ts";
@@ -331,4 +333,26 @@ test("Slack: an edit whose blocks are refused replaces them by its plain text", 
   expect(world.messages.items[0]?.text).toContain("RESOLVED");
   expect(world.messages.items[0]?.text).not.toContain("$126.55, margin ratio");
   await one.channel.stop();
+});
+
+test("an edit that is tried again leaves nothing behind once it was made", async () => {
+  const clock = handClock();
+  const done = Promise.withResolvers<AbortSignal>();
+  let tries = 0;
+  const edits = new Edits({
+    ...{ clock, log: { info: () => {}, warn: () => {}, debug: () => {} } },
+    put: async (receipt, _told, signal) => {
+      if (++tries < 4) return { kind: "retry", failure: "server-error", detail: "away", afterMs: 10 * tries };
+      done.resolve(signal);
+      return { kind: "delivered", receipt };
+    },
+  });
+  const first = told([of(1)]);
+  const root = { messageId: first.id, receipt: "101", message: first };
+  edits.keepCurrent(outgoing({ message: told([of(2)]), root }));
+  for (const ms of [10, 20, 30]) {
+    await clock.asked(ms);
+    clock.pass(ms);
+  }
+  expect(getEventListeners(await done.promise, "abort")).toEqual([]);
 });

@@ -16,7 +16,19 @@ export function handClock(startMs = atMs): HandClock {
   return {
     nowMs: () => startMs + elapsed,
     elapsedMs: () => elapsed,
-    sleep: () => Promise.reject(new Error("channels do not sleep")),
+    sleep(ms, signal) {
+      return new Promise((resolve, reject) => {
+        const onAbort = () => {
+          cancel();
+          reject(signal?.reason);
+        };
+        const cancel = this.after(ms, () => {
+          signal?.removeEventListener("abort", onAbort);
+          resolve();
+        });
+        signal?.addEventListener("abort", onAbort, { once: true });
+      });
+    },
     after(ms, run) {
       const entry = { ms, atMs: elapsed + ms, run };
       due.add(entry);
