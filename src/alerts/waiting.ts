@@ -183,6 +183,11 @@ export class Waiting {
     return Number.isFinite(next) ? next : null;
   }
 
+  /** True if what waits of an alert may not leave yet: what calls takes what is quiet before it along, and waits for nothing quiet. */
+  #isHeld({ entries }: Thread, held: (entry: Entry) => boolean): boolean {
+    return held(entries.find(({ item }) => item.quiet !== true) ?? entries[0]!);
+  }
+
   /** The messages that may leave of these lanes, message by message as it would without folding. */
   #ready(lanes: readonly Severity[], held: (entry: Entry) => boolean, leaving: Leaving): Entry[][] {
     const found: Entry[][] = [];
@@ -191,7 +196,7 @@ export class Waiting {
       for (const thread of this.#lanes[lane]) {
         const head = thread.entries[0]!;
         const { groupKey } = head.item;
-        if (held(head)) continue;
+        if (this.#isHeld(thread, held)) continue;
         if (groupKey === null || head.stuck) {
           if (thread.entries.some((entry) => isReleased(entry, leaving))) found.push(alone(thread));
         } else if (!groups.has(groupKey) && this.#isReleased(groupKey, held, leaving)) {
@@ -205,8 +210,9 @@ export class Waiting {
 
   /** One of a group whose time has come takes the others along. */
   #isReleased(groupKey: string, held: (entry: Entry) => boolean, leaving: Leaving): boolean {
-    for (const { entries } of this.#groups.get(groupKey) ?? [])
-      if (!held(entries[0]!) && entries.some((entry) => isReleased(entry, leaving))) return true;
+    for (const thread of this.#groups.get(groupKey) ?? [])
+      if (!this.#isHeld(thread, held) && thread.entries.some((entry) => isReleased(entry, leaving)))
+        return true;
     return false;
   }
 
@@ -215,11 +221,12 @@ export class Waiting {
     const taken: Entry[] = [];
     for (const thread of this.#groups.get(head.item.groupKey ?? "") ?? []) {
       const first = thread.entries[0]!;
-      if (first !== head && held(first)) continue;
-      for (const entry of thread.entries) {
+      if (first !== head && this.#isHeld(thread, held)) continue;
+      const calls = thread.entries.findIndex(({ item }) => item.quiet !== true);
+      for (const [at, entry] of thread.entries.entries()) {
         if (entry.item.groupKey !== head.item.groupKey || entry.stuck !== head.stuck) break;
         // A rise may pass a message that failed, and what comes after it may not.
-        if (entry !== first && held(entry)) break;
+        if (at > Math.max(0, calls) && held(entry)) break;
         taken.push(entry);
       }
     }

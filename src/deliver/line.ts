@@ -3,7 +3,8 @@
  *
  * Two lanes, critical and the rest, each with one message under way, so that a slow info never holds up a liquidation.
  * Order holds for each alert: a later item waits until the message before it is delivered or dead. Only a rise may pass a
- * message of a lower level that has failed already, or one that is quiet; a fall and an ending never do.
+ * message of a lower level that has failed already; a fall and an ending never do. What calls waits for nothing quiet: it takes
+ * what a quiet message told along where that failed, and passes one that is under way, which is not sent again after it.
  */
 import {
   dueSinceMs,
@@ -51,7 +52,7 @@ interface Way {
 /** A sealed message on its way. */
 interface Parcel {
   message: Message;
-  readonly entries: readonly Entry[];
+  entries: readonly Entry[];
   /** Monotonic time from which on it may be tried. */
   dueMs: number;
   underWay: boolean;
@@ -67,6 +68,8 @@ interface Parcel {
   readonly tries: Map<ChannelState, { readonly times: number; dueMs: number }>;
   /** The reasons of those that refused it for good. */
   readonly refusedBy: Map<ChannelState, string>;
+  /** A later message that calls of alerts of this quiet one, sealed while that was under way. Left out: there is none. */
+  overtakenBy?: Parcel;
 }
 
 export interface LineOptions {
@@ -319,11 +322,23 @@ export class Line implements StateUser {
       : severities;
     if (lane === "rest" && !this.#restMayGo(state, nowMs)) return null;
     const mayBegin = opens && nowMs >= this.#sealAgainAtMs && this.#mayBegin(state, lane, nowMs);
-    const taken = mayBegin ? this.#waiting.take(worse, this.#held, this.#leaving()) : null;
+    const take = () => this.#waiting.take(worse, this.#held, this.#leaving());
+    let taken = mayBegin ? take() : null;
+    const overtaken = taken === null ? [] : this.#quietAbout(callsOf(taken.entries), false);
+    if (taken && overtaken.length > 0) {
+      for (const one of overtaken) this.#withdraw(one, one.entries);
+      this.#putBack(taken.entries);
+      taken = take();
+    }
     if (taken) {
+      const { entries, folded } = taken;
       if (state.circuit.down && lane === "rest") this.#begunWhileDown(nowMs);
-      this.#sealing.set(taken.entries, new Set(taken.entries.map(({ item }) => item.alertId)));
-      return () => this.#sealAndSend(taken, lane);
+      this.#sealing.set(entries, new Set(entries.map(({ item }) => item.alertId)));
+      return async () => {
+        for (const { message, entries: all } of overtaken)
+          await this.#options.journal.record({ message, entries: all });
+        await this.#sealAndSend({ entries, folded }, lane);
+      };
     }
     if (!parcel) return null;
     parcel.underWay = true;
@@ -403,12 +418,12 @@ export class Line implements StateUser {
     for (const { message, underWay } of this.#parcels) {
       if (!message.alertIds.includes(item.alertId)) continue;
       const failed = !underWay && message.attempts > 0;
-      const passes =
-        (failed || message.content.quiet === true) &&
+      const rises =
+        failed &&
         severityRank[turnOf(item)] > rankOf(message) &&
         change?.kind !== "fell" &&
         change?.kind !== "ended";
-      if (!passes) return true;
+      if (!rises && (item.quiet === true || message.content.quiet !== true)) return true;
     }
     return false;
   };
@@ -421,6 +436,7 @@ export class Line implements StateUser {
     const dueMs = this.#options.clock.elapsedMs();
     const how = { underWay: true, lane, resumed: false, hurried: false, failed: false };
     const parcel: Parcel = { message, entries, dueMs, ...how, tries: new Map(), refusedBy: new Map() };
+    for (const one of this.#quietAbout(callsOf(entries), true)) one.overtakenBy = parcel;
     this.#parcels.add(parcel);
     await this.#options.probe("sealed");
     await this.#send(parcel);
@@ -587,6 +603,11 @@ export class Line implements StateUser {
     this.#dead++;
     const fields = { channel: this.channel.name, messageId: before.id, title: before.content.title, detail };
     log.warn(fields, result.kind === "refused" ? "a message was refused for good" : "a message was given up");
+    if (parcel.overtakenBy) {
+      parcel.message = failed;
+      await this.#handOver(parcel, parcel.overtakenBy);
+      return;
+    }
     parcel.message = { ...failed, status: "dead", nextAttemptMs: null };
     await this.#settle(parcel, "dead");
     if (![...this.#parcels].some(({ message }) => message.attempts > 0)) state.health.owesNothing();
@@ -598,7 +619,45 @@ export class Line implements StateUser {
     return this.#ways(parcel.message).some((way) => !parcel.refusedBy.has(way.state));
   }
 
+  /** The quiet messages about some of these alerts. */
+  #quietAbout(alertIds: ReadonlySet<number>, underWay: boolean): readonly Parcel[] {
+    if (alertIds.size === 0) return [];
+    return [...this.#parcels].filter(
+      (one) =>
+        one.underWay === underWay &&
+        one.message.content.quiet === true &&
+        one.message.alertIds.some((id) => alertIds.has(id)),
+    );
+  }
+
+  /** Takes back a quiet message that was not delivered. @param entries those of it that wait for another message again */
+  #withdraw(parcel: Parcel, entries: readonly Entry[]): void {
+    const { message } = parcel;
+    const lastDetail = "a later message tells what it told";
+    parcel.message = { ...message, itemIds: [], status: "dead", nextAttemptMs: null, lastDetail };
+    this.#parcels.delete(parcel);
+    this.#putBack(entries);
+  }
+
+  /** Ends a quiet message that failed after a later one passed it: what the later one tells anew is part of that, the rest waits again. */
+  async #handOver(parcel: Parcel, later: Parcel): Promise<void> {
+    const { journal } = this.#options;
+    const { alertIds, id, itemIds, status } = later.message;
+    const told = parcel.entries.filter(({ item }) => alertIds.includes(item.alertId));
+    for (const entry of told) entry.item = { ...entry.item, status, messageId: id };
+    later.entries = [...later.entries, ...told];
+    later.message = { ...later.message, itemIds: [...itemIds, ...told.map(({ item }) => item.id)] };
+    const rest = parcel.entries.filter((entry) => !told.includes(entry));
+    this.#withdraw(parcel, rest);
+    await journal.record({ message: later.message, entries: later.entries });
+    await journal.record({ message: parcel.message, entries: rest });
+  }
+
   async #retryLater(parcel: Parcel, failed: Message, atMs: number): Promise<void> {
+    if (parcel.overtakenBy) {
+      parcel.message = failed;
+      return this.#handOver(parcel, parcel.overtakenBy);
+    }
     const { channel, log: out } = { channel: this.channel.name, log: this.#options.log };
     parcel.message = { ...failed, nextAttemptMs: Math.round(atMs) };
     out.debug(
@@ -716,6 +775,11 @@ function dueAtMs({ tries, dueMs }: Parcel, state: ChannelState): number {
 /** Returns true if a message failed by a channel, or by any in an earlier run. */
 function hasFailed({ tries, message }: Parcel, state: ChannelState): boolean {
   return tries.has(state) || (tries.size === 0 && message.attempts > 0);
+}
+
+/** The alerts of which some of these entries call. */
+function callsOf(entries: readonly Entry[]): ReadonlySet<number> {
+  return new Set(entries.flatMap(({ item }) => (item.quiet ? [] : [item.alertId])));
 }
 
 function turnOfMessage({ severity, content: { quiet } }: Message): Severity {

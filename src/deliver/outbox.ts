@@ -377,7 +377,9 @@ class WorkingOutbox implements Outbox {
   }
 
   #recorded(entries: readonly Entry[]): void {
-    const settled = entries.filter(({ item }) => item.status === "delivered" || item.status === "dead");
+    const settled = entries.filter(
+      ({ item }) => this.#entries.has(item.id) && (item.status === "delivered" || item.status === "dead"),
+    );
     if (settled.length === 0) return;
     for (const { item } of settled) this.#entries.delete(item.id);
     this.#urgent.settled(settled, this.#entries.values());

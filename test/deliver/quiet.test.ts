@@ -1,7 +1,8 @@
 /** A quiet change of an incident holds up nothing that calls. */
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import type { Alert } from "../../src/domain/alert.ts";
 import { type Changes, changes } from "../../src/domain/changes.ts";
-import { rig } from "./support.ts";
+import { type Rig, rig, together } from "./support.ts";
 
 const second = 1_000;
 const incident = "incident/{}/1";
@@ -18,20 +19,85 @@ test("an account that is critical calls while a quiet change has no answer", asy
   expect(one.far.accepted.map(({ items }) => items)).toEqual([[2]]);
 });
 
-test.each([503, "hang"] as const)(
-  "an alert that rises passes its own quiet change; answer: %s",
-  async (answer) => {
+/** The first attempt of a channel is answered so, and the others with 200. */
+const first = (one: Rig, answer: 503 | 400 | "hang") => {
+  const found = answer === "hang" ? answer : { status: answer };
+  one.far.answer = () => (one.far.arrivals.length > 0 ? { status: 200 } : found);
+};
+
+/** Nothing is open, and each item is in the one message that names it. */
+async function isSettled({ store }: Rig): Promise<void> {
+  const [owed, messages] = [await store.owed({}), await store.messages({})];
+  expect(owed.map(({ status }) => status)).toEqual(owed.map(() => "delivered"));
+  expect(messages.flatMap(({ id, itemIds }) => itemIds.map((item) => `${item} ${id}`)).sort()).toEqual(
+    owed.map(({ id, messageId }) => `${id} ${messageId}`).sort(),
+  );
+}
+
+const liquidated = (alert: Alert): Alert => ({ ...alert, ending: "liquidated" });
+
+describe.each(["worsened", "ended"] as const)("what calls of an alert, %s,", (kind) => {
+  test("takes its own quiet change along that failed, and what else that told", async () => {
     await using one = await rig();
-    const status = answer === "hang" ? answer : { status: answer };
-    one.far.answer = ({ items }) => (items.includes(1) ? status : { status: 200 });
-    const risen = one.alerts.alert();
-    await one.owe(quiet(one.alerts.step("worsened", risen, ["chat"], incident)));
+    first(one, 503);
+    const [alert, other] = [one.alerts.alert(), one.alerts.alert()];
+    await one.owe(
+      quiet(
+        together([
+          one.alerts.step("worsened", alert, ["chat"], incident),
+          one.alerts.step("worsened", other, ["chat"], incident),
+        ]),
+      ),
+    );
     await one.clock.settle();
-    await one.owe(one.alerts.step("worsened", risen, ["chat"], incident));
+    await one.owe(one.alerts.step(kind, liquidated(alert), ["chat"], incident));
     await one.clock.advance(second);
-    expect(one.far.accepted.map(({ items }) => items)).toEqual([[2]]);
-  },
-);
+    expect(one.far.accepted.map(({ items }) => items)).toEqual([[1, 2, 3]]);
+    const lead = kind === "ended" ? "LIQUIDATED" : "WORSE, still critical";
+    expect(one.far.accepted[0]?.leads).toEqual([lead, "WORSE, still critical"]);
+    await one.clock.advance(600 * second);
+    expect(one.far.arrivals).toHaveLength(2);
+    await isSettled(one);
+  });
+
+  test("passes its own quiet change that has no answer, which is not sent after it", async () => {
+    await using one = await rig();
+    first(one, "hang");
+    const [alert, other] = [one.alerts.alert(), one.alerts.alert()];
+    await one.owe(
+      quiet(
+        together([
+          one.alerts.step("worsened", alert, ["chat"], incident),
+          one.alerts.step("worsened", other, ["chat"], incident),
+        ]),
+      ),
+    );
+    await one.clock.settle();
+    await one.owe(quiet(one.alerts.step("worsened", alert, ["chat"], incident, 60 * second)));
+    await one.owe(one.alerts.step(kind, liquidated(alert), ["chat"], incident));
+    await one.clock.advance(second);
+    expect(one.far.accepted.map(({ items }) => items)).toEqual([[3, 4]]);
+    // It had no answer in time: what it told of the other one is sent, and nothing else.
+    await one.clock.advance(600 * second);
+    expect(one.far.accepted.map(({ items }) => items)).toEqual([[3, 4], [2]]);
+    await isSettled(one);
+  });
+});
+
+test("what calls takes a quiet change along that an earlier run could not send", async () => {
+  await using one = await rig();
+  one.far.answer = () => ({ status: 503 });
+  const alert = one.alerts.alert();
+  await one.owe(quiet(one.alerts.step("worsened", alert, ["chat"], incident)));
+  await one.clock.settle();
+  await one.restart();
+  await one.clock.advance(second);
+  one.far.answer = () => ({ status: 200 });
+  await one.owe(one.alerts.step("ended", liquidated(alert), ["chat"], incident));
+  await one.clock.advance(second);
+  expect(one.far.accepted.map(({ items }) => items)).toEqual([[1, 2]]);
+  await isSettled(one);
+});
 
 test("quiet changes that failed are tried again, over a restart, too, and after them goes what is lesser", async () => {
   await using one = await rig();

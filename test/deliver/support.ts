@@ -95,7 +95,7 @@ export interface Arrival {
   readonly items: readonly number[];
   readonly title: string;
   readonly leads: readonly string[];
-  /** The digest of the whole message as it arrived. */
+  /** The digest of the content as it arrived. */
   readonly digest: string;
   readonly atMs: number;
   readonly answered: number | "hang" | "drop";
@@ -136,9 +136,7 @@ export class FarSide implements AsyncDisposable {
           ...rest,
           ...{ id: parsed.id, items: parsed.itemIds, title: parsed.content.title, atMs: clock.nowMs() },
           leads: parsed.content.items.map(({ lead }) => lead),
-          digest: createHash("sha256")
-            .update(JSON.stringify([parsed.itemIds, parsed.content]))
-            .digest("hex"),
+          digest: createHash("sha256").update(JSON.stringify(parsed.content)).digest("hex"),
         };
         const answer = far.answer(seen);
         far.arrivals.push({ ...seen, answered: typeof answer === "string" ? answer : answer.status });

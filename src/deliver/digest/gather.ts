@@ -219,8 +219,13 @@ function countOf(messages: readonly Message[], receiver: string): { delivered: n
   const own = messages.filter((message) => message.receiver === receiver);
   return {
     delivered: own.filter(({ status }) => status === "delivered").length,
-    dead: own.filter(({ status }) => status === "dead").length,
+    dead: own.filter((message) => message.status === "dead" && !isToldLater(message)).length,
   };
+}
+
+/** True if all that a message told is part of later ones. */
+function isToldLater({ content, itemIds }: Message): boolean {
+  return content.kind === "alert" && itemIds.length === 0;
 }
 
 const isStranger = (labels: Readonly<Record<string, string>>): boolean => labels.watch === "whale";

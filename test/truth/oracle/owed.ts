@@ -45,6 +45,8 @@ class OwedJudge {
   readonly #outcome: Outcome;
   readonly #findings: Finding[] = [];
   readonly #receivers: readonly string[];
+  /** Items that were owed, by number. */
+  readonly #seen = new Set<number>();
   /** Receivers of each alert. */
   readonly #told = new Map<number, Set<string>>();
   /** The last change of each no-data alert that fires of which somebody was owed word, by alert. */
@@ -92,10 +94,10 @@ class OwedJudge {
   }
 
   #take({ alertChanges, owed }: Changes): void {
-    const items = Map.groupBy(
-      owed.filter(({ status }) => status === "owed"),
-      ({ changeId }) => changeId,
-    );
+    // What a message that failed leaves to a later one waits again, and is owed once.
+    const fresh = owed.filter(({ id, status }) => status === "owed" && !this.#seen.has(id));
+    for (const { id } of fresh) this.#seen.add(id);
+    const items = Map.groupBy(fresh, ({ changeId }) => changeId);
     for (const change of alertChanges) {
       const missing = this.#expected(change);
       for (const item of items.get(change.id) ?? []) this.#owe(change, item, missing);
