@@ -114,10 +114,14 @@ export async function rootOf(
   const id = message.content.incident?.id;
   const first = firstOfIncident(entries[0]?.item.groupKey ?? null);
   if (id === undefined || first === null) return undefined;
-  const ofIncident = ({ content }: Message) => content.incident?.id === id;
-  const root = (await deliveredAbout([first], message, store, journal)).find(
-    (one) => ofIncident(one) && one.content.quiet !== true && one.receipt,
-  );
+  const isRoot = ({ content, receipt }: Message) =>
+    content.incident?.id === id && content.quiet !== true && receipt !== null && receipt !== "";
+  let root = (await deliveredAbout([first], message, store, journal)).find(isRoot);
+  // That of the first alert may have been refused.
+  if (root === undefined && !message.alertIds.includes(first)) {
+    const known = await knownOf(id, Number.NEGATIVE_INFINITY, store, journal).catch(() => []);
+    root = received(known, message).find(isRoot);
+  }
   return root && (await withAllSince(root, id, message, store, journal));
 }
 

@@ -20,7 +20,7 @@ import {
 import type { Channel, Late, SendResult } from "../channels/channel.ts";
 import { type Severity, severityRank } from "../domain/alert.ts";
 import type { Clock, Random } from "../domain/clock.ts";
-import { lateAfterMs, type Message, type SendFailure } from "../domain/delivery.ts";
+import { firstOfIncident, lateAfterMs, type Message, type SendFailure } from "../domain/delivery.ts";
 import type { Charts, Store } from "../domain/ports.ts";
 import type { ChannelStatus } from "../domain/status.ts";
 import { attemptWithin, formerRootOf, probeWithin, rootOf, toldBefore } from "./attempt.ts";
@@ -38,6 +38,8 @@ const sealPatienceMs = 5_000;
 const sealAgainMs = 1_000;
 /** The interval at which a channel whose circuit is open is checked when nothing is owed to it, ms. */
 const lookAgainMs = 60_000;
+/** A refused item of an incident leaves with the next message of that, and at the latest after so long, ms. */
+const againAfterMs = 30_000;
 /** While a channel is down: so many critical messages are tried one by one; anything else new after 5 min, 10, … an hour. */
 const mostCriticalTried = 10;
 const firstBeginMs = 300_000;
@@ -600,7 +602,8 @@ export class Line implements StateUser {
       await this.#retryLater(parcel, failed, nowMs);
       return;
     }
-    this.#dead++;
+    const again = result.kind === "refused" ? parcel.entries.filter(isToldAgain) : [];
+    if (again.length === 0 || again.length < parcel.entries.length) this.#dead++;
     const fields = { channel: this.channel.name, messageId: before.id, title: before.content.title, detail };
     log.warn(fields, result.kind === "refused" ? "a message was refused for good" : "a message was given up");
     if (parcel.overtakenBy) {
@@ -608,8 +611,9 @@ export class Line implements StateUser {
       await this.#handOver(parcel, parcel.overtakenBy);
       return;
     }
-    parcel.message = { ...failed, status: "dead", nextAttemptMs: null };
-    await this.#settle(parcel, "dead");
+    const itemIds = before.itemIds.filter((id) => !again.some(({ item }) => item.id === id));
+    parcel.message = { ...failed, itemIds, status: "dead", nextAttemptMs: null };
+    await this.#settle(parcel, "dead", again);
     if (![...this.#parcels].some(({ message }) => message.attempts > 0)) state.health.owesNothing();
   }
 
@@ -667,13 +671,19 @@ export class Line implements StateUser {
     await this.#options.journal.record({ message: parcel.message, entries: parcel.entries });
   }
 
-  async #settle(parcel: Parcel, status: "delivered" | "dead"): Promise<void> {
-    const { journal, probe } = this.#options;
-    for (const entry of parcel.entries) entry.item = { ...entry.item, status };
+  /** @param again those of its entries that wait for another message */
+  async #settle(parcel: Parcel, status: "delivered" | "dead", again: readonly Entry[] = []): Promise<void> {
+    const { journal, probe, clock } = this.#options;
+    const releaseAtMs = clock.nowMs() + againAfterMs;
+    for (const entry of parcel.entries)
+      entry.item = again.includes(entry)
+        ? { ...entry.item, status: "owed", messageId: null, releaseAtMs, again: true }
+        : { ...entry.item, status };
     await journal.record({ message: parcel.message, entries: parcel.entries });
     this.#parcels.delete(parcel);
     // A channel that failed and by which nothing is on its way any more is looked at.
     for (const { state } of this.#ways(parcel.message)) state.changed(this);
+    this.#putBack(again);
     await probe("recorded");
   }
 
@@ -775,6 +785,11 @@ function dueAtMs({ tries, dueMs }: Parcel, state: ChannelState): number {
 /** Returns true if a message failed by a channel, or by any in an earlier run. */
 function hasFailed({ tries, message }: Parcel, state: ChannelState): boolean {
   return tries.has(state) || (tries.size === 0 && message.attempts > 0);
+}
+
+/** True for what is told again if its message was refused. */
+function isToldAgain({ item }: Entry): boolean {
+  return firstOfIncident(item.groupKey) !== null && !item.again;
 }
 
 /** The alerts of which some of these entries call. */

@@ -125,10 +125,10 @@ function threadsOf(told: readonly Told[], sender: string, instance: string): str
  * channel takes two messages under one id for one message, so no two may ever share it.
  */
 function idOf(told: readonly Told[], sender: string, instance: string): string {
-  const parts = told.map(({ change: { id, kind, atMs, alert } }) =>
+  const parts = told.map(({ item, change: { id, kind, atMs, alert } }) =>
     alert.eventKey !== null && kind === "fired"
       ? [alert.rule, alert.subject, alert.eventKey]
-      : [id, kind, atMs, alert.rule, alert.subject, alert.summary],
+      : [id, kind, atMs, alert.rule, alert.subject, alert.summary, ...(item.again ? ["again"] : [])],
   );
   return nameOf([sender, instance, told[0]!.item.receiver, parts]);
 }

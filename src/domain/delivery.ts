@@ -29,6 +29,8 @@ export interface OwedItem {
   readonly distance?: number;
   /** The group key of the incident that it is part of, for a receiver that is told each alert by itself. Left out: none. */
   readonly incident?: string;
+  /** A message of its incident that had it was refused for good: it is in one further message. Left out: none was. */
+  readonly again?: true;
   /** For a receiver that keeps one incident for each account. Left out: its alert belongs to none. */
   readonly onCall?: OnCallOfItem;
   readonly status: DeliveryStatus;

@@ -95,6 +95,7 @@ export interface Arrival {
   readonly items: readonly number[];
   readonly title: string;
   readonly leads: readonly string[];
+  readonly quiet: boolean;
   /** The digest of the content as it arrived. */
   readonly digest: string;
   readonly atMs: number;
@@ -130,12 +131,13 @@ export class FarSide implements AsyncDisposable {
         const parsed = JSON.parse(message) as {
           id: string;
           itemIds: number[];
-          content: { title: string; items: { lead: string }[] };
+          content: { title: string; items: { lead: string }[]; quiet?: true };
         };
         const seen = {
           ...rest,
           ...{ id: parsed.id, items: parsed.itemIds, title: parsed.content.title, atMs: clock.nowMs() },
           leads: parsed.content.items.map(({ lead }) => lead),
+          quiet: parsed.content.quiet === true,
           digest: createHash("sha256").update(JSON.stringify(parsed.content)).digest("hex"),
         };
         const answer = far.answer(seen);

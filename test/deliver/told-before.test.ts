@@ -1,7 +1,7 @@
 /** The earlier messages that a channel gets: the first message, the newest that tells of all, and edits of both. */
 import { expect, test } from "vitest";
 import type { Entry } from "../../src/alerts/waiting.ts";
-import { toldBefore } from "../../src/deliver/attempt.ts";
+import { rootOf, toldBefore } from "../../src/deliver/attempt.ts";
 import type { Journal } from "../../src/deliver/journal.ts";
 import type { Message } from "../../src/domain/delivery.ts";
 import { change, message } from "../channels/messages.ts";
@@ -49,4 +49,30 @@ test("the newest tells of all of it, or it is none; other receivers and the dead
   const found = await before([both, one, elsewhere, dead], [1, 2]);
   expect(found.latest?.receipt).toBe("m1");
   expect((await before([one], [1, 2])).latest).toBeUndefined();
+});
+
+test("the first message of an incident is the first that arrived, where that of its first alert did not", async () => {
+  const incident = { id: "I1" };
+  const of = (ids: readonly number[], receipt: string, parts: Partial<Message> = {}) => {
+    const made = delivered(ids, receipt, parts);
+    return { ...made, content: { ...made.content, incident } };
+  };
+  const refused = of([1], "", { status: "dead", receipt: null, deliveredAtMs: null });
+  const [second, third] = [of([2], "m2"), of([3], "m3")];
+  const rootFor = async (known: readonly Message[], ids: readonly number[]) => {
+    const made = message(ids.map((id) => change("worsened", { id })));
+    const next = { ...made, content: { ...made.content, incident, quiet: true as const } };
+    const entries = [{ item: { alertId: ids[0], groupKey: "incident/{}/1" } }] as unknown as Entry[];
+    const store = {
+      messages: async (query: { readonly alertIds?: readonly number[]; readonly incident?: string }) =>
+        known.filter(
+          ({ alertIds, content }) =>
+            content.incident?.id === query.incident || alertIds.some((id) => query.alertIds?.includes(id)),
+        ),
+    };
+    return rootOf(next, entries, store, { unwritten: () => [] } as unknown as Journal);
+  };
+  expect(await rootFor([refused], [2])).toBeUndefined();
+  expect(await rootFor([refused, second, third], [2])).toMatchObject({ receipt: "m2", since: [third] });
+  expect(await rootFor([of([1], "m1"), second], [2])).toMatchObject({ receipt: "m1" });
 });

@@ -72,6 +72,8 @@ class Life {
   readonly answers: { readonly atMs: number; readonly tookMs: number }[] = [];
   readonly streams = new Tally();
   readonly dead = new Tally();
+  /** Messages of which no commit tells. */
+  readonly perhapsDead = new Tally();
   /** Answers and frames that surely could not be understood, and others that perhaps could not. */
   readonly bad = new Tally();
   readonly perhapsBad = new Tally();
@@ -163,9 +165,14 @@ class FigureJudge {
         if (entry.was) life.streams.add(-1, atMs);
         if (entry.by) life.refusals.perhaps(atMs);
         return;
-      case "rejected":
-        life.dead.add(1, atMs);
+      case "rejected": {
+        // What is refused of an incident for the first time is in a further message.
+        const items = this.#undelivered.inMessage(entry.id);
+        const isTried = items.every(({ groupKey, again }) => groupKey?.startsWith("incident/") && !again);
+        if (items.length === 0) life.perhapsDead.add(1, atMs);
+        else if (!isTried) life.dead.add(1, atMs);
         return;
+      }
       case "committed":
         this.#committed(entry);
     }
@@ -230,7 +237,11 @@ class FigureJudge {
     if (this.#clear.works(life.watchesMs ?? atMs, atMs))
       this.#within(atMs, "failedPolls", figures, life.failures.inARow(atMs, this.#part(atMs)));
     this.#within(atMs, "authFailures", figures, life.refusals.at(atMs));
-    this.#within(atMs, "deadMessages", figures, life.dead.at(atMs));
+    const dead = life.dead.at(atMs);
+    this.#within(atMs, "deadMessages", figures, {
+      low: dead.low,
+      high: dead.high + life.perhapsDead.at(atMs).high,
+    });
     const bad = life.bad.at(atMs);
     this.#within(atMs, "badRecords", figures, {
       low: bad.low,

@@ -25,6 +25,11 @@ export class Undelivered {
     }
   }
 
+  /** The open items of a message. */
+  inMessage(id: string): readonly OwedItem[] {
+    return [...this.#open.values()].filter(({ messageId }) => messageId === id);
+  }
+
   /** The possible figures, where none of them is the one that was recorded. */
   problems(
     { figures, atMs: clockMs }: Observation & { readonly kind: "daemon" },
