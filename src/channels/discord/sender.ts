@@ -13,18 +13,18 @@
  */
 import type { Clock } from "../../domain/clock.ts";
 import type { Message } from "../../domain/delivery.ts";
-import { asTold, isCalm } from "../as-told.ts";
+import { isCalm } from "../as-told.ts";
 import type { Outgoing, SendResult, ToldBefore } from "../channel.ts";
 import { Edits } from "../edits.ts";
 import { listName } from "../lines.ts";
 import type { ChannelLog } from "../log.ts";
 import { loudest } from "../mention.ts";
-import { type CommandLine, formatTime, leadOf, render } from "../message.ts";
+import { type CommandLine, render } from "../message.ts";
 import { Parts } from "../parts.ts";
-import { cleanLine } from "../text.ts";
 import type { ApiAnswer, ApiProblem } from "./api.ts";
 import { buttonsOf } from "./buttons.ts";
 import type { Destination } from "./destination.ts";
+import { editedBody, endingsIn } from "./edited.ts";
 import type { Illustrator } from "./illustrator.ts";
 import { lookFor } from "./look.ts";
 import { placeOf, receiptOf } from "./place.ts";
@@ -33,9 +33,7 @@ import {
   discordBody,
   type Embed,
   type Ended,
-  endedBody,
   endedIn,
-  endingTone,
   listOf,
   mostEmbeds,
   plainBodies,
@@ -157,23 +155,9 @@ export class DiscordSender {
     { message, since = [] }: Pick<ToldBefore, "message" | "since">,
     ended: readonly Ended[],
   ): DiscordBody {
-    const told = message.content.incident === undefined ? asTold(message, since) : marked(message, since);
-    const rendering = { ...render(told, this.#options), ...this.#headlineOf(told, ended) };
+    const { told, body } = editedBody(message, since, ended, this.#options);
     const over = new Set(ended.map(({ alertId }) => alertId));
-    const hasList = message.content.incident === undefined;
-    const body =
-      ended.length === 0 ? discordBody(rendering, null, hasList) : endedBody(rendering, ended, hasList);
     return { ...body, ...this.#buttons(told, over) };
-  }
-
-  /** The headline of the first message of an incident, which is about what fires; none of its own where nothing is over, or all is. */
-  #headlineOf(told: Message, ended: readonly Ended[]): { readonly headline?: string } {
-    const { content } = told;
-    const over = new Set(ended.map(({ alertId }) => alertId));
-    const firing = content.items.filter(({ change }) => !over.has(change.alertId));
-    if (content.incident === undefined || over.size === 0 || firing.length === 0) return {};
-    const { headline } = render({ ...told, content: { ...content, items: firing } }, this.#options);
-    return { headline };
   }
 
   /** Gives up on marks that wait for another try. */
@@ -360,36 +344,6 @@ function addition(outgoing: Outgoing): { readonly adds: boolean; readonly into: 
     adds: message.alertIds.every((id) => members.has(id)),
     into: { ...rest, message, root: former },
   };
-}
-
-/** The first message of an incident with all that was told since: what is over comes last, as it was told before its end. */
-function marked(message: Message, since: readonly Message[]): Message {
-  const told = asTold(message, since);
-  const before = new Map(
-    asTold(message, since.map(withoutEnds)).content.items.map((item) => [item.change.alertId, item]),
-  );
-  const items = told.content.items.map((item) =>
-    item.change.kind === "ended" ? (before.get(item.change.alertId) ?? item) : item,
-  );
-  return { ...told, content: { ...told.content, items } };
-}
-
-function withoutEnds(message: Message): Message {
-  const { content } = message;
-  return {
-    ...message,
-    content: { ...content, items: content.items.filter(({ change }) => change.kind !== "ended") },
-  };
-}
-
-function endingsIn({ content }: Message, timezone: string): Ended[] {
-  return content.items
-    .filter(({ change }) => change.kind === "ended")
-    .map(({ change, lead }) => ({
-      alertId: change.alertId,
-      words: `${cleanLine(lead)} ${formatTime(change.atMs, timezone)}`,
-      tone: endingTone(leadOf(change)),
-    }));
 }
 
 /** An embed that Discord will not have, by its content or for want of a permission, may still be taken as plain text. */

@@ -1,0 +1,66 @@
+/** A sent message as it stands on Discord after what was told since, by editing it. Pure. */
+import type { Message } from "../../domain/delivery.ts";
+import { asTold } from "../as-told.ts";
+import { formatTime, leadOf, type RenderOptions, render } from "../message.ts";
+import { cleanLine } from "../text.ts";
+import { type DiscordBody, discordBody, type Ended, endedBody, endingTone } from "./render.ts";
+
+/** @param ended those of its alerts that are over   @returns the message with what was told since, and its body */
+export function editedBody(
+  message: Message,
+  since: readonly Message[],
+  ended: readonly Ended[],
+  options: RenderOptions,
+): { readonly told: Message; readonly body: DiscordBody } {
+  const told = message.content.incident === undefined ? asTold(message, since) : marked(message, since);
+  const rendering = { ...render(told, options), ...headlineOf(told, ended, options) };
+  const hasList = message.content.incident === undefined;
+  const body =
+    ended.length === 0 ? discordBody(rendering, null, hasList) : endedBody(rendering, ended, hasList);
+  return { told, body };
+}
+
+/** The headline of the first message of an incident, which is about what fires; none of its own where nothing is over, or all is. */
+function headlineOf(
+  told: Message,
+  ended: readonly Ended[],
+  options: RenderOptions,
+): { readonly headline?: string } {
+  const { content } = told;
+  const over = new Set(ended.map(({ alertId }) => alertId));
+  const firing = content.items.filter(({ change }) => !over.has(change.alertId));
+  if (content.incident === undefined || over.size === 0 || firing.length === 0) return {};
+  const { headline } = render({ ...told, content: { ...content, items: firing } }, options);
+  return { headline };
+}
+
+/** The first message of an incident with all that was told since: what is over comes last, as it was told before its end. */
+function marked(message: Message, since: readonly Message[]): Message {
+  const told = asTold(message, since);
+  const before = new Map(
+    asTold(message, since.map(withoutEnds)).content.items.map((item) => [item.change.alertId, item]),
+  );
+  const items = told.content.items.map((item) =>
+    item.change.kind === "ended" ? (before.get(item.change.alertId) ?? item) : item,
+  );
+  return { ...told, content: { ...told.content, items } };
+}
+
+function withoutEnds(message: Message): Message {
+  const { content } = message;
+  return {
+    ...message,
+    content: { ...content, items: content.items.filter(({ change }) => change.kind !== "ended") },
+  };
+}
+
+/** The ends that a message tells of. */
+export function endingsIn({ content }: Message, timezone: string): Ended[] {
+  return content.items
+    .filter(({ change }) => change.kind === "ended")
+    .map(({ change, lead }) => ({
+      alertId: change.alertId,
+      words: `${cleanLine(lead)} ${formatTime(change.atMs, timezone)}`,
+      tone: endingTone(leadOf(change)),
+    }));
+}
