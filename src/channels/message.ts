@@ -153,6 +153,8 @@ function lateNote({ content, sealedAtMs }: Message, late: Late | undefined): str
   }
   if (late)
     return `Delivered late: held ${formatDurationMs(late.heldMs)}, because ${cleanLine(late.because)}. ${trueTimes}`;
+  // What is quiet in an incident waits by wish.
+  if (content.incident !== undefined) return null;
   const oldestMs = Math.min(...content.items.map(({ change }) => change.atMs));
   const waitedMs = sealedAtMs - oldestMs;
   if (content.items.length === 0 || waitedMs <= lateAfterMs) return null;

@@ -256,6 +256,15 @@ describe("freshness", () => {
     expect(lines(message([change()], { sealedAtMs: atMs + 5_000 })).join()).not.toContain("late");
   });
 
+  test("what an incident gathered is not late by that, and is where the message itself was held", () => {
+    const gathered = message([change()], { sealedAtMs: atMs + 300_000, content: { incident: { id: "I1" } } });
+    expect(lines(gathered).join()).not.toContain("late");
+    const held = { heldMs: 120_000, because: "status 503" };
+    expect(plainLines(render(gathered, {}, held))[1]).toContain(
+      "Delivered late: held 2m, because status 503.",
+    );
+  });
+
   test("one that left late says for how long it was held, and why", () => {
     const why = { heldMs: 840_000, because: "connect ECONNREFUSED\n10.0.0.2:587" };
     expect(plainLines(render(message(), {}, why))[1]).toBe(
