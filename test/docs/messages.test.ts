@@ -3,13 +3,16 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { loadRules } from "../../src/rules/index.ts";
 import { document, documentFile, rulesByPack, stages } from "../messages/document.ts";
+import { otherEnds } from "../messages/ends.ts";
+import { sentOfIncident } from "../messages/incident.ts";
 import { packs } from "../messages/judged.ts";
 import { scheduleMs } from "../watch/harness.ts";
 
 const told = stages();
+const incident = sentOfIncident();
 
 test("docs/messages.md is what `npm run docs:messages` writes", { timeout: 60_000 }, async () => {
-  expect(readFileSync(documentFile, "utf8")).toBe(document(await told));
+  expect(readFileSync(documentFile, "utf8")).toBe(document(await told, otherEnds(), await incident));
 });
 
 test("each rule is told at each level, and where its condition ends, as resolved", {
@@ -52,4 +55,30 @@ test("what is told has figures: nothing is left unknown", { timeout: 60_000 }, a
       .map((text) => `${alert.rule}: ${text}`),
   );
   expect(unknown).toEqual([]);
+});
+
+test("each kind of end is told", { timeout: 60_000 }, async () => {
+  const ends = [...(await told).map(({ change }) => change), ...otherEnds()].flatMap(({ kind, alert }) =>
+    kind === "ended" ? (alert.ending ?? []) : [],
+  );
+  const all = ["recovered", "closed", "liquidated", "deleveraged", "flipped"];
+  expect(new Set(ends)).toEqual(new Set([...all, "explained", "ruleChanged", "noLongerWatched"]));
+});
+
+test("an incident is told from its first account to its end, and edited in between", {
+  timeout: 60_000,
+}, async () => {
+  const chat = (await incident).filter(({ receiver }) => receiver === "chat");
+  const story = chat.map(({ edited, message: { content } }) => {
+    const kinds = new Set(content.items.map(({ change }) => change.kind));
+    return `${edited ? "edit" : "message"}: ${[...kinds].join(", ")}`;
+  });
+  expect(story).toEqual([
+    ...["message: fired", "message: fired", "message: fired", "edit: fired", "message: reminder"],
+    ...["edit: acknowledged", "edit: ended", "message: ended", "edit: ended"],
+  ]);
+  const mails = (await incident).filter(({ receiver }) => receiver === "mail");
+  const alertsAtEnd = new Set(mails.at(-1)!.message.alertIds);
+  expect(alertsAtEnd.size).toBe(new Set(mails.flatMap(({ message }) => message.alertIds)).size);
+  expect(new Set(mails.flatMap(({ message }) => message.content.threads ?? [])).size).toBe(1);
 });

@@ -1,15 +1,20 @@
-/** docs/messages.md: the messages about each rule that ships, at each stage of an alert's life, as chats and mails show them. */
+/**
+ * docs/messages.md: the messages about each rule that ships, at each stage of an alert's life, those of an incident, and of ends that
+ * a life of figures does not come to, as chats and mails show them.
+ */
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { parse } from "yaml";
-import { type DiscordBody, discordBody } from "../../src/channels/discord/render.ts";
+import { discordBody } from "../../src/channels/discord/render.ts";
 import { mailParts } from "../../src/channels/email/render.ts";
 import { render } from "../../src/channels/message.ts";
 import { seal } from "../../src/deliver/seal.ts";
 import type { AlertChange } from "../../src/domain/alert.ts";
 import type { Message, OwedItem } from "../../src/domain/delivery.ts";
-import { plainWords } from "../../src/domain/plain-words.ts";
+import { timeOfDay } from "../../src/domain/time-text.ts";
+import type { Sent } from "./incident.ts";
 import { changesOf, packs } from "./judged.ts";
+import { chatLines, kindInWords, mailLines } from "./lines.ts";
 import { computedLives } from "./lives.ts";
 
 export const documentFile = path.join(import.meta.dirname, "..", "..", "docs", "messages.md");
@@ -30,7 +35,7 @@ export async function stages(): Promise<readonly Stage[]> {
     const [, rule = "", life = ""] = /^(\w+)(?:: (.+))?$/.exec(name) ?? [];
     const seen = new Set<string>();
     for (const change of changes) {
-      if (change.alert.rule !== rule || seen.size === seen.add(wordsOf(change)).size) continue;
+      if (change.alert.rule !== rule || seen.size === seen.add(kindInWords(change)).size) continue;
       found.push({ rule, life, change });
     }
   }
@@ -48,7 +53,12 @@ export function rulesByPack(): ReadonlyMap<string, readonly string[]> {
   );
 }
 
-export function document(told: readonly Stage[]): string {
+/** @param ends changes that end an alert for another reason than its condition or its position   @param incident its messages */
+export function document(
+  told: readonly Stage[],
+  ends: readonly AlertChange[],
+  incident: readonly Sent[],
+): string {
   const all = Map.groupBy(told, ({ rule }) => rule);
   const parts = [
     "# Messages",
@@ -63,18 +73,43 @@ export function document(told: readonly Stage[]): string {
       for (const stage of all.get(rule) ?? []) parts.push("", ...stageLines(stage));
     }
   }
+  parts.push(
+    "",
+    "## Other ends",
+    "",
+    "Of an alert whose rule or wallet is not watched as before, and of a loss that was none.",
+  );
+  for (const change of ends) parts.push("", ...stageLines({ rule: change.alert.rule, life: "", change }));
+  parts.push("", "## Incidents", "", ...aboutIncidents);
+  for (const sent of incident) parts.push("", ...sentLines(sent));
   return `${parts.join("\n")}\n`;
+}
+
+const aboutIncidents = [
+  "One incident over three accounts of a desk: each account that becomes critical is in a message that notifies, a further position is",
+  "not, all of it is reminded of in one message, and its end is one. A chat that edits has the first message kept current; a mailbox gets",
+  "what is quiet with the next message.",
+];
+
+/** One message of the incident, under the time at which it left. */
+function sentLines({ atMs, receiver, message, edited, body, mail }: Sent): readonly string[] {
+  const kinds = [...new Set(message.content.items.map(({ change }) => kindInWords(change)))].join("; ");
+  const how = edited
+    ? "the first message is edited"
+    : message.content.quiet
+      ? "a quiet message"
+      : "a message that notifies";
+  const lines = body === null ? mailLines(mail!) : chatLines(body);
+  return [`### ${timeOfDay(atMs, "UTC")} ${receiver}: ${how} (${kinds})`, "", "```text", ...lines, "```"];
 }
 
 function stageLines({ life, change }: Stage): readonly string[] {
   const rendering = render(messageOf(change));
-  const { subject, text } = mailParts(rendering);
-  const [, ...body] = text.trimEnd().split("\n");
-  const title = life === "" ? wordsOf(change) : `${wordsOf(change)} (${life})`;
+  const title = life === "" ? kindInWords(change) : `${kindInWords(change)} (${life})`;
   return [
     `#### ${change.alert.rule}: ${title}`,
     ...["", "```text", ...chatLines(discordBody(rendering, null)), "```"],
-    ...["", "```text", `Subject: ${subject}`, ...body, "```"],
+    ...["", "```text", ...mailLines(mailParts(rendering)), "```"],
   ];
 }
 
@@ -92,28 +127,4 @@ function messageOf(change: AlertChange): Message {
   };
   const sealing = { sender: "perpwatch on desk", instance: "docs", nowMs: change.atMs };
   return { ...seal([{ item, change }], sealing), id: "CjKV2P7WYv56LdEtF5KtD" };
-}
-
-/** Its lines as a reader sees them, without markup. */
-function chatLines({ content, embeds }: DiscordBody): readonly string[] {
-  const lines = embeds.flatMap(({ description, fields = [] }) => [
-    ...(description === undefined ? [] : [description]),
-    ...fields.map(({ name, value }) => `${name}: ${value}`),
-  ]);
-  return [content, ...lines].flatMap((line) => line.replace(/\*\*|\\/g, "").split("\n"));
-}
-
-function wordsOf({ kind, alert }: AlertChange): string {
-  if (kind === "ended") return `ends, ${plainWords(alert.ending ?? "")}`;
-  const words = {
-    fired: alert.event ? "happens" : "fires",
-    rose: "rises",
-    fell: "falls",
-    worsened: "worse",
-    changed: "changed",
-    reminder: "reminder",
-    escalated: "nobody answered",
-    acknowledged: "acknowledged",
-  } as const;
-  return `${words[kind]}, ${alert.severity}`;
 }
