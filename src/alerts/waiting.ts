@@ -68,6 +68,8 @@ export interface Leaving {
   readonly stormFold: number;
   /** The receiver is a program that has to be told each alert: nothing is folded. */
   readonly tellsEach: boolean;
+  /** The receiver keeps one incident for each account: no message of an incident is folded. Left out: they are like others. */
+  readonly byAccount?: boolean | undefined;
   /** Max changes that one message of the channel names: the others leave in further messages. Left out: `maxNamed`. */
   readonly maxNamed?: number | undefined;
   /** The channel accepts only so many messages in a time, and that is reached. */
@@ -158,10 +160,11 @@ export class Waiting {
       const most = !late ? fold : lane === "critical" ? mostLateSingly : 1;
       // A drill is told alone, and after what is real.
       const real = all.filter(([head]) => !isDrill(head!));
-      const folds = !leaving.tellsEach && real.length > most;
+      const ofAccount = leaving.byAccount ? real.find(([head]) => isOfIncident(head!)) : undefined;
+      const folds = !leaving.tellsEach && ofAccount === undefined && real.length > most;
       const taken = folds
         ? asMany(worstFirst(real.flat()), leaving.maxNamed ?? maxNamed)
-        : asMessage(real[0] ?? all[0]!, leaving);
+        : asMessage(ofAccount ?? real[0] ?? all[0]!, leaving);
       for (const entry of taken) this.#remove(entry);
       return { entries: taken, folded: !folds ? null : late ? "digest" : "storm" };
     }
@@ -263,6 +266,10 @@ function isReleased({ item }: Entry, { nowMs, draining }: Leaving): boolean {
 
 function isDrill({ item }: Entry): boolean {
   return item.groupKey?.startsWith(drillGroup) ?? false;
+}
+
+function isOfIncident({ item }: Entry): boolean {
+  return firstOfIncident(item.groupKey) !== null;
 }
 
 function isHurried({ item }: Entry, { nowMs, scarce }: Leaving): boolean {

@@ -398,8 +398,8 @@ export class Line implements StateUser {
     const stormFold = this.#options.stormFold();
     const { elapsedMs, wallMs: nowMs } = this.#pass;
     const scarce = this.#way(null).state.slots.areScarce(elapsedMs);
-    const { tellsEach = false, maxNamed } = this.channel;
-    return { nowMs, stormFold, scarce, tellsEach, maxNamed, draining: this.#draining };
+    const { tellsEach = false, maxNamed, byAccount } = this.channel;
+    return { nowMs, stormFold, scarce, tellsEach, maxNamed, byAccount, draining: this.#draining };
   }
 
   #dueParcel(lane: Lane, nowMs: number): Parcel | undefined {

@@ -69,7 +69,10 @@ export interface Capacity {
   readonly apart?: true;
   /** It edits the first message of an incident in place of sending what is quiet. Left out: it sends that. */
   readonly edits?: true;
-  /** It keeps one incident for each account (`MessageItem.onCall`). Left out: it does not. */
+  /**
+   * It keeps one incident for each account: a message of an incident is about one, and is not folded; a service that is told each
+   * alert by itself finds it in `MessageItem.onCall`. Left out: it does not.
+   */
   readonly byAccount?: true;
 }
 

@@ -176,10 +176,10 @@ class Receiver {
   pump(nowMs: number, draining: boolean): void {
     if (this.waiting.size === 0) return;
     const { stormFold, capacities, onMessage } = this.#options;
-    const { tellsEach = false, maxNamed } = capacities?.get(this.#name) ?? {};
+    const { tellsEach = false, maxNamed, byAccount } = capacities?.get(this.#name) ?? {};
     const leaving = {
       ...{ nowMs, stormFold, draining, scarce: false },
-      ...{ tellsEach, maxNamed },
+      ...{ tellsEach, maxNamed, byAccount },
     };
     for (const lane of lanes) {
       if (this.#underWay.some((one) => one.lane === lane)) continue;

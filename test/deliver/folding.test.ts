@@ -4,7 +4,7 @@ import { plainLines } from "../../src/channels/lines.ts";
 import { render } from "../../src/channels/message.ts";
 import type { Severity } from "../../src/domain/alert.ts";
 import { FakeClock } from "../support/clock.ts";
-import { rig, together } from "./support.ts";
+import { httpChannel, rig, together } from "./support.ts";
 
 const second = 1_000;
 const minute = 60_000;
@@ -387,4 +387,15 @@ test("a fire drill in a storm is told alone, after what is real", async () => {
   const messages = one.far.accepted.map(({ items }) => items);
   expect(messages).toEqual([[1], [3, 4, 5, 6], [2]]);
   expect(one.far.accepted.at(-1)?.leads).toEqual(["DRILL"]);
+});
+
+test("incidents of accounts are not folded where a channel keeps one for each; what else waits is", async () => {
+  await using one = await rig();
+  const channels = new Map([["chat", { ...httpChannel("chat", one.far), byAccount: true as const }]]);
+  await one.restart({ channels });
+  const { alerts } = one;
+  const of = (group: string) => alerts.step("fired", alerts.alert(), ["chat"], group);
+  await one.owe(...[1, 2, 3, 4, 5].map((n) => of(`incident/{}/${n}`)), ...["a", "b", "c", "d"].map(of));
+  await one.clock.advance(second);
+  expect(one.far.accepted.map(({ items }) => items)).toEqual([[1], [2], [3], [4], [5], [6, 7, 8, 9]]);
 });

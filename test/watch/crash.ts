@@ -19,6 +19,7 @@ export const symbols = ["SOL", "BTC", "ETH"] as const;
 export const capacities: ReadonlyMap<string, Capacity> = new Map([
   ["chat", { edits: true }],
   ["hook", { apart: true, maxNamed: 50 }],
+  ["alarm", { byAccount: true, maxNamed: 8 }],
 ]);
 
 export const near = `

@@ -221,6 +221,34 @@ describe("an incident", () => {
     );
   });
 
+  test("is one for each account where a receiver wants that: six at once are six messages, and none is folded", () => {
+    const crash = new Crash([{ ...twoNear, collateral: 190 }, ...longs(190, 190, 190, 190, 190)], {
+      routing: { receivers: ["alarm", "chat"] },
+    });
+    crash.pass(10 * second);
+    const fromMs = crash.harness.nowMs;
+    crash.look({ SOL: 86, BTC: 99.4 });
+    crash.pass(second);
+    const accountsOf = (messages: readonly ReplayedMessage[]) =>
+      messages.map(({ covers }) => [...new Set(covers.map(({ alert }) => accountOf(alert.subject)))]);
+    const begun = crash.notifying("alarm", fromMs);
+    expect(accountsOf(begun).sort()).toEqual([1, 2, 3, 4, 5, 6].map((n) => [`mm-${n}/0.0`]));
+    expect(begun.map(({ folded }) => folded)).toEqual(begun.map(() => null));
+    expect(begun.find(({ covers }) => covers.length === 2)!.covers[0]!.alert.wallet).toBe("mm-1");
+    // Each is reminded of, and ends, by itself.
+    const laterMs = crash.harness.nowMs;
+    crash.pass(6 * minute);
+    expect(accountsOf(crash.notifying("alarm", laterMs)).sort()).toEqual(accountsOf(begun).sort());
+    const endMs = crash.harness.nowMs;
+    crash.set("mm-2", { collateral: 2_000 });
+    crash.pass(minute);
+    const ended = crash.notifying("alarm", endMs).filter(({ covers }) => covers[0]!.kind === "ended");
+    expect(accountsOf(ended)).toEqual([["mm-2/0.0"]]);
+    expect(
+      crash.notifying("chat", endMs).flatMap(({ covers }) => covers.map(({ kind }) => kind)),
+    ).not.toContain("ended");
+  });
+
   test("goes on after a restart: an account that it named is not named as new", () => {
     const crash = new Crash([twoNear]);
     crash.pass(10 * second);

@@ -77,7 +77,7 @@ export interface Placed {
 }
 
 interface Kept {
-  /** The receiver and the way, with the labels by which incidents are told apart. */
+  /** The receiver and the way, with the labels by which incidents are told apart, and the account where each has its own. */
   readonly name: string;
   readonly receiver: string;
   readonly incident: Incident;
@@ -204,8 +204,11 @@ export class Incidents {
   /** The incident that takes an alert in: an open one, or, for what is critical, a new one. */
   #join({ change: { kind, alert }, receiver, way, labels, nowMs }: ToReceiver): Kept | null {
     if (way.incidentBy === "never" || kind === "ended" || kind === "acknowledged") return null;
+    const { gathers, byAccount } = this.#options;
     const by = way.incidentBy.map((name) => `${name}=${labelOf(labels, name)}`).join(",");
-    const name = `${receiver}\n${way.path.join(".")}{${by}}`;
+    // Each account is an incident of its own to whoever keeps one for each.
+    const account = gathers(receiver) && byAccount(receiver) ? `\n${accountOf(alert)}` : "";
+    const name = `${receiver}\n${way.path.join(".")}{${by}}${account}`;
     const critical = alert.severity === "critical";
     let found: Kept | null = null;
     for (const kept of this.#all.values()) {

@@ -64,8 +64,8 @@ export interface PushoverDeps {
 
 const timeoutMs = 8_000;
 const maxLink = 512;
-/** Alerts in one message: each has a line. */
-export const pushoverCapacity: Capacity = { maxNamed: 8 };
+/** Alerts in one message: each has a line. An emergency is about one account, so acknowledging it stops no other. */
+export const pushoverCapacity: Capacity = { maxNamed: 8, byAccount: true };
 
 const priorities = { noSound: -2, low: -1, normal: 0, high: 1, emergency: 2 } as const;
 
