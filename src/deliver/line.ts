@@ -33,7 +33,7 @@ import { withChart } from "./sealed-chart.ts";
 import type { Standing } from "./standing.ts";
 import { tellable } from "./tellable.ts";
 
-/** The time for which a critical message, and what goes before it, waits for the disk before it leaves unsealed, ms. */
+/** The time for which a critical message, also a quiet one, and what goes before it, waits for the disk before it leaves unsealed, ms. */
 const sealPatienceMs = 5_000;
 const sealAgainMs = 1_000;
 /** The interval at which a channel whose circuit is open is checked when nothing is owed to it, ms. */
@@ -465,7 +465,8 @@ export class Line implements StateUser {
     const elapsedMs = clock.elapsedMs();
     if (!stuck) this.#sealFailsSinceMs ??= elapsedMs;
     const late = elapsedMs - (this.#sealFailsSinceMs ?? elapsedMs) >= sealPatienceMs;
-    if (stuck || (lane === "critical" && late)) {
+    const critical = lane === "critical" || entries.some(({ item }) => item.severity === "critical");
+    if (stuck || (critical && late)) {
       await journal.record({ message, entries });
       return message;
     }

@@ -123,3 +123,23 @@ test("what calls is in the first of several messages of an incident, before what
   await one.clock.advance(5 * second);
   expect(one.far.accepted.flatMap(({ items }) => items)).toHaveLength(56);
 });
+
+test("degraded: quiet changes leave from memory, those that were owed before, too", async () => {
+  await using one = await rig();
+  const alert = one.alerts.alert();
+  const before = quiet(one.alerts.step("worsened", alert, ["chat"], incident, second));
+  await one.store.commit([before]);
+  one.store.full = true;
+  one.outbox.committed(before);
+  await one.clock.advance(5 * second);
+  expect(one.far.accepted).toEqual([]);
+  const after = quiet(one.alerts.step("worsened", alert, ["chat"], incident, second));
+  one.outbox.stuck(after);
+  await one.clock.advance(3 * second);
+  expect(one.far.accepted.map(({ items }) => items)).toEqual([[1], [2]]);
+  one.store.full = false;
+  await one.owe(after);
+  await one.clock.advance(60 * second);
+  expect((await one.store.owed({})).map(({ status }) => status)).toEqual(["delivered", "delivered"]);
+  expect(one.far.arrivals).toHaveLength(2);
+});
