@@ -157,6 +157,11 @@ export class Line implements StateUser {
   }
 
   add(entry: Entry): void {
+    if (entry.stuck) {
+      // The disk has taken nothing for as long as is waited for it.
+      const sinceMs = this.#options.clock.elapsedMs() - sealPatienceMs;
+      this.#sealFailsSinceMs = Math.min(this.#sealFailsSinceMs ?? sinceMs, sinceMs);
+    }
     this.#waiting.add(entry);
   }
 

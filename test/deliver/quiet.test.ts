@@ -143,3 +143,16 @@ test("degraded: quiet changes leave from memory, those that were owed before, to
   expect((await one.store.owed({})).map(({ status }) => status)).toEqual(["delivered", "delivered"]);
   expect(one.far.arrivals).toHaveLength(2);
 });
+
+test("degraded: what calls does not wait for the disk to take what goes before it", async () => {
+  await using one = await rig();
+  const alert = one.alerts.alert();
+  const before = quiet(one.alerts.step("worsened", alert, ["chat"], incident, 300 * second));
+  await one.store.commit([before]);
+  one.store.full = true;
+  one.outbox.committed(before);
+  await one.clock.advance(6 * second);
+  one.outbox.stuck(one.alerts.step("worsened", alert, ["chat"], incident));
+  await one.clock.advance(second);
+  expect(one.far.accepted.map(({ items }) => items)).toEqual([[1], [2]]);
+});
