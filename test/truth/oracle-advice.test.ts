@@ -20,6 +20,7 @@ const down = (found: string): string => stepped(found, -1);
 const tampers: readonly (readonly [name: string, part: RegExp, by: (found: string) => string])[] = [
   ["one leg of a hedge alone", / and (sell|buy) [\d,.]+ \w+ in \S+(?=, or)/, () => ""],
   ["a transfer that is a step less", /(?<=ransfer \$)[\d,.]*\d/, down],
+  ["a transfer from an account that is not there", /(?<=ransfer \S+ from )\S+/, (found) => `${found}9`],
   ["a deposit that is a step less", /(?<=eposit \$)[\d,.]*\d/, down],
   ["a deposit that is a step more", /(?<=eposit \$)[\d,.]*\d/, up],
   ["a trade that is a lot less", /(?<=(ell|uy) )[\d,.]*\d/, down],

@@ -42,12 +42,16 @@ interface Trade {
   readonly units: number;
 }
 
-/** @param subject of the alert that has the line */
+/**
+ * @param subject of the alert that has the line
+ * @param isLost true of an account that was read within a gap of the recording, and not again since: nothing can be said of it
+ */
 export function adviceProblems(
   view: View,
   line: string,
   subject: string,
   standing: Standing,
+  isLost: (account: string) => boolean,
 ): readonly string[] {
   const parts = lineText.exec(line);
   if (parts === null)
@@ -60,12 +64,13 @@ export function adviceProblems(
     .find(Boolean);
   const name = named ?? tradeText.exec(texts[0]!.split(" and ")[0]!)?.[4] ?? accountOf(subject);
   const account = view.seen.accounts.get(name);
-  if (account === undefined || view.account(name) === undefined) return [`nothing is known of ${name}`];
+  if (account === undefined || view.account(name) === undefined)
+    return isLost(name) ? [] : [`nothing is known of ${name}`];
   const of = new Danger(view, account, standing);
   return [
     ...(of.isNone(1) ? [`nothing about ${name} fires`] : []),
     ...upToProblems(view, of, upTo ?? ""),
-    ...texts.flatMap((text) => wayProblems(view, of, text, standing)),
+    ...texts.flatMap((text) => wayProblems(view, of, text, standing, isLost)),
   ];
 }
 
@@ -219,7 +224,13 @@ function upToProblems(view: View, { account, further }: Danger, text: string): r
   });
 }
 
-function wayProblems(view: View, of: Danger, text: string, standing: Standing): readonly string[] {
+function wayProblems(
+  view: View,
+  of: Danger,
+  text: string,
+  standing: Standing,
+  isLost: (account: string) => boolean,
+): readonly string[] {
   const { account } = of;
   const transfer = transferText.exec(text);
   const deposit = depositText.exec(text);
@@ -227,11 +238,13 @@ function wayProblems(view: View, of: Danger, text: string, standing: Standing): 
     const usd = numberOf((transfer ?? deposit)![1]!);
     const step = usd < 100_000 ? 0.01 : 1;
     const withUsd = (added: number) => ({ ...account, collateral: account.collateral + quoteLots(added) });
-    const giver = transfer && view.seen.accounts.get(transfer[2]!);
+    const from = transfer?.[2];
+    const giver =
+      from === undefined || view.account(from) === undefined ? undefined : view.seen.accounts.get(from);
     return [
       ...(of.isClear(withUsd(usd), 1) ? [] : [`"${text}" does not clear ${account.name}`]),
       ...(of.isClear(withUsd(usd - step), -1) ? [`less than "${text}" clears ${account.name}`] : []),
-      ...(transfer && !giver ? [`nothing is known of ${transfer[2]}`] : []),
+      ...(from !== undefined && !giver && !isLost(from) ? [`nothing is known of ${from}`] : []),
       ...(giver && !new Danger(view, giver, standing).isSafe(withLess(giver, usd))
         ? [`"${text}" leaves ${giver.name} in danger`]
         : []),

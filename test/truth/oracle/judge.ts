@@ -709,6 +709,11 @@ class Judge {
     return readMs.has("prices") && (!account.includes("/") || readMs.has(account.replace(/\d+$/, "")));
   }
 
+  /** True of an account that the daemon may know from a gap alone. */
+  readonly #isLost = (name: string): boolean =>
+    this.#gapMs !== null &&
+    (this.#seen.accounts.has(name) ? this.#view.account(name) === undefined : !this.#isReadAgain(name));
+
   /** True if everything was read since the start by which the accounts of a subject are valued. */
   #isValued(subject: string): boolean {
     if (this.#view.money.isUnknown(subject)) return false;
@@ -969,7 +974,9 @@ class Judge {
       ...(isFresh && change.atMs >= this.#watchingMs + textPatienceMs
         ? missingAdvice(this.#view, change, this.#standing)
         : []),
-      ...advice.flatMap((line) => adviceProblems(this.#view, line, alert.subject, this.#standing)),
+      ...advice.flatMap((line) =>
+        adviceProblems(this.#view, line, alert.subject, this.#standing, this.#isLost),
+      ),
     ];
   }
 
