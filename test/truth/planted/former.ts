@@ -480,4 +480,16 @@ export const former: readonly Defect[] = [
     "for (const one of this.#noDataAlerts) if (one !== carrier) alerts.hold(draft, one.live, true);",
     "for (const one of this.#noDataAlerts) if (one !== carrier) alerts.hold(draft, one.live, false);",
   ),
+  one(
+    "quiet changes of critical alerts wait for the disk",
+    "src/deliver/line.ts",
+    'const critical = lane === "critical" || entries.some(({ item }) => item.severity === "critical");',
+    'const critical = lane === "critical";',
+  ),
+  one(
+    "what goes before a critical message waits for the disk anew",
+    "src/deliver/line.ts",
+    "    if (entry.stuck) {\n",
+    "    if (entry.stuck && entry.item.id < 0) {\n",
+  ),
 ];
