@@ -348,6 +348,18 @@ const others: readonly Defect[] = [
     "nowMs - textAtMs > 3_600_000 ?",
   ),
   one(
+    "advice: an account gives what it needs itself",
+    "src/advice/amounts.ts",
+    "if (standing.isSafe(withDeposit(risk, -quoteLots))) return { from, quoteLots };",
+    "if (standing !== null) return { from, quoteLots };",
+  ),
+  one(
+    "advice: amounts clear the account at its marks alone",
+    "src/advice/amounts.ts",
+    "const standing = new Standing(situation, supposed, options.headroomOf);",
+    "const standing = new Standing(situation, supposed, () => 0);",
+  ),
+  one(
     "deliver: a message is sent a second late",
     "src/deliver/line.ts",
     "const { clock, journal, sender, instance, standing, charts, log } = this.#options;",
