@@ -141,7 +141,9 @@ test("a falling price is told on Discord and by email, its end too, and what was
     ({ id, content }) => id === message.id && content.includes("RESOLVED"),
     patienceMs,
   );
-  expect(message.content).toMatch(/^🟢 \*\*RESOLVED .* UTC\*\*\n~~FIRING critical: main: SOL long .*~~ \(#1\)$/);
+  expect(message.content).toMatch(
+    /^🟢 \*\*RESOLVED .* UTC\*\*\n~~FIRING critical: main: SOL long .*~~ \(#1\)$/,
+  );
   expect(message.embeds[0]?.color).toBe(colours.good);
 
   // A fill is acknowledged to the exchange once both channels have told it: the mail server is unwell at first.
