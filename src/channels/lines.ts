@@ -74,8 +74,13 @@ export function blockLines(block: Block, rendering: Pick<Rendering, "headline" |
   if (description !== "") lines.push(...description.split("\n"));
   lines.push(...figureLines(figures), ...fresh, ...now);
   if (block.runbook !== null) lines.push(`What to do: ${block.runbook}`);
-  if (rendering.blocks.length === 1) lines.push(`Alert #${block.alertId}`);
+  if (rendering.blocks.length === 1) lines.push(numberLine(block));
   return lines;
+}
+
+/** `Alert #17, rule LiquidationNear`, where a message is about one alert. */
+export function numberLine({ alertId, rule }: Block): string {
+  return `Alert #${alertId}, rule ${rule}`;
 }
 
 /** A few to a line. */

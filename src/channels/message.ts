@@ -22,6 +22,8 @@ export type Tone = Severity | "good" | "over" | "test";
 /** One alert change, in words. All text is free of control characters; no channel's markup is escaped yet. */
 export interface Block {
   readonly alertId: number;
+  /** The rule's name. */
+  readonly rule: string;
   readonly tone: Tone;
   /** `FIRING critical`, `RESOLVED`, `LIQUIDATED`, … */
   readonly lead: string;
@@ -215,11 +217,10 @@ function endingLead(ending: Ending | null): string {
 }
 
 /** The meaning of an ending, so that nobody takes silence for safety. */
-const endingMeaning: Readonly<Record<Ending, string>> = {
-  recovered: "The condition no longer holds.",
+const endingMeaning: Readonly<Record<Exclude<Ending, "recovered">, string>> = {
   closed: "The position is closed. Nothing is left to watch.",
   liquidated: "The exchange liquidated the position. Look at what is left of the account.",
-  deleveraged: "The exchange auto-deleveraged the position. Look at what is left of the account.",
+  deleveraged: "The exchange auto-deleveraged the position. A hedge of it elsewhere stands alone now.",
   flipped: "The position changed its side. It is watched as a new one.",
   explained: "Money was paid in or out, or moved between accounts. That is no profit and no loss.",
   ruleChanged: "The rule was changed, so this alert ends. What it watched may be no better.",
@@ -247,6 +248,7 @@ function usual(item: MessageItem, zone: string, commandLine: CommandLine): Block
   const { alert } = change;
   return {
     alertId: alert.id,
+    rule: cleanLine(alert.rule),
     tone: toneOfChange(change),
     lead: cleanLine(item.lead) || leadOf(change),
     what: isGone(change)
@@ -320,6 +322,9 @@ function freshness(change: AlertChange, zone: string): string[] {
       lines.push(`Last seen ${formatTime(alert.dataAtMs, zone)}, ${formatDurationMs(ageMs)} ago.`);
       return [...lines, ...lifeOf(change, zone)];
     }
+    // Of itself it always knows how things stand.
+    if (alert.subject === "daemon")
+      return [...lines, `Seen ${formatTime(atMs, zone)}.`, ...lifeOf(change, zone)];
     const age = ageMs < 1_000 ? "less than a second old" : `${formatDurationMs(ageMs)} old`;
     lines.push(`Seen ${formatTime(atMs, zone)}, on data ${age}.`);
   } else if (happenedMs === null) {
@@ -369,6 +374,7 @@ function meaningOf({ alert, stands }: AlertChange): string[] {
     return ["It was replaced by another position of the same name, which is watched as a new one."];
   if (alert.ending === "closed" && stands === "noPositions")
     return ["The account has no positions any more."];
+  if (alert.ending === "recovered") return [];
   if (!isTaking(alert.ending)) return [endingMeaning[alert.ending]];
   if (stands === "another")
     return [

@@ -115,7 +115,7 @@ export function coverOf(
     if (!fromParts.has(fn)) return [];
     const share = shareOf(spec, index);
     if (share >= enoughCover) return [];
-    const name = `${partOf(share, windowMs)} (${pathText(path)})`;
+    const name = `only ${partOf(share, windowMs)} is known (${pathText(path)})`;
     // A peak and the fall from it look through one window.
     if (told.has(name)) return [];
     told.add(name);
@@ -144,10 +144,9 @@ export function eventDetailsOf(event: Event, market?: Facts): readonly Line[] {
   for (const [name, label, write] of eventFields) {
     const value = event.fields[name];
     if (value === null || value === undefined || value === "") continue;
-    lines.push([
-      label,
-      typeof value === "number" ? write(value, tickOf(market)) : (bookSides[String(value)] ?? String(value)),
-    ]);
+    const words =
+      typeof value === "number" ? write(value, tickOf(market)) : (bookSides[String(value)] ?? String(value));
+    lines.push([label, name === "size" && event.symbol !== null ? `${words} ${event.symbol}` : words]);
   }
   return lines;
 }

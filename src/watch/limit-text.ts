@@ -3,30 +3,40 @@ import type { Severity } from "../domain/alert.ts";
 import { parseDurationMs } from "../domain/duration.ts";
 import { type ConditionRule, formatNumber, unitOfValue } from "../rules/index.ts";
 
-const comparison = /\bvalue\s*([<>])=?\s*(?:(-?[\d.]+)|duration\("(\w+)"\))/g;
+const comparison = /\bvalue\s*([<>]=?)\s*(?:(-?[\d.]+)|duration\("(\w+)"\))/g;
 
 export interface LimitWords {
-  /** `4.13%, critical below 5%`; empty where the limit is 0, which says nothing beside the value. */
+  /**
+   * `4.13%, critical below 5%`; of a value that is better by now, and not by enough to end the level: `61.9%, warning until below 60%`.
+   * Empty where the limit is 0, which says nothing beside the value.
+   */
   readonly text: string;
   /** @param by a share of the value   @returns `falls below 3.3%`, the value that is worse by it; `gets worse` for a value of 0 */
   readonly worse: (by: number) => string;
 }
 
+interface Limit {
+  readonly isFalling: boolean;
+  readonly isReached: boolean;
+  readonly number: number;
+  /** `above`, `below`, `from`, `to` */
+  readonly word: string;
+}
+
 /** @returns null where the level's condition is no comparison of its value with a number, or holds for another reason */
 export function limitWords(rule: ConditionRule, severity: Severity, value: number | null): LimitWords | null {
-  const when = rule.levels.find((level) => level.severity === severity)?.when.text;
-  if (rule.value === null || value === null || when === undefined) return null;
-  const limits = [...when.matchAll(comparison)].map(([, operator, number, duration = ""]) => ({
-    isFalling: operator === "<",
-    limit: number === undefined ? (parseDurationMs(duration) ?? Number.NaN) : Number(number),
-  }));
-  const beyond = limits.find(({ isFalling, limit }) => (isFalling ? value < limit : value > limit));
-  if (beyond === undefined) return null;
-  const { isFalling, limit } = beyond;
+  const level = rule.levels.find((one) => one.severity === severity);
+  if (rule.value === null || value === null || level === undefined) return null;
   const unit = unitOfValue(rule);
-  const shown = `${formatNumber(value, unit)}, ${severity} ${isFalling ? "below" : "above"} ${formatNumber(limit, unit)}`;
+  const begins = limitsIn(level.when.text, value);
+  const beyond = begins.find(({ isReached }) => isReached);
+  const until = limitsIn(level.resolveWhen?.text ?? "", value).find(({ isReached }) => !isReached);
+  if (beyond === undefined && (begins.length !== 1 || until === undefined)) return null;
+  const shown = beyond ?? until!;
+  const words = `${beyond ? severity : `${severity} until`} ${shown.word} ${formatNumber(shown.number, unit)}`;
+  const { isFalling } = begins.find(({ isReached }) => isReached) ?? begins[0]!;
   return {
-    text: limit === 0 ? "" : shown,
+    text: shown.number === 0 ? "" : `${formatNumber(value, unit)}, ${words}`,
     worse: (by) => {
       const further = Math.abs(value) * by;
       if (further === 0) return "gets worse";
@@ -35,4 +45,16 @@ export function limitWords(rule: ConditionRule, severity: Severity, value: numbe
         : `rises above ${formatNumber(value + further, unit)}`;
     },
   };
+}
+
+/** The comparisons of a value in a condition. */
+function limitsIn(text: string, value: number): readonly Limit[] {
+  return [...text.matchAll(comparison)].map(([, operator = "", digits, duration = ""]) => {
+    const number = digits === undefined ? (parseDurationMs(duration) ?? Number.NaN) : Number(digits);
+    const isFalling = operator.startsWith("<");
+    const isReached =
+      (isFalling ? value < number : value > number) || (operator.endsWith("=") && value === number);
+    const words = isFalling ? (["below", "down to"] as const) : (["above", "from"] as const);
+    return { isFalling, isReached, number, word: words[operator.length - 1]! };
+  });
 }

@@ -67,7 +67,7 @@ test("a mail reads well as text and as HTML, and says that no person wrote it", 
     "Seen 2026-11-21 04:41:18 CET, on data 2s old.",
     "To stop the reminders: perpwatch alerts ack 42",
     "What to do: https://runbooks.example.org/liquidation",
-    "Alert #42",
+    "Alert #42, rule LiquidationNear",
     "",
     `perpwatch on nuc · ${sent.id}`,
   ]);

@@ -22,7 +22,7 @@ test("answers in order: what, how bad, how fresh, what now, and by what number",
     "Seen 2026-11-21 03:41:18 UTC, on data 2s old.",
     "To stop the reminders: perpwatch alerts ack 42",
     "What to do: https://runbooks.example.org/liquidation",
-    "Alert #42",
+    "Alert #42, rule LiquidationNear",
     "",
     `perpwatch on nuc · ${sent.id}`,
   ]);
@@ -183,7 +183,7 @@ describe("endings", () => {
       { ending: "deleveraged" },
       {},
       "AUTO-DELEVERAGED: main/0.0/SOL (before: ",
-      "The exchange auto-deleveraged the position. Look at what is left of the account.",
+      "The exchange auto-deleveraged the position. A hedge of it elsewhere stands alone now.",
     ],
     [
       "an account of which nothing was left by deleveraging",

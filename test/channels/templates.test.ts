@@ -71,7 +71,7 @@ describe("a body", () => {
       "Mark $132.10",
       "Seen 2026-11-21 03:41:18 UTC, on data 2s old.",
       "What to do: https://runbooks.example.org/liquidation",
-      "Alert #42",
+      "Alert #42, rule LiquidationNear",
       "",
       `perpwatch on nuc · ${sent.id}`,
     ]);

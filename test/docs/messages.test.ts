@@ -74,8 +74,14 @@ test("an incident is told from its first account to its end, and edited in betwe
     return `${edited ? "edit" : "message"}: ${[...kinds].join(", ")}`;
   });
   expect(story).toEqual([
-    ...["message: fired", "message: fired", "message: fired", "edit: fired", "message: reminder"],
-    ...["edit: acknowledged", "edit: ended", "message: ended", "edit: ended"],
+    ...[
+      "message: fired",
+      "message: fired",
+      "message: fired, worsened",
+      "edit: worsened",
+      "message: reminder",
+    ],
+    ...["edit: acknowledged", "message: ended", "edit: ended"],
   ]);
   const mails = (await incident).filter(({ receiver }) => receiver === "mail");
   const alertsAtEnd = new Set(mails.at(-1)!.message.alertIds);

@@ -134,7 +134,7 @@ test("a falling price is told on Discord and by email, its end too, and what was
     new RegExp(`^<thread\\.\\w+@example\\.org> ${mail.messageId}$`),
   );
   expect(endingMail.messageId).not.toBe(mail.messageId);
-  expect(endingMail.text).toContain("The condition no longer holds.");
+  expect(endingMail.text).toMatch(/Fired .* UTC, lasted/);
   expect(ending.content).toMatch(/^🟢 \*\*RESOLVED: main: SOL long/);
   expect(ending.embeds[0]?.color).toBe(colours.good);
   await discord.waitForMessage(

@@ -9,7 +9,8 @@ import { discordBody } from "../../src/channels/discord/render.ts";
 import { mailParts } from "../../src/channels/email/render.ts";
 import { render } from "../../src/channels/message.ts";
 import { seal } from "../../src/deliver/seal.ts";
-import type { AlertChange } from "../../src/domain/alert.ts";
+import { type AlertChange, severityRank } from "../../src/domain/alert.ts";
+import { isBuiltIn } from "../../src/domain/built-in.ts";
 import type { Message, OwedItem } from "../../src/domain/delivery.ts";
 import { timeOfDay } from "../../src/domain/time-text.ts";
 import type { Sent } from "./incident.ts";
@@ -26,6 +27,8 @@ export interface Stage {
   /** The variant of the life, where the rule has several; else empty. */
   readonly life: string;
   readonly change: AlertChange;
+  /** The other alerts that fire then. */
+  readonly standing: readonly AlertChange["alert"][];
 }
 
 /** The first step of each kind in each life; the first word of a life's name is its rule. */
@@ -34,9 +37,15 @@ export async function stages(): Promise<readonly Stage[]> {
   for (const [name, changes] of [...computedLives(), ...(await changesOf(lives))]) {
     const [, rule = "", life = ""] = /^(\w+)(?:: (.+))?$/.exec(name) ?? [];
     const seen = new Set<string>();
+    const firing = new Map<number, AlertChange["alert"]>();
     for (const change of changes) {
+      if (change.alert.state === "firing") firing.set(change.alertId, change.alert);
+      else firing.delete(change.alertId);
       if (change.alert.rule !== rule || seen.size === seen.add(kindInWords(change)).size) continue;
-      found.push({ rule, life, change });
+      const standing = [...firing.values()].filter(
+        (one) => one.id !== change.alertId && one.severity !== "info" && !isBuiltIn(one.rule),
+      );
+      found.push({ rule, life, change, standing });
     }
   }
   return found;
@@ -79,16 +88,17 @@ export function document(
     "",
     "Of an alert whose rule or wallet is not watched as before, and of a loss that was none.",
   );
-  for (const change of ends) parts.push("", ...stageLines({ rule: change.alert.rule, life: "", change }));
+  for (const change of ends)
+    parts.push("", ...stageLines({ rule: change.alert.rule, life: "", change, standing: [] }));
   parts.push("", "## Incidents", "", ...aboutIncidents);
   for (const sent of incident) parts.push("", ...sentLines(sent));
   return `${parts.join("\n")}\n`;
 }
 
 const aboutIncidents = [
-  "One incident over three accounts of a desk: each account that becomes critical is in a message that notifies, a further position is",
-  "not, all of it is reminded of in one message, and its end is one. A chat that edits has the first message kept current; a mailbox gets",
-  "what is quiet with the next message.",
+  "One incident over three accounts of a desk: each account that becomes critical is in a message that notifies; what only gets worse is",
+  "not, until it is half as far from liquidation. All of it is reminded of in one message, and its end is one. A chat that edits has the",
+  "first message kept current; a mailbox gets what is quiet with the next message.",
 ];
 
 /** One message of the incident, under the time at which it left. */
@@ -103,8 +113,8 @@ function sentLines({ atMs, receiver, message, edited, body, mail }: Sent): reado
   return [`### ${timeOfDay(atMs, "UTC")} ${receiver}: ${how} (${kinds})`, "", "```text", ...lines, "```"];
 }
 
-function stageLines({ life, change }: Stage): readonly string[] {
-  const rendering = render(messageOf(change));
+function stageLines({ life, change, standing }: Stage): readonly string[] {
+  const rendering = render(messageOf(change, standing));
   const title = life === "" ? kindInWords(change) : `${kindInWords(change)} (${life})`;
   return [
     `#### ${change.alert.rule}: ${title}`,
@@ -113,7 +123,7 @@ function stageLines({ life, change }: Stage): readonly string[] {
   ];
 }
 
-function messageOf(change: AlertChange): Message {
+function messageOf(change: AlertChange, standing: Stage["standing"] = []): Message {
   const item: OwedItem = {
     id: 1,
     changeId: change.id,
@@ -125,6 +135,12 @@ function messageOf(change: AlertChange): Message {
     status: "owed",
     messageId: null,
   };
-  const sealing = { sender: "perpwatch on desk", instance: "docs", nowMs: change.atMs };
+  const alerts = standing
+    .map(({ id, severity, summary }) => ({ id, severity, summary }))
+    .sort((a, b) => severityRank[b.severity] - severityRank[a.severity]);
+  const sealing = {
+    ...{ sender: "perpwatch on desk", instance: "docs", nowMs: change.atMs },
+    standing: alerts.length === 0 ? null : { alerts, more: 0 },
+  };
   return { ...seal([{ item, change }], sealing), id: "CjKV2P7WYv56LdEtF5KtD" };
 }

@@ -1,18 +1,15 @@
 /** The messages of one incident as they leave: judged, gathered, finalized and rendered by the code that runs live. */
-import path from "node:path";
 import { editedBody, endingsIn } from "../../src/channels/discord/edited.ts";
 import { type DiscordBody, discordBody } from "../../src/channels/discord/render.ts";
 import { mailParts } from "../../src/channels/email/render.ts";
 import { render } from "../../src/channels/message.ts";
 import { seal } from "../../src/deliver/seal.ts";
 import { Standing } from "../../src/deliver/standing.ts";
-import type { Changes } from "../../src/domain/changes.ts";
+import type { AlertChange } from "../../src/domain/alert.ts";
 import type { Capacity, Message, OwedItem } from "../../src/domain/delivery.ts";
-import { Replay } from "../../src/replay/replay.ts";
-import { drive } from "../../src/replay/suite/drive.ts";
-import { readyOf } from "./judged.ts";
+import { Delivery, type ReplayedMessage } from "../../src/replay/delivery.ts";
+import { type Holding, minute, second, World } from "./world.ts";
 
-const file = path.join(import.meta.dirname, "incidents.test.yaml");
 const capacities: ReadonlyMap<string, Capacity> = new Map([["chat", { edits: true }]]);
 
 /** One message of the incident, as its receiver sees it. */
@@ -28,50 +25,89 @@ export interface Sent {
   readonly mail: ReturnType<typeof mailParts> | null;
 }
 
+const accounts: Readonly<Record<string, Holding>> = {
+  north: { collateral: 2_900, positions: { SOL: [100, 150], BTC: [0.02, 72_000] } },
+  south: { collateral: 3_020, positions: { ETH: [5, 2_900] } },
+  east: { collateral: 2_900, positions: { BTC: [0.2, 67_000] } },
+};
+
 /** The messages to a chat that edits, and to a mailbox. */
-export async function sentOfIncident(): Promise<readonly Sent[]> {
-  const { suite, settings } = readyOf(file);
-  const play = new Play();
-  const replay: Replay = new Replay({
-    ...{ settings: { ...settings, capacities }, past: null, fromMs: suite.startMs, capacities },
-    onChanges: (changes) => play.take(changes, replay),
+export function sentOfIncident(): readonly Sent[] {
+  const world = new World({ SOL: { mark: 175 }, ETH: { mark: 3_200 }, BTC: { mark: 72_000 } }, accounts, {
+    labels: { desk: "alpha" },
+    pack: "liquidation-risk",
+    routing: { receivers: ["chat", "mail"] },
+    capacities,
   });
-  const [test] = suite.tests;
-  const { ruleSet } = settings;
-  await drive({ suite, test: test!, ruleSet, replay, told: new Map(), onExpectation: () => {} });
+  const play = new Play(world);
+  const pass = (ms: number): void => {
+    for (let passed = 0; passed < ms; passed += second) {
+      world.pass(second);
+      play.take();
+    }
+  };
+  pass(10 * second);
+  world.set({ SOL: { mark: 132 } });
+  pass(20 * second);
+  world.set({ ETH: { mark: 2_500 } });
+  pass(2 * second);
+  world.set({ BTC: { mark: 56_800 } });
+  pass(30 * second);
+  world.set({ SOL: { mark: 131.2 } });
+  pass(5 * minute);
+  for (const wallet of Object.keys(accounts)) world.acknowledge("LiquidationNear", "ana", wallet);
+  pass(30 * second);
+  world.set({ SOL: { mark: 175 }, ETH: { mark: 3_200 }, BTC: { mark: 72_000 } });
+  pass(4 * minute);
   play.finish();
   return play.sent;
 }
 
 class Play {
   readonly sent: Sent[] = [];
+  readonly #world: World;
   readonly #items = new Map<string, OwedItem>();
+  readonly #changes = new Map<number, AlertChange>();
   readonly #since: Message[] = [];
   #root: Message | undefined;
   #handled = 0;
-  #replay: Replay | undefined;
-  readonly #standing = new Standing((id) => this.#replay?.watch.present(id, this.#replay.nowMs) ?? null);
+  readonly #standing: Standing;
+  readonly #delivery: Delivery;
+
+  constructor(world: World) {
+    this.#world = world;
+    this.#standing = new Standing((id) => world.watch.present(id, world.nowMs));
+    this.#delivery = new Delivery({
+      stormFold: 100,
+      capacities,
+      onMessage: (message) => this.#leaves(message),
+    });
+  }
 
   /** Takes what was decided, and what left by then. */
-  take({ owed, alertChanges }: Changes, replay: Replay): void {
-    this.#replay = replay;
-    const changes = new Map(alertChanges.map((change) => [change.id, change]));
-    for (const item of owed) {
-      this.#items.set(`${item.changeId} ${item.receiver}`, item);
-      this.#standing.note(item, changes.get(item.changeId)!);
+  take(): void {
+    const { all, nowMs } = this.#world;
+    for (; this.#handled < all.length; this.#handled++) {
+      const { owed, alertChanges } = all[this.#handled]!;
+      for (const change of alertChanges) this.#changes.set(change.id, change);
+      const items = owed.map((item) => ({ item, change: this.#changes.get(item.changeId)! }));
+      for (const { item, change } of items) {
+        this.#items.set(`${item.changeId} ${item.receiver}`, item);
+        this.#standing.note(item, change);
+      }
+      for (const { kind, alertId } of alertChanges) if (kind === "ended") this.#standing.over(alertId);
+      this.#delivery.owe(items, Math.max(...owed.map(({ owedAtMs }) => owedAtMs), Number.NEGATIVE_INFINITY));
     }
-    for (const { kind, alertId } of alertChanges) if (kind === "ended") this.#standing.over(alertId);
-    const { messages } = replay.journal;
-    for (; this.#handled < messages.length; this.#handled++) {
-      const { atMs, receiver, covers } = messages[this.#handled]!;
-      const told = covers.map((change) => ({ change, item: this.#items.get(`${change.id} ${receiver}`)! }));
-      const standing = this.#standing.beside(told, atMs);
-      const message = seal(told, { sender: "perpwatch on desk", instance: "docs", nowMs: atMs, standing });
-      if (receiver === "mail")
-        this.#add(atMs, receiver, message, { mail: mailParts(render(message)), body: null, edited: false });
-      else if (receiver === "chat")
-        this.#add(atMs, receiver, message, { mail: null, ...this.#chat(message) });
-    }
+    this.#delivery.passTo(nowMs);
+  }
+
+  #leaves({ atMs, receiver, covers }: ReplayedMessage): void {
+    const told = covers.map((change) => ({ change, item: this.#items.get(`${change.id} ${receiver}`)! }));
+    const standing = this.#standing.beside(told, atMs);
+    const message = seal(told, { sender: "perpwatch on desk", instance: "docs", nowMs: atMs, standing });
+    if (receiver === "mail")
+      this.#add(atMs, receiver, message, { mail: mailParts(render(message)), body: null, edited: false });
+    else if (receiver === "chat") this.#add(atMs, receiver, message, { mail: null, ...this.#chat(message) });
   }
 
   #add(

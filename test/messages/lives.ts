@@ -57,9 +57,10 @@ const lives: Readonly<Record<string, Life>> = {
   "LiquidationNear: liquidated": () => {
     const world = new World(at(126.9), { main: long })
       .pass(20 * second)
+      .wait(4 * second)
       .set(at(126.4), { main: { collateral: 370 } });
     return world
-      .happens(liquidation("market", "liquidatee", 100, 126.4, true, -2_397), "liquidations", 4 * second)
+      .happens(liquidation("market", "liquidatee", 100, 126.4, true, -2_397), "liquidations", 2 * second)
       .pass(minute);
   },
   "LiquidationNear: deleveraged": () => {
@@ -71,6 +72,7 @@ const lives: Readonly<Record<string, Life>> = {
   "LiquidationNear: flipped": () =>
     new World(at(132), { main: long })
       .pass(20 * second)
+      .wait(4 * second)
       .set({}, { main: { collateral: 967, positions: { SOL: [-50, 132] } } })
       .pass(minute),
   AccountLiquidationNear: () => {
@@ -154,7 +156,7 @@ const lives: Readonly<Record<string, Life>> = {
   DailyLoss: () => {
     const main: Holding = { collateral: 10_000, positions: { SOL: [100, 150] } };
     const midnight = Date.UTC(2026, 10, 21);
-    return new World(at(150), { main }, midnight - 2 * minute)
+    return new World(at(150), { main }, { atMs: midnight - 2 * minute })
       .pass(3 * minute)
       .happens(
         { kind: "fill", key: "f", fields: { side: "bid", size: 1, price: 150, fee: 38.4 } },
@@ -262,7 +264,7 @@ const lives: Readonly<Record<string, Life>> = {
       },
     )
       .pass(20 * second)
-      .set({ TSLA: { session: ["afterHours", session] } })
+      .set({ TSLA: { session: ["afterHours", startMs + 80 * second] } })
       .pass(minute)
       .set({ TSLA: { session: ["open", session + 6 * 60 * minute] } })
       .pass(minute),
@@ -298,7 +300,7 @@ const lives: Readonly<Record<string, Life>> = {
   WhaleTrades: () =>
     new World(at(139), { whale: { collateral: 90_000, positions: { SOL: [4_000, 131] } } })
       .pass(11 * minute)
-      .set({}, { whale: { collateral: 90_000, positions: { SOL: [6_000, 133.6667] } } })
+      .set({}, { whale: { collateral: 90_000, positions: { SOL: [6_000, 802_000 / 6_000] } } })
       .pass(12 * minute),
   WhaleNearLiquidation: () =>
     new World(at(139), { whale: { collateral: 68_000, positions: { SOL: [4_000, 131] } } })

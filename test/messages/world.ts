@@ -3,11 +3,15 @@ import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import type { OrderState, PositionState, SubaccountState, TriggerState } from "../../src/domain/account.ts";
 import type { AlertChange } from "../../src/domain/alert.ts";
+import type { Changes } from "../../src/domain/changes.ts";
 import type { Event } from "../../src/domain/event.ts";
 import { formatProblem, loadRules } from "../../src/rules/index.ts";
+import type { WatchedWallet } from "../../src/watch/settings.ts";
+import type { Watch } from "../../src/watch/watch.ts";
 import {
   event,
   Harness,
+  type HarnessOptions,
   mainWallet,
   marketConfig,
   position,
@@ -23,11 +27,10 @@ export const minute = 60 * second;
 /** All is read so often, ms. */
 const everyMs = 5 * second;
 
-const known = [
-  { ...mainWallet, labels: {} },
-  { ...mainWallet, name: "hedge", labels: {} },
-  { ...mainWallet, name: "whale", labels: { watch: "whale" }, watchOnly: true },
-];
+const walletOf = (name: string, labels: Readonly<Record<string, string>>): WatchedWallet =>
+  name === "whale"
+    ? { ...mainWallet, name, labels: { watch: "whale" }, watchOnly: true }
+    : { ...mainWallet, name, labels };
 
 /** Read of each wallet, from the beginning. */
 const histories = ["liquidations", "fills", "collateral", "funding", "notifications", "orders"] as const;
@@ -57,27 +60,34 @@ interface Market {
   readonly dailyMove?: number;
 }
 
+interface WorldOptions extends Pick<HarnessOptions, "atMs" | "routing" | "capacities"> {
+  readonly labels?: Readonly<Record<string, string>>;
+  /** Default: all that ship. */
+  readonly pack?: string;
+}
+
 export class World {
   readonly #harness: Harness;
   readonly #markets = new Map<string, Market>();
   readonly #accounts = new Map<string, SubaccountState[]>();
 
-  /** @param accounts by wallet: all there are */
+  /** @param accounts by wallet: all there are   @param options of the watch; `labels` are those of every wallet */
   constructor(
     markets: Readonly<Record<string, Market>>,
     accounts: Readonly<Record<string, Holding>>,
-    atMs = startMs,
+    { labels = {}, pack = "", ...options }: WorldOptions = {},
   ) {
-    const wallets = known.filter(({ name }) => accounts[name] !== undefined);
+    const wallets = Object.keys(accounts).map((name) => walletOf(name, labels));
     const files = readdirSync(packs)
-      .filter((name) => name.endsWith(".yaml") && !name.endsWith(".test.yaml"))
+      .filter((name) => name.endsWith(".yaml") && !name.endsWith(".test.yaml") && name.startsWith(pack))
       .map((name) => ({ name, text: readFileSync(path.join(packs, name), "utf8") }));
     const loaded = loadRules({ files, overrides: {}, scheduleMs, wallets, timezone: "UTC" });
     if ("problems" in loaded) throw new Error(loaded.problems.map(formatProblem).join("\n"));
     this.#harness = new Harness({
       rules: loaded.ruleSet,
       wallets,
-      atMs,
+      atMs: startMs,
+      ...options,
       pairs: accounts.hedge ? [{ name: "basis", legs: ["main/SOL", "hedge/SOL"], tolerance: 0.02 }] : [],
     });
     for (const [symbol, market] of Object.entries(markets)) this.#markets.set(symbol, market);
@@ -87,6 +97,15 @@ export class World {
 
   get nowMs(): number {
     return this.#harness.nowMs;
+  }
+
+  /** All that was decided. */
+  get all(): readonly Changes[] {
+    return this.#harness.all;
+  }
+
+  get watch(): Watch {
+    return this.#harness.watch;
   }
 
   get changes(): readonly AlertChange[] {
@@ -114,6 +133,12 @@ export class World {
     return this;
   }
 
+  /** Time passes without a reading. */
+  wait(ms: number): this {
+    this.#harness.pass(ms);
+    return this;
+  }
+
   /** An event that was just told of. @param agoMs since it happened */
   happens(
     of: Partial<Event> & Pick<Event, "kind" | "key">,
@@ -130,9 +155,11 @@ export class World {
     return this;
   }
 
-  /** Somebody acknowledges the newest firing alert of a rule. */
-  acknowledge(rule: string, by: string): this {
-    const alert = this.changes.map((change) => change.alert).findLast((one) => one.rule === rule)!;
+  /** Somebody acknowledges the newest firing alert of a rule. @param wallet default: any */
+  acknowledge(rule: string, by: string, wallet?: string): this {
+    const alert = this.changes
+      .map((change) => change.alert)
+      .findLast((one) => one.rule === rule && (wallet === undefined || one.wallet === wallet))!;
     this.#harness.see({ kind: "acknowledged", atMs: this.nowMs, alert, by, comment: "" });
     return this;
   }

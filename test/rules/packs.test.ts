@@ -175,12 +175,12 @@ describe("what packs say", () => {
     [
       "AccountLiquidatable",
       { riskTier: "highRisk" },
-      /main\/0\.0 can be liquidated now \(exchange's tier: high risk\)$/,
+      /main\/0\.0 can be liquidated now \(margin ratio 103%\)$/,
     ],
     [
       "AccountLiquidatable",
       { riskTier: "safe" },
-      /main\/0\.0 is not liquidatable any more \(exchange's tier: safe\)$/,
+      /main\/0\.0 is not liquidatable any more \(margin ratio 103%\)$/,
     ],
     ["OrdersMayBeCancelled", { riskTier: "cancellable" }, /the exchange may cancel orders of main\/0\.0$/],
     ["OrdersMayBeCancelled", { riskTier: "safe" }, /the exchange leaves orders alone again in main\/0\.0$/],
@@ -189,7 +189,13 @@ describe("what packs say", () => {
     (name, of: { value?: number; riskTier?: string; adverse?: number; held?: number }, wanted) => {
       const { value = 0, riskTier = "safe", adverse, held = 0 } = of;
       const rule = condition(name);
-      const trader = facts({ name: "main/0.0", riskTier, positions: Array(held).fill({}), orders: [{}] });
+      const trader = facts({
+        name: "main/0.0",
+        riskTier,
+        marginRatio: 1.03,
+        positions: Array(held).fill({}),
+        orders: [{}],
+      });
       if (adverse !== undefined) trader.values.adverseMoveToLiquidation = adverse;
       const position = facts({ symbol: "SOL", side: "long" });
       expect(rule.summary.render(env({ wallet, trader, position, value }))).toMatch(wanted);

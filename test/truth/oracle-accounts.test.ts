@@ -126,7 +126,7 @@ const words: readonly (readonly [rule: string, step: "fired" | "ended", from: Re
   ["StopLossExecuted", "fired", /sold [\d.]+/, "sold 0.01"],
   ["StopLossExecuted", "fired", /at \$[\d.]+/, "at $12.34"],
   ["UnusualWithdrawal", "fired", /\$[\d,.]+ withdrawn/, "$12.34 withdrawn"],
-  ["UnusualWithdrawal", "fired", /\$[\d,.]+ left/, "$12.34 left"],
+  ["UnusualWithdrawal", "fired", /\$[\d,.]+ of collateral left/, "$12.34 of collateral left"],
   ["UnusualWithdrawal", "fired", /Margin ratio [\d.]+%/, "Margin ratio 77.7%"],
   ["ManyWithdrawals", "fired", /\d withdrawals/, "7 withdrawals"],
   ["ManyWithdrawals", "fired", /Together \$[\d,.]+/, "Together $12.34"],

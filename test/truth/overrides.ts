@@ -98,7 +98,6 @@ function ofTheDaemon(seed: number): Readonly<Record<string, Override>> {
   };
   const refused = draw.one(["3", "5"]);
   const bytes = Math.round(draw.between(500_000, 8_000_000));
-  const signIns = inWindow("SignInsRefused", "when") as { readonly when: string; readonly summary: string };
   return {
     PollsLate: { for: draw.one(["10s", "30s"]), keepFiringFor: short() },
     PollsFailing: { for: short(), keepFiringFor: short() },
@@ -110,8 +109,8 @@ function ofTheDaemon(seed: number): Readonly<Record<string, Override>> {
     },
     MessagesLost: { ...inWindow("MessagesLost", "when"), keepFiringFor: short() },
     SignInsRefused: {
-      ...signIns,
-      when: signIns.when.replace(">= 10", `>= ${refused}`),
+      ...inWindow("SignInsRefused", "value"),
+      when: `value >= ${refused}`,
       keepFiringFor: short(),
     },
     RequestsNearCeiling: { for: short(), keepFiringFor: short() },

@@ -19,7 +19,7 @@ test("figures of an event carry their units, and an order buys or sells", () => 
   };
   expect(detailsOf({ side: "bid", size: 90, price: 2_990 }, "a")).toEqual([
     "Side buy",
-    "Size 90",
+    "Size 90 SOL",
     "Price $2,990.00",
   ]);
   expect(detailsOf({ side: "short", notional: 1234.5, collateralChange: -0.5 }, "b")).toEqual([

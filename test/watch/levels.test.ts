@@ -183,7 +183,7 @@ test("an alert keeps the worst that it came to, over steps, restarts and its end
   expect(ended.alert.worst).toMatchObject({ severity: "critical", value: 160 });
 });
 
-test("a step states the value with the limit of its level while it is beyond that", () => {
+test("a step states the value with the limit of its level while it is beyond that, and then with that of its end", () => {
   const harness = new Harness({
     rules: rules(0, 0),
     remind: { ...quiet, worseBy: 0.1, warning: { every: "10m" } },
@@ -196,8 +196,7 @@ test("a step states the value with the limit of its level while it is beyond tha
   expect(harness.changes.map(({ kind, limit }) => [kind, limit])).toEqual([
     ["fired", "$111.00, warning above $110.00"],
     ["rose", "$125.00, critical above $120.00"],
-    // Below 110, and it stays a warning until it is below 108.
-    ["fell", undefined],
+    ["fell", "$109.00, warning until below $108.00"],
     ["ended", undefined],
   ]);
 });

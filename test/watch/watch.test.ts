@@ -964,7 +964,10 @@ rules:
       expect(harness.told.at(-1)).toBe("Peak main/0.0 fired warning");
       return harness.changes.at(-1)!.details;
     };
-    expect(detailsAfter(240_000)).toContainEqual(["History", "4m of the last 10m (trader.marginRatio)"]);
+    expect(detailsAfter(240_000)).toContainEqual([
+      "History",
+      "only 4m of the last 10m is known (trader.marginRatio)",
+    ]);
     expect(
       detailsAfter(600_000)
         .map(([name]) => name)
@@ -1002,8 +1005,8 @@ rules:
       );
     };
     expect(detailsAfter(4).flat().sort()).toEqual([
-      "4h of the last 10h (funding)",
-      "4h of the last 10h (funding.payment)",
+      "only 4h of the last 10h is known (funding)",
+      "only 4h of the last 10h is known (funding.payment)",
     ]);
     expect(detailsAfter(20).flat()).toEqual([]);
     expect(detailsAfter(null).flat()).toEqual([]);

@@ -7,7 +7,7 @@ import { z } from "zod";
 import type { Severity } from "../../domain/alert.ts";
 import type { Capacity, Message } from "../../domain/delivery.ts";
 import type { Channel, Outgoing, ProbeResult, SendResult } from "../channel.ts";
-import { blockLines, lineOf, sectionLines } from "../lines.ts";
+import { blockLines, lineOf, numberLine, sectionLines } from "../lines.ts";
 import { type CommandLine, type Rendering, render, type Tone } from "../message.ts";
 
 export const consoleSettings = z.strictObject({ type: z.literal("console") });
@@ -42,7 +42,7 @@ export function consoleText(rendering: Rendering, coloured: boolean): string {
   const lines = [paint(rendering.tone, `${rendering.headline}${id}`), ...rendering.notes.map(indented)];
   for (const block of rendering.blocks.slice(0, rendering.inFull)) {
     for (const [index, line] of blockLines(block, rendering).entries()) {
-      if (line === `Alert #${block.alertId}`) continue;
+      if (line === numberLine(block)) continue;
       lines.push(indented(others.length > 0 && index === 0 ? paint(block.tone, line) : line));
     }
   }

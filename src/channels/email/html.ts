@@ -4,7 +4,7 @@
  * that drops it shows the same mail in light colours. Pure.
  */
 import { chartSize } from "../chart/svg.ts";
-import { ledBy, lineOf, shownLead, shownParts } from "../lines.ts";
+import { ledBy, lineOf, numberLine, shownLead, shownParts } from "../lines.ts";
 import type { Block, Rendering, Section, Tone } from "../message.ts";
 import { forHtml, shorten } from "../text.ts";
 
@@ -149,7 +149,7 @@ function alert(block: Block, alone: boolean, headline: string, chart: MailChart 
       `<p class="pw-ink" style="margin:8px 0;${font};font-size:15px;line-height:1.5;${ink}">What to do: <a class="pw-link" href="${url}" style="color:#175cd3;word-break:break-all">${url}</a></p>`,
     );
   }
-  if (alone) parts.push(paragraph(`Alert #${block.alertId}`, "", "pw-faint", faint));
+  if (alone) parts.push(paragraph(numberLine(block), "", "pw-faint", faint));
   return parts.join("\n");
 }
 

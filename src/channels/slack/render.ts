@@ -1,6 +1,15 @@
 /** Renders messages for Slack, as blocks or as plain text. Nothing in data pings, links or formats. Pure. */
 import type { Button } from "../buttons.ts";
-import { blockLines, headOf, inTexts, ledBy, plainLines, sectionLines, titleLines } from "../lines.ts";
+import {
+  blockLines,
+  headOf,
+  inTexts,
+  ledBy,
+  numberLine,
+  plainLines,
+  sectionLines,
+  titleLines,
+} from "../lines.ts";
 import type { Block, Rendering, Tone } from "../message.ts";
 import { clean, dressed, shorten } from "../text.ts";
 
@@ -120,7 +129,7 @@ function sectionOf(block: Block, rendering: Rendering): string {
     return cut(blockLines({ ...block, runbook: null }, rendering).join("\n"), mostSection);
   const head = cut(`${headOf({ ...block, what: "" })} `, 200);
   const title = alone ? cut(titleLines(block, rendering).join("\n"), 500) : `${head}${titleOf(block)}`;
-  const tail = alone ? `Alert #${block.alertId}` : "";
+  const tail = alone ? numberLine(block) : "";
   const room = mostSection - title.length - tail.length - 2;
   const body =
     own.body === undefined

@@ -25,6 +25,8 @@ function whole(pattern: string): RegExp {
 }
 
 const words = /^(.+)$/;
+/** `60 SOL` */
+const sized = /^([\d,.]*\d)(?: \w+)?$/;
 /** A tier that has no row. */
 const safeTier = "safe";
 /** Rows about how an alert was judged, which no figure of the exchange decides. */
@@ -61,7 +63,10 @@ const optional: ReadonlySet<string> = new Set(["PnL", "Broken by"]);
 /** Rows of an alert about an event that are not true. */
 export function eventRowProblems(truths: Rows, details: readonly Row[]): readonly string[] {
   const table: Table = Object.fromEntries(
-    Object.entries(truths).map(([name, [truth, room = 0]]) => [name, [[name, words, truth, room]]]),
+    Object.entries(truths).map(([name, [truth, room = 0]]) => [
+      name,
+      [[name, name === "Size" ? sized : words, truth, room]],
+    ]),
   );
   return details.flatMap((row) => rowProblems(table, row));
 }

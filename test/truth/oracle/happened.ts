@@ -134,7 +134,7 @@ function withdrawals({ name, authority, collateral }: Wallet): readonly Happened
           claims: (text) => [
             ...claimsOf(text, [
               ["amount", new RegExp(`${money} withdrawn`), out],
-              ["left", new RegExp(`${money} left in`), left],
+              ["left", new RegExp(`${money} of collateral left`), left],
             ]),
             ...durationClaims(
               text,

@@ -87,8 +87,12 @@ const riskEngineClearsOrders = manyWithin("RiskEngineClearsOrders", {
     ["cancelled", /cancelled (\d+) orders/, cancelled.length],
     [
       "state",
-      /risk engine (cancelled|has stopped) /,
-      cancelled.length >= leastMany ? "cancelled" : "has stopped",
+      /(risk engine cancelled|risk engine has stopped|no order is left for)/,
+      cancelled.length >= leastMany
+        ? "risk engine cancelled"
+        : view.seen.accounts.get(account)?.orders.length === 0
+          ? "no order is left for"
+          : "risk engine has stopped",
     ],
     ["margin ratio", new RegExp(`margin ratio ${percent}`), view.account(account)?.ratio],
     ["orders left", /; (\d+) orders? (?:is|are)\s+left/, view.seen.accounts.get(account)?.orders.length],

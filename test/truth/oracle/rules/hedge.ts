@@ -76,6 +76,7 @@ export const hedgeBroken: Predicate = {
       ...claimsOf(text, [
         ["naked size", /: (?:long|short) ([\d,.]*\d) \S+ naked/, Math.abs(figures.naked)],
         ["naked notional", new RegExp(`naked \\(${money}\\)`), nakedUsd(view, subject, figures)],
+        ["change a dollar", new RegExp(`moves is\\s+${money} of`), Math.abs(figures.naked)],
         ["imbalance", new RegExp(`^${percent} of the largest leg`), figures.imbalance],
         ["tolerance", new RegExp(`not hedged, ${percent} is allowed`), view.hedges.tolerance(name)],
       ]),

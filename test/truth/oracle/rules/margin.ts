@@ -91,6 +91,7 @@ export const accountLiquidatable: Predicate = {
   claims: (view, subject, text) => [
     ...claimsOf(text, [
       ["gross", new RegExp(`may sell ${money} of positions`), view.account(subject)?.gross],
+      ["margin ratio", new RegExp(`margin ratio ${percent}`), view.account(subject)?.ratio],
     ]),
     ...accountClaims(view, subject, text),
   ],
