@@ -15,7 +15,7 @@ const calm = {
   StopLossMissing: { enabled: false },
 };
 
-test("a mail that is refused for good is told on Discord; what no channel takes for a minute, by the heartbeat", async () => {
+test("a mail that is refused twice is told on Discord; what no channel takes for a minute, by the heartbeat", async () => {
   await using house = await openHouse();
   await using elsewhere = await startService(() => ({ status: 200 }));
   const called = (path: string) => elsewhere.asked.filter((one) => one.path === path).length;
@@ -27,19 +27,22 @@ test("a mail that is refused for good is told on Discord; what no channel takes 
   await house.clock.advance(15_000);
   expect(called("/alive")).toBeGreaterThan(0);
 
-  // One mail is refused, by a server that takes the next one.
-  house.smtp.fail({ at: "data", code: 554, message: "5.7.1 looks like spam", times: 1 });
+  // One mail is refused, and once more, by a server that takes the next one.
+  house.smtp.fail({ at: "data", code: 554, message: "5.7.1 looks like spam", times: 2 });
   await house.bring("SOL", 0.03);
   await house.clock.advance(20_000);
+  expect(house.headlines()).toEqual([
+    expect.stringContaining("FIRING critical: main: SOL long is 3% from liquidation"),
+  ]);
+  await house.clock.advance(30_000);
   expect(house.headlines()).toEqual([
     expect.stringContaining("FIRING critical: main: SOL long is 3% from liquidation"),
     expect.stringContaining("FIRING critical: 1 message was given up since the start"),
   ]);
   expect(house.subjects()).toEqual([expect.stringMatching(/^FIRING critical: 1 message was given up/)]);
   const messages = await house.read((store) => store.messages({}));
-  expect(messages.filter(({ status }) => status !== "delivered")).toMatchObject([
-    { receiver: "mail", status: "dead", lastDetail: expect.stringContaining("554") },
-  ]);
+  const refused = { receiver: "mail", status: "dead", lastDetail: expect.stringContaining("554") };
+  expect(messages.filter(({ status }) => status !== "delivered")).toMatchObject([refused, refused]);
   await house.bring("SOL", 0.5);
   await house.clock.advance(75_000);
   expect(house.headlines().at(-1)).toContain("RESOLVED: main: SOL long");
