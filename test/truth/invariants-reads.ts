@@ -199,13 +199,28 @@ export const refusalsSlowIt: Invariant = ({ log, plan }) => {
 const withoutPricesMs = 20_000;
 const answersWithoutPrices = 30;
 const ofPrices = "/v1/markets/stats/latest";
+/** A read of prices takes so long at most, and is tried again after so long, doubled with each that failed before it, ms. */
+const readMs = 10_000;
+const againMs = 2_000;
+const mostAgainMs = 30_000;
 
-/** However few requests there may be, prices have a share of them: nothing can be judged without. */
+/**
+ * However few requests there may be, prices have a share of them: nothing can be judged without. Where several reads of them failed one
+ * after the other, for another reason than a limit, they are asked for less often.
+ */
 export const pricesHaveAShare: Invariant = ({ log }) => {
   const stalls = log.of("stalled");
+  /** By life, the reads of prices that failed since the last one that did not. */
+  const failed = new Map<number, number>();
   /** By life: the time of the first other answer since prices were asked for, and the number of those. */
   const since = new Map<number, { readonly fromMs: number; others: number }>();
   for (const entry of log.entries) {
+    if (entry.kind === "committed")
+      for (const one of entry.changes.observations) {
+        if (one.kind === "prices" && !one.live) failed.delete(entry.life);
+        else if (one.kind === "failed" && one.source === "markets" && one.reason !== "rate-limited")
+          failed.set(entry.life, (failed.get(entry.life) ?? 0) + 1);
+      }
     if (entry.kind !== "sent" && entry.kind !== "asked") continue;
     const { life, target, atMs } = entry;
     if (target.startsWith(ofPrices)) since.delete(life);
@@ -215,7 +230,9 @@ export const pricesHaveAShare: Invariant = ({ log }) => {
       first.others++;
       const stalled = stalls.filter((one) => one.atMs >= first.fromMs && one.atMs <= atMs);
       const forMs = stalled.reduce((left, { ms }) => left - ms, atMs - first.fromMs);
-      if (first.others >= answersWithoutPrices && forMs > withoutPricesMs)
+      const failures = failed.get(life) ?? 0;
+      const waitMs = readMs + Math.min(mostAgainMs, againMs * 2 ** Math.max(0, failures - 1));
+      if (first.others >= answersWithoutPrices && forMs > Math.max(withoutPricesMs, waitMs))
         return [
           `life ${life} asked for no prices for ${Math.round(forMs)} ms from ${new Date(first.fromMs).toISOString()} on, and had ${first.others} other answers`,
         ];

@@ -1,6 +1,7 @@
 /** Scenarios as `npm run truth` runs them: a few, each twice, and what the invariants make of logs that were tampered with. */
 import { beforeAll, describe, expect, test } from "vitest";
 import type { MessageContent, MessageItem } from "../../src/domain/delivery.ts";
+import type { Observation } from "../../src/domain/observation.ts";
 import { VirtualTime } from "./clock.ts";
 import { shippedRules } from "./coverage.ts";
 import { faultKinds, lifeKinds } from "./faults.ts";
@@ -161,6 +162,34 @@ describe("an invariant finds what breaks it", () => {
       entry.atMs > fromMs &&
       entry.atMs < fromMs + 60_000;
     expect(broken((entries) => entries.filter((entry) => !isIn(entry)))).toEqual(["pricesHaveAShare"]);
+  });
+
+  test.each([
+    [19, 0, 0],
+    [23, 0, 1],
+    [23, 3, 1],
+    [23, 4, 0],
+    [43, 9, 1],
+  ])("no request of prices for %i s after %i reads of them failed: %i found", (seconds, failures, found) => {
+    const fromMs = outcome.log.entries[0]!.atMs + 450_000;
+    const toMs = fromMs + seconds * 1_000;
+    const { atMs: lastMs } = outcome.log.of("committed").findLast(({ atMs }) => atMs <= fromMs)!;
+    const failed: Observation = {
+      ...{ kind: "failed", source: "markets", wallet: null, symbol: null, atMs: lastMs },
+      ...{ reason: "timeout", detail: "" },
+    };
+    const isOfPrices = (one: Observation): boolean => one.kind === "prices" && !one.live;
+    const entries = outcome.log.entries.flatMap((entry): readonly Logged[] => {
+      if (entry.atMs < lastMs || entry.atMs >= toMs) return [entry];
+      if (entry.kind === "sent" || entry.kind === "asked")
+        return entry.atMs > fromMs && entry.target.startsWith("/v1/markets/stats/latest") ? [] : [entry];
+      if (entry.kind !== "committed") return [entry];
+      const left = entry.changes.observations.filter((one) => !isOfPrices(one));
+      const observations = entry.atMs === lastMs ? Array.from({ length: failures }, () => failed) : left;
+      return [{ ...entry, changes: { ...entry.changes, observations } }];
+    });
+    const log = Object.create(outcome.log, { entries: { value: entries } });
+    expect(invariants.pricesHaveAShare!({ ...outcome, log })).toHaveLength(found);
   });
 
   test("a payment whose history nobody asks for", async () => {
