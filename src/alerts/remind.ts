@@ -105,7 +105,8 @@ export function isBeyond({ low, high }: Notified, value: number, by: number): bo
 /**
  * The time for which an acknowledgement keeps an alert quiet, in words; undefined where there is nothing to keep quiet.
  * @param compared the change of its value that is notified all the same; null: none is
- * @param worse the value from which it is worse: `falls below 3.3%`; left out where that is no single value
+ * @param worse the value from which it is worse: `falls below 3.3%`; left out where that is no single value, empty where
+ * it is 0
  */
 export function quietIfAcknowledged(
   severity: Severity,
@@ -118,7 +119,7 @@ export function quietIfAcknowledged(
   const share = `${Number((settings.worseBy * 100).toPrecision(3))}%`;
   const moves = compared === "changed" ? `changes by ${share}` : (worse ?? `gets worse by ${share}`);
   const until = [
-    ...(compared !== null && settings.worseBy > 0 ? [`its value ${moves}`] : []),
+    ...(compared !== null && settings.worseBy > 0 && moves !== "" ? [`its value ${moves}`] : []),
     ...(severity === "critical" ? [] : ["its severity rises"]),
   ].join(" or ");
   const lapses = pace.acknowledgedFor === undefined ? "" : `for ${formatDurationMs(pace.acknowledgedFor)}`;

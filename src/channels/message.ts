@@ -301,7 +301,7 @@ function unnamed({ summary, subject }: AlertChange["alert"]): string {
 function figuresOf(change: AlertChange, zone: string): Block["figures"] {
   const figures = change.details.map(([name, value]) => [cleanLine(name), cleanLine(value)] as const);
   if (!isGone(change) || figures.length === 0) return figures;
-  return [["Last seen", formatTime(change.alert.dataAtMs, zone)], ...figures];
+  return [["Last seen", `${formatTime(change.alert.dataAtMs, zone)}, with these figures`], ...figures];
 }
 
 function freshness(change: AlertChange, zone: string): string[] {

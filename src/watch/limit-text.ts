@@ -11,7 +11,7 @@ export interface LimitWords {
    * Empty where the limit is 0, which says nothing beside the value.
    */
   readonly text: string;
-  /** @param by a share of the value   @returns `falls below 3.3%`, the value that is worse by it; `gets worse` for a value of 0 */
+  /** @param by a share of the value   @returns `falls below 3.3%`, the value that is worse by it; empty for a value of 0 */
   readonly worse: (by: number) => string;
 }
 
@@ -39,7 +39,7 @@ export function limitWords(rule: ConditionRule, severity: Severity, value: numbe
     text: shown.number === 0 ? "" : `${formatNumber(value, unit)}, ${words}`,
     worse: (by) => {
       const further = Math.abs(value) * by;
-      if (further === 0) return "gets worse";
+      if (further === 0) return "";
       return isFalling
         ? `falls below ${formatNumber(value - further, unit)}`
         : `rises above ${formatNumber(value + further, unit)}`;

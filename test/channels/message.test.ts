@@ -143,7 +143,7 @@ describe("endings", () => {
   test("the last figures of what is gone are told with their time", () => {
     const ended = text("ended", { ending: "closed", dataAtMs: atMs - 63_000 });
     expect(ended).toContain(
-      "Last seen 2026-11-21 03:40:15 UTC · Mark price $132.10 · Liquidation price $126.55",
+      "Last seen 2026-11-21 03:40:15 UTC, with these figures · Mark price $132.10 · Liquidation price $126.55",
     );
     expect(ended).toContain("Ended 2026-11-21 03:41:18 UTC.");
     expect(ended).not.toContain("on data");

@@ -10,13 +10,13 @@ import { mailParts } from "../../src/channels/email/render.ts";
 import { render } from "../../src/channels/message.ts";
 import { seal } from "../../src/deliver/seal.ts";
 import { type AlertChange, severityRank } from "../../src/domain/alert.ts";
-import { isBuiltIn } from "../../src/domain/built-in.ts";
 import type { Message, OwedItem } from "../../src/domain/delivery.ts";
 import { timeOfDay } from "../../src/domain/time-text.ts";
 import type { Sent } from "./incident.ts";
 import { changesOf, packs } from "./judged.ts";
 import { chatLines, kindInWords, mailLines } from "./lines.ts";
 import { computedLives } from "./lives.ts";
+import type { Standing } from "./world.ts";
 
 export const documentFile = path.join(import.meta.dirname, "..", "..", "docs", "messages.md");
 const lives = path.join(import.meta.dirname, "lives.test.yaml");
@@ -28,24 +28,20 @@ export interface Stage {
   readonly life: string;
   readonly change: AlertChange;
   /** The other alerts that fire then. */
-  readonly standing: readonly AlertChange["alert"][];
+  readonly standing: readonly Standing[];
 }
 
 /** The first step of each kind in each life; the first word of a life's name is its rule. */
 export async function stages(): Promise<readonly Stage[]> {
   const found: Stage[] = [];
-  for (const [name, changes] of [...computedLives(), ...(await changesOf(lives))]) {
+  const computed = computedLives().map(([name, { changes, standing }]) => ({ name, changes, standing }));
+  const stated = [...(await changesOf(lives))].map(([name, changes]) => ({ name, changes, standing: null }));
+  for (const { name, changes, standing } of [...computed, ...stated]) {
     const [, rule = "", life = ""] = /^(\w+)(?:: (.+))?$/.exec(name) ?? [];
     const seen = new Set<string>();
-    const firing = new Map<number, AlertChange["alert"]>();
     for (const change of changes) {
-      if (change.alert.state === "firing") firing.set(change.alertId, change.alert);
-      else firing.delete(change.alertId);
       if (change.alert.rule !== rule || seen.size === seen.add(kindInWords(change)).size) continue;
-      const standing = [...firing.values()].filter(
-        (one) => one.id !== change.alertId && one.severity !== "info" && !isBuiltIn(one.rule),
-      );
-      found.push({ rule, life, change, standing });
+      found.push({ rule, life, change, standing: standing?.get(change.id) ?? [] });
     }
   }
   return found;
@@ -135,9 +131,15 @@ function messageOf(change: AlertChange, standing: Stage["standing"] = []): Messa
     status: "owed",
     messageId: null,
   };
+  const rank = ({ gone, severity }: Standing): number => (gone ? -1 : severityRank[severity]);
   const alerts = standing
-    .map(({ id, severity, summary }) => ({ id, severity, summary }))
-    .sort((a, b) => severityRank[b.severity] - severityRank[a.severity]);
+    .toSorted((a, b) => rank(b) - rank(a))
+    .map(({ id, severity, summary, gone }) => ({
+      id,
+      severity,
+      summary,
+      ...(gone ? { gone: true as const } : {}),
+    }));
   const sealing = {
     ...{ sender: "perpwatch on desk", instance: "docs", nowMs: change.atMs },
     standing: alerts.length === 0 ? null : { alerts, more: 0 },

@@ -1,5 +1,4 @@
 /** Lives of alerts about accounts and positions, computed by the product from made-up holdings, marks and events. */
-import type { AlertChange } from "../../src/domain/alert.ts";
 import { type Holding, minute, second, startMs, World } from "./world.ts";
 
 /** 100 SOL from 150, the whole account: liquidation at 126.55. */
@@ -311,6 +310,6 @@ const lives: Readonly<Record<string, Life>> = {
       .pass(2 * minute),
 };
 
-export function computedLives(): ReadonlyMap<string, readonly AlertChange[]> {
-  return new Map(Object.entries(lives).map(([name, life]) => [name, life().changes]));
+export function computedLives(): readonly (readonly [name: string, world: World])[] {
+  return Object.entries(lives).map(([name, life]) => [name, life()]);
 }

@@ -2,9 +2,10 @@
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import type { OrderState, PositionState, SubaccountState, TriggerState } from "../../src/domain/account.ts";
-import type { AlertChange } from "../../src/domain/alert.ts";
+import type { AlertChange, Severity } from "../../src/domain/alert.ts";
 import type { Changes } from "../../src/domain/changes.ts";
 import type { Event } from "../../src/domain/event.ts";
+import type { Observation } from "../../src/domain/observation.ts";
 import { formatProblem, loadRules } from "../../src/rules/index.ts";
 import type { WatchedWallet } from "../../src/watch/settings.ts";
 import type { Watch } from "../../src/watch/watch.ts";
@@ -60,14 +61,44 @@ interface Market {
   readonly dailyMove?: number;
 }
 
+/** An alert that fires beside another one. */
+export interface Standing {
+  readonly id: number;
+  readonly severity: Severity;
+  readonly summary: string;
+  /** Its condition no longer holds. */
+  readonly gone?: boolean;
+}
+
 interface WorldOptions extends Pick<HarnessOptions, "atMs" | "routing" | "capacities"> {
   readonly labels?: Readonly<Record<string, string>>;
   /** Default: all that ship. */
   readonly pack?: string;
 }
 
+/** A harness that notes with each change what else fires then, by the figures of that moment. */
+class Noted extends Harness {
+  readonly standing = new Map<number, readonly Standing[]>();
+
+  override see(observation: Observation): Changes {
+    const changes = super.see(observation);
+    const firing = new Set<number>();
+    for (const { alert } of this.changes)
+      alert.state === "firing" ? firing.add(alert.id) : firing.delete(alert.id);
+    for (const { id, alertId } of changes.alertChanges)
+      this.standing.set(
+        id,
+        [...firing].flatMap((other) => {
+          const present = other === alertId ? null : this.watch.present(other, this.nowMs);
+          return present === null || present.severity === "info" ? [] : [{ id: other, ...present }];
+        }),
+      );
+    return changes;
+  }
+}
+
 export class World {
-  readonly #harness: Harness;
+  readonly #harness: Noted;
   readonly #markets = new Map<string, Market>();
   readonly #accounts = new Map<string, SubaccountState[]>();
 
@@ -83,7 +114,7 @@ export class World {
       .map((name) => ({ name, text: readFileSync(path.join(packs, name), "utf8") }));
     const loaded = loadRules({ files, overrides: {}, scheduleMs, wallets, timezone: "UTC" });
     if ("problems" in loaded) throw new Error(loaded.problems.map(formatProblem).join("\n"));
-    this.#harness = new Harness({
+    this.#harness = new Noted({
       rules: loaded.ruleSet,
       wallets,
       atMs: startMs,
@@ -102,6 +133,11 @@ export class World {
   /** All that was decided. */
   get all(): readonly Changes[] {
     return this.#harness.all;
+  }
+
+  /** The other alerts that fired at each change, by the change's id. */
+  get standing(): ReadonlyMap<number, readonly Standing[]> {
+    return this.#harness.standing;
   }
 
   get watch(): Watch {

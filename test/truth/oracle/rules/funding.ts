@@ -133,7 +133,7 @@ const fundingCostHigh: Predicate = {
       ...windowClaims(text, 24 * hourMs),
       ...claimsOf(text, [
         ["share", new RegExp(`cost ${percent} of its equity`), middle, share.high - middle + 1e-9],
-        ["payments", new RegExp(`(?:Paid|Received) ${money} net`), Math.abs(received), cent],
+        ["payments", new RegExp(`(?:Paid|Received|earned) ${money} net`), Math.abs(received), cent],
       ]),
     ];
   },

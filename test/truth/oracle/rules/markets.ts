@@ -100,9 +100,9 @@ const exitLargerThanBook: Predicate = {
     const depths = facing(view, subject);
     return claimsOf(text, [
       ["notional", new RegExp(`of ${money} is`), figures?.notional],
-      ["share", new RegExp(`is ${percent} of the`), figures && depths && figures.notional / depths],
-      ["depth", new RegExp(`of the\\s+${money}\\s+(?:bid|offered) within`), depths],
-      ["side", /\s(bid|offered) within/, figures && (figures.side === "long" ? "bid" : "offered")],
+      ["share", new RegExp(`is ${percent} of all`), figures && depths && figures.notional / depths],
+      ["depth", new RegExp(`mid price\\s+\\(${money}\\)`), depths],
+      ["side", /\s(bids|asks) within/, figures && (figures.side === "long" ? "bids" : "asks")],
       ["best price", new RegExp(`best bid ${money}`), figures?.side === "long" ? depth?.bestBid : undefined],
       ["best price", new RegExp(`best ask ${money}`), figures?.side === "short" ? depth?.bestAsk : undefined],
       ["side of the book", /: best (bid|ask) /, figures && (figures.side === "long" ? "bid" : "ask")],
@@ -134,7 +134,8 @@ const markOffOtherVenues: Predicate = {
     return claimsOf(text, [
       ["share", new RegExp(`is\\s+${percent} (?:above|below)\\s+other venues`), Math.abs(off)],
       ["direction", /% (above|below)\s+other venues/, off < 0 ? "below" : "above"],
-      ["oracle", new RegExp(`Oracle ${money}`), view.oracle(subject)],
+      ["mark", new RegExp(`Mark ${money}`), held.figures.mark],
+      ["oracle", new RegExp(`oracle ${money}`), view.oracle(subject)],
       ["elsewhere", new RegExp(`other venues ${money}`), other],
       ["notional", new RegExp(`(?:long|short) of ${money}`), held.figures.notional],
     ]);
