@@ -169,7 +169,7 @@ function special(judge: Judge, item: Item, window: readonly Moment[]): readonly 
       break;
     }
     case "AccountLiquidationNear": {
-      const [joint] = found(`is ${percent} of a joint move`);
+      const [joint] = found(`is a joint move of ${percent}`);
       add(
         "joint move",
         joint,
@@ -219,9 +219,12 @@ function special(judge: Judge, item: Item, window: readonly Moment[]): readonly 
         5e-3,
       );
       add(
-        "profit of the day",
+        "USD lost today",
         amount,
-        overTime((moment, atMs) => just(profitToday(context, moment, atMs, wallet))),
+        overTime((moment, atMs) => {
+          const profit = profitToday(context, moment, atMs, wallet);
+          return just(profit === undefined ? undefined : -profit);
+        }),
         2e-3,
       );
       break;
