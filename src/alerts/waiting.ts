@@ -123,20 +123,31 @@ export class Waiting {
       const group = this.#groups.get(groupKey) ?? new Set();
       this.#groups.set(groupKey, group.add(thread));
     }
-    if (firstOfIncident(groupKey) !== null) this.#bringAlong(thread, at, groupKey!);
+    if (groupKey !== null) this.#bringAlong(thread, at, entry.item, groupKey);
     this.#place(thread);
   }
 
-  /** Puts what waits of an alert that joins an incident into that, so that it leaves with it and not in a message of its own before. */
-  #bringAlong({ entries, alertId }: Thread, until: number, groupKey: string): void {
-    for (const entry of entries.slice(0, until)) {
+  /**
+   * Puts what waits of an alert that joins an incident into that, and what is quiet before something that calls into the group of
+   * that, so that it leaves with it and not in a message of its own before.
+   */
+  #bringAlong(thread: Thread, until: number, { quiet }: OwedItem, groupKey: string): void {
+    const joins = firstOfIncident(groupKey) !== null;
+    for (const entry of thread.entries.slice(0, until)) {
       const before = entry.item.groupKey;
       if (before === null || before === groupKey || isDrill(entry)) continue;
+      if (!joins && (quiet === true || entry.item.quiet !== true)) continue;
       entry.item = { ...entry.item, groupKey };
-      const group = this.#groups.get(before);
-      group?.delete(this.#threads.get(alertId)!);
-      if (group?.size === 0) this.#groups.delete(before);
+      this.#leaveGroup(thread, before);
     }
+  }
+
+  /** Takes a thread out of a group of which it has no entry left. */
+  #leaveGroup(thread: Thread, groupKey: string): void {
+    if (thread.entries.some(({ item }) => item.groupKey === groupKey)) return;
+    const group = this.#groups.get(groupKey);
+    group?.delete(thread);
+    if (group?.size === 0) this.#groups.delete(groupKey);
   }
 
   /**
@@ -227,7 +238,9 @@ export class Waiting {
       if (first !== head && this.#isHeld(thread, held)) continue;
       const calls = thread.entries.findIndex(({ item }) => item.quiet !== true);
       for (const [at, entry] of thread.entries.entries()) {
-        if (entry.item.groupKey !== head.item.groupKey || entry.stuck !== head.stuck) break;
+        if (entry.item.groupKey !== head.item.groupKey) break;
+        // What calls is not left behind what is quiet before it because its own row cannot be written yet.
+        if (entry.stuck !== head.stuck && (at === 0 || at > calls)) break;
         // A rise may pass a message that failed, and what comes after it may not.
         if (at > Math.max(0, calls) && held(entry)) break;
         taken.push(entry);
@@ -241,11 +254,7 @@ export class Waiting {
     thread.entries.splice(thread.entries.indexOf(entry), 1);
     this.#size--;
     const { groupKey } = entry.item;
-    if (groupKey !== null && !thread.entries.some(({ item }) => item.groupKey === groupKey)) {
-      const group = this.#groups.get(groupKey);
-      group?.delete(thread);
-      if (group?.size === 0) this.#groups.delete(groupKey);
-    }
+    if (groupKey !== null) this.#leaveGroup(thread, groupKey);
     this.#lanes[thread.lane].delete(thread);
     if (thread.entries.length === 0) this.#threads.delete(thread.alertId);
     else this.#place(thread);
@@ -314,14 +323,17 @@ function worstFirst(entries: readonly Entry[]): Entry[] {
   );
 }
 
-/** An item alone; reminders that piled up while nothing could leave are one message together. */
-function alone(thread: Thread): Entry[] {
-  const [head, ...later] = thread.entries;
-  const taken = [head!];
-  if (head!.change?.kind !== "reminder") return taken;
-  for (const entry of later) {
-    const same =
-      entry.change?.kind === "reminder" && entry.item.groupKey === null && entry.stuck === head!.stuck;
+/** An item alone, with what is quiet before it; reminders that piled up while nothing could leave are one message together. */
+function alone({ entries }: Thread): Entry[] {
+  const at = Math.max(
+    0,
+    entries.findIndex(({ item }) => item.quiet !== true),
+  );
+  const taken = entries.slice(0, at + 1);
+  const { change, stuck } = taken.at(-1)!;
+  if (change?.kind !== "reminder") return taken;
+  for (const entry of entries.slice(at + 1)) {
+    const same = entry.change?.kind === "reminder" && entry.item.groupKey === null && entry.stuck === stuck;
     if (!same || taken.length >= mostReminders) break;
     taken.push(entry);
   }

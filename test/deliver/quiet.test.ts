@@ -154,5 +154,47 @@ test("degraded: what calls does not wait for the disk to take what goes before i
   await one.clock.advance(6 * second);
   one.outbox.stuck(one.alerts.step("worsened", alert, ["chat"], incident));
   await one.clock.advance(second);
-  expect(one.far.accepted.map(({ items }) => items)).toEqual([[1], [2]]);
+  expect(one.far.accepted.map(({ items }) => items)).toEqual([[1, 2]]);
+});
+
+test("what waits of an alert leaves, in whatever groups it waits", async () => {
+  await using one = await rig();
+  const alert = one.alerts.alert();
+  await one.owe(
+    one.alerts.step("fired", alert, ["chat"], incident, 2 * second),
+    quiet(one.alerts.step("worsened", alert, ["chat"], incident, 2 * second)),
+    one.alerts.step("worsened", alert, ["chat"], "group", 3 * second),
+  );
+  await one.clock.advance(60 * second);
+  expect(one.far.accepted.map(({ items }) => items)).toEqual([[1], [2, 3]]);
+  await isSettled(one);
+});
+
+test("what calls of an alert that left its incident takes a quiet change of that along", async () => {
+  await using one = await rig();
+  one.far.answer = ({ quiet: isQuiet }) => ({ status: isQuiet ? 503 : 200 });
+  const alert = one.alerts.alert({ severity: "warning" });
+  await one.owe(quiet(one.alerts.step("fell", alert, ["chat"], incident)));
+  await one.clock.settle();
+  await one.owe(one.alerts.step("ended", alert, ["chat"], "group"));
+  await one.clock.advance(60 * second);
+  expect(one.far.accepted.map(({ items }) => items)).toEqual([[1, 2]]);
+  await isSettled(one);
+});
+
+test("degraded: what calls takes its own quiet change along that failed", async () => {
+  await using one = await rig();
+  one.far.answer = ({ quiet: isQuiet }) => ({ status: isQuiet ? 503 : 200 });
+  const alert = one.alerts.alert();
+  await one.owe(quiet(one.alerts.step("worsened", alert, ["chat"], incident)));
+  await one.clock.settle();
+  one.store.full = true;
+  const after = one.alerts.step("worsened", alert, ["chat"], incident);
+  one.outbox.stuck(after);
+  await one.clock.advance(20 * second);
+  expect(one.far.accepted.map(({ items }) => items)).toEqual([[1, 2]]);
+  one.store.full = false;
+  await one.owe(after);
+  await one.clock.advance(60 * second);
+  await isSettled(one);
 });
