@@ -331,9 +331,13 @@ export class Line implements StateUser {
     const mayBegin = opens && nowMs >= this.#sealAgainAtMs && this.#mayBegin(state, lane, nowMs);
     const take = () => this.#waiting.take(worse, this.#held, this.#leaving());
     let taken = mayBegin ? take() : null;
-    const overtaken = taken === null ? [] : this.#quietAbout(callsOf(taken.entries), false);
-    if (taken && overtaken.length > 0) {
-      for (const one of overtaken) this.#withdraw(one, one.entries);
+    const overtaken: Parcel[] = [];
+    // What is taken then may be something else: it calls of other alerts.
+    while (taken !== null) {
+      const passed = this.#quietAbout(callsOf(taken.entries), false);
+      if (passed.length === 0) break;
+      for (const one of passed) this.#withdraw(one, one.entries);
+      overtaken.push(...passed);
       this.#putBack(taken.entries);
       taken = take();
     }

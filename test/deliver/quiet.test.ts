@@ -198,3 +198,26 @@ test("degraded: what calls takes its own quiet change along that failed", async 
   await one.clock.advance(60 * second);
   await isSettled(one);
 });
+
+test("each of several messages that call takes along what is quiet about its alerts", async () => {
+  await using one = await rig();
+  one.far.answer = ({ quiet: isQuiet }) => ({ status: isQuiet ? 503 : 200 });
+  const alerts = ["a", "b"].map((desk) => ({
+    alert: one.alerts.alert(),
+    group: `incident/{desk=${desk}}/1`,
+  }));
+  for (const { alert, group } of alerts) {
+    await one.owe(quiet(one.alerts.step("worsened", alert, ["chat"], group)));
+    await one.clock.advance(5 * second);
+  }
+  await one.owe(
+    together(alerts.map(({ alert, group }) => one.alerts.step("worsened", alert, ["chat"], group))),
+  );
+  one.far.answer = () => ({ status: 200 });
+  await one.clock.advance(300 * second);
+  expect(one.far.accepted.map(({ items }) => items).sort()).toEqual([
+    [1, 3],
+    [2, 4],
+  ]);
+  await isSettled(one);
+});
