@@ -612,15 +612,17 @@ export class Line implements StateUser {
       await this.#retryLater(parcel, failed, nowMs);
       return;
     }
-    const again = result.kind === "refused" ? parcel.entries.filter(isToldAgain) : [];
-    if (again.length === 0 || again.length < parcel.entries.length) this.#dead++;
-    const fields = { channel: this.channel.name, messageId: before.id, title: before.content.title, detail };
-    log.warn(fields, result.kind === "refused" ? "a message was refused for good" : "a message was given up");
     if (parcel.overtakenBy) {
       parcel.message = failed;
       await this.#handOver(parcel, parcel.overtakenBy);
       return;
     }
+    // What it passed is not told by it.
+    for (const one of this.#parcels) if (one.overtakenBy === parcel) delete one.overtakenBy;
+    const again = result.kind === "refused" ? parcel.entries.filter(isToldAgain) : [];
+    if (again.length === 0 || again.length < parcel.entries.length) this.#dead++;
+    const fields = { channel: this.channel.name, messageId: before.id, title: before.content.title, detail };
+    log.warn(fields, result.kind === "refused" ? "a message was refused for good" : "a message was given up");
     const itemIds = before.itemIds.filter((id) => !again.some(({ item }) => item.id === id));
     parcel.message = { ...failed, itemIds, status: "dead", nextAttemptMs: null };
     await this.#settle(parcel, "dead", again);

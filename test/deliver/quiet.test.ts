@@ -221,3 +221,28 @@ test("each of several messages that call takes along what is quiet about its ale
   ]);
   await isSettled(one);
 });
+
+test("a quiet change is not lost with what passed it and was refused", async () => {
+  await using one = await rig();
+  one.far.answer = ({ quiet: isQuiet, items }) =>
+    isQuiet ? "hang" : { status: items.includes(2) && one.far.arrivals.length < 2 ? 400 : 200 };
+  const alert = one.alerts.alert();
+  await one.owe(quiet(one.alerts.step("worsened", alert, ["chat"], incident)));
+  await one.clock.settle();
+  await one.owe(one.alerts.step("worsened", alert, ["chat"], incident));
+  await one.clock.advance(600 * second);
+  expect(one.outbox.critical()).toEqual({ waitingSinceMs: null, lost: 0 });
+  await isSettled(one);
+});
+
+test("a quiet message that is given up after what calls passed it counts as told", async () => {
+  await using one = await rig({ patienceMs: 3 * second });
+  first(one, "hang");
+  const alert = one.alerts.alert();
+  await one.owe(quiet(one.alerts.step("worsened", alert, ["chat"], incident)));
+  await one.clock.settle();
+  await one.owe(one.alerts.step("worsened", alert, ["chat"], incident));
+  await one.clock.advance(60 * second);
+  expect(one.outbox.figures().deadMessages).toBe(0);
+  await isSettled(one);
+});
