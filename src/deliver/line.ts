@@ -167,16 +167,25 @@ export class Line implements StateUser {
 
   /** Takes a message of an earlier run back. */
   resume(message: Message, entries: readonly Entry[]): void {
+    this.#parcels.add(this.#resumed(message, entries));
+  }
+
+  /** Ends a quiet message of an earlier run that a later one passed, which is resumed already if it is to be. */
+  async endPassed(message: Message, entries: readonly Entry[], later: Message): Promise<void> {
+    const by = [...this.#parcels].find((one) => one.message.id === later.id) ?? this.#resumed(later, []);
+    await this.#handOver(this.#resumed(message, entries), by);
+  }
+
+  #resumed(message: Message, entries: readonly Entry[]): Parcel {
     const { clock } = this.#options;
     // A wait that the other side asked for is kept. Anything else may have been mended together with the restart. Of a rota it is
     // not known who asked for it, and others may stand in.
     const isLimited = message.lastFailure === "rate-limited" && this.channel.people === undefined;
     const waitMs = isLimited ? (message.nextAttemptMs ?? 0) - clock.nowMs() : 0;
-    const dueMs = clock.elapsedMs() + Math.min(Math.max(0, waitMs), 300_000);
-    this.#parcels.add({
+    return {
       message,
       entries,
-      dueMs,
+      dueMs: clock.elapsedMs() + Math.min(Math.max(0, waitMs), 300_000),
       underWay: false,
       lane: laneOf(message),
       resumed: true,
@@ -184,7 +193,7 @@ export class Line implements StateUser {
       failed: false,
       tries: new Map(),
       refusedBy: new Map(),
-    });
+    };
   }
 
   /** Takes a message that is sealed and committed, and of which nobody has tried anything. */
@@ -665,8 +674,11 @@ export class Line implements StateUser {
     later.message = { ...later.message, itemIds: [...itemIds, ...told.map(({ item }) => item.id)] };
     const rest = parcel.entries.filter((entry) => !told.includes(entry));
     this.#withdraw(parcel, rest);
-    await journal.record({ message: later.message, entries: later.entries });
-    await journal.record({ message: parcel.message, entries: rest });
+    // In one commit, so that no crash leaves a part of it.
+    await Promise.all([
+      journal.record({ message: later.message, entries: later.entries }),
+      journal.record({ message: parcel.message, entries: rest }),
+    ]);
   }
 
   async #retryLater(parcel: Parcel, failed: Message, atMs: number): Promise<void> {

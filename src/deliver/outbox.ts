@@ -198,12 +198,15 @@ class WorkingOutbox implements Outbox {
       dropped.set(receiver, (dropped.get(receiver) ?? 0) + 1);
       await this.#giveUp(entries, message, receiver);
     };
+    const passed = await this.#passed(messages, items);
     for (const message of messages) {
       const entries = sealed.get(message.id) ?? [];
       const line = this.#lines.get(message.receiver);
-      if (line) line.resume(message, entries);
-      else await drop(entries, message, message.receiver);
+      if (line && !passed.has(message)) line.resume(message, entries);
+      else if (!line) await drop(entries, message, message.receiver);
     }
+    for (const [message, later] of passed)
+      await this.#lines.get(message.receiver)?.endPassed(message, sealed.get(message.id) ?? [], later);
     for (const entry of orphans) await drop([entry], null, entry.item.receiver);
     for (const [channel, count] of dropped)
       observe({ kind: "dropped", atMs: nowMs, channel, messages: count });
@@ -339,6 +342,31 @@ class WorkingOutbox implements Outbox {
   async #recallUrgent(items: readonly OwedItem[]): Promise<void> {
     const alertIds = [...new Set(items.filter(isUrgent).map(({ alertId }) => alertId))];
     if (alertIds.length > 0) this.#urgent.recall(await this.#options.store.owed({ alertIds }));
+  }
+
+  /** Finds the quiet messages that a later one, which calls of alerts of theirs, passed before this start. */
+  async #passed(
+    open: readonly Message[],
+    items: readonly OwedItem[],
+  ): Promise<ReadonlyMap<Message, Message>> {
+    const { store } = this.#options;
+    const quiet = open.filter(({ content }) => content.quiet === true);
+    const passed = new Map<Message, Message>();
+    if (quiet.length === 0) return passed;
+    const all = await store.owed({ alertIds: [...new Set(quiet.flatMap(({ alertIds }) => alertIds))] });
+    const calling = all.filter(
+      (item) => item.quiet !== true && item.messageId !== null && item.status !== "dead",
+    );
+    for (const message of quiet) {
+      const own = items.filter(({ messageId }) => messageId === message.id);
+      const by = calling.findLast(
+        ({ receiver, alertId, id }) =>
+          receiver === message.receiver && own.some((one) => one.alertId === alertId && one.id < id),
+      );
+      const [later] = by === undefined ? [] : await store.messages({ ids: [by.messageId!] });
+      if (later !== undefined) passed.set(message, later);
+    }
+    return passed;
   }
 
   /** Restores the alerts that were notified as firing before this start, and their receivers. */

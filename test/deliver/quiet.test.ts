@@ -246,3 +246,29 @@ test("a quiet message that is given up after what calls passed it counts as told
   expect(one.outbox.figures().deadMessages).toBe(0);
   await isSettled(one);
 });
+
+test.each([{ status: 200 }, "hang"] as const)(
+  "a quiet message that what calls passed (%o) is not sent after it, over a restart either",
+  async (answer) => {
+    await using one = await rig();
+    one.far.answer = ({ quiet: isQuiet }) => (isQuiet ? "hang" : answer);
+    const [alert, other] = [one.alerts.alert(), one.alerts.alert()];
+    await one.owe(
+      quiet(
+        together([
+          one.alerts.step("worsened", alert, ["chat"], incident),
+          one.alerts.step("worsened", other, ["chat"], incident),
+        ]),
+      ),
+    );
+    await one.clock.settle();
+    await one.owe(one.alerts.step("ended", liquidated(alert), ["chat"], incident));
+    await one.clock.advance(second);
+    expect(one.far.arrivals.map(({ items }) => items)).toEqual([[1, 2], [3]]);
+    await one.restart();
+    one.far.answer = () => ({ status: 200 });
+    await one.clock.advance(600 * second);
+    expect(one.far.accepted.map(({ leads }) => leads)).toEqual([["LIQUIDATED"], ["WORSE, still critical"]]);
+    await isSettled(one);
+  },
+);
