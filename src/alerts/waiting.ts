@@ -26,9 +26,12 @@ export interface Entry {
   stuck: boolean;
 }
 
-/** From when on it could leave, ms: what its group waits before that is waited by wish. */
-export function dueSinceMs({ owedAtMs, releaseAtMs = 0 }: OwedItem): number {
-  return Math.max(owedAtMs, releaseAtMs);
+/**
+ * From when on it could leave, ms: what its group waits before that is waited by wish. What calls and is told again after a refusal
+ * could leave before.
+ */
+export function dueSinceMs({ owedAtMs, releaseAtMs = 0, again, quiet }: OwedItem): number {
+  return again && !quiet ? owedAtMs : Math.max(owedAtMs, releaseAtMs);
 }
 
 /** Returns the item of an earlier run where the clock was fast when it was owed: it waits for its group as long as was wished, from now on. */

@@ -101,3 +101,17 @@ test("outside of incidents what is refused is given up", async () => {
   expect(itemsOf(one.far.arrivals)).toEqual([[1], [2]]);
   expect(await statuses(one)).toEqual(["dead", "delivered"]);
 });
+
+test("what is told again long after it was owed says so", async () => {
+  await using one = await rig();
+  let status = 503;
+  one.far.answer = () => ({ status });
+  await one.owe(fires(one));
+  await one.clock.advance(600 * second);
+  status = 400;
+  await one.clock.until(() => one.far.arrivals.at(-1)?.answered === 400, 120 * second);
+  status = 200;
+  expect(one.outbox.critical().waitingSinceMs).toBe(one.far.arrivals[0]!.atMs);
+  await one.clock.advance(30 * second);
+  expect(one.far.accepted[0]?.late?.heldMs).toBeGreaterThanOrEqual(600 * second);
+});
