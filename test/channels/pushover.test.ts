@@ -323,6 +323,23 @@ describe("an emergency", () => {
     await again.stop();
   });
 
+  test.each([60_000, day])(
+    "of just after a start sounds on, whatever was sent about its alert %i ms before",
+    async (awayMs) => {
+      await using one = await rig();
+      const push = await one.push();
+      const again = await restarted(one, push, awayMs);
+      await again.send(outgoing({ message: message([change("reminder", {}, { id: 8 })]) }), never);
+      const next = one.world.pushes.items.at(-1)!;
+      await one.look();
+      await one.world.pushes.waitFor((each) => each === next && each.readsAtMs.length === 1);
+      await one.look();
+      await one.world.pushes.waitFor((each) => each === next && each.readsAtMs.length === 2);
+      expect(next.cancelled).toBe(false);
+      await again.stop();
+    },
+  );
+
   test("that was acknowledged before its alert got worse does not acknowledge that at the start", async () => {
     await using one = await rig();
     const push = await one.push();

@@ -93,10 +93,14 @@ export class Receipts {
   #follow(message: Message, receipt: string, sentAtMs: number): void {
     const alerts = shownIn(message);
     if (alerts.length === 0) return;
-    const ids = new Set(alerts.map(({ alertId }) => alertId));
-    for (const one of this.#open.values())
-      if (one.receipt !== receipt && one.alerts.every(({ alertId }) => ids.has(alertId))) one.replaced = true;
-    this.#open.set(receipt, { receipt, alerts, sentAtMs, replaced: false });
+    const emergency: Emergency = { receipt, alerts, sentAtMs, replaced: false };
+    // Those of an earlier run are found after what was sent since the start.
+    for (const one of this.#open.values()) {
+      if (one.receipt === receipt) continue;
+      const [older, newer] = one.sentAtMs > sentAtMs ? [emergency, one] : [one, emergency];
+      older.replaced ||= tellsOfAll(newer, older);
+    }
+    this.#open.set(receipt, emergency);
     const [oldest] = this.#open.keys();
     if (this.#open.size > maxEmergencies && oldest !== undefined) this.#open.delete(oldest);
   }
@@ -190,6 +194,12 @@ function shownIn({ content }: Message): readonly Shown[] {
       ? [{ alertId: change.alertId, firedAtMs: change.alert.firedAtMs, changeId: change.id }]
       : [],
   );
+}
+
+/** Returns true if an emergency tells of all alerts of another. */
+function tellsOfAll({ alerts }: Emergency, other: Emergency): boolean {
+  const ids = new Set(alerts.map(({ alertId }) => alertId));
+  return other.alerts.every(({ alertId }) => ids.has(alertId));
 }
 
 /** Returns true if somebody has acknowledged the alert since a change of it: what got worse since then is told again. */
