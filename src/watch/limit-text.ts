@@ -3,7 +3,9 @@ import type { Severity } from "../domain/alert.ts";
 import { parseDurationMs } from "../domain/duration.ts";
 import { type ConditionRule, formatNumber, unitOfValue } from "../rules/index.ts";
 
-const comparison = /\bvalue\s*([<>]=?)\s*(?:(-?[\d.]+)|duration\("(\w+)"\))/g;
+/** The value alone, and a number alone: neither is a part of what is computed. */
+const comparison =
+  /(?<![-+*/%]\s*|[.\w])value\s*([<>]=?)\s*(?:(-?[\d.]+(?:e[-+]?\d+)?)|duration\("(\w+)"\))(?![\w.]|\s*[-+*/%])/gi;
 
 export interface LimitWords {
   /**

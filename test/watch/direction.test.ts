@@ -293,6 +293,19 @@ test.each([
   expect(h.changes[0]?.quietIfAcknowledged).toBe(`unless its value ${words} or its severity rises`);
 });
 
+test.each([
+  ["value > 0.05", "$0.20, warning above $0.05"],
+  ["value > 5e-2", "$0.20, warning above $0.05"],
+  // The limit is another number, or the value is a part of what is compared.
+  ["value > 0.001 * market.oraclePrice", undefined],
+  ["value > 0.05 - market.oraclePrice", undefined],
+  ["2.0 - value > 0.1", undefined],
+  ["-2.0 * value < 0.1", undefined],
+])("a limit is named where the value is compared with it: %s", (when, limit) => {
+  const h = Harness.seeing({ rules: rulesOf(when) }, 120);
+  expect(h.changes.map((change) => change.limit)).toEqual([limit]);
+});
+
 test("an acknowledgement of a value without direction promises nothing about it", () => {
   const quiet = (when: string): string | undefined => {
     const h = Harness.seeing({ rules: rulesOf(when) }, 120);
