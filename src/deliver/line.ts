@@ -343,7 +343,7 @@ export class Line implements StateUser {
     const overtaken: Parcel[] = [];
     // What is taken then may be something else: it calls of other alerts.
     while (taken !== null) {
-      const passed = this.#quietAbout(callsOf(taken.entries), false);
+      const passed = this.#quietAbout(callsOf(taken.entries)).filter(({ underWay }) => !underWay);
       if (passed.length === 0) break;
       for (const one of passed) this.#withdraw(one, one.entries);
       overtaken.push(...passed);
@@ -456,8 +456,13 @@ export class Line implements StateUser {
     const dueMs = this.#options.clock.elapsedMs();
     const how = { underWay: true, lane, resumed: false, hurried: false, failed: false };
     const parcel: Parcel = { message, entries, dueMs, ...how, tries: new Map(), refusedBy: new Map() };
-    for (const one of this.#quietAbout(callsOf(entries), true)) one.overtakenBy = parcel;
+    const passed = this.#quietAbout(callsOf(entries));
     this.#parcels.add(parcel);
+    for (const one of passed) {
+      if (one.underWay) one.overtakenBy = parcel;
+      // It failed while this was being sealed.
+      else this.#options.track(this.#handOver(one, parcel));
+    }
     await this.#options.probe("sealed");
     await this.#send(parcel);
   }
@@ -548,6 +553,8 @@ export class Line implements StateUser {
     if (result.kind === "delivered") await probe("sent");
     await this.#conclude(parcel, way.state, result, clock.elapsedMs());
     parcel.underWay = false;
+    // It was passed while its failure was being recorded.
+    if (parcel.overtakenBy && this.#parcels.has(parcel)) await this.#handOver(parcel, parcel.overtakenBy);
   }
 
   /** The delay and its cause, if it leaves long after it could have, or by the channel of somebody who stands in. */
@@ -645,13 +652,10 @@ export class Line implements StateUser {
   }
 
   /** The quiet messages about some of these alerts. */
-  #quietAbout(alertIds: ReadonlySet<number>, underWay: boolean): readonly Parcel[] {
+  #quietAbout(alertIds: ReadonlySet<number>): readonly Parcel[] {
     if (alertIds.size === 0) return [];
     return [...this.#parcels].filter(
-      (one) =>
-        one.underWay === underWay &&
-        one.message.content.quiet === true &&
-        one.message.alertIds.some((id) => alertIds.has(id)),
+      ({ message }) => message.content.quiet === true && message.alertIds.some((id) => alertIds.has(id)),
     );
   }
 

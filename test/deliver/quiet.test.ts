@@ -272,3 +272,37 @@ test.each([{ status: 200 }, "hang"] as const)(
     await isSettled(one);
   },
 );
+
+test.each([
+  ["is recorded", false],
+  ["waits for the disk, too", true],
+])(
+  "a quiet message that fails while what calls is being sealed is not sent after it: its failure %s",
+  async (_how, waits) => {
+    await using one = await rig();
+    let isOpen = false;
+    one.far.answer = ({ quiet: isQuiet }) => {
+      if (one.far.arrivals.length === 0) return "hang";
+      return { status: isQuiet && !isOpen ? 503 : 200 };
+    };
+    const alert = one.alerts.alert();
+    await one.owe(quiet(one.alerts.step("worsened", alert, ["chat"], incident)));
+    await one.clock.settle();
+    const gate = Promise.withResolvers<void>();
+    const commit = one.store.commit.bind(one.store);
+    one.store.commit = async (batch) => {
+      const isSeal = batch.some(({ messages }) => messages.some(({ content }) => content.quiet !== true));
+      const isRecord = batch.some(({ messages }) => messages.some(({ attempts }) => attempts > 0));
+      if (isSeal || (isRecord && waits)) await gate.promise;
+      await commit(batch);
+    };
+    await one.owe(one.alerts.step("ended", liquidated(alert), ["chat"], incident));
+    await one.clock.advance(6 * second);
+    expect(one.far.accepted).toEqual([]);
+    isOpen = true;
+    gate.resolve();
+    await one.clock.advance(600 * second);
+    expect(one.far.accepted.map(({ leads }) => leads)).toEqual([["LIQUIDATED"]]);
+    await isSettled(one);
+  },
+);
