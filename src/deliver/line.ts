@@ -70,8 +70,8 @@ interface Parcel {
   readonly tries: Map<ChannelState, { readonly times: number; dueMs: number }>;
   /** The reasons of those that refused it for good. */
   readonly refusedBy: Map<ChannelState, string>;
-  /** A later message that calls of alerts of this quiet one, sealed while that was under way. Left out: there is none. */
-  overtakenBy?: Parcel;
+  /** The later messages that call of alerts of this quiet one, sealed while that was under way, in their order. */
+  readonly overtakenBy: Set<Parcel>;
 }
 
 export interface LineOptions {
@@ -170,10 +170,14 @@ export class Line implements StateUser {
     this.#parcels.add(this.#resumed(message, entries));
   }
 
-  /** Ends a quiet message of an earlier run that a later one passed, which is resumed already if it is to be. */
-  async endPassed(message: Message, entries: readonly Entry[], later: Message): Promise<void> {
-    const by = [...this.#parcels].find((one) => one.message.id === later.id) ?? this.#resumed(later, []);
-    await this.#handOver(this.#resumed(message, entries), by);
+  /** Ends a quiet message of an earlier run that later ones passed, which are resumed already if they are to be. */
+  async endPassed(message: Message, entries: readonly Entry[], later: readonly Message[]): Promise<void> {
+    const parcel = this.#resumed(message, entries);
+    for (const by of later)
+      parcel.overtakenBy.add(
+        [...this.#parcels].find((one) => one.message.id === by.id) ?? this.#resumed(by, []),
+      );
+    await this.#handOver(parcel);
   }
 
   #resumed(message: Message, entries: readonly Entry[]): Parcel {
@@ -193,6 +197,7 @@ export class Line implements StateUser {
       failed: false,
       tries: new Map(),
       refusedBy: new Map(),
+      overtakenBy: new Set(),
     };
   }
 
@@ -200,7 +205,15 @@ export class Line implements StateUser {
   post(message: Message): void {
     const dueMs = this.#options.clock.elapsedMs();
     const how = { underWay: false, lane: laneOf(message), resumed: false, hurried: false, failed: false };
-    this.#parcels.add({ message, entries: [], dueMs, ...how, tries: new Map(), refusedBy: new Map() });
+    this.#parcels.add({
+      message,
+      entries: [],
+      dueMs,
+      ...how,
+      tries: new Map(),
+      refusedBy: new Map(),
+      overtakenBy: new Set(),
+    });
     this.pump();
   }
 
@@ -455,13 +468,21 @@ export class Line implements StateUser {
     if (message === null) return;
     const dueMs = this.#options.clock.elapsedMs();
     const how = { underWay: true, lane, resumed: false, hurried: false, failed: false };
-    const parcel: Parcel = { message, entries, dueMs, ...how, tries: new Map(), refusedBy: new Map() };
+    const parcel: Parcel = {
+      message,
+      entries,
+      dueMs,
+      ...how,
+      tries: new Map(),
+      refusedBy: new Map(),
+      overtakenBy: new Set(),
+    };
     const passed = this.#quietAbout(callsOf(entries));
     this.#parcels.add(parcel);
     for (const one of passed) {
-      if (one.underWay) one.overtakenBy = parcel;
+      one.overtakenBy.add(parcel);
       // It failed while this was being sealed.
-      else this.#options.track(this.#handOver(one, parcel));
+      if (!one.underWay) this.#options.track(this.#handOver(one));
     }
     await this.#options.probe("sealed");
     await this.#send(parcel);
@@ -554,7 +575,7 @@ export class Line implements StateUser {
     await this.#conclude(parcel, way.state, result, clock.elapsedMs());
     parcel.underWay = false;
     // It was passed while its failure was being recorded.
-    if (parcel.overtakenBy && this.#parcels.has(parcel)) await this.#handOver(parcel, parcel.overtakenBy);
+    if (parcel.overtakenBy.size > 0 && this.#parcels.has(parcel)) await this.#handOver(parcel);
   }
 
   /** The delay and its cause, if it leaves long after it could have, or by the channel of somebody who stands in. */
@@ -628,13 +649,13 @@ export class Line implements StateUser {
       await this.#retryLater(parcel, failed, nowMs);
       return;
     }
-    if (parcel.overtakenBy) {
+    if (parcel.overtakenBy.size > 0) {
       parcel.message = failed;
-      await this.#handOver(parcel, parcel.overtakenBy);
+      await this.#handOver(parcel);
       return;
     }
     // What it passed is not told by it.
-    for (const one of this.#parcels) if (one.overtakenBy === parcel) delete one.overtakenBy;
+    for (const one of this.#parcels) one.overtakenBy.delete(parcel);
     const again = result.kind === "refused" ? parcel.entries.filter(isToldAgain) : [];
     if (again.length === 0 || again.length < parcel.entries.length) this.#dead++;
     const fields = { channel: this.channel.name, messageId: before.id, title: before.content.title, detail };
@@ -668,27 +689,29 @@ export class Line implements StateUser {
     this.#putBack(entries);
   }
 
-  /** Ends a quiet message that failed after a later one passed it: what the later one tells anew is part of that, the rest waits again. */
-  async #handOver(parcel: Parcel, later: Parcel): Promise<void> {
+  /** Ends a quiet message that failed after later ones passed it: what these tell anew is part of them, the rest waits again. */
+  async #handOver(parcel: Parcel): Promise<void> {
     const { journal } = this.#options;
-    const { alertIds, id, itemIds, status } = later.message;
-    const told = parcel.entries.filter(({ item }) => alertIds.includes(item.alertId));
-    for (const entry of told) entry.item = { ...entry.item, status, messageId: id };
-    later.entries = [...later.entries, ...told];
-    later.message = { ...later.message, itemIds: [...itemIds, ...told.map(({ item }) => item.id)] };
-    const rest = parcel.entries.filter((entry) => !told.includes(entry));
+    const later = [...parcel.overtakenBy];
+    let rest = parcel.entries;
+    for (const one of later.toReversed()) {
+      const { alertIds, id, itemIds, status } = one.message;
+      const told = rest.filter(({ item }) => alertIds.includes(item.alertId));
+      for (const entry of told) entry.item = { ...entry.item, status, messageId: id };
+      one.entries = [...one.entries, ...told];
+      one.message = { ...one.message, itemIds: [...itemIds, ...told.map(({ item }) => item.id)] };
+      rest = rest.filter((entry) => !told.includes(entry));
+    }
     this.#withdraw(parcel, rest);
+    const ended = { message: parcel.message, entries: rest };
     // In one commit, so that no crash leaves a part of it.
-    await Promise.all([
-      journal.record({ message: later.message, entries: later.entries }),
-      journal.record({ message: parcel.message, entries: rest }),
-    ]);
+    await Promise.all([...later, ended].map(({ message, entries }) => journal.record({ message, entries })));
   }
 
   async #retryLater(parcel: Parcel, failed: Message, atMs: number): Promise<void> {
-    if (parcel.overtakenBy) {
+    if (parcel.overtakenBy.size > 0) {
       parcel.message = failed;
-      return this.#handOver(parcel, parcel.overtakenBy);
+      return this.#handOver(parcel);
     }
     const { channel, log: out } = { channel: this.channel.name, log: this.#options.log };
     parcel.message = { ...failed, nextAttemptMs: Math.round(atMs) };

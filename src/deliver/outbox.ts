@@ -344,14 +344,14 @@ class WorkingOutbox implements Outbox {
     if (alertIds.length > 0) this.#urgent.recall(await this.#options.store.owed({ alertIds }));
   }
 
-  /** Finds the quiet messages that a later one, which calls of alerts of theirs, passed before this start. */
+  /** Finds the quiet messages that later ones, which call of alerts of theirs, passed before this start. */
   async #passed(
     open: readonly Message[],
     items: readonly OwedItem[],
-  ): Promise<ReadonlyMap<Message, Message>> {
+  ): Promise<ReadonlyMap<Message, readonly Message[]>> {
     const { store } = this.#options;
     const quiet = open.filter(({ content }) => content.quiet === true);
-    const passed = new Map<Message, Message>();
+    const passed = new Map<Message, readonly Message[]>();
     if (quiet.length === 0) return passed;
     const all = await store.owed({ alertIds: [...new Set(quiet.flatMap(({ alertIds }) => alertIds))] });
     const calling = all.filter(
@@ -359,12 +359,13 @@ class WorkingOutbox implements Outbox {
     );
     for (const message of quiet) {
       const own = items.filter(({ messageId }) => messageId === message.id);
-      const by = calling.findLast(
-        ({ receiver, alertId, id }) =>
-          receiver === message.receiver && own.some((one) => one.alertId === alertId && one.id < id),
+      const ids = own.flatMap(
+        ({ alertId, id }) =>
+          calling.findLast(
+            (one) => one.receiver === message.receiver && one.alertId === alertId && one.id > id,
+          )?.messageId ?? [],
       );
-      const [later] = by === undefined ? [] : await store.messages({ ids: [by.messageId!] });
-      if (later !== undefined) passed.set(message, later);
+      if (ids.length > 0) passed.set(message, await store.messages({ ids: [...new Set(ids)] }));
     }
     return passed;
   }

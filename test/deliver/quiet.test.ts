@@ -235,6 +235,27 @@ test("a quiet change is not lost with what passed it and was refused", async () 
   await isSettled(one);
 });
 
+test.each([false, true])(
+  "a quiet message that two others passed is not sent after them; restart: %s",
+  async (restarts) => {
+    await using one = await rig();
+    first(one, "hang");
+    const alerts = [one.alerts.alert(), one.alerts.alert()];
+    await one.owe(
+      quiet(together(alerts.map((alert) => one.alerts.step("worsened", alert, ["chat"], incident)))),
+    );
+    await one.clock.settle();
+    for (const alert of alerts) {
+      await one.owe(one.alerts.step("ended", liquidated(alert), ["chat"], incident));
+      await one.clock.advance(second);
+    }
+    if (restarts) await one.restart();
+    await one.clock.advance(600 * second);
+    expect(one.far.accepted.map(({ leads }) => leads)).toEqual([["LIQUIDATED"], ["LIQUIDATED"]]);
+    await isSettled(one);
+  },
+);
+
 test("a quiet message that is given up after what calls passed it counts as told", async () => {
   await using one = await rig({ patienceMs: 3 * second });
   first(one, "hang");
