@@ -18,12 +18,16 @@ const nouns: Readonly<Record<Clearing, string>> = {
   deposit: "deposit",
 };
 
-/** @param marksAtMs the time of the prices, ms */
+/**
+ * @param marksAtMs the time of the prices, ms
+ * @param levels what it clears: no amount undoes a loss
+ */
 export function adviceLine(
   situation: Situation,
   clear: ClearAmounts,
   marksAtMs: number,
   timezone: string,
+  levels: "levels" | "levels of distance and margin" = "levels",
 ): string {
   const { name } = situation;
   const obstacles = obstaclesOf(name, clear);
@@ -34,10 +38,10 @@ export function adviceLine(
     const kinds = clear.order.map((kind) => nouns[kind]);
     const last = kinds.pop();
     const all = kinds.length === 0 ? last : `${kinds.join(", ")} or ${last}`;
-    return `No ${all} clears all levels of ${name} (${marksOf(situation, clear.upTo, at)}).${why}`;
+    return `No ${all} clears all ${levels} of ${name} (${marksOf(situation, clear.upTo, at)}).${why}`;
   }
   const text = ways.join(", or ");
-  return `${text[0]!.toUpperCase()}${text.slice(1)}: clear of all levels ${upToText(situation, clear.upTo, at)}.${why}`;
+  return `${text[0]!.toUpperCase()}${text.slice(1)}: clear of all ${levels} ${upToText(situation, clear.upTo, at)}.${why}`;
 }
 
 /** The reduction that trades the least, and those that are not offered. */

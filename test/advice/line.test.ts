@@ -174,5 +174,9 @@ rules:
     expect(told?.map((line) => /(main\/0\.\d): clear|more/.exec(line)?.[0])).toEqual([
       ...["main/0.0: clear", "main/0.1: clear", "main/0.2: clear", "more"],
     ]);
+    // No amount undoes a loss.
+    expect(told?.[0]).toContain(": clear of all levels of distance and margin ");
+    const ofMargin = h.changes.find(({ alert }) => alert.rule === "Poor")?.advice;
+    expect(ofMargin?.[0]).toMatch(/: clear of all levels (?:with|up|down)/);
   });
 });
