@@ -49,6 +49,9 @@ export function checkRouting(source: ConfigSource, referred: Referred): void {
   warnOfUnreachable(source);
   // Without a tree everything goes everywhere.
   if (!source.has(["routing"])) return;
+  // Whoever is on duty is reached by way of the rota.
+  for (const name of [...used])
+    for (const [, person] of textsAt(source, ["channels", name, "people"])) used.add(person);
   for (const name of referred.channels)
     if (!used.has(name)) source.warn(["channels", name], `no route leads to the channel ${name}`);
 }

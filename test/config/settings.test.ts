@@ -290,11 +290,11 @@ describe("rules", () => {
 
 test("what is odd but no mistake is warned of", () => {
   using at = desk();
-  const text = `${rest.replace("here: { type: console }", "here: { type: console }, spare: { type: console }")}
+  const text = `${rest.replace("here: { type: console }", "here: { type: console }, spare: { type: console }, anna: { type: console }, duty: { type: rota, people: [anna, here], turn: Mon 09:00 }, idle: { type: rota, people: [anna, here], turn: Mon 09:00 }")}
 routing:
   receivers: [here]
   routes:
-    - { match: { team: alpha }, receivers: [here] }
+    - { match: { team: alpha }, receivers: [here, duty] }
     # What only alerts of the built-in rules carry.
     - { match: { source: markets }, receivers: [here] }
     - { match: { channel: chat }, receivers: [here] }
@@ -304,6 +304,7 @@ acknowledge: { types: { order_filed: always } }
   expect(read(text, at).warnings.map(formatConfigWarning)).toEqual([
     "config.yaml:9: no wallet and no rule has the label team: the route matches nothing",
     "config.yaml:3: no route leads to the channel spare",
+    "config.yaml:3: no route leads to the channel idle",
     "config.yaml:14: order_filed is no known type of notification (did you mean order_filled?)",
   ]);
 });

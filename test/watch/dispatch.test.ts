@@ -555,6 +555,16 @@ group("escalation", () => {
     expect(escalated(answered)).toHaveLength(1);
   });
 
+  test("with repeat within a minute each time calls", () => {
+    const repeated = { receivers: ["chat"], escalate: [{ after: "30s", receivers: ["phone"], repeat: 2 }] };
+    const harness = begin({ routing: repeated, remind: { critical: "never" } });
+    look(harness, near);
+    lasts(harness, near, 5 * minute);
+    const told = harness.changes.filter(({ kind }) => kind === "escalated");
+    expect(told.map(({ atMs }) => (atMs - startMs) / 1_000)).toEqual([30, 60, 90]);
+    expect(items(harness).filter(({ receiver, quiet }) => receiver === "phone" && !quiet)).toHaveLength(3);
+  });
+
   test("whoever it was told to hears reminders, too, until somebody answers", () => {
     const harness = begin({ routing, remind: { critical: { every: "3m" } } });
     look(harness, near);

@@ -30,6 +30,8 @@ const gatherMs = [1_000, 2_000, 4_000, 5_000] as const;
 const leastHalved = 0.005;
 /** Without news for so long gathering begins anew, ms. */
 const calmMs = 60_000;
+/** An escalation that is told again within this of a notifying message is of that same moment, ms. */
+const repeatMs = 15_000;
 /** Quiet changes are collected for so long before an edit, ms. */
 const editAfterMs = 5_000;
 /** A channel that cannot edit takes quiet changes with its next message, and at the latest after so long, ms. */
@@ -226,7 +228,7 @@ function newsOf(before: Incident, { members }: Incident, step: Step): News {
     case "escalated":
       if (!before.accounts.includes(account)) return "atOnce";
       // The first alert of an account told them of it; a repeat of that one is to wake.
-      return before.members[alert.id] !== undefined && nowMs - before.notifiedMs > calmMs
+      return before.members[alert.id] !== undefined && nowMs - before.notifiedMs >= repeatMs
         ? "atOnce"
         : "quiet";
     case "reminder":
