@@ -249,16 +249,16 @@ function usual(item: MessageItem, zone: string, commandLine: CommandLine): Block
   return {
     alertId: alert.id,
     rule: cleanLine(alert.rule),
-    tone: toneOfChange(change),
+    tone: item.passed ? "over" : toneOfChange(change),
     lead: cleanLine(item.lead) || leadOf(change),
     what: isGone(change)
       ? `${cleanLine(alert.subject)}${change.stands === "noPositions" ? " has no positions any more" : ""} (before: ${unnamed(alert)})`
       : cleanLine(alert.summary),
     figures: figuresOf(change, zone),
     // What to do now is said while there is something to do.
-    description: change.kind === "ended" ? "" : descriptionOf(change),
+    description: change.kind === "ended" || item.passed ? "" : descriptionOf(change),
     fresh: freshness(change, zone),
-    now: whatNow(change, zone, commandLine),
+    now: item.passed ? [] : whatNow(change, zone, commandLine),
     isOver: change.kind === "ended",
     runbook: change.kind === "ended" && alert.ending === "recovered" ? null : safeLink(alert.runbook),
   };

@@ -496,7 +496,10 @@ export class Line implements StateUser {
     const others = folded === null ? standing.beside(told, clock.nowMs()) : null;
     const stuck = entries.some((entry) => entry.stuck);
     const plain = this.#worded(
-      seal(told, { sender, instance, nowMs: clock.nowMs(), folded, standing: others }),
+      seal(told, {
+        ...{ sender, instance, nowMs: clock.nowMs(), folded, standing: others },
+        isGone: (alertId) => standing.isGone(alertId),
+      }),
     );
     // A disk that takes nothing is not asked for pictures.
     const draws = charts !== null && this.channel.drawsSealed === true && !stuck;

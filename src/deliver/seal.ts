@@ -29,7 +29,14 @@ export interface Sealing {
   readonly folded?: Folded | null;
   /** The other alerts that fire in the group. */
   readonly standing?: MessageContent["standing"] | null;
+  /** True of an alert whose condition no longer holds. Left out: that is not known. */
+  readonly isGone?: (alertId: number) => boolean;
 }
+
+/** Quiet changes wait: a text of so long ago is held against how its alert stands now, ms. */
+const oldAfterMs = 10_000;
+/** Steps that say that something holds. */
+const worse: ReadonlySet<AlertChange["kind"]> = new Set(["fired", "rose", "worsened", "changed"]);
 
 /** One item with what it tells. */
 export interface Told {
@@ -39,7 +46,7 @@ export interface Told {
 
 /** @param told of one receiver, in the order of their ids; at least one */
 export function seal(told: readonly Told[], sealing: Sealing): Message {
-  const { sender, instance, nowMs, folded = null, standing = null } = sealing;
+  const { sender, instance, nowMs, folded = null, standing = null, isGone = () => false } = sealing;
   const severity = told.reduce<Severity>(
     (worst, { item }) => (severityRank[item.severity] > severityRank[worst] ? item.severity : worst),
     "info",
@@ -51,11 +58,22 @@ export function seal(told: readonly Told[], sealing: Sealing): Message {
     told.map(({ change }) => change),
     distanceOf,
   );
-  const shown = inOrder(changes, folded);
+  const quiet = new Set(told.flatMap(({ item, change }) => (item.quiet ? [change.id] : [])));
+  const isPassed = ({ id, kind, atMs, alertId }: AlertChange): boolean =>
+    quiet.has(id) && worse.has(kind) && nowMs - atMs > oldAfterMs && isGone(alertId);
+  // What waited and holds no longer leads nothing.
+  const shown = inOrder(changes, folded).toSorted((a, b) => Number(isPassed(a)) - Number(isPassed(b)));
   const items: MessageItem[] = shown.map((change) => {
     const distance = distances.get(change.id);
     const onCall = onCallOf(told, change, instance);
-    return { change, lead: leadOf(change), ...(distance === undefined ? {} : { distance }), ...onCall };
+    const passed = isPassed(change);
+    const lead = passed ? `No longer holds, was ${change.alert.severity}` : leadOf(change);
+    return {
+      ...{ change, lead },
+      ...(passed ? { passed: true as const } : {}),
+      ...(distance === undefined ? {} : { distance }),
+      ...onCall,
+    };
   });
   return {
     id: idOf(told, sender, instance),

@@ -60,6 +60,11 @@ export class Standing {
     if (group?.size === 0) this.#groups.delete(name);
   }
 
+  /** True of an alert whose condition is known not to hold any more: it ends unless that returns. */
+  isGone(alertId: number): boolean {
+    return this.#present?.(alertId)?.gone === true;
+  }
+
   /** @returns the others of this message's group, the worst first, those whose condition no longer holds last; null where there are none */
   beside(
     told: readonly { readonly item: OwedItem }[],

@@ -201,6 +201,8 @@ export interface MessageItem {
   readonly onCall?: { readonly id: string; readonly more: boolean };
   /** The leading words: `FIRING critical`, `RESOLVED`, `LIQUIDATED`, … */
   readonly lead: string;
+  /** It waited, and its condition no longer holds: nothing is to be done about it. */
+  readonly passed?: true;
   /** In place of the summary, by a template of the channel's. `bare`: it says in its own words what leads. */
   readonly title?: { readonly words: WordedText; readonly bare: boolean };
   /** In place of description, figures, times and what to do, by a template of the channel's. */

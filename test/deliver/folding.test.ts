@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { plainLines } from "../../src/channels/lines.ts";
 import { render } from "../../src/channels/message.ts";
 import type { Severity } from "../../src/domain/alert.ts";
+import { changes } from "../../src/domain/changes.ts";
 import { FakeClock } from "../support/clock.ts";
 import { httpChannel, rig, together } from "./support.ts";
 
@@ -155,6 +156,29 @@ test("what else fires is listed as it stands when the message is made, or with t
   expect(render(message!).standing).toEqual([
     "Still firing, critical: alert 2 is worse, as of 03:39:48 UTC (#2)",
     "No longer holds, was critical: alert 1 is worse (#1)",
+  ]);
+});
+
+test("what waited quietly and holds no longer leads no message, and asks for nothing", async () => {
+  const clock = new FakeClock("2026-11-21T03:41:18Z");
+  const present = (id: number) => ({
+    ...{ severity: "critical" as const, summary: `alert ${id}`, textAtMs: clock.nowMs() },
+    ...(id === 1 ? { gone: true as const } : {}),
+  });
+  await using one = await rig({ clock, present });
+  const { alerts } = one;
+  const incident = "incident/{}/1";
+  const quiet = alerts.step("fired", alerts.alert(), ["chat"], incident, 300 * second);
+  await one.owe(changes({ ...quiet, owed: quiet.owed.map((item) => ({ ...item, quiet: true as const })) }));
+  await clock.advance(60 * second);
+  await one.owe(alerts.step("fired", alerts.alert({ severity: "critical" }), ["chat"], incident));
+  await clock.settle();
+  const [message] = await one.store.messages({});
+  const { blocks, headline } = render(message!);
+  expect(headline).toMatch(/^FIRING critical: .*, and 1 more$/);
+  expect(blocks.map(({ alertId, lead, tone, now }) => [alertId, lead, tone, now.length])).toEqual([
+    [2, "FIRING critical", "critical", 1],
+    [1, "No longer holds, was critical", "over", 0],
   ]);
 });
 
