@@ -43,7 +43,10 @@ export class Undelivered {
       const items = [...open.values()];
       // Where the clock was fast when it was owed, waiting begins with the next start.
       const fast = items.some(({ owedAtMs }) => owedAtMs > clockMs);
-      const sinceMs = items.map(({ owedAtMs, releaseAtMs = 0 }) => Math.max(owedAtMs, releaseAtMs));
+      // What calls and is told again waits from when it was owed first, whenever its group leaves.
+      const sinceMs = items.map(({ owedAtMs, releaseAtMs = 0, again, quiet }) =>
+        again && !quiet ? owedAtMs : Math.max(owedAtMs, releaseAtMs),
+      );
       const oldestMs = Math.max(0, clockMs - Math.min(clockMs, ...sinceMs));
       const receivers = [...new Set(items.map(({ receiver }) => receiver))].sort().join(", ");
       return receivers === told && (fast || Math.abs(oldestMs - figures.oldestUndeliveredMs) <= roomMs);
