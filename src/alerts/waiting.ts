@@ -242,7 +242,7 @@ export class Waiting {
       const calls = thread.entries.findIndex(({ item }) => item.quiet !== true);
       for (const [at, entry] of thread.entries.entries()) {
         if (entry.item.groupKey !== head.item.groupKey) break;
-        // What calls is not left behind what is quiet before it because its own row cannot be written yet.
+        // A calling change does not wait behind a quiet one because its own row cannot be written yet.
         if (entry.stuck !== head.stuck && (at === 0 || at > calls)) break;
         // A rise may pass a message that failed, and what comes after it may not.
         if (at > Math.max(0, calls) && held(entry)) break;

@@ -155,7 +155,7 @@ function lateNote({ content, sealedAtMs }: Message, late: Late | undefined): str
   }
   if (late)
     return `Delivered late: held ${formatDurationMs(late.heldMs)}, because ${cleanLine(late.because)}. ${trueTimes}`;
-  // What is quiet in an incident waits by wish.
+  // Quiet changes of an incident wait on purpose.
   if (content.incident !== undefined) return null;
   const oldestMs = Math.min(...content.items.map(({ change }) => change.atMs));
   const waitedMs = sealedAtMs - oldestMs;
@@ -322,7 +322,7 @@ function freshness(change: AlertChange, zone: string): string[] {
       lines.push(`Last seen ${formatTime(alert.dataAtMs, zone)}, ${formatDurationMs(ageMs)} ago.`);
       return [...lines, ...lifeOf(change, zone)];
     }
-    // Of itself it always knows how things stand.
+    // The daemon always knows its own figures.
     if (alert.subject === "daemon")
       return [...lines, `Seen ${formatTime(atMs, zone)}.`, ...lifeOf(change, zone)];
     const age = ageMs < 1_000 ? "less than a second old" : `${formatDurationMs(ageMs)} old`;

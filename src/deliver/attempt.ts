@@ -117,7 +117,7 @@ export async function rootOf(
   const isRoot = ({ content, receipt }: Message) =>
     content.incident?.id === id && content.quiet !== true && receipt !== null && receipt !== "";
   let root = (await deliveredAbout([first], message, store, journal)).find(isRoot);
-  // That of the first alert may have been refused.
+  // The message of the first alert may have been refused.
   if (root === undefined && !message.alertIds.includes(first)) {
     const known = await knownOf(id, Number.NEGATIVE_INFINITY, store, journal).catch(() => []);
     root = received(known, message).find(isRoot);

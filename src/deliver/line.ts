@@ -354,7 +354,7 @@ export class Line implements StateUser {
     const take = () => this.#waiting.take(worse, this.#held, this.#leaving());
     let taken = mayBegin ? take() : null;
     const overtaken: Parcel[] = [];
-    // What is taken then may be something else: it calls of other alerts.
+    // The next one taken may be another message, which calls of other alerts.
     while (taken !== null) {
       const passed = this.#quietAbout(callsOf(taken.entries)).filter(({ underWay }) => !underWay);
       if (passed.length === 0) break;
@@ -657,7 +657,7 @@ export class Line implements StateUser {
       await this.#handOver(parcel);
       return;
     }
-    // What it passed is not told by it.
+    // It tells nothing of the messages that it passed.
     for (const one of this.#parcels) one.overtakenBy.delete(parcel);
     const again = result.kind === "refused" ? parcel.entries.filter(isToldAgain) : [];
     if (again.length === 0 || again.length < parcel.entries.length) this.#dead++;

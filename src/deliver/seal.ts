@@ -61,7 +61,7 @@ export function seal(told: readonly Told[], sealing: Sealing): Message {
   const quiet = new Set(told.flatMap(({ item, change }) => (item.quiet ? [change.id] : [])));
   const isPassed = ({ id, kind, atMs, alertId }: AlertChange): boolean =>
     quiet.has(id) && worse.has(kind) && nowMs - atMs > oldAfterMs && isGone(alertId);
-  // What waited and holds no longer leads nothing.
+  // A change that waited and holds no longer comes last.
   const shown = inOrder(changes, folded).toSorted((a, b) => Number(isPassed(a)) - Number(isPassed(b)));
   const items: MessageItem[] = shown.map((change) => {
     const distance = distances.get(change.id);

@@ -21,7 +21,7 @@ interface Limit {
   readonly isFalling: boolean;
   readonly isReached: boolean;
   readonly number: number;
-  /** `above`, `below`, `from`, `to` */
+  /** `above`, `below`, `from`, `down to` */
   readonly word: string;
 }
 
@@ -36,7 +36,7 @@ export function limitWords(rule: ConditionRule, severity: Severity, value: numbe
   if (beyond === undefined && (begins.length !== 1 || until === undefined)) return null;
   const shown = beyond ?? until!;
   const words = `${beyond ? severity : `${severity} until`} ${shown.word} ${formatNumber(shown.number, unit)}`;
-  const { isFalling } = begins.find(({ isReached }) => isReached) ?? begins[0]!;
+  const { isFalling } = beyond ?? begins[0]!;
   return {
     text: shown.number === 0 ? "" : `${formatNumber(value, unit)}, ${words}`,
     worse: (by) => {

@@ -135,7 +135,7 @@ test.each([{ status: 503 }, "drop", "hang"] as const)(
     expect(one.other.accepted).toMatchObject([{ id: one.far.arrivals[0]!.id, late: { insteadOf: "anna" } }]);
     // A check that her channel passes is no reason.
     await one.clock.advance(10_000);
-    // What comes later waits for an attempt by her channel at most.
+    // Later messages wait for an attempt by her channel at most.
     const laterMs = one.clock.nowMs();
     await fire(one);
     await one.clock.advance(6_000);

@@ -31,7 +31,7 @@ export async function changesOf(file: string): Promise<ReadonlyMap<string, reado
 }
 
 /** @returns a suite of rule tests, ready to be played */
-export function readyOf(file: string): ReadySuite {
+function readyOf(file: string): ReadySuite {
   const read = readSuite(file, readFileSync(file, "utf8"));
   if ("problems" in read) throw new Error(read.problems.map(formatProblem).join("\n"));
   const files = read.suite.rules.map(({ name }) => {

@@ -171,7 +171,7 @@ function problemsOf(
     );
     const kinds = changes.filter(({ alertId }) => alertId === own.alertId).map(({ kind }) => kind);
     check(kinds.includes(change.kind), `${change.kind} of alert ${change.alertId} was ${kinds.join(", ")}`);
-    // What waited quietly for more than 10 s may hold no longer.
+    // A quiet change that waited for more than 10 s may hold no longer.
     const mayBePassed =
       owed.some((item) => item.changeId === change.id && item.quiet === true) &&
       sealedAtMs - change.atMs > 10_000;

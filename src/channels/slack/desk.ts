@@ -91,7 +91,7 @@ export class Desk implements Listener {
     const result = first.kind === "retry" ? await show(body, this.#life.signal) : first;
     if (result.kind === "delivered") return;
     const fields = { who: person.name, why: result.detail };
-    // Who may not act is counted above.
+    // Presses by people who may not act are counted above.
     log[answer === mayNot ? "debug" : "warn"](fields, "Slack did not take the answer to a press");
   }
 }

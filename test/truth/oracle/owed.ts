@@ -94,7 +94,7 @@ class OwedJudge {
   }
 
   #take({ alertChanges, owed }: Changes): void {
-    // What a message that failed leaves to a later one waits again, and is owed once.
+    // Items that a failed message leaves to a later one wait again, and are owed once.
     const fresh = owed.filter(({ id, status }) => status === "owed" && !this.#seen.has(id));
     for (const { id } of fresh) this.#seen.add(id);
     const items = Map.groupBy(fresh, ({ changeId }) => changeId);

@@ -166,7 +166,7 @@ class FigureJudge {
         if (entry.by) life.refusals.perhaps(atMs);
         return;
       case "rejected": {
-        // What is refused of an incident for the first time is in a further message.
+        // Items of an incident that were refused once are in a further message.
         const items = this.#undelivered.inMessage(entry.id);
         const isTried = items.every(({ groupKey, again }) => groupKey?.startsWith("incident/") && !again);
         if (items.length === 0) life.perhapsDead.add(1, atMs);

@@ -43,7 +43,7 @@ export class Undelivered {
       const items = [...open.values()];
       // Where the clock was fast when it was owed, waiting begins with the next start.
       const fast = items.some(({ owedAtMs }) => owedAtMs > clockMs);
-      // What calls and is told again waits from when it was owed first, whenever its group leaves.
+      // A calling item that is told again waits from when it was owed first, whenever its group leaves.
       const sinceMs = items.map(({ owedAtMs, releaseAtMs = 0, again, quiet }) =>
         again && !quiet ? owedAtMs : Math.max(owedAtMs, releaseAtMs),
       );
