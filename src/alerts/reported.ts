@@ -1,18 +1,24 @@
 /** The changes that one message reports, in their order, and its title. Pure. */
 import { type AlertChange, isTaking, severityRank } from "../domain/alert.ts";
-import { type Folded, maxInFull } from "../domain/delivery.ts";
+import { type Folded, maxInFull, type OwedItem } from "../domain/delivery.ts";
 import { announcementKey, unknownType } from "../domain/event.ts";
 
+/** One item with what it tells. */
+export interface Told {
+  readonly item: OwedItem;
+  readonly change: AlertChange;
+}
+
 /**
- * @param changes all that the message covers, oldest first
- * @param distanceOf the distance to liquidation that a change tells of; infinite: of none
+ * @param told all that the message covers, oldest first
  * @returns the newest of each alert, the worst first; every event
  */
-export function reportedChanges(
-  changes: readonly AlertChange[],
-  distanceOf: (change: AlertChange) => number = () => Number.POSITIVE_INFINITY,
-): AlertChange[] {
-  return worstFirst(withoutRepeats(changes), distanceOf);
+export function reportedChanges(told: readonly Told[]): AlertChange[] {
+  const distances = new Map(told.map(({ item, change }) => [change.id, item.distance]));
+  return worstFirst(
+    withoutRepeats(told.map(({ change }) => change)),
+    ({ id }) => distances.get(id) ?? Number.POSITIVE_INFINITY,
+  );
 }
 
 /**

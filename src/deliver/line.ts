@@ -6,6 +6,7 @@
  * message of a lower level that has failed already; a fall and an ending never do. What calls waits for nothing quiet: it takes
  * what a quiet message told along where that failed, and passes one that is under way, which is not sent again after it.
  */
+import type { Told } from "../alerts/reported.ts";
 import {
   dueSinceMs,
   type Entry,
@@ -28,7 +29,7 @@ import { type ChannelState, type StateUser, standInAfterMs } from "./channel-sta
 import type { Journal } from "./journal.ts";
 import type { DeliverLog } from "./log.ts";
 import type { Probe } from "./probe.ts";
-import { seal, type Told } from "./seal.ts";
+import { seal } from "./seal.ts";
 import { withChart } from "./sealed-chart.ts";
 import type { Standing } from "./standing.ts";
 import { tellable } from "./tellable.ts";

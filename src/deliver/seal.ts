@@ -5,7 +5,7 @@
  * after a crash: under the same id, by which the channel finds that it was accepted before.
  */
 import { createHash } from "node:crypto";
-import { inOrder, isMany, reportedChanges, titleOf } from "../alerts/reported.ts";
+import { inOrder, isMany, reportedChanges, type Told, titleOf } from "../alerts/reported.ts";
 import { leadOf } from "../channels/message.ts";
 import { type Alert, type AlertChange, type Severity, severityRank } from "../domain/alert.ts";
 import {
@@ -14,7 +14,6 @@ import {
   type Message,
   type MessageContent,
   type MessageItem,
-  type OwedItem,
   untried,
 } from "../domain/delivery.ts";
 import { messageId, messageIdBytes } from "./message-id.ts";
@@ -38,12 +37,6 @@ const oldAfterMs = 10_000;
 /** Steps that say that something holds. */
 const worse: ReadonlySet<AlertChange["kind"]> = new Set(["fired", "rose", "worsened", "changed"]);
 
-/** One item with what it tells. */
-export interface Told {
-  readonly item: OwedItem;
-  readonly change: AlertChange;
-}
-
 /** @param told of one receiver, in the order of their ids; at least one */
 export function seal(told: readonly Told[], sealing: Sealing): Message {
   const { sender, instance, nowMs, folded = null, standing = null, isGone = () => false } = sealing;
@@ -52,12 +45,7 @@ export function seal(told: readonly Told[], sealing: Sealing): Message {
     "info",
   );
   const distances = new Map(told.map(({ item, change }) => [change.id, item.distance]));
-  const distanceOf = ({ id }: Pick<AlertChange, "id">): number =>
-    distances.get(id) ?? Number.POSITIVE_INFINITY;
-  const changes = reportedChanges(
-    told.map(({ change }) => change),
-    distanceOf,
-  );
+  const changes = reportedChanges(told);
   const quiet = new Set(told.flatMap(({ item, change }) => (item.quiet ? [change.id] : [])));
   const isPassed = ({ id, kind, atMs, alertId }: AlertChange): boolean =>
     quiet.has(id) && worse.has(kind) && nowMs - atMs > oldAfterMs && isGone(alertId);

@@ -7,10 +7,10 @@
  * those of the first observation, the next one all that wait by then. A group that is released at the time of an observation
  * leaves before its items. A stop sends the items that wait for their groups; after a crash they leave at the next start.
  */
-import { reportedChanges } from "../alerts/reported.ts";
+import { reportedChanges, type Told } from "../alerts/reported.ts";
 import { type Entry, type Lane, laneSeverities, lanes, takenUp, Waiting } from "../alerts/waiting.ts";
 import type { AlertChange } from "../domain/alert.ts";
-import type { Capacity, Folded, OwedItem } from "../domain/delivery.ts";
+import type { Capacity, Folded } from "../domain/delivery.ts";
 
 /** One message to one receiver. */
 export interface ReplayedMessage {
@@ -36,12 +36,6 @@ export interface DeliveryOptions {
   readonly onMessage: (message: ReplayedMessage) => void;
 }
 
-/** An item with its change. */
-export interface OwedChange {
-  readonly item: OwedItem;
-  readonly change: AlertChange;
-}
-
 interface UnderWay {
   readonly lane: Lane;
   readonly alertIds: ReadonlySet<number>;
@@ -57,14 +51,14 @@ export class Delivery {
   /** True while messages of `#nowMs` may be under way. */
   #isOpen = false;
   /** The items owed after a start before the time of the end before it is known; null: the daemon runs. */
-  #starting: { readonly owed: readonly OwedChange[]; readonly atMs: number }[] | null = null;
+  #starting: { readonly owed: readonly Told[]; readonly atMs: number }[] | null = null;
 
   constructor(options: DeliveryOptions) {
     this.#options = options;
   }
 
   /** Takes the items of one observation. Times never go back. */
-  owe(owed: readonly OwedChange[], atMs: number): void {
+  owe(owed: readonly Told[], atMs: number): void {
     if (this.#starting !== null) {
       if (owed.length > 0) this.#starting.push({ owed, atMs });
       return;
@@ -187,13 +181,13 @@ class Receiver {
       if (taken === null) continue;
       const { entries, folded } = taken;
       this.#underWay.push({ lane, alertIds: new Set(entries.map(({ item }) => item.alertId)) });
-      const covers = entries.flatMap(({ change }) => change ?? []);
+      const told = entries.flatMap(({ item, change }) => (change === null ? [] : { item, change }));
       onMessage({
         atMs: nowMs,
         owedAtMs: Math.min(...entries.map(({ item }) => item.owedAtMs)),
         receiver: this.#name,
-        changes: reportedChanges(covers),
-        covers,
+        changes: reportedChanges(told),
+        covers: told.map(({ change }) => change),
         folded,
         quiet: entries.every(({ item }) => item.quiet === true),
       });

@@ -6,12 +6,13 @@
 import { groupReleaseMs, isUrgent } from "../alerts/group.ts";
 import { Incidents, incidentsOptions } from "../alerts/incidents/incidents.ts";
 import type { RemindSettings } from "../alerts/remind.ts";
+import type { Told } from "../alerts/reported.ts";
 import { groupKeyOf, type Routing, waysFor } from "../alerts/route.ts";
 import type { Alert, AlertChange, AlertChangeKind, Severity } from "../domain/alert.ts";
 import type { OwedItem } from "../domain/delivery.ts";
 import type { Store } from "../domain/ports.ts";
 import type { RuleSet } from "../rules/index.ts";
-import { Delivery, type OwedChange, type ReplayedMessage } from "./delivery.ts";
+import { Delivery, type ReplayedMessage } from "./delivery.ts";
 
 /** Steps that are sent. */
 const sent: ReadonlySet<AlertChangeKind> = new Set([
@@ -136,7 +137,7 @@ function messagesOf(
   /** The receivers of each alert so far. */
   const receivers = new Map<number, ReadonlySet<string>>();
   let id = 0;
-  const owedOf = ({ atMs, change, groupKey }: Due): readonly OwedChange[] => {
+  const owedOf = ({ atMs, change, groupKey }: Due): readonly Told[] => {
     const { alertId, alert, kind } = change;
     const labels = labelsOf(alert);
     const ways = waysFor(routing, labels);
@@ -149,7 +150,7 @@ function messagesOf(
       receiver: string,
       key: string,
       leaves: { readonly atMs: number; readonly quiet: boolean },
-    ): OwedChange => {
+    ): Told => {
       const item: OwedItem = {
         ...{ id: ++id, changeId: change.id, alertId, receiver, severity: alert.severity, owedAtMs: atMs },
         ...{ groupKey: key, releaseAtMs: leaves.atMs, status: "owed", messageId: null },

@@ -255,6 +255,18 @@ const examples: [Setup, Step[]][] = [
       { do: "restart", downMs: 70_000, crash: true, quietMs: 900 },
     ],
   ],
+  // Reminders of two positions leave together, the nearest to its liquidation first.
+  [
+    { ...usual, groupWait: "0s", groupInterval: "0s", stormFold: 1, mute: false },
+    [
+      { do: "hold", size: -20, collateral: 500, sequence: 1, wallet: 0 },
+      { do: "pass", ms: 100, failing: [] },
+      { do: "hold", size: 20, collateral: 500, sequence: 1, wallet: 1 },
+      { do: "pass", ms: 3_775, failing: [] },
+      { do: "silence", ms: 1_000, upTo: "info" },
+      { do: "pass", ms: 20_221, failing: [] },
+    ],
+  ],
 ];
 
 /** One message as a line for people, with all that is compared. */
