@@ -753,8 +753,7 @@ export class AlertBook {
     const change = this.#change(draft, live.alert, kind, { details, facts, past }, happenedMs, stands);
     // Whoever was told that it fires is told that it ended.
     if (live.held && kind !== "ended") return;
-    const toEarlier = kind === "ended" || kind === "fell";
-    const to = among ?? (toEarlier ? live.told.keys() : live.alert.shadow ? [] : this.#concerned(live));
+    const to = among ?? this.#toTell(live, kind);
     const { receivers: owed, called } = this.owe(draft, change, to, null, { voids });
     for (const receiver of called) live.calledMs.set(receiver, draft.atMs);
     if (kind === "ended") {
@@ -772,6 +771,14 @@ export class AlertBook {
     if (kind === "fired" || kind === "rose") live.reminders = 0;
     else if (kind === "reminder") live.reminders++;
     this.#schedule(live);
+  }
+
+  /** Those whom a change is news to: of an end all who were told of the alert, of a fall those who were told of more. */
+  #toTell(live: LiveAlert, kind: AlertChangeKind): readonly string[] {
+    const { alert, told } = live;
+    if (kind === "ended") return [...told.keys()];
+    if (kind === "fell") return [...told.keys()].filter((one) => newsOf(alert.severity, told.get(one)) === kind);
+    return alert.shadow ? [] : this.#concerned(live);
   }
 
   /** @param overdue what is due already is decided next, at a start or a reload */

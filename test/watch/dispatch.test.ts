@@ -269,6 +269,24 @@ group("silences", () => {
     expect(after.owed).toEqual([`chat: MarginHigh main/0.0 ${expected}`]);
   });
 
+  test("what rose under one and falls after it is not told as better than what was told before", () => {
+    const harness = begin({ rules: rules.replace("keepFiringFor: 0s", "keepFiringFor: 1m") });
+    look(harness, warned);
+    silence(harness, { upTo: "critical", endsMs: harness.nowMs + 5 * minute });
+    lasts(harness, near, 5 * minute - 10_000);
+    lasts(harness, warned, 2 * minute);
+    expect(harness.changes.map(({ kind, alert }) => `${kind} ${alert.severity}`).slice(0, 3)).toEqual([
+      "fired warning",
+      "rose critical",
+      "fell warning",
+    ]);
+    expect(harness.owed).toEqual([
+      "chat: MarginHigh main/0.0 fired warning",
+      "chat: MarginHigh main/0.0 reminder warning",
+    ]);
+    expect(harness.watch.heldBack).toEqual([]);
+  });
+
   test("each receiver is told at their end what is new to it", () => {
     const routes = [
       { match: { severity: "critical" }, receivers: ["chat", "phone"] },
