@@ -104,20 +104,26 @@ export function isBeyond({ low, high }: Notified, value: number, by: number): bo
 
 /**
  * The time for which an acknowledgement keeps an alert quiet, in words; undefined where there is nothing to keep quiet.
- * @param compared the change of its value that is notified all the same; null: none is
+ * @param compared the change of its value that is notified all the same, `either` on two sides of 0; null: none is
  * @param worse the value from which it is worse: `falls below 3.3%`; left out where that is no single value, empty where
  * it is 0
  */
 export function quietIfAcknowledged(
   severity: Severity,
-  compared: "worse" | "changed" | null,
+  compared: "worse" | "either" | "changed" | null,
   settings: RemindSettings,
   worse?: string,
 ): string | undefined {
   const pace = settings[severity];
   if (pace === "never") return undefined;
   const share = `${Number((settings.worseBy * 100).toPrecision(3))}%`;
-  const moves = compared === "changed" ? `changes by ${share}` : (worse ?? `gets worse by ${share}`);
+  const worsens = worse ?? `gets worse by ${share}`;
+  const moves =
+    compared === "changed"
+      ? `changes by ${share}`
+      : compared === "either"
+        ? `${worsens} or changes its sign`
+        : worsens;
   const until = [
     ...(compared !== null && settings.worseBy > 0 && moves !== "" ? [`its value ${moves}`] : []),
     ...(severity === "critical" ? [] : ["its severity rises"]),

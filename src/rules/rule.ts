@@ -168,6 +168,8 @@ export interface Level {
   readonly resolveWhen: Compiled<boolean> | null;
   /** Grows as the rule's value gets worse; NaN where that is not known. Left out: the value has no direction at this level. */
   readonly excess?: (env: Env) => number;
+  /** The value is worse further from 0, on either side. */
+  readonly isEitherSide?: true;
 }
 
 export interface ConditionRule extends RuleBase {

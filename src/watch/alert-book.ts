@@ -777,7 +777,8 @@ export class AlertBook {
   #toTell(live: LiveAlert, kind: AlertChangeKind): readonly string[] {
     const { alert, told } = live;
     if (kind === "ended") return [...told.keys()];
-    if (kind === "fell") return [...told.keys()].filter((one) => newsOf(alert.severity, told.get(one)) === kind);
+    if (kind === "fell")
+      return [...told.keys()].filter((one) => newsOf(alert.severity, told.get(one)) === kind);
     return alert.shadow ? [] : this.#concerned(live);
   }
 

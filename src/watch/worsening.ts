@@ -3,7 +3,8 @@ import { isBeyond, isWorse, type Notified } from "../alerts/remind.ts";
 import type { Severity } from "../domain/alert.ts";
 import type { ConditionRule, Env } from "../rules/index.ts";
 
-export type Comparison = "worse" | "changed";
+/** `either`: worse further from 0, on either side. */
+export type Comparison = "worse" | "either" | "changed";
 
 /**
  * @returns the comparison of this level's value with the one notified before; null where there is none: without a value, or
@@ -11,14 +12,16 @@ export type Comparison = "worse" | "changed";
  */
 export function comparisonOf(rule: ConditionRule, severity: Severity): Comparison | null {
   if (rule.value === null) return null;
-  if (levelOf(rule, severity)?.excess !== undefined) return "worse";
+  const level = levelOf(rule, severity);
+  if (level?.excess !== undefined) return level.isEitherSide ? "either" : "worse";
   return rule.valueReadsNow ? null : "changed";
 }
 
 /**
  * The change to notify: `worsened` where `value` is worse than the last one by this share of it. On one side of a limit by how
  * far it moved; where it went over to the other of two sides (`value < -0.1 || value > 0.1`) by how much further it is beyond
- * that. `changed` where no direction is known and it is that far outside of all that were notified.
+ * that. `changed` where it went over and is no worse, or where no direction is known and it is that far outside of all that were
+ * notified.
  *
  * @param env by which the rule was judged just now; its `value` is overwritten
  */
@@ -30,7 +33,6 @@ export function movement(
   value: number,
   worseBy: number,
 ): "worsened" | "changed" | null {
-  if (worseBy <= 0) return null;
   const { excess } = levelOf(rule, severity) ?? {};
   const { last } = notified;
   const at = (number: number): number => {
@@ -38,19 +40,21 @@ export function movement(
     return excess === undefined ? Number.NaN : excess(env);
   };
   const more = at(value) - at(last);
-  if (Number.isNaN(more)) return !rule.valueReadsNow && isBeyond(notified, value, worseBy) ? "changed" : null;
-  if (more <= 0) return null;
-  if (!Number.isFinite(more)) return "worsened";
+  const isTold = worseBy > 0;
+  if (Number.isNaN(more))
+    return isTold && !rule.valueReadsNow && isBeyond(notified, value, worseBy) ? "changed" : null;
+  if (!Number.isFinite(more)) return isTold && more > 0 ? "worsened" : null;
   const slopeAt = (number: number): number => {
     const step = Math.max(Math.abs(number) * 1e-6, 1e-9);
     return Math.sign(at(number + step) - at(number - step));
   };
-  const slope = slopeAt(value);
+  const [slope, slopeBefore] = [slopeAt(value), slopeAt(last)];
   const isFurther =
-    slope !== 0 && slope === slopeAt(last)
+    slope !== 0 && slope === slopeBefore
       ? isWorse(last, value, slope < 0, worseBy)
-      : more >= Math.abs(last) * worseBy;
-  return isFurther ? "worsened" : null;
+      : more > 0 && more >= Math.abs(last) * worseBy;
+  if (isTold && isFurther) return "worsened";
+  return slope * slopeBefore < 0 ? "changed" : null;
 }
 
 /**

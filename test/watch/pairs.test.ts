@@ -388,6 +388,35 @@ describe("the shipped rule", () => {
     ]);
   });
 
+  test.each([
+    ["while nobody answers", false],
+    ["although somebody takes care of the other side", true],
+  ])("tells at once that the other side is naked, %s, also after a restart", (_, isAcknowledged) => {
+    const before = begun(pack);
+    live(before, { main: 10, hedge: -10 }, 5_000);
+    live(before, { main: 1, hedge: -10 }, 30_000);
+    expect(before.told).toEqual(["HedgeBroken pair/basis fired critical"]);
+    expect(before.changes[0]).toMatchObject({
+      alert: { value: -900 },
+      quietIfAcknowledged: "for 1h, unless its value gets worse by 20% or changes its sign",
+    });
+    if (isAcknowledged)
+      before.see({
+        ...{ kind: "acknowledged", atMs: before.nowMs, alert: before.changes[0]!.alert },
+        ...{ by: "ann", comment: "" },
+      });
+    const h = begun(pack, { remembered: before.remembered, atMs: before.nowMs + 1_000 });
+    live(h, { main: 10, hedge: -1.5 }, 1_000);
+    expect(summaries(h)).toEqual(["changed Hedge basis is broken: long 8.5 SOL naked ($850.00)"]);
+    expect(h.changes[0]!.alert.acknowledgedAtMs).toBeNull();
+    live(h, { main: 10, hedge: -1.5 }, 30_000);
+    expect(h.changes).toHaveLength(1);
+    live(h, { main: 10, hedge: -15 }, 1_000);
+    expect(h.told.at(-1)).toBe("HedgeBroken pair/basis changed critical");
+    live(h, { main: 22, hedge: -10 }, 1_000);
+    expect(h.told.at(-1)).toBe("HedgeBroken pair/basis worsened critical");
+  });
+
   test("says nothing of a trade on both legs whose second half follows within seconds", () => {
     const h = begun(pack);
     live(h, whole, 5_000);

@@ -22,7 +22,7 @@ export const examples: readonly Example[] = [
   - name: NearLiquidation
     scope: position
     value: position.liquidationDistance   # what levels compare and messages show
-    worse: lower                          # higher | lower (as the conditions give it)
+    worse: lower                          # higher | lower | away from 0 (as the conditions give it)
     levels:
       info:     { when: value < 0.20 }
       warning:  { when: value < 0.10, resolveWhen: value > 0.12 }

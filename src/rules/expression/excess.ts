@@ -33,6 +33,7 @@ type Made = (node: ASTNode) => Compiling | undefined;
 
 export const higherIsWorse: Excess = ({ value }) => (typeof value === "number" ? value : Number.NaN);
 export const lowerIsWorse: Excess = (env) => -higherIsWorse(env);
+export const farFromZeroIsWorse: Excess = (env) => Math.abs(higherIsWorse(env));
 
 /**
  * The excess of a condition that reads the rule's value: by its name, as its expression written out again, or as a figure that

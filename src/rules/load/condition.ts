@@ -3,7 +3,7 @@
 import { type Severity, severities } from "../../domain/alert.ts";
 import type { Checked } from "../expression/compile.ts";
 import { Gathered, type Naming } from "../expression/context.ts";
-import { higherIsWorse, lowerIsWorse } from "../expression/excess.ts";
+import { farFromZeroIsWorse, higherIsWorse, lowerIsWorse } from "../expression/excess.ts";
 import { inputsOf, isSlow } from "../expression/fields.ts";
 import { rangeOf, type StaticType, unitOf } from "../expression/types.ts";
 import { nearestName } from "../problem.ts";
@@ -104,7 +104,7 @@ export function readCondition(reader: Reader, desk: Desk): ConditionRule | undef
 
   const value = readExpression(reader, "value", "figure", bare, gathered, watched);
   const valueReadsNow = gathered.readsNow || value?.type.kind === "duration";
-  const worse = reader.oneOf("worse", ["higher", "lower"] as const);
+  const worse = reader.oneOf("worse", ["higher", "lower", "away"] as const);
   if (worse !== undefined && !reader.has("value"))
     reader.problem("worse", { message: "worse: is the direction of the value: it needs one" });
   const kind = value?.type.kind;
@@ -216,12 +216,15 @@ function warnOfEmptyBook(reader: Reader, name: string, by: string, select: Selec
   desk.warn(problemAt(reader.place("select"), { message: `${name} selects no wallet: its book is empty` }));
 }
 
+const givenDirections = { higher: higherIsWorse, lower: lowerIsWorse, away: farFromZeroIsWorse } as const;
+
 /**
  * The direction in which the value gets worse at each level: as the rule says, as its condition gives it, against the way back
  * (`resolveWhen`), or towards the next level.
  */
-function withExcess(levels: readonly Level[], worse: "higher" | "lower" | undefined): Level[] {
-  const given = worse && (worse === "higher" ? higherIsWorse : lowerIsWorse);
+function withExcess(levels: readonly Level[], worse: keyof typeof givenDirections | undefined): Level[] {
+  const given = worse && givenDirections[worse];
+  const side = worse === "away" ? ({ isEitherSide: true } as const) : {};
   let above: Level["excess"];
   return levels
     .toReversed()
@@ -229,7 +232,7 @@ function withExcess(levels: readonly Level[], worse: "higher" | "lower" | undefi
       const back = level.resolveWhen?.excess;
       const excess = given ?? level.when.excess ?? (back && ((env) => -back(env))) ?? above;
       above = excess;
-      return excess === undefined ? level : { ...level, excess };
+      return excess === undefined ? level : { ...level, excess, ...side };
     })
     .toReversed();
 }

@@ -74,7 +74,8 @@ export interface Predicate {
   readonly looksBack?: true;
   /** Its value, and the direction in which that gets worse, where it does not move with time alone. */
   readonly worsens?: {
-    readonly falls: boolean;
+    /** `away`: from 0, on either side; the other side is told at once. */
+    readonly towards: "lower" | "higher" | "away";
     readonly value: (view: View, subject: string) => number | undefined;
   };
   /** The wallets that it rests on, where its subject is of none. */

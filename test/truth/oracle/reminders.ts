@@ -7,6 +7,7 @@ import type { Outcome } from "../scenario.ts";
 import { durationMs } from "./duration.ts";
 import { maybeOfIncident, readsIncidents } from "./incidents.ts";
 import { committedOf, type Life } from "./lives.ts";
+import type { Predicate } from "./predicate.ts";
 
 /** A reminder that comes due while the condition does not hold waits for so long, again and again. */
 const postponedMs = 10_000;
@@ -111,9 +112,15 @@ export class Reminders {
   }
 
   /** True if a value is markedly worse than the one that was told: of an info nobody is reminded. */
-  isWorse({ severity, value: told }: Word, value: number, falls: boolean): boolean {
+  isWorse(
+    { severity, value: told }: Word,
+    value: number,
+    towards: NonNullable<Predicate["worsens"]>["towards"],
+  ): boolean {
     if (severity === null || severityRank[severity] < severityRank.warning || told === null) return false;
-    const by = falls ? told - value : value - told;
+    if (towards === "away" && told * value < 0) return true;
+    const rises = towards === "away" ? Math.abs(value) - Math.abs(told) : value - told;
+    const by = towards === "lower" ? -rises : rises;
     return by > Math.abs(told) * this.#worseBy * (1 + tiny);
   }
 }

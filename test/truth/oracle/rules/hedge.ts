@@ -9,10 +9,10 @@ const nameOf = (subject: string): string => subject.replace(/^pair\//, "");
 const figuresOf = (view: View, subject: string): HedgeFigures | undefined =>
   view.hedges.figures(nameOf(subject));
 
-/** USD of what is naked. */
+/** USD of what is naked; negative: short. */
 function nakedUsd(view: View, subject: string, { naked }: HedgeFigures): number | undefined {
   const mark = view.mark(view.hedges.plan(nameOf(subject)).symbol);
-  return mark === undefined ? undefined : Math.abs(naked) * mark;
+  return mark === undefined ? undefined : naked * mark;
 }
 
 const ways = { adl: " by auto-deleveraging", liquidation: " by a liquidation", stop: " by a stop" } as const;
@@ -28,7 +28,7 @@ export const hedgeBroken: Predicate = {
   keepMs: 10_000,
   subjects: (view) => view.hedges.names.map((name) => `pair/${name}`),
   worsens: {
-    falls: false,
+    towards: "away",
     value: (view, subject) => {
       const figures = figuresOf(view, subject);
       return figures && nakedUsd(view, subject, figures);
@@ -71,11 +71,13 @@ export const hedgeBroken: Predicate = {
         { name: "naked side", text: broken[2]!, among: [sideOf(figures.naked)] },
         { name: "market", text: broken[4]!, among: [symbol] },
       );
+    const signedUsd = nakedUsd(view, subject, figures);
+    const nakedSizeUsd = signedUsd === undefined ? undefined : Math.abs(signedUsd);
     return [
       ...words,
       ...claimsOf(text, [
         ["naked size", /: (?:long|short) ([\d,.]*\d) \S+ naked/, Math.abs(figures.naked)],
-        ["naked notional", new RegExp(`naked \\(${money}\\)`), nakedUsd(view, subject, figures)],
+        ["naked notional", new RegExp(`naked \\(${money}\\)`), nakedSizeUsd],
         ["change a dollar", new RegExp(`moves is\\s+${money} of`), Math.abs(figures.naked)],
         ["imbalance", new RegExp(`^${percent} of the largest leg`), figures.imbalance],
         ["tolerance", new RegExp(`not hedged, ${percent} is allowed`), view.hedges.tolerance(name)],

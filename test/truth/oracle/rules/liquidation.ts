@@ -34,7 +34,7 @@ export const liquidationNear: Predicate = {
   byOldPositions: true,
   standsStill: true,
   subjects: (view) => view.positions(),
-  worsens: { falls: true, value: (view, subject) => view.position(subject)?.figures.distance },
+  worsens: { towards: "lower", value: (view, subject) => view.position(subject)?.figures.distance },
   levels: (view, subject, ease) => {
     const held = view.position(subject);
     if (!held) return undefined;
@@ -70,7 +70,7 @@ export const accountLiquidationNear: Predicate = {
   byOldPositions: true,
   standsStill: true,
   subjects: (view) => view.accounts(),
-  worsens: { falls: true, value: (view, subject) => view.account(subject)?.adverse },
+  worsens: { towards: "lower", value: (view, subject) => view.account(subject)?.adverse },
   levels: (view, subject, ease) => {
     const figures = view.account(subject);
     if (!figures) return undefined;
