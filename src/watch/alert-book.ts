@@ -33,7 +33,15 @@ import type { Silence } from "../domain/silence.ts";
 import type { TemplateFacts } from "../domain/template-data.ts";
 import type { Deadlines, Due } from "./deadlines.ts";
 import { tierLine } from "./details.ts";
-import { Dispatch, type Held, type Labelled, labelsOf, type Owed } from "./dispatch.ts";
+import {
+  Dispatch,
+  type Held,
+  type Labelled,
+  labelsOf,
+  type Owed,
+  type OweOptions,
+  postponedMs,
+} from "./dispatch.ts";
 import type { Draft } from "./draft.ts";
 import { Escalations } from "./escalations.ts";
 import { Holds } from "./holds.ts";
@@ -46,9 +54,6 @@ export const beginsAnew: ReadonlySet<AlertChangeKind> = new Set(["fired", "rose"
 
 /** Changes that ask somebody to act. */
 const asking: readonly AlertChangeKind[] = ["fired", "rose", "worsened", "changed", "reminder", "escalated"];
-
-/** A reminder of a condition that does not hold is due again after this, ms: the alert ended by then, or it may hold again. */
-const postponedMs = 10_000;
 
 /** After a start what is due about an alert waits for its first judgement for so long, ms: not for long, as a daemon may be restarted again and again. */
 const unjudgedForMs = 10_000;
@@ -468,7 +473,14 @@ export class AlertBook {
     text: () => AlertText,
     movement: (notified: Notified, worseBy: number) => "worsened" | "changed" | null,
   ): void {
-    if (live.alert.shadow || live.notified === null) return;
+    if (live.alert.shadow) return;
+    if (this.#dispatch.waits(live.alert.id)) {
+      // Its level holds again: what waited for that tells of it as it stands.
+      live.waitsToMs = Number.NEGATIVE_INFINITY;
+      this.#holds.wakeAt(draft.atMs, draft.atMs);
+      return;
+    }
+    if (live.notified === null) return;
     if (this.#remind[live.alert.severity] === "never") return;
     const kind = movement(live.notified, this.#remind.worseBy);
     if (kind === null) return;
@@ -565,10 +577,10 @@ export class AlertBook {
     change: AlertChange,
     receivers: Iterable<string>,
     groupKey: string | null,
-    { voids = false, released = false }: { readonly voids?: boolean; readonly released?: boolean } = {},
+    { voids = false, released = false, waits = false }: Partial<Omit<OweOptions, "remindMs">> = {},
   ): Owed {
     const remindMs = this.#remindMs(change.alert.severity);
-    return this.#dispatch.owe(draft, change, receivers, groupKey, { voids, released, remindMs });
+    return this.#dispatch.owe(draft, change, receivers, groupKey, { voids, released, waits, remindMs });
   }
 
   /** The interval of reminders at a level, ms; infinite: there are none. */
@@ -754,7 +766,8 @@ export class AlertBook {
     // Whoever was told that it fires is told that it ended.
     if (live.held && kind !== "ended") return;
     const to = among ?? this.#toTell(live, kind);
-    const { receivers: owed, called } = this.owe(draft, change, to, null, { voids });
+    const waits = kind === "fell" && (live.isGone(draft.atMs) || live.isBetter());
+    const { receivers: owed, called } = this.owe(draft, change, to, null, { voids, waits });
     for (const receiver of called) live.calledMs.set(receiver, draft.atMs);
     if (kind === "ended") {
       this.#escalations.settle(live.alert.id, draft);
