@@ -381,7 +381,10 @@ export class Watch {
           goneSlot: account?.slot || undefined,
           side: extentOf(instance.node).side,
           another: false,
-          suspicious: account !== undefined && into.atMs - account.shrunkAtMs < endingPatienceMs,
+          suspicious:
+            account !== undefined &&
+            into.atMs - account.shrunkAtMs < endingPatienceMs &&
+            !heldSinceResized(account, instance.heldSlot),
         });
       },
       takeBack: (instance, into) => {
@@ -1350,4 +1353,12 @@ function holdsLess({ positions }: AccountEntry, now: SubaccountState): boolean {
     if (state.baseLots > 0n ? lots < state.baseLots : lots > state.baseLots) return true;
   }
   return false;
+}
+
+/**
+ * True if a condition held by a state after the one that first showed the present sizes of its account's positions: no
+ * liquidation ended it. @param heldSlot of the state by which it held last
+ */
+function heldSinceResized({ sizesSlot }: AccountEntry, heldSlot: number): boolean {
+  return sizesSlot > 0 && heldSlot > sizesSlot;
 }

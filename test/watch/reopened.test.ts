@@ -678,6 +678,26 @@ rules:
   );
 });
 
+test("a recovery waits for no word of a liquidation where its condition held after its account lost something", () => {
+  const other = { ...position(1, 100, "ETH"), sequence: "8" };
+  const [both] = [[subaccount(1_000, [...holding("7")[0]!.positions, other])]];
+  const harness = seen(near, both);
+  harness.live(10_000, both, 150);
+  harness.account(holding("7"));
+  expect(harness.told).toEqual(["Near main/0.0/SOL fired critical"]);
+  // No state of a later slot shows yet that the condition held with what is left.
+  harness.mark(160);
+  expect(harness.told).toEqual(["Near main/0.0/SOL fired critical"]);
+  harness.mark(150);
+  harness.live(5_000, holding("7"), 150);
+  harness.mark(160);
+  expect(harness.told).toEqual([
+    "Near main/0.0/SOL fired critical",
+    "Near main/0.0/SOL ended critical recovered",
+  ]);
+  expect(harness.asks.filter((ask) => ask.startsWith("liquidations"))).toHaveLength(1);
+});
+
 describe("a recovery that waits for word of a liquidation", () => {
   const priced = near.replace('summary: "near"', 'summary: "at {{ usd(position.markPrice) }}"');
   const shrunk = [subaccount(1_000, [{ ...position(20, 150), sequence: "7" }])];
