@@ -14,7 +14,12 @@ import { type SimulatedTrader, startSimulator } from "../simulator/index.ts";
 import type { CommandLine } from "./called.ts";
 import { announceDemo } from "./demo-place.ts";
 
-/** Prices fall until the position is next to liquidation, rise again, and an order is filled. Times from the start. */
+/**
+ * The time of the scenario at which the daemon starts, ms. The collateral and the positions that set the scene are older than
+ * any difference between the clocks: they are past, and nobody is told of a withdrawal.
+ */
+const sceneMs = 10_000;
+/** Prices fall until the position is next to liquidation, rise again, and an order is filled. */
 const scenario = `
 loop: 60s
 steps:
@@ -24,14 +29,14 @@ steps:
   - { at: 0s, call: mark-price, with: { symbol: ETH, price: "3010" } }
   - { at: 0s, call: mark-price, with: { symbol: SOL, price: "150" } }
   - { at: 0s, call: position, with: { trader: main, symbol: SOL, size: "100", entryPrice: "150" } }
-  - { at: 8s, call: mark-price, with: { symbol: SOL, price: "138" } }
-  - { at: 12s, call: mark-price, with: { symbol: SOL, price: "127" } }
-  - { at: 16s, call: mark-price, with: { symbol: SOL, price: "121" } }
-  - { at: 20s, call: mark-price, with: { symbol: SOL, price: "117.5" } }
-  - { at: 28s, call: mark-price, with: { symbol: SOL, price: "128" } }
-  - { at: 32s, call: mark-price, with: { symbol: SOL, price: "150" } }
-  - { at: 34s, call: order, with: { trader: main, symbol: ETH, side: bid, price: "2990", size: "0.1" } }
-  - { at: 36s, call: mark-price, with: { symbol: ETH, price: "2985" } }
+  - { at: 18s, call: mark-price, with: { symbol: SOL, price: "138" } }
+  - { at: 22s, call: mark-price, with: { symbol: SOL, price: "127" } }
+  - { at: 26s, call: mark-price, with: { symbol: SOL, price: "121" } }
+  - { at: 30s, call: mark-price, with: { symbol: SOL, price: "117.5" } }
+  - { at: 38s, call: mark-price, with: { symbol: SOL, price: "128" } }
+  - { at: 42s, call: mark-price, with: { symbol: SOL, price: "150" } }
+  - { at: 44s, call: order, with: { trader: main, symbol: ETH, side: bid, price: "2990", size: "0.1" } }
+  - { at: 46s, call: mark-price, with: { symbol: ETH, price: "2985" } }
 `;
 
 export interface DemoOptions {
@@ -49,8 +54,10 @@ export async function runDemo({ log, signal, out, commandLine }: DemoOptions): P
       traders: 3,
       keysDir: path.join(folder, "keys"),
       scenario,
+      startMs: Date.now() - sceneMs,
       onProblem: (problem) => log.warn(problem),
     });
+    simulator.advance(sceneMs);
     try {
       const text = configuration(simulator.url, simulator.traders);
       const read = settingsFromText(text, { file: null, folder, env: {} });

@@ -10,7 +10,7 @@ test("commands without a configuration find the demo, as its messages say", { ti
   using place = desk();
   await using demo = startProgram(["start"], place);
   const database = /database +(\S+)/.exec(await demo.line((line) => line.includes("database ")))![1]!;
-  await demo.line((line) => line.includes("watching main"));
+  const watching = JSON.parse(await demo.line((line) => line.includes("watching main"))) as { time: string };
   const status = await run(["status", "--json"], place);
   expect(status.json()).toMatchObject({ running: true, watch: { wallets: [{ name: "main" }, {}, {}] } });
   expect(status.stderr).toMatch(/^there is no config\.yaml here; this is about the demo/);
@@ -22,6 +22,14 @@ test("commands without a configuration find the demo, as its messages say", { ti
   const acknowledged = await run(typed.slice(2), place);
   expect(acknowledged.stdout).toMatch(/^alert \d+ (is|was) acknowledged/);
   expect((await run(["alerts", "--json"], place)).json()).toMatchObject({ running: true });
+
+  // The scene is set so long before that no clock takes it for news: it is nobody's withdrawal.
+  const { events } = (
+    await run(["history", "events", "--kind", "collateral", "--wallet", "main", "--json"], place)
+  ).json() as { events: { happenedMs: number; fields: { amountUsd: number } }[] };
+  const withdrawal = events.find(({ fields }) => fields.amountUsd < -1_000);
+  expect(Date.parse(watching.time) - withdrawal!.happenedMs).toBeGreaterThan(9_000);
+  expect(demo.stdout.filter((line) => line.includes("withdrawn"))).toEqual([]);
 
   const { path: used } = (status.json() as { database: { path: string } }).database;
   const second = place.write(
