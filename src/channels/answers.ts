@@ -1,6 +1,7 @@
 /** Answers to people who ask from a chat: a title and lines. Every figure stands beside its age where that matters. Pure. */
 import { type Alert, severityRank } from "../domain/alert.ts";
 import { formatDurationMs } from "../domain/duration.ts";
+import { endingWaitText } from "../domain/ending-wait.ts";
 import { absentText, formatAmount, formatPercent, formatPrice, formatUsd } from "../domain/number-text.ts";
 import type { Actions, AlertStory } from "../domain/ports.ts";
 import type { Matcher, Silence } from "../domain/silence.ts";
@@ -146,9 +147,12 @@ export function alertsAnswer(status: DaemonStatus, wallet: string, timezone: str
     const by = alert.acknowledgedBy === null ? "" : ` · acknowledged by ${cleanLine(alert.acknowledgedBy)}`;
     const old =
       status.watch.atMs - alert.textAtMs > 60_000 ? ` · as of ${timeOfDay(alert.textAtMs, timezone)}` : "";
+    const ending = alert.endingWait
+      ? ` · ${endingWaitText(alert.endingWait, (ms) => timeOfDay(ms, timezone))}`
+      : "";
     return [
       `${glyphs[alert.severity]} #${alert.id}`,
-      `${cleanLine(alert.summary)} · for ${since}${by}${old}`,
+      `${cleanLine(alert.summary)} · for ${since}${by}${old}${ending}`,
     ];
   });
   return {

@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import { type Alert, type AlertChange, type Severity, severities, worstSeverityOf } from "../domain/alert.ts";
 import type { Message, OwedItem } from "../domain/delivery.ts";
 import { formatDurationMs } from "../domain/duration.ts";
+import { endingWaitText } from "../domain/ending-wait.ts";
 import { plainWords } from "../domain/plain-words.ts";
 import type { AlertQuery, AlertStory } from "../domain/ports.ts";
 import { receiptsOf } from "../domain/receipt.ts";
@@ -155,12 +156,16 @@ function textOf({ state, summary, worst }: Alert): string {
   return state === "ended" && worst !== undefined ? worst.summary : summary;
 }
 
-/** The time of a firing alert's text, where that is not now. */
+/** The time of a firing alert's text, where that is not now, and that its end waits. */
 function asOf(alert: Alert, nowMs: number | null, time: (ms: number) => string, paint: Paint): string {
   // Without a daemon nothing is newer than what was told last.
-  const { textAtMs = nowMs ?? alert.dataAtMs } = alert as Partial<FiringAlert>;
-  if (alert.state !== "firing" || (nowMs !== null && nowMs - textAtMs <= 10_000)) return "";
-  return ` ${paint("yellow", `(as of ${time(textAtMs)})`)}`;
+  const { textAtMs = nowMs ?? alert.dataAtMs, endingWait } = alert as Partial<FiringAlert>;
+  if (alert.state !== "firing") return "";
+  const notes = [
+    ...(nowMs !== null && nowMs - textAtMs <= 10_000 ? [] : [`as of ${time(textAtMs)}`]),
+    ...(endingWait ? [endingWaitText(endingWait, time)] : []),
+  ];
+  return notes.map((note) => ` ${paint("yellow", `(${note})`)}`).join("");
 }
 
 /** The level, with the worst that it reached where that was another. */

@@ -5,6 +5,7 @@ import type { Wire, WireNumber } from "../dashboard/wire.ts";
 import { type Alert, severityRank } from "../domain/alert.ts";
 import type { Message } from "../domain/delivery.ts";
 import { formatDurationMs } from "../domain/duration.ts";
+import { endingWaitText } from "../domain/ending-wait.ts";
 import type { Source } from "../domain/observation.ts";
 import { plainWords } from "../domain/plain-words.ts";
 import { sourceWords, stretchedText } from "../domain/source-words.ts";
@@ -325,9 +326,7 @@ function firingTable(
       alert.subject,
       formatDurationMs(Math.max(0, nowMs - alert.firedAtMs)),
       alert.acknowledgedBy ?? "",
-      "textAtMs" in alert && nowMs - alert.textAtMs > 10_000
-        ? `${alert.summary} ${paint("yellow", `(as of ${time(alert.textAtMs)})`)}`
-        : alert.summary,
+      [alert.summary, ...notesOf(alert, nowMs, time).map((note) => paint("yellow", `(${note})`))].join(" "),
     ]);
   const columns = [
     { title: "id", right: true },
@@ -339,6 +338,16 @@ function firingTable(
     { title: "summary", text: true },
   ];
   return table(columns, rows, paint);
+}
+
+/** The age of an alert's text, where it is not of now, and that its end waits. */
+function notesOf(alert: Alert | FiringAlert, nowMs: number, time: Time): string[] {
+  if (!("textAtMs" in alert)) return [];
+  const { textAtMs, endingWait } = alert;
+  return [
+    ...(nowMs - textAtMs > 10_000 ? [`as of ${time(textAtMs)}`] : []),
+    ...(endingWait ? [endingWaitText(endingWait, time)] : []),
+  ];
 }
 
 /** A pending condition that began so much earlier than it counts has its beginning beside it, ms. */

@@ -1,5 +1,6 @@
 /** The explanation of a rule's judgement of a subject now: what `perpwatch rules explain` shows. */
 import type { LevelState, Severity } from "./alert.ts";
+import type { EndingWait } from "./ending-wait.ts";
 import type { Source } from "./observation.ts";
 
 /** A part of one of the rule's expressions, with what it comes to. */
@@ -61,6 +62,8 @@ export interface Explanation {
    * `resolveWhen` does not hold yet. Absent: a `when` holds, or nobody knows.
    */
   readonly gone?: { readonly endsMs: number | null };
+  /** Only for an alert, `alertId`, that no longer holds and whose end waits, whether the condition is pending again or not. */
+  readonly endingWait?: EndingWait;
   readonly levels: readonly LevelState[];
   readonly parts: readonly ExplainedPart[];
   readonly inputs: readonly ExplainedInput[];

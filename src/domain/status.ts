@@ -1,5 +1,6 @@
 /** The daemon's report about itself: `/api/v1/status`, `perpwatch status`, the page and the metrics read this. */
 import type { Alert } from "./alert.ts";
+import type { EndingWait } from "./ending-wait.ts";
 import type { FailureCause, FailureReason, Source } from "./observation.ts";
 
 /** The reasons why rules have no data: a source that is silent, or a configuration that names what is not there. */
@@ -55,6 +56,8 @@ export interface MarketStatus {
 export interface FiringAlert extends Alert {
   /** The time at which they are, ms. */
   readonly textAtMs: number;
+  /** Absent: its end waits for nothing. */
+  readonly endingWait?: EndingWait;
 }
 
 /** The number of a condition's subjects in each data state, which stands beside the state of their alerts. */

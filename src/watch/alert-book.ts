@@ -29,6 +29,7 @@ import {
 } from "../domain/alert.ts";
 import { isBuiltIn } from "../domain/built-in.ts";
 import { drillGroup } from "../domain/delivery.ts";
+import type { EndingWait } from "../domain/ending-wait.ts";
 import type { Silence } from "../domain/silence.ts";
 import type { TemplateFacts } from "../domain/template-data.ts";
 import type { Deadlines, Due } from "./deadlines.ts";
@@ -130,6 +131,8 @@ export class LiveAlert implements Due {
   isFurther: Compared["isFurther"] = () => null;
   /** Returns true if its condition is known not to hold, and it only waits for its end. */
   isGone: (nowMs: number) => boolean = () => false;
+  /** The wait of its end for the liquidation history; null: it does not wait for that. */
+  endingWait: EndingWait | null = null;
   /** Returns true if the level at which it fires is known not to hold, and it only waits to fall or to end. */
   isBetter: () => boolean = () => false;
   /** Its text now; null where nobody can tell (its subject is gone, or nothing is known). */

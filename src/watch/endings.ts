@@ -205,14 +205,20 @@ export class Endings {
     if (taking !== null) this.#settle(draft, waiting, taking);
     else if (!ending.suspicious) this.#settle(draft, waiting, ending.fallback);
     else if (former) {
-      this.#waiting.add(waiting);
+      this.#wait(waiting);
       this.#deadlines.set(waiting, former.dueMs);
     } else {
-      this.#waiting.add(waiting);
+      this.#wait(waiting);
       this.#keep(draft, waiting);
       this.#askFor(draft, waiting);
       this.#deadlines.set(waiting, draft.atMs + settledAfterMs);
     }
+  }
+
+  #wait(waiting: Waiting): void {
+    const { live, sinceMs } = waiting;
+    live.endingWait = { sinceMs, untilMs: sinceMs + endingPatienceMs };
+    this.#waiting.add(waiting);
   }
 
   /** Ends the takeover from the watch before a reload. */
@@ -298,6 +304,7 @@ export class Endings {
       const { alert } = waiting.live;
       if (alert.rule !== row.rule || alert.subject !== row.subject || waiting.judgedAs !== judgedAs) continue;
       this.#waiting.delete(waiting);
+      waiting.live.endingWait = null;
       this.forget(alert.id, draft);
       this.#deadlines.cancel(waiting);
       return waiting.live;

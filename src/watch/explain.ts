@@ -3,7 +3,7 @@ import { endsMs } from "../alerts/lifecycle.ts";
 import { type BuiltInRule, builtInMeanings, isBuiltIn } from "../domain/built-in.ts";
 import type { BuiltInExplanation, ExplainAnswer, ExplainedPart, Explanation } from "../domain/explanation.ts";
 import { explainInputs, explainParts, judge, type RuleSet } from "../rules/index.ts";
-import type { AlertBook } from "./alert-book.ts";
+import type { AlertBook, LiveAlert } from "./alert-book.ts";
 import { unexplainedText } from "./both-ends.ts";
 import type { Instance } from "./instance.ts";
 import type { Doubt } from "./profit.ts";
@@ -91,6 +91,14 @@ function lookAtBothEnds(instance: Instance, doubt: Doubt): Looked {
   return { unknown: worst.unknown ?? best.unknown, unexplained: unexplainedText(doubt), holds, parts };
 }
 
+/** The alert of a condition that no longer holds and whose end waits; null: there is none. */
+function endingOf({ rule, node }: Instance, { live }: AlertBook): LiveAlert | null {
+  for (const one of live.values())
+    if (one.endingWait !== null && one.alert.rule === rule.name && one.alert.subject === node.name)
+      return one;
+  return null;
+}
+
 function explanationOf(
   instance: Instance,
   { alerts, wallet, doubtOf }: ExplainParts,
@@ -98,7 +106,8 @@ function explanationOf(
 ): Explanation {
   const { rule, node, lifecycle } = instance;
   const { env, subject } = node;
-  const alert = instance.alert?.alert ?? null;
+  const ending = instance.alert === null ? endingOf(instance, alerts) : null;
+  const alert = (instance.alert ?? ending)?.alert ?? null;
   env.nowMs = nowMs;
   env.looked = instance.windows;
   const doubt = rule.reads.some(isProfit) ? doubtOf(node) : null;
@@ -119,15 +128,25 @@ function explanationOf(
     subject: node.name,
     atMs: nowMs,
     mode: rule.mode,
-    state: alert ? "firing" : lifecycle.sinceMs === null ? "inactive" : "pending",
-    sinceMs: lifecycle.sinceMs,
+    // Until it ends it fires for everybody who asks.
+    state: instance.alert
+      ? "firing"
+      : lifecycle.sinceMs !== null
+        ? "pending"
+        : ending
+          ? "firing"
+          : "inactive",
+    sinceMs: lifecycle.sinceMs ?? ending?.alert.sinceMs ?? null,
     severity: alert?.severity ?? null,
     alertId: alert?.id ?? null,
     unknown,
     unexplained,
     forMs: rule.forMs,
     keepFiringForMs: rule.keepFiringForMs,
-    ...(alert === null || unknown !== null || holds ? {} : { gone: { endsMs: endsMs(lifecycle, rule) } }),
+    ...(instance.alert === null || unknown !== null || holds
+      ? {}
+      : { gone: { endsMs: endsMs(lifecycle, rule) } }),
+    ...(ending?.endingWait && { endingWait: ending.endingWait }),
     levels: lifecycle.levels,
     parts,
     inputs: explainInputs(rule, env),

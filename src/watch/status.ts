@@ -75,9 +75,11 @@ export function watchStatus(of: {
 /** An alert with its newest text, and the time of that. */
 export function firingAlert(live: LiveAlert, atMs: number): FiringAlert {
   const newest = live.newest(atMs);
-  if (!newest) return { ...live.alert, textAtMs: live.lasting ? live.toldAtMs : live.alert.dataAtMs };
+  const { endingWait } = live;
+  const alert = { ...live.alert, ...(endingWait && { endingWait }) };
+  if (!newest) return { ...alert, textAtMs: live.lasting ? live.toldAtMs : alert.dataAtMs };
   const { summary, description, value, dataAtMs } = newest.text;
-  return { ...live.alert, summary, description, value, dataAtMs, textAtMs: newest.atMs };
+  return { ...alert, summary, description, value, dataAtMs, textAtMs: newest.atMs };
 }
 
 /** The time at which the oldest of the state and the marks under these figures was seen. */

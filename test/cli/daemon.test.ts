@@ -355,6 +355,22 @@ describe("whatif", () => {
 });
 
 describe("alerts", () => {
+  test("of which the end waits say so, in the status as well", async () => {
+    const endingWait = { sinceMs: nowMs - 5_000, untilMs: nowMs + 55_000 };
+    const firing = { ...alert({ id: 57 }), endingWait };
+    const known = status();
+    await using it = await daemon({
+      status: () => ({ ...known, watch: { ...known.watch, firing: [firing] } }),
+      alerts: async () => [firing],
+      alert: async () => ({ alert: firing, changes: [], owed: [], messages: [] }),
+    });
+    const waits = "no longer holds; its end waits for the liquidation history, until";
+    const said = `SOL is 3.1 % from liquidation (${waits} 2026-11-20 12:00:55 UTC at the latest)`;
+    expect((await it.run("alerts")).stdout).toContain(said);
+    expect((await it.run("alerts", "show", "57")).stdout).toContain(said);
+    expect((await it.run("status")).stdout).toContain(`(${waits} 12:00:55 UTC at the latest)`);
+  });
+
   test("of which nothing is known now say of when their text is", async () => {
     const textAtMs = nowMs - 60_000;
     const firing = { ...alert({ id: 57 }), textAtMs };

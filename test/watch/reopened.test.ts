@@ -1,5 +1,6 @@
 /** A position that is closed and opened again on the same side between two readings is another one. */
 import { describe, expect, test } from "vitest";
+import { explanationText } from "../../src/cli/rules/explain.ts";
 import type { PositionState, SubaccountState } from "../../src/domain/account.ts";
 import type { Event } from "../../src/domain/event.ts";
 import { event, Harness, position, startMs, subaccount } from "./harness.ts";
@@ -726,6 +727,55 @@ describe("a recovery that waits for word of a liquidation", () => {
       });
     },
   );
+
+  test.each(["nothing", "a reload"])(
+    "is explained as firing, as the status has it, with %s meanwhile",
+    (meanwhile) => {
+      const harness = seen(priced, holding("7"));
+      harness.account(shrunk);
+      const sinceMs = harness.nowMs;
+      harness.live(5_000, shrunk, 150);
+      if (meanwhile === "a reload") harness.reload({ rules: priced });
+      const endingWait = { sinceMs, untilMs: sinceMs + 60_000 };
+      const explained = () => {
+        const answer = harness.watch.explain("Near", "main/0.0/SOL", harness.nowMs);
+        return answer.kind === "explained" ? answer.explanation : null;
+      };
+      expect(harness.watch.status(harness.nowMs).firing).toMatchObject([{ id: 1, endingWait }]);
+      expect(explained()).toMatchObject({ state: "firing", severity: "critical", alertId: 1, endingWait });
+      const paint = Object.assign((_: unknown, text: string) => text, { width: 100 });
+      expect(explanationText(explained()!, "UTC", paint)).toContain(
+        "Near of main/0.0/SOL fires (critical, alert 1), since 2026-01-05 12:00:00 UTC. It no longer holds; its end waits " +
+          "for the liquidation history, until 2026-01-05 12:01:00 UTC at the latest.",
+      );
+      harness.live(15_000, shrunk, 150);
+      expect(harness.told.at(-1)).toBe("Near main/0.0/SOL ended critical recovered");
+      expect(explained()).toMatchObject({ state: "inactive", alertId: null });
+    },
+  );
+
+  test("fires on where it holds again", () => {
+    const later = priced.replace("keepFiringFor: 0s", "for: 10s\n    keepFiringFor: 0s");
+    const harness = seen(later, holding("7"));
+    harness.live(10_000, holding("7"), 150);
+    expect(harness.told).toEqual(["Near main/0.0/SOL fired critical"]);
+    harness.account(shrunk);
+    harness.pass(1_000);
+    harness.account(holding("7"));
+    const answer = harness.watch.explain("Near", "main/0.0/SOL", harness.nowMs);
+    const explanation = answer.kind === "explained" ? answer.explanation : null;
+    expect(explanation).toMatchObject({ state: "pending", alertId: 1 });
+    const paint = Object.assign((_: unknown, text: string) => text, { width: 100 });
+    expect(explanationText(explanation!, "UTC", paint)).toContain(
+      "0ms so far. Alert 1 still fires: its end waits for the liquidation history, until 2026-01-05 12:01:10 UTC at the latest.",
+    );
+    harness.live(10_000, holding("7"), 150);
+    expect(harness.watch.status(harness.nowMs).firing).toMatchObject([{ id: 1 }]);
+    expect(harness.watch.status(harness.nowMs).firing[0]).not.toHaveProperty("endingWait");
+    expect(harness.watch.explain("Near", "main/0.0/SOL", harness.nowMs)).not.toHaveProperty(
+      "explanation.endingWait",
+    );
+  });
 
   test.each([
     [

@@ -1,6 +1,7 @@
 /** `perpwatch rules explain`: why a rule says what it says of a subject, now or at a time of the recorded past. */
 import type { Command } from "commander";
 import { formatDurationMs } from "../../domain/duration.ts";
+import { endingWaitText, endWaitsText } from "../../domain/ending-wait.ts";
 import type {
   BuiltInExplanation,
   ExplainAnswer,
@@ -205,17 +206,23 @@ export function explanationText(of: Explanation, timezone: string, paint: Paint)
 function stateText(of: Explanation, timezone: string, paint: Paint): string {
   const title = paint("bold", `${of.rule} of ${of.subject}`);
   if (of.state === "inactive") return `${title} does not hold.`;
-  const since = `since ${formatTime(of.sinceMs ?? of.atMs, timezone)}`;
+  const time = (ms: number) => formatTime(ms, timezone);
+  const since = `since ${time(of.sinceMs ?? of.atMs)}`;
   const alert = of.alertId === null ? "" : `, alert ${of.alertId}`;
   if (of.state === "firing") {
     const fires = `${title} fires (${of.severity}${alert}), ${since}.`;
+    if (of.endingWait !== undefined) return `${fires} It ${endingWaitText(of.endingWait, time)}.`;
     if (of.gone === undefined) return fires;
     const { endsMs } = of.gone;
     if (endsMs === null) return `${fires} No \`when\` holds any more: it ends once \`resolveWhen\` does.`;
-    return `${fires} It no longer holds, and ends at ${formatTime(endsMs, timezone)} unless it returns.`;
+    return `${fires} It no longer holds, and ends at ${time(endsMs)} unless it returns.`;
   }
   const heldMs = Math.max(0, ...of.levels.map((level) => level.heldMs));
-  return `${title} is pending ${since}: it fires when it has held for ${formatDurationMs(of.forMs)} by fresh data, ${formatDurationMs(heldMs)} so far.`;
+  const former =
+    of.endingWait === undefined
+      ? ""
+      : ` Alert ${of.alertId} still fires: ${endWaitsText(of.endingWait, time)}.`;
+  return `${title} is pending ${since}: it fires when it has held for ${formatDurationMs(of.forMs)} by fresh data, ${formatDurationMs(heldMs)} so far.${former}`;
 }
 
 function partText(

@@ -1,0 +1,15 @@
+/** An alert that no longer holds, or whose subject is gone, and whose end waits for the liquidation history. */
+export interface EndingWait {
+  readonly sinceMs: number;
+  /** The time at which the wait for that history ends at the latest, ms. */
+  readonly untilMs: number;
+}
+
+/** Fits after the name of an alert. @param time writes a time as the reader has it */
+export function endingWaitText(wait: EndingWait, time: (ms: number) => string): string {
+  return `no longer holds; ${endWaitsText(wait, time)}`;
+}
+
+export function endWaitsText({ untilMs }: EndingWait, time: (ms: number) => string): string {
+  return `its end waits for the liquidation history, until ${time(untilMs)} at the latest`;
+}
