@@ -2,7 +2,14 @@
 import { type Alert, severityRank } from "../domain/alert.ts";
 import { formatDurationMs } from "../domain/duration.ts";
 import { endingWaitText } from "../domain/ending-wait.ts";
-import { absentText, formatAmount, formatPercent, formatPrice, formatUsd } from "../domain/number-text.ts";
+import {
+  absentText,
+  formatAmount,
+  formatPercent,
+  formatPrice,
+  formatRate,
+  formatUsd,
+} from "../domain/number-text.ts";
 import type { Actions, AlertStory } from "../domain/ports.ts";
 import type { Matcher, Silence } from "../domain/silence.ts";
 import { sourceWords } from "../domain/source-words.ts";
@@ -175,7 +182,7 @@ export function fundingAnswer(status: DaemonStatus, wallet: string): Answer {
       const who = paying === 0 ? "" : paying > 0 ? ", longs pay" : ", shorts pay";
       return [
         symbol,
-        `${shown(figures, "fundingRate", formatPercent)}/h (${shown(figures, "annualizedFundingRate", formatPercent)}/year)${who}`,
+        `${shown(figures, "fundingRate", formatRate)}/h (${shown(figures, "annualizedFundingRate", formatRate)}/year)${who}`,
       ];
     });
   const paid = wallets.map(({ name, figures }): Line => {

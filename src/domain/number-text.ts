@@ -3,10 +3,28 @@
 /** The text in place of an unknown number. */
 export const absentText = "–";
 
-/** A fraction as a percentage: 0.0812 is `8.12%`. */
+/** People read of a larger ratio, as of an account with next to no collateral, only that it is larger. */
+const maxRatio = 100;
+
+/** A fraction as a percentage: 0.0812 is `8.12%`, anything above 100 is `over 10,000%`. */
 export function formatPercent(fraction: number): string {
+  return bounded(fraction, formatRate);
+}
+
+/** A rate as a percentage, however large: a yearly one may be. */
+export function formatRate(fraction: number): string {
   if (!Number.isFinite(fraction)) return infinite(fraction);
   return `${significant(fraction * 100, 3)}%`;
+}
+
+/** A multiple such as leverage: `3.46×`, anything above 100 is `over 100×`. */
+export function formatTimes(value: number): string {
+  return bounded(value, (within) => `${significant(within, 3)}×`);
+}
+
+function bounded(ratio: number, write: (ratio: number) => string): string {
+  if (ratio > maxRatio) return `over ${write(maxRatio)}`;
+  return ratio < -maxRatio ? `below ${write(-maxRatio)}` : write(ratio);
 }
 
 /** `$1,234.50`, `-$0.0042`, `$1,250,000`. */

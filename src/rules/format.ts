@@ -5,6 +5,8 @@ import {
   formatAmount,
   formatPercent,
   formatPrice,
+  formatRate,
+  formatTimes,
   formatUsd,
   significant,
 } from "../domain/number-text.ts";
@@ -23,11 +25,11 @@ export function formatNumber(value: number, unit: Unit, tickUsd?: number): strin
     case "ratio":
       return formatPercent(value);
     case "rate":
-      return `${formatPercent(value)}/h`;
+      return `${formatRate(value)}/h`;
     case "yearlyRate":
-      return `${formatPercent(value)}/year`;
+      return `${formatRate(value)}/year`;
     case "times":
-      return `${significant(value, 3)}×`;
+      return formatTimes(value);
     case "bytes":
       return formatBytes(value);
     case "duration":

@@ -44,9 +44,9 @@ describe("status", () => {
     const line = (start: string) => lines.find((one) => one.startsWith(start))?.replace(/ {2,}/g, " | ");
     expect(line("main ")).toBe("main | 8Xk4…Rt7K | signed in | 800ms | $28,012.44 | – | 3");
     expect(line("watched ")).toBe("watched | 8Xk4…Rt7K | watch-only | STALE 1m 14s | – | – | –");
-    expect(line("main/0.2 ")).toBe("main/0.2 | active | safe | – | – | ∞ | – | 0 | 800ms");
+    expect(line("main/0.2 ")).toBe("main/0.2 | active | safe | – | – | over 10,000% | – | 0 | 800ms");
     expect(line("main/0.1/BTC")).toBe(
-      "main/0.1/BTC | long | 0.05 | $4,610.00 | $92,200.00 | none | ∞ | none | $59.80 | 1.3s",
+      "main/0.1/BTC | long | 0.05 | $4,610.00 | $92,200.00 | none | over 10,000% | none | $59.80 | 1.3s",
     );
     expect(line("main/0.0/SOL")).toContain(" | $138.29 | 3.12% | $139.50 for 40% | ");
     expect(line("main/0.0/ETH")).toContain(" | 21.3% | – | ");
@@ -278,7 +278,7 @@ describe("whatif", () => {
       "",
       "POSITION | SIZE | MARK | NOTIONAL | LIQUIDATION | DISTANCE | UNREALIZED",
       "SOL long | 80 | $150.00 | $12,000.00 | $142.50 | 5% | -$20.00",
-      " | then | 80 | $150.00 | $12,000.00 | none | ∞ | -$20.00",
+      " | then | 80 | $150.00 | $12,000.00 | none | over 10,000% | -$20.00",
       "",
       "RULE | SUBJECT | NOW | THEN",
       "MarginHigh | main/0.0 | critical | –",

@@ -128,8 +128,8 @@ describe("what it shows", () => {
     for (const text of ["3.12 %", "87.1 %", "−$10,563", "+$687.50", "138.29", "at risk", "3 notifications"])
       expect(wallets).toContain(text);
     // No liquidation price, no margin, nothing known: each has its own sign.
-    expect(wallets).toMatch(/92,200 none ∞ none \+\$59\.80/);
-    expect(wallets).toMatch(/main\/0\.2 Margin ratio ∞ Equity –/);
+    expect(wallets).toMatch(/92,200 none over 10,000 % none \+\$59\.80/);
+    expect(wallets).toMatch(/main\/0\.2 Margin ratio over 10,000 % Equity –/);
   });
 
   test("the outbox, schedules as late as their latest, the daemon", async () => {

@@ -26,7 +26,7 @@ interface Claim {
 }
 
 const money = String.raw`(-?\$[\d,.]*\d|-?∞)`;
-const percent = String.raw`(-?[\d,.]*\d%|∞%?)`;
+const percent = String.raw`(-?[\d,.]*\d%|(?:over|below) -?[\d,]+%)`;
 
 /** Rules that read neither prices nor positions: the age of their data says nothing of the lines of context. */
 const unpriced: ReadonlySet<string> = new Set(["DeskFundingPaid"]);

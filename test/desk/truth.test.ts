@@ -80,7 +80,19 @@ test.each([
   if (half > 0) expect(fits(found, { low: value + 3 * half, high: value + 4 * half }, 0)).toBe(false);
 });
 
+test.each([
+  ["over 10,000%", 100.5, 99],
+  ["over 10,000%", Number.POSITIVE_INFINITY, -200],
+  ["below -10,000%", -101, -99],
+  ["over 100×", 120, 99],
+])("%s stands for each figure beyond it", (text, beyond, within) => {
+  const found = printed(text)!;
+  expect(fits(found, { low: beyond, high: beyond })).toBe(true);
+  expect(fits(found, { low: within, high: within })).toBe(false);
+});
+
 test("what is no number is not read as one", () => {
+  expect(printed("31,666%")).toBeUndefined();
   expect(printed("–")).toBeUndefined();
   expect(printed("long 12 SOL")).toBeUndefined();
 });

@@ -805,7 +805,7 @@ describe("a recovery that waits for word of a liquidation", () => {
     [
       "is told with the figures of its end where after them its position is gone",
       () => [subaccount(1_000, [])],
-      [["ended", "recovered", "∞ away", Number.POSITIVE_INFINITY]],
+      [["ended", "recovered", "over 10,000% away", Number.POSITIVE_INFINITY]],
     ],
   ] as const)("over restarts, and %s", (_, laterAccounts, told) => {
     const rules = `rules:

@@ -1,7 +1,7 @@
 /** The contents of a chart, in words and figures: for its labels, and for whoever does not see the picture. Pure. */
 import type { ChartSeries } from "../../domain/chart.ts";
 import { formatDurationMs } from "../../domain/duration.ts";
-import { formatAmount, formatPercent, formatPrice, formatUsd } from "../../domain/number-text.ts";
+import { formatAmount, formatPercent, formatPrice, formatRate, formatUsd } from "../../domain/number-text.ts";
 import { cleanLine, shorten } from "../text.ts";
 
 /** @returns how values of a unit are written */
@@ -14,9 +14,9 @@ export function formatOf(unit: string): (value: number) => string {
     case "ratio":
       return formatPercent;
     case "rate":
-      return (value) => `${formatPercent(value)}/h`;
+      return (value) => `${formatRate(value)}/h`;
     case "yearlyRate":
-      return (value) => `${formatPercent(value)}/year`;
+      return (value) => `${formatRate(value)}/year`;
     case "duration":
       return formatDurationMs;
     default:

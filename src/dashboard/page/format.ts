@@ -74,13 +74,21 @@ export function formatters() {
   const amount = (value: number | null) =>
     finite(value, (known) => minus(known.toLocaleString("en-US", { maximumSignificantDigits: 7 })));
 
+  /** People read of a larger ratio only that it is larger. */
+  const maxRatio = 100;
+  const bounded = (value: number | null, write: (value: number) => string) => {
+    if (value === null || Math.abs(value) <= maxRatio) return finite(value, write);
+    return `${value > 0 ? "over" : "below"} ${write(value > 0 ? maxRatio : -maxRatio)}`;
+  };
+
   const percent = (value: number | null) =>
-    finite(value, (known) => {
+    bounded(value, (known) => {
       const digits = Math.abs(known) < 0.1 ? 2 : Math.abs(known) < 1 ? 1 : 0;
       return `${grouped(known * 100, digits, digits)} %`;
     });
 
-  const times = (value: number | null) => finite(value, (known) => `${grouped(known, 1, 1)}×`);
+  const times = (value: number | null) =>
+    bounded(value, (known) => `${grouped(known, 1, known < maxRatio ? 1 : 0)}×`);
 
   const count = (value: number | null) => finite(value, (known) => grouped(known, 0));
 

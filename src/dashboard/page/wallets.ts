@@ -52,7 +52,7 @@ export function createWalletsView(format: Format, parts: Parts) {
       cell("Entry", price(figure("entryPrice"))),
       cell("Mark", html`${price(figure("markPrice"))}${oldNote(age)}`),
       cell("Liquidation", safe ? "none" : price(liquidation)),
-    ]}<td class="distance ${tone}" data-label="Distance"><span class="measure">${bar(tone, safe ? 1 : (distance ?? 0) / 0.3, `${percent(distance)} from liquidation`)}<b>${safe ? "∞" : percent(distance)}</b></span></td>${cell("Stop loss", stop)}${cell("Unrealized PnL at mark", signedUsd(pnl), tint(pnl))}</tr>`;
+    ]}<td class="distance ${tone}" data-label="Distance"><span class="measure">${bar(tone, safe ? 1 : (distance ?? 0) / 0.3, `${percent(distance)} from liquidation`)}<b>${percent(safe ? Number.POSITIVE_INFINITY : distance)}</b></span></td>${cell("Stop loss", stop)}${cell("Unrealized PnL at mark", signedUsd(pnl), tint(pnl))}</tr>`;
   }
 
   function accountBlock(account: Account, wallet: string, ageOf: AgeOf): Safe {

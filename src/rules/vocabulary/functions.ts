@@ -123,7 +123,7 @@ export const functionRows: readonly FunctionRow[] = [
   ),
   ...rows(
     "printing",
-    ["percent", "percent(trader.marginRatio)", "8.12%"],
+    ["percent", "percent(trader.marginRatio)", "8.12%; beyond 10,000%: over 10,000%"],
     ["usd", "usd(position.notional)", "$1,234.50"],
     [
       "price",

@@ -145,4 +145,4 @@ export function unknown(claims: readonly Claim[]): readonly Claim[] {
 
 /** Figures as texts have them. */
 export const money = String.raw`(-?\$[\d,.]*\d|-?∞)`;
-export const percent = String.raw`(-?[\d,.]*\d%|∞%?)`;
+export const percent = String.raw`(-?[\d,.]*\d%|(?:over|below) -?[\d,]+%)`;

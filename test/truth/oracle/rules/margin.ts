@@ -52,7 +52,7 @@ export const marginHigh: Predicate = {
     return [
       ...claimsOf(text, [
         ["margin ratio", new RegExp(`margin ratio of \\S+ is ${percent}`), figures?.ratio],
-        ["leverage", /leverage\s+([\d,.]*\d|∞)×?/, figures && leverageOf(figures.gross, figures)],
+        ["leverage", /leverage\s+((?:over )?[\d,.]*\d)×/, figures && leverageOf(figures.gross, figures)],
       ]),
       ...accountClaims(view, subject, text),
     ];

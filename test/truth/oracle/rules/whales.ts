@@ -27,7 +27,7 @@ function common(view: View, subject: string, { figures }: Held, text: { readonly
     ["size", new RegExp(`${amount} \\w+(?: from|, mark)`), Math.abs(figures.size)],
     ["entry", new RegExp(`(?:from|entry) ${money}`), figures.entry, tick / 2],
     ["unrealized PnL", new RegExp(`unrealized PnL ${money}`), figures.unrealized],
-    ["leverage", /leverage ([\d,.]*\d|∞)×/, whole && leverageOf(figures.notional, whole.of)],
+    ["leverage", /leverage ((?:over )?[\d,.]*\d)×/, whole && leverageOf(figures.notional, whole.of)],
     ["mark", new RegExp(`[Mm]ark ${money}`), figures.mark],
     [
       "liquidation price",
