@@ -27,6 +27,8 @@ export interface JudgedRule {
   readonly windows: readonly Window[];
   /** The level at which it fires; null: it does not. */
   readonly severity: Severity | null;
+  /** The time for which a level has held up to now, ms. */
+  readonly heldMs: (level: Severity) => number;
 }
 
 export interface JudgedSubject {
@@ -77,6 +79,7 @@ export interface Conclusion {
   readonly after: Severity | null | "unknown" | "gone";
   /** The target that the rule sets holds, or it sets none. */
   readonly isOnTarget: boolean;
+  readonly heldMs: JudgedRule["heldMs"];
 }
 
 export type StandingLevel = (rule: ConditionRule, subject: string) => Severity | null;
@@ -143,9 +146,16 @@ export class Outlook {
     for (const [symbol, position] of positions) {
       const facts = this.positions.get(symbol);
       if (facts === undefined) {
-        for (const { rule, severity } of position.rules)
+        for (const { rule, severity, heldMs } of position.rules)
           if (wanted(rule, position.name))
-            yield { rule, subject: position.name, standing: severity, after: "gone", isOnTarget: true };
+            yield {
+              rule,
+              subject: position.name,
+              standing: severity,
+              after: "gone",
+              isOnTarget: true,
+              heldMs,
+            };
         continue;
       }
       const market = this.#markets.get(symbol) ?? position.env.market;
@@ -165,7 +175,7 @@ export class Outlook {
     standing: StandingLevel | null,
   ): Iterable<Conclusion> {
     const { nowMs } = this;
-    for (const { rule, windows, severity } of rules) {
+    for (const { rule, windows, severity, heldMs } of rules) {
       if (!wanted(rule, name)) continue;
       const supposed: Env = {
         ...env,
@@ -179,7 +189,7 @@ export class Outlook {
       const judgement = judge(rule, supposed, standing === null ? severity : standing(rule, name));
       const after = judgement.kind === "known" ? judgement.severity : "unknown";
       const isOnTarget = rule.target === null || rule.target.run(supposed) === true;
-      yield { rule, subject: name, standing: severity, after, isOnTarget };
+      yield { rule, subject: name, standing: severity, after, isOnTarget, heldMs };
     }
   }
 }

@@ -1,5 +1,5 @@
 /** Answers what a wallet's accounts would be at other prices, after a deposit, after positions were closed. */
-import { type Severity, severities, worseOf } from "../domain/alert.ts";
+import { type Severity, severities, severityRank, worseOf } from "../domain/alert.ts";
 import type { AccountOutlook, Rung, WhatIfAccount, WhatIfQuestion, WhatIfRule } from "../domain/what-if.ts";
 import { adverseMarks, type Reduction, withDeposit, withReduction } from "../risk/hypothetical.ts";
 import type { MarkTicks } from "../risk/model.ts";
@@ -202,11 +202,25 @@ function tierOf({ values }: Facts): string | null {
 /** Rules of which a level holds before or after. Those of the same order, of the same subjects. */
 function rulesOf(before: Outlook, after: Outlook): readonly WhatIfRule[] {
   const now = [...before.conclusions()];
-  return [...after.conclusions()].flatMap(({ rule, subject, after: then }, index) => {
-    const first = now[index]!.after;
-    const holds = isSeverity(first) || isSeverity(then);
-    return holds ? { rule: rule.name, subject, before: isSeverity(first) ? first : null, after: then } : [];
-  });
+  return [...after.conclusions()].flatMap(
+    ({ rule, subject, after: then, standing: firing, heldMs }, index) => {
+      const first = now[index]!.after;
+      const isHeld = isSeverity(first);
+      if (!isHeld && !isSeverity(then)) return [];
+      const firesInMs = (level: string | null): number | null => {
+        if (!isSeverity(level)) return null;
+        if (firing !== null && severityRank[firing] >= severityRank[level]) return 0;
+        // What begins then has not held yet.
+        const isHolding = isHeld && severityRank[first] >= severityRank[level];
+        return Math.max(0, rule.forMs - (isHolding ? heldMs(level) : 0));
+      };
+      const [inMs, thenInMs] = [firesInMs(first), firesInMs(then)];
+      return {
+        ...{ rule: rule.name, subject, firing, before: isHeld ? first : null, after: then },
+        firesInMs: { before: inMs, after: thenInMs },
+      };
+    },
+  );
 }
 
 /** The account at further adverse moves, up to the one at which it can be liquidated. */

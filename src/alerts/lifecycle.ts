@@ -84,6 +84,17 @@ export function firingSeverity(levels: readonly LevelState[]): Severity | null {
   return null;
 }
 
+/** The time for which a level has held, ms: up to now where the last judgement is known. */
+export function heldMsOf(
+  { levels, blind, countedAtMs }: Lifecycle,
+  severity: Severity,
+  nowMs: number,
+): number {
+  const level = levels.find((one) => one.severity === severity);
+  if (level === undefined || !level.holds) return 0;
+  return level.heldMs + (blind ? 0 : Math.max(0, nowMs - countedAtMs));
+}
+
 /** True if some level is active and the last judgement, by fresh inputs, was that none holds. */
 export function isGone({ levels, blind, fresh }: Lifecycle): boolean {
   return (

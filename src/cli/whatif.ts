@@ -2,6 +2,8 @@
 import type { Command } from "commander";
 import { InvalidArgumentError } from "commander";
 import type { Wire, WireNumber } from "../dashboard/wire.ts";
+import type { Severity } from "../domain/alert.ts";
+import { formatDurationMs } from "../domain/duration.ts";
 import { plainWords } from "../domain/plain-words.ts";
 import type { ClearAmounts, WhatIfAnswer } from "../domain/what-if.ts";
 import type { Unit } from "../rules/vocabulary.ts";
@@ -22,6 +24,7 @@ interface WhatIfOptions extends CommonOptions {
 
 type Answer = Wire<WhatIfAnswer & { readonly nowMs: number }>;
 type Account = Answer["accounts"][number];
+type Rule = Account["rules"][number];
 type Show = (value: WireNumber | null | undefined, unit: Unit) => string;
 
 export function whatifCommand(program: Command, cli: Cli): void {
@@ -32,7 +35,8 @@ export function whatifCommand(program: Command, cli: Cli): void {
       "Asks the running daemon: margins, liquidation prices and what the rules would say, before and after, and a ladder of\n" +
       "further adverse prices down to liquidation. Prices change first, then positions are closed at those prices as a taker, then\n" +
       "money comes or goes. Without any change it shows the accounts as they are. Nothing is traded.\n\n" +
-      "Figures that look back (windows), and those of the wallet, of books and of pairs, stay as they are.",
+      "Figures that look back (windows), and those of the wallet, of books and of pairs, stay as they are. A rule with `for` fires\n" +
+      "once its condition held that long: the time that is left stands beside it.",
     examples: [
       "whatif --wallet main --price SOL=-10%,BTC=58000",
       "whatif --wallet main --deposit 1000",
@@ -176,17 +180,24 @@ function positionTable({ before, after }: Account, isSame: boolean, show: Show, 
 
 function ruleTable({ rules }: Account, paint: Paint): string[] {
   if (rules.length === 0) return ["", paint("green", "No rule about it holds, now or then.")];
-  const word = (level: string | null) =>
-    level === null
-      ? "–"
-      : level === "gone" || level === "unknown"
-        ? level
-        : paint(severityTint(level), level);
-  const rows = rules.map(({ rule, subject, before, after }) => [rule, subject, word(before), word(after)]);
+  const tinted = (level: Severity) => paint(severityTint(level), level);
+  const word = (level: Rule["after"], firing: Severity | null, inMs: WireNumber | null) => {
+    if (level === null) return "–";
+    if (level === "gone" || level === "unknown") return level;
+    if (Number(inMs) === 0) return tinted(level);
+    // Whole seconds, no fewer than are left.
+    const after = formatDurationMs(Math.ceil(Number(inMs) / 1_000) * 1_000);
+    return `${firing === null ? "" : `${tinted(firing)}, `}${tinted(level)} would fire after ${after}`;
+  };
+  const rows = rules.map(({ rule, subject, firing, before, after, firesInMs }) => [
+    ...[rule, subject],
+    word(before, firing, firesInMs.before),
+    word(after, firing, firesInMs.after),
+  ]);
   return ["", table(["rule", "subject", "now", "then"], rows, paint)];
 }
 
-/** The ways to be clear of what fires, each alone. */
+/** The ways to be clear of what holds, each alone. */
 async function clearText(
   { name, clear }: Account,
   isSame: boolean,
@@ -197,7 +208,7 @@ async function clearText(
   const { listed: inWords, obstaclesOf, waysOf } = await import("../advice/texts.ts");
   // Amounts are finite, so that they are the same on the wire.
   const amounts = clear as ClearAmounts;
-  const what = `what fires ${isSame ? "now" : "then"}`;
+  const what = `what holds ${isSame ? "now" : "then"}`;
   const ways = waysOf(name, amounts).map((way) => `  ${way}`);
   const obstacles = obstaclesOf(name, amounts).map((text) => paint("gray", `  not: ${text}`));
   if (ways.length === 0)

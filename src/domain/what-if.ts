@@ -99,10 +99,14 @@ export interface ClearAmounts {
 export interface WhatIfRule {
   readonly rule: string;
   readonly subject: string;
+  /** The level at which it fires now; null: it does not. */
+  readonly firing: Severity | null;
   /** The level that holds now, whether it has lasted for `for` or not. Null: none does, or that is not known. */
   readonly before: Severity | null;
   /** Null: no level of it would hold. `unknown`: it cannot be judged. `gone`: its subject is. */
   readonly after: Severity | null | "unknown" | "gone";
+  /** The time for which each of these levels has to hold on until it fires, ms; 0: it fires, or would at once. Null: there is no level. */
+  readonly firesInMs: { readonly before: number | null; readonly after: number | null };
 }
 
 export interface Rung {

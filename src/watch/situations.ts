@@ -1,5 +1,6 @@
 /** Accounts as they are now, with the rules that judge them: what is asked about as it would be. */
 import type { JudgedPosition, JudgedRule, Situation } from "../advice/situation.ts";
+import { heldMsOf } from "../alerts/lifecycle.ts";
 import type { AccountEntry } from "./accounts.ts";
 import { permitsOf } from "./permits.ts";
 import { hasSpot } from "./spot-collateral.ts";
@@ -12,7 +13,7 @@ export function situationOf(account: AccountEntry, world: World, nowMs: number):
   if (!assessed || given || (hasSpot(state) && risk.spot === undefined)) return undefined;
   const positions = [...account.positions].map(([symbol, entry]): [string, JudgedPosition] => [
     symbol,
-    { ...judged(entry.node), state: entry.state },
+    { ...judged(entry.node, nowMs), state: entry.state },
   ]);
   const { markets } = world;
   return {
@@ -23,15 +24,20 @@ export function situationOf(account: AccountEntry, world: World, nowMs: number):
     markets: markets.risk,
     marks: markets.markTicks,
     rates: markets.rates,
-    trader: judged(node),
+    trader: judged(node, nowMs),
     positions: new Map(positions),
   };
 }
 
-function judged(node: SubjectNode): Pick<Situation["trader"], "name" | "env" | "rules"> {
+function judged(node: SubjectNode, nowMs: number): Pick<Situation["trader"], "name" | "env" | "rules"> {
   const rules = node.plan.map(({ rule }, index): JudgedRule => {
     const instance = node.instance(index);
-    return { rule, windows: instance.windows, severity: instance.alert?.alert.severity ?? null };
+    return {
+      rule,
+      windows: instance.windows,
+      severity: instance.alert?.alert.severity ?? null,
+      heldMs: (level) => heldMsOf(instance.lifecycle, level, nowMs),
+    };
   });
   return { name: node.name, env: node.env, rules };
 }

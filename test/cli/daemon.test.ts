@@ -229,8 +229,18 @@ describe("whatif", () => {
     },
     after: { riskTier: "safe", figures: figures(0.3), positions: [{ ...position, figures: of(80, null) }] },
     rules: [
-      { rule: "MarginHigh", subject: "main/0.0", before: "critical", after: null },
-      { rule: "Own", subject: "main/0.0", before: "info", after: "unknown" },
+      {
+        ...{ rule: "MarginHigh", subject: "main/0.0", firing: "critical", before: "critical", after: null },
+        firesInMs: { before: 0, after: null },
+      },
+      {
+        ...{ rule: "Own", subject: "main/0.0", firing: null, before: "info", after: "unknown" },
+        firesInMs: { before: 12_400, after: null },
+      },
+      {
+        ...{ rule: "Steps", subject: "main/0.0", firing: "info", before: "info", after: "warning" },
+        firesInMs: { before: 0, after: 30_000 },
+      },
     ],
     clear: {
       order: ["transfer", "reduce", "deposit"],
@@ -282,9 +292,10 @@ describe("whatif", () => {
       "",
       "RULE | SUBJECT | NOW | THEN",
       "MarginHigh | main/0.0 | critical | –",
-      "Own | main/0.0 | info | unknown",
+      "Own | main/0.0 | info would fire after 13s | unknown",
+      "Steps | main/0.0 | info | info, warning would fire after 30s",
       "",
-      "To be clear of what fires then, and still with SOL at $147.00, one of:",
+      "To be clear of what holds then, and still with SOL at $147.00, one of:",
       // Rounded up: what is left out might be missing.
       " | transfer $123,457 from main/0.1 to main/0.0",
       " | sell 23.1 SOL",
