@@ -14,6 +14,7 @@ import {
   type CommonOptions,
   declare,
   declareGroup,
+  hint,
   print,
   printJson,
 } from "./command.ts";
@@ -44,7 +45,7 @@ interface AckOptions extends CommonOptions {
 type FormatTime = (ms: number, timezone: string) => string;
 
 export function alertsCommand(program: Command, cli: Cli): void {
-  const group = declareGroup(program, "alerts", "list alerts, tell the story of one, acknowledge one", [
+  const group = declareGroup(program, "alerts", "list alerts, tell the story of one, acknowledge some", [
     "alerts --firing --severity critical",
     "alerts show 17",
     'alerts ack 17 --comment "adding collateral"',
@@ -75,14 +76,15 @@ export function alertsCommand(program: Command, cli: Cli): void {
     examples: ["alerts show 17"],
   }).action((id: string, options: CommonOptions) => show(cli, idFrom(id), options));
   declare(group, {
-    usage: "ack <id>",
+    usage: "ack <ids...>",
     summary:
-      "acknowledge an alert: quiet for 1h (remind.*.acknowledgedFor), unless its severity rises, or its value gets worse by 20% (remind.worseBy; changes by it, where the rule gives no direction)",
-    examples: ['alerts ack 17 --comment "adding collateral"'],
+      "acknowledge alerts: quiet for 1h (remind.*.acknowledgedFor), unless its severity rises, or its value gets worse by 20% (remind.worseBy; changes by it, where the rule gives no direction)",
+    about: "Of several each is acknowledged by itself; exits 1 where one of them could not be.",
+    examples: ['alerts ack 17 --comment "adding collateral"', "alerts ack 17 18 21"],
   })
     .option("--comment <text>", "why, for those who read it later")
     .option("--by <name>", "who; default: you")
-    .action((id: string, options: AckOptions) => acknowledge(cli, idFrom(id), options));
+    .action((ids: string[], options: AckOptions) => acknowledge(cli, ids.map(idFrom), options));
 }
 
 function idFrom(text: string): number {
@@ -323,17 +325,39 @@ function failureOf(message: Message | undefined): string {
   return message.lastDetail === null ? message.lastFailure : `${message.lastFailure}, ${message.lastDetail}`;
 }
 
-async function acknowledge(cli: Cli, id: number, options: AckOptions): Promise<void> {
+async function acknowledge(cli: Cli, ids: readonly number[], options: AckOptions): Promise<void> {
   const place = await locate(cli, options.config);
   const by = options.by ?? whoAmI(cli);
   const body = { by, comment: options.comment ?? "" };
-  const answer = await ask<{ result: "done" | "already" }>(place, "POST", `/api/v1/alerts/${id}/ack`, body);
-  if (answer.kind === "noDaemon") throw noDaemon(place);
-  const { result } = answer.body;
-  if (options.json) printJson(cli, { id, by, result });
-  else
+  const one = async (id: number): Promise<"done" | "already"> => {
+    const path = `/api/v1/alerts/${id}/ack`;
+    const answer = await ask<{ result: "done" | "already" }>(place, "POST", path, body);
+    if (answer.kind === "noDaemon") throw noDaemon(place);
+    return answer.body.result;
+  };
+  const tell = (id: number, result: "done" | "already") =>
     print(
       cli,
       result === "already" ? `alert ${id} was acknowledged already` : `alert ${id} is acknowledged by ${by}`,
     );
+  const [first, ...more] = new Set(ids);
+  if (more.length === 0) {
+    const result = await one(first!);
+    return options.json ? printJson(cli, { id: first, by, result }) : tell(first!, result);
+  }
+  const alerts: object[] = [];
+  for (const id of [first!, ...more]) {
+    try {
+      const result = await one(id);
+      alerts.push({ id, result });
+      if (!options.json) tell(id, result);
+    } catch (error) {
+      // Without a daemon there is nothing to go on with.
+      if (!(error instanceof CommandFailed) || error.facts.running === false) throw error;
+      cli.status = Math.max(cli.status, error.status);
+      alerts.push({ id, error: error.message });
+      if (!options.json) hint(cli, error.message);
+    }
+  }
+  if (options.json) printJson(cli, { by, alerts });
 }

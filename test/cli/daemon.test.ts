@@ -584,6 +584,52 @@ describe("alerts", () => {
     const unknown = await it.run("alerts", "ack", "9", "--json");
     expect([unknown.status, unknown.json()]).toEqual([1, { error: "there is no alert 9" }]);
   });
+
+  test("several are acknowledged with a line for each; the worst is the exit status", async () => {
+    const results: Record<number, "already" | "ended" | "unknown"> = {
+      41: "already",
+      58: "ended",
+      9: "unknown",
+    };
+    const asked: unknown[] = [];
+    await using it = await daemon({
+      acknowledgeAlert: async (id, ...rest) => {
+        asked.push([id, ...rest]);
+        return results[id] ?? "done";
+      },
+    });
+    const good = await it.run("alerts", "ack", "57", "41", "#57", "--by", "ann", "--comment", "on it");
+    expect(good).toMatchObject({
+      ...{ status: 0, stderr: "" },
+      stdout: "alert 57 is acknowledged by ann\nalert 41 was acknowledged already\n",
+    });
+    expect(asked).toEqual([
+      [57, "ann", "on it"],
+      [41, "ann", "on it"],
+    ]);
+    // What cannot be acknowledged keeps nothing back that comes after it.
+    expect(await it.run("alerts", "ack", "58", "57", "9", "--by", "ann")).toMatchObject({
+      status: 1,
+      stdout: "alert 57 is acknowledged by ann\n",
+      stderr: "alert 58 has ended; there is nothing to acknowledge\nthere is no alert 9\n",
+    });
+    const both = await it.run("alerts", "ack", "41", "58", "--by", "ann", "--json");
+    expect([both.status, both.stderr, both.json()]).toEqual([
+      1,
+      "",
+      {
+        by: "ann",
+        alerts: [
+          { id: 41, result: "already" },
+          { id: 58, error: "alert 58 has ended; there is nothing to acknowledge" },
+        ],
+      },
+    ]);
+    // A mistyped one leaves all as they are.
+    asked.length = 0;
+    expect(await it.run("alerts", "ack", "57", "5x")).toMatchObject({ status: 2, stdout: "" });
+    expect(asked).toEqual([]);
+  });
 });
 
 describe("notifications", () => {
