@@ -69,19 +69,16 @@ describe("a crash over twelve wallets of three positions", () => {
       .flatMap(({ alertChanges }) => alertChanges)
       .filter((change) => change.atMs >= fromMs && isCritical(change));
     const accounts = new Map<string, number>();
-    const liquidatable = new Set<string>();
     for (const { alert, atMs } of critical) {
       const account = accountOf(alert.subject);
       if (!accounts.has(account)) accounts.set(account, atMs);
-      if (alert.rule === "AccountLiquidatable") liquidatable.add(account);
     }
     expect(accounts.size).toBeGreaterThan(6);
-    expect(liquidatable.size).toBeLessThan(9);
     for (const receiver of ["chat", "mail"]) {
       const loud = crash
         .notifying(receiver, fromMs)
         .filter(({ covers }) => covers.some(({ alert }) => alert.severity === "critical"));
-      expect(loud.length).toBeLessThanOrEqual(accounts.size + liquidatable.size + 4);
+      expect(loud.length).toBeLessThanOrEqual(accounts.size + 4);
       for (const [account, atMs] of accounts) {
         const first = loud.find(({ covers }) =>
           covers.some((change) => isCritical(change) && accountOf(change.alert.subject) === account),
