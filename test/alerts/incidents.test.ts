@@ -20,7 +20,7 @@ interface Change extends Partial<Omit<Step, "change">> {
   readonly value?: number;
   readonly severity?: Alert["severity"];
   readonly ending?: Ending;
-  /** Of its alert; null: the account as a whole. */
+  /** The market of its alert; null: the account as a whole. */
   readonly symbol?: string | null;
   readonly happenedMs?: number;
 }
