@@ -160,7 +160,10 @@ function messagesOf(
     };
     return [...to].flatMap((receiver) => {
       const way = ways.find((one) => one.receivers.includes(receiver)) ?? ways[0]!;
-      const standing = { voids: false, released: false, remindMs: remindMs(alert.severity) };
+      const standing = {
+        ...{ voids: false, released: false, remindMs: remindMs(alert.severity) },
+        isHeld: () => false,
+      };
       const placed =
         groupKey === null
           ? incidents.place({ change, receiver, way, labels, ...standing, nowMs: atMs })

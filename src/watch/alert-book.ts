@@ -265,6 +265,7 @@ export class AlertBook {
       {
         ...{ routing, draft, holds: this.#holds, incidents: options.incidents },
         nextId: () => ++this.ids.owed,
+        alert: (id) => this.live.get(id)?.alert,
         isFresh: (id, nowMs) => {
           const live = this.live.get(id);
           return live !== undefined && (live.judgedAtMs === nowMs || live.textNow(nowMs) !== null);

@@ -16,7 +16,7 @@ import { allReceivers, groupKeyOf, type Routing, type Way, waysFor } from "../al
 import type { Alert, AlertChange, Ending, Severity } from "../domain/alert.ts";
 import type { OwedItem } from "../domain/delivery.ts";
 import type { Draft } from "./draft.ts";
-import type { Holds } from "./holds.ts";
+import type { Holdable, Holds } from "./holds.ts";
 
 /** The held notification of one alert: the newest state, and for whom. Kept in history under its alert. */
 export interface Held {
@@ -66,6 +66,8 @@ export interface DispatchOptions {
   readonly isFresh: (alertId: number, nowMs: number) => boolean;
   /** The time until which what is due about an alert that fires waits, ms; null: it does not wait. */
   readonly waitsUntilMs: (alertId: number, nowMs: number) => number | null;
+  /** An alert that fires, by its number. */
+  readonly alert: (alertId: number) => Alert | undefined;
   /** Tells of an alert as it stands; false where it fires no longer. */
   readonly tellNow: (alertId: number, receivers: readonly string[], draft: Draft) => boolean;
 }
@@ -175,7 +177,10 @@ export class Dispatch {
       }
       const placed =
         groupKey === null
-          ? this.#incidents.place({ change, receiver, way, labels, ...options, nowMs: draft.atMs })
+          ? this.#incidents.place({
+              ...{ change, receiver, way, labels, ...options, nowMs: draft.atMs },
+              isHeld: (id) => this.#isHeld(id, way, draft.atMs),
+            })
           : null;
       if (placed?.leaves === null) continue;
       owed.push(receiver);
@@ -195,13 +200,7 @@ export class Dispatch {
     alert: Labelled & { readonly id: number; readonly severity: Severity },
     nowMs: number,
   ): readonly string[] {
-    const of = {
-      labels: labelsOf(alert),
-      severity: alert.severity,
-      event: false,
-      alertId: alert.id,
-      fresh: () => this.#options.isFresh(alert.id, nowMs),
-    };
+    const of = this.#holdable(alert, nowMs);
     const reasons = this.ways(alert).map((way) => this.#options.holds.why(of, way, nowMs));
     return [...new Set(reasons.flatMap((why) => why ?? []))];
   }
@@ -285,7 +284,26 @@ export class Dispatch {
     };
     const change = { kind: "ended", alert } as const;
     const released = { voids: false, released: true, waits: false, remindMs: Number.POSITIVE_INFINITY };
-    return this.#incidents.place({ change, receiver, way, labels, ...released, nowMs: draft.atMs });
+    return this.#incidents.place({
+      ...{ change, receiver, way, labels, ...released, nowMs: draft.atMs },
+      isHeld: (id) => this.#isHeld(id, way, draft.atMs),
+    });
+  }
+
+  /** Returns true if word of an alert that fires would be held now. */
+  #isHeld(alertId: number, way: Way, nowMs: number): boolean {
+    const alert = this.#options.alert(alertId);
+    return alert !== undefined && this.#options.holds.why(this.#holdable(alert, nowMs), way, nowMs) !== null;
+  }
+
+  #holdable(alert: Labelled & { readonly id: number; readonly severity: Severity }, nowMs: number): Holdable {
+    return {
+      labels: labelsOf(alert),
+      severity: alert.severity,
+      event: false,
+      alertId: alert.id,
+      fresh: () => this.#options.isFresh(alert.id, nowMs),
+    };
   }
 
   #push(

@@ -34,6 +34,7 @@ function take(
     change: { kind, alert, happenedMs: happenedMs ?? null },
     ...{ account: `w${id}/0.0`, isDistance: true, isTier: false, voids: false },
     ...{ released: false, remindMs: 300 * second, edits: true, nowMs: atMs },
+    isHeld: () => false,
     ...more,
   });
 }

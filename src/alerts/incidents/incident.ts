@@ -10,9 +10,10 @@
  *   liquidated, deleveraged, flipped, escalated ─────► at once
  *   a reminder ──────────────────────────────────────► once in its interval for the whole incident
  *   a further alert of an account, a lesser change ──► quiet
- *   a recovery ──────────────────────────────────────► quiet; that of the last critical alert notifies
+ *   a recovery ──────────────────────────────────────► quiet; those of the last critical alert and of the last alert notify
  *
- * It is over when nothing critical in it fires. What is left of its alerts is told by itself from then on.
+ * Alerts of which word is held are left out of what is the last. The incident is over with the last of its alerts. While nothing
+ * critical in it fires, alerts of it that get worse are told by themselves, and no others join quietly.
  */
 import {
   type Alert,
@@ -54,7 +55,7 @@ export interface Member {
 export interface Incident {
   /** The group of its items: the same for all of them, of no other incident. */
   readonly groupKey: string;
-  /** The alerts in it that fire, by number; none where none of them is critical. */
+  /** The alerts in it that fire, by number. */
   readonly members: Readonly<Record<string, Member>>;
   /** Accounts that were told as critical, and are. */
   readonly accounts: readonly string[];
@@ -96,6 +97,8 @@ export interface Step {
   readonly remindMs: number;
   /** The receiver can edit what it was sent. */
   readonly edits: boolean;
+  /** True if word of an alert in it would be held now. */
+  readonly isHeld: (alertId: number) => boolean;
   readonly nowMs: number;
 }
 
@@ -125,16 +128,26 @@ export function isOpen({ joinedMs }: Incident, nowMs: number): boolean {
 }
 
 /** True if something critical in it fires: what is lesser joins it then, quietly. */
-export function isLive({ members }: Pick<Incident, "members">): boolean {
+export function isLive({ members }: Incident): boolean {
   for (const id in members) if (members[id]!.severity === "critical") return true;
   return false;
+}
+
+/** True if a change is told in it while nothing critical fires there: what gets worse and is not critical is told by itself. */
+export function takes(incident: Incident, { kind, alert }: ChangeOfMember): boolean {
+  return kind === "ended" || kind === "fell" || alert.severity === "critical" || isLive(incident);
+}
+
+/** @returns the incident without an alert that joined another one */
+export function without(incident: Incident, id: number): Incident {
+  return withMember(incident, id, null);
 }
 
 /** @returns the incident after a change of one of its alerts, and the time at which that leaves */
 export function stepIncident(known: Incident, step: Step): Stepped {
   const { change, account, isDistance, nowMs } = step;
   const { id, severity, value } = change.alert;
-  const incident = withoutAwaited(untilNow(known, nowMs), id);
+  const incident = untilNow(known, nowMs);
   const before = incident.members[id];
   const own: Member = {
     ...{ account, severity },
@@ -145,7 +158,8 @@ export function stepIncident(known: Incident, step: Step): Stepped {
     severity === "critical" && change.kind !== "ended" && before?.severity !== "critical"
       ? { joinedMs: nowMs }
       : {};
-  const next = { ...withMember(incident, id, change.kind === "ended" ? null : own), ...joins };
+  const after = withMember(withoutAwaited(incident, id), id, change.kind === "ended" ? null : own);
+  const next = { ...after, ...joins };
   const news = newsOf(incident, next, step);
   if (news === "none") return { incident: next, leaves: null };
   if (news === "quiet") return { incident: next, leaves: quietly(news, step) };
@@ -186,7 +200,6 @@ function withMember(incident: Incident, id: number, own: Member | null): Inciden
   const account = (own ?? all[id])?.account;
   if (own === null) delete all[id];
   else all[id] = own;
-  if (!isLive({ members: all })) return { ...incident, members: {}, accounts: [] };
   // One that recovered is news again.
   const isKept = (one: string) => one !== account || isCritical(one, all);
   const { accounts } = incident;
@@ -246,13 +259,24 @@ function newsOf(before: Incident, { members }: Incident, step: Step): News {
       if (alert.ending === "flipped") return "atOnce";
       if (isTaking(alert.ending) && !outlives(change, nowMs)) return "atOnce";
       if (alert.ending === "ruleChanged" || alert.ending === "noLongerWatched") return "atOnce";
-      return Object.keys(members).length === 0 ? "atOnce" : "recovery";
+      return isLast(before, members, step) ? "atOnce" : "recovery";
   }
 }
 
 /** True for an alert of an account that goes on well long after a liquidation in it, which was told when it happened. */
 function outlives({ alert, happenedMs }: ChangeOfMember, nowMs: number): boolean {
   return alert.symbol === null && typeof happenedMs === "number" && nowMs - happenedMs > longAgoMs;
+}
+
+/** True if nothing critical, or nothing at all, is left of which word is not held. */
+function isLast({ members: before, awaited }: Incident, after: Incident["members"], step: Step): boolean {
+  const { isHeld, released } = step;
+  const { id: own } = step.change.alert;
+  const left = Object.entries(after).filter(([id]) => Number(id) === own || !isHeld(Number(id)));
+  if (left.length === 0) return true;
+  // A fall that was held, or that waited, was told to nobody.
+  const wasCritical = released || awaited?.includes(own) || before[own]?.severity === "critical";
+  return wasCritical && left.every(([, { severity }]) => severity !== "critical");
 }
 
 function isCritical(account: string, members: Incident["members"]): boolean {

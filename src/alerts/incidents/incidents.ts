@@ -14,6 +14,8 @@ import {
   noteHeld,
   noteUntold,
   stepIncident,
+  takes,
+  without,
 } from "./incident.ts";
 import { OnCall } from "./on-call.ts";
 
@@ -64,6 +66,8 @@ export interface ToReceiver {
   readonly released: boolean;
   /** The interval of reminders at its level, ms; infinite: there are none. */
   readonly remindMs: number;
+  /** True if word of another alert to this receiver would be held now. */
+  readonly isHeld: (alertId: number) => boolean;
   readonly nowMs: number;
 }
 
@@ -121,30 +125,30 @@ export class Incidents {
 
   /** @returns null where it belongs into no incident */
   place(to: ToReceiver): Placed | null {
-    const { change, receiver, nowMs, voids, released, remindMs } = to;
+    const { change, receiver, nowMs, voids, released, remindMs, isHeld } = to;
     const { alert } = change;
     if (alert.event || alert.drill) return null;
     const found = this.#of(receiver, alert.id) ?? this.#awaiting(receiver, change);
     const of = this.#options.dangerOf(alert.rule);
     // A rule that a reload took away ends its alerts, in their incident.
     if (of === null && found === undefined) return null;
-    const kept = found ?? this.#join(to);
+    const kept = found === undefined ? this.#join(to) : this.#moved(found, to);
     if (kept === null) return null;
+    const distance = of?.isDistance === true && Number.isFinite(alert.value) ? alert.value : null;
+    const isApart = !this.#options.gathers(receiver);
+    if (!takes(kept.incident, change))
+      return isApart ? { groupKey: kept.incident.groupKey, leaves: "alone", distance } : null;
     if (this.#options.byAccount(receiver) && change.kind !== "ended")
       this.#onCall.join(receiver, accountOf(alert), alert);
     const { incident, leaves } = stepIncident(kept.incident, {
-      ...{ change, voids, released, remindMs, nowMs },
+      ...{ change, voids, released, remindMs, isHeld, nowMs },
       account: accountOf(alert),
       isDistance: of?.isDistance === true,
       isTier: of?.isTier === true,
       edits: this.#options.edits(receiver),
     });
     this.#set({ ...kept, incident });
-    return {
-      groupKey: incident.groupKey,
-      leaves: this.#options.gathers(receiver) ? leaves : "alone",
-      distance: of?.isDistance === true && Number.isFinite(alert.value) ? alert.value : null,
-    };
+    return { groupKey: incident.groupKey, leaves: isApart ? "alone" : leaves, distance };
   }
 
   /** A change of an alert of which a receiver is notified later, as it is held. */
@@ -202,22 +206,39 @@ export class Incidents {
   }
 
   /** The incident that takes an alert in: an open one, or, for what is critical, a new one. */
-  #join({ change: { kind, alert }, receiver, way, labels, nowMs }: ToReceiver): Kept | null {
+  #join(to: ToReceiver): Kept | null {
+    const { change, receiver, way, labels, nowMs } = to;
+    const { kind, alert } = change;
     if (way.incidentBy === "never" || kind === "ended" || kind === "acknowledged") return null;
-    const { gathers, byAccount } = this.#options;
     const by = way.incidentBy.map((name) => `${name}=${labelOf(labels, name)}`).join(",");
     // Each account is an incident of its own to whoever keeps one for each.
+    const { gathers, byAccount } = this.#options;
     const account = gathers(receiver) && byAccount(receiver) ? `\n${accountOf(alert)}` : "";
     const name = `${receiver}\n${way.path.join(".")}{${by}}${account}`;
     const critical = alert.severity === "critical";
+    const found = this.#open(name, critical, nowMs);
+    if (found !== null || !critical) return found;
+    const groupKey = `${incidentGroup}${way.path.join(".")}{${by}}/${alert.id}`;
+    return { name, receiver, incident: newIncident(groupKey, nowMs) };
+  }
+
+  /** The incident of this name that takes an alert in. */
+  #open(name: string, critical: boolean, nowMs: number): Kept | null {
     let found: Kept | null = null;
     for (const kept of this.#all.values()) {
       if (kept.name !== name) continue;
       if (critical ? isOpen(kept.incident, nowMs) : isLive(kept.incident)) found = kept;
     }
-    if (found !== null || !critical) return found;
-    const groupKey = `${incidentGroup}${way.path.join(".")}{${by}}/${alert.id}`;
-    return { name, receiver, incident: newIncident(groupKey, nowMs) };
+    return found;
+  }
+
+  /** The incident of a known alert from now on: what is critical anew leaves one in which nothing is for the one that is open. */
+  #moved(found: Kept, { change: { kind, alert }, nowMs }: ToReceiver): Kept {
+    if (kind === "ended" || alert.severity !== "critical" || isLive(found.incident)) return found;
+    const open = this.#open(found.name, true, nowMs);
+    if (open === null || open.incident.groupKey === found.incident.groupKey) return found;
+    this.#set({ ...found, incident: without(found.incident, alert.id) });
+    return open;
   }
 
   #set(kept: Kept): void {
