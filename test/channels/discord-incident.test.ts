@@ -119,3 +119,36 @@ test("what is over stands below what fires, struck, and leads the first message 
     expect.stringMatching(/^~~🔴 FIRING critical #1: account 1 at 1 %~~/),
   ]);
 });
+
+test.each([
+  ["of an incident", { incident }],
+  ["of no incident", {}],
+])("an alert that is over asks for nothing in an edited message %s", async (_, content) => {
+  await using one = await rig();
+  const risky = (id: number) =>
+    change(
+      "fired",
+      { id, summary: `account ${id} is near`, description: `Now: add collateral to ${id}.` },
+      { id: 100 + id, advice: [`Deposit $${id},240.00 to account ${id}.`] },
+    );
+  const first = message([risky(1), risky(2)], { content });
+  const sent = await one.channel.send(outgoing({ message: first }), never);
+  if (sent.kind !== "delivered") throw new Error(sent.detail);
+  const root: ToldBefore = { messageId: first.id, receipt: sent.receipt, message: first };
+  const over = (id: number) =>
+    message([change("ended", { id }, { id: 1_000 + id, atMs: atMs + 1_000 })], { content });
+  const shown = () => JSON.stringify(one.discord.messages[0]!.embeds);
+  expect(shown()).toMatch(/Deposit .*Now: add.*alerts ack 1.*Deposit .*Now: add.*alerts ack 2/);
+  const ended = over(1);
+  await one.channel.send(outgoing({ message: ended, inReplyTo: root, root }), never);
+  await one.shows("~~", "RESOLVED");
+  expect(shown()).not.toMatch(/Deposit \$1|add collateral to 1|ack 1|runbooks/);
+  expect(shown()).toMatch(/Deposit \$2,240.00 to account 2.*Now: add collateral to 2.*ack 2/);
+  await one.channel.send(
+    outgoing({ message: over(2), inReplyTo: root, root: { ...root, since: [ended] } }),
+    never,
+  );
+  await one.discord.waitForMessage(({ content: text }) => text.includes("~~"));
+  expect(shown()).not.toMatch(/Deposit|Now: add|alerts ack/);
+  expect(shown()).toContain("$132.10");
+});

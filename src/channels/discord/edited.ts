@@ -1,7 +1,7 @@
 /** A sent message as it stands on Discord after what was told since, by editing it. Pure. */
-import type { Message } from "../../domain/delivery.ts";
+import type { Message, MessageItem } from "../../domain/delivery.ts";
 import { asTold } from "../as-told.ts";
-import { formatTime, leadOf, type RenderOptions, render } from "../message.ts";
+import { type Block, formatTime, leadOf, type RenderOptions, render } from "../message.ts";
 import { cleanLine } from "../text.ts";
 import { type DiscordBody, discordBody, type Ended, endedBody, endingTone } from "./render.ts";
 
@@ -13,11 +13,21 @@ export function editedBody(
   options: RenderOptions,
 ): { readonly told: Message; readonly body: DiscordBody } {
   const told = message.content.incident === undefined ? asTold(message, since) : marked(message, since);
-  const rendering = { ...render(told, options), ...headlineOf(told, ended, options) };
+  const rendered = render(told, options);
+  const isOver = (id: number) => ended.some(({ alertId }) => alertId === id);
+  const blocks = rendered.blocks.map((block, index) =>
+    isOver(block.alertId) && !block.isOver ? withoutRequests(block, told.content.items[index]!) : block,
+  );
+  const rendering = { ...rendered, blocks, ...headlineOf(told, ended, options) };
   const hasList = message.content.incident === undefined;
   const body =
     ended.length === 0 ? discordBody(rendering, null, hasList) : endedBody(rendering, ended, hasList);
   return { told, body };
+}
+
+/** An alert as it was told before its end, without what it asked for: advice, reminders to stop, a runbook. */
+function withoutRequests(block: Block, { change: { alert } }: MessageItem): Block {
+  return { ...block, description: "", now: alert.acknowledgedBy === null ? [] : block.now, runbook: null };
 }
 
 /** The headline of the first message of an incident, which is about what fires; none of its own where nothing is over, or all is. */
