@@ -2,6 +2,7 @@
 import { type AlertChange, isTaking, severityRank } from "../domain/alert.ts";
 import { type Folded, maxInFull, type OwedItem } from "../domain/delivery.ts";
 import { announcementKey, unknownType } from "../domain/event.ts";
+import { accountOf } from "./incidents/incidents.ts";
 
 /** One item with what it tells. */
 export interface Told {
@@ -96,8 +97,27 @@ function told(before: readonly AlertChange[], { kind, alert }: AlertChange): Ale
 
 /** @param changes as `reportedChanges` returns them: the worst is the first */
 export function titleOf(changes: readonly AlertChange[], folded: Folded | null): string {
+  if (folded !== null) return `${plainTitle(changes)}; the worst: ${changes[0]!.alert.summary}`;
+  const isEnd = changes.length > 1 && changes.every(({ kind }) => kind === "ended");
+  return isEnd ? endTitle(changes) : plainTitle(changes);
+}
+
+/** The ends of several alerts: the accounts that they are about, where no title names the wallet of all. */
+function endTitle(changes: readonly AlertChange[]): string {
   const title = plainTitle(changes);
-  return folded === null ? title : `${title}; the worst: ${changes[0]!.alert.summary}`;
+  const [{ alert }] = changes as [AlertChange];
+  const wallets = new Set(changes.map((one) => one.alert.wallet));
+  if (wallets.size === 1 || wallets.has(null)) return title;
+  const accounts = namesOf(changes.map((change) => accountOf(change.alert)));
+  return changes.every((one) => one.alert.ending === alert.ending) ? accounts : `${title} of ${accounts}`;
+}
+
+/** Three names, or two and the number of the others. */
+function namesOf(all: readonly string[]): string {
+  const names = [...new Set(all)];
+  const shown = names.slice(0, names.length > 3 ? 2 : 3);
+  const last = names.length > shown.length ? `${names.length - shown.length} more` : shown.pop();
+  return shown.length === 0 ? `${last}` : `${shown.join(", ")} and ${last}`;
 }
 
 function plainTitle(changes: readonly AlertChange[]): string {

@@ -190,7 +190,13 @@ function problemsOf(
   check(content.resolved === isGood, `resolved ${content.resolved}`);
   const first = content.items[0]?.change.alert;
   if (!first) return wrong;
-  const begins = told.length === 1 ? first.summary : `${told.length} `;
+  const wallets = new Set(told.map(({ alert }) => alert.wallet));
+  const endings = new Set(told.map(({ kind, alert }) => (kind === "ended" ? alert.ending : null)));
+  // Ends alike of several wallets name the accounts.
+  const names = wallets.size > 1 && !wallets.has(null) && endings.size === 1 && !endings.has(null);
+  const account = first.subject.split("/").slice(0, 2).join("/");
+  const begins =
+    told.length === 1 ? first.summary : names && folded === undefined ? account : `${told.length} `;
   check(title.startsWith(begins), `title "${title}"`);
   check(folded === undefined || title.endsWith(first.summary), `title "${title}" without the worst`);
   const counted = tally.reduce((sum, { count }) => sum + count, 0);
