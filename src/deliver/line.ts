@@ -19,6 +19,7 @@ import {
   Waiting,
 } from "../alerts/waiting.ts";
 import type { Channel, Late, SendResult } from "../channels/channel.ts";
+import { prefixOf } from "../channels/rota/channel.ts";
 import { type Severity, severityRank } from "../domain/alert.ts";
 import type { Clock, Random } from "../domain/clock.ts";
 import { firstOfIncident, lateAfterMs, type Message, type SendFailure } from "../domain/delivery.ts";
@@ -311,6 +312,10 @@ export class Line implements StateUser {
     const arrives = (way: Way) =>
       way.state.passedOverAtMs(way === first ? standInAfterMs : 0) > nowMs ||
       Math.max(dueMs(way), way.state.triedAgainAtMs) <= nowMs;
+    // By whom an earlier run was sending it, it may have arrived: that channel finds it by its id.
+    const asked = all.find(({ channel }) => parcel?.message.receipt === prefixOf(channel.name));
+    if (parcel?.resumed && asked !== undefined && !parcel.tries.has(asked.state) && arrives(asked))
+      return asked;
     const left = all.filter(({ state }) => !parcel?.refusedBy.has(state));
     return (
       left.find(arrives) ??
@@ -567,6 +572,7 @@ export class Line implements StateUser {
     const root = edits ? await rootOf(message, parcel.entries, store, journal) : undefined;
     const former = edits ? await formerRootOf(message, before, store, journal) : undefined;
     const way = this.#way(parcel, clock.elapsedMs());
+    await this.#noteStandIn(parcel, way);
     const late = this.#late(parcel, way);
     const places = { ...before, ...(root ? { root } : {}), ...(former ? { former } : {}) };
     const outgoing = { message, attempt, ...places, ...(late ? { late } : {}) };
@@ -580,6 +586,14 @@ export class Line implements StateUser {
     parcel.underWay = false;
     // It was passed while its failure was being recorded.
     if (parcel.overtakenBy.size > 0 && this.#parcels.has(parcel)) await this.#handOver(parcel);
+  }
+
+  /** Records that somebody who stands in is about to be sent a message: after a crash it is that person who may have it. */
+  async #noteStandIn(parcel: Parcel, { channel, state }: Way): Promise<void> {
+    const [first] = this.#ways(parcel.message);
+    if (first.state === state) return;
+    parcel.message = { ...parcel.message, receipt: prefixOf(channel.name) };
+    await this.#options.journal.record({ message: parcel.message, entries: parcel.entries });
   }
 
   /** The delay and its cause, if it leaves long after it could have, or by the channel of somebody who stands in. */
@@ -629,7 +643,7 @@ export class Line implements StateUser {
     }
     const { failure, detail } = result;
     this.#failures[failure] = (this.#failures[failure] ?? 0) + 1;
-    const failed = { ...before, attempts, lastFailure: failure, lastDetail: detail };
+    const failed = { ...before, attempts, receipt: null, lastFailure: failure, lastDetail: detail };
     if (result.kind === "refused" && result.channelBroken) {
       this.#breaks(state, detail);
       const waitMs = state.circuit.opensAtMs(false) - elapsedMs;

@@ -111,7 +111,10 @@ export interface Message {
   readonly nextAttemptMs: number | null;
   readonly lastFailure: SendFailure | null;
   readonly lastDetail: string | null;
-  /** The channel's answer: Discord's message id, the SMTP reply. */
+  /**
+   * The channel's answer: Discord's message id, the SMTP reply. Of a rota with the person before it (`anna: …`); a sealed message has the
+   * person alone while somebody who stands in is sent it.
+   */
   readonly receipt: string | null;
   readonly deliveredAtMs: number | null;
 }

@@ -1,50 +1,10 @@
 /** Deliveries to a rota: each person has a circuit of their own, and others stand in for a person whose channel fails. */
 import { expect, test } from "vitest";
-import { createRota, onDutyWhenSealed } from "../../src/channels/rota/channel.ts";
-import { planOf } from "../../src/channels/rota/plan.ts";
-import { rotaSettings } from "../../src/channels/rota/settings.ts";
 import { seededRandom } from "../../src/domain/clock.ts";
-import { FakeClock } from "../support/clock.ts";
-import { FarSide, httpChannel, type Rig, rig } from "./support.ts";
+import { desk, handOver, type RotaRig } from "./rota-desk.ts";
+import type { FarSide } from "./support.ts";
 
 const minute = 60_000;
-const handOver = "2026-11-23T09:00:00Z";
-
-interface RotaRig extends Rig {
-  /** A third person, on duty after Ben. */
-  readonly carla: FarSide;
-}
-
-/** Anna (`far`), Ben (`other`) and Carla take weekly turns at Monday 09:00: it is Ben's from `handOver` on. */
-async function desk(startsAt: string, deadlineMs: { readonly ben?: number } = {}): Promise<RotaRig> {
-  const clock = new FakeClock(startsAt);
-  const carla = await FarSide.start(clock);
-  const names = ["anna", "ben", "carla"];
-  const settings = { type: "rota", people: names, turn: "Mon 09:00", since: "2026-11-16" };
-  const plan = planOf(rotaSettings.parse(settings), "UTC");
-  const one = await rig({ clock, channels: new Map() });
-  const people = new Map([
-    ["anna", httpChannel("anna", one.far)],
-    ["ben", httpChannel("ben", one.other, deadlineMs.ben)],
-    ["carla", httpChannel("carla", carla)],
-  ]);
-  const oncall = createRota("oncall", names, { clock, plan: () => plan, people });
-  const options = {
-    channels: new Map([...people, ["oncall", oncall]]),
-    word: (message: Parameters<typeof onDutyWhenSealed>[0]) =>
-      onDutyWhenSealed(message, message.receiver === "oncall" ? plan : undefined),
-  };
-  await one.restart(options);
-  const { restart, [Symbol.asyncDispose]: close } = one;
-  return Object.assign(one, {
-    carla,
-    restart: () => restart(options),
-    [Symbol.asyncDispose]: async () => {
-      await close.call(one);
-      await carla[Symbol.asyncDispose]();
-    },
-  });
-}
 
 /** The hour before the hand-over to Ben. */
 const before = "2026-11-23T08:00:00Z";
@@ -205,8 +165,29 @@ test("a restart tries the person on duty first, and knows who was told", async (
   expect([one.far.accepted.length, one.other.accepted.length, one.carla.accepted.length]).toEqual([0, 1, 0]);
 });
 
+test("after a kill whoever stood in and may have a message is asked first: nobody else is sent it too", async () => {
+  await using one = await desk(before);
+  one.far.answer = () => ({ status: 401 });
+  let over = false;
+  const probe = (step: string) => {
+    over ||= step === "sent";
+    return over ? new Promise<void>(() => {}) : undefined;
+  };
+  await one.restart({ probe });
+  await fire(one);
+  await one.clock.until(() => over);
+  one.far.answer = () => ({ status: 200 });
+  await one.restart();
+  await one.clock.settle();
+  const [first, again] = one.other.accepted;
+  expect(again).toMatchObject({ id: first!.id, attempt: 2, late: { insteadOf: "anna" } });
+  expect(one.far.accepted).toEqual([]);
+  const [message] = await one.store.messages({});
+  expect(message).toMatchObject({ status: "delivered", receipt: `ben: receipt of ${first!.id}` });
+});
+
 test("each person's attempt has the deadline of that person's channel, whoever was tried before", async () => {
-  await using one = await desk(before, { ben: 20_000 });
+  await using one = await desk(before, { deadlineMs: { ben: 20_000 } });
   one.far.answer = () => "hang";
   await fire(one);
   await one.clock.until(() => one.far.arrivals.length > 0);

@@ -163,7 +163,8 @@ export function actionsOf(person: string, rotas: ReadonlySet<string>, actions: C
   };
 }
 
-const prefixOf = (person: string): string => `${person}: `;
+/** The beginning of each receipt of a person; all of it: an attempt by the person's channel whose answer is not recorded. */
+export const prefixOf = (person: string): string => `${person}: `;
 
 /** A message as the person's own channel sees it: with what was sent to that person before, under its own receipts. */
 function forPerson(outgoing: Outgoing, person: string): Outgoing {
