@@ -1,6 +1,6 @@
 /**
  * The line of advice about one account:
- * `Sell 23.1 SOL, or deposit $1,240.00 to main/0.0: clear of all levels down to $131.20 (mark $134.10 at 03:12:07 UTC).`
+ * `Sell 23.1 SOL, or deposit $1,240.00 to main/0.0: then no alert of distance or margin fires down to $131.20 (mark $134.10 at 03:12:07 UTC).`
  */
 import { timeOfDay } from "../domain/time-text.ts";
 import type { ClearAmounts, Clearing } from "../domain/what-if.ts";
@@ -18,16 +18,12 @@ const nouns: Readonly<Record<Clearing, string>> = {
   deposit: "deposit",
 };
 
-/**
- * @param marksAtMs the time of the prices, ms
- * @param levels what it clears: no amount undoes a loss
- */
+/** @param marksAtMs the time of the prices, ms */
 export function adviceLine(
   situation: Situation,
   clear: ClearAmounts,
   marksAtMs: number,
   timezone: string,
-  levels: "levels" | "levels of distance and margin" = "levels",
 ): string {
   const { name } = situation;
   const obstacles = obstaclesOf(name, clear);
@@ -38,10 +34,10 @@ export function adviceLine(
     const kinds = clear.order.map((kind) => nouns[kind]);
     const last = kinds.pop();
     const all = kinds.length === 0 ? last : `${kinds.join(", ")} or ${last}`;
-    return `No ${all} clears all ${levels} of ${name} (${marksOf(situation, clear.upTo, at)}).${why}`;
+    return `No ${all} ends all alerts of distance and margin of ${name} (${marksOf(situation, clear.upTo, at)}).${why}`;
   }
   const text = ways.join(", or ");
-  return `${text[0]!.toUpperCase()}${text.slice(1)}: clear of all ${levels} ${upToText(situation, clear.upTo, at)}.${why}`;
+  return `${text[0]!.toUpperCase()}${text.slice(1)}: then no alert of distance or margin fires ${upToText(situation, clear.upTo, at)}.${why}`;
 }
 
 /** The reduction that trades the least, and those that are not offered. */

@@ -41,8 +41,8 @@ export class Advisor implements Suppose {
   readonly #advice: AdviceSettings;
   readonly #timezone: string;
   readonly #rules: ReadonlyMap<string, ConditionRule>;
-  /** Lines of this tick, by account: for alerts about distance and margin, and for those about losses. */
-  readonly #lines = new Map<string, readonly [margin: string, loss: string] | null>();
+  /** Lines of this tick, by account. */
+  readonly #lines = new Map<string, string | null>();
   /** The age up to which an order book says what it takes now, ms. */
   readonly #bookAgeMs: number;
 
@@ -102,14 +102,14 @@ export class Advisor implements Suppose {
       const { traderState, markets } = account.node.facts.seenMs;
       if (!(atMs - (traderState ?? Number.NaN) <= staleAfterMs.traderState)) continue;
       if (!(atMs - (markets ?? Number.NaN) <= staleAfterMs.markets)) continue;
-      const both = this.#linesOf(account, atMs);
-      if (both !== null) lines.push(both[readsMargin(rule) ? 0 : 1]);
+      const line = this.#lineOf(account, atMs);
+      if (line !== null) lines.push(line);
     }
     if (lines.length <= maxLines) return lines;
     return [...lines.slice(0, maxLines), `${lines.length - maxLines} more accounts are in danger.`];
   }
 
-  #linesOf(account: AccountEntry, atMs: number): readonly [margin: string, loss: string] | null {
+  #lineOf(account: AccountEntry, atMs: number): string | null {
     const known = this.#lines.get(account.name);
     if (known !== undefined) return known;
     if (this.#lines.size >= maxAccounts) return null;
@@ -117,15 +117,9 @@ export class Advisor implements Suppose {
     const clear =
       situation === undefined ? null : clearOf(situation, situation, this.#optionsOf(account, atMs));
     const { markets = atMs } = account.node.facts.seenMs;
-    const lines =
-      situation && clear
-        ? ([
-            adviceLine(situation, clear, markets, this.#timezone),
-            adviceLine(situation, clear, markets, this.#timezone, "levels of distance and margin"),
-          ] as const)
-        : null;
-    this.#lines.set(account.name, lines);
-    return lines;
+    const line = situation && clear ? adviceLine(situation, clear, markets, this.#timezone) : null;
+    this.#lines.set(account.name, line);
+    return line;
   }
 
   whatIf(question: WhatIfQuestion, atMs: number): WhatIfOutcome {

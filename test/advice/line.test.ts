@@ -63,7 +63,7 @@ describe("an alert about an account in danger", () => {
     const h = begun([subaccount(600, held)]);
     const [change] = h.changes;
     expect(change!.advice).toEqual([
-      "Sell 29.81 SOL, or deposit $253.34 to main/0.0: clear of all levels down to $98.00 (mark $100.00 at 12:00:00 UTC).",
+      "Sell 29.81 SOL, or deposit $253.34 to main/0.0: then no alert of distance or margin fires down to $98.00 (mark $100.00 at 12:00:00 UTC).",
     ]);
   });
 
@@ -71,7 +71,7 @@ describe("an alert about an account in danger", () => {
     const depositCollateral = { immediate: false, viaColdActivation: false };
     const h = begun([subaccount(600, held, { capabilities: { depositCollateral } })]);
     expect(h.changes[0]!.advice).toEqual([
-      "Sell 29.81 SOL in main/0.0: clear of all levels down to $98.00 (mark $100.00 at 12:00:00 UTC). Not offered: main/0.0 may not take deposits now.",
+      "Sell 29.81 SOL in main/0.0: then no alert of distance or margin fires down to $98.00 (mark $100.00 at 12:00:00 UTC). Not offered: main/0.0 may not take deposits now.",
     ]);
   });
 
@@ -86,7 +86,7 @@ describe("an alert about an account in danger", () => {
     const short = position(-20, 200, "ETH");
     const h = begun([subaccount(700, [...held, short]), subaccount(5_000, [], { subaccount: 1 })]);
     expect(h.changes[0]!.advice![0]).toMatch(
-      /^Transfer \$[\d.,]+ from main\/0\.1 to main\/0\.0, or (sell|buy) [\d.]+ (SOL|ETH), or deposit \$[\d.,]+ to main\/0\.0: clear of all levels with SOL down to \$98\.00 and ETH up to \$204\.00 \(marks \$100\.00 and \$200\.00 at 12:00:00 UTC\)\.$/,
+      /^Transfer \$[\d.,]+ from main\/0\.1 to main\/0\.0, or (sell|buy) [\d.]+ (SOL|ETH), or deposit \$[\d.,]+ to main\/0\.0: then no alert of distance or margin fires with SOL down to \$98\.00 and ETH up to \$204\.00 \(marks \$100\.00 and \$200\.00 at 12:00:00 UTC\)\.$/,
     );
   });
 
@@ -94,7 +94,7 @@ describe("an alert about an account in danger", () => {
     const right = { immediate: false, viaColdActivation: false };
     const capabilities = { depositCollateral: right, riskReducingTrade: right };
     expect(begun([subaccount(600, held, { capabilities })]).changes[0]!.advice).toEqual([
-      "No transfer, reduction or deposit clears all levels of main/0.0 (mark $100.00 at 12:00:00 UTC). Not offered: main/0.0 may not take deposits now; main/0.0 may not trade now.",
+      "No transfer, reduction or deposit ends all alerts of distance and margin of main/0.0 (mark $100.00 at 12:00:00 UTC). Not offered: main/0.0 may not take deposits now; main/0.0 may not trade now.",
     ]);
   });
 
@@ -171,12 +171,10 @@ rules:
     h.mark(95, prices(200, "ETH"));
     h.account(accounts);
     const told = h.changes.find(({ alert }) => alert.rule === "Loss")?.advice;
-    expect(told?.map((line) => /(main\/0\.\d): clear|more/.exec(line)?.[0])).toEqual([
-      ...["main/0.0: clear", "main/0.1: clear", "main/0.2: clear", "more"],
+    expect(told?.map((line) => /(main\/0\.\d): then|more/.exec(line)?.[0])).toEqual([
+      ...["main/0.0: then", "main/0.1: then", "main/0.2: then", "more"],
     ]);
-    // No amount undoes a loss.
-    expect(told?.[0]).toContain(": clear of all levels of distance and margin ");
-    const ofMargin = h.changes.find(({ alert }) => alert.rule === "Poor")?.advice;
-    expect(ofMargin?.[0]).toMatch(/: clear of all levels (?:with|up|down)/);
+    // No amount undoes a loss: the line is that of the account's alerts of margin.
+    expect(told?.[0]).toEqual(h.changes.find(({ alert }) => alert.rule === "Poor")?.advice?.[0]);
   });
 });

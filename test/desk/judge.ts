@@ -284,7 +284,7 @@ export class Judge {
         wallet === item.wallet && fromMs <= item.atMs && toMs + 10_000 >= item.atMs,
     );
     // Lines of advice name deposits, too.
-    const words = `${item.summary} ${item.description.replaceAll(/^.* all levels .*$/gm, "")}`;
+    const words = `${item.summary} ${item.description.replaceAll(/^.* of distance (?:or|and) margin .*$/gm, "")}`;
     return late && /withdraw|deposit|transfer/i.test(words) && /\bor\b/.test(words);
   }
 

@@ -33,7 +33,7 @@ const depositText = new RegExp(`^deposit ${money} to (\\S+)$`, "i");
 const book = String.raw`(?: \(the book takes \$[\d,.]+ within 0\.5% of its middle\))?`;
 const tradeText = new RegExp(`^(sell|buy) ([\\d,]+(?:\\.\\d+)?) (\\w+)(?: in (\\S+))?${book}$`, "i");
 const lineText =
-  /^(.+?)(?:: clear of all levels(?: of distance and margin)?(?: ((?!of distance).+?))?| clears all levels(?: of distance and margin)? of (\S+)) \((?:marks?|prices) .*at \d\d:\d\d:\d\d [^()]+\)\.(?: Not offered: .+\.)?$/;
+  /^(.+?)(?:: then no alert of distance or margin fires(?: (.+?))?| ends all alerts of distance and margin of (\S+)) \((?:marks?|prices) .*at \d\d:\d\d:\d\d [^()]+\)\.(?: Not offered: .+\.)?$/;
 
 interface Trade {
   readonly account: string;
