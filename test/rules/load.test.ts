@@ -591,6 +591,32 @@ describe("overrides from the configuration", () => {
     expect(rule.levels.map((level) => level.when.text)).toEqual(["value < 0.2", "value < 0.08"]);
     expect(rule.labels).toEqual({ team: "risk", tier: "two" });
   });
+  test("of a condition take its way back away, of a level and of a whole rule, unless they give one", () => {
+    const levels = near
+      .replace("value < 0.2", "value < 0.2, resolveWhen: value > 0.25")
+      .replace("value < 0.05", "value < 0.05, resolveWhen: value > 0.06 && position.notional > 0.0");
+    const text = `${levels}  - { name: Short, scope: trader, when: trader.marginRatio > 0.8, resolveWhen: trader.marginRatio < 0.7, severity: info, summary: s }\n`;
+    const backs = (near: object, short: object) =>
+      load(text, {
+        overrides: { Near: { levels: near }, Short: short },
+      }).conditions.map((rule) => rule.levels.map(({ resolveWhen }) => resolveWhen?.text ?? null));
+    const [info, critical, margin] = [
+      "value > 0.25",
+      "value > 0.06 && position.notional > 0.0",
+      "trader.marginRatio < 0.7",
+    ];
+    expect(backs({}, { for: "10s" })).toEqual([[info, critical], [margin]]);
+    expect(backs({ critical: { when: "value < 0.08" } }, { when: "trader.marginRatio > 0.6" })).toEqual([
+      [info, null],
+      [null],
+    ]);
+    expect(
+      backs(
+        { critical: { when: "value < 0.08", resolveWhen: "value > 0.09" } },
+        { resolveWhen: "trader.marginRatio < 0.75" },
+      ),
+    ).toEqual([[info, "value > 0.09"], ["trader.marginRatio < 0.75"]]);
+  });
   test("can turn a rule off", () => {
     expect(load(near, { overrides: { Near: { enabled: false } } }).conditions).toEqual([]);
   });

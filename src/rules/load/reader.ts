@@ -13,6 +13,9 @@ export interface TextAt {
   readonly placeOf: (offset: number) => Place;
 }
 
+/** Keys that complete another one: an override of that one drops what the file says of them. */
+const completes: Readonly<Record<string, string>> = { resolveWhen: "when" };
+
 export class Reader {
   readonly #source: RuleSource;
   readonly #map: YAMLMap;
@@ -142,7 +145,11 @@ export class Reader {
   }
 
   #node(key: string): Node | undefined {
-    return this.#child(this.#over, key) ?? this.#child(this.#map, key);
+    const over = this.#child(this.#over, key);
+    if (over !== undefined) return over;
+    const whole = completes[key];
+    if (whole !== undefined && this.#child(this.#over, whole) !== undefined) return undefined;
+    return this.#child(this.#map, key);
   }
 
   #child(map: YAMLMap | null, key: string): Node | undefined {
