@@ -375,6 +375,10 @@ function meaningOf({ alert, stands }: AlertChange): string[] {
   if (alert.ending === "closed" && stands === "noPositions")
     return ["The account has no positions any more."];
   if (alert.ending === "recovered") return [];
+  if (alert.ending === "ruleChanged" && alert.acknowledgedBy !== null)
+    return [
+      `The rule was changed, so this alert ends, and its acknowledgement by ${cleanLine(alert.acknowledgedBy)} with it. What it watched may be no better.`,
+    ];
   if (!isTaking(alert.ending)) return [endingMeaning[alert.ending]];
   if (stands === "another")
     return [

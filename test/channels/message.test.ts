@@ -130,6 +130,16 @@ describe("endings", () => {
     expect(ended).toMatch(/^RULE CHANGED: main\/0\.0\/SOL \(before: nearly everything points one way\)\n/);
   });
 
+  test("a rule that was changed says that an acknowledgement ends with its alert", () => {
+    const acknowledged = { acknowledgedBy: "ann", acknowledgedAtMs: atMs - 60_000 };
+    expect(text("ended", { ending: "ruleChanged", ...acknowledged })).toContain(
+      "\nThe rule was changed, so this alert ends, and its acknowledgement by ann with it. What it watched may be no better.\n",
+    );
+    expect(text("ended", { ending: "ruleChanged" })).toContain(
+      "\nThe rule was changed, so this alert ends. What",
+    );
+  });
+
   test("several that ended in one way say which in their title", () => {
     const titled = (...endings: Ending[]) => {
       const sent = message(endings.map((ending, id) => change("ended", { ending, id: id + 1 })));

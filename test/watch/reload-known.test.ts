@@ -46,6 +46,36 @@ rules:
   expect(told).toEqual(["Near main/0.0/SOL ended critical closed"]);
 });
 
+const poor = (more: string, when = "trader.marginRatio > 0.2"): string => `
+rules:
+  - { name: Poor, scope: trader, when: ${when}, severity: critical, for: 0s, ${more} }
+`;
+
+test.each([
+  ["texts", "summary: rich, description: why, runbook: 'https://example.org'", {}],
+  ["labels", "summary: poor, labels: { team: a }", {}],
+  ["times and data ages", "summary: poor, keepFiringFor: 5m, staleAfter: 60s, noData: keep", {}],
+  ["reminders", "summary: poor", { remind: { critical: { every: "2m", acknowledgedFor: "1h" } } }],
+])("an acknowledgement outlasts a change of %s", (_, more, settings) => {
+  const h = Harness.seeing({ rules: poor("summary: poor") }, 100, held);
+  h.see({ kind: "acknowledged", atMs: h.nowMs, alert: h.changes[0]!.alert, by: "ann", comment: "" });
+  h.reload({ rules: poor(more), ...settings });
+  h.live(10 * minute, held, 100);
+  expect(h.told).toEqual(["Poor main/0.0 fired critical", "Poor main/0.0 acknowledged critical"]);
+});
+
+test("an acknowledgement ends with its alert where the condition was changed", () => {
+  const h = Harness.seeing({ rules: poor("summary: poor") }, 100, held);
+  h.see({ kind: "acknowledged", atMs: h.nowMs, alert: h.changes[0]!.alert, by: "ann", comment: "" });
+  h.reload({ rules: poor("summary: poor", "trader.marginRatio > 0.25") });
+  h.live(10_000, held, 100);
+  const told = h.changes.map(({ kind, alert }) => [kind, alert.ending, alert.acknowledgedBy]);
+  expect(told.slice(2)).toEqual([
+    ["ended", "ruleChanged", "ann"],
+    ["fired", null, null],
+  ]);
+});
+
 test("equity read before a reload is held against the exchange's value of that quarter", () => {
   const rules = `
 rules:
