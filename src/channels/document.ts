@@ -8,7 +8,7 @@ import { type RenderOptions, render } from "./message.ts";
 /** @returns the same document on every attempt; times are ISO 8601 in UTC. */
 export function documentOf(message: Message, options: RenderOptions): object {
   const { id, severity, sealedAtMs, content } = message;
-  const rendering = render(message, options);
+  const rendering = render(message, { ...options, apart: true });
   return {
     version: 1,
     id,
@@ -39,7 +39,7 @@ export function documentOf(message: Message, options: RenderOptions): object {
         lead: block.lead,
         summary: block.what,
         description: block.description,
-        ...(advice === undefined ? {} : { advice }),
+        ...(advice === undefined ? {} : { advice: advice.map(({ line }) => line) }),
         figures: Object.fromEntries(details),
         firedAt: iso(alert.firedAtMs),
         endedAt: isoOrNull(alert.endedAtMs),

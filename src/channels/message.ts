@@ -4,7 +4,7 @@
  *
  * Whoever is woken by it gets the answers in this order: what, how bad, how fresh the data is, what now.
  */
-import { type AlertChange, type Ending, isTaking, type Severity } from "../domain/alert.ts";
+import { type Advice, type AlertChange, type Ending, isTaking, type Severity } from "../domain/alert.ts";
 import { lateAfterMs, type Message, type MessageItem, maxInFull, maxReported } from "../domain/delivery.ts";
 import { formatDurationMs } from "../domain/duration.ts";
 import { flat, type WordedText } from "../domain/template-data.ts";
@@ -76,6 +76,8 @@ export interface RenderOptions {
   readonly timezone?: string;
   /** Default: `perpwatch …`. */
   readonly commandLine?: CommandLine;
+  /** Each block is read without the others. Left out: together, so advice about an account stands once. */
+  readonly apart?: boolean;
 }
 
 /** Makes the command line of this daemon where it runs: `alerts ack 17` → all that has to be typed. */
@@ -88,7 +90,9 @@ export function render(message: Message, options: RenderOptions = {}, late?: Lat
   const { content } = message;
   const zone = options.timezone ?? "UTC";
   const call = options.commandLine ?? plainCommandLine;
-  const blocks = content.items.map((item) => renderItem(item, zone, call));
+  const { items } = content;
+  const advice = options.apart ? items.map(adviceOf) : adviceOnce(items);
+  const blocks = items.map((item, index) => renderItem(item, advice[index]!, zone, call));
   const notes: string[] = [];
   if (content.kind === "test") notes.push("This is a test. Nothing has happened.");
   if (content.items.some(({ change }) => change.alert.drill))
@@ -227,8 +231,36 @@ const endingMeaning: Readonly<Record<Exclude<Ending, "recovered">, string>> = {
   noLongerWatched: "This is no longer watched. It may be no better.",
 };
 
-function renderItem(item: MessageItem, zone: string, commandLine: CommandLine): Block {
-  const block = usual(item, zone, commandLine);
+/** Advice that its block shows: what to do is said while there is something to do, and where no words of the user's stand. */
+function adviceOf({ change, passed, body }: MessageItem): readonly Advice[] {
+  return change.kind === "ended" || passed || body !== undefined ? [] : (change.advice ?? []);
+}
+
+/** The advice that each item shows: about each account the newest, once, where advice about it stands first. */
+function adviceOnce(items: readonly MessageItem[]): readonly (readonly Advice[])[] {
+  const newest = new Map<string, { readonly atMs: number; readonly one: Advice }>();
+  for (const item of items)
+    for (const one of adviceOf(item)) {
+      const { atMs } = item.change;
+      const found = newest.get(one.account);
+      if (found === undefined || atMs > found.atMs) newest.set(one.account, { atMs, one });
+    }
+  return items.map((item) =>
+    adviceOf(item).flatMap(({ account }) => {
+      const found = newest.get(account);
+      newest.delete(account);
+      return found ? [found.one] : [];
+    }),
+  );
+}
+
+function renderItem(
+  item: MessageItem,
+  advice: readonly Advice[],
+  zone: string,
+  commandLine: CommandLine,
+): Block {
+  const block = usual(item, advice, zone, commandLine);
   const { title, body } = item;
   if (title === undefined && body === undefined) return block;
   return {
@@ -243,7 +275,7 @@ function renderItem(item: MessageItem, zone: string, commandLine: CommandLine): 
   };
 }
 
-function usual(item: MessageItem, zone: string, commandLine: CommandLine): Block {
+function usual(item: MessageItem, advice: readonly Advice[], zone: string, commandLine: CommandLine): Block {
   const { change } = item;
   const { alert } = change;
   return {
@@ -255,8 +287,7 @@ function usual(item: MessageItem, zone: string, commandLine: CommandLine): Block
       ? `${cleanLine(alert.subject)}${change.stands === "noPositions" ? " has no positions any more" : ""} (before: ${unnamed(alert)})`
       : cleanLine(alert.summary),
     figures: figuresOf(change, zone),
-    // What to do now is said while there is something to do.
-    description: change.kind === "ended" || item.passed ? "" : descriptionOf(change),
+    description: change.kind === "ended" || item.passed ? "" : descriptionOf(change, advice),
     fresh: freshness(change, zone),
     now: item.passed ? [] : whatNow(change, zone, commandLine),
     isOver: change.kind === "ended",
@@ -265,12 +296,12 @@ function usual(item: MessageItem, zone: string, commandLine: CommandLine): Block
 }
 
 /** First the value and its limit, then what to do (`Now: …`, at the end of a rule's description), then the rest. */
-function descriptionOf({ alert, limit, advice = [] }: AlertChange): string {
+function descriptionOf({ alert, limit }: AlertChange, advice: readonly Advice[]): string {
   const text = told(clean(alert.description).trim());
   const at = /(?:^|\s)Now: (?!.*\sNow: )/s.exec(text)?.index ?? text.length;
   const lines = [
     limit === undefined || limit === "" ? "" : `Value ${cleanLine(limit)}.`,
-    ...advice,
+    ...advice.map(({ line }) => line),
     text.slice(at).trim(),
     text.slice(0, at).trim(),
   ];

@@ -285,7 +285,7 @@ function stepRow(
   const happened = change.happenedMs === null ? "" : ` (happened ${time(change.happenedMs)})`;
   const by = change.kind === "acknowledged" ? ` by ${change.alert.acknowledgedBy ?? "somebody"}` : "";
   const figures = [
-    ...(change.advice ?? []),
+    ...(change.advice ?? []).map(({ line }) => line),
     ...change.details.map(([name, value]) => `${name} ${value}`),
   ].join(" · ");
   return [time(change.atMs) + happened, leadOf(change) + by, change.alert.summary, figures];

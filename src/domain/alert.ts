@@ -134,6 +134,13 @@ export interface PresentAlert {
   readonly gone?: true;
 }
 
+/** A line that says what clears an account in danger. */
+export interface Advice {
+  /** Its name, or that of a wallet: a line about further accounts of it. */
+  readonly account: string;
+  readonly line: string;
+}
+
 /** One step in an alert's life, as it was then: what messages are made of. Append only. */
 export interface AlertChange {
   readonly id: number;
@@ -146,8 +153,8 @@ export interface AlertChange {
   readonly limit?: string;
   /** Lines of context, name and value, for people: mark, liquidation price, margin ratio, … */
   readonly details: readonly (readonly [string, string])[];
-  /** Lines that say what clears the accounts in danger that it is about, one for each. Absent: nothing is in danger, or nothing is known. */
-  readonly advice?: readonly string[];
+  /** Advice about the accounts in danger that it is about. Absent: nothing is in danger, or nothing is known. */
+  readonly advice?: readonly Advice[];
   /** The vocabulary facts that channel templates name, as it was then. Absent: none names anything, or nothing was known. */
   readonly facts?: TemplateFacts;
   /** The time at which its cause happened at the exchange, ms; null where only our own clock knows. */

@@ -8,7 +8,7 @@ import type { Situation } from "../advice/situation.ts";
 import { readsMargin, readsProfit } from "../advice/standing.ts";
 import { depositTo, reduceTo } from "../advice/suppose.ts";
 import { whatIf } from "../advice/what-if.ts";
-import type { Alert } from "../domain/alert.ts";
+import type { Advice, Alert } from "../domain/alert.ts";
 import type { WhatIfOutcome, WhatIfQuestion } from "../domain/what-if.ts";
 import { type ConditionRule, type Env, type Suppose, Unknown } from "../rules/index.ts";
 import type { AccountEntry } from "./accounts.ts";
@@ -89,24 +89,25 @@ export class Advisor implements Suppose {
   }
 
   /** Lines about the accounts in danger that a warning or a critical alert is about; none where it is of another kind. */
-  about({ rule: name, subject: of, wallet, severity }: Alert, atMs: number): readonly string[] {
+  about({ rule: name, subject: of, wallet, severity }: Alert, atMs: number): readonly Advice[] {
     const rule = this.#rules.get(name);
     if (rule === undefined || wallet === null || severity === "info") return [];
     if (this.#advice.order.length === 0) return [];
     // A stranger's account is nobody's to clear.
     if (this.#world.wallet(wallet)?.labels.watch === "whale") return [];
     const { staleAfterMs } = rule;
-    const lines: string[] = [];
+    const lines: Advice[] = [];
     for (const account of this.#world.accounts.ofWallet(wallet)) {
       if (of !== wallet && of !== account.name && !of.startsWith(`${account.name}/`)) continue;
       const { traderState, markets } = account.node.facts.seenMs;
       if (!(atMs - (traderState ?? Number.NaN) <= staleAfterMs.traderState)) continue;
       if (!(atMs - (markets ?? Number.NaN) <= staleAfterMs.markets)) continue;
       const line = this.#lineOf(account, atMs);
-      if (line !== null) lines.push(line);
+      if (line !== null) lines.push({ account: account.name, line });
     }
     if (lines.length <= maxLines) return lines;
-    return [...lines.slice(0, maxLines), `${lines.length - maxLines} more accounts are in danger.`];
+    const more = `${lines.length - maxLines} more accounts are in danger.`;
+    return [...lines.slice(0, maxLines), { account: wallet, line: more }];
   }
 
   #lineOf(account: AccountEntry, atMs: number): string | null {

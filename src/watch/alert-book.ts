@@ -17,6 +17,7 @@ import {
 } from "../alerts/remind.ts";
 import type { Routing } from "../alerts/route.ts";
 import {
+  type Advice,
   type Alert,
   type AlertChange,
   type AlertChangeKind,
@@ -232,7 +233,7 @@ export class AlertBook {
   #former: ReadonlyMap<number, LiveAlert>;
   /** The draft of the tick that runs; reminders come due inside one. */
   #draft: () => Draft;
-  readonly #advise: (alert: Alert, nowMs: number) => readonly string[];
+  readonly #advise: (alert: Alert, nowMs: number) => readonly Advice[];
 
   constructor(options: {
     ids: AlertIds;
@@ -244,7 +245,7 @@ export class AlertBook {
     deadlines: Deadlines;
     draft: () => Draft;
     /** Lines of advice about an alert that fires. */
-    advise: (alert: Alert, nowMs: number) => readonly string[];
+    advise: (alert: Alert, nowMs: number) => readonly Advice[];
     before?: AlertBook | undefined;
   }) {
     const { deadlines, draft, routing, inhibit, timezone, before } = options;

@@ -57,12 +57,13 @@ function begun(subaccounts: readonly SubaccountState[], options: Partial<Harness
 
 const adviceIn = (changes: readonly AlertChange[]) =>
   changes.map(({ kind, alert, advice }) => [alert.rule, kind, advice]);
+const linesOf = ({ advice }: AlertChange) => advice?.map(({ line }) => line);
 
 describe("an alert about an account in danger", () => {
   test("says what clears it, up to which price, and by which mark", () => {
     const h = begun([subaccount(600, held)]);
     const [change] = h.changes;
-    expect(change!.advice).toEqual([
+    expect(linesOf(change!)).toEqual([
       "Sell 29.81 SOL, or deposit $253.34 to main/0.0: then no alert of distance or margin fires down to $98.00 (mark $100.00 at 12:00:00 UTC).",
     ]);
   });
@@ -70,7 +71,7 @@ describe("an alert about an account in danger", () => {
   test("names the account in a trade where no other way does", () => {
     const depositCollateral = { immediate: false, viaColdActivation: false };
     const h = begun([subaccount(600, held, { capabilities: { depositCollateral } })]);
-    expect(h.changes[0]!.advice).toEqual([
+    expect(linesOf(h.changes[0]!)).toEqual([
       "Sell 29.81 SOL in main/0.0: then no alert of distance or margin fires down to $98.00 (mark $100.00 at 12:00:00 UTC). Not offered: main/0.0 may not take deposits now.",
     ]);
   });
@@ -79,13 +80,13 @@ describe("an alert about an account in danger", () => {
     const h = begun([subaccount(600, held)]);
     h.live(300_000, [subaccount(600, held)], 99);
     const reminder = h.changes.find(({ kind }) => kind === "reminder");
-    expect(reminder!.advice![0]).toContain(" down to $97.02 (mark $99.00 at 12:04:55 UTC).");
+    expect(linesOf(reminder!)![0]).toContain(" down to $97.02 (mark $99.00 at 12:04:55 UTC).");
   });
 
   test("names an account that can spare collateral first, and what is up and down of several positions", () => {
     const short = position(-20, 200, "ETH");
     const h = begun([subaccount(700, [...held, short]), subaccount(5_000, [], { subaccount: 1 })]);
-    expect(h.changes[0]!.advice![0]).toMatch(
+    expect(linesOf(h.changes[0]!)![0]).toMatch(
       /^Transfer \$[\d.,]+ from main\/0\.1 to main\/0\.0, or (sell|buy) [\d.]+ (SOL|ETH), or deposit \$[\d.,]+ to main\/0\.0: then no alert of distance or margin fires with SOL down to \$98\.00 and ETH up to \$204\.00 \(marks \$100\.00 and \$200\.00 at 12:00:00 UTC\)\.$/,
     );
   });
@@ -93,7 +94,9 @@ describe("an alert about an account in danger", () => {
   test("says that nothing clears it, and what stands in the way", () => {
     const right = { immediate: false, viaColdActivation: false };
     const capabilities = { depositCollateral: right, riskReducingTrade: right };
-    expect(begun([subaccount(600, held, { capabilities })]).changes[0]!.advice).toEqual([
+    expect(
+      begun([subaccount(600, held, { capabilities })]).changes[0]!.advice?.map(({ line }) => line),
+    ).toEqual([
       "No transfer, reduction or deposit ends all alerts of distance and margin of main/0.0 (mark $100.00 at 12:00:00 UTC). Not offered: main/0.0 may not take deposits now; main/0.0 may not trade now.",
     ]);
   });
@@ -112,7 +115,7 @@ describe("an alert about an account in danger", () => {
       ...{ sealedAtMs: h.nowMs },
     };
     const { blocks } = render(message as never, {} as never);
-    expect(blocks[0]!.description).toBe(`${change!.advice![0]}\nwhy`);
+    expect(blocks[0]!.description).toBe(`${linesOf(change!)![0]}\nwhy`);
   });
 });
 
@@ -148,7 +151,7 @@ describe("it is told", () => {
 
   test("once for each account, however many alerts of it are told in a tick", () => {
     const h = begun([subaccount(350, held)], { rules: shipped });
-    const texts = h.changes.flatMap(({ advice = [] }) => advice);
+    const texts = h.changes.flatMap((change) => linesOf(change) ?? []);
     expect(texts.length).toBeGreaterThan(1);
     expect(new Set(texts).size).toBe(1);
   });
@@ -170,11 +173,11 @@ rules:
     h.events("collateral", []);
     h.mark(95, prices(200, "ETH"));
     h.account(accounts);
-    const told = h.changes.find(({ alert }) => alert.rule === "Loss")?.advice;
-    expect(told?.map((line) => /(main\/0\.\d): then|more/.exec(line)?.[0])).toEqual([
+    const told = h.changes.find(({ alert }) => alert.rule === "Loss");
+    expect(told?.advice?.map(({ line }) => /(main\/0\.\d): then|more/.exec(line)?.[0])).toEqual([
       ...["main/0.0: then", "main/0.1: then", "main/0.2: then", "more"],
     ]);
     // No amount undoes a loss: the line is that of the account's alerts of margin.
-    expect(told?.[0]).toEqual(h.changes.find(({ alert }) => alert.rule === "Poor")?.advice?.[0]);
+    expect(told?.advice?.[0]).toEqual(h.changes.find(({ alert }) => alert.rule === "Poor")?.advice?.[0]);
   });
 });

@@ -129,7 +129,10 @@ test.each([
     change(
       "fired",
       { id, summary: `account ${id} is near`, description: `Now: add collateral to ${id}.` },
-      { id: 100 + id, advice: [`Deposit $${id},240.00 to account ${id}.`] },
+      {
+        id: 100 + id,
+        advice: [{ account: `main/0.${id}`, line: `Deposit $${id},240.00 to account ${id}.` }],
+      },
     );
   const first = message([risky(1), risky(2)], { content });
   const sent = await one.channel.send(outgoing({ message: first }), never);

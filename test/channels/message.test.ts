@@ -40,6 +40,31 @@ test("first the value and its limit, then what to do, then the rest of the descr
   expect(text("ended", { description, ending: "recovered" }, {})).not.toContain("Now:");
 });
 
+test("advice about an account stands once, the newest, with the first alert that has it", () => {
+  const advice = (line: string, account = "main/0.0") => ({ account, line });
+  const of = (id: number, more: Partial<AlertChange>, parts: Partial<Alert> = {}) =>
+    change("fired", { id, description: "", ...parts }, { id, ...more });
+  const changes = [
+    of(1, { advice: [advice("Sell 1 SOL.")] }),
+    of(2, { advice: [advice("Sell 2 SOL."), advice("Sell 9 ETH.", "main/0.1")], atMs: atMs + 1 }),
+    of(3, { advice: [advice("Sell 9 ETH.", "main/0.1")] }),
+  ];
+  const advised = (sent: Message, apart = false) =>
+    render(sent, apart ? { apart } : {}).blocks.map(({ description }) => description);
+  expect(advised(message(changes))).toEqual(["Sell 2 SOL.", "Sell 9 ETH.", ""]);
+  // Whoever reads an alert without the others has all of it.
+  expect(advised(message(changes), true)).toEqual(["Sell 1 SOL.", "Sell 2 SOL.\nSell 9 ETH.", "Sell 9 ETH."]);
+  // It is not left to an alert that shows none: its own words stand there, or it holds no longer.
+  const sent = message(changes);
+  const [first, ...others] = sent.content.items;
+  for (const more of [{ passed: true as const }, { body: [{ text: "mine", isFigure: false }] }]) {
+    const items = [{ ...first!, ...more }, ...others];
+    expect(advised({ ...sent, content: { ...sent.content, items } as Message["content"] })[1]).toBe(
+      "Sell 2 SOL.\nSell 9 ETH.",
+    );
+  }
+});
+
 test("what is to be typed is what works where it was started", () => {
   const commandLine = (words: string) => `npm run -s perpwatch -- ${words} --config /c.yaml`;
   expect(plainLines(render(message(), { commandLine }))).toContain(

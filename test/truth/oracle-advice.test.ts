@@ -38,18 +38,18 @@ test("each line that was tampered with is found, and no other", async () => {
   const found = findingsIn(
     outcome,
     changed((one) => {
-      const [line] = one.advice ?? [];
-      if (line === undefined || !judged.includes(one.alert.rule)) return one;
+      const [first] = one.advice ?? [];
+      if (first === undefined || !judged.includes(one.alert.rule)) return one;
       const taken = new Set(tampered.values());
       if (one.alert.rule === "MarginHigh" && one.kind === "rose" && !taken.has("none")) {
         tampered.set(one, "none");
         const { advice: _, ...rest } = one;
         return rest;
       }
-      const tamper = tampers.find(([name, part]) => !taken.has(name) && part.test(line));
+      const tamper = tampers.find(([name, part]) => !taken.has(name) && part.test(first.line));
       if (tamper === undefined) return one;
       tampered.set(one, tamper[0]);
-      return { ...one, advice: [line.replace(tamper[1], tamper[2])] };
+      return { ...one, advice: [{ ...first, line: first.line.replace(tamper[1], tamper[2]) }] };
     }),
     judged,
   );

@@ -161,7 +161,7 @@ function linesOf(entry: Logged): readonly string[] {
           return [
             `alert     #${alert.id} ${kind}${ending} ${how}: ${alert.summary}`,
             ...(alert.description === "" ? [] : [`          ${alert.description.replaceAll("\n", " ")}`]),
-            ...advice.map((line) => `          ${line}`),
+            ...advice.map(({ line }) => `          ${line}`),
             ...(details.length === 0
               ? []
               : [`          ${details.map(([name, value]) => `${name}: ${value}`).join("; ")}`]),

@@ -98,7 +98,7 @@ export function createAlertmanager(
     stop: () => poster.close(),
     async send({ message, late }, signal) {
       if (message.content.kind === "digest") return noDigest("Alertmanager");
-      const { blocks, headline, notes } = render(message, deps, late);
+      const { blocks, headline, notes } = render(message, { ...deps, apart: true }, late);
       const labels = { ...settings.labels, sender: message.content.sender };
       const atMs = message.sealedAtMs;
       const body =

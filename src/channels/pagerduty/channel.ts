@@ -63,7 +63,7 @@ export function createPagerduty(name: string, settings: PagerdutySettings, deps:
     stop: () => poster.close(),
     async send({ message, late }, signal) {
       if (message.content.kind === "digest") return noDigest("PagerDuty");
-      const { blocks, headline, notes } = render(message, deps, late);
+      const { blocks, headline, notes } = render(message, { ...deps, apart: true }, late);
       const events =
         message.content.kind === "test"
           ? [testEvent(message, headline)]

@@ -974,7 +974,7 @@ class Judge {
       ...(isFresh && change.atMs >= this.#watchingMs + textPatienceMs
         ? missingAdvice(this.#view, change, this.#standing)
         : []),
-      ...advice.flatMap((line) =>
+      ...advice.flatMap(({ line }) =>
         adviceProblems(this.#view, line, alert.subject, this.#standing, this.#isLost),
       ),
     ];
