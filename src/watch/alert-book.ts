@@ -54,8 +54,16 @@ import { type Compared, withWorst } from "./worst.ts";
 /** Changes after which the values that were notified before no longer count. */
 export const beginsAnew: ReadonlySet<AlertChangeKind> = new Set(["fired", "rose", "fell", "acknowledged"]);
 
-/** Changes that ask somebody to act. */
-const asking: readonly AlertChangeKind[] = ["fired", "rose", "worsened", "changed", "reminder", "escalated"];
+/** Changes that ask somebody to act: a level that fell leaves the one below. */
+const asking: readonly AlertChangeKind[] = [
+  "fired",
+  "rose",
+  "fell",
+  "worsened",
+  "changed",
+  "reminder",
+  "escalated",
+];
 
 /** After a start what is due about an alert waits for its first judgement for so long, ms: not for long, as a daemon may be restarted again and again. */
 const unjudgedForMs = 10_000;

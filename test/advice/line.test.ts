@@ -135,6 +135,22 @@ describe("it is told", () => {
     );
   });
 
+  test("by a level that fell, while the one below still asks for something", () => {
+    const rules = poor.replace(
+      /when: .*\n.*\n.*severity: critical/,
+      "value: trader.marginRatio\n    levels: { info: { when: value > 0.3 }, warning: { when: value > 0.5 }, critical: { when: value > 0.8 } }",
+    );
+    const h = begun([subaccount(350, held)], { rules });
+    h.live(5_000, [subaccount(600, held)], 100);
+    h.live(5_000, [subaccount(1_000, held)], 100);
+    const [, fell, better] = h.changes;
+    expect([fell!.kind, fell!.alert.severity]).toEqual(["fell", "warning"]);
+    expect(linesOf(fell!)).toEqual([
+      expect.stringMatching(/^Sell [\d.]+ SOL, or deposit .* to main\/0\.0: /),
+    ]);
+    expect([better!.kind, better!.alert.severity, better!.advice]).toEqual(["fell", "info", undefined]);
+  });
+
   test("not of infos, ends, shadow rules, strangers, and alerts that something holds", () => {
     const silent = (options: Partial<HarnessOptions>, wallet = "main") => {
       const h = begun([], options);

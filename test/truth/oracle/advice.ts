@@ -78,6 +78,7 @@ export function adviceProblems(
 const asking: ReadonlySet<string> = new Set([
   "fired",
   "rose",
+  "fell",
   "worsened",
   "changed",
   "reminder",
