@@ -113,6 +113,8 @@ const words: readonly (readonly [rule: string, step: "fired" | "ended", from: Re
   ["RightLost", "fired", /account is active/, "account is frozen"],
   ["LockedIn", "fired", /withdraw collateral/, "reduce positions"],
   ["LockedIn", "fired", /margin ratio [\d.]+%/, "margin ratio 0.77%"],
+  ["RightReturned", "fired", /place market orders/, "place limit orders"],
+  ["RightReturned", "fired", /account is active/, "account is frozen"],
   ["OrderStuck", "fired", /1 order has/, "2 orders have"],
   ["OrderStuck", "fired", /Together \$[\d,.]+/, "Together $12.34"],
   ["OrderStuck", "ended", /no order has/, "1 order has"],
@@ -157,19 +159,23 @@ test.each(words)("%s, %s: another word for %s", (rule, step, from, to) => {
   expect(reworded(rule, step, from, to)).toEqual([`${check} ${rule}`]);
 });
 
-describe.each(["UnusualWithdrawal", "RightLost", "LockedIn", "OrderCancelledByRiskEngine", "StopLossPlaced"])(
-  "%s",
-  (rule) => {
-    test("an event that nobody was told of, and one that was told twice", () => {
-      expect(broken(changed((one) => (one.alert.rule === rule ? null : one)))).toEqual([
-        `completeness ${rule}`,
-      ]);
-      expect(broken(changed((one) => (one.alert.rule === rule ? [one, one] : one)))).toEqual([
-        `soundness ${rule}`,
-      ]);
-    });
-  },
-);
+describe.each([
+  "UnusualWithdrawal",
+  "RightLost",
+  "LockedIn",
+  "RightReturned",
+  "OrderCancelledByRiskEngine",
+  "StopLossPlaced",
+])("%s", (rule) => {
+  test("an event that nobody was told of, and one that was told twice", () => {
+    expect(broken(changed((one) => (one.alert.rule === rule ? null : one)))).toEqual([
+      `completeness ${rule}`,
+    ]);
+    expect(broken(changed((one) => (one.alert.rule === rule ? [one, one] : one)))).toEqual([
+      `soundness ${rule}`,
+    ]);
+  });
+});
 
 describe.each(["OrderStuck", "RiskEngineClearsOrders", "ManyWithdrawals", "ExchangeGated"])("%s", (rule) => {
   test("an alert that never came, one too early, one that nothing ended, and one that ended too early", () => {

@@ -12,8 +12,8 @@ import { eventRowProblems } from "./details.ts";
 import type { Finding } from "./finding.ts";
 import { type Happened, happenedIn, ruleOfType, type Teller } from "./happened.ts";
 import { isTold, type Life, livesOf } from "./lives.ts";
-import { areUnknown, lostRights, rightsRules } from "./lost-rights.ts";
 import { changesOfMarkets, marketRule, unknownLists } from "./market-changes.ts";
+import { areUnknown, changedRights, rightsRules } from "./rights.ts";
 import { unknownFigures } from "./rules/event-figures.ts";
 import { Terms } from "./terms.ts";
 import { unclaimed } from "./unclaimed.ts";
@@ -122,7 +122,7 @@ export function judgeEvents(outcome: Outcome): readonly Finding[] {
       !(rightsRules.includes(alert.rule) && areUnknown(outcome, alert.subject, atMs)),
   );
   const left = new Set(told);
-  const happened = [...happenedIn(outcome), ...changesOfMarkets(outcome), ...lostRights(outcome)];
+  const happened = [...happenedIn(outcome), ...changesOfMarkets(outcome), ...changedRights(outcome)];
   const tellers: (typeof told)[number][] = [];
   // Several events of one second: those whose very times are told come first, and of these those of which all is true.
   for (const [exactly, truly] of [

@@ -1,4 +1,4 @@
-/** Rights that accounts lost, from one answer that the daemon had to the next one, over all its lives. */
+/** Rights that accounts lost or got back, from one answer that the daemon had to the next one, over all its lives. */
 import type { SubaccountState } from "../../../src/domain/account.ts";
 import { isWhale } from "../names.ts";
 import type { Outcome } from "../scenario.ts";
@@ -9,7 +9,7 @@ import { claimsOf } from "./predicate.ts";
 /** Without these nobody gets out. */
 const waysOut: ReadonlySet<string> = new Set(["riskReducingTrade", "withdrawCollateral"]);
 
-export const rightsRules: readonly string[] = ["RightLost", "LockedIn"];
+export const rightsRules: readonly string[] = ["RightLost", "LockedIn", "RightReturned"];
 
 type Words = Readonly<Record<string, string>>;
 
@@ -35,7 +35,7 @@ const rights: Words = {
 /** The exchange's names as texts have them. */
 const spaced = (name: string): string => name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 
-export function lostRights({ log, plan }: Outcome): readonly Happened[] {
+export function changedRights({ log, plan }: Outcome): readonly Happened[] {
   const strangers = new Set(plan.world.wallets.filter(isWhale).map(({ name }) => name));
   const known = new Map<string, Words>();
   return livesOf(log).flatMap((life) => {
@@ -59,16 +59,17 @@ export function lostRights({ log, plan }: Outcome): readonly Happened[] {
         if (Object.keys(is).length === 0) return [];
         known.set(subject, is);
         if (was === undefined) return [];
-        const lost = Object.keys(is).filter((name) => is[name] === "no" && was[name] !== "no");
-        return lost.map((name) => ({
-          rule: waysOut.has(name) ? "LockedIn" : "RightLost",
+        const changed = Object.keys(is).filter((name) => (is[name] === "no") !== (was[name] === "no"));
+        return changed.map((name) => ({
+          rule: is[name] !== "no" ? "RightReturned" : waysOut.has(name) ? "LockedIn" : "RightLost",
           ...{ wallet, subject, atMs: committedMs, isObserved: true },
-          what: `the loss of ${name}`,
+          what: `the ${is[name] === "no" ? "loss" : "return"} of ${name}`,
           isIn: ({ eventKey }) => eventKey === `capability:${subject}:${name}:${atMs}`,
           claims: (text) =>
             claimsOf(text, [
               ["account", /^(\S+): the exchange/, subject],
-              ["right", /took away the right to (.+)$/, rights[name] ?? name],
+              ["step", /the exchange (took away|gave back)/, is[name] === "no" ? "took away" : "gave back"],
+              ["right", /(?:took away|gave back) the right to (.+)$/, rights[name] ?? name],
               ["state", /^The account is ([\w ]+)/, spaced(state.lifecycle)],
             ]),
         }));
