@@ -3,7 +3,6 @@
  * hour, ours of the moments at which an account was read: a value is compared with the readings before and after its moment,
  * and what lies between the two agrees.
  */
-import type { FactValue } from "../rules/index.ts";
 import type { AccountEntry } from "./accounts.ts";
 
 const quarterMs = 900_000;
@@ -75,11 +74,14 @@ export class EquityCheck {
     return true;
   }
 
-  /** The largest difference, as a share of the exchange's value; undefined: nothing was compared lately. */
-  worst(nowMs: number): FactValue | undefined {
-    let worst: number | undefined;
-    for (const { compared } of this.#noted.values())
-      if (compared && nowMs - compared.atMs <= keptMs) worst = Math.max(worst ?? 0, compared.share);
+  /** The account that differs most, and its share of the exchange's value; undefined: nothing was compared lately. */
+  worst(nowMs: number): { readonly account: string; readonly share: number } | undefined {
+    let worst: { readonly account: string; readonly share: number } | undefined;
+    for (const [{ name }, { compared }] of this.#noted) {
+      if (!compared || nowMs - compared.atMs > keptMs) continue;
+      if (worst === undefined || compared.share > worst.share)
+        worst = { account: name, share: compared.share };
+    }
     return worst;
   }
 }

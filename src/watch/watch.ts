@@ -1026,7 +1026,9 @@ export class Watch {
     }
     if (!compared) return;
     const { daemon } = this.#world;
-    daemon.facts.values.equityMismatch = this.#equityCheck.worst(draft.atMs)!;
+    const worst = this.#equityCheck.worst(draft.atMs)!;
+    daemon.facts.values.equityMismatch = worst.share;
+    daemon.facts.values.equityMismatchAccount = worst.account;
     daemon.seen("portfolio", draft.atMs);
     this.#conditions.judgeNode(daemon, "portfolio", draft);
   }

@@ -79,7 +79,7 @@ test("an acknowledgement ends with its alert where the condition was changed", (
 test("equity read before a reload is held against the exchange's value of that quarter", () => {
   const rules = `
 rules:
-  - { name: Differs, scope: daemon, when: daemon.equityMismatch > 0.05, severity: warning, summary: differs }
+  - { name: Differs, scope: daemon, when: daemon.equityMismatch > 0.05, severity: warning, summary: "{{ daemon.equityMismatchAccount }}" }
 `;
   const h = Harness.seeing({ rules, atMs: startMs + 14 * minute }, 150, held);
   h.live(2 * minute, held, 150);
@@ -90,6 +90,7 @@ rules:
   h.reload({ rules });
   portfolio();
   expect(h.told).toEqual(["Differs daemon fired warning"]);
+  expect(h.changes[0]!.alert.summary).toBe("main/0.0");
   expect(h.notes).toHaveLength(1);
   h.reload({ rules });
   portfolio();

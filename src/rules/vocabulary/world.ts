@@ -99,6 +99,7 @@ const daemon: readonly Field[] = [
     "ratio",
     "largest difference of an account's equity from the exchange's portfolio value, as a share of that; differences of prices within the seconds between readings are left out",
   ),
+  group(["portfolio"]).text("equityMismatchAccount", "the account of that difference"),
   none.number("authFailures", "count", "sign-ins and sessions that the exchange refused, over all runs"),
   none.number("deadMessages", "count", "messages that their channels would not take, since the start"),
   none.number("badRecords", "count", "records that did not fit the contract, over all runs"),

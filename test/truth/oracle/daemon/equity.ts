@@ -76,4 +76,11 @@ export class EquitySeen {
     if (all.length === 0 || all.includes(null)) return undefined;
     return Math.max(...all.map(Number));
   }
+
+  /** The accounts that differ most, within what the exchange rounds. */
+  get worstAccounts(): readonly string[] {
+    const { worst } = this;
+    if (worst === undefined) return [];
+    return [...this.#accounts].flatMap(([name, { apart }]) => (worst - (apart ?? 0) < 1e-6 ? [name] : []));
+  }
 }

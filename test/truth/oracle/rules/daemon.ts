@@ -287,8 +287,16 @@ const equityMismatch = ofTheDaemon({
   keepMs: 0,
   levels: (_, view, ease) => equityLevels(view, ease),
   before: (view) => equityLevels(view, 1),
-  claims: (_, text, { seen }) =>
-    claimsOf(text, [["difference", new RegExp(`is ${percent} off`), seen.daemon.equity.worst, shareRoom]]),
+  claims: (_, text, { seen: { daemon } }) => {
+    const { worst, worstAccounts } = daemon.equity;
+    const named = claimsOf(text, [["account", /^Equity of (\S+) as/, undefined]]);
+    return [
+      ...claimsOf(text, [["difference", new RegExp(`is ${percent} off`), worst, shareRoom]]),
+      ...named.map((claim) =>
+        worst === undefined ? claim : { name: claim.name, text: claim.text, among: worstAccounts },
+      ),
+    ];
+  },
 });
 
 export const daemonRules: readonly Predicate[] = [
