@@ -75,6 +75,9 @@ export interface DaemonParts {
 /** Maximum wait of a person at a shell for the exchange or a channel. */
 const patienceMs = 20_000;
 const longestSilenceMs = 10 * 31_536_000_000;
+/** Wallets whose refusals are named, and for how long, ms. */
+const maxRefused = 5;
+const refusedLatelyMs = 900_000;
 /** Alerts looked through when a query narrows by what the store has no index for. */
 const searchedAlerts = 10_000;
 const searchedNotifications = 20_000;
@@ -182,6 +185,7 @@ export class DaemonSource implements DashboardSource {
     const deliveries = outbox.figures();
     const polls = collectors.figures();
     return {
+      host: hostname(),
       lagMs: polls.lagMs,
       loopLagMs: loopLag.worstMs,
       failedPolls: polls.failedPolls,
@@ -196,6 +200,7 @@ export class DaemonSource implements DashboardSource {
       waitingChannels: waitingChannels(outbox.status()),
       databaseBytes: this.#databaseBytes,
       authFailures: exchange.sessions.figures.authFailures,
+      refusedWallets: refusedWallets(exchange.sessions),
       deadMessages: deliveries.deadMessages,
       badRecords: polls.badRecords,
     };
@@ -448,6 +453,17 @@ function waitingChannels(channels: readonly ChannelStatus[]): string {
     .sort((a, b) => (b.oldestWaitingMs ?? 0) - (a.oldestWaitingMs ?? 0))
     .map(({ name, working, retrying, detail }) => (working && !retrying ? name : `${name} (${detail})`))
     .join(", ");
+}
+
+/** Names of wallets whose sign-ins or sessions were refused lately. */
+function refusedWallets({ all }: Exchange["sessions"]): string {
+  const names = all
+    .filter((session) => session.refusedWithin(refusedLatelyMs))
+    .map(({ wallet }) => wallet.name)
+    .sort();
+  return names.length <= maxRefused
+    ? names.join(", ")
+    : `${names.slice(0, maxRefused).join(", ")} and ${names.length - maxRefused} more`;
 }
 
 /** One alert with all that followed from it; also for shells that read the database themselves. */

@@ -78,6 +78,8 @@ export interface FailureCause {
 
 /** The daemon's figures of itself; fields of `daemon.*` in rules. Durations in ms. */
 export interface DaemonFigures {
+  /** The name of its machine. */
+  readonly host: string;
   /** The delay of the latest poll behind its schedule. */
   readonly lagMs: number;
   readonly loopLagMs: number;
@@ -97,6 +99,8 @@ export interface DaemonFigures {
   readonly waitingChannels: string;
   readonly databaseBytes: number;
   readonly authFailures: number;
+  /** The wallets of which a sign-in or session was refused within 15 min, for people; empty while none was. */
+  readonly refusedWallets: string;
   /** Messages that their channels would not take since the start. */
   readonly deadMessages: number;
   /** Records that did not fit the contract since the start. */

@@ -110,6 +110,8 @@ export class WalletSession {
   /** An outage ended while a renewal was under way: if that fails, time within which the next one begins, ms. */
   #againWithinMs: number | null = null;
   #recoveriesMs: number[] = [];
+  /** The last refusal that counts, monotonic ms. */
+  #refusedMs = Number.NEGATIVE_INFINITY;
   #lastError: ExchangeError | null = null;
   #told: SessionChange | null = null;
   #running = false;
@@ -124,6 +126,11 @@ export class WalletSession {
   /** True if there is a token to use now. */
   get signedIn(): boolean {
     return this.#usable() !== null;
+  }
+
+  /** True if the exchange refused a sign-in or a token of it within so long, ms. */
+  refusedWithin(ms: number): boolean {
+    return this.#parts.clock.elapsedMs() - this.#refusedMs <= ms;
   }
 
   get detail(): string {
@@ -192,7 +199,7 @@ export class WalletSession {
   async another(access: string, patience: Patience): Promise<string> {
     await this.#loaded();
     if (access === this.#usable()) {
-      this.#parts.figures.authFailures++;
+      this.#noteRefusal();
       // Whoever waits for its turn has a token meanwhile.
       await this.#renewed(patience).catch(() => false);
     }
@@ -203,7 +210,7 @@ export class WalletSession {
   refused(access: string, error: ExchangeError): void {
     // Others may have been refused with it before, and it is replaced already.
     if (access !== this.#tokens?.access || this.#refused) return;
-    this.#parts.figures.authFailures++;
+    this.#noteRefusal();
     this.#refused = true;
     this.#lastError = error;
     if (remedyFor(error.status ?? 401, error.code) === "login") this.#gone = true;
@@ -353,7 +360,7 @@ export class WalletSession {
         } catch (error) {
           // A refresh that cannot be done for long is worth a sign-in once nothing else is left to use.
           if (!isTerminal(error) && (this.#usable() !== null || this.#failures < 2)) throw error;
-          if (isRefusal(error)) figures.authFailures++;
+          if (isRefusal(error)) this.#noteRefusal();
           why = error instanceof ExchangeError ? (error.code ?? String(error.status)) : null;
         }
       } else why = "refresh_expired";
@@ -376,10 +383,15 @@ export class WalletSession {
             what: `cannot sign in as ${this.wallet.key.address}: ${cleanText(thrown instanceof Error ? thrown.message : "failed")}`,
             sent: false,
           });
-    if (isRefusal(error)) this.#parts.figures.authFailures++;
+    if (isRefusal(error)) this.#noteRefusal();
     this.#lastError = error;
     this.#backOff(error);
     if (this.#usable() === null) this.#tell(false, error.message);
+  }
+
+  #noteRefusal(): void {
+    this.#parts.figures.authFailures++;
+    this.#refusedMs = this.#parts.clock.elapsedMs();
   }
 
   #backOff(error: ExchangeError): void {

@@ -1219,6 +1219,7 @@ export class Watch {
   #daemonFacts(figures: DaemonFigures, draft: Draft): void {
     const counts = this.#counts.take(figures, draft);
     const values = this.#world.daemon.facts.values;
+    values.host = figures.host;
     values.lag = figures.lagMs;
     values.loopLag = figures.loopLagMs;
     values.failedPolls = figures.failedPolls;
@@ -1234,6 +1235,7 @@ export class Watch {
     values.waitingChannels = figures.waitingChannels;
     values.databaseBytes = figures.databaseBytes;
     values.authFailures = counts.authFailures;
+    values.refusedWallets = figures.refusedWallets;
     values.deadMessages = figures.deadMessages;
     values.badRecords = counts.badRecords;
     values.brokenChannels = this.#channels.broken;

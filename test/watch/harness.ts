@@ -82,8 +82,10 @@ export function marketConfig(symbol = "SOL", over: Partial<MarketConfig> = {}): 
 
 /** Figures of a daemon at rest. */
 export const figures: DaemonFigures = {
+  host: "desk",
   failingReads: "",
   waitingChannels: "",
+  refusedWallets: "",
   lagMs: 0,
   loopLagMs: 0,
   failedPolls: 0,

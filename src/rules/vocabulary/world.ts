@@ -80,6 +80,7 @@ const exchange: readonly Field[] = [
 ];
 
 const daemon: readonly Field[] = [
+  none.text("host", "the name of the machine that it runs on"),
   none.duration("lag", "how late the latest poll is against its schedule"),
   none.duration("loopLag", "how late timers run in this process"),
   none.number("failedPolls", "count", "polls in a row that failed, of the worst collector"),
@@ -101,6 +102,7 @@ const daemon: readonly Field[] = [
   ),
   group(["portfolio"]).text("equityMismatchAccount", "the account of that difference"),
   none.number("authFailures", "count", "sign-ins and sessions that the exchange refused, over all runs"),
+  none.text("refusedWallets", "whose they were within 15 min, for people; empty while none was refused"),
   none.number("deadMessages", "count", "messages that their channels would not take, since the start"),
   none.number("badRecords", "count", "records that did not fit the contract, over all runs"),
   none.number("brokenChannels", "count", "channels that cannot be used now"),

@@ -348,7 +348,7 @@ class FigureJudge {
     atMs: number,
     name: Exclude<
       keyof DaemonFigures,
-      "failingReads" | "waitingChannels" | "streamConnected" | "rateLimited"
+      "host" | "failingReads" | "waitingChannels" | "refusedWallets" | "streamConnected" | "rateLimited"
     >,
     figures: DaemonFigures,
     range: Range | null,

@@ -90,8 +90,10 @@ const loopStalls = ofTheDaemon({
   rule: "LoopStalls",
   forMs: seconds(16),
   levels: ({ loopLagMs }) => [above2("warning", loopLagMs, seconds(2))],
-  claims: ({ loopLagMs }, text) =>
-    durationClaims(text, "delay of timers", new RegExp(`own timers\\s+run ${duration} late`), loopLagMs),
+  claims: ({ host, loopLagMs }, text) => [
+    ...claimsOf(text, [["host", /^perpwatch on (\S+): its/, host]]),
+    ...durationClaims(text, "delay of timers", new RegExp(`its timers\\s+run ${duration} late`), loopLagMs),
+  ],
 });
 
 const clockOff = ofTheDaemon({
@@ -173,10 +175,11 @@ const signInsRefused = ofTheDaemon({
   keepMs: 15 * minuteMs,
   levels: (_, view, ease) => refusedLevels(view, view.seen.daemon.judgedMs, ease),
   before: (view) => refusedLevels(view, view.nowMs),
-  claims: (_, text, view) => [
+  claims: ({ refusedWallets }, text, view) => [
+    ...claimsOf(text, [["wallets", /sessions of (.+) (?:once|[-\d,]+ times)/, refusedWallets]]),
     ...countClaims(
       { ...text, summary: text.summary.replace(" once ", " 1 times ") },
-      ["refusals", /sessions ([-\d,]+) times/],
+      ["refusals", /sessions (?:of .+ )?([-\d,]+) times/],
       (atMs) => refusedLately(view, atMs),
       refusedWindowMs(view),
       view,
