@@ -87,11 +87,11 @@ const riskEngineClearsOrders = manyWithin("RiskEngineClearsOrders", {
     ["cancelled", /cancelled (\d+) orders/, cancelled.length],
     [
       "state",
-      /(risk engine cancelled|risk engine has stopped|no order is left for)/,
+      /(risk engine cancelled|risk engine has stopped|no order is left to cancel)/,
       cancelled.length >= leastMany
         ? "risk engine cancelled"
         : view.seen.accounts.get(account)?.orders.length === 0
-          ? "no order is left for"
+          ? "no order is left to cancel"
           : "risk engine has stopped",
     ],
     ["margin ratio", new RegExp(`margin ratio ${percent}`), view.account(account)?.ratio],
