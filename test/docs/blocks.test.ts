@@ -44,10 +44,14 @@ const blocks = pages.flatMap(blocksOf);
 const elsewhere: readonly (readonly [pattern: RegExp, test: string])[] = [
   [/^README\.md: (npm start|\[12:51:25\])/, "cli/demo.test.ts"],
   [
-    /^README\.md: # my-rules|^README\.md: # config\.yaml$|^README\.md: ruleOverrides:/,
+    /^README\.md: # my-rules\/margin|^README\.md: # config\.yaml$|^README\.md: ruleOverrides:/,
     "docs/readme-rules.test.ts",
   ],
   [/^README\.md: perpwatch rules /, "docs/readme-rules.test.ts"],
+  [
+    /^README\.md: (# try\.yaml$|# my-rules\/near|perpwatch (simulate|start) |curl |FIRING warning)/,
+    "docs/readme-simulator.test.ts",
+  ],
   [/^README\.md: rules:/, "docs/rules.test.ts"],
   [/^docs\/rules\.md: (rules|values):/, "docs/rules.test.ts"],
   [/^docs\/rule-tests\.md: (tests:|FAILED)/, "docs/rule-tests.test.ts"],
