@@ -16,7 +16,7 @@ import { clean, cleanLine, safeLink, shorten } from "./text.ts";
 
 export { formatTime };
 
-/** The meaning of a colour: three severities, good news, over without being good news, a test. */
+/** The meaning of a colour: three severities, good news, over without being good news or beside something critical, a test. */
 export type Tone = Severity | "good" | "over" | "test";
 
 /** One alert change, in words. All text is free of control characters; no channel's markup is escaped yet. */
@@ -92,7 +92,12 @@ export function render(message: Message, options: RenderOptions = {}, late?: Lat
   const call = options.commandLine ?? plainCommandLine;
   const { items } = content;
   const advice = options.apart ? items.map(adviceOf) : adviceOnce(items);
-  const blocks = items.map((item, index) => renderItem(item, advice[index]!, zone, call));
+  // Nothing is green while something critical of the group fires.
+  const green: Tone = stillCritical(content) ? "over" : "good";
+  const blocks = items.map((item, index) => {
+    const block = renderItem(item, advice[index]!, zone, call);
+    return block.tone === "good" ? { ...block, tone: green } : block;
+  });
   const notes: string[] = [];
   if (content.kind === "test") notes.push("This is a test. Nothing has happened.");
   if (content.items.some(({ change }) => change.alert.drill))
@@ -110,7 +115,7 @@ export function render(message: Message, options: RenderOptions = {}, late?: Lat
   if (content.more !== undefined)
     notes.push(`${content.more} more are not named here: ${call("alerts")} lists them.`);
   return {
-    tone: toneOf(message, blocks),
+    tone: toneOf(message, blocks, green),
     headline: headlineOf(message, blocks),
     notes,
     blocks,
@@ -431,10 +436,14 @@ function toneOfChange(change: AlertChange): Tone {
   return isTaking(change.alert.ending) ? "critical" : "over";
 }
 
-function toneOf(message: Message, blocks: readonly Block[]): Tone {
+function stillCritical({ standing }: Message["content"]): boolean {
+  return standing?.alerts.some(({ severity, gone }) => severity === "critical" && !gone) === true;
+}
+
+function toneOf(message: Message, blocks: readonly Block[], green: Tone): Tone {
   if (message.content.kind === "test") return "test";
   if (message.content.items.some(({ change }) => change.alert.drill)) return "test";
-  if (message.content.resolved) return "good";
+  if (message.content.resolved) return green;
   const order: readonly Tone[] = ["critical", "warning", "info", "over", "good"];
   return order.find((tone) => blocks.some((block) => block.tone === tone)) ?? message.severity;
 }

@@ -140,6 +140,21 @@ describe("endings", () => {
     expect(tones).toEqual(["good", "over", "critical", "critical", "over", "over", "over"]);
   });
 
+  test("a recovery is not green while a critical alert of its group fires", () => {
+    const beside = (parts: object) => {
+      const alerts = [
+        { id: 1, severity: "critical" as const, summary: "main: SOL long is 1 % away", ...parts },
+      ];
+      const content = { resolved: true, standing: { alerts, more: 0 } };
+      const { tone, blocks, headline } = render(message([change("ended")], { content }));
+      expect(headline).toMatch(/^RESOLVED: /);
+      return [tone, blocks[0]!.tone];
+    };
+    expect(beside({})).toEqual(["over", "over"]);
+    expect(beside({ severity: "warning" })).toEqual(["good", "good"]);
+    expect(beside({ gone: true })).toEqual(["good", "good"]);
+  });
+
   test("the last summary of what is gone is told as past, its description not at all", () => {
     const ended = text("ended", { ending: "liquidated" });
     expect(ended).toMatch(
