@@ -92,11 +92,6 @@ export interface Channel extends Capacity {
   start(signal: AbortSignal): Promise<ProbeResult>;
   /** One attempt. Never throws for what the other side or the network does; rejects only with the signal's reason. */
   send(outgoing: Outgoing, signal: AbortSignal): Promise<SendResult>;
-  /**
-   * Brings the first message of an incident up to date (`Outgoing.root`) with a message that somebody else was sent. Best effort, in its
-   * own time. Left out: it edits nothing.
-   */
-  keepCurrent?(outgoing: Outgoing): void;
   /** Checks without sending: credentials, destination, permissions. */
   probe(signal: AbortSignal): Promise<ProbeResult>;
   /** The reason why a part of it does not work while messages leave, for people; null: none. Left out: never. */

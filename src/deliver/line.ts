@@ -585,21 +585,8 @@ export class Line implements StateUser {
     if (result.kind === "delivered") await probe("sent");
     await this.#conclude(parcel, way.state, result, clock.elapsedMs());
     parcel.underWay = false;
-    if (result.kind === "delivered") this.#options.track(this.#keepOthersCurrent(parcel, way));
     // It was passed while its failure was being recorded.
     if (parcel.overtakenBy.size > 0 && this.#parcels.has(parcel)) await this.#handOver(parcel);
-  }
-
-  /** Brings the first message of an incident up to date for the people of a rota who got it and were not sent this message. */
-  async #keepOthersCurrent({ message, entries }: Parcel, { state }: Way): Promise<void> {
-    const { people, edits } = this.channel;
-    const { store, journal } = this.#options;
-    if (people === undefined || !edits || message.content.incident === undefined) return;
-    for (const other of this.#ways(message)) {
-      if (other.state === state) continue;
-      const root = await rootOf(message, entries, store, journal, prefixOf(other.channel.name));
-      if (root) other.channel.keepCurrent?.({ message, attempt: 0, inReplyTo: null, root });
-    }
   }
 
   /** Records that somebody who stands in is about to be sent a message: after a crash it is that person who may have it. */

@@ -77,7 +77,6 @@ export function createDiscordBot(name: string, settings: DiscordBotSettings, dep
     keepsGroups: true,
     probe,
     send: (outgoing, signal) => sender.send(outgoing, signal),
-    keepCurrent: (outgoing) => sender.keepCurrent(outgoing),
     async start(signal) {
       desk ??= newDesk();
       gateway.start();
@@ -124,7 +123,6 @@ export function createDiscordWebhook(
     probe,
     start: probe,
     send: (outgoing, signal) => sender.send(outgoing, signal),
-    keepCurrent: (outgoing) => sender.keepCurrent(outgoing),
     async stop() {
       sender.stop();
       await illustrator?.stop();

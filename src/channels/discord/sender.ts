@@ -90,10 +90,6 @@ export class DiscordSender {
     });
   }
 
-  keepCurrent(outgoing: Outgoing): void {
-    this.#edits.keepCurrent(outgoing);
-  }
-
   async send(outgoing: Outgoing, signal: AbortSignal): Promise<SendResult> {
     const { message } = outgoing;
     const threads = threadsOf(outgoing);

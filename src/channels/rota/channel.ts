@@ -91,7 +91,6 @@ function personalChannel(person: string, channel: Channel): Channel {
     start: (signal) => channel.start(signal),
     probe: (signal) => channel.probe(signal),
     stop: async () => {},
-    keepCurrent: (outgoing) => channel.keepCurrent?.(forPerson(outgoing, person)),
     async send(outgoing, signal) {
       const result = await channel.send(forPerson(outgoing, person), signal);
       return result.kind === "delivered"

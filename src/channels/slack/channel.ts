@@ -186,7 +186,6 @@ export function createSlack(
       await answering.close();
       await poster.close();
     },
-    ...(bot === null ? {} : { keepCurrent: (outgoing: Outgoing) => edits.keepCurrent(outgoing) }),
     async send(outgoing, signal) {
       const edited = bot === null ? null : await edits.inPlaceOf(outgoing, signal);
       if (edited !== null) return edited;

@@ -149,7 +149,6 @@ export function createTelegram(name: string, settings: TelegramSettings, deps: T
       listening = undefined;
       await poster.close();
     },
-    keepCurrent: (outgoing) => edits.keepCurrent(outgoing),
     async send(outgoing, signal) {
       const { message, inReplyTo, root } = outgoing;
       const edited = await edits.inPlaceOf(outgoing, signal);
