@@ -78,7 +78,6 @@ async function within<T>(
  * Finds the earlier messages about the same alerts: the first message, which it replies to (an alert that ends goes before
  * others), and the newest that tells of all of it.
  * @param withGroup what was told of all that fires in its group, too (`Outgoing.around`)
- * @param prefix the beginning of the receipts of whoever is sent it
  */
 export async function toldBefore(
   message: Message,
@@ -86,9 +85,8 @@ export async function toldBefore(
   store: Pick<Store, "messages">,
   journal: Journal,
   withGroup = false,
-  prefix = "",
 ): Promise<Pick<Outgoing, "inReplyTo" | "latest" | "around">> {
-  const direct = await toldOfThese(message, store, journal, prefix);
+  const direct = await toldOfThese(message, entries, store, journal);
   if (!withGroup || message.content.folded !== undefined) return direct;
   const others = message.content.standing?.alerts.map(({ id }) => id) ?? [];
   // Nobody was told of what fires for the first time and stands alone.
@@ -105,7 +103,6 @@ export async function toldBefore(
 
 /**
  * Finds the first message of its incident, with all that was told of the incident since.
- * @param prefix the beginning of the receipts of whoever is sent it
  * @returns undefined where it is the first itself, or of no incident
  */
 export async function rootOf(
@@ -113,17 +110,15 @@ export async function rootOf(
   entries: readonly Entry[],
   store: Pick<Store, "messages">,
   journal: Journal,
-  prefix = "",
 ): Promise<ToldBefore | undefined> {
   const id = message.content.incident?.id;
   const first = firstOfIncident(entries[0]?.item.groupKey ?? null);
-  if (id === undefined || (first === null && !message.content.copy)) return undefined;
+  if (id === undefined || first === null) return undefined;
   const isRoot = ({ content, receipt }: Message) =>
-    content.incident?.id === id && content.quiet !== true && isOwn(receipt, prefix);
-  let root =
-    first === null ? undefined : (await deliveredAbout([first], message, store, journal)).find(isRoot);
-  // The message of the first alert may have been refused, or sent to somebody else.
-  if (root === undefined && (first === null || prefix !== "" || !message.alertIds.includes(first))) {
+    content.incident?.id === id && content.quiet !== true && receipt !== null && receipt !== "";
+  let root = (await deliveredAbout([first], message, store, journal)).find(isRoot);
+  // The message of the first alert may have been refused.
+  if (root === undefined && !message.alertIds.includes(first)) {
     const known = await knownOf(id, Number.NEGATIVE_INFINITY, store, journal).catch(() => []);
     root = received(known, message).find(isRoot);
   }
@@ -205,23 +200,23 @@ function standing(receipt: string, known: readonly Message[]): ToldBefore {
 
 async function toldOfThese(
   message: Message,
+  entries: readonly Entry[],
   store: Pick<Store, "messages">,
   journal: Journal,
-  prefix: string,
 ): Promise<Pick<Outgoing, "inReplyTo" | "latest">> {
-  const lasting = message.content.items.filter(({ change }) => !change.alert.event);
+  const lasting = entries.filter(({ change }) => change !== null && !change.alert.event);
   if (lasting.length === 0) return { inReplyTo: null };
   const isEnding = (alertId: number) =>
     message.content.items.some(({ change }) => change.alertId === alertId && change.kind === "ended");
-  const alertIds = [...new Set(lasting.map(({ change }) => change.alertId))];
+  const alertIds = [...new Set(lasting.map(({ item }) => item.alertId))];
   alertIds.sort((a, b) => Number(isEnding(b)) - Number(isEnding(a)));
   const delivered = await deliveredAbout(alertIds, message, store, journal);
   const first = alertIds
-    .map((alertId) => delivered.find((one) => one.alertIds.includes(alertId) && isOwn(one.receipt, prefix)))
+    .map((alertId) => delivered.find((one) => one.alertIds.includes(alertId) && one.receipt))
     .find((one) => one !== undefined);
   if (first === undefined) return { inReplyTo: null };
   const newest = delivered.findLast(
-    (one) => isOwn(one.receipt, prefix) && alertIds.every((id) => one.alertIds.includes(id)),
+    (one) => one.receipt && alertIds.every((id) => one.alertIds.includes(id)),
   );
   const around = [...new Set([first, ...(newest ? [newest] : [])].flatMap((one) => one.alertIds))];
   const known = around.every((id) => alertIds.includes(id))
@@ -233,13 +228,8 @@ async function toldOfThese(
   };
 }
 
-/** True of a receipt that names a message, of whoever has receipts with this prefix. */
-function isOwn(receipt: string | null, prefix: string): boolean {
-  return receipt !== null && receipt.length > prefix.length && receipt.startsWith(prefix);
-}
-
-/** The messages about these alerts that a message's receiver was sent before, oldest first. */
-export async function deliveredAbout(
+/** Oldest first. */
+async function deliveredAbout(
   alertIds: readonly number[],
   message: Message,
   store: Pick<Store, "messages">,

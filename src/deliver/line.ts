@@ -25,9 +25,8 @@ import type { Clock, Random } from "../domain/clock.ts";
 import { firstOfIncident, lateAfterMs, type Message, type SendFailure } from "../domain/delivery.ts";
 import type { Charts, Store } from "../domain/ports.ts";
 import type { ChannelStatus } from "../domain/status.ts";
-import { attemptWithin, deliveredAbout, formerRootOf, probeWithin, rootOf, toldBefore } from "./attempt.ts";
+import { attemptWithin, formerRootOf, probeWithin, rootOf, toldBefore } from "./attempt.ts";
 import { type ChannelState, type StateUser, standInAfterMs } from "./channel-state.ts";
-import { endCopies, endedIn } from "./end-copies.ts";
 import type { Journal } from "./journal.ts";
 import type { DeliverLog } from "./log.ts";
 import type { Probe } from "./probe.ts";
@@ -206,17 +205,18 @@ export class Line implements StateUser {
 
   /** Takes a message that is sealed and committed, and of which nobody has tried anything. */
   post(message: Message): void {
-    this.#parcels.add(this.#untriedParcel(message));
+    const dueMs = this.#options.clock.elapsedMs();
+    const how = { underWay: false, lane: laneOf(message), resumed: false, hurried: false, failed: false };
+    this.#parcels.add({
+      message,
+      entries: [],
+      dueMs,
+      ...how,
+      tries: new Map(),
+      refusedBy: new Map(),
+      overtakenBy: new Set(),
+    });
     this.pump();
-  }
-
-  /** A sealed message of no items. */
-  #untriedParcel(message: Message): Parcel {
-    return {
-      ...{ message, entries: [], dueMs: this.#options.clock.elapsedMs(), lane: laneOf(message) },
-      ...{ underWay: false, resumed: false, hurried: false, failed: false },
-      ...{ tries: new Map(), refusedBy: new Map(), overtakenBy: new Set() },
-    };
   }
 
   start(): void {
@@ -568,11 +568,10 @@ export class Line implements StateUser {
     const { message, resumed } = parcel;
     const attempt = message.attempts + (resumed ? 1 : 0);
     const { keepsGroups = false, edits = false } = this.channel;
-    const way = this.#way(parcel, clock.elapsedMs());
-    const prefix = this.channel.people === undefined ? "" : prefixOf(way.channel.name);
-    const before = await toldBefore(message, parcel.entries, store, journal, keepsGroups, prefix);
-    const root = edits ? await rootOf(message, parcel.entries, store, journal, prefix) : undefined;
+    const before = await toldBefore(message, parcel.entries, store, journal, keepsGroups);
+    const root = edits ? await rootOf(message, parcel.entries, store, journal) : undefined;
     const former = edits ? await formerRootOf(message, before, store, journal) : undefined;
+    const way = this.#way(parcel, clock.elapsedMs());
     await this.#noteStandIn(parcel, way);
     const late = this.#late(parcel, way);
     const places = { ...before, ...(root ? { root } : {}), ...(former ? { former } : {}) };
@@ -639,7 +638,7 @@ export class Line implements StateUser {
         `delivered: ${before.content.title}`,
       );
       this.#works(state, "delivers", true);
-      await this.#settle(parcel, "delivered", [], await this.#copiesOf(parcel));
+      await this.#settle(parcel, "delivered");
       return;
     }
     const { failure, detail } = result;
@@ -741,35 +740,16 @@ export class Line implements StateUser {
     await this.#options.journal.record({ message: parcel.message, entries: parcel.entries });
   }
 
-  /** The ends in a delivered message of a rota for the other people who were sent something of their alerts. */
-  async #copiesOf({ message }: Parcel): Promise<readonly Message[]> {
-    const ended = endedIn(message);
-    if (this.channel.people === undefined || message.content.copy || ended.length === 0) return [];
-    const { store, journal, clock } = this.#options;
-    const before = await deliveredAbout(ended, message, store, journal);
-    return endCopies(message, before, clock.nowMs()).map((copy) => this.#worded(copy));
-  }
-
-  /** @param again those of its entries that wait for another message   @param copies messages that are sealed with it */
-  async #settle(
-    parcel: Parcel,
-    status: "delivered" | "dead",
-    again: readonly Entry[] = [],
-    copies: readonly Message[] = [],
-  ): Promise<void> {
+  /** @param again those of its entries that wait for another message */
+  async #settle(parcel: Parcel, status: "delivered" | "dead", again: readonly Entry[] = []): Promise<void> {
     const { journal, probe, clock } = this.#options;
     const releaseAtMs = clock.nowMs() + againAfterMs;
     for (const entry of parcel.entries)
       entry.item = again.includes(entry)
         ? { ...entry.item, status: "owed", messageId: null, releaseAtMs, again: true }
         : { ...entry.item, status };
-    const copied = copies.map((message) => this.#untriedParcel(message));
-    // In one commit, so that no crash leaves a part of it.
-    await Promise.all(
-      [parcel, ...copied].map(({ message, entries }) => journal.record({ message, entries })),
-    );
+    await journal.record({ message: parcel.message, entries: parcel.entries });
     this.#parcels.delete(parcel);
-    for (const one of copied) this.#parcels.add(one);
     // A channel that failed and by which nothing is on its way any more is looked at.
     for (const { state } of this.#ways(parcel.message)) state.changed(this);
     this.#putBack(again);
@@ -886,9 +866,8 @@ function callsOf(entries: readonly Entry[]): ReadonlySet<number> {
   return new Set(entries.flatMap(({ item }) => (item.quiet ? [] : [item.alertId])));
 }
 
-/** A copy of an end holds up nothing that is critical. */
-function turnOfMessage({ severity, content: { quiet, copy } }: Message): Severity {
-  return turnOf({ severity, ...(quiet || copy ? { quiet: true } : {}) });
+function turnOfMessage({ severity, content: { quiet } }: Message): Severity {
+  return turnOf({ severity, ...(quiet ? { quiet } : {}) });
 }
 
 function laneOf(message: Message): Lane {

@@ -178,8 +178,6 @@ export interface MessageContent {
   readonly quiet?: true;
   /** For a rota: the person who was on duty when it was sealed, whose channel sends it. Left out: the receiver is no rota. */
   readonly onDuty?: string;
-  /** For a rota: the end of alerts of which `onDuty` was sent something, beside the message about it. Nobody stands in. Left out: it is none. */
-  readonly copy?: true;
   /** `perpwatch on <host>`, shown small. */
   readonly sender: string;
 }

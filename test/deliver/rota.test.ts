@@ -1,8 +1,8 @@
 /** Deliveries to a rota: each person has a circuit of their own, and others stand in for a person whose channel fails. */
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { seededRandom } from "../../src/domain/clock.ts";
 import { desk, handOver, type RotaRig } from "./rota-desk.ts";
-import { type Arrival, type FarSide, together } from "./support.ts";
+import type { FarSide } from "./support.ts";
 
 const minute = 60_000;
 
@@ -186,67 +186,6 @@ test("after a kill whoever stood in and may have a message is asked first: nobod
   expect(message).toMatchObject({ status: "delivered", receipt: `ben: receipt of ${first!.id}` });
 });
 
-describe("the end of an alert", () => {
-  const isEnd = ({ leads }: Arrival) => leads.includes("RESOLVED");
-  const ends = (one: RotaRig) =>
-    [one.far, one.other, one.carla].map(({ accepted }) => accepted.filter(isEnd).length);
-
-  test("reaches whoever stood in, too, below what that person was sent, once, over a restart", async () => {
-    await using one = await desk(before);
-    one.far.answer = () => ({ status: 401 });
-    const alert = one.alerts.alert();
-    await one.owe(one.alerts.step("fired", alert, ["oncall"]));
-    await one.clock.settle();
-    one.far.answer = () => ({ status: 200 });
-    await one.clock.until(() => one.observed.at(-1)?.working === true, 10 * minute);
-    one.other.answer = () => ({ status: 503 });
-    await one.owe(one.alerts.step("ended", alert, ["oncall"]));
-    await one.clock.settle();
-    await one.restart();
-    // Nobody stands in for a copy.
-    await one.clock.advance(3 * minute);
-    expect(ends(one)).toEqual([1, 0, 0]);
-    one.other.answer = () => ({ status: 200 });
-    await one.clock.advance(2 * minute);
-    await one.restart();
-    await one.clock.advance(2 * minute);
-    expect(ends(one)).toEqual([1, 1, 0]);
-    const [fired] = one.other.accepted;
-    expect(one.other.accepted.at(-1)).toMatchObject({
-      replyTo: `receipt of ${fired!.id}`,
-      alerts: [alert.id],
-    });
-    expect(one.outbox.figures()).toMatchObject({ undelivered: 0, deadMessages: 0 });
-  });
-
-  test("reaches whoever handed over, and names to each what that person was sent", async () => {
-    await using one = await desk("2026-11-23T08:59:50Z");
-    const [early, late] = [one.alerts.alert(), one.alerts.alert()];
-    await one.owe(one.alerts.step("fired", early, ["oncall"]));
-    await one.clock.advance(20_000);
-    await one.owe(one.alerts.step("fired", late, ["oncall"]));
-    await one.clock.settle();
-    await one.owe(
-      together([early, late].map((alert) => one.alerts.step("ended", alert, ["oncall"], "route"))),
-    );
-    await one.clock.settle();
-    expect(ends(one)).toEqual([1, 1, 0]);
-    const told = [one.far, one.other].map(({ accepted }) => [...accepted.at(-1)!.alerts].sort());
-    expect(told).toEqual([[early.id], [early.id, late.id]]);
-    expect(one.far.accepted.at(-1)!.title).toBe(`alert ${early.id}`);
-  });
-
-  test("of which nobody else was sent anything is one message, whoever stands in for it", async () => {
-    await using one = await desk(before);
-    const alert = one.alerts.alert();
-    await one.owe(one.alerts.step("fired", alert, ["oncall"]));
-    await one.clock.settle();
-    await one.owe(one.alerts.step("ended", alert, ["oncall"]));
-    await one.clock.advance(minute);
-    expect(ends(one)).toEqual([1, 0, 0]);
-  });
-});
-
 test("each person's attempt has the deadline of that person's channel, whoever was tried before", async () => {
   await using one = await desk(before, { deadlineMs: { ben: 20_000 } });
   one.far.answer = () => "hang";
@@ -296,9 +235,7 @@ test.each([1, 2, 3, 4])(
     const accepted = people.flatMap((far) => far.accepted);
     const items = accepted.flatMap((arrival) => arrival.items);
     expect(items.length).toBe(new Set(items).size);
-    const dead = (await one.store.messages({})).filter(
-      ({ status, content }) => status === "dead" && !content.copy,
-    );
+    const dead = (await one.store.messages({})).filter(({ status }) => status === "dead");
     // Dead is only what everybody refused.
     for (const { id } of dead)
       for (const far of people)

@@ -93,7 +93,6 @@ export interface Arrival {
   readonly replyTo: string | null;
   readonly late: Late | null;
   readonly items: readonly number[];
-  readonly alerts: readonly number[];
   readonly title: string;
   readonly leads: readonly string[];
   readonly quiet: boolean;
@@ -131,19 +130,12 @@ export class FarSide implements AsyncDisposable {
         };
         const parsed = JSON.parse(message) as {
           id: string;
-          alertIds: number[];
           itemIds: number[];
           content: { title: string; items: { lead: string }[]; quiet?: true };
         };
         const seen = {
           ...rest,
-          ...{
-            id: parsed.id,
-            items: parsed.itemIds,
-            alerts: parsed.alertIds,
-            title: parsed.content.title,
-            atMs: clock.nowMs(),
-          },
+          ...{ id: parsed.id, items: parsed.itemIds, title: parsed.content.title, atMs: clock.nowMs() },
           leads: parsed.content.items.map(({ lead }) => lead),
           quiet: parsed.content.quiet === true,
           digest: createHash("sha256").update(JSON.stringify(parsed.content)).digest("hex"),

@@ -31,7 +31,7 @@ const receipts = (house: House) =>
     (await store.messages({})).filter(({ receiver }) => receiver === "oncall").map(({ receipt }) => receipt),
   );
 
-test("an alert goes to who is on duty, its reminders to who has taken over, its end and the hand-over once to both", async () => {
+test("an alert goes to who is on duty, its reminders and its end to who has taken over, the hand-over once to both", async () => {
   await using house = await opened();
   const first = await house.start(desk(house));
   await house.bring("SOL", 0.03);
@@ -53,15 +53,11 @@ test("an alert goes to who is on duty, its reminders to who has taken over, its 
   await house.bring("SOL", 0.5);
   await house.clock.advance(3 * minute);
   expect(mails(house, /^RESOLVED/)).toHaveLength(1);
-  expect(house.discord.messages.length).toBe(before + 1);
-  expect(house.chats(/RESOLVED/).length).toBeGreaterThan(0);
+  expect(house.discord.messages.length).toBe(before);
   expect([house.chats(/Hand-over/).length, mails(house, /Hand-over/).length]).toEqual([1, 1]);
   const all = await receipts(house);
   expect(all[0]).toMatch(/^anna: \d+/);
-  expect(all.slice(-2).sort()).toEqual([
-    expect.stringMatching(/^anna: \d+/),
-    expect.stringMatching(/^ben: /),
-  ]);
+  expect(all.at(-1)).toMatch(/^ben: /);
 });
 
 test("a message that is tried again after a restart and the hand-over goes to the person for whom it was sealed", async () => {
@@ -137,9 +133,7 @@ test("others stand in for the person on duty whose channel takes nothing, are to
   await house.bring("SOL", 0.5);
   await house.clock.advance(3 * minute);
   expect(house.chats(/^.*RESOLVED/m).length).toBeGreaterThan(0);
-  // Whoever was told of the trouble, and of the alert, is told that it is over.
-  expect(mails(house, /anna takes messages again/)).toHaveLength(1);
-  expect(mails(house, /^RESOLVED: main: /)).toHaveLength(1);
+  expect(mails(house, /anna takes messages again/)).toHaveLength(0);
 });
 
 test("a fire drill fails for a rota whose person on duty did not get it, whoever stood in", async () => {

@@ -6,7 +6,7 @@
  * The person is fixed with the content, so retries go to the same one, also after a restart or a hand-over. Others stand in while the
  * person's channel fails (`people`): whoever is on duty by then, and the rest in the order of their turns. Which of them it is decides
  * the outbox, which knows what each channel came to. Receipts name the person: nobody's message is edited or replied to in the chat of
- * another. The end of an alert is copied to everybody else who was sent something of it (`content.copy`), for whom nobody stands in.
+ * another.
  */
 import type { Clock } from "../../domain/clock.ts";
 import type { Capacity, Message } from "../../domain/delivery.ts";
@@ -54,7 +54,6 @@ export function createRota(name: string, names: readonly string[], deps: RotaDep
   const waysOf = (message: Message | null): readonly [Channel, ...Channel[]] => {
     const now = personNow();
     const first = message === null ? now : personOf(message, plan(), people);
-    if (message?.content.copy) return [wayOf(first)];
     const all = plan().people;
     const at = all.indexOf(first) + 1;
     const others = [now, ...all.slice(at), ...all.slice(0, at)].filter((one) => people.has(one));
@@ -120,7 +119,7 @@ function rememberingAddressee({ clock, plan }: RotaDeps): () => string {
 
 /** A message that is about to be sealed, with the person whom it is for. @param plan of its receiver; undefined: it is no rota */
 export function onDutyWhenSealed(message: Message, plan: RotaPlan | undefined): Message {
-  if (plan === undefined || message.content.copy) return message;
+  if (plan === undefined) return message;
   return { ...message, content: { ...message.content, onDuty: addressee(plan, message.sealedAtMs) } };
 }
 
@@ -131,13 +130,7 @@ export function standInOf({ content, receipt }: Message): {
 } | null {
   const { onDuty } = content;
   if (onDuty === undefined || receipt === null || receipt.startsWith(prefixOf(onDuty))) return null;
-  return { person: personOfReceipt({ receipt })!, insteadOf: onDuty };
-}
-
-/** The person who was sent a message of a rota; null: nobody. */
-export function personOfReceipt({ receipt }: Pick<Message, "receipt">): string | null {
-  const at = receipt?.indexOf(": ") ?? -1;
-  return at < 0 ? null : receipt!.slice(0, at);
+  return { person: receipt.slice(0, receipt.indexOf(": ")), insteadOf: onDuty };
 }
 
 /** The person whom a message is for. */
