@@ -85,13 +85,28 @@ export interface Notified {
   readonly last: number;
   readonly low: number;
   readonly high: number;
+  /** The same since it fired. */
+  readonly everLow: number;
+  readonly everHigh: number;
 }
 
-/** @param before undefined: it is the first */
-export function notifiedWith(value: number | null, before?: Notified | null): Notified | null {
-  if (value === null) return before ?? null;
-  const { low, high } = before ?? { low: value, high: value };
-  return { last: value, low: Math.min(low, value), high: Math.max(high, value) };
+/**
+ * @param before undefined: it is the first
+ * @param anew what was notified before counts no longer, but for the sides of 0 that are known
+ */
+export function notifiedWith(value: number | null, before?: Notified | null, anew = false): Notified | null {
+  if (value === null) return anew ? null : (before ?? null);
+  const { everLow, everHigh } = before ?? { everLow: value, everHigh: value };
+  const { low, high } = before && !anew ? before : { low: value, high: value };
+  return {
+    ...{ last: value, low: Math.min(low, value), high: Math.max(high, value) },
+    ...{ everLow: Math.min(everLow, value), everHigh: Math.max(everHigh, value) },
+  };
+}
+
+/** True if values on both sides of 0 were notified. */
+export function knowsBothSides(notified: Notified | null): boolean {
+  return notified !== null && notified.everLow < 0 && notified.everHigh > 0;
 }
 
 /** True if a value is outside of those that were notified, by a share of the larger bound of theirs. */
@@ -117,15 +132,10 @@ export function quietIfAcknowledged(
   const pace = settings[severity];
   if (pace === "never") return undefined;
   const share = `${Number((settings.worseBy * 100).toPrecision(3))}%`;
-  const worsens = worse ?? `gets worse by ${share}`;
-  const moves =
-    compared === "changed"
-      ? `changes by ${share}`
-      : compared === "either"
-        ? `${worsens} or changes its sign`
-        : worsens;
+  const moves = compared === "changed" ? `changes by ${share}` : (worse ?? `gets worse by ${share}`);
   const until = [
     ...(compared !== null && settings.worseBy > 0 && moves !== "" ? [`its value ${moves}`] : []),
+    ...(compared === "either" ? ["its sign changes"] : []),
     ...(severity === "critical" ? [] : ["its severity rises"]),
   ].join(" or ");
   const lapses = pace.acknowledgedFor === undefined ? "" : `for ${formatDurationMs(pace.acknowledgedFor)}`;

@@ -9,6 +9,7 @@ import type { IncidentsOptions } from "../alerts/incidents/incidents.ts";
 import type { Inhibitions } from "../alerts/inhibit.ts";
 import { covers, withoutAcknowledgement } from "../alerts/quiet.ts";
 import {
+  knowsBothSides,
   type Notified,
   nextReminderMs,
   notifiedWith,
@@ -35,15 +36,7 @@ import type { Silence } from "../domain/silence.ts";
 import type { TemplateFacts } from "../domain/template-data.ts";
 import type { Deadlines, Due } from "./deadlines.ts";
 import { tierLine } from "./details.ts";
-import {
-  Dispatch,
-  type Held,
-  type Labelled,
-  labelsOf,
-  type Owed,
-  type OweOptions,
-  postponedMs,
-} from "./dispatch.ts";
+import { Dispatch, type Held, type Labelled, labelsOf, type Owed } from "./dispatch.ts";
 import type { Draft } from "./draft.ts";
 import { Escalations } from "./escalations.ts";
 import { Holds } from "./holds.ts";
@@ -65,8 +58,14 @@ const asking: readonly AlertChangeKind[] = [
   "escalated",
 ];
 
+/** A reminder of a condition that does not hold is due again after this, ms: the alert ended by then, or it may hold again. */
+const postponedMs = 10_000;
+
 /** After a start what is due about an alert waits for its first judgement for so long, ms: not for long, as a daemon may be restarted again and again. */
 const unjudgedForMs = 10_000;
+
+/** A value that wavers between two sides of 0 that were told is told again after this, ms. */
+const returnsAfterMs = 60_000;
 
 /** The text of an alert at one moment. */
 export interface AlertText {
@@ -478,24 +477,18 @@ export class AlertBook {
   /**
    * Tells of an alert whose value got markedly worse, or markedly another one, since it was last told or acknowledged. Such a
    * value is not covered by an acknowledgement, which is void then.
-   * @param movement the change from these values by this share; null: none
+   * @param movement the change from these values by this share; null: none. `mayReturn`: back to a side that was told is one
    */
   refresh(
     draft: Draft,
     live: LiveAlert,
     text: () => AlertText,
-    movement: (notified: Notified, worseBy: number) => "worsened" | "changed" | null,
+    movement: (notified: Notified, worseBy: number, mayReturn: boolean) => "worsened" | "changed" | null,
   ): void {
-    if (live.alert.shadow) return;
-    if (this.#dispatch.waits(live.alert.id)) {
-      // Its level holds again: what waited for that tells of it as it stands.
-      live.waitsToMs = Number.NEGATIVE_INFINITY;
-      this.#holds.wakeAt(draft.atMs, draft.atMs);
-      return;
-    }
-    if (live.notified === null) return;
+    if (live.alert.shadow || live.notified === null) return;
     if (this.#remind[live.alert.severity] === "never") return;
-    const kind = movement(live.notified, this.#remind.worseBy);
+    const mayReturn = live.alert.acknowledgedAtMs === null && draft.atMs - live.toldAtMs >= returnsAfterMs;
+    const kind = movement(live.notified, this.#remind.worseBy, mayReturn);
     if (kind === null) return;
     const now = text();
     live.says(now);
@@ -557,7 +550,7 @@ export class AlertBook {
     if (live) this.owe(draft, change, live.told.keys(), null);
     if (live) {
       live.alert = next;
-      live.notified = notifiedWith(covered);
+      live.notified = notifiedWith(covered, live.notified, true);
       this.#schedule(live);
     }
     return next;
@@ -590,10 +583,10 @@ export class AlertBook {
     change: AlertChange,
     receivers: Iterable<string>,
     groupKey: string | null,
-    { voids = false, released = false, waits = false }: Partial<Omit<OweOptions, "remindMs">> = {},
+    { voids = false, released = false }: { readonly voids?: boolean; readonly released?: boolean } = {},
   ): Owed {
     const remindMs = this.#remindMs(change.alert.severity);
-    return this.#dispatch.owe(draft, change, receivers, groupKey, { voids, released, waits, remindMs });
+    return this.#dispatch.owe(draft, change, receivers, groupKey, { voids, released, remindMs });
   }
 
   /** The interval of reminders at a level, ms; infinite: there are none. */
@@ -660,7 +653,8 @@ export class AlertBook {
     live.toldAtMs = draft.atMs;
     live.notified = notifiedWith(
       alert.value,
-      [...kinds.keys()].some((kind) => beginsAnew.has(kind)) ? null : live.notified,
+      live.notified,
+      [...kinds.keys()].some((kind) => beginsAnew.has(kind)),
     );
     this.#schedule(live);
     return true;
@@ -722,11 +716,12 @@ export class AlertBook {
     const isCompared = alert.value !== null && alert.subject !== "daemon" && alert.subject !== "exchange";
     const compared = isCompared ? (this.live.get(alert.id)?.comparison(alert.severity) ?? "worse") : null;
     const live = alert.state === "firing" ? this.live.get(alert.id) : undefined;
+    const isEither = compared === "either" && knowsBothSides(notifiedWith(alert.value, live?.notified));
     const quiet =
       alert.state === "firing" && !alert.shadow
         ? quietIfAcknowledged(
             alert.severity,
-            compared,
+            isEither ? "worse" : compared,
             this.#remind,
             live?.limit(alert.severity, covered)?.worse(this.#remind.worseBy),
           )
@@ -779,8 +774,7 @@ export class AlertBook {
     // Whoever was told that it fires is told that it ended.
     if (live.held && kind !== "ended") return;
     const to = among ?? this.#toTell(live, kind);
-    const waits = kind === "fell" && (live.isGone(draft.atMs) || live.isBetter());
-    const { receivers: owed, called } = this.owe(draft, change, to, null, { voids, waits });
+    const { receivers: owed, called } = this.owe(draft, change, to, null, { voids });
     for (const receiver of called) live.calledMs.set(receiver, draft.atMs);
     if (kind === "ended") {
       this.#escalations.settle(live.alert.id, draft);
@@ -793,7 +787,7 @@ export class AlertBook {
     // A quiet change puts no reminder of a critical alert off.
     if (owed.length === 0 || called.length > 0 || live.alert.severity !== "critical")
       live.toldAtMs = draft.atMs;
-    live.notified = notifiedWith(live.alert.value, beginsAnew.has(kind) ? null : live.notified);
+    live.notified = notifiedWith(live.alert.value, live.notified, beginsAnew.has(kind));
     if (kind === "fired" || kind === "rose") live.reminders = 0;
     else if (kind === "reminder") live.reminders++;
     this.#schedule(live);

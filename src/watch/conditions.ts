@@ -14,7 +14,7 @@ import {
   step,
   withoutHeld,
 } from "../alerts/lifecycle.ts";
-import type { Notified } from "../alerts/remind.ts";
+import { type Notified, notifiedWith } from "../alerts/remind.ts";
 import { type RuleState, type Severity, severityRank } from "../domain/alert.ts";
 import { type Source, sources } from "../domain/observation.ts";
 import type { Scope, Subject } from "../domain/subject.ts";
@@ -709,16 +709,16 @@ export class Conditions {
     if (instance.alert === null || judged.kind === "unknown") return;
     const { severity, value } = judged;
     const text = () => this.#textOf(instance, env, judged);
-    const moves = (notified: Notified, worseBy: number) => {
+    const moves = (notified: Notified, worseBy: number, mayReturn = false) => {
       if (severity === null || value === null) return null;
-      const moved = movement(instance.rule, severity, env, notified, value, worseBy);
+      const moved = movement(instance.rule, severity, env, notified, value, worseBy, mayReturn);
       env.value = value;
       return moved;
     };
     this.#options.alerts.refresh(draft, instance.alert, text, moves);
     if (severity === null || value === null) return;
     noteWorst(draft, instance.alert, value, text, (than, share) => {
-      return moves({ last: than, low: than, high: than }, share) === "worsened";
+      return moves(notifiedWith(than)!, share) === "worsened";
     });
   }
 

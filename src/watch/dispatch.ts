@@ -49,8 +49,6 @@ export interface OweOptions {
   readonly voids: boolean;
   /** It was held until now. */
   readonly released: boolean;
-  /** It is a fall to a level that holds no longer either: the end may follow, or that level hold again, and is told then. */
-  readonly waits: boolean;
   /** The interval of reminders at its level, ms; infinite: there are none. */
   readonly remindMs: number;
 }
@@ -81,8 +79,6 @@ interface Group {
 
 /** The reason for a notification that nothing holds any more, and that waits. */
 const waits = "its condition is gone, or was not judged since the start";
-/** An alert whose level does not hold is looked at again after this, ms: it ended by then, or it may hold again. */
-export const postponedMs = 10_000;
 const heldPrefix = "held/";
 const groupPrefix = "group/";
 /** An interval that is no longer is over before a start is: not worth a row each time, ms. */
@@ -164,11 +160,17 @@ export class Dispatch {
     const called: string[] = [];
     for (const receiver of to) {
       const way = ways.find(({ receivers }) => receivers.includes(receiver)) ?? ways[0]!;
-      const of = {
-        ...{ labels, severity: alert.severity, event: alert.event, alertId: alert.id },
-        fresh: () => alert.state === "ended" || this.#options.isFresh(alert.id, draft.atMs),
-      };
-      const reason = options.waits ? waits : this.#options.holds.why(of, way, draft.atMs);
+      const reason = this.#options.holds.why(
+        {
+          labels,
+          severity: alert.severity,
+          event: alert.event,
+          alertId: alert.id,
+          fresh: () => alert.state === "ended" || this.#options.isFresh(alert.id, draft.atMs),
+        },
+        way,
+        draft.atMs,
+      );
       if (reason !== null) {
         held.push(receiver);
         why = reason;
@@ -188,7 +190,6 @@ export class Dispatch {
       this.#push(draft, change.id, alert, isUrgent(change), receiver, way, labels, groupKey, placed);
     }
     if (change.kind === "ended") this.#incidents.over(alert);
-    if (held.length > 0 && options.waits) this.#options.holds.wakeAt(draft.atMs + postponedMs, draft.atMs);
     if (held.length > 0) this.#hold(draft, change, labels, held, why);
     else if (alert.state === "ended" && !alert.event) this.#drop(alert.id, draft);
     else if (owed.length > 0) this.#relieve(alert.id, owed, draft);
@@ -218,11 +219,6 @@ export class Dispatch {
   /** Returns true if a notification of this alert is held. */
   holds(alertId: number): boolean {
     return this.#held.has(alertId);
-  }
-
-  /** Returns true if nothing holds word of this alert, and it waits for its condition. */
-  waits(alertId: number): boolean {
-    return this.#held.get(alertId)?.why === waits;
   }
 
   /** Releases what is held no longer. */
@@ -279,11 +275,10 @@ export class Dispatch {
     const { rule = "", subject = "" } = labels;
     const alert = {
       ...{ id: alertId, rule, subject, severity, event: false, value: null, acknowledgedAtMs: null },
-      symbol: labels.symbol || null,
       ending: ending ?? null,
     };
     const change = { kind: "ended", alert } as const;
-    const released = { voids: false, released: true, waits: false, remindMs: Number.POSITIVE_INFINITY };
+    const released = { voids: false, released: true, remindMs: Number.POSITIVE_INFINITY };
     return this.#incidents.place({
       ...{ change, receiver, way, labels, ...released, nowMs: draft.atMs },
       isHeld: (id) => this.#isHeld(id, way, draft.atMs),

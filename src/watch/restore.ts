@@ -116,10 +116,10 @@ export class Restoring {
         else if (kind === "fired" || kind === "rose") reminders = 0;
       }
       // The last notification, or a later acknowledgement.
-      let notified = notifiedWith(alert.value);
+      let notified = changes.length === 0 ? notifiedWith(alert.value) : null;
       for (const { kind, alert: then } of changes)
         if (tells.has(kind) || beginsAnew.has(kind))
-          notified = notifiedWith(then.value, beginsAnew.has(kind) ? null : notified);
+          notified = notifiedWith(then.value, notified, beginsAnew.has(kind));
       lives.set(
         alert.id,
         this.#parts.alerts.restore(

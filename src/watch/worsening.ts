@@ -20,10 +20,11 @@ export function comparisonOf(rule: ConditionRule, severity: Severity): Compariso
 /**
  * The change to notify: `worsened` where `value` is worse than the last one by this share of it. On one side of a limit by how
  * far it moved; where it went over to the other of two sides (`value < -0.1 || value > 0.1`) by how much further it is beyond
- * that. `changed` where it went over and is no worse, or where no direction is known and it is that far outside of all that were
- * notified.
+ * that. `changed` where no direction is known and it is that far outside of all that were notified, or where a value that is worse
+ * on either side of 0 went over to a side of which nobody was told since the alert fired.
  *
  * @param env by which the rule was judged just now; its `value` is overwritten
+ * @param mayReturn a value that went back to a side that was told is notified as well
  */
 export function movement(
   rule: ConditionRule,
@@ -32,29 +33,31 @@ export function movement(
   notified: Notified,
   value: number,
   worseBy: number,
+  mayReturn: boolean,
 ): "worsened" | "changed" | null {
-  const { excess } = levelOf(rule, severity) ?? {};
-  const { last } = notified;
+  const { excess, isEitherSide = false } = levelOf(rule, severity) ?? {};
+  const { last, everLow, everHigh } = notified;
   const at = (number: number): number => {
     env.value = number;
     return excess === undefined ? Number.NaN : excess(env);
   };
   const more = at(value) - at(last);
-  const isTold = worseBy > 0;
-  if (Number.isNaN(more))
-    return isTold && !rule.valueReadsNow && isBeyond(notified, value, worseBy) ? "changed" : null;
-  if (!Number.isFinite(more)) return isTold && more > 0 ? "worsened" : null;
+  const isKnownSide = value < 0 ? everLow < 0 : everHigh > 0;
+  const turned = isEitherSide && value * last < 0 && (mayReturn || !isKnownSide) ? "changed" : null;
+  if (worseBy <= 0) return turned;
+  if (Number.isNaN(more)) return !rule.valueReadsNow && isBeyond(notified, value, worseBy) ? "changed" : null;
+  if (more <= 0) return turned;
+  if (!Number.isFinite(more)) return "worsened";
   const slopeAt = (number: number): number => {
     const step = Math.max(Math.abs(number) * 1e-6, 1e-9);
     return Math.sign(at(number + step) - at(number - step));
   };
-  const [slope, slopeBefore] = [slopeAt(value), slopeAt(last)];
+  const slope = slopeAt(value);
   const isFurther =
-    slope !== 0 && slope === slopeBefore
+    slope !== 0 && slope === slopeAt(last)
       ? isWorse(last, value, slope < 0, worseBy)
-      : more > 0 && more >= Math.abs(last) * worseBy;
-  if (isTold && isFurther) return "worsened";
-  return slope * slopeBefore < 0 ? "changed" : null;
+      : more >= Math.abs(last) * worseBy;
+  return isFurther ? "worsened" : turned;
 }
 
 /**

@@ -20,19 +20,15 @@ interface Change extends Partial<Omit<Step, "change">> {
   readonly value?: number;
   readonly severity?: Alert["severity"];
   readonly ending?: Ending;
-  /** The market of its alert; null: the account as a whole. */
-  readonly symbol?: string | null;
-  readonly happenedMs?: number;
 }
 
 function take(
   incident: Incident,
-  { kind, id = 1, value = 0.04, severity = "critical", symbol = "SOL", ending, happenedMs, ...more }: Change,
+  { kind, id = 1, value = 0.04, severity = "critical", ending, ...more }: Change,
 ): Stepped {
-  const alert = { id, severity, value, symbol, ending: ending ?? null, acknowledgedAtMs: null } as Alert;
+  const alert = { id, severity, value, ending: ending ?? null, acknowledgedAtMs: null } as Alert;
   return stepIncident(incident, {
-    change: { kind, alert, happenedMs: happenedMs ?? null },
-    ...{ account: `w${id}/0.0`, isDistance: true, isTier: false, voids: false },
+    ...{ change: { kind, alert }, account: `w${id}/0.0`, isDistance: true, isTier: false, voids: false },
     ...{ released: false, remindMs: 300 * second, edits: true, nowMs: atMs },
     isHeld: () => false,
     ...more,
@@ -87,15 +83,6 @@ describe("an end", () => {
     ["closed", "quiet after 5 s"],
   ])("%s while another fires %s", (ending, expected) => {
     expect(later({ kind: "ended", ending }, two())).toBe(expected);
-  });
-
-  test.each<[string, string | null, number, string]>([
-    ["of a position", "SOL", 60, "calls after 0 s"],
-    ["of an account, with the liquidation", null, 10, "calls after 0 s"],
-    ["of an account that goes on well since the liquidation", null, 60, "quiet after 5 s"],
-  ])("by a liquidation, %s, while another fires", (_, symbol, agoS, expected) => {
-    const end = { kind: "ended", ending: "liquidated", symbol, happenedMs: laterMs - agoS * second } as const;
-    expect(later(end, two())).toBe(expected);
   });
 
   test("a recovery waits for the last one where nothing can be edited; the last one calls", () => {

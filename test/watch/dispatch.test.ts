@@ -287,31 +287,6 @@ group("silences", () => {
     expect(harness.watch.heldBack).toEqual([]);
   });
 
-  test("a fall to a level that holds no longer either is not told, and the end is", () => {
-    const harness = begin({ rules: rules.replace("keepFiringFor: 0s", "keepFiringFor: 1m") });
-    look(harness, near);
-    lasts(harness, near, minute);
-    lasts(harness, warned, 20_000);
-    lasts(harness, calm, 50_000);
-    expect(harness.changes.map(({ kind }) => kind)).toEqual(["fired", "fell"]);
-    expect(harness.owed).toEqual(["chat: MarginHigh main/0.0 fired critical"]);
-    lasts(harness, calm, minute);
-    expect(harness.owed.slice(1)).toEqual(["chat: MarginHigh main/0.0 ended warning recovered"]);
-    expect(harness.watch.heldBack).toEqual([]);
-  });
-
-  test("it is told where that level holds again, over a restart, too", () => {
-    const before = begin({ rules: rules.replace("keepFiringFor: 0s", "keepFiringFor: 1m") });
-    look(before, near);
-    lasts(before, warned, 20_000);
-    lasts(before, calm, 45_000);
-    expect(before.changes.map(({ kind }) => kind)).toEqual(["fired", "fell"]);
-    expect(before.owed).toHaveLength(1);
-    const after = again(before, { rules: rules.replace("keepFiringFor: 0s", "keepFiringFor: 1m") });
-    lasts(after, warned, 10_000);
-    expect(after.owed).toEqual(["chat: MarginHigh main/0.0 fell warning"]);
-  });
-
   test("each receiver is told at their end what is new to it", () => {
     const routes = [
       { match: { severity: "critical" }, receivers: ["chat", "phone"] },

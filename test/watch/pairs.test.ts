@@ -398,7 +398,7 @@ describe("the shipped rule", () => {
     expect(before.told).toEqual(["HedgeBroken pair/basis fired critical"]);
     expect(before.changes[0]).toMatchObject({
       alert: { value: -900 },
-      quietIfAcknowledged: "for 1h, unless its value gets worse by 20% or changes its sign",
+      quietIfAcknowledged: "for 1h, unless its value gets worse by 20% or its sign changes",
     });
     if (isAcknowledged)
       before.see({
@@ -411,10 +411,42 @@ describe("the shipped rule", () => {
     expect(h.changes[0]!.alert.acknowledgedAtMs).toBeNull();
     live(h, { main: 10, hedge: -1.5 }, 30_000);
     expect(h.changes).toHaveLength(1);
-    live(h, { main: 10, hedge: -15 }, 1_000);
+    // Back on the side that was told first: after a minute.
+    live(h, { main: 10, hedge: -15 }, 20_000);
+    expect(h.changes).toHaveLength(1);
+    live(h, { main: 10, hedge: -15 }, 20_000);
     expect(h.told.at(-1)).toBe("HedgeBroken pair/basis changed critical");
     live(h, { main: 22, hedge: -10 }, 1_000);
     expect(h.told.at(-1)).toBe("HedgeBroken pair/basis worsened critical");
+  });
+
+  test("a hedge that wavers around its tolerance is told once for each side, and then while nobody takes care of it", () => {
+    const h = begun(pack);
+    const acknowledge = () =>
+      h.see({
+        ...{ kind: "acknowledged", atMs: h.nowMs, alert: h.changes.at(-1)!.alert },
+        ...{ by: "ann", comment: "" },
+      });
+    const waver = (times: number) => {
+      for (let i = 0; i < times; i++) {
+        live(h, { main: 10, hedge: -10.3 }, 1_000);
+        live(h, { main: 10, hedge: -9.7 }, 1_000);
+      }
+    };
+    live(h, { main: 10, hedge: -10 }, 5_000);
+    live(h, { main: 10, hedge: -9.7 }, 30_000);
+    acknowledge();
+    waver(20);
+    const steps = () => h.changes.map(({ kind }) => kind);
+    expect(steps()).toEqual(["fired", "acknowledged", "changed"]);
+    expect(h.changes.at(-1)).toMatchObject({
+      quietIfAcknowledged: "for 1h, unless its value gets worse by 20%",
+    });
+    waver(30);
+    expect(steps().slice(3)).toEqual(["changed"]);
+    acknowledge();
+    waver(60);
+    expect(steps().slice(4)).toEqual(["acknowledged"]);
   });
 
   test("says nothing of a trade on both legs whose second half follows within seconds", () => {

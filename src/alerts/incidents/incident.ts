@@ -33,8 +33,6 @@ const leastHalved = 0.005;
 const calmMs = 60_000;
 /** An escalation that is told again within this of a notifying message is of that same moment, ms. */
 const repeatMs = 15_000;
-/** A liquidation of so long ago was told when it happened, ms. */
-const longAgoMs = 30_000;
 /** Quiet changes are collected for so long before an edit, ms. */
 const editAfterMs = 5_000;
 /** A channel that cannot edit takes quiet changes with its next message, and at the latest after so long, ms. */
@@ -76,9 +74,7 @@ export interface Incident {
 /** A change of one of its alerts. */
 export interface ChangeOfMember {
   readonly kind: AlertChangeKind;
-  readonly alert: Pick<Alert, "id" | "severity" | "value" | "acknowledgedAtMs" | "ending" | "symbol">;
-  /** The time of the liquidation that ended it, ms. Left out or null: none did, or it is not known. */
-  readonly happenedMs?: number | null;
+  readonly alert: Pick<Alert, "id" | "severity" | "value" | "acknowledgedAtMs" | "ending">;
 }
 
 /** A change with what the incident has to know of it. */
@@ -256,16 +252,10 @@ function newsOf(before: Incident, { members }: Incident, step: Step): News {
       return "quiet";
     case "fell":
     case "ended":
-      if (alert.ending === "flipped") return "atOnce";
-      if (isTaking(alert.ending) && !outlives(change, nowMs)) return "atOnce";
+      if (isTaking(alert.ending) || alert.ending === "flipped") return "atOnce";
       if (alert.ending === "ruleChanged" || alert.ending === "noLongerWatched") return "atOnce";
       return isLast(before, members, step) ? "atOnce" : "recovery";
   }
-}
-
-/** True for an alert of an account that goes on well long after a liquidation in it, which was told when it happened. */
-function outlives({ alert, happenedMs }: ChangeOfMember, nowMs: number): boolean {
-  return alert.symbol === null && typeof happenedMs === "number" && nowMs - happenedMs > longAgoMs;
 }
 
 /** True if nothing critical, or nothing at all, is left of which word is not held. */
@@ -274,7 +264,7 @@ function isLast({ members: before, awaited }: Incident, after: Incident["members
   const { id: own } = step.change.alert;
   const left = Object.entries(after).filter(([id]) => Number(id) === own || !isHeld(Number(id)));
   if (left.length === 0) return true;
-  // A fall that was held, or that waited, was told to nobody.
+  // A fall that was held was told to nobody.
   const wasCritical = released || awaited?.includes(own) || before[own]?.severity === "critical";
   return wasCritical && left.every(([, { severity }]) => severity !== "critical");
 }

@@ -1,7 +1,7 @@
 /**
  * Word of each change is owed to whom the configuration names, in the commit of the change, and to nobody else: of what begins, gets
  * worse, changes or is reminded of to all receivers; of what gets better or ends to those who were told of the alert. It may wait for its
- * group, and what is critical may not. A fall to a level that holds no longer waits for the end. Of the events of a rule with a throttle one is told at once, and the others when its time is over.
+ * group, and what is critical may not. Of the events of a rule with a throttle one is told at once, and the others when its time is over.
  */
 import type { Alert, AlertChange } from "../../../src/domain/alert.ts";
 import { blindRule, unreachableRule } from "../../../src/domain/built-in.ts";
@@ -19,8 +19,6 @@ const slackMs = 5_000;
 
 /** A no-data alert that tells of several wallets looks for more to tell so often, and a second later at most, ms. */
 const commonMs = 35_000;
-/** A fall to a level that holds no longer is told with the end, or where that level holds again, after this at the latest, ms. */
-const fallMs = 120_000;
 /** Time is observed once a second. */
 const stoodStillMs = 2_000;
 
@@ -56,8 +54,6 @@ class OwedJudge {
   readonly #held = new Map<number, Held>();
   /** Steps of no-data alerts of one wallet of which the common alert is to tell. */
   #awaited: { readonly change: AlertChange; readonly missing: Set<string>; readonly untilMs: number }[] = [];
-  /** Falls of which nobody was told yet, by alert. */
-  readonly #falls = new Map<number, AlertChange>();
   /** Times at which something of a throttled rule and subject left last. */
   readonly #leftMs = new Map<string, number>();
   #committedMs = 0;
@@ -87,7 +83,6 @@ class OwedJudge {
     for (const { change, missing, untilMs } of this.#awaited)
       if (nowMs > untilMs)
         this.#report(change, `word of it for ${[...missing].join(", ")}`, "nothing is owed to them");
-    for (const fall of this.#falls.values()) this.#judgeFall(fall, nowMs);
     for (const { change, dueMs } of this.#held.values())
       if (nowMs > dueMs + slackMs) this.#report(change, `word of it by ${timeOf(dueMs)}`, "nothing is owed");
     return this.#findings;
@@ -104,9 +99,6 @@ class OwedJudge {
     for (const { id } of fresh) this.#seen.add(id);
     const items = Map.groupBy(fresh, ({ changeId }) => changeId);
     for (const change of alertChanges) {
-      const fall = this.#falls.get(change.alertId);
-      if (fall) this.#judgeFall(fall, change.atMs);
-      this.#falls.delete(change.alertId);
       const missing = this.#expected(change);
       for (const item of items.get(change.id) ?? []) this.#owe(change, item, missing);
       items.delete(change.id);
@@ -153,10 +145,6 @@ class OwedJudge {
 
   #lacks(change: AlertChange, missing: Set<string>): void {
     const { kind, alert, atMs } = change;
-    if (kind === "fell") {
-      this.#falls.set(alert.id, change);
-      return;
-    }
     const throttleMs = throttles.get(alert.rule);
     const leftMs = this.#leftMs.get(`${alert.rule} ${alert.subject}`);
     if (throttleMs !== undefined && leftMs !== undefined && atMs < leftMs + throttleMs) {
@@ -173,11 +161,6 @@ class OwedJudge {
       return;
     }
     this.#report(change, `word of it for ${[...missing].join(", ")}`, "nothing is owed to them");
-  }
-
-  #judgeFall(fall: AlertChange, nowMs: number): void {
-    if (nowMs > fall.atMs + fallMs)
-      this.#report(fall, `word of it or of its end by ${timeOf(fall.atMs + fallMs)}`, "nothing is owed");
   }
 
   /** True if a common no-data alert, or another one of the wallet, tells the same. */

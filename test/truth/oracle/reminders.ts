@@ -113,12 +113,14 @@ export class Reminders {
 
   /** True if a value is markedly worse than the one that was told: of an info nobody is reminded. */
   isWorse(
-    { severity, value: told }: Word,
+    { id, atMs, severity, value: told }: Word,
     value: number,
     towards: NonNullable<Predicate["worsens"]>["towards"],
   ): boolean {
     if (severity === null || severityRank[severity] < severityRank.warning || told === null) return false;
-    if (towards === "away" && told * value < 0) return true;
+    const isSame = (one: Word) => one.id === id && one.atMs <= atMs && (one.value ?? 0) * value > 0;
+    // Back to a side that was told it may waver.
+    if (towards === "away" && told * value < 0 && ![...this.#words.values()].flat().some(isSame)) return true;
     const rises = towards === "away" ? Math.abs(value) - Math.abs(told) : value - told;
     const by = towards === "lower" ? -rises : rises;
     return by > Math.abs(told) * this.#worseBy * (1 + tiny);

@@ -386,10 +386,10 @@ const others: readonly Defect[] = [
   one(
     "alerts: nobody is told of a wallet's missing data while another's are told of",
     "src/watch/alert-book.ts",
-    "    const { receivers: owed, called } = this.owe(draft, change, to, null, { voids, waits });",
+    "    const { receivers: owed, called } = this.owe(draft, change, to, null, { voids });",
     `    const others = [...this.live.values()].filter((one) => one !== live && one.alert.rule === "Blind");
     const hidden = kind === "fired" && live.alert.rule === "Blind" && others.length > 0;
-    const { receivers: owed, called } = this.owe(draft, change, hidden ? [] : to, null, { voids, waits });`,
+    const { receivers: owed, called } = this.owe(draft, change, hidden ? [] : to, null, { voids });`,
   ),
   one(
     "deliver: an inbox audit knows no notification",

@@ -417,7 +417,7 @@ export const former: readonly Defect[] = [
   one(
     "a value that becomes infinite is not told of",
     "src/watch/worsening.ts",
-    'if (!Number.isFinite(more)) return isTold && more > 0 ? "worsened" : null;',
+    'if (!Number.isFinite(more)) return "worsened";',
     "if (!Number.isFinite(more)) return null;",
   ),
   one(
