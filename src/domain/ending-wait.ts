@@ -1,7 +1,7 @@
 /** An alert that no longer holds, or whose subject is gone, and whose end waits for the liquidation history. */
 export interface EndingWait {
   readonly sinceMs: number;
-  /** The time at which the wait for that history ends at the latest, ms. */
+  /** The time at which the wait for that history ends, ms: later where its condition holds again by then. */
   readonly untilMs: number;
 }
 
@@ -11,5 +11,5 @@ export function endingWaitText(wait: EndingWait, time: (ms: number) => string): 
 }
 
 export function endWaitsText({ untilMs }: EndingWait, time: (ms: number) => string): string {
-  return `its end waits for the liquidation history, until ${time(untilMs)} at the latest`;
+  return `its end waits for the liquidation history, until about ${time(untilMs)}`;
 }

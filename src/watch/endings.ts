@@ -360,7 +360,11 @@ export class Endings {
     else if (waitedMs < endingPatienceMs) {
       this.#askFor(draft, waiting);
       this.#deadlines.set(waiting, waiting.sinceMs + endingPatienceMs);
-    } else this.#deadlines.set(waiting, draft.atMs + againMs);
+    } else {
+      const { sinceMs } = waiting;
+      waiting.live.endingWait = { sinceMs, untilMs: draft.atMs + againMs };
+      this.#deadlines.set(waiting, draft.atMs + againMs);
+    }
   }
 
   /** True while it is about to hold again: then it fires, and its alert goes on, or it is over after all. */

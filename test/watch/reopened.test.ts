@@ -746,7 +746,7 @@ describe("a recovery that waits for word of a liquidation", () => {
       const paint = Object.assign((_: unknown, text: string) => text, { width: 100 });
       expect(explanationText(explained()!, "UTC", paint)).toContain(
         "Near of main/0.0/SOL fires (critical, alert 1), since 2026-01-05 12:00:00 UTC. It no longer holds; its end waits " +
-          "for the liquidation history, until 2026-01-05 12:01:00 UTC at the latest.",
+          "for the liquidation history, until about 2026-01-05 12:01:00 UTC.",
       );
       harness.live(15_000, shrunk, 150);
       expect(harness.told.at(-1)).toBe("Near main/0.0/SOL ended critical recovered");
@@ -767,7 +767,7 @@ describe("a recovery that waits for word of a liquidation", () => {
     expect(explanation).toMatchObject({ state: "pending", alertId: 1 });
     const paint = Object.assign((_: unknown, text: string) => text, { width: 100 });
     expect(explanationText(explanation!, "UTC", paint)).toContain(
-      "0ms so far. Alert 1 still fires: its end waits for the liquidation history, until 2026-01-05 12:01:10 UTC at the latest.",
+      "0ms so far. Alert 1 still fires: its end waits for the liquidation history, until about 2026-01-05 12:01:10 UTC.",
     );
     harness.live(10_000, holding("7"), 150);
     expect(harness.watch.status(harness.nowMs).firing).toMatchObject([{ id: 1 }]);
@@ -775,6 +775,18 @@ describe("a recovery that waits for word of a liquidation", () => {
     expect(harness.watch.explain("Near", "main/0.0/SOL", harness.nowMs)).not.toHaveProperty(
       "explanation.endingWait",
     );
+  });
+
+  test("waits on while it is about to hold again, and says for how long about", () => {
+    const later = priced.replace("keepFiringFor: 0s", "for: 5m\n    keepFiringFor: 0s");
+    const harness = seen(later, holding("7"));
+    harness.live(320_000, holding("7"), 150);
+    expect(harness.told).toEqual(["Near main/0.0/SOL fired critical"]);
+    harness.account(shrunk);
+    harness.pass(1_000);
+    harness.live(120_000, holding("7"), 150);
+    const [firing] = harness.watch.status(harness.nowMs).firing;
+    expect(firing!.endingWait!.untilMs).toBeGreaterThanOrEqual(harness.nowMs);
   });
 
   test.each([
