@@ -1,7 +1,8 @@
 /** Reasons for which alerts about positions and accounts ended, where it was not a recovery. */
-import { isTaking } from "../../../src/domain/alert.ts";
+import { type Alert, isTaking } from "../../../src/domain/alert.ts";
 import type { Outcome } from "../scenario.ts";
 import { Clear } from "./clear.ts";
+import { durationMs } from "./duration.ts";
 import type { Finding } from "./finding.ts";
 import { isTold, type Life, livesOf } from "./lives.ts";
 import { fundingRateHigh } from "./rules/funding.ts";
@@ -83,6 +84,11 @@ export function judgeEndings(outcome: Outcome): readonly Finding[] {
   return findings;
 }
 
+/** The age of the positions that a text rests on, by its own words, ms. */
+function agedMs({ summary }: Alert): number {
+  return durationMs(/\(positions as of .*, ([\dhms ]+) old\)$/.exec(summary)?.[1] ?? "0s");
+}
+
 /** An end for which nothing of its kind happened. @param firedMs undefined: not known */
 function problemOfNone(
   { alert, latestMs }: Change,
@@ -95,7 +101,7 @@ function problemOfNone(
     return reloadedRules.has(rule) ? null : "another end: the rule is the same as before";
   if (ending !== "closed" && ending !== "flipped") return null;
   const symbol = symbolOf(subject);
-  const fromMs = Math.min(sinceMs, firedMs ?? sinceMs, dataAtMs) - unseenMs;
+  const fromMs = Math.min(sinceMs, firedMs ?? sinceMs, dataAtMs - agedMs(alert)) - unseenMs;
   const isIn = ({ ofMs }: AccountTruth): boolean => ofMs >= fromMs && ofMs <= latestMs;
   if (symbol === "") {
     // The last state before is still that of the beginning.
