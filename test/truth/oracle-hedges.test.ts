@@ -61,13 +61,17 @@ describe("a hedge", () => {
       [/, after a fill on one leg/, " by a liquidation"],
       [/, after a fill on one leg/, ""],
       [/: (?:long|short) /, swapped("long", "short")],
-      [/Hedge h1/, "Hedge h2"],
+      [/Now: (?:buy|sell) /, swapped("buy", "sell")],
+      [/Hedge "h1"/, 'Hedge "h2"'],
     ] as const)
       expect(broken(outcome, told(rule, part, by))).toEqual([`soundness ${rule}`]);
   });
 
   test("figures that are off by one in their last digit, and a notional that is not told", () => {
-    for (const figure of [/[\d.]+(?= BTC naked)/, /\$[\d,.]*\d/, /[\d.]+(?=% of the largest)/])
+    for (const figure of [
+      ...[/[\d.]+(?= BTC naked)/, /\$[\d,.]*\d/, /[\d.]+(?=% of the largest)/, /[\d.]+(?=%\)$)/],
+      /(?<=Now: (?:buy|sell) )[\d.]+/,
+    ])
       expect(broken(outcome, told(rule, figure, nextDigit))).toEqual([`soundness ${rule}`]);
     expect(broken(outcome, told(rule, / \(\$[\d,.]+\)/, ""))).toEqual([`soundness ${rule}`]);
   });

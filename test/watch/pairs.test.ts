@@ -366,14 +366,14 @@ describe("the shipped rule", () => {
     h.events("liquidations", [adl(h)], "hedge");
     hold(h, "hedge", -3);
     expect(summaries(h)).toEqual([
-      "fired Hedge basis is broken by auto-deleveraging: long 7 SOL naked ($700.00)",
+      'fired Hedge "basis" is broken by auto-deleveraging: long 7 SOL naked ($700.00), 70% of the largest leg (limit 2%)',
     ]);
     expect(h.changes[0]!.alert.severity).toBe("critical");
-    expect(h.changes[0]!.alert.description).toMatch(/^70% of/);
+    expect(h.changes[0]!.alert.description).toMatch(/Now: sell 7 SOL, /);
     expect(new Map(h.changes[0]!.details).get("Legs")).toBe("main/SOL long 10, hedge/SOL short 3");
     expect(new Map(h.changes[0]!.details).get("Naked")).toBe("long 7 ($700.00)");
     live(h, { main: 3, hedge: -3 }, 15_000);
-    expect(summaries(h).at(-1)).toBe("ended Hedge basis is whole again");
+    expect(summaries(h).at(-1)).toBe('ended Hedge "basis" is whole again');
   });
 
   test("fires at once when the word of it comes after the state", () => {
@@ -384,7 +384,7 @@ describe("the shipped rule", () => {
     h.pass(1_000);
     h.events("liquidations", [adl(h)], "hedge");
     expect(summaries(h)).toEqual([
-      "fired Hedge basis is broken by auto-deleveraging: long 10 SOL naked ($1,000.00)",
+      'fired Hedge "basis" is broken by auto-deleveraging: long 10 SOL naked ($1,000.00), 100% of the largest leg (limit 2%)',
     ]);
   });
 
@@ -407,7 +407,9 @@ describe("the shipped rule", () => {
       });
     const h = begun(pack, { remembered: before.remembered, atMs: before.nowMs + 1_000 });
     live(h, { main: 10, hedge: -1.5 }, 1_000);
-    expect(summaries(h)).toEqual(["changed Hedge basis is broken: long 8.5 SOL naked ($850.00)"]);
+    expect(summaries(h)).toEqual([
+      'changed Hedge "basis" is broken: long 8.5 SOL naked ($850.00), 85% of the largest leg (limit 2%)',
+    ]);
     expect(h.changes[0]!.alert.acknowledgedAtMs).toBeNull();
     live(h, { main: 10, hedge: -1.5 }, 30_000);
     expect(h.changes).toHaveLength(1);
@@ -464,7 +466,9 @@ describe("the shipped rule", () => {
     live(h, { main: 20, hedge: -10 }, 15_000);
     expect(h.told).toEqual([]);
     live(h, { main: 20, hedge: -10 }, 2_000);
-    expect(summaries(h)).toEqual(["fired Hedge basis is broken: long 10 SOL naked ($1,000.00)"]);
+    expect(summaries(h)).toEqual([
+      'fired Hedge "basis" is broken: long 10 SOL naked ($1,000.00), 50% of the largest leg (limit 2%)',
+    ]);
   });
 
   test("what is lopsided when watching begins was already so", () => {

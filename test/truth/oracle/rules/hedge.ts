@@ -50,7 +50,7 @@ export const hedgeBroken: Predicate = {
     const name = nameOf(subject);
     const { symbol } = view.hedges.plan(name);
     const isWhole = figures.imbalance <= view.hedges.tolerance(name);
-    const told = /^Hedge (\S+) is (whole again$|broken)/.exec(text.summary);
+    const told = /^Hedge "(\S+)" is (whole again$|broken)/.exec(text.summary);
     const words: Word[] = [
       { name: "hedge", text: told?.[1] ?? text.summary, among: [name] },
       { name: "state", text: told?.[2] ?? text.summary, among: [isWhole ? "whole again" : "broken"] },
@@ -79,8 +79,10 @@ export const hedgeBroken: Predicate = {
         ["naked size", /: (?:long|short) ([\d,.]*\d) \S+ naked/, Math.abs(figures.naked)],
         ["naked notional", new RegExp(`naked \\(${money}\\)`), nakedSizeUsd],
         ["change a dollar", new RegExp(`moves is\\s+${money} of`), Math.abs(figures.naked)],
-        ["imbalance", new RegExp(`^${percent} of the largest leg`), figures.imbalance],
-        ["tolerance", new RegExp(`not hedged, ${percent} is allowed`), view.hedges.tolerance(name)],
+        ["size to trade", /Now:\s+(?:buy|sell) ([\d,.]*\d) /, Math.abs(figures.naked)],
+        ["side to trade", /Now:\s+(buy|sell) /, figures.naked > 0 ? "sell" : "buy"],
+        ["imbalance", new RegExp(`, ${percent} of the largest leg`), figures.imbalance],
+        ["tolerance", new RegExp(`\\(limit ${percent}\\)`), view.hedges.tolerance(name)],
       ]),
     ];
   },
