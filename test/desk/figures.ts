@@ -169,7 +169,7 @@ function special(judge: Judge, item: Item, window: readonly Moment[]): readonly 
       break;
     }
     case "AccountLiquidationNear": {
-      const [joint] = found(`is a joint move of ${percent}`);
+      const [joint] = found(`if every position moves ${percent}`);
       add(
         "joint move",
         joint,

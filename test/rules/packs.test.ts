@@ -170,20 +170,24 @@ describe("what packs say", () => {
     ["LiquidationNear", { value: 0.031, adverse: 0.031, held: 1 }, /: SOL long is 3\.1% from liquidation$/],
     ["LiquidationNear", { value: 0.5, adverse: 0.3, held: 2 }, /: SOL long is 50% from liquidation$/],
     ["LiquidationNear", { value: 0, adverse: 0, held: 2 }, /: SOL long can be liquidated now$/],
-    ["AccountLiquidationNear", { value: 0.02 }, /: main\/0\.0 is a joint move of 2% from liquidation$/],
-    ["AccountLiquidationNear", { value: 0 }, /main\/0\.0 can be liquidated now$/],
+    [
+      "AccountLiquidationNear",
+      { value: 0.02 },
+      /^main\/0\.0 is liquidatable if every position moves 2% against it$/,
+    ],
+    ["AccountLiquidationNear", { value: 0 }, /^main\/0\.0 can be liquidated now$/],
     [
       "AccountLiquidatable",
       { riskTier: "highRisk" },
-      /main\/0\.0 can be liquidated now \(margin ratio 103%\)$/,
+      /^main\/0\.0 can be liquidated now: margin ratio 103% \(limit 100%\)$/,
     ],
     [
       "AccountLiquidatable",
       { riskTier: "safe" },
-      /main\/0\.0 is not liquidatable any more \(margin ratio 103%\)$/,
+      /^main\/0\.0 is not liquidatable any more: margin ratio 103%$/,
     ],
-    ["OrdersMayBeCancelled", { riskTier: "cancellable" }, /the exchange may cancel orders of main\/0\.0$/],
-    ["OrdersMayBeCancelled", { riskTier: "safe" }, /the exchange leaves orders alone again in main\/0\.0$/],
+    ["OrdersMayBeCancelled", { riskTier: "cancellable" }, /^main\/0\.0: the exchange may cancel orders$/],
+    ["OrdersMayBeCancelled", { riskTier: "safe" }, /^main\/0\.0: the exchange no longer cancels orders$/],
   ])(
     "%s tells danger from its end: %j",
     (name, of: { value?: number; riskTier?: string; adverse?: number; held?: number }, wanted) => {
@@ -246,8 +250,8 @@ describe("what packs say", () => {
   });
 
   test.each([
-    [22.5 * hours, "main: funding alone makes main/0.0 liquidatable in 22h 30m"],
-    [Number.POSITIVE_INFINITY, "main: funding does not threaten main/0.0 any more"],
+    [22.5 * hours, "main/0.0: funding alone makes it liquidatable in 22h 30m"],
+    [Number.POSITIVE_INFINITY, "main/0.0: funding does not threaten it any more"],
   ])("FundingEatsMargin says how long the margin lasts: %d ms", (value, wanted) => {
     const trader = facts({ name: "main/0.0" });
     expect(condition("FundingEatsMargin").summary.render(env({ wallet, trader, value }))).toBe(wanted);

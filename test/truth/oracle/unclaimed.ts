@@ -2,7 +2,7 @@
 import type { Claim, Text } from "./predicate.ts";
 
 /** Figures of rules that are the same in each of their texts. */
-const constants = /\bwith 429\b|\bbegins at 100%|\bwithin 0\.5% of the mid price/g;
+const constants = /\bwith 429\b|\bbegins at 100%|\(limit 100%\)|\bwithin 0\.5% of the mid price/g;
 /** Names have digits, too, and begin with a letter. */
 const figure = /^[^a-z].*[\d∞]|^[\d∞]/i;
 const punctuation = /^[("'“`]+|(?:×|\/h)?[)"'”`.,;:!?]*$/g;

@@ -52,7 +52,7 @@ const branches: Readonly<Record<string, (view: View, subject: string) => Branch>
     is: isGone(view.position(subject)?.figures.distance),
   }),
   AccountLiquidationNear: (view, subject) => ({
-    ...{ yes: "can be liquidated now", no: " from liquidation" },
+    ...{ yes: "can be liquidated now", no: "is liquidatable if every position moves" },
     is: isGone(view.account(subject)?.adverse),
   }),
   AccountLiquidatable: (view, subject) => {
@@ -72,7 +72,7 @@ const branches: Readonly<Record<string, (view: View, subject: string) => Branch>
           ? "no orders are left"
           : liquidatable.has(tier ?? "")
             ? "more than the orders is at stake now"
-            : "leaves orders alone again",
+            : "no longer cancels orders",
       is: tier === undefined ? undefined : tier === "cancellable" && orders > 0,
     };
   },

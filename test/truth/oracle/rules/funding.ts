@@ -92,7 +92,6 @@ const fundingEatsMargin: Predicate = {
       lasts(view, accountOf(subject)),
     ),
     ...accountClaims(view, subject, text),
-    ...claimsOf(text, [["gross", new RegExp(`gross ${money}`), view.account(subject)?.gross]]),
   ],
 };
 

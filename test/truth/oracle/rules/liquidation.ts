@@ -85,11 +85,11 @@ export const accountLiquidationNear: Predicate = {
       ...claimsOf(text, [
         [
           "joint move",
-          new RegExp(`(?:joint move of|against it by) ${percent}(?: from|,)`),
+          new RegExp(`if every position moves ${percent} against it`),
           figures.adverse,
           moveRoom,
         ],
-        ["positions", /all positions \((\d+)\)/, figures.positions.size],
+        ["positions", /(\d+) positions?, gross/, figures.positions.size],
       ]),
       ...accountClaims(view, subject, text),
     ];
@@ -104,7 +104,7 @@ export function accountClaims(
 ) {
   const figures = view.account(subject);
   return claimsOf(text, [
-    ["gross", new RegExp(`Gross ${money}`), figures?.gross],
+    ["gross", new RegExp(`[Gg]ross ${money}`), figures?.gross],
     ["net", new RegExp(`net ${money}`), figures?.net],
     ["effective collateral", new RegExp(`[Ee]ffective collateral ${money}`), figures?.effective],
     ["effective collateral", new RegExp(`of ${money} effective`), figures?.effective],

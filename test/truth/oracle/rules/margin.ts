@@ -51,7 +51,7 @@ export const marginHigh: Predicate = {
     const figures = view.account(subject);
     return [
       ...claimsOf(text, [
-        ["margin ratio", new RegExp(`margin ratio of \\S+ is ${percent}`), figures?.ratio],
+        ["margin ratio", new RegExp(`: margin ratio is ${percent}`), figures?.ratio],
         ["leverage", /leverage\s+((?:over )?[\d,.]*\d)×/, figures && leverageOf(figures.gross, figures)],
       ]),
       ...accountClaims(view, subject, text),
@@ -72,7 +72,7 @@ export const ordersMayBeCancelled: Predicate = {
     return [{ severity: "warning", on, off: !on }];
   },
   claims: (view, subject, text) => [
-    ...claimsOf(text, [["orders", /; (\d+) orders? rests?/, view.seen.accounts.get(subject)?.orders.length]]),
+    ...claimsOf(text, [["orders", /^(\d+) orders? rests?/, view.seen.accounts.get(subject)?.orders.length]]),
     ...accountClaims(view, subject, text),
   ],
 };
@@ -90,7 +90,7 @@ export const accountLiquidatable: Predicate = {
   },
   claims: (view, subject, text) => [
     ...claimsOf(text, [
-      ["gross", new RegExp(`may sell ${money} of positions`), view.account(subject)?.gross],
+      ["gross", new RegExp(`may close ${money} of positions`), view.account(subject)?.gross],
       ["margin ratio", new RegExp(`margin ratio ${percent}`), view.account(subject)?.ratio],
     ]),
     ...accountClaims(view, subject, text),
