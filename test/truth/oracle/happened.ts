@@ -4,7 +4,6 @@ import type { Liquidation, Market, Notification, Wallet, World } from "../../../
 import { isWhale } from "../names.ts";
 import type { Outcome } from "../scenario.ts";
 import type { Rows } from "./details.ts";
-import { duration, durationClaims } from "./duration.ts";
 import { type Claim, claimsOf, money, type Text } from "./predicate.ts";
 
 /** The parts of an alert by which it is known what it tells of. */
@@ -24,7 +23,7 @@ export interface Happened {
   readonly what: string;
   /** True if an alert tells of it. @param happenedMs as the alert has it */
   readonly isIn: (alert: Teller, happenedMs: number | null) => boolean;
-  readonly claims: (text: Text & Pick<Alert, "firedAtMs">) => readonly Claim[];
+  readonly claims: (text: Text) => readonly Claim[];
   /** Its lines of context; left out: it has none. */
   readonly rows?: Rows;
 }
@@ -131,18 +130,11 @@ function withdrawals({ name, authority, collateral }: Wallet): readonly Happened
             eventKey ===
             `collateral:collateral:${authority}:${pdaIndex}:${subaccount}:${slot}:${slotIndex}:${eventIndex}`,
           rows: { Amount: [-out] },
-          claims: (text) => [
-            ...claimsOf(text, [
+          claims: (text) =>
+            claimsOf(text, [
               ["amount", new RegExp(`${money} withdrawn`), out],
               ["left", new RegExp(`${money} of collateral left`), left],
             ]),
-            ...durationClaims(
-              text,
-              "time since",
-              new RegExp(`withdrawn\\s+${duration} ago`),
-              Math.trunc((text.firedAtMs - atMs) / secondMs) * secondMs,
-            ),
-          ],
         },
       ];
     });

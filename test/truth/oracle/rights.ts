@@ -70,7 +70,7 @@ export function changedRights({ log, plan }: Outcome): readonly Happened[] {
               ["account", /^(\S+): the exchange/, subject],
               ["step", /the exchange (took away|gave back)/, is[name] === "no" ? "took away" : "gave back"],
               ["right", /(?:took away|gave back) the right to (.+)$/, rights[name] ?? name],
-              ["state", /^The account is ([\w ]+)/, spaced(state.lifecycle)],
+              ["state", /^The exchange lists the account as ([\w ]+)/, spaced(state.lifecycle)],
             ]),
         }));
       });

@@ -24,10 +24,9 @@ export function unclaimed({ summary, description }: Text, claims: readonly Claim
 }
 
 /**
- * Figures that may not be known: the end of some sessions, fees and funding of today before their histories were read, and equity
- * where withdrawals are read before the accounts, after an outage.
+ * Figures that may not be known: the end of some sessions, and fees and funding of today before their histories were read.
  */
-const unknown = /Next change: –|fees –|funding –|equity is now –/g;
+const unknown = /Next change: –|fees –|funding –/g;
 
 /** A text has no place where a figure is not known. */
 export function missingIn({ summary, description }: Text): readonly string[] {

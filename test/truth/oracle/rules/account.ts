@@ -61,7 +61,7 @@ const manyWithdrawals = manyWithin("ManyWithdrawals", {
   ...{ severity: "warning", windowMs: hourMs, source: "collateral", kind: "collateral", forMs: 0 },
   counts: ({ fields }) => fields.eventType === "withdrawal",
   subjects: (view) => view.ownWallets(),
-  claims: (view, wallet, withdrawals) => [
+  claims: (_, __, withdrawals) => [
     ["withdrawals", /: (\d+)\s+withdrawals/, withdrawals.length],
     [
       "withdrawals",
@@ -74,9 +74,23 @@ const manyWithdrawals = manyWithin("ManyWithdrawals", {
       -withdrawals.reduce((sum, { fields }) => sum + Number(fields.amountUsd), 0),
       cent,
     ],
-    ["equity", new RegExp(`equity is now ${money}`), view.money.now(wallet)?.equity],
   ],
 });
+
+function ordersLeft({ seen }: View, account: string): string | undefined {
+  const orders = seen.accounts.get(account)?.orders.length;
+  return orders === 0 ? "no" : orders?.toString();
+}
+
+/** After the last order was cancelled for a while; undefined: nobody knows. */
+function leftToDo(view: View, account: string): string | undefined {
+  const tier = view.account(account)?.tier;
+  if (tier === undefined) return undefined;
+  if (tier === "safe" || tier === "atRisk") return "nothing";
+  return ordersLeft(view, account) === "no"
+    ? "Now: add collateral or reduce: the positions are next"
+    : "Now: add collateral, or cancel orders yourself";
+}
 
 const riskEngineClearsOrders = manyWithin("RiskEngineClearsOrders", {
   ...{ severity: "critical", windowMs: 10 * minuteMs, source: "notifications", kind: "notification" },
@@ -94,8 +108,9 @@ const riskEngineClearsOrders = manyWithin("RiskEngineClearsOrders", {
           ? "no order is left to cancel"
           : "risk engine has stopped",
     ],
-    ["margin ratio", new RegExp(`margin ratio ${percent}`), view.account(account)?.ratio],
-    ["orders left", /; (\d+) orders? (?:is|are)\s+left/, view.seen.accounts.get(account)?.orders.length],
+    ["margin ratio", new RegExp(`margin ratio is ${percent}`), view.account(account)?.ratio],
+    ["what is left to do", /%\. (Now: .+)$/, leftToDo(view, account)],
+    ["orders left", /; (\d+|no) orders? (?:is|are)\s+left/, ordersLeft(view, account)],
   ],
 });
 
