@@ -37,7 +37,7 @@ test("a mail that is refused twice is told on Discord; what no channel takes for
   await house.clock.advance(30_000);
   expect(house.headlines()).toEqual([
     expect.stringContaining("FIRING critical: main: SOL long is 3% from liquidation"),
-    expect.stringContaining("FIRING critical: 1 message was given up since the start"),
+    expect.stringContaining("FIRING critical: 1 message was given up since perpwatch started"),
   ]);
   expect(house.subjects()).toEqual([expect.stringMatching(/^FIRING critical: 1 message was given up/)]);
   const messages = await house.read((store) => store.messages({}));

@@ -291,7 +291,7 @@ describe("what packs say", () => {
   });
 
   test.each([
-    [1, "1 message waits to be delivered by mail (535), the oldest for 2m"],
+    [1, "1 message has waited 2m to be delivered by mail (535)"],
     [12, "12 messages wait to be delivered by mail (535), the oldest for 2m"],
     [0, "No message waits to be delivered"],
   ])("messages that wait name their channel: %i", (undelivered, wanted) => {
@@ -301,9 +301,9 @@ describe("what packs say", () => {
   });
 
   test.each([
-    ["MessagesLost", 1, "1 message was given up since the start, and will not be delivered"],
-    ["MessagesLost", 3, "3 messages were given up since the start, and will not be delivered"],
-    ["MessagesLost", 0, "No message was given up since the start"],
+    ["MessagesLost", 1, "1 message was given up since perpwatch started, and will not be delivered"],
+    ["MessagesLost", 3, "3 messages were given up since perpwatch started, and will not be delivered"],
+    ["MessagesLost", 0, "No message was given up since perpwatch started"],
     ["RecordsNotUnderstood", 1, "1 answer of the exchange could not be understood in the last hour"],
   ])("%s counts as people do: %i", (name, value, wanted) => {
     expect(condition(name).summary.render(env({ value, window: () => 60_000 }))).toBe(wanted);

@@ -119,10 +119,15 @@ const messagesUndelivered = ofTheDaemon({
   },
   claims: ({ undelivered, oldestUndeliveredMs }, text) => [
     ...claimsOf(text, [
-      ["messages", /^([\d,]+) messages? waits?/, undelivered],
-      ["by whom", /to be delivered by (.*), the oldest/, undefined],
+      ["messages", /^([\d,]+) messages? (?:wait|has waited)/, undelivered],
+      ["by whom", /to be delivered by (.*?)(?:, the oldest for .*)?$/, undefined],
     ]),
-    ...durationClaims(text, "oldest", new RegExp(`the oldest for ${duration}`), oldestUndeliveredMs),
+    ...durationClaims(
+      text,
+      "oldest",
+      new RegExp(`(?:the oldest for|has waited) ${duration}`),
+      oldestUndeliveredMs,
+    ),
   ],
 });
 
@@ -176,7 +181,10 @@ const signInsRefused = ofTheDaemon({
   levels: (_, view, ease) => refusedLevels(view, view.seen.daemon.judgedMs, ease),
   before: (view) => refusedLevels(view, view.nowMs),
   claims: ({ refusedWallets }, text, view) => [
-    ...claimsOf(text, [["wallets", /sessions of (.+) (?:once|[-\d,]+ times)/, refusedWallets]]),
+    ...claimsOf(text, [
+      ["wallets", /sessions of (.+) (?:once|[-\d,]+ times)/, refusedWallets],
+      ["wallets", /withdrawal and order of (.+); if not/, refusedWallets],
+    ]),
     ...countClaims(
       { ...text, summary: text.summary.replace(" once ", " 1 times ") },
       ["refusals", /sessions (?:of .+ )?([-\d,]+) times/],
