@@ -333,14 +333,26 @@ describe("what packs say", () => {
     ["Liquidated", { kind: "market" }, "main: LIQUIDATED a position", /^Sold on the book; what it cost/],
     [
       "AutoDeleveraged",
+      { kind: "adl", symbol: "SOL", side: "long", size: 3, notional: 417 },
+      "main: SOL long auto-deleveraged: 3 SOL ($417.00)",
+      /^What it did to the collateral was not told\. Now: /,
+    ],
+    [
+      "AutoDeleveraged",
+      { kind: "adl" },
+      "main: a position auto-deleveraged",
+      /^What it did to the collateral was not told\. Now: /,
+    ],
+    [
+      "AutoDeleveraged",
       { kind: "adl", symbol: "SOL", size: 3 },
-      "main: auto-deleveraged SOL, 3 closed by the exchange",
+      "main: SOL auto-deleveraged: 3 SOL",
       /^What it did to the collateral was not told\. Now: /,
     ],
     [
       "StopLossExecuted",
       { symbol: "SOL", side: "ask", size: 12.5, price: 131.4, data: { triggerType: "stop_loss" } },
-      "main: a stop loss was executed in SOL: sold 12.5 at $131.40",
+      "main: a stop loss was executed: sold 12.5 SOL at $131.40",
       /^ ?Now: check/,
     ],
     [
@@ -365,7 +377,7 @@ describe("what packs say", () => {
       "OrderCancelledByRiskEngine",
       { symbol: "SOL" },
       "main: the risk engine cancelled an order in SOL",
-      /^It was cancelled to free margin: the account came below its cancel margin\. Now: /,
+      /^It was cancelled to free margin: the account fell below its cancel margin\. Now: /,
     ],
     ["SpotCollateralLiquidated", {}, "main: the exchange sold spot collateral", /^ ?Now: /],
     ["Announcement", { body: "At noon." }, "The exchange made an announcement", /^At noon\.$/],

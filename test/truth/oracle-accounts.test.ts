@@ -121,7 +121,7 @@ const words: readonly (readonly [rule: string, step: "fired" | "ended", from: Re
   ["RiskEngineClearsOrders", "fired", /cancelled \d+ orders/, "cancelled 17 orders"],
   ["RiskEngineClearsOrders", "fired", /(\d+|no) orders? (is|are) left/, "17 orders are left"],
   ["OrderCancelledByRiskEngine", "fired", /in SOL/, "in BTC"],
-  ["OrderCancelledByRiskEngine", "fired", /: w1\/0\.1 came/, ": w1/0.0 came"],
+  ["OrderCancelledByRiskEngine", "fired", /: w1\/0\.1 fell/, ": w1/0.0 fell"],
   ["StopLossPlaced", "fired", /in SOL/, "in BTC"],
   ["StopLossExecuted", "fired", /a take profit/, "a stop loss"],
   ["StopLossExecuted", "fired", /: sold/, ": bought"],
@@ -138,11 +138,13 @@ const words: readonly (readonly [rule: string, step: "fired" | "ended", from: Re
   ["Liquidated", "fired", / long/, " short"],
   ["Liquidated", "fired", /, \$[\d,.]+ at/, ", $12.34 at"],
   ["Liquidated", "fired", / at \$[\d,.]+/, " at $12.34"],
+  ["Liquidated", "fired", / long/, " long in part"],
   ["Liquidated", "fired", /the position is closed/, "a part of the position is left"],
   ["Liquidated", "fired", /margin ratio [\d.]+%/, "margin ratio 77.7%"],
   ["Liquidated", "fired", /collateral \$[\d,.]+/, "collateral $12.34"],
-  ["AutoDeleveraged", "fired", /auto-deleveraged \w+/, "auto-deleveraged SOL"],
-  ["AutoDeleveraged", "fired", /, [\d.]+ closed/, ", 0.01 closed"],
+  ["AutoDeleveraged", "fired", /: \w+ (?=.*auto-deleveraged)/, ": SOL "],
+  ["AutoDeleveraged", "fired", /: [\d.]+ (?=\w+ \()/, ": 0.01 "],
+  ["AutoDeleveraged", "fired", /\(\$[\d,.]+\)/, "($12.34)"],
 ];
 
 test("nothing is wrong in the scenario as it was, and all of it came true", () => {

@@ -87,6 +87,11 @@ function sideOf(detail: Liquidation["detail"]): string | undefined {
   return detail.kind === "market_order" ? detail.side.toLowerCase() : undefined;
 }
 
+/** As titles have it. */
+function partOf(detail: Liquidation["detail"]): string | undefined {
+  return detail.kind === "market_order" ? (detail.positionClosed ? "" : " in part") : undefined;
+}
+
 /** The change of collateral of the account that it happened to, USD; undefined: nobody tells it. */
 function costOf(role: Liquidation["role"], detail: Liquidation["detail"]): number | undefined {
   if (detail.kind === "market_order") return undefined;
@@ -166,10 +171,14 @@ function liquidations(
         rows: rowsOf(role, detail, size, quote, tickOf(market)),
         claims: (text) =>
           claimsOf(text, [
-            ["notional", new RegExp(`LIQUIDATED \\S+(?: \\w+)?, ${money}`), quote],
-            ["symbol", /(?:LIQUIDATED|auto-deleveraged) (\w+)/, symbol],
+            ["notional", new RegExp(`LIQUIDATED \\S+(?: long| short)?(?: in part)?, ${money}`), quote],
+            ["notional", new RegExp(`auto-deleveraged: \\S+ \\w+ \\(${money}\\)`), quote],
+            ["symbol", /LIQUIDATED (\w+)/, symbol],
+            ["symbol", /: (\w+)(?: long| short)?\s+auto-deleveraged/, symbol],
+            ["symbol", /auto-deleveraged: \S+ (\w+)/, symbol],
             ["side", /LIQUIDATED \w+ (long|short)/, sideOf(detail)],
-            ["size", /, ([\d,.]*\d) closed by the exchange/, size],
+            ["size", /auto-deleveraged: ([\d,.]*\d)/, size],
+            ["part", /LIQUIDATED \w+(?: long| short)?( in part)/, partOf(detail)],
             [
               "price",
               new RegExp(`LIQUIDATED.*, \\S+ at ${money}`),
@@ -303,7 +312,7 @@ function figuresOf(one: Notification, markets: World["markets"]): Figures {
     ["price", new RegExp(` at ${money}`), price, room],
     [
       "account",
-      /cancelled to free margin: (\S+) came/,
+      /cancelled to free margin: (\S+) fell/,
       `${account.wallet.name}/${account.pdaIndex}.${account.subaccount}`,
     ],
   ];
