@@ -30,9 +30,9 @@ test("the shipped rules about distance, margin and loss form incidents, and no o
   ];
   expect(Object.fromEntries(dangers)).toEqual({
     ...{ LiquidationNear: distance, AccountLiquidationNear: distance },
-    ...{ WhaleNearLiquidation: distance, OrdersMayBeCancelled: tier, AccountLiquidatable: tier },
+    ...{ NearLiquidationAfterHours: distance, WhaleNearLiquidation: distance },
+    ...{ OrdersMayBeCancelled: tier, AccountLiquidatable: tier },
     ...{
-      NearLiquidationAfterHours: other,
       MarginHigh: other,
       Drawdown: other,
       LosingFast: other,

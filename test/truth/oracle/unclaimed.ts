@@ -26,7 +26,7 @@ export function unclaimed({ summary, description }: Text, claims: readonly Claim
 /**
  * Figures that may not be known: the end of some sessions, and fees and funding of today before their histories were read.
  */
-const unknown = /Next change: –|fees –|funding –/g;
+const unknown = /opens again –|fees –|funding –/g;
 
 /** A text has no place where a figure is not known. */
 export function missingIn({ summary, description }: Text): readonly string[] {

@@ -41,7 +41,7 @@ const marketAfterHours: Predicate = {
   claims: (view, subject, text) =>
     claimsOf(text, [
       ["notional", new RegExp(`you hold ${money}`), view.marked(subject)?.figures.notional],
-      ["next change", /Next change: (\S+ \S+) UTC/, nextChange(view, subject)],
+      ["next change", /opens again\s+(\S+ \S+) UTC/, nextChange(view, subject)],
     ]),
 };
 
@@ -50,6 +50,7 @@ const nearLiquidationAfterHours: Predicate = {
   forMs: 0,
   keepMs,
   reads: ["calendars"],
+  worsens: { towards: "lower", value: (view, subject) => view.position(subject)?.figures.distance },
   subjects: (view) => view.positions(),
   levels: (view, subject, ease) => {
     const held = view.position(subject);
@@ -100,9 +101,9 @@ const exitLargerThanBook: Predicate = {
     const depths = facing(view, subject);
     return claimsOf(text, [
       ["notional", new RegExp(`of ${money} is`), figures?.notional],
-      ["share", new RegExp(`is ${percent} of all`), figures && depths && figures.notional / depths],
-      ["depth", new RegExp(`mid price\\s+\\(${money}\\)`), depths],
-      ["side", /\s(bids|asks) within/, figures && (figures.side === "long" ? "bids" : "asks")],
+      ["share", new RegExp(`is ${percent} of the`), figures && depths && figures.notional / depths],
+      ["depth", new RegExp(`of the\\s+${money} of`), depths],
+      ["side", / of\s+(bids|asks) within/, figures && (figures.side === "long" ? "bids" : "asks")],
       ["best price", new RegExp(`best bid ${money}`), figures?.side === "long" ? depth?.bestBid : undefined],
       ["best price", new RegExp(`best ask ${money}`), figures?.side === "short" ? depth?.bestAsk : undefined],
       ["side of the book", /: best (bid|ask) /, figures && (figures.side === "long" ? "bid" : "ask")],
