@@ -33,7 +33,7 @@ export function ruleOverrides(seed: number): Readonly<Record<string, Override>> 
   const within = (pack: string, rule: string, time: string): Override => {
     const texts = (["value", "summary", "description"] as const).map((name) => {
       const text = shipped(pack, rule)[name].replaceAll('"10m"', `"${time}"`);
-      return [name, text.replaceAll("in 10 min", `in ${time.replace("m", " min")}`)] as const;
+      return [name, text.replaceAll("in 10m", `in ${time}`)] as const;
     });
     return Object.fromEntries(texts);
   };
@@ -62,7 +62,7 @@ function ofAccounts(seed: number): Readonly<Record<string, Override>> {
   const within = (rule: string, shippedWindow: string): Override => {
     const window = draw.one(["1m", "2m", "3m"]);
     const words = new RegExp(`(["'])${shippedWindow}\\1`, "g");
-    const told = /within (?:an hour|10 min)/;
+    const told = /within (?:an hour|10m)/;
     const texts = (["when", "summary", "description"] as const).map((name) => {
       return [
         name,
@@ -91,7 +91,7 @@ function ofTheDaemon(seed: number): Readonly<Record<string, Override>> {
   const short = () => draw.one(["10s", "20s", "45s"]);
   const window = draw.one(["1m", "2m", "3m"]);
   const within = (text: string): string =>
-    text.replaceAll(/"(?:15m|1h)"/g, `"${window}"`).replace(/15 min|the last hour/, window);
+    text.replaceAll(/"(?:15m|1h)"/g, `"${window}"`).replace(/\b15m|the last hour/, window);
   const inWindow = (rule: string, key: "value" | "when"): Override => {
     const { [key]: text, summary } = shipped("daemon", rule);
     return { [key]: within(text), summary: within(summary) };

@@ -23,14 +23,10 @@ export function durationMs(text: string): number {
   return Math.round(parts.reduce((sum, [, count, unit]) => sum + Number(count) * unitMs[unit!]!, 0));
 }
 
-/** The time of which a text tells: `within 15 min`, `in 24 h`, `of the last hour`. */
+/** The time of which a text tells: `within 15m`, `in 1d`, `in the last hour`. */
 export function windowClaims(text: Text, truthMs: number): readonly Claim[] {
   return claimsOf(text, [
-    [
-      "window",
-      /(?:within|in|of|in the last|of the last|over the last) (an hour|hour|\d+ (?:min|h)|\d+[smhd](?: \d+[smh])?)\b/,
-      undefined,
-    ],
+    ["window", /(?:within|in|in the last) (an hour|hour|\d+[smhd](?: \d+[smh])?)\b/, undefined],
   ]).map((claim): Claim => {
     const ms = windowMsOf(claim.text);
     return { ...claim, truth: ms === truthMs ? claim.text : `${truthMs} ms`, room: 0 };
@@ -38,8 +34,7 @@ export function windowClaims(text: Text, truthMs: number): readonly Claim[] {
 }
 
 function windowMsOf(text: string): number {
-  if (text.endsWith("hour")) return unitMs.h!;
-  return durationMs(text.replace(" min", "m").replace(/ h$/, "h"));
+  return text.endsWith("hour") ? unitMs.h! : durationMs(text);
 }
 
 /** A duration that is told in its two largest units, of whole seconds, the rest cut off; below ten seconds in tenths of them. */
