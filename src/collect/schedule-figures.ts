@@ -1,4 +1,5 @@
 /** Figures over all schedules, for the daemon's own status. */
+import { sourceWords } from "../domain/source-words.ts";
 import type { ExchangeOutage } from "../domain/status.ts";
 import type { Job } from "./job.ts";
 import { withoutEndpoint } from "./reporter.ts";
@@ -12,7 +13,7 @@ export interface ScheduleFigures {
   readonly lagMs: number;
   /** The most failures in a row of any schedule. */
   readonly failedPolls: number;
-  /** `everything (connect ECONNREFUSED …)`, or the longest failing: `notifications of main (503) and 4 more`. */
+  /** `everything (connect ECONNREFUSED …)`, or the longest failing: `notifications of main (HTTP 503) and 4 more`. */
   readonly failingReads: string;
 }
 
@@ -36,8 +37,10 @@ function failingReads(jobs: readonly Job[], outage: ExchangeOutage | null): stri
   const failing = jobs.filter(({ failures }) => failures > 0);
   failing.sort((a, b) => b.failures - a.failures);
   const names = failing.slice(0, MAX_LISTED).map(({ collector, wallet, lastFailure }) => {
-    const name = wallet ? `${collector.source} of ${wallet.name}` : collector.source;
-    return `${name} (${withoutEndpoint(lastFailure?.detail ?? "failing")})`;
+    const words = sourceWords[collector.source];
+    const name = wallet ? `${words} of ${wallet.name}` : words;
+    const why = withoutEndpoint(lastFailure?.detail ?? "failing");
+    return `${name} (${why.replace(/^(?=[45]\d\d\b)/, "HTTP ")})`;
   });
   const more = failing.length - names.length;
   return more > 0 ? `${names.join(", ")} and ${more} more` : names.join(", ");

@@ -409,6 +409,20 @@ describe("failures", () => {
     expect(scheduler.outage).toBeNull();
   });
 
+  test("what fails is named in words, with the status of the answer", async () => {
+    const { clock, scheduler } = rig({
+      wallets: 1,
+      sources: ["traderState", "notifications"],
+      run: async (_run, source) => {
+        if (source === "traderState")
+          throw new ExchangeError({ endpoint: source, reason: "refused", what: "503" });
+        return "done";
+      },
+    });
+    await clock.advance(20_000);
+    expect(scheduler.figures().failingReads).toBe("positions and balances of w0 (HTTP 503)");
+  });
+
   test("what fails while others are read says so by itself, and what lasts beyond an outage does so then", async () => {
     let down = false;
     const { clock, log, scheduler } = rig({
@@ -422,7 +436,7 @@ describe("failures", () => {
       },
     });
     await clock.advance(20_000);
-    expect(scheduler.figures().failingReads).toBe("notifications of w1 (403 insufficient_role)");
+    expect(scheduler.figures().failingReads).toBe("notifications of w1 (HTTP 403 insufficient_role)");
     // Once, with what to do.
     expect(log).toEqual([
       expect.stringMatching(

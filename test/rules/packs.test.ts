@@ -283,7 +283,7 @@ describe("what packs say", () => {
   const wallet = facts({ name: "main" });
 
   test.each([
-    ["markets (503) and 4 more", "Reads of the exchange fail: markets (503) and 4 more"],
+    ["prices (HTTP 503) and 4 more", "Reads of the exchange fail: prices (HTTP 503) and 4 more"],
     ["", "Every read of the exchange works again"],
   ])("failing polls name what fails: %s", (failingReads, wanted) => {
     const daemon = facts({ failedPolls: 6, failingReads });
