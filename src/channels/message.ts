@@ -146,9 +146,9 @@ function standingLines({ content: { standing }, sealedAtMs }: Message, zone: str
   if (standing === undefined) return [];
   const lines = standing.alerts.map(({ id, severity, summary, textAtMs, gone }) => {
     const asOf = textAtMs === undefined ? "" : `, as of ${shortTime(textAtMs, sealedAtMs, zone)}`;
-    return `${gone ? "No longer holds, was" : "Still firing,"} ${severity}: ${cleanLine(summary)}${asOf} (#${id})`;
+    return `${gone ? "No longer holds, was" : "Also firing,"} ${severity}: ${cleanLine(summary)}${asOf} (#${id})`;
   });
-  return standing.more === 0 ? lines : [...lines, `Still firing: ${standing.more} more`];
+  return standing.more === 0 ? lines : [...lines, `Also firing: ${standing.more} more`];
 }
 
 /** With its date where that may not be today's. */

@@ -90,12 +90,14 @@ test("a group of 12 alerts: an embed for each as far as Discord takes them, and 
   );
   const last = body.embeds[9];
   expect(last?.description).toBe("**and 3 more**: all 12 are in alerts.txt");
-  expect(last?.fields?.[0]).toMatchObject({ name: "Still firing", value: "info: main: quiet (#7)\n3 more" });
+  expect(last?.fields?.[0]).toMatchObject({
+    ...{ name: "Other alerts", value: "Also firing, info: main: quiet (#7)\nAlso firing: 3 more" },
+  });
   const gone = { alerts: standing.alerts.map((one) => ({ ...one, gone: true as const })), more: 0 };
   expect(
     discordBody(render(message(made, { content: { standing: gone } })), null).embeds[9]?.fields?.[0],
   ).toEqual({
-    ...{ name: "Not over yet", value: "No longer holds, was info: main: quiet (#7)" },
+    ...{ name: "Other alerts", value: "No longer holds, was info: main: quiet (#7)" },
   });
   expect(body.embeds.map(({ footer }) => footer === undefined)).toEqual([...Array(9).fill(true), false]);
   expect(messageProblems({ ...body })).toEqual([]);

@@ -127,11 +127,11 @@ test("a message says what else fires in its group, also after a restart, and not
   const standing = messages.map((message) => render(message).standing);
   expect(standing).toEqual([
     [],
-    ["Still firing, warning: alert 1 (#1)"],
-    ["Still firing, warning: alert 2 (#2)"],
-    ["Still firing, warning: alert 2 (#2)"],
+    ["Also firing, warning: alert 1 (#1)"],
+    ["Also firing, warning: alert 2 (#2)"],
+    ["Also firing, warning: alert 2 (#2)"],
   ]);
-  expect(plainLines(render(messages.at(-1)!))).toContain("Still firing, warning: alert 2 (#2)");
+  expect(plainLines(render(messages.at(-1)!))).toContain("Also firing, warning: alert 2 (#2)");
 });
 
 test("what else fires is listed as it stands when the message is made, or with the time of its figures", async () => {
@@ -154,7 +154,7 @@ test("what else fires is listed as it stands when the message is made, or with t
   }
   const [message] = (await one.store.messages({})).filter(({ alertIds }) => alertIds.includes(4));
   expect(render(message!).standing).toEqual([
-    "Still firing, critical: alert 2 is worse, as of 03:39:48 UTC (#2)",
+    "Also firing, critical: alert 2 is worse, as of 03:39:48 UTC (#2)",
     "No longer holds, was critical: alert 1 is worse (#1)",
   ]);
 });

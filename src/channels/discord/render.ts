@@ -194,9 +194,8 @@ function notesOf({ notes }: Rendering): Partial<Embed> {
 function withStanding({ fields = [] }: Partial<Embed>, { standing }: Rendering): Partial<Embed> {
   if (standing.length === 0) return {};
   const share = Math.floor(500 / standing.length) - 1;
-  const value = standing.map((line) => forDiscord(line.replace(/^Still firing[:,] /, ""), share)).join("\n");
-  const name = standing.some((line) => line.startsWith("Still firing")) ? "Still firing" : "Not over yet";
-  return { fields: [...fields, { name, value }] };
+  const value = standing.map((line) => forDiscord(line, share)).join("\n");
+  return { fields: [...fields, { name: "Other alerts", value }] };
 }
 
 function single(block: Block, rendering: Rendering): Partial<Embed> {
