@@ -1,7 +1,8 @@
 /**
  * The line of advice about one account:
- * `Sell 23.1 SOL, or deposit $1,240.00 to main/0.0: then no alert of distance or margin fires down to $131.20 (mark $134.10 at 03:12:07 UTC).`
+ * `Sell 23.1 SOL, or deposit $1,240.00 to main/0.0: ends every alert of distance and margin, info too, while SOL is above $131.20 (mark $134.10 at 03:12:07 UTC); less helps already.`
  */
+import type { Advice } from "../domain/alert.ts";
 import { timeOfDay } from "../domain/time-text.ts";
 import type { ClearAmounts, Clearing } from "../domain/what-if.ts";
 import { usdFromTicks } from "../risk/units.ts";
@@ -24,7 +25,7 @@ export function adviceLine(
   clear: ClearAmounts,
   marksAtMs: number,
   timezone: string,
-): string {
+): Omit<Advice, "account"> {
   const { name } = situation;
   const obstacles = obstaclesOf(name, clear);
   const why = obstacles.length === 0 ? "" : ` Not offered: ${obstacles.join("; ")}.`;
@@ -34,10 +35,16 @@ export function adviceLine(
     const kinds = clear.order.map((kind) => nouns[kind]);
     const last = kinds.pop();
     const all = kinds.length === 0 ? last : `${kinds.join(", ")} or ${last}`;
-    return `No ${all} ends all alerts of distance and margin of ${name} (${marksOf(situation, clear.upTo, at)}).${why}`;
+    const line = `No ${all} ends all alerts of distance and margin of ${name} (${marksOf(situation, clear.upTo, at)}).${why}`;
+    return { line };
   }
   const text = ways.join(", or ");
-  return `${text[0]!.toUpperCase()}${text.slice(1)}: then no alert of distance or margin fires ${upToText(situation, clear.upTo, at)}.${why}`;
+  const ends = `ends every alert of distance and margin, info too${whileText(situation, clear.upTo)}`;
+  const marks = marksOf(situation, clear.upTo, at);
+  return {
+    line: `${text[0]!.toUpperCase()}${text.slice(1)}: ${ends} (${marks}); less helps already.${why}`,
+    clears: true,
+  };
 }
 
 /** The reduction that trades the least, and those that are not offered. */
@@ -55,18 +62,16 @@ function leastHarm(
   return reductions.toSorted((a, b) => usdOf(a) - usdOf(b)).slice(0, 1);
 }
 
-function upToText(situation: Situation, upTo: ClearAmounts["upTo"], at: string): string {
-  const [first, ...others] = upTo;
-  if (first === undefined) return `(prices ${at})`;
-  const marks = marksOf(situation, upTo, at);
+function whileText(situation: Situation, upTo: ClearAmounts["upTo"]): string {
+  if (upTo.length === 0) return "";
   if (upTo.length > maxNamed) {
     const shares = upTo.map(({ symbol, usd }) => Math.abs(usd / markUsd(situation, symbol) - 1));
-    return `up to ${formatPercent(Math.min(...shares))} against every position (${marks})`;
+    return `, while no position moves ${formatPercent(Math.min(...shares))} against it`;
   }
-  const to = ({ symbol, direction, usd }: ClearAmounts["upTo"][number]) =>
-    `${direction} to ${priceText(situation, symbol, usd)}`;
-  if (others.length === 0) return `${to(first)} (${marks})`;
-  return `with ${listed(upTo.map((one) => `${one.symbol} ${to(one)}`))} (${marks})`;
+  const bounds = upTo.map(({ symbol, direction, usd }) => {
+    return `${symbol} is ${direction === "down" ? "above" : "below"} ${priceText(situation, symbol, usd)}`;
+  });
+  return `, while ${listed(bounds)}`;
 }
 
 function marksOf(situation: Situation, upTo: ClearAmounts["upTo"], at: string): string {

@@ -139,6 +139,8 @@ export interface Advice {
   /** Its name, or that of a wallet: a line about further accounts of it. */
   readonly account: string;
   readonly line: string;
+  /** It names amounts that clear the account. Absent: there are none, or it is about further accounts. */
+  readonly clears?: true;
 }
 
 /** One step in an alert's life, as it was then: what messages are made of. Append only. */

@@ -42,7 +42,7 @@ export class Advisor implements Suppose {
   readonly #timezone: string;
   readonly #rules: ReadonlyMap<string, ConditionRule>;
   /** Lines of this tick, by account. */
-  readonly #lines = new Map<string, string | null>();
+  readonly #lines = new Map<string, Omit<Advice, "account"> | null>();
   /** The age up to which an order book says what it takes now, ms. */
   readonly #bookAgeMs: number;
 
@@ -103,14 +103,14 @@ export class Advisor implements Suppose {
       if (!(atMs - (traderState ?? Number.NaN) <= staleAfterMs.traderState)) continue;
       if (!(atMs - (markets ?? Number.NaN) <= staleAfterMs.markets)) continue;
       const line = this.#lineOf(account, atMs);
-      if (line !== null) lines.push({ account: account.name, line });
+      if (line !== null) lines.push({ account: account.name, ...line });
     }
     if (lines.length <= maxLines) return lines;
     const more = `${lines.length - maxLines} more accounts are in danger.`;
     return [...lines.slice(0, maxLines), { account: wallet, line: more }];
   }
 
-  #lineOf(account: AccountEntry, atMs: number): string | null {
+  #lineOf(account: AccountEntry, atMs: number): Omit<Advice, "account"> | null {
     const known = this.#lines.get(account.name);
     if (known !== undefined) return known;
     if (this.#lines.size >= maxAccounts) return null;

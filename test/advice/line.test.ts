@@ -64,7 +64,7 @@ describe("an alert about an account in danger", () => {
     const h = begun([subaccount(600, held)]);
     const [change] = h.changes;
     expect(linesOf(change!)).toEqual([
-      "Sell 29.81 SOL, or deposit $253.34 to main/0.0: then no alert of distance or margin fires down to $98.00 (mark $100.00 at 12:00:00 UTC).",
+      "Sell 29.81 SOL, or deposit $253.34 to main/0.0: ends every alert of distance and margin, info too, while SOL is above $98.00 (mark $100.00 at 12:00:00 UTC); less helps already.",
     ]);
   });
 
@@ -72,7 +72,7 @@ describe("an alert about an account in danger", () => {
     const depositCollateral = { immediate: false, viaColdActivation: false };
     const h = begun([subaccount(600, held, { capabilities: { depositCollateral } })]);
     expect(linesOf(h.changes[0]!)).toEqual([
-      "Sell 29.81 SOL in main/0.0: then no alert of distance or margin fires down to $98.00 (mark $100.00 at 12:00:00 UTC). Not offered: main/0.0 may not take deposits now.",
+      "Sell 29.81 SOL in main/0.0: ends every alert of distance and margin, info too, while SOL is above $98.00 (mark $100.00 at 12:00:00 UTC); less helps already. Not offered: main/0.0 may not take deposits now.",
     ]);
   });
 
@@ -80,14 +80,14 @@ describe("an alert about an account in danger", () => {
     const h = begun([subaccount(600, held)]);
     h.live(300_000, [subaccount(600, held)], 99);
     const reminder = h.changes.find(({ kind }) => kind === "reminder");
-    expect(linesOf(reminder!)![0]).toContain(" down to $97.02 (mark $99.00 at 12:04:55 UTC).");
+    expect(linesOf(reminder!)![0]).toContain(", while SOL is above $97.02 (mark $99.00 at 12:04:55 UTC); ");
   });
 
   test("names an account that can spare collateral first, and what is up and down of several positions", () => {
     const short = position(-20, 200, "ETH");
     const h = begun([subaccount(700, [...held, short]), subaccount(5_000, [], { subaccount: 1 })]);
     expect(linesOf(h.changes[0]!)![0]).toMatch(
-      /^Transfer \$[\d.,]+ from main\/0\.1 to main\/0\.0, or (sell|buy) [\d.]+ (SOL|ETH), or deposit \$[\d.,]+ to main\/0\.0: then no alert of distance or margin fires with SOL down to \$98\.00 and ETH up to \$204\.00 \(marks \$100\.00 and \$200\.00 at 12:00:00 UTC\)\.$/,
+      /^Transfer \$[\d.,]+ from main\/0\.1 to main\/0\.0, or (sell|buy) [\d.]+ (SOL|ETH), or deposit \$[\d.,]+ to main\/0\.0: ends every alert of distance and margin, info too, while SOL is above \$98\.00 and ETH is below \$204\.00 \(marks \$100\.00 and \$200\.00 at 12:00:00 UTC\); less helps already\.$/,
     );
   });
 
@@ -190,8 +190,8 @@ rules:
     h.mark(95, prices(200, "ETH"));
     h.account(accounts);
     const told = h.changes.find(({ alert }) => alert.rule === "Loss");
-    expect(told?.advice?.map(({ line }) => /(main\/0\.\d): then|more/.exec(line)?.[0])).toEqual([
-      ...["main/0.0: then", "main/0.1: then", "main/0.2: then", "more"],
+    expect(told?.advice?.map(({ line }) => /(main\/0\.\d): ends|more/.exec(line)?.[0])).toEqual([
+      ...["main/0.0: ends", "main/0.1: ends", "main/0.2: ends", "more"],
     ]);
     // No amount undoes a loss: the line is that of the account's alerts of margin.
     expect(told?.advice?.[0]).toEqual(h.changes.find(({ alert }) => alert.rule === "Poor")?.advice?.[0]);

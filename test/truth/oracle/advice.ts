@@ -33,7 +33,7 @@ const depositText = new RegExp(`^deposit ${money} to (\\S+)$`, "i");
 const book = String.raw`(?: \(the book takes \$[\d,.]+ within 0\.5% of its middle\))?`;
 const tradeText = new RegExp(`^(sell|buy) ([\\d,]+(?:\\.\\d+)?) (\\w+)(?: in (\\S+))?${book}$`, "i");
 const lineText =
-  /^(.+?)(?:: then no alert of distance or margin fires(?: (.+?))?| ends all alerts of distance and margin of (\S+)) \((?:marks?|prices) .*at \d\d:\d\d:\d\d [^()]+\)\.(?: Not offered: .+\.)?$/;
+  /^(.+?)(?:: ends every alert of distance and margin, info too(?:, while (.+?))?| ends all alerts of distance and margin of (\S+)) \((?:marks?|prices) .*at \d\d:\d\d:\d\d [^()]+\)(?:; less helps already)?\.(?: Not offered: .+\.)?$/;
 
 interface Trade {
   readonly account: string;
@@ -213,15 +213,15 @@ function movedPrices(view: View, { positions, spot }: AccountTruth): Prices {
 }
 
 function upToProblems(view: View, { account, further }: Danger, text: string): readonly string[] {
-  const told = [...text.matchAll(/(?:(\w+) )?(down|up) to \$([\d,.]+\d)/g)];
-  return told.flatMap(([, symbol = account.positions[0]?.symbol ?? "", direction, usd = ""]) => {
+  const told = [...text.matchAll(/(\w+) is (above|below) \$([\d,.]+\d)/g)];
+  return told.flatMap(([, symbol = "", direction, usd = ""]) => {
     const position = account.positions.find((one) => one.symbol === symbol);
     const rules = view.seen.rules.get(symbol);
     if (!position || !rules) return [`${symbol} is no position of ${account.name}`];
     const to = further.get(symbol)!.markTicks * tickUsd(rules);
     const isRight = Math.abs(numberOf(usd) - to) <= tickUsd(rules) / 2 + 0.005;
-    const side = position.baseLots > 0n ? "down" : "up";
-    return isRight && side === direction ? [] : [`${symbol} ${direction} to ${usd} is not ${side} to ${to}`];
+    const side = position.baseLots > 0n ? "above" : "below";
+    return isRight && side === direction ? [] : [`${symbol} ${direction} ${usd} is not ${side} ${to}`];
   });
 }
 
