@@ -292,7 +292,14 @@ function usual(item: MessageItem, advice: readonly Advice[], zone: string, comma
       ? `${cleanLine(alert.subject)}${change.stands === "noPositions" ? " has no positions any more" : ""} (before: ${unnamed(alert)})`
       : cleanLine(alert.summary),
     figures: figuresOf(change, zone),
-    description: change.kind === "ended" || item.passed ? "" : descriptionOf(change, advice),
+    description:
+      change.kind === "ended" || item.passed
+        ? ""
+        : descriptionOf(
+            change,
+            advice,
+            adviceOf(item).some(({ clears }) => clears === true),
+          ),
     fresh: freshness(change, zone),
     now: item.passed ? [] : whatNow(change, zone, commandLine),
     isOver: change.kind === "ended",
@@ -300,17 +307,38 @@ function usual(item: MessageItem, advice: readonly Advice[], zone: string, comma
   };
 }
 
-/** First the value and its limit, then what to do (`Now: …`, at the end of a rule's description), then the rest. */
-function descriptionOf({ alert, limit }: AlertChange, advice: readonly Advice[]): string {
+/**
+ * First the value and its limit, then what to do, then the rest. Amounts that clear an account are what to do now: of the rule's own
+ * words for that (`Now: …`, at the end of its description) those that ask for collateral say no more than the amounts.
+ * @param hasAmounts the message says what clears the account, here or with another alert
+ */
+function descriptionOf(
+  { alert, limit }: AlertChange,
+  advice: readonly Advice[],
+  hasAmounts: boolean,
+): string {
   const text = told(clean(alert.description).trim());
   const at = /(?:^|\s)Now: (?!.*\sNow: )/s.exec(text)?.index ?? text.length;
+  const now = text.slice(at).trim();
+  const first = advice.findIndex(({ clears }) => clears === true);
   const lines = [
     limit === undefined || limit === "" ? "" : `Value ${cleanLine(limit)}.`,
-    ...advice.map(({ line }) => line),
-    text.slice(at).trim(),
+    ...advice.map(({ line }, index) =>
+      index === first ? `Now: ${line[0]!.toLowerCase()}${line.slice(1)}` : line,
+    ),
+    hasAmounts ? besideAmounts(now) : now,
     text.slice(0, at).trim(),
   ];
   return lines.filter((line) => line !== "").join("\n");
+}
+
+/** The words of a rule that stand below amounts: without a first clause that asks for collateral, unless it has a figure of its own. */
+function besideAmounts(now: string): string {
+  const text = now.replace(/^Now:\s+/, "");
+  const [clause = ""] = /^.*?(?:[;.](?=\s|$)|$)/s.exec(text) ?? [];
+  const isSaid = /^(?:add collateral|deposit)\b[^$]*$/.test(clause);
+  const rest = isSaid ? text.slice(clause.length).trim() : text;
+  return rest.slice(0, 1).toUpperCase() + rest.slice(1);
 }
 
 /** A description of nothing but dashes, where a rule prints what was not told, is none. */

@@ -115,7 +115,7 @@ describe("an alert about an account in danger", () => {
       ...{ sealedAtMs: h.nowMs },
     };
     const { blocks } = render(message as never, {} as never);
-    expect(blocks[0]!.description).toBe(`${linesOf(change!)![0]}\nwhy`);
+    expect(blocks[0]!.description).toBe(`Now: s${linesOf(change!)![0]!.slice(1)}\nwhy`);
   });
 });
 

@@ -128,10 +128,12 @@ test.each([
   const risky = (id: number) =>
     change(
       "fired",
-      { id, summary: `account ${id} is near`, description: `Now: add collateral to ${id}.` },
+      { id, summary: `account ${id} is near`, description: `Now: call ${id}.` },
       {
         id: 100 + id,
-        advice: [{ account: `main/0.${id}`, line: `Deposit $${id},240.00 to account ${id}.` }],
+        advice: [
+          { account: `main/0.${id}`, line: `Deposit $${id},240.00 to account ${id}.`, clears: true as const },
+        ],
       },
     );
   const first = message([risky(1), risky(2)], { content });
@@ -141,17 +143,17 @@ test.each([
   const over = (id: number) =>
     message([change("ended", { id }, { id: 1_000 + id, atMs: atMs + 1_000 })], { content });
   const shown = () => JSON.stringify(one.discord.messages[0]!.embeds);
-  expect(shown()).toMatch(/Deposit .*Now: add.*alerts ack 1.*Deposit .*Now: add.*alerts ack 2/);
+  expect(shown()).toMatch(/Now: deposit .*Call 1.*alerts ack 1.*Now: deposit .*Call 2.*alerts ack 2/);
   const ended = over(1);
   await one.channel.send(outgoing({ message: ended, inReplyTo: root, root }), never);
   await one.shows("~~", "RESOLVED");
-  expect(shown()).not.toMatch(/Deposit \$1|add collateral to 1|ack 1|runbooks/);
-  expect(shown()).toMatch(/Deposit \$2,240.00 to account 2.*Now: add collateral to 2.*ack 2/);
+  expect(shown()).not.toMatch(/deposit \$1|Call 1|ack 1|runbooks/);
+  expect(shown()).toMatch(/Now: deposit \$2,240.00 to account 2.*Call 2.*ack 2/);
   await one.channel.send(
     outgoing({ message: over(2), inReplyTo: root, root: { ...root, since: [ended] } }),
     never,
   );
   await one.discord.waitForMessage(({ content: text }) => text.includes("~~"));
-  expect(shown()).not.toMatch(/Deposit|Now: add|alerts ack/);
+  expect(shown()).not.toMatch(/deposit|Call|alerts ack/);
   expect(shown()).toContain("$132.10");
 });

@@ -65,6 +65,40 @@ test("advice about an account stands once, the newest, with the first alert that
   }
 });
 
+test("amounts that clear an account are what to do now, and the rule's own words only add to them", () => {
+  const said = (now: string, more: Partial<AlertChange> = {}) => {
+    const advice = [{ account: "main/0.0", line: "Sell 1 SOL.", clears: true as const }];
+    const limit = "4 %, critical below 5 %";
+    return lines(
+      message([change("fired", { description: `Mark $1. ${now}` }, { limit, advice, ...more })]),
+    ).slice(2, 6);
+  };
+  const generic = "Now: add collateral to main/0.0, or reduce the position; a stop loss costs less.";
+  const first = ["Value 4 %, critical below 5 %.", "Now: sell 1 SOL."];
+  expect(said(generic)).toEqual([...first, "A stop loss costs less.", "Mark $1."]);
+  expect(said("Now: deposit to main/0.0 at once.").slice(0, 3)).toEqual([...first, "Mark $1."]);
+  expect(said("Now: call the desk.")).toEqual([...first, "Call the desk.", "Mark $1."]);
+  const figured = "Now: add collateral, or reduce the $9.00 by limit orders.";
+  expect(said(figured)).toEqual([...first, figured.replace("Now: a", "A"), "Mark $1."]);
+  // No amount clears it: the rule's words are all that there is to do.
+  const none = { account: "main/0.0", line: "No deposit ends all alerts." };
+  expect(said(generic, { advice: [none] }).slice(1, 3)).toEqual([none.line, generic]);
+});
+
+test("a message names amounts and general words for one account once", () => {
+  const description = "Now: add collateral.";
+  const of = (id: number, account: string, clears: boolean) => {
+    const advice = [{ account, line: "Sell 1 SOL.", ...(clears ? { clears: true as const } : {}) }];
+    return change("fired", { id, description }, { id, advice });
+  };
+  const sent = message([of(1, "main/0.0", true), of(2, "main/0.0", true), of(3, "main/0.1", false)]);
+  expect(render(sent).blocks.map((block) => block.description)).toEqual([
+    "Now: sell 1 SOL.",
+    "",
+    "Sell 1 SOL.\nNow: add collateral.",
+  ]);
+});
+
 test("what is to be typed is what works where it was started", () => {
   const commandLine = (words: string) => `npm run -s perpwatch -- ${words} --config /c.yaml`;
   expect(plainLines(render(message(), { commandLine }))).toContain(
