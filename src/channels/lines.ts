@@ -7,17 +7,18 @@ export function shownLead({ lead, own }: Block): string {
   return own?.bare ? "" : lead;
 }
 
-/** The parts below the title. */
+/** The parts below the title. Of what is over its ending stands first. */
 export function shownParts({
   description,
   figures,
   fresh,
   now,
+  isOver,
   own,
 }: Block): Pick<Block, "description" | "figures" | "fresh" | "now"> {
-  return own?.body === undefined
-    ? { description, figures, fresh, now }
-    : { description, figures: [], fresh: [], now: [] };
+  if (own?.body !== undefined) return { description, figures: [], fresh: [], now: [] };
+  if (isOver && now.length > 0) return { description: now.join("\n"), figures, fresh, now: [] };
+  return { description, figures, fresh, now };
 }
 
 /** With what leads in front, where that is not said already. */

@@ -4,7 +4,14 @@
  *
  * Whoever is woken by it gets the answers in this order: what, how bad, how fresh the data is, what now.
  */
-import { type Advice, type AlertChange, type Ending, isTaking, type Severity } from "../domain/alert.ts";
+import {
+  type Advice,
+  type AlertChange,
+  type Ending,
+  isTaking,
+  type Severity,
+  type Taking,
+} from "../domain/alert.ts";
 import { lateAfterMs, type Message, type MessageItem, maxInFull, maxReported } from "../domain/delivery.ts";
 import { formatDurationMs } from "../domain/duration.ts";
 import { flat, type WordedText } from "../domain/template-data.ts";
@@ -34,7 +41,7 @@ export interface Block {
   readonly description: string;
   /** Sentences about the times and the age of the data. */
   readonly fresh: readonly string[];
-  /** Sentences about reminders and who stops them; where it is over, about its ending. */
+  /** Sentences about reminders and who stops them; where it is over, about its ending, above the figures. */
   readonly now: readonly string[];
   readonly isOver: boolean;
   /** An address that is safe to link, or null. */
@@ -225,15 +232,22 @@ function endingLead(ending: Ending | null): string {
   }
 }
 
-/** The meaning of an ending, so that nobody takes silence for safety. */
-const endingMeaning: Readonly<Record<Exclude<Ending, "recovered">, string>> = {
-  closed: "The position is closed. Nothing is left to watch.",
-  liquidated: "The exchange liquidated the position. Look at what is left of the account.",
-  deleveraged: "The exchange auto-deleveraged the position. A hedge of it elsewhere stands alone now.",
+/** The meaning of an ending by which nothing was taken, so that nobody takes silence for safety. */
+const endingMeaning: Readonly<Record<Exclude<Ending, "recovered" | Taking>, string>> = {
+  closed: "The position is closed. Nothing of it is left to watch.",
   flipped: "The position changed its side. It is watched as a new one.",
   explained: "Money was paid in or out, or moved between accounts. That is no profit and no loss.",
-  ruleChanged: "The rule was changed, so this alert ends. What it watched may be no better.",
-  noLongerWatched: "This is no longer watched. It may be no better.",
+  ruleChanged:
+    "The rule was changed or removed: this alert ends, and fires anew where the new rule holds. What it watched may be no better.",
+  noLongerWatched: "Now: look at it yourself; perpwatch sends nothing more about it. It may be no better.",
+};
+
+/** The time that figures of what is gone are from; left out: they are the last ones. */
+const beforeEnding: Readonly<Partial<Record<Ending, string>>> = {
+  closed: "from before it was closed",
+  liquidated: "from before the liquidation",
+  deleveraged: "from before the deleveraging",
+  flipped: "from before it changed its side",
 };
 
 /** Advice that its block shows: what to do is said while there is something to do, and where no words of the user's stand. */
@@ -291,7 +305,7 @@ function usual(item: MessageItem, advice: readonly Advice[], zone: string, comma
     what: isGone(change)
       ? `${cleanLine(alert.subject)}${change.stands === "noPositions" ? " has no positions any more" : ""} (before: ${unnamed(alert)})`
       : cleanLine(alert.summary),
-    figures: figuresOf(change, zone),
+    figures: figuresOf(change),
     description:
       change.kind === "ended" || item.passed
         ? ""
@@ -361,11 +375,19 @@ function unnamed({ summary, subject }: AlertChange["alert"]): string {
   return text.length > lead.length && text.startsWith(lead) ? text.slice(lead.length) : text;
 }
 
-/** Those of what is gone are the last that were seen, and say when that was. */
-function figuresOf(change: AlertChange, zone: string): Block["figures"] {
-  const figures = change.details.map(([name, value]) => [cleanLine(name), cleanLine(value)] as const);
-  if (!isGone(change) || figures.length === 0) return figures;
-  return [["Last seen", `${formatTime(change.alert.dataAtMs, zone)}, with these figures`], ...figures];
+function figuresOf({ details }: AlertChange): Block["figures"] {
+  return details.map(([name, value]) => [cleanLine(name), cleanLine(value)] as const);
+}
+
+/** Says of which time the figures of what is gone are; nothing where it has none. */
+function figuresTime({ alert, details, happenedMs }: AlertChange, zone: string): string[] {
+  if (details.length === 0 || alert.ending === null) return [];
+  const where = beforeEnding[alert.ending];
+  const which = where === undefined ? "The figures are the last ones" : `The figures are ${where}`;
+  // A state may have been read after what happened that does not show it yet.
+  const seen =
+    happenedMs !== null && alert.dataAtMs > happenedMs ? "" : `, seen ${formatTime(alert.dataAtMs, zone)}`;
+  return [`${which}${seen}.`];
 }
 
 function freshness(change: AlertChange, zone: string): string[] {
@@ -416,7 +438,8 @@ function lifeOf(change: AlertChange, zone: string): string[] {
 
 function whatNow(change: AlertChange, zone: string, commandLine: CommandLine): string[] {
   const { alert } = change;
-  if (change.kind === "ended") return meaningOf(change);
+  if (change.kind === "ended")
+    return [...meaningOf(change), ...(isGone(change) ? figuresTime(change, zone) : [])];
   if (alert.acknowledgedBy !== null) {
     const when = alert.acknowledgedAtMs === null ? "" : ` at ${formatTime(alert.acknowledgedAtMs, zone)}`;
     const quiet = change.quietIfAcknowledged === undefined ? "" : `: quiet ${change.quietIfAcknowledged}`;
@@ -439,22 +462,38 @@ function meaningOf({ alert, stands }: AlertChange): string[] {
   if (alert.ending === "closed" && stands === "noPositions")
     return ["The account has no positions any more."];
   if (alert.ending === "recovered") return [];
+  if (alert.ending === "flipped" && (stands === "long" || stands === "short"))
+    return [`The position changed its side: it is ${stands} now, and watched as a new one.`];
   if (alert.ending === "ruleChanged" && alert.acknowledgedBy !== null)
     return [
-      `The rule was changed, so this alert ends, and its acknowledgement by ${cleanLine(alert.acknowledgedBy)} with it. What it watched may be no better.`,
+      endingMeaning.ruleChanged,
+      `The acknowledgement by ${cleanLine(alert.acknowledgedBy)} ends with it.`,
     ];
   if (!isTaking(alert.ending)) return [endingMeaning[alert.ending]];
-  if (stands === "another")
-    return [
-      endingMeaning[alert.ending],
-      "Another position of the same name stands there now, and is watched as a new one.",
-    ];
-  const took = alert.ending === "deleveraged" ? "auto-deleveraged" : "liquidated";
+  return [takingMeaning(alert, alert.ending, stands)];
+}
+
+/** Says what to look at after the exchange took something. */
+function takingMeaning(
+  { subject, symbol }: AlertChange["alert"],
+  ending: Taking,
+  stands: AlertChange["stands"],
+): string {
+  const account = cleanLine(subject).split("/").slice(0, 2).join("/");
+  const took = ending === "deleveraged" ? "auto-deleveraged" : "liquidated";
   if (stands === "noPositions")
-    return [`The exchange ${took} what the account held. Look at what is left of its collateral.`];
-  return alert.symbol === null
-    ? [`The exchange ${took} something of the account. Look at what is left of it.`]
-    : [endingMeaning[alert.ending]];
+    return `Now: look at what is left of the collateral of ${account}; the exchange ${took} what it held.`;
+  if (symbol === null)
+    return `Now: look at what is left of ${account}; the exchange ${took} something of it.`;
+  const look =
+    ending === "deleveraged"
+      ? "look whether a hedge of it elsewhere stands alone"
+      : `look at what is left of ${account}`;
+  const other =
+    stands === "another"
+      ? " Another one of the same name stands there now, and is watched as a new one."
+      : "";
+  return `Now: ${look}; the exchange ${took} the position.${other}`;
 }
 
 function toneOfChange(change: AlertChange): Tone {

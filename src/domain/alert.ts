@@ -162,10 +162,10 @@ export interface AlertChange {
   /** The time at which its cause happened at the exchange, ms; null where only our own clock knows. */
   readonly happenedMs: number | null;
   /**
-   * For an ending, the state of now: another position of the same name, an account without positions, other data that are
-   * still missing, or alerts that fire on what was missing. Absent where nothing is to be said of it.
+   * For an ending, the state of now: another position of the same name, its side where it flipped, an account without positions,
+   * other data that are still missing, or alerts that fire on what was missing. Absent where nothing is to be said of it.
    */
-  readonly stands?: "another" | "noPositions" | "noData" | "firing";
+  readonly stands?: "another" | "long" | "short" | "noPositions" | "noData" | "firing";
   /**
    * The time for which an acknowledgement keeps it quiet: `for 1h, unless its value falls below 3.3%`. Absent where it
    * does nothing.

@@ -5,7 +5,7 @@
  * history) may come a moment after the account's state. So such an ending waits for word, asks for it at once, and settles
  * as soon as it has it, or when patience ends. Nobody is told "resolved" about a position that the exchange took.
  */
-import { type Alert, type Ending, isTaking, type Taking } from "../domain/alert.ts";
+import { type Alert, type AlertChange, type Ending, isTaking, type Taking } from "../domain/alert.ts";
 import type { Event } from "../domain/event.ts";
 import { encode } from "../domain/json.ts";
 import { type AccountRef, accountName } from "../domain/subject.ts";
@@ -103,12 +103,18 @@ interface Waiting extends Due {
   readonly fills: FillTrail;
 }
 
+/** A position that is there now. */
+interface Held {
+  /** Begins with its side. */
+  readonly node: { readonly incarnation: string };
+}
+
 export class Endings {
   readonly #alerts: AlertBook;
   readonly #deadlines: Deadlines;
   readonly #draft: () => Draft;
   readonly #release: (row: RuleRow, draft: Draft) => void;
-  readonly #positionsOf: (account: AccountRef) => ReadonlyMap<string, unknown> | undefined;
+  readonly #positionsOf: (account: AccountRef) => ReadonlyMap<string, Held> | undefined;
   readonly #isPending: (row: RuleRow, judgedAs: string) => boolean;
   readonly #waiting = new Set<Waiting>();
   /** Alerts of which history keeps what is known of their ending. */
@@ -128,7 +134,7 @@ export class Endings {
     draft: () => Draft;
     release: (row: RuleRow, draft: Draft) => void;
     /** The positions of an account, by symbol; undefined: there is no such account. */
-    positionsOf: (account: AccountRef) => ReadonlyMap<string, unknown> | undefined;
+    positionsOf: (account: AccountRef) => ReadonlyMap<string, Held> | undefined;
     /** True while a condition is on its way to firing, as long as it is the one that recovered. */
     isPending: (row: RuleRow, judgedAs: string) => boolean;
     before?: Endings | undefined;
@@ -387,15 +393,18 @@ export class Endings {
     // "Before" is how it last stood, which a judgement of what a liquidation left over does not tell.
     const recovered = (): AlertText | null => waiting.textAt?.(draft.atMs) ?? waiting.text;
     const text = ending === "recovered" ? recovered() : (waiting.before ?? waiting.live.beforeLoss);
-    this.#alerts.end(draft, waiting.live, ending, text, happenedMs, this.#stands(waiting));
+    this.#alerts.end(draft, waiting.live, ending, text, happenedMs, this.#stands(waiting, ending));
     if (waiting.row) this.#release(waiting.row, draft);
   }
 
-  #stands({ account, symbol, fallback }: Waiting): "another" | "noPositions" | undefined {
+  #stands({ account, symbol, fallback }: Waiting, ending: Ending): AlertChange["stands"] {
     const positions = this.#positionsOf(account);
     if (!positions) return undefined;
     if (symbol === null) return positions.size === 0 ? "noPositions" : undefined;
-    return fallback !== "recovered" && positions.has(symbol.toUpperCase()) ? "another" : undefined;
+    const held = fallback === "recovered" ? undefined : positions.get(symbol.toUpperCase());
+    if (held === undefined) return undefined;
+    if (ending !== "flipped") return "another";
+    return held.node.incarnation.startsWith("long") ? "long" : "short";
   }
 
   /** True if anything of an account was liquidated since a slot, and since a time, give or take what clocks differ by. */

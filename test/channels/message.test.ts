@@ -207,10 +207,10 @@ describe("endings", () => {
   test("a rule that was changed says that an acknowledgement ends with its alert", () => {
     const acknowledged = { acknowledgedBy: "ann", acknowledgedAtMs: atMs - 60_000 };
     expect(text("ended", { ending: "ruleChanged", ...acknowledged })).toContain(
-      "\nThe rule was changed, so this alert ends, and its acknowledgement by ann with it. What it watched may be no better.\n",
+      "\nThe rule was changed or removed: this alert ends, and fires anew where the new rule holds. What it watched may be no better.\nThe acknowledgement by ann ends with it.\n",
     );
     expect(text("ended", { ending: "ruleChanged" })).toContain(
-      "\nThe rule was changed, so this alert ends. What",
+      "\nThe rule was changed or removed: this alert ends, and fires anew",
     );
   });
 
@@ -224,13 +224,32 @@ describe("endings", () => {
     expect(titled("recovered", "closed")).toBe("2 × LiquidationNear of main");
   });
 
-  test("the last figures of what is gone are told with their time", () => {
-    const ended = text("ended", { ending: "closed", dataAtMs: atMs - 63_000 });
-    expect(ended).toContain(
-      "Last seen 2026-11-21 03:40:15 UTC, with these figures · Mark price $132.10 · Liquidation price $126.55",
+  test("what is gone says first what became of it, and of which time its figures are", () => {
+    const at = (ending: Ending, more: Partial<AlertChange> = {}) =>
+      lines(message([change("ended", { ending, dataAtMs: atMs - 63_000 }, more)]));
+    const closed = at("closed");
+    expect(closed.slice(2, 6)).toEqual([
+      "The position is closed. Nothing of it is left to watch.",
+      "The figures are from before it was closed, seen 2026-11-21 03:40:15 UTC.",
+      "Mark price $132.10 · Liquidation price $126.55 · Margin ratio 78 %",
+      "Ended 2026-11-21 03:41:18 UTC.",
+    ]);
+    expect(closed.join()).not.toContain("on data");
+    expect(at("liquidated")[2]).toBe(
+      "Now: look at what is left of main/0.0; the exchange liquidated the position.",
     );
-    expect(ended).toContain("Ended 2026-11-21 03:41:18 UTC.");
-    expect(ended).not.toContain("on data");
+    expect(at("noLongerWatched").slice(2, 4)).toEqual([
+      "Now: look at it yourself; perpwatch sends nothing more about it. It may be no better.",
+      "The figures are the last ones, seen 2026-11-21 03:40:15 UTC.",
+    ]);
+    expect(at("flipped", { stands: "short" })[2]).toBe(
+      "The position changed its side: it is short now, and watched as a new one.",
+    );
+    expect(at("closed", { details: [] }).join()).not.toContain("figures");
+    // No figure of before it was seen after it.
+    expect(at("deleveraged", { happenedMs: atMs - 67_000 })[3]).toBe(
+      "The figures are from before the deleveraging.",
+    );
   });
 
   test.each<[string, Partial<Alert>, Partial<AlertChange>, string, string]>([
@@ -246,41 +265,41 @@ describe("endings", () => {
       { ending: "liquidated" },
       { stands: "another" },
       "LIQUIDATED: main/0.0/SOL (before: ",
-      "Another position of the same name stands there now, and is watched as a new one.",
+      "\nNow: look at what is left of main/0.0; the exchange liquidated the position. Another one of the same name stands there now, and is watched as a new one.\n",
     ],
     [
       "an account of which nothing is left",
       { ending: "liquidated", subject: "main/0.0", symbol: null },
       { stands: "noPositions" },
       "LIQUIDATED: main/0.0 has no positions any more (before: ",
-      "Look at what is left of its collateral.",
+      "\nNow: look at what is left of the collateral of main/0.0; the exchange liquidated what it held.\n",
     ],
     [
       "an account of which something is left",
       { ending: "liquidated", subject: "main/0.0", symbol: null },
       {},
       "LIQUIDATED: main/0.0 (before: ",
-      "The exchange liquidated something of the account. Look at what is left of it.",
+      "\nNow: look at what is left of main/0.0; the exchange liquidated something of it.\n",
     ],
     [
       "a position that was auto-deleveraged",
       { ending: "deleveraged" },
       {},
       "AUTO-DELEVERAGED: main/0.0/SOL (before: ",
-      "The exchange auto-deleveraged the position. A hedge of it elsewhere stands alone now.",
+      "\nNow: look whether a hedge of it elsewhere stands alone; the exchange auto-deleveraged the position.\n",
     ],
     [
       "an account of which nothing was left by deleveraging",
       { ending: "deleveraged", subject: "main/0.0", symbol: null },
       { stands: "noPositions" },
       "AUTO-DELEVERAGED: main/0.0 has no positions any more (before: ",
-      "The exchange auto-deleveraged what the account held. Look at what is left of its collateral.",
+      "\nNow: look at what is left of the collateral of main/0.0; the exchange auto-deleveraged what it held.\n",
     ],
   ])("says what stands there now: %s", (_, alert, more, headline, meaning) => {
     const ended = text("ended", alert, more);
     expect(ended.startsWith(headline)).toBe(true);
     expect(ended).toContain(meaning);
-    expect(ended).not.toContain("Nothing is left to watch");
+    expect(ended).not.toContain("left to watch");
   });
 
   test("a recovery speaks of the present, and asks for nothing", () => {

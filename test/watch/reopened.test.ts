@@ -213,6 +213,7 @@ test("where another stands now, the fill that opened it is no riddle", () => {
   turned.account([subaccount(1_000, [{ ...position(-100, 150), sequence: "7" }])]);
   turned.events("fills", [fill(2, { closed: true, flat: false })]);
   expect(endings(turned)).toEqual(["Near main/0.0/SOL ended critical flipped"]);
+  expect(turned.changes.find(({ kind }) => kind === "ended")?.stands).toBe("short");
 });
 
 test("a position that grows or shrinks stays the same one", () => {

@@ -11,6 +11,7 @@ import { type AlertChange, severities } from "../../domain/alert.ts";
 import type { Capacity } from "../../domain/delivery.ts";
 import { anyAddress, isPlain, secretWord, trimmed } from "../address.ts";
 import type { Channel, ProbeResult } from "../channel.ts";
+import { shownParts } from "../lines.ts";
 import { type Block, type CommandLine, render } from "../message.ts";
 import { noDigest, Poster, parsed, probeFailure } from "../post.ts";
 
@@ -130,6 +131,7 @@ function alertsOf(
   more: Readonly<Record<string, string>>,
   notes: readonly string[],
 ): object[] {
+  const { description } = shownParts(block);
   const as = (severity: string, endsAtMs: number) => ({
     labels: {
       ...more,
@@ -148,7 +150,7 @@ function alertsOf(
     },
     annotations: {
       summary: block.what,
-      ...(block.description === "" ? {} : { description: block.description }),
+      ...(description === "" ? {} : { description }),
       ...Object.fromEntries(block.figures.map(([name, value]) => [name.replaceAll(/\W+/g, "_"), value])),
       freshness: [...block.fresh, ...notes].join(" "),
       ...(block.runbook === null ? {} : { runbook_url: block.runbook }),

@@ -216,7 +216,7 @@ function single(block: Block, rendering: Rendering): Partial<Embed> {
   const runbook = block.runbook !== null && block.runbook.length <= 500 ? `<${block.runbook}>` : "";
   const more = [
     { name: "When", value: shown.fresh.map((line) => forDiscord(line, 150)).join("\n") },
-    { name: block.isOver ? "Ending" : "Reminders", value: now.join("\n") },
+    { name: "Reminders", value: now.join("\n") },
     { name: "What to do", value: runbook },
   ];
   return {
@@ -227,7 +227,7 @@ function single(block: Block, rendering: Rendering): Partial<Embed> {
 
 function bodyOf(block: Block, most: number): string {
   const own = block.own?.body;
-  return own === undefined ? forDiscord(block.description, most) : dressed(own, forDiscord, most);
+  return own === undefined ? forDiscord(shownParts(block).description, most) : dressed(own, forDiscord, most);
 }
 
 /**
@@ -272,8 +272,9 @@ function ofBlock(block: Block, share: number, end: string | undefined): Embed {
     const first = forDiscord(`${glyphs[block.tone]} ${headOf({ ...block, what: "" })}`, most);
     return `${first} ${titleOf(block, most - first.length - 1)}`;
   };
-  const figures = block.figures.map(([name, value]) => `${name} ${value}`).join(" · ");
-  const lines = [block.description, figures, ...block.fresh, ...block.now].filter((line) => line !== "");
+  const shown = shownParts(block);
+  const figures = shown.figures.map(([name, value]) => `${name} ${value}`).join(" · ");
+  const lines = [shown.description, figures, ...shown.fresh, ...shown.now].filter((line) => line !== "");
   const words = end === undefined ? "" : `${end}\n`;
   const most = Math.min(1_500, share - titleRoom - words.length);
   const text = block.own?.body === undefined ? forDiscord(lines.join("\n"), most) : bodyOf(block, most);
