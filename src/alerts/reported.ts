@@ -102,14 +102,12 @@ export function titleOf(changes: readonly AlertChange[], folded: Folded | null):
   return isEnd ? endTitle(changes) : plainTitle(changes);
 }
 
-/** The ends of several alerts: the accounts that they are about, where no title names the wallet of all. */
+/** The ends of several alerts, with the accounts that they are about where no title names the wallet of all. */
 function endTitle(changes: readonly AlertChange[]): string {
   const title = plainTitle(changes);
-  const [{ alert }] = changes as [AlertChange];
   const wallets = new Set(changes.map((one) => one.alert.wallet));
   if (wallets.size === 1 || wallets.has(null)) return title;
-  const accounts = namesOf(changes.map((change) => accountOf(change.alert)));
-  return changes.every((one) => one.alert.ending === alert.ending) ? accounts : `${title} of ${accounts}`;
+  return `${title} of ${namesOf(changes.map((change) => accountOf(change.alert)))}`;
 }
 
 /** Three names, or two and the number of the others. */

@@ -530,7 +530,8 @@ function headlineOf({ content }: Message, blocks: readonly Block[]): string {
     // Whoever is woken reads what is worst, which stands first, not a count.
     const loud = first.tone === "critical" || first.tone === "warning";
     if (!loud) return endedAlike(blocks) + (title || `${blocks.length} alerts`);
-    return `${ledBy(first, first.what)}, and ${others.length + (content.more ?? 0)} more`;
+    const more = others.length + (content.more ?? 0);
+    return `${ledBy(first, first.what)} (+${more} more ${more === 1 ? "alert" : "alerts"})`;
   }
   if (first.own?.title !== undefined) return ledBy(first, first.what);
   const stale = isGone(item.change) && title.includes(cleanLine(item.change.alert.summary));

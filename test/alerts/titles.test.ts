@@ -16,15 +16,17 @@ const of = (
   });
 const all = ["main/0.0", "hedge/0.0", "spare/0.1", "other/0.0"];
 
-test("the end of several names their accounts: three, or two and the number of the others", () => {
+test("the end of several says how many, and names their accounts: three, or two and the number of the others", () => {
   const ended = all.map((account) => of(account));
-  expect(titleOf(ended.slice(0, 2), null)).toBe("main/0.0 and hedge/0.0");
-  expect(titleOf(ended.slice(0, 3), null)).toBe("main/0.0, hedge/0.0 and spare/0.1");
-  expect(titleOf(ended, null)).toBe("main/0.0, hedge/0.0 and 2 more");
+  expect(titleOf(ended.slice(0, 2), null)).toBe("2 × LiquidationNear of main/0.0 and hedge/0.0");
+  expect(titleOf(ended.slice(0, 3), null)).toBe("3 × LiquidationNear of main/0.0, hedge/0.0 and spare/0.1");
+  expect(titleOf(ended, null)).toBe("4 × LiquidationNear of main/0.0, hedge/0.0 and 2 more");
   // Alerts of one account name it once, whatever their rules.
   const both = [of("main/0.0"), of("main/0.0", "MarginHigh"), of("hedge/0.0")];
-  expect(titleOf(both, null)).toBe("main/0.0 and hedge/0.0");
-  expect(titleOf([...ended, of("main/0.0", "MarginHigh")], null)).toBe("main/0.0, hedge/0.0 and 2 more");
+  expect(titleOf(both, null)).toBe("3 alerts of main/0.0 and hedge/0.0");
+  expect(titleOf([...ended, of("main/0.0", "MarginHigh")], null)).toBe(
+    "5 alerts of main/0.0, hedge/0.0 and 2 more",
+  );
 });
 
 test("those that ended for several reasons are counted, and their accounts named", () => {

@@ -409,7 +409,7 @@ describe("what now", () => {
 test("several alerts: the worst and how many more, then each with its lead and number", () => {
   const sent = message([change(), change("ended", { id: 40, ending: "closed", summary: "hedge: BTC" })]);
   const said = lines(sent);
-  expect(said[0]).toBe("FIRING critical: main: SOL long is 4.2 % from liquidation, and 1 more");
+  expect(said[0]).toBe("FIRING critical: main: SOL long is 4.2 % from liquidation (+1 more alert)");
   expect(said).toContain("FIRING critical #42: main: SOL long is 4.2 % from liquidation");
   expect(said).toContain("CLOSED #40: main/0.0/SOL (before: hedge: BTC)");
   expect(render(sent).tone).toBe("critical");

@@ -214,7 +214,9 @@ describe("Telegram", () => {
     });
     expect(far.asked.map(({ path }) => path.split("/").at(-1))).toEqual(["sendDocument"]);
     const { caption = "", message_thread_id, reply_parameters, document } = far.asked[0]!.form!;
-    expect(caption).toMatch(/^🔴 FIRING critical: main: SOL long is 4\.2 % from liquidation, and 49 more/);
+    expect(caption).toMatch(
+      /^🔴 FIRING critical: main: SOL long is 4\.2 % from liquidation \(\+49 more alerts\)/,
+    );
     expect(caption.endsWith(`perpwatch on nuc · ${long.id}`)).toBe(true);
     expect(message_thread_id).toBe("7");
     expect(JSON.parse(reply_parameters ?? "")).toMatchObject({ message_id: 41 });

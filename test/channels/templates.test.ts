@@ -51,11 +51,11 @@ describe("a title", () => {
   test("names each of several alerts", () => {
     const two = [change("fired", { id: 1, symbol: "SOL" }), change("fired", { id: 2, symbol: "BTC" })];
     const lines = plainLines(render(inWordsOf(message(two), { title: "{{ alert.symbol }}!" })));
-    expect(lines[0]).toBe("FIRING critical: SOL!, and 1 more");
+    expect(lines[0]).toBe("FIRING critical: SOL! (+1 more alert)");
     expect(lines).toContain("FIRING critical #1: SOL!");
     expect(lines).toContain("FIRING critical #2: BTC!");
     const bare = plainLines(render(inWordsOf(message(two), { fired: { title: "{{ alert.symbol }}!" } })));
-    expect(bare[0]).toBe("SOL!, and 1 more");
+    expect(bare[0]).toBe("SOL! (+1 more alert)");
     expect(bare).toContain("#2: BTC!");
   });
 });

@@ -175,7 +175,7 @@ test("what waited quietly and holds no longer leads no message, and asks for not
   await clock.settle();
   const [message] = await one.store.messages({});
   const { blocks, headline } = render(message!);
-  expect(headline).toMatch(/^FIRING critical: .*, and 1 more$/);
+  expect(headline).toMatch(/^FIRING critical: .* \(\+1 more alert\)$/);
   expect(blocks.map(({ alertId, lead, tone, now }) => [alertId, lead, tone, now.length])).toEqual([
     [2, "FIRING critical", "critical", 1],
     [1, "No longer holds, was critical", "over", 0],

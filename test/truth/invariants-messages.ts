@@ -190,14 +190,13 @@ function problemsOf(
   check(content.resolved === isGood, `resolved ${content.resolved}`);
   const first = content.items[0]?.change.alert;
   if (!first) return wrong;
-  const wallets = new Set(told.map(({ alert }) => alert.wallet));
-  const endings = new Set(told.map(({ kind, alert }) => (kind === "ended" ? alert.ending : null)));
-  // Ends alike of several wallets name the accounts.
-  const names = wallets.size > 1 && !wallets.has(null) && endings.size === 1 && !endings.has(null);
-  const account = first.subject.split("/").slice(0, 2).join("/");
-  const begins =
-    told.length === 1 ? first.summary : names && folded === undefined ? account : `${told.length} `;
+  const begins = told.length === 1 ? first.summary : `${told.length} `;
   check(title.startsWith(begins), `title "${title}"`);
+  // Ends of several wallets name the accounts.
+  const wallets = new Set(told.map(({ alert }) => alert.wallet));
+  const account = first.subject.split("/").slice(0, 2).join("/");
+  const isNamed = wallets.size > 1 && !wallets.has(null) && told.every(({ kind }) => kind === "ended");
+  check(!isNamed || folded !== undefined || title.includes(` of ${account}`), `title "${title}"`);
   check(folded === undefined || title.endsWith(first.summary), `title "${title}" without the worst`);
   const counted = tally.reduce((sum, { count }) => sum + count, 0);
   check(

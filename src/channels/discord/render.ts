@@ -149,7 +149,7 @@ function headWords({ headline, blocks: [first] }: Rendering): string {
   if (first?.own?.title === undefined || !headline.startsWith(told))
     return `**${forDiscord(headline, 1_000)}**`;
   const lead = forDiscord(ledBy(first, ""), 100).trim();
-  return `${lead === "" ? "" : `**${lead}** `}${titleOf(first, 900)}${forDiscord(headline.slice(told.length), 50)}`;
+  return `${lead === "" ? "" : `**${lead}** `}${titleOf(first, 900)}${forDiscord(headline.slice(told.length), 80)}`;
 }
 
 function titleOf({ what, own }: Block, most: number): string {
