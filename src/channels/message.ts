@@ -199,7 +199,7 @@ export function leadOf(change: AlertChange): string {
     case "escalated":
       return `NOBODY ANSWERED, ${alert.severity}`;
     case "acknowledged":
-      return "ACKNOWLEDGED";
+      return alert.state === "firing" ? `ACKNOWLEDGED, still ${alert.severity}` : "ACKNOWLEDGED";
     case "ended":
       return endingLead(alert.ending);
     default:
@@ -521,6 +521,11 @@ function endedAlike([first, ...others]: readonly Block[]): string {
   return over && others.every(({ lead }) => lead === first.lead) ? `${first.lead}: ` : "";
 }
 
+/** True of an alert that fires and reminds until somebody acknowledges it. */
+function isOpen({ alert }: AlertChange): boolean {
+  return alert.state === "firing" && alert.severity !== "info" && alert.acknowledgedBy === null;
+}
+
 function headlineOf({ content }: Message, blocks: readonly Block[]): string {
   const title = cleanLine(content.title);
   const [first, ...others] = blocks;
@@ -531,7 +536,9 @@ function headlineOf({ content }: Message, blocks: readonly Block[]): string {
     const loud = first.tone === "critical" || first.tone === "warning";
     if (!loud) return endedAlike(blocks) + (title || `${blocks.length} alerts`);
     const more = others.length + (content.more ?? 0);
-    return `${ledBy(first, first.what)} (+${more} more ${more === 1 ? "alert" : "alerts"})`;
+    const open = content.items.filter(({ change }) => isOpen(change)).length;
+    const but = item.change.kind !== "acknowledged" || open === 0 ? "" : `, ${open} not acknowledged`;
+    return `${ledBy(first, first.what)} (+${more} more ${more === 1 ? "alert" : "alerts"}${but})`;
   }
   if (first.own?.title !== undefined) return ledBy(first, first.what);
   const stale = isGone(item.change) && title.includes(cleanLine(item.change.alert.summary));

@@ -283,7 +283,7 @@ function stepRow(
   leadOf: (change: AlertChange) => string,
 ): string[] {
   const happened = change.happenedMs === null ? "" : ` (happened ${time(change.happenedMs)})`;
-  const by = change.kind === "acknowledged" ? ` by ${change.alert.acknowledgedBy ?? "somebody"}` : "";
+  const by = change.kind === "acknowledged" ? `, by ${change.alert.acknowledgedBy ?? "somebody"}` : "";
   const figures = [
     ...(change.advice ?? []).map(({ line }) => line),
     ...change.details.map(([name, value]) => `${name} ${value}`),

@@ -47,7 +47,7 @@ import { type Compared, withWorst } from "./worst.ts";
 /** Changes after which the values that were notified before no longer count. */
 export const beginsAnew: ReadonlySet<AlertChangeKind> = new Set(["fired", "rose", "fell", "acknowledged"]);
 
-/** Changes that ask somebody to act: a level that fell leaves the one below. */
+/** Changes that say what to do: a level that fell leaves the one below, and whoever acknowledged acts. */
 const asking: readonly AlertChangeKind[] = [
   "fired",
   "rose",
@@ -56,6 +56,7 @@ const asking: readonly AlertChangeKind[] = [
   "changed",
   "reminder",
   "escalated",
+  "acknowledged",
 ];
 
 /** A reminder of a condition that does not hold is due again after this, ms: the alert ended by then, or it may hold again. */

@@ -83,6 +83,16 @@ describe("an alert about an account in danger", () => {
     expect(linesOf(reminder!)![0]).toContain(", while SOL is above $97.02 (mark $99.00 at 12:04:55 UTC); ");
   });
 
+  test("still says it to whoever hears that it was acknowledged, of the moment", () => {
+    const h = begun([subaccount(600, held)]);
+    h.mark(99, prices(200, "ETH"));
+    const { alert } = h.changes[0]!;
+    h.see({ kind: "acknowledged", atMs: h.nowMs, alert, by: "ann", comment: "" });
+    const acknowledged = h.changes.at(-1)!;
+    expect(acknowledged.kind).toBe("acknowledged");
+    expect(linesOf(acknowledged)![0]).toMatch(/^Sell .* while SOL is above \$97\.02 \(mark \$99\.00 at /);
+  });
+
   test("names an account that can spare collateral first, and what is up and down of several positions", () => {
     const short = position(-20, 200, "ETH");
     const h = begun([subaccount(700, [...held, short]), subaccount(5_000, [], { subaccount: 1 })]);

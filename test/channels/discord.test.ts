@@ -423,7 +423,11 @@ describe("a message whose changes", () => {
     await one.channel.send(await ending(one, first, [change("ended", { id: 44 })]), never);
     await tellNext(one, first, [ack], message([change("fell", { id: 43, severity: "warning" })]));
     const titles = one.discord.messages[0]?.embeds.map(({ title }) => title?.split(":")[0]);
-    expect(titles).toEqual(["🔴 ACKNOWLEDGED #42", "🟠 BETTER, now warning #43", "~~🔴 FIRING critical #44"]);
+    expect(titles).toEqual([
+      "🔴 ACKNOWLEDGED, still critical #42",
+      "🟠 BETTER, now warning #43",
+      "~~🔴 FIRING critical #44",
+    ]);
     expect(one.discord.messages[0]?.text).toContain("Acknowledged by marta");
     expect(one.discord.messages[0]?.text).toContain(first.id);
   });

@@ -137,7 +137,8 @@ describe("leads", () => {
     ["worsened", {}, "WORSE, still critical"],
     ["changed", { severity: "warning" }, "CHANGED, still warning"],
     ["reminder", { severity: "warning" }, "STILL FIRING warning"],
-    ["acknowledged", {}, "ACKNOWLEDGED"],
+    ["acknowledged", {}, "ACKNOWLEDGED, still critical"],
+    ["acknowledged", { event: true, state: "ended" }, "ACKNOWLEDGED"],
     ["ended", { ending: "recovered" }, "RESOLVED"],
     ["ended", { ending: "closed" }, "CLOSED"],
     ["ended", { ending: "liquidated" }, "LIQUIDATED"],
@@ -418,6 +419,25 @@ test("several alerts: the worst and how many more, then each with its lead and n
     change("fired", { id: 40, severity: "info" }),
   ]);
   expect(lines(quiet)[0]).toBe("2 alerts of main");
+});
+
+test("a title that somebody acknowledged counts the others that nobody has", () => {
+  const by = { acknowledgedBy: "ana", acknowledgedAtMs: atMs };
+  const others = [
+    change("acknowledged", { id: 2, ...by }),
+    change("worsened", { id: 3, severity: "warning" }),
+    change("fired", { id: 4, severity: "info" }),
+    change("ended", { id: 5, state: "ended", ending: "recovered" }),
+  ];
+  const titled = (...changes: AlertChange[]) => lines(message(changes))[0];
+  const what = "main: SOL long is 4.2 % from liquidation";
+  expect(titled(change("acknowledged", by), ...others)).toBe(
+    `ACKNOWLEDGED, still critical: ${what} (+4 more alerts, 1 not acknowledged)`,
+  );
+  expect(titled(change("acknowledged", by), others[0]!)).toBe(
+    `ACKNOWLEDGED, still critical: ${what} (+1 more alert)`,
+  );
+  expect(titled(change(), ...others)).toBe(`FIRING critical: ${what} (+4 more alerts)`);
 });
 
 test("a test message says that it is one", () => {

@@ -28,7 +28,7 @@ const leads: Readonly<Record<string, (severity: Severity) => string>> = {
   changed: (severity) => `CHANGED, still ${severity}`,
   reminder: (severity) => `STILL FIRING ${severity}`,
   escalated: (severity) => `NOBODY ANSWERED, ${severity}`,
-  acknowledged: () => "ACKNOWLEDGED",
+  acknowledged: (severity) => `ACKNOWLEDGED, still ${severity}`,
 };
 
 const endings: Readonly<Record<string, string>> = {
