@@ -128,7 +128,10 @@ test.each([
   const risky = (id: number) =>
     change(
       "fired",
-      { id, summary: `account ${id} is near`, description: `Now: call ${id}.` },
+      {
+        ...{ id, summary: `account ${id} is near`, description: `Now: call ${id}.` },
+        ...(id === 1 ? { acknowledgedBy: "ana", acknowledgedAtMs: atMs } : {}),
+      },
       {
         id: 100 + id,
         advice: [
@@ -143,11 +146,16 @@ test.each([
   const over = (id: number) =>
     message([change("ended", { id }, { id: 1_000 + id, atMs: atMs + 1_000 })], { content });
   const shown = () => JSON.stringify(one.discord.messages[0]!.embeds);
-  expect(shown()).toMatch(/Now: deposit .*Call 1.*alerts ack 1.*Now: deposit .*Call 2.*alerts ack 2/);
+  expect(shown()).toMatch(/Now: deposit .*Call 1.*Acknowledged by ana.*Now: deposit .*Call 2.*alerts ack 2/);
   const ended = over(1);
   await one.channel.send(outgoing({ message: ended, inReplyTo: root, root }), never);
   await one.shows("~~", "RESOLVED");
   expect(shown()).not.toMatch(/deposit \$1|Call 1|ack 1|runbooks/);
+  if ("incident" in content)
+    // Nothing that was so before its end reads as the present.
+    expect(one.discord.messages[0]!.embeds.find(({ title }) => title?.startsWith("~~"))?.description).toBe(
+      "RESOLVED 2026-11-21 03:41:19 UTC\nmain: SOL long is 4.2 % from liquidation.\nFired 2026-11-21 03:41:18 UTC, acknowledged by ana.",
+    );
   expect(shown()).toMatch(/Now: deposit \$2,240.00 to account 2.*Call 2.*ack 2/);
   await one.channel.send(
     outgoing({ message: over(2), inReplyTo: root, root: { ...root, since: [ended] } }),
@@ -155,5 +163,5 @@ test.each([
   );
   await one.discord.waitForMessage(({ content: text }) => text.includes("~~"));
   expect(shown()).not.toMatch(/deposit|Call|alerts ack/);
-  expect(shown()).toContain("$132.10");
+  expect(shown()).not.toMatch(/Firing since/);
 });

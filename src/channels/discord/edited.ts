@@ -12,11 +12,14 @@ export function editedBody(
   ended: readonly Ended[],
   options: RenderOptions,
 ): { readonly told: Message; readonly body: DiscordBody } {
-  const told = message.content.incident === undefined ? asTold(message, since) : marked(message, since);
+  const now = asTold(message, since);
+  const told = message.content.incident === undefined ? now : marked(message, since);
   const rendered = render(told, options);
   const isOver = (id: number) => ended.some(({ alertId }) => alertId === id);
   const blocks = rendered.blocks.map((block, index) =>
-    isOver(block.alertId) && !block.isOver ? withoutRequests(block, told.content.items[index]!) : block,
+    isOver(block.alertId) && !block.isOver
+      ? settled(block, told.content.items[index]!, now, options.timezone ?? "UTC")
+      : block,
   );
   const rendering = { ...rendered, blocks, ...headlineOf(told, ended, options) };
   const hasList = message.content.incident === undefined;
@@ -25,9 +28,23 @@ export function editedBody(
   return { told, body };
 }
 
-/** An alert as it was told before its end, without what it asked for: advice, reminders to stop, a runbook. */
-function withoutRequests(block: Block, { change: { alert } }: MessageItem): Block {
-  return { ...block, description: "", now: alert.acknowledgedBy === null ? [] : block.now, runbook: null };
+/**
+ * An alert that is over, as it was told before its end: its title, when it fired and who acknowledged it, and nothing that was so or was
+ * asked for then. Of one that recovered it says how that stands.
+ * @param now the message with the ends that were told since
+ */
+function settled(block: Block, { change: { alert } }: MessageItem, now: Message, zone: string): Block {
+  const end = now.content.items.find(({ change }) => change.alertId === alert.id)?.change;
+  const recovered = end?.kind === "ended" && end.alert.ending === "recovered";
+  const by = alert.acknowledgedBy === null ? "" : `, acknowledged by ${cleanLine(alert.acknowledgedBy)}`;
+  return {
+    ...block,
+    description: recovered ? `${cleanLine(end.alert.summary)}.` : "",
+    figures: [],
+    fresh: [`Fired ${formatTime(alert.firedAtMs, zone)}${by}.`],
+    now: [],
+    runbook: null,
+  };
 }
 
 /** The headline of the first message of an incident, which is about what fires; none of its own where nothing is over, or all is. */
