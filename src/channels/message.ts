@@ -101,8 +101,9 @@ export function render(message: Message, options: RenderOptions = {}, late?: Lat
   const advice = options.apart ? items.map(adviceOf) : adviceOnce(items);
   // Nothing is green while something critical of the group fires.
   const green: Tone = stillCritical(content) ? "over" : "good";
+  const open = items.filter(isOpenItem).map(({ change }) => change.alertId);
   const blocks = items.map((item, index) => {
-    const block = renderItem(item, advice[index]!, zone, call);
+    const block = renderItem(item, advice[index]!, zone, options.apart ? { call } : { call, open });
     return block.tone === "good" ? { ...block, tone: green } : block;
   });
   const notes: string[] = [];
@@ -273,13 +274,20 @@ function adviceOnce(items: readonly MessageItem[]): readonly (readonly Advice[])
   );
 }
 
+/** The command that acknowledges. */
+interface Acknowledging {
+  readonly call: CommandLine;
+  /** The alerts of the message that remind until somebody does: their command stands once. Left out: each has its own. */
+  readonly open?: readonly number[];
+}
+
 function renderItem(
   item: MessageItem,
   advice: readonly Advice[],
   zone: string,
-  commandLine: CommandLine,
+  acknowledging: Acknowledging,
 ): Block {
-  const block = usual(item, advice, zone, commandLine);
+  const block = usual(item, advice, zone, acknowledging);
   const { title, body } = item;
   if (title === undefined && body === undefined) return block;
   return {
@@ -294,7 +302,12 @@ function renderItem(
   };
 }
 
-function usual(item: MessageItem, advice: readonly Advice[], zone: string, commandLine: CommandLine): Block {
+function usual(
+  item: MessageItem,
+  advice: readonly Advice[],
+  zone: string,
+  acknowledging: Acknowledging,
+): Block {
   const { change } = item;
   const { alert } = change;
   return {
@@ -315,7 +328,7 @@ function usual(item: MessageItem, advice: readonly Advice[], zone: string, comma
             adviceOf(item).some(({ clears }) => clears === true),
           ),
     fresh: freshness(change, zone),
-    now: item.passed ? [] : whatNow(change, zone, commandLine),
+    now: item.passed ? [] : whatNow(change, zone, acknowledging),
     isOver: change.kind === "ended",
     runbook: change.kind === "ended" && alert.ending === "recovered" ? null : safeLink(alert.runbook),
   };
@@ -436,7 +449,15 @@ function lifeOf(change: AlertChange, zone: string): string[] {
   return lines;
 }
 
-function whatNow(change: AlertChange, zone: string, commandLine: CommandLine): string[] {
+/** True of an item that says how its reminders stop. */
+function isOpenItem({ change, passed, body }: MessageItem): boolean {
+  const { kind, alert } = change;
+  return (
+    !passed && body === undefined && kind !== "ended" && kind !== "fell" && !alert.drill && isOpen(change)
+  );
+}
+
+function whatNow(change: AlertChange, zone: string, { call, open = [] }: Acknowledging): string[] {
   const { alert } = change;
   if (change.kind === "ended")
     return [...meaningOf(change), ...(isGone(change) ? figuresTime(change, zone) : [])];
@@ -448,7 +469,13 @@ function whatNow(change: AlertChange, zone: string, commandLine: CommandLine): s
   if (alert.drill) return ["That it reached you is all that it was for."];
   if (alert.event || alert.severity === "info" || change.kind === "fell") return [];
   const quiet = change.quietIfAcknowledged === undefined ? "" : ` ${change.quietIfAcknowledged}`;
-  return [`To stop the reminders${quiet}: ${commandLine(`alerts ack ${alert.id}`)}`];
+  const own = call(`alerts ack ${alert.id}`);
+  if (open.length < 2) return [`To stop the reminders${quiet}: ${own}`];
+  if (alert.id !== open[0]) return quiet === "" ? [] : [`Once acknowledged it is quiet${quiet}.`];
+  return [
+    `To stop the reminders${quiet}: ${own}`,
+    `All ${open.length} of them: ${call(`alerts ack ${open.join(" ")}`)}`,
+  ];
 }
 
 function meaningOf({ alert, stands }: AlertChange): string[] {
@@ -523,7 +550,9 @@ function endedAlike([first, ...others]: readonly Block[]): string {
 
 /** True of an alert that fires and reminds until somebody acknowledges it. */
 function isOpen({ alert }: AlertChange): boolean {
-  return alert.state === "firing" && alert.severity !== "info" && alert.acknowledgedBy === null;
+  return (
+    alert.state === "firing" && !alert.event && alert.severity !== "info" && alert.acknowledgedBy === null
+  );
 }
 
 function headlineOf({ content }: Message, blocks: readonly Block[]): string {

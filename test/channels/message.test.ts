@@ -117,6 +117,28 @@ test("what an acknowledgement does is said before it and after it", () => {
   );
 });
 
+test("the command that acknowledges several alerts stands once", () => {
+  const quiet = (value: string) => ({ quietIfAcknowledged: `for 1h, unless its value falls below ${value}` });
+  const sent = message([
+    change("fired", { id: 4 }, quiet("3%")),
+    change("fired", { id: 3 }, quiet("4%")),
+    change("fired", { id: 7, severity: "info" }),
+    change("fell", { id: 8 }),
+    change("ended", { id: 9 }),
+    change("worsened", { id: 2, severity: "warning" }),
+  ]);
+  const nows = (apart: boolean) => render(sent, { apart }).blocks.map(({ now }) => now);
+  const first = "To stop the reminders for 1h, unless its value falls below 3%: perpwatch alerts ack 4";
+  expect(nows(false)).toEqual([
+    [first, "All 3 of them: perpwatch alerts ack 4 3 2"],
+    ["Once acknowledged it is quiet for 1h, unless its value falls below 4%."],
+    ...[[], [], [], []],
+  ]);
+  expect(nows(true).map((lines) => lines.map((line) => line.split(": ")[1]))).toEqual([
+    ...[["perpwatch alerts ack 4"], ["perpwatch alerts ack 3"], [], [], [], ["perpwatch alerts ack 2"]],
+  ]);
+});
+
 test("a description that tells nothing is left out", () => {
   expect(text("fired", { description: "–" })).not.toContain("–");
   expect(text("fired", { description: "–, but" })).toContain("–, but");

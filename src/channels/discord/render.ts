@@ -216,7 +216,7 @@ function single(block: Block, rendering: Rendering): Partial<Embed> {
   const runbook = block.runbook !== null && block.runbook.length <= 500 ? `<${block.runbook}>` : "";
   const more = [
     { name: "When", value: shown.fresh.map((line) => forDiscord(line, 150)).join("\n") },
-    { name: "Reminders", value: now.join("\n") },
+    { name: "Acknowledgement", value: now.join("\n") },
     { name: "What to do", value: runbook },
   ];
   return {
