@@ -20,7 +20,14 @@ import { dailyMoveOf } from "./stake.ts";
 type Line = readonly [string, string];
 
 /** The exchange's scale of what it may do to an account, which is no word on how near that is. */
-export const tierLine = "Exchange's tier";
+export const tierLine = "Exchange's risk tier";
+
+/** The things that the exchange may do to an account of a tier. */
+const tierMeanings: Readonly<Record<string, string>> = {
+  cancellable: "it may cancel orders",
+  liquidatable: "it may liquidate positions",
+  backstopLiquidatable: "its backstop may take positions over",
+};
 
 /**
  * Leaves out what is too old, as in a text, but for what accounts hold where the judgement rests on it (`env.oldAccounts`).
@@ -54,11 +61,12 @@ export function detailsOf(
     }
   }
   if ((scope === "position" || scope === "trader") && isFresh(trader, "traderState", "markets")) {
-    add("Margin ratio", percent(trader, "marginRatio"));
+    const ratio = percent(trader, "marginRatio");
+    add("Margin ratio", ratio === null ? null : `${ratio} (liquidation at 100%)`);
     add("Equity", usd(trader, "equity"));
     add("Free collateral", usd(trader, "freeCollateral"));
     // Beside figures of an alert "safe" reads as a promise; only what the exchange may do now is worth a line.
-    if (trader.values.riskTier !== "safe") add(tierLine, word(trader, "riskTier"));
+    if (trader.values.riskTier !== "safe") add(tierLine, tierText(trader));
   }
   if (scope === "wallet" && isFresh(wallet, "traderState", "markets")) {
     add("Equity", usd(wallet, "equity"));
@@ -169,9 +177,12 @@ function text(facts: Facts, field: string): string | null {
   return typeof value === "string" && value !== "" ? value : null;
 }
 
-function word(facts: Facts, field: string): string | null {
-  const value = text(facts, field);
-  return value === null ? null : plainWords(value);
+/** `cancellable: it may cancel orders`. */
+function tierText(trader: Facts): string | null {
+  const tier = text(trader, "riskTier");
+  if (tier === null) return null;
+  const meaning = tierMeanings[tier];
+  return meaning === undefined ? plainWords(tier) : `${plainWords(tier)}: ${meaning}`;
 }
 
 function number(facts: Facts, field: string): number | null {

@@ -97,8 +97,8 @@ function generic(judge: Judge, item: Item, window: readonly Moment[]): readonly 
     slack = 1e-4,
     room = 0,
   ) => {
-    // The distance is stated in daily moves, too.
-    const text = item.figures[name]?.replace(/, \S+ daily moves?$/, "");
+    // The distance is stated in daily moves, too, and the ratio beside its limit.
+    const text = item.figures[name]?.replace(/, \S+ daily moves?$| \(liquidation at 100%\)$/, "");
     if (text === undefined || text === "none" || text === "–" || /out of reach|^no/.test(text)) return;
     claims.push({ name, text, truth: ranged(window, value), slack, room });
   };

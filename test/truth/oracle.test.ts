@@ -90,7 +90,7 @@ test("a line of context of which nothing is known, and one that another tier is 
         : one,
     );
   expect(broken(withRow("Luck"))).toEqual(["soundness LiquidationNear"]);
-  expect(broken(withRow("Exchange's tier"))).toEqual(["soundness LiquidationNear"]);
+  expect(broken(withRow("Exchange's risk tier"))).toEqual(["soundness LiquidationNear"]);
 });
 
 test("a text in which a figure is missing", () => {

@@ -56,6 +56,28 @@ rules:
   expect(harness.changes[1]!.details).toContainEqual(["Price", "$151"]);
 });
 
+test("a margin ratio stands beside its limit, and a tier says what the exchange may do", () => {
+  const rowsOf = (collateral: number) => {
+    const h = new Harness({
+      rules:
+        "rules:\n  - { name: Used, scope: trader, when: trader.marginRatio > 0.0, severity: info, summary: used }",
+    });
+    h.config();
+    h.mark(100);
+    h.account([subaccount(collateral, [position(100, 100)])]);
+    return Object.fromEntries(h.changes[0]!.details);
+  };
+  expect(rowsOf(2_000)["Margin ratio"]).toBe("16.7% (liquidation at 100%)");
+  const tiers = [2_000, 600, 400, 320, 100].map((collateral) => rowsOf(collateral)["Exchange's risk tier"]);
+  expect(tiers).toEqual([
+    undefined,
+    "at risk",
+    "cancellable: it may cancel orders",
+    "liquidatable: it may liquidate positions",
+    "backstop liquidatable: its backstop may take positions over",
+  ]);
+});
+
 test("a distance is stated in daily moves, too, where the market's volatility is known", () => {
   const near = `
 rules:

@@ -62,7 +62,7 @@ describe("conditions", () => {
     expect(change?.alert.alreadySo).toBe(true);
     expect(change?.alert.summary).toBe("main: SOL 3.45%");
     expect(change?.alert.dataAtMs).toBe(startMs);
-    expect(change?.details.map(([name]) => name)).not.toContain("Exchange's tier");
+    expect(change?.details.map(([name]) => name)).not.toContain("Exchange's risk tier");
   });
 
   test("whatever arrives last completes the picture: state before marks before configuration", () => {
@@ -287,7 +287,7 @@ describe("endings", () => {
     expect(ended.alert.summary).toBe(before);
     expect(ended.stands).toBe("noPositions");
     expect(ended.details.map(([name]) => name)).toContain("Margin ratio");
-    expect(ended.details.map(([name]) => name)).not.toContain("Exchange's tier");
+    expect(ended.details.map(([name]) => name)).not.toContain("Exchange's risk tier");
   });
 
   test("an account whose liquidation comes with the prices that made it ends at once, though it held by these prices", () => {

@@ -135,7 +135,7 @@ function sampleChange(kind: TemplateKind): AlertChange {
     details: [
       ["Mark price", "$138.00"],
       ["Liquidation price", "$114.48"],
-      ["Margin ratio", "18.8%"],
+      ["Margin ratio", "18.8% (liquidation at 100%)"],
     ],
     facts: sampleFacts(),
     happenedMs: event ? atMs - 4_000 : null,

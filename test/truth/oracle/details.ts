@@ -129,11 +129,11 @@ function dailyMove(view: View, subject: string): number {
 function ofAccount(view: View, account: string): Table {
   const figures = view.account(account);
   return {
-    "Margin ratio": [["margin ratio", whole(percent), figures?.ratio]],
+    "Margin ratio": [["margin ratio", whole(String.raw`${percent} \(liquidation at 100%\)`), figures?.ratio]],
     Equity: [["equity", whole(money), figures?.equity]],
     "Free collateral": [["free collateral", whole(money), figures?.free]],
-    "Exchange's tier": [
-      ["tier", words, figures?.tier.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)],
+    "Exchange's risk tier": [
+      ["tier", /^([^:]+)(?:: .+)?$/, figures?.tier.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)],
     ],
   };
 }
