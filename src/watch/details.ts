@@ -110,7 +110,7 @@ const breakers: Readonly<Record<string, string>> = {
 const fromParts: ReadonlySet<WindowSpec["fn"]> = new Set(["maxOver", "drawdown", "sumOver", "countOver"]);
 
 /**
- * The part that was watched, or reported, of windows that miss some of their time: `4m of the last 1d (wallet.pnl)`.
+ * The part that was watched, or reported, of windows that miss some of their time: `4m of the last 1d (PnL)`.
  * @param shareOf a window, 0–1
  */
 export function coverOf(
@@ -138,9 +138,12 @@ function partOf(share: number, windowMs: WindowSpec["windowMs"]): string {
   return `${partMs < unitMs ? `under ${formatDurationMs(unitMs)}` : formatDurationMs(partMs)} of the last ${formatDurationMs(windowMs)}`;
 }
 
+/** The value of a window as people say it: `PnL`, `funding payment`, `mark price of SOL`. */
 function pathText(path: WindowSpec["path"]): string {
-  if (path.kind === "event") return path.field === null ? path.event : `${path.event}.${path.field}`;
-  return `${path.symbol === null ? path.scope : `${path.scope}[${path.symbol}]`}.${path.field}`;
+  const field = (name: string) => plainWords(name).replace(/\bpnl\b/, "PnL");
+  if (path.kind === "event")
+    return path.field === null ? field(path.event) : `${field(path.event)} ${field(path.field)}`;
+  return `${field(path.field)}${path.symbol === null ? "" : ` of ${path.symbol}`}`;
 }
 
 /**

@@ -966,7 +966,7 @@ rules:
     };
     expect(detailsAfter(240_000)).toContainEqual([
       "History",
-      "only 4m of the last 10m is known (trader.marginRatio)",
+      "only 4m of the last 10m is known (margin ratio)",
     ]);
     expect(
       detailsAfter(600_000)
@@ -1005,8 +1005,8 @@ rules:
       );
     };
     expect(detailsAfter(4).flat().sort()).toEqual([
+      "only 4h of the last 10h is known (funding payment)",
       "only 4h of the last 10h is known (funding)",
-      "only 4h of the last 10h is known (funding.payment)",
     ]);
     expect(detailsAfter(20).flat()).toEqual([]);
     expect(detailsAfter(null).flat()).toEqual([]);
