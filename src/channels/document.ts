@@ -2,6 +2,7 @@
  * A message as a JSON document, for programs: what webhooks are sent and commands read. Versioned: fields are added, never
  * changed or taken away, within one version. docs/channels/webhook.md describes it to those who read it.
  */
+import { adviceIn } from "../domain/alert.ts";
 import type { Message } from "../domain/delivery.ts";
 import { type RenderOptions, render } from "./message.ts";
 
@@ -39,7 +40,7 @@ export function documentOf(message: Message, options: RenderOptions): object {
         lead: block.lead,
         summary: block.what,
         description: block.description,
-        ...(advice === undefined ? {} : { advice: advice.map(({ line }) => line) }),
+        ...(advice === undefined ? {} : { advice: adviceIn(change).map(({ line }) => line) }),
         figures: Object.fromEntries(details),
         firedAt: iso(alert.firedAtMs),
         endedAt: isoOrNull(alert.endedAtMs),

@@ -7,6 +7,7 @@
 import {
   type Advice,
   type AlertChange,
+  adviceIn,
   type Ending,
   isTaking,
   type Severity,
@@ -253,7 +254,7 @@ const beforeEnding: Readonly<Partial<Record<Ending, string>>> = {
 
 /** Advice that its block shows: what to do is said while there is something to do, and where no words of the user's stand. */
 function adviceOf({ change, passed, body }: MessageItem): readonly Advice[] {
-  return change.kind === "ended" || passed || body !== undefined ? [] : (change.advice ?? []);
+  return change.kind === "ended" || passed || body !== undefined ? [] : adviceIn(change);
 }
 
 /** The advice that each item shows: about each account the newest, once, where advice about it stands first. */

@@ -1,6 +1,13 @@
 /** `perpwatch alerts`: what fired, each with its story, and acknowledging it. */
 import type { Command } from "commander";
-import { type Alert, type AlertChange, type Severity, severities, worstSeverityOf } from "../domain/alert.ts";
+import {
+  type Alert,
+  type AlertChange,
+  adviceIn,
+  type Severity,
+  severities,
+  worstSeverityOf,
+} from "../domain/alert.ts";
 import type { Message, OwedItem } from "../domain/delivery.ts";
 import { formatDurationMs } from "../domain/duration.ts";
 import { endingWaitText } from "../domain/ending-wait.ts";
@@ -285,7 +292,7 @@ function stepRow(
   const happened = change.happenedMs === null ? "" : ` (happened ${time(change.happenedMs)})`;
   const by = change.kind === "acknowledged" ? `, by ${change.alert.acknowledgedBy ?? "somebody"}` : "";
   const figures = [
-    ...(change.advice ?? []).map(({ line }) => line),
+    ...adviceIn(change).map(({ line }) => line),
     ...change.details.map(([name, value]) => `${name} ${value}`),
   ].join(" · ");
   return [time(change.atMs) + happened, leadOf(change) + by, change.alert.summary, figures];

@@ -1,5 +1,6 @@
 /** The text of a message, channel by channel's common ground: the order of answers, times, endings, and text from data. */
 import { describe, expect, test } from "vitest";
+import { documentOf } from "../../src/channels/document.ts";
 import { plainLines } from "../../src/channels/lines.ts";
 import { formatTime, leadOf, render } from "../../src/channels/message.ts";
 import { clean, forDiscord, forHtml, safeLink, shorten, withoutSecrets } from "../../src/channels/text.ts";
@@ -63,6 +64,13 @@ test("advice about an account stands once, the newest, with the first alert that
       "Sell 2 SOL.\nSell 9 ETH.",
     );
   }
+});
+
+test("advice that a database of an earlier version has as lines alone is shown", () => {
+  const advice = ["Sell 1 SOL.", "Sell 2 BTC."] as unknown as AlertChange["advice"] & object;
+  const sent = message([change("fired", { description: "" }, { advice })]);
+  expect(render(sent).blocks.map(({ description }) => description)).toEqual(["Sell 1 SOL.\nSell 2 BTC."]);
+  expect(documentOf(sent, {})).toMatchObject({ alerts: [{ advice: ["Sell 1 SOL.", "Sell 2 BTC."] }] });
 });
 
 test("amounts that clear an account are what to do now, and the rule's own words only add to them", () => {
