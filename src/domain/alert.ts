@@ -143,10 +143,10 @@ export interface Advice {
   readonly clears?: true;
 }
 
-/** The advice of a change. Databases of earlier versions have lines alone: these are of its account. */
-export function adviceIn({ alert, advice = [] }: Pick<AlertChange, "alert" | "advice">): readonly Advice[] {
+/** The advice of a change. Databases of earlier versions have lines alone: what they are about is not known, so each is of its own. */
+export function adviceIn({ advice = [] }: Pick<AlertChange, "advice">): readonly Advice[] {
   const lines: readonly (Advice | string)[] = advice;
-  return lines.map((one) => (typeof one === "string" ? { account: alert.subject, line: one } : one));
+  return lines.map((one) => (typeof one === "string" ? { account: one, line: one } : one));
 }
 
 /** One step in an alert's life, as it was then: what messages are made of. Append only. */
