@@ -240,7 +240,7 @@ const endingMeaning: Readonly<Record<Exclude<Ending, "recovered" | Taking>, stri
   flipped: "The position changed its side. It is watched as a new one.",
   explained: "Money was paid in or out, or moved between accounts. That is no profit and no loss.",
   ruleChanged:
-    "The rule was changed or removed: this alert ends, and fires anew where the new rule holds. What it watched may be no better.",
+    "Now: look at it yourself unless another alert follows. The rule was changed or removed: this alert ends, and fires anew only where a new rule holds. What it watched may be no better.",
   noLongerWatched: "Now: look at it yourself; perpwatch sends nothing more about it. It may be no better.",
 };
 
@@ -475,7 +475,7 @@ function whatNow(change: AlertChange, zone: string, { call, open = [] }: Acknowl
   if (alert.id !== open[0]) return quiet === "" ? [] : [`Once acknowledged it is quiet${quiet}.`];
   return [
     `To stop the reminders${quiet}: ${own}`,
-    `All ${open.length} of them: ${call(`alerts ack ${open.join(" ")}`)}`,
+    `${open.length === 2 ? "Both" : `All ${open.length}`} of them: ${call(`alerts ack ${open.join(" ")}`)}`,
   ];
 }
 

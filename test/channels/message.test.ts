@@ -238,10 +238,10 @@ describe("endings", () => {
   test("a rule that was changed says that an acknowledgement ends with its alert", () => {
     const acknowledged = { acknowledgedBy: "ann", acknowledgedAtMs: atMs - 60_000 };
     expect(text("ended", { ending: "ruleChanged", ...acknowledged })).toContain(
-      "\nThe rule was changed or removed: this alert ends, and fires anew where the new rule holds. What it watched may be no better.\nThe acknowledgement by ann ends with it.\n",
+      "\nNow: look at it yourself unless another alert follows. The rule was changed or removed: this alert ends, and fires anew only where a new rule holds. What it watched may be no better.\nThe acknowledgement by ann ends with it.\n",
     );
     expect(text("ended", { ending: "ruleChanged" })).toContain(
-      "\nThe rule was changed or removed: this alert ends, and fires anew",
+      "\nNow: look at it yourself unless another alert follows. The rule was changed or removed: this alert ends, and fires anew",
     );
   });
 

@@ -60,7 +60,7 @@ const pollsLate = ofTheDaemon({
   ],
   claims: ({ lagMs, loopLagMs, budgetUsed, rateLimited }, text) => [
     ...durationClaims(text, "lag", new RegExp(`perpwatch runs ${duration} behind`), lagMs),
-    ...durationClaims(text, "delay of timers", new RegExp(`event loop is ${duration} late`), loopLagMs),
+    ...durationClaims(text, "delay of timers", new RegExp(`its timers\\s+run ${duration} late`), loopLagMs),
     ...claimsOf(text, [
       [
         "share of the ceiling",
