@@ -210,7 +210,7 @@ function rulesOf(before: Outlook, after: Outlook): readonly WhatIfRule[] {
       const firesInMs = (level: string | null): number | null => {
         if (!isSeverity(level)) return null;
         if (firing !== null && severityRank[firing] >= severityRank[level]) return 0;
-        // What begins then has not held yet.
+        // A level that begins to hold then counts no time before.
         const isHolding = isHeld && severityRank[first] >= severityRank[level];
         return Math.max(0, rule.forMs - (isHolding ? heldMs(level) : 0));
       };

@@ -47,18 +47,6 @@ import { type Compared, withWorst } from "./worst.ts";
 /** Changes after which the values that were notified before no longer count. */
 export const beginsAnew: ReadonlySet<AlertChangeKind> = new Set(["fired", "rose", "fell", "acknowledged"]);
 
-/** Changes that say what to do: a level that fell leaves the one below, and whoever acknowledged acts. */
-const asking: readonly AlertChangeKind[] = [
-  "fired",
-  "rose",
-  "fell",
-  "worsened",
-  "changed",
-  "reminder",
-  "escalated",
-  "acknowledged",
-];
-
 /** A reminder of a condition that does not hold is due again after this, ms: the alert ended by then, or it may hold again. */
 const postponedMs = 10_000;
 
@@ -728,7 +716,7 @@ export class AlertBook {
           )
         : undefined;
     const limit = live?.limit(alert.severity, alert.value)?.text;
-    const isAdvised = alert.state === "firing" && asking.includes(kind) && !alert.shadow && !past;
+    const isAdvised = alert.state === "firing" && !alert.shadow && !past;
     const advice = isAdvised && !this.live.get(alert.id)?.held ? this.#advise(alert, draft.atMs) : [];
     const change: AlertChange = {
       id: ++this.ids.change,

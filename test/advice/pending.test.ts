@@ -28,7 +28,7 @@ test("a level that holds states how long it has to hold on before it fires, a le
   expect(asked(h)).toMatchObject([{ firing: null, before: "warning", firesInMs: { before: 30_000 } }]);
   h.live(10_000, held, 150);
   h.pass(2_000);
-  // What holds now holds on then; what begins then has all of it to wait.
+  // A level that holds now goes on counting; one that begins then waits for all of its `for`.
   expect(asked(h, "SOL=-1%")).toEqual([
     {
       ...{ rule: "Near", subject: "main/0.0/SOL", firing: null, before: "warning", after: "warning" },

@@ -607,7 +607,7 @@ describe("alerts", () => {
       [57, "ann", "on it"],
       [41, "ann", "on it"],
     ]);
-    // What cannot be acknowledged keeps nothing back that comes after it.
+    // An id that cannot be acknowledged keeps none back that comes after it.
     expect(await it.run("alerts", "ack", "58", "57", "9", "--by", "ann")).toMatchObject({
       status: 1,
       stdout: "alert 57 is acknowledged by ann\n",
