@@ -1,6 +1,6 @@
 /**
  * The line of advice about one account:
- * `Sell 23.1 SOL, or deposit $1,240.00 to main/0.0: ends every alert of distance and margin, info too, while SOL is above $131.20 (mark $134.10 at 03:12:07 UTC); less helps already.`
+ * `Sell 23.1 SOL, or deposit $1,240.00 to main/0.0: either ends all distance and margin alerts, info too, as long as SOL stays above $131.20 (mark $134.10 at 03:12:07 UTC). A smaller amount also helps.`
  */
 import type { Advice } from "../domain/alert.ts";
 import { timeOfDay } from "../domain/time-text.ts";
@@ -35,14 +35,15 @@ export function adviceLine(
     const kinds = clear.order.map((kind) => nouns[kind]);
     const last = kinds.pop();
     const all = kinds.length === 0 ? last : `${kinds.join(", ")} or ${last}`;
-    const line = `No ${all} ends all alerts of distance and margin of ${name} (${marksOf(situation, clear.upTo, at)}).${why}`;
+    const line = `No ${all} ends all distance and margin alerts of ${name} (${marksOf(situation, clear.upTo, at)}).${why}`;
     return { line };
   }
   const text = ways.join(", or ");
-  const ends = `ends every alert of distance and margin, info too${whileText(situation, clear.upTo)}`;
+  const which = ways.length === 1 ? "this" : ways.length === 2 ? "either" : "any of them";
+  const ends = `${which} ends all distance and margin alerts, info too${whileText(situation, clear.upTo)}`;
   const marks = marksOf(situation, clear.upTo, at);
   return {
-    line: `${text[0]!.toUpperCase()}${text.slice(1)}: ${ends} (${marks}); less helps already.${why}`,
+    line: `${text[0]!.toUpperCase()}${text.slice(1)}: ${ends} (${marks}). A smaller amount also helps.${why}`,
     clears: true,
   };
 }
@@ -66,12 +67,12 @@ function whileText(situation: Situation, upTo: ClearAmounts["upTo"]): string {
   if (upTo.length === 0) return "";
   if (upTo.length > maxNamed) {
     const shares = upTo.map(({ symbol, usd }) => Math.abs(usd / markUsd(situation, symbol) - 1));
-    return `, while no position moves ${formatPercent(Math.min(...shares))} against it`;
+    return `, as long as no position moves ${formatPercent(Math.min(...shares))} against it`;
   }
   const bounds = upTo.map(({ symbol, direction, usd }) => {
-    return `${symbol} is ${direction === "down" ? "above" : "below"} ${priceText(situation, symbol, usd)}`;
+    return `${symbol} stays ${direction === "down" ? "above" : "below"} ${priceText(situation, symbol, usd)}`;
   });
-  return `, while ${listed(bounds)}`;
+  return `, as long as ${listed(bounds)}`;
 }
 
 function marksOf(situation: Situation, upTo: ClearAmounts["upTo"], at: string): string {

@@ -153,9 +153,10 @@ function tallyText(tally: NonNullable<Message["content"]["tally"]>): string {
 
 function standingLines({ content: { standing }, sealedAtMs }: Message, zone: string): string[] {
   if (standing === undefined) return [];
-  const lines = standing.alerts.map(({ id, severity, summary, textAtMs, gone }) => {
+  const lines = standing.alerts.map(({ id, severity, summary, textAtMs, gone, until }) => {
     const asOf = textAtMs === undefined ? "" : `, as of ${shortTime(textAtMs, sealedAtMs, zone)}`;
-    return `${gone ? "No longer holds, was" : "Also firing,"} ${severity}: ${cleanLine(summary)}${asOf} (#${id})`;
+    const level = until === undefined ? severity : `${severity} ${cleanLine(until)}`;
+    return `${gone ? "No longer holds, was" : "Also firing,"} ${level}: ${cleanLine(summary)}${asOf} (#${id})`;
   });
   return standing.more === 0 ? lines : [...lines, `Also firing: ${standing.more} more`];
 }
@@ -238,7 +239,8 @@ function endingLead(ending: Ending | null): string {
 const endingMeaning: Readonly<Record<Exclude<Ending, "recovered" | Taking>, string>> = {
   closed: "The position is closed. Nothing of it is left to watch.",
   flipped: "The position changed its side. It is watched as a new one.",
-  explained: "Money was paid in or out, or moved between accounts. That is no profit and no loss.",
+  explained:
+    "Money was paid in or out, or moved between accounts. That is no profit and no loss, so what this alert said before does not hold.",
   ruleChanged:
     "Now: look at it yourself unless another alert follows. The rule was changed or removed: this alert ends, and fires anew only where a new rule holds. What it watched may be no better.",
   noLongerWatched: "Now: look at it yourself; perpwatch sends nothing more about it. It may be no better.",
@@ -400,7 +402,9 @@ function figuresTime({ alert, details, happenedMs }: AlertChange, zone: string):
   const which = where === undefined ? "The figures are the last ones" : `The figures are ${where}`;
   // A state may have been read after what happened that does not show it yet.
   const seen =
-    happenedMs !== null && alert.dataAtMs > happenedMs ? "" : `, seen ${formatTime(alert.dataAtMs, zone)}`;
+    happenedMs !== null && alert.dataAtMs > happenedMs
+      ? ` at ${formatTime(happenedMs, zone)}`
+      : `, seen ${formatTime(alert.dataAtMs, zone)}`;
   return [`${which}${seen}.`];
 }
 

@@ -11,6 +11,7 @@ interface Firing {
   readonly summary: string;
   readonly textAtMs?: number;
   readonly gone?: true;
+  readonly until?: string;
 }
 
 /** The same text as before a while ago is that of now, ms. */
@@ -88,8 +89,10 @@ export class Standing {
     if (this.#present === null) return [one];
     const present = this.#present(one.id);
     if (present === null) return [];
-    const { severity, summary, textAtMs, gone } = present;
+    const { severity, summary, textAtMs, gone, until } = present;
     const age = nowMs - textAtMs > recentMs ? { textAtMs } : {};
-    return [{ id: one.id, severity, summary, ...age, ...(gone ? { gone } : {}) }];
+    return [
+      { id: one.id, severity, summary, ...age, ...(gone ? { gone } : {}), ...(until ? { until } : {}) },
+    ];
   }
 }

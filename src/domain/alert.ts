@@ -132,6 +132,8 @@ export interface PresentAlert {
   readonly textAtMs: number;
   /** Its condition no longer holds: it ends unless that returns. */
   readonly gone?: true;
+  /** `until above 6%`: its value is better than where its level begins. */
+  readonly until?: string;
 }
 
 /** A line that says what clears an account in danger. */

@@ -706,13 +706,15 @@ export class AlertBook {
     const compared = isCompared ? (this.live.get(alert.id)?.comparison(alert.severity) ?? "worse") : null;
     const live = alert.state === "firing" ? this.live.get(alert.id) : undefined;
     const isEither = compared === "either" && knowsBothSides(notifiedWith(alert.value, live?.notified));
+    const words = live?.limit(alert.severity, covered);
     const quiet =
       alert.state === "firing" && !alert.shadow
         ? quietIfAcknowledged(
             alert.severity,
             isEither ? "worse" : compared,
             this.#remind,
-            live?.limit(alert.severity, covered)?.worse(this.#remind.worseBy),
+            words?.worse(this.#remind.worseBy),
+            words?.value,
           )
         : undefined;
     const limit = live?.limit(alert.severity, alert.value)?.text;

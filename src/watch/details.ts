@@ -123,7 +123,7 @@ export function coverOf(
     if (!fromParts.has(fn)) return [];
     const share = shareOf(spec, index);
     if (share >= enoughCover) return [];
-    const name = `only ${partOf(share, windowMs)} is known (${pathText(path)})`;
+    const name = `${pathText(path)} known for only ${partOf(share, windowMs)}`;
     // A peak and the fall from it look through one window.
     if (told.has(name)) return [];
     told.add(name);
@@ -223,6 +223,7 @@ function price(facts: Facts, field: string, { market }: Env): string | null {
 function liquidationText(position: Facts, env: Env): string | null {
   const distance = number(position, "liquidationDistance");
   if (distance === null) return null;
+  if (distance <= 0) return "passed";
   return Number.isFinite(distance) ? price(position, "liquidationPrice", env) : "none";
 }
 

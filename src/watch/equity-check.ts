@@ -15,12 +15,22 @@ const toleranceShare = 0.01;
 /** An account that was not compared for so long counts no more. */
 const keptMs = 3_600_000;
 
+/** The side of the exchange's figure on which ours is. */
+type Side = "above" | "below";
+
+interface Difference {
+  readonly account: string;
+  /** A part of the exchange's value. */
+  readonly share: number;
+  readonly side: Side;
+}
+
 interface Noted {
   lastMs: number;
   lastUsd: number;
   /** Ours around the newest quarters, oldest first. */
   readonly quarters: { readonly atMs: number; readonly low: number; readonly high: number }[];
-  compared: { readonly atMs: number; readonly share: number } | null;
+  compared: { readonly atMs: number; readonly share: number; readonly side: Side } | null;
   told: boolean;
 }
 
@@ -63,7 +73,7 @@ export class EquityCheck {
     if (!noted || !ours) return false;
     const apartUsd = Math.max(0, ours.low - valueUsd, valueUsd - ours.high);
     const share = apartUsd / Math.max(Math.abs(valueUsd), smallestUsd);
-    noted.compared = { atMs: nowMs, share };
+    noted.compared = { atMs: nowMs, share, side: ours.low > valueUsd ? "above" : "below" };
     const differs = share > toleranceShare;
     if (differs && !noted.told) {
       const at = new Date(ofMs).toISOString();
@@ -74,13 +84,13 @@ export class EquityCheck {
     return true;
   }
 
-  /** The account that differs most, and its share of the exchange's value; undefined: nothing was compared lately. */
-  worst(nowMs: number): { readonly account: string; readonly share: number } | undefined {
-    let worst: { readonly account: string; readonly share: number } | undefined;
+  /** The account that differs most; undefined: nothing was compared lately. */
+  worst(nowMs: number): Difference | undefined {
+    let worst: Difference | undefined;
     for (const [{ name }, { compared }] of this.#noted) {
       if (!compared || nowMs - compared.atMs > keptMs) continue;
-      if (worst === undefined || compared.share > worst.share)
-        worst = { account: name, share: compared.share };
+      const { share, side } = compared;
+      if (worst === undefined || share > worst.share) worst = { account: name, share, side };
     }
     return worst;
   }

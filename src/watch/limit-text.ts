@@ -13,8 +13,15 @@ export interface LimitWords {
    * Empty where the limit is 0, which says nothing beside the value.
    */
   readonly text: string;
-  /** @param by a share of the value   @returns `falls below 3.3%`, the value that is worse by it; empty for a value of 0 */
-  readonly worse: (by: number) => string;
+  /**
+   * @param by a share of the value
+   * @returns `falls below 3.3%`, the value that is worse by it; empty for a value of 0; undefined where its condition gives no direction
+   */
+  readonly worse: (by: number) => string | undefined;
+  /** The value alone. */
+  readonly value: string;
+  /** `until above 6%`, of a value that is better than where its level begins; undefined: it is not. */
+  readonly until?: string;
 }
 
 interface Limit {
@@ -25,7 +32,7 @@ interface Limit {
   readonly word: string;
 }
 
-/** @returns null where the level's condition is no comparison of its value with a number, or holds for another reason */
+/** The text is empty where the level's condition is no comparison of its value with a number, or holds for another reason. */
 export function limitWords(rule: ConditionRule, severity: Severity, value: number | null): LimitWords | null {
   const level = rule.levels.find((one) => one.severity === severity);
   if (rule.value === null || value === null || level === undefined) return null;
@@ -33,9 +40,11 @@ export function limitWords(rule: ConditionRule, severity: Severity, value: numbe
   const begins = limitsIn(level.when.text, value);
   const beyond = begins.find(({ isReached }) => isReached);
   const until = limitsIn(level.resolveWhen?.text ?? "", value).find(({ isReached }) => !isReached);
-  if (beyond === undefined && (begins.length !== 1 || until === undefined)) return null;
+  if (beyond === undefined && (begins.length !== 1 || until === undefined))
+    return { text: "", worse: () => undefined, value: formatNumber(value, unit) };
   const shown = beyond ?? until!;
-  const words = `${beyond ? severity : `${severity} until`} ${shown.word} ${formatNumber(shown.number, unit)}`;
+  const bound = `${shown.word} ${formatNumber(shown.number, unit)}`;
+  const words = beyond ? `${severity} ${bound}` : `${severity} until ${bound}`;
   const { isFalling } = beyond ?? begins[0]!;
   return {
     text: shown.number === 0 ? "" : `${formatNumber(value, unit)}, ${words}`,
@@ -46,6 +55,8 @@ export function limitWords(rule: ConditionRule, severity: Severity, value: numbe
         ? `falls below ${formatNumber(value - further, unit)}`
         : `rises above ${formatNumber(value + further, unit)}`;
     },
+    value: formatNumber(value, unit),
+    ...(beyond ? {} : { until: `until ${bound}` }),
   };
 }
 

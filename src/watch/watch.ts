@@ -653,9 +653,14 @@ export class Watch {
     const live = this.#alerts.live.get(alertId);
     if (live === undefined) return null;
     const atMs = Math.max(nowMs, this.#nowMs);
-    const { severity, summary, textAtMs } = firingAlert(live, atMs);
+    const { severity, summary, value, textAtMs } = firingAlert(live, atMs);
     const isGone = live.isGone(atMs) || this.#isTaken(live.alert.subject);
-    return { severity, summary, textAtMs, ...(isGone ? { gone: true as const } : {}) };
+    const until = isGone ? undefined : live.limit(severity, value)?.until;
+    return {
+      ...{ severity, summary, textAtMs },
+      ...(isGone ? { gone: true as const } : {}),
+      ...(until === undefined ? {} : { until }),
+    };
   }
 
   /** True for a position that the exchange closed, as it said, after the last state that shows it. */
@@ -1029,6 +1034,7 @@ export class Watch {
     const worst = this.#equityCheck.worst(draft.atMs)!;
     daemon.facts.values.equityMismatch = worst.share;
     daemon.facts.values.equityMismatchAccount = worst.account;
+    daemon.facts.values.equityMismatchSide = worst.side;
     daemon.seen("portfolio", draft.atMs);
     this.#conditions.judgeNode(daemon, "portfolio", draft);
   }

@@ -64,7 +64,7 @@ describe("an alert about an account in danger", () => {
     const h = begun([subaccount(600, held)]);
     const [change] = h.changes;
     expect(linesOf(change!)).toEqual([
-      "Sell 29.81 SOL, or deposit $253.34 to main/0.0: ends every alert of distance and margin, info too, while SOL is above $98.00 (mark $100.00 at 12:00:00 UTC); less helps already.",
+      "Sell 29.81 SOL, or deposit $253.34 to main/0.0: either ends all distance and margin alerts, info too, as long as SOL stays above $98.00 (mark $100.00 at 12:00:00 UTC). A smaller amount also helps.",
     ]);
   });
 
@@ -72,7 +72,7 @@ describe("an alert about an account in danger", () => {
     const depositCollateral = { immediate: false, viaColdActivation: false };
     const h = begun([subaccount(600, held, { capabilities: { depositCollateral } })]);
     expect(linesOf(h.changes[0]!)).toEqual([
-      "Sell 29.81 SOL in main/0.0: ends every alert of distance and margin, info too, while SOL is above $98.00 (mark $100.00 at 12:00:00 UTC); less helps already. Not offered: main/0.0 may not take deposits now.",
+      "Sell 29.81 SOL in main/0.0: this ends all distance and margin alerts, info too, as long as SOL stays above $98.00 (mark $100.00 at 12:00:00 UTC). A smaller amount also helps. Not offered: main/0.0 may not take deposits now.",
     ]);
   });
 
@@ -80,7 +80,9 @@ describe("an alert about an account in danger", () => {
     const h = begun([subaccount(600, held)]);
     h.live(300_000, [subaccount(600, held)], 99);
     const reminder = h.changes.find(({ kind }) => kind === "reminder");
-    expect(linesOf(reminder!)![0]).toContain(", while SOL is above $97.02 (mark $99.00 at 12:04:55 UTC); ");
+    expect(linesOf(reminder!)![0]).toContain(
+      ", as long as SOL stays above $97.02 (mark $99.00 at 12:04:55 UTC). ",
+    );
   });
 
   test("still says it to whoever hears that it was acknowledged, of the moment", () => {
@@ -90,14 +92,16 @@ describe("an alert about an account in danger", () => {
     h.see({ kind: "acknowledged", atMs: h.nowMs, alert, by: "ann", comment: "" });
     const acknowledged = h.changes.at(-1)!;
     expect(acknowledged.kind).toBe("acknowledged");
-    expect(linesOf(acknowledged)![0]).toMatch(/^Sell .* while SOL is above \$97\.02 \(mark \$99\.00 at /);
+    expect(linesOf(acknowledged)![0]).toMatch(
+      /^Sell .* as long as SOL stays above \$97\.02 \(mark \$99\.00 at /,
+    );
   });
 
   test("names an account that can spare collateral first, and what is up and down of several positions", () => {
     const short = position(-20, 200, "ETH");
     const h = begun([subaccount(700, [...held, short]), subaccount(5_000, [], { subaccount: 1 })]);
     expect(linesOf(h.changes[0]!)![0]).toMatch(
-      /^Transfer \$[\d.,]+ from main\/0\.1 to main\/0\.0, or (sell|buy) [\d.]+ (SOL|ETH), or deposit \$[\d.,]+ to main\/0\.0: ends every alert of distance and margin, info too, while SOL is above \$98\.00 and ETH is below \$204\.00 \(marks \$100\.00 and \$200\.00 at 12:00:00 UTC\); less helps already\.$/,
+      /^Transfer \$[\d.,]+ from main\/0\.1 to main\/0\.0, or (sell|buy) [\d.]+ (SOL|ETH), or deposit \$[\d.,]+ to main\/0\.0: any of them ends all distance and margin alerts, info too, as long as SOL stays above \$98\.00 and ETH stays below \$204\.00 \(marks \$100\.00 and \$200\.00 at 12:00:00 UTC\)\. A smaller amount also helps\.$/,
     );
   });
 
@@ -107,7 +111,7 @@ describe("an alert about an account in danger", () => {
     expect(
       begun([subaccount(600, held, { capabilities })]).changes[0]!.advice?.map(({ line }) => line),
     ).toEqual([
-      "No transfer, reduction or deposit ends all alerts of distance and margin of main/0.0 (mark $100.00 at 12:00:00 UTC). Not offered: main/0.0 may not take deposits now; main/0.0 may not trade now.",
+      "No transfer, reduction or deposit ends all distance and margin alerts of main/0.0 (mark $100.00 at 12:00:00 UTC). Not offered: main/0.0 may not take deposits now; main/0.0 may not trade now.",
     ]);
   });
 
@@ -200,8 +204,8 @@ rules:
     h.mark(95, prices(200, "ETH"));
     h.account(accounts);
     const told = h.changes.find(({ alert }) => alert.rule === "Loss");
-    expect(told?.advice?.map(({ line }) => /(main\/0\.\d): ends|more/.exec(line)?.[0])).toEqual([
-      ...["main/0.0: ends", "main/0.1: ends", "main/0.2: ends", "more"],
+    expect(told?.advice?.map(({ line }) => /main\/0\.\d(?=: )|more/.exec(line)?.[0])).toEqual([
+      ...["main/0.0", "main/0.1", "main/0.2", "more"],
     ]);
     // No amount undoes a loss: the line is that of the account's alerts of margin.
     expect(told?.advice?.[0]).toEqual(h.changes.find(({ alert }) => alert.rule === "Poor")?.advice?.[0]);

@@ -279,7 +279,7 @@ describe("endings", () => {
     expect(at("closed", { details: [] }).join()).not.toContain("figures");
     // No figure of before it was seen after it.
     expect(at("deleveraged", { happenedMs: atMs - 67_000 })[3]).toBe(
-      "The figures are from before the deleveraging.",
+      `The figures are from before the deleveraging at ${formatTime(atMs - 67_000, "UTC")}.`,
     );
   });
 

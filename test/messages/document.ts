@@ -70,6 +70,9 @@ export function document(
     "",
     "What is sent about each rule that ships, at each stage of an alert's life: in a chat (here Discord's), and as a mail. The",
     "holdings and prices are made up; the figures are computed, judged and told as live. `npm run docs:messages` writes this page.",
+    "",
+    "A *daily move* is how much a market usually moves in a day: one standard deviation, by the hours of the last week, and at least",
+    "1%. A position that is less than one daily move from liquidation can be liquidated by a usual day.",
   ];
   for (const [pack, rules] of rulesByPack()) {
     parts.push("", `## ${pack}`);
@@ -134,11 +137,10 @@ function messageOf(change: AlertChange, standing: Stage["standing"] = []): Messa
   const rank = ({ gone, severity }: Standing): number => (gone ? -1 : severityRank[severity]);
   const alerts = standing
     .toSorted((a, b) => rank(b) - rank(a))
-    .map(({ id, severity, summary, gone }) => ({
-      id,
-      severity,
-      summary,
+    .map(({ id, severity, summary, gone, until }) => ({
+      ...{ id, severity, summary },
       ...(gone ? { gone: true as const } : {}),
+      ...(until ? { until } : {}),
     }));
   const sealing = {
     ...{ sender: "perpwatch on desk", instance: "docs", nowMs: change.atMs },

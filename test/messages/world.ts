@@ -68,6 +68,8 @@ export interface Standing {
   readonly summary: string;
   /** Its condition no longer holds. */
   readonly gone?: boolean;
+  /** Its value is better than where its level begins. */
+  readonly until?: string;
 }
 
 interface WorldOptions extends Pick<HarnessOptions, "atMs" | "routing" | "capacities"> {

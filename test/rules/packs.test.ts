@@ -187,7 +187,11 @@ describe("what packs say", () => {
       /^main\/0\.0 is not liquidatable any more: margin ratio 103%$/,
     ],
     ["OrdersMayBeCancelled", { riskTier: "cancellable" }, /^main\/0\.0: the exchange may cancel orders$/],
-    ["OrdersMayBeCancelled", { riskTier: "safe" }, /^main\/0\.0: the exchange no longer cancels orders$/],
+    [
+      "OrdersMayBeCancelled",
+      { riskTier: "safe" },
+      /^main\/0\.0: no order is at risk of being cancelled any more$/,
+    ],
   ])(
     "%s tells danger from its end: %j",
     (name, of: { value?: number; riskTier?: string; adverse?: number; held?: number }, wanted) => {
@@ -379,7 +383,12 @@ describe("what packs say", () => {
       "main: the risk engine cancelled an order in SOL",
       /^It was cancelled to free margin: the account fell below its cancel margin\. Now: /,
     ],
-    ["SpotCollateralLiquidated", {}, "main: the exchange sold spot collateral", /^ ?Now: /],
+    [
+      "SpotCollateralLiquidated",
+      {},
+      "main: the exchange sold spot collateral",
+      /^The exchange does not say which asset\. Now: /,
+    ],
     ["Announcement", { body: "At noon." }, "The exchange made an announcement", /^At noon\.$/],
     [
       "Announcement",

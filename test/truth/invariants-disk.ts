@@ -104,7 +104,10 @@ const toldInOneMessage: Invariant = ({ log, plan }) => {
     );
   const known = new Map<string, { readonly id: string; readonly life: number; readonly atMs: number }>();
   const recorded = new Set<string>();
+  /** Whoever lost the answer of a message, and is refused it afterwards, cannot know that it arrived. */
+  const rejected = new Set<string>();
   for (const entry of log.entries) {
+    if (entry.kind === "rejected") rejected.add(`${entry.channel} ${entry.id}`);
     if (entry.kind === "committed")
       for (const { id, receiver } of entry.changes.messages) recorded.add(`${receiver} ${id}`);
     if (entry.kind !== "arrived") continue;
@@ -115,6 +118,7 @@ const toldInOneMessage: Invariant = ({ log, plan }) => {
       if (before === undefined) known.set(key, { id: message.id, life, atMs });
       else if (
         before.id !== message.id &&
+        !rejected.has(`${channel} ${before.id}`) &&
         (before.life === life || recorded.has(`${channel} ${before.id}`) || !isRefused(before.atMs))
       )
         wrong.push(`${channel}: ${nameOf(change)} is told in ${before.id} and in ${message.id}`);

@@ -25,8 +25,8 @@ const tampers: readonly (readonly [name: string, part: RegExp, by: (found: strin
   ["a deposit that is a step more", /(?<=eposit \$)[\d,.]*\d/, up],
   ["a trade that is a lot less", /(?<=(ell|uy) )[\d,.]*\d/, down],
   ["a trade that is a lot more", /(?<=(ell|uy) )[\d,.]*\d(?= \w+,)/, up],
-  ["the price of another move", /(?<=is (above|below) \$)\d/, up],
-  ["the other direction", / is above /, () => " is below "],
+  ["the price of another move", /(?<=stays (above|below) \$)\d/, up],
+  ["the other direction", / stays above /, () => " stays below "],
 ];
 
 const keyOf = ({ alertId, kind, alert }: AlertChange): string => `alert ${alertId} ${kind} ${alert.severity}`;

@@ -166,7 +166,9 @@ describe("a value without direction", () => {
   test("ends an acknowledgement when it moved, which names that", () => {
     const { h, see } = watched(rulesOf("value != 0.0"));
     see(0.2);
-    expect(h.changes[0]?.quietIfAcknowledged).toBe("unless its value changes by 20% or its severity rises");
+    expect(h.changes[0]?.quietIfAcknowledged).toBe(
+      "unless its value ($0.20) changes by 20% or its severity rises",
+    );
     see(0.4);
     h.see({
       kind: "acknowledged",

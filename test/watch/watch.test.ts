@@ -966,7 +966,7 @@ rules:
     };
     expect(detailsAfter(240_000)).toContainEqual([
       "History",
-      "only 4m of the last 10m is known (margin ratio)",
+      "margin ratio known for only 4m of the last 10m",
     ]);
     expect(
       detailsAfter(600_000)
@@ -1005,8 +1005,8 @@ rules:
       );
     };
     expect(detailsAfter(4).flat().sort()).toEqual([
-      "only 4h of the last 10h is known (funding payment)",
-      "only 4h of the last 10h is known (funding)",
+      "funding known for only 4h of the last 10h",
+      "funding payment known for only 4h of the last 10h",
     ]);
     expect(detailsAfter(20).flat()).toEqual([]);
     expect(detailsAfter(null).flat()).toEqual([]);

@@ -101,6 +101,7 @@ const daemon: readonly Field[] = [
     "largest difference of an account's equity from the exchange's portfolio value, as a share of that; differences of prices within the seconds between readings are left out",
   ),
   group(["portfolio"]).text("equityMismatchAccount", "the account of that difference"),
+  group(["portfolio"]).text("equityMismatchSide", "above or below, as the equity computed here is"),
   none.number("authFailures", "count", "sign-ins and sessions that the exchange refused, over all runs"),
   none.text("refusedWallets", "whose they were within 15 min, for people; empty while none was refused"),
   none.number("deadMessages", "count", "messages that their channels would not take, since the start"),

@@ -33,7 +33,7 @@ const depositText = new RegExp(`^deposit ${money} to (\\S+)$`, "i");
 const book = String.raw`(?: \(the book takes \$[\d,.]+ within 0\.5% of its middle\))?`;
 const tradeText = new RegExp(`^(sell|buy) ([\\d,]+(?:\\.\\d+)?) (\\w+)(?: in (\\S+))?${book}$`, "i");
 const lineText =
-  /^(.+?)(?:: ends every alert of distance and margin, info too(?:, while (.+?))?| ends all alerts of distance and margin of (\S+)) \((?:marks?|prices) .*at \d\d:\d\d:\d\d [^()]+\)(?:; less helps already)?\.(?: Not offered: .+\.)?$/;
+  /^(.+?)(?:: (?:this|either|any of them) ends all distance and margin alerts, info too(?:, as long as (.+?))?| ends all distance and margin alerts of (\S+)) \((?:marks?|prices) .*at \d\d:\d\d:\d\d [^()]+\)\.(?: A smaller amount also helps\.)?(?: Not offered: .+\.)?$/;
 
 interface Trade {
   readonly account: string;
@@ -213,7 +213,7 @@ function movedPrices(view: View, { positions, spot }: AccountTruth): Prices {
 }
 
 function upToProblems(view: View, { account, further }: Danger, text: string): readonly string[] {
-  const told = [...text.matchAll(/(\w+) is (above|below) \$([\d,.]+\d)/g)];
+  const told = [...text.matchAll(/(\w+) stays (above|below) \$([\d,.]+\d)/g)];
   return told.flatMap(([, symbol = "", direction, usd = ""]) => {
     const position = account.positions.find((one) => one.symbol === symbol);
     const rules = view.seen.rules.get(symbol);

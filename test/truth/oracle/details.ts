@@ -91,6 +91,13 @@ function tableOf(view: View, alert: Alert): Table {
   return view.wallets.has(subject) ? ofWallet(view, subject, alert) : {};
 }
 
+/** Undefined: too near to tell. */
+function priceWord(distance: number): string | undefined {
+  if (Math.abs(distance) < 1e-6) return undefined;
+  if (distance <= 0) return "passed";
+  return Number.isFinite(distance) ? "a price" : "none";
+}
+
 function ofPosition(view: View, subject: string): Table {
   const own = view.position(subject)?.figures;
   const marked = view.marked(subject)?.figures;
@@ -107,7 +114,7 @@ function ofPosition(view: View, subject: string): Table {
     "Mark price": [row("mark", money, marked?.mark)],
     "Liquidation price": [
       row("liquidation price", money, liquidation),
-      row("liquidation price", "(none)", own && (Number.isFinite(own.distance) ? "a price" : "none")),
+      row("liquidation price", "(none|passed)", own && priceWord(own.distance)),
     ],
     Distance: [
       row("distance", `${percent}(?:, \\S+ daily moves?)?`, own?.distance),

@@ -72,7 +72,7 @@ const branches: Readonly<Record<string, (view: View, subject: string) => Branch>
           ? "no orders are left"
           : liquidatable.has(tier ?? "")
             ? "more than the orders is at stake now"
-            : "no longer cancels orders",
+            : "no order is at risk of being cancelled any more",
       is: tier === undefined ? undefined : tier === "cancellable" && orders > 0,
     };
   },

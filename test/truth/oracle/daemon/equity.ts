@@ -14,6 +14,8 @@ interface Readings {
   readonly quarters: Map<number, readonly [low: number, high: number]>;
   /** Share of the exchange's value by which it differs; null: nobody knows. */
   apart: number | null | undefined;
+  /** Ours is above the exchange's. */
+  isAbove: boolean;
 }
 
 export class EquitySeen {
@@ -37,7 +39,13 @@ export class EquitySeen {
   note(account: string, usd: number, atMs: number): void {
     const known = this.#accounts.get(account);
     if (!known) {
-      this.#accounts.set(account, { lastMs: atMs, lastUsd: usd, quarters: new Map(), apart: undefined });
+      this.#accounts.set(account, {
+        lastMs: atMs,
+        lastUsd: usd,
+        quarters: new Map(),
+        apart: undefined,
+        isAbove: false,
+      });
       return;
     }
     const quarter = Math.floor(atMs / quarterMs) * quarterMs;
@@ -61,6 +69,7 @@ export class EquitySeen {
     const around = known.quarters.get(ofMs);
     if (isUnsure || !around) return;
     const [low, high] = around;
+    known.isAbove = low > valueUsd;
     known.apart = Math.max(0, low - valueUsd, valueUsd - high) / Math.max(Math.abs(valueUsd), 1);
     this.comparedMs = atMs;
   }
@@ -75,6 +84,13 @@ export class EquitySeen {
     const all = [...this.#accounts.values()].flatMap(({ apart }) => (apart === undefined ? [] : [apart]));
     if (all.length === 0 || all.includes(null)) return undefined;
     return Math.max(...all.map(Number));
+  }
+
+  /** The side of the exchange's figure on which ours is, of the account that differs most; undefined: of several, or not known. */
+  get worstSide(): "above" | "below" | undefined {
+    const sides = new Set(this.worstAccounts.map((name) => this.#accounts.get(name)!.isAbove));
+    if (sides.size !== 1) return undefined;
+    return sides.has(true) ? "above" : "below";
   }
 
   /** The accounts that differ most, within what the exchange rounds. */

@@ -83,13 +83,10 @@ function ordersLeft({ seen }: View, account: string): string | undefined {
 }
 
 /** After the last order was cancelled for a while; undefined: nobody knows. */
-function leftToDo(view: View, account: string): string | undefined {
+function marginLeft(view: View, account: string): string | undefined {
   const tier = view.account(account)?.tier;
   if (tier === undefined) return undefined;
-  if (tier === "safe" || tier === "atRisk") return "nothing";
-  return ordersLeft(view, account) === "no"
-    ? "Now: add collateral or reduce: the positions are next"
-    : "Now: add collateral, or cancel orders yourself";
+  return tier === "safe" || tier === "atRisk" ? "," : ", but margin is still short:";
 }
 
 const riskEngineClearsOrders = manyWithin("RiskEngineClearsOrders", {
@@ -108,8 +105,12 @@ const riskEngineClearsOrders = manyWithin("RiskEngineClearsOrders", {
           ? "no order is left to cancel"
           : "risk engine has stopped",
     ],
-    ["margin ratio", new RegExp(`margin ratio is ${percent}`), view.account(account)?.ratio],
-    ["what is left to do", /%\. (Now: .+)$/, leftToDo(view, account)],
+    ["margin ratio", new RegExp(`margin ratio ${percent}`), view.account(account)?.ratio],
+    [
+      "what is left of the margin",
+      /(,(?: but margin is still short:)?) margin ratio/,
+      marginLeft(view, account),
+    ],
     ["orders left", /; (\d+|no) orders? (?:is|are)\s+left/, ordersLeft(view, account)],
   ],
 });

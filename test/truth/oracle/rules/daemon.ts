@@ -302,7 +302,10 @@ const equityMismatch = ofTheDaemon({
     const { worst, worstAccounts } = daemon.equity;
     const named = claimsOf(text, [["account", /^Equity of (\S+) as/, undefined]]);
     return [
-      ...claimsOf(text, [["difference", new RegExp(`is ${percent} off`), worst, shareRoom]]),
+      ...claimsOf(text, [
+        ["difference", new RegExp(`is ${percent} (?:above|below)`), worst, shareRoom],
+        ["side", /% (above|below) the exchange's/, daemon.equity.worstSide],
+      ]),
       ...named.map((claim) =>
         worst === undefined ? claim : { name: claim.name, text: claim.text, among: worstAccounts },
       ),

@@ -33,5 +33,5 @@ export const eventFigures: ReadonlyMap<string, Figures> = new Map([
   ["LockedIn", ofAccount],
   ["UnusualWithdrawal", ofAccount],
   ["Liquidated", ofAccount],
-  ["SpotCollateralLiquidated", ofWallet],
+  ["SpotCollateralLiquidated", (...of) => [...ofAccount(...of), ...ofWallet(...of)]],
 ]);

@@ -70,7 +70,7 @@ const nearLiquidationAfterHours: Predicate = {
     const figures = view.position(subject)?.figures;
     return claimsOf(text, [
       ["distance", new RegExp(`is ${percent} from`), figures?.distance],
-      ["mark", new RegExp(`near the mark \\(${money}\\)`), figures?.mark],
+      ["mark", new RegExp(`far from the mark \\(${money}\\)`), figures?.mark],
       ["notional", new RegExp(`reduce the ${money}`), figures?.notional],
     ]);
   },

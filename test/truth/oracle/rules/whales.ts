@@ -24,8 +24,8 @@ function common(view: View, subject: string, { figures }: Held, text: { readonly
   const whole = view.position(subject);
   const tick = figures.mark / view.seen.prices.get(figures.symbol)!.markTicks;
   return claimsOf({ summary: "", description: text.description }, [
-    ["size", new RegExp(`${amount} \\w+(?: from|, mark)`), Math.abs(figures.size)],
-    ["entry", new RegExp(`(?:from|entry) ${money}`), figures.entry, tick / 2],
+    ["size", new RegExp(`${amount} \\w+, (?:entry|mark)`), Math.abs(figures.size)],
+    ["entry", new RegExp(`entry ${money}`), figures.entry, tick / 2],
     ["unrealized PnL", new RegExp(`unrealized PnL ${money}`), figures.unrealized],
     ["leverage", /leverage ((?:over )?[\d,.]*\d)×/, whole && leverageOf(figures.notional, whole.of)],
     ["mark", new RegExp(`[Mm]ark ${money}`), figures.mark],
