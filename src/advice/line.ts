@@ -1,6 +1,6 @@
 /**
  * The line of advice about one account:
- * `Sell 23.1 SOL, or deposit $1,240.00 to main/0.0: either ends all distance and margin alerts, info too, as long as SOL stays above $131.20 (mark $134.10 at 03:12:07 UTC). A smaller amount also helps.`
+ * `Sell 23.1 SOL reduce-only, or deposit $1,240.00 to main/0.0: either ends all distance and margin alerts, info too; after that they stay quiet as long as SOL stays above $131.20 (mark $134.10 at 03:12:07 UTC). A smaller amount also helps.`
  */
 import type { Advice } from "../domain/alert.ts";
 import { timeOfDay } from "../domain/time-text.ts";
@@ -67,12 +67,12 @@ function whileText(situation: Situation, upTo: ClearAmounts["upTo"]): string {
   if (upTo.length === 0) return "";
   if (upTo.length > maxNamed) {
     const shares = upTo.map(({ symbol, usd }) => Math.abs(usd / markUsd(situation, symbol) - 1));
-    return `, as long as no position moves ${formatPercent(Math.min(...shares))} against it`;
+    return `; after that they stay quiet as long as no position moves ${formatPercent(Math.min(...shares))} against it`;
   }
   const bounds = upTo.map(({ symbol, direction, usd }) => {
     return `${symbol} stays ${direction === "down" ? "above" : "below"} ${priceText(situation, symbol, usd)}`;
   });
-  return `, as long as ${listed(bounds)}`;
+  return `; after that they stay quiet as long as ${listed(bounds)}`;
 }
 
 function marksOf(situation: Situation, upTo: ClearAmounts["upTo"], at: string): string {

@@ -32,7 +32,7 @@ export function obstaclesOf(name: string, { deposit, reductions }: ClearAmounts)
   return [...new Set([...(deposit.obstacle === null ? [] : [deposit.obstacle]), ...reasons])];
 }
 
-/** `sell 23.1 SOL`, `sell 23.1 SOL and buy 23.1 SOL in hedge/0.0`. */
+/** `sell 23.1 SOL reduce-only`, `sell 23.1 SOL reduce-only and buy 23.1 SOL reduce-only in hedge/0.0`: what is gone by then is not opened anew. */
 function tradesOf({ symbol, along }: Reduction, least: ClearingTrade, where: string): string {
   return listed([
     tradeOf(symbol, where, least),
@@ -42,7 +42,7 @@ function tradesOf({ symbol, along }: Reduction, least: ClearingTrade, where: str
 
 function tradeOf(symbol: string, where: string, { trade, units, bookUsd }: ClearingTrade): string {
   const book = bookUsd === null ? "" : ` (the book takes ${formatUsd(bookUsd)} within 0.5% of its middle)`;
-  return `${trade} ${unitsText(units)} ${symbol}${where}${book}`;
+  return `${trade} ${unitsText(units)} ${symbol} reduce-only${where}${book}`;
 }
 
 /** `a`, `a and b`, `a, b and c`. */

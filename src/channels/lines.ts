@@ -86,7 +86,7 @@ export function numberLine({ alertId, rule }: Block): string {
 
 /** A few to a line. */
 export function figureLines(figures: Block["figures"]): string[] {
-  const named = figures.map(([name, value]) => `${name} ${value}`);
+  const named = figures.map(([name, value]) => `${name}: ${value}`);
   const lines: string[] = [];
   for (let index = 0; index < named.length; index += 3) lines.push(named.slice(index, index + 3).join(" · "));
   return lines;

@@ -104,7 +104,8 @@ export function render(message: Message, options: RenderOptions = {}, late?: Lat
   const green: Tone = stillCritical(content) ? "over" : "good";
   const open = items.filter(isOpenItem).map(({ change }) => change.alertId);
   const blocks = items.map((item, index) => {
-    const block = renderItem(item, advice[index]!, zone, options.apart ? { call } : { call, open });
+    const when = { zone, sealedAtMs: message.sealedAtMs };
+    const block = renderItem(item, advice[index]!, when, options.apart ? { call } : { call, open });
     return block.tone === "good" ? { ...block, tone: green } : block;
   });
   const notes: string[] = [];
@@ -240,7 +241,7 @@ const endingMeaning: Readonly<Record<Exclude<Ending, "recovered" | Taking>, stri
   closed: "The position is closed. Nothing of it is left to watch.",
   flipped: "The position changed its side. It is watched as a new one.",
   explained:
-    "Money was paid in or out, or moved between accounts. That is no profit and no loss, so what this alert said before does not hold.",
+    "Money was paid in or out, or moved between accounts. That is no profit and no loss, so what this alert said before does not hold. If it was not you, the key is in other hands.",
   ruleChanged:
     "Now: look at it yourself unless another alert follows. The rule was changed or removed: this alert ends, and fires anew only where a new rule holds. What it watched may be no better.",
   noLongerWatched: "Now: look at it yourself; perpwatch sends nothing more about it. It may be no better.",
@@ -277,6 +278,15 @@ function adviceOnce(items: readonly MessageItem[]): readonly (readonly Advice[])
   );
 }
 
+interface When {
+  /** IANA name. */
+  readonly zone: string;
+  readonly sealedAtMs: number;
+}
+
+/** A reading that is older when its message is sealed has its age said, ms. */
+const recentMs = 10_000;
+
 /** The command that acknowledges. */
 interface Acknowledging {
   readonly call: CommandLine;
@@ -287,10 +297,10 @@ interface Acknowledging {
 function renderItem(
   item: MessageItem,
   advice: readonly Advice[],
-  zone: string,
+  when: When,
   acknowledging: Acknowledging,
 ): Block {
-  const block = usual(item, advice, zone, acknowledging);
+  const block = usual(item, advice, when, acknowledging);
   const { title, body } = item;
   if (title === undefined && body === undefined) return block;
   return {
@@ -308,10 +318,11 @@ function renderItem(
 function usual(
   item: MessageItem,
   advice: readonly Advice[],
-  zone: string,
+  when: When,
   acknowledging: Acknowledging,
 ): Block {
   const { change } = item;
+  const { zone } = when;
   const { alert } = change;
   return {
     alertId: alert.id,
@@ -330,7 +341,7 @@ function usual(
             advice,
             adviceOf(item).some(({ clears }) => clears === true),
           ),
-    fresh: freshness(change, zone),
+    fresh: freshness(change, when),
     now: item.passed ? [] : whatNow(change, zone, acknowledging),
     isOver: change.kind === "ended",
     runbook: change.kind === "ended" && alert.ending === "recovered" ? null : safeLink(alert.runbook),
@@ -408,8 +419,10 @@ function figuresTime({ alert, details, happenedMs }: AlertChange, zone: string):
   return [`${which}${seen}.`];
 }
 
-function freshness(change: AlertChange, zone: string): string[] {
+function freshness(change: AlertChange, { zone, sealedAtMs }: When): string[] {
   const { alert, atMs, happenedMs } = change;
+  const beforeMs = sealedAtMs - atMs;
+  const seenText = `Seen ${formatTime(atMs, zone)}${beforeMs > recentMs ? `, ${formatDurationMs(beforeMs)} before this message` : ""}`;
   const lines: string[] = [];
   if (happenedMs !== null) {
     const laterMs = atMs - happenedMs;
@@ -427,10 +440,9 @@ function freshness(change: AlertChange, zone: string): string[] {
       return [...lines, ...lifeOf(change, zone)];
     }
     // The daemon always knows its own figures.
-    if (alert.subject === "daemon")
-      return [...lines, `Seen ${formatTime(atMs, zone)}.`, ...lifeOf(change, zone)];
+    if (alert.subject === "daemon") return [...lines, `${seenText}.`, ...lifeOf(change, zone)];
     const age = ageMs < 1_000 ? "less than a second old" : `${formatDurationMs(ageMs)} old`;
-    lines.push(`Seen ${formatTime(atMs, zone)}, on data ${age}.`);
+    lines.push(`${seenText}, on data ${age}.`);
   } else if (happenedMs === null) {
     lines.push(`Seen ${formatTime(atMs, zone)}.`);
   }
@@ -560,6 +572,19 @@ function isOpen({ alert }: AlertChange): boolean {
   );
 }
 
+/** `, north/0.0 worse`: other accounts in a message that are critical and got worse, which its first alert does not say. */
+function worseIn([first, ...others]: readonly MessageItem[]): string {
+  const accountOf = ({ change }: MessageItem) =>
+    cleanLine(change.alert.subject).split("/").slice(0, 2).join("/");
+  const worse = others.filter(
+    ({ change: { kind, alert } }) =>
+      (kind === "worsened" || kind === "rose") && alert.severity === "critical",
+  );
+  const accounts = [...new Set(worse.map(accountOf))].filter((name) => name !== accountOf(first!));
+  if (accounts.length === 0) return "";
+  return `, ${accounts.slice(0, 3).join(", ")}${accounts.length > 3 ? " and others" : ""} worse`;
+}
+
 function headlineOf({ content }: Message, blocks: readonly Block[]): string {
   const title = cleanLine(content.title);
   const [first, ...others] = blocks;
@@ -572,7 +597,7 @@ function headlineOf({ content }: Message, blocks: readonly Block[]): string {
     const more = others.length + (content.more ?? 0);
     const open = content.items.filter(({ change }) => isOpen(change)).length;
     const but = item.change.kind !== "acknowledged" || open === 0 ? "" : `, ${open} not acknowledged`;
-    return `${ledBy(first, first.what)} (+${more} more ${more === 1 ? "alert" : "alerts"}${but})`;
+    return `${ledBy(first, first.what)} (+${more} more ${more === 1 ? "alert" : "alerts"}${but}${worseIn(content.items)})`;
   }
   if (first.own?.title !== undefined) return ledBy(first, first.what);
   const stale = isGone(item.change) && title.includes(cleanLine(item.change.alert.summary));

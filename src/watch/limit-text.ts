@@ -1,7 +1,7 @@
 /** An alert's value beside the limit that it went beyond, in words. */
 import type { Severity } from "../domain/alert.ts";
 import { parseDurationMs } from "../domain/duration.ts";
-import { type ConditionRule, formatNumber, unitOfValue } from "../rules/index.ts";
+import { type ConditionRule, formatNumber, type Unit, unitOfValue } from "../rules/index.ts";
 
 /** The value alone, and a number alone: neither is a part of what is computed. */
 const comparison =
@@ -41,23 +41,29 @@ export function limitWords(rule: ConditionRule, severity: Severity, value: numbe
   const beyond = begins.find(({ isReached }) => isReached);
   const until = limitsIn(level.resolveWhen?.text ?? "", value).find(({ isReached }) => !isReached);
   if (beyond === undefined && (begins.length !== 1 || until === undefined))
-    return { text: "", worse: () => undefined, value: formatNumber(value, unit) };
+    return {
+      text: "",
+      worse: (by) => (level.isEitherSide ? worseText(value, value < 0, by, unit) : undefined),
+      value: formatNumber(value, unit),
+    };
   const shown = beyond ?? until!;
   const bound = `${shown.word} ${formatNumber(shown.number, unit)}`;
   const words = beyond ? `${severity} ${bound}` : `${severity} until ${bound}`;
   const { isFalling } = beyond ?? begins[0]!;
   return {
     text: shown.number === 0 ? "" : `${formatNumber(value, unit)}, ${words}`,
-    worse: (by) => {
-      const further = Math.abs(value) * by;
-      if (further === 0) return "";
-      return isFalling
-        ? `falls below ${formatNumber(value - further, unit)}`
-        : `rises above ${formatNumber(value + further, unit)}`;
-    },
+    worse: (by) => worseText(value, isFalling, by, unit),
     value: formatNumber(value, unit),
     ...(beyond ? {} : { until: `until ${bound}` }),
   };
+}
+
+function worseText(value: number, isFalling: boolean, by: number, unit: Unit): string {
+  const further = Math.abs(value) * by;
+  if (further === 0) return "";
+  return isFalling
+    ? `falls below ${formatNumber(value - further, unit)}`
+    : `rises above ${formatNumber(value + further, unit)}`;
 }
 
 /** The comparisons of a value in a condition. */

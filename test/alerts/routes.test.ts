@@ -69,8 +69,8 @@ describe("matchers", () => {
           if (!parsed.success) return;
           const started = performance.now();
           matches(parsed.data, { wallet: `${"a".repeat(290)}!` });
-          // Generous: one that explodes takes hours.
-          expect(performance.now() - started).toBeLessThan(2_000);
+          // One that explodes takes hours; a busy machine takes seconds.
+          expect(performance.now() - started).toBeLessThan(60_000);
         },
       ),
       { numRuns: 300 },

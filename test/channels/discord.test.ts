@@ -473,7 +473,7 @@ describe("what Discord will not have", () => {
     expect(plain).toMatchObject({ embeds: [], nonce: sent.id });
     for (const part of [
       "FIRING critical",
-      "Liquidation price $126.55",
+      "Liquidation price: $126.55",
       "03:41:18 UTC",
       "alerts ack 42",
       sent.id,

@@ -19,7 +19,7 @@ test("answers in order: what, how bad, how fresh, what now, and by what number",
     "FIRING critical: main: SOL long is 4.2 % from liquidation",
     "",
     "Mark $132.10, liquidation $126.55, margin ratio 78 %.",
-    "Mark price $132.10 · Liquidation price $126.55 · Margin ratio 78 %",
+    "Mark price: $132.10 · Liquidation price: $126.55 · Margin ratio: 78 %",
     "Seen 2026-11-21 03:41:18 UTC, on data 2s old.",
     "To stop the reminders: perpwatch alerts ack 42",
     "What to do: https://runbooks.example.org/liquidation",
@@ -262,7 +262,7 @@ describe("endings", () => {
     expect(closed.slice(2, 6)).toEqual([
       "The position is closed. Nothing of it is left to watch.",
       "The figures are from before it was closed, seen 2026-11-21 03:40:15 UTC.",
-      "Mark price $132.10 · Liquidation price $126.55 · Margin ratio 78 %",
+      "Mark price: $132.10 · Liquidation price: $126.55 · Margin ratio: 78 %",
       "Ended 2026-11-21 03:41:18 UTC.",
     ]);
     expect(closed.join()).not.toContain("on data");

@@ -80,7 +80,7 @@ describe("console", () => {
       [
         "FIRING critical: main: SOL long is 4.2 % from liquidation (#42)",
         "    Mark $132.10, liquidation $126.55, margin ratio 78 %.",
-        "    Mark price $132.10 · Liquidation price $126.55 · Margin ratio 78 %",
+        "    Mark price: $132.10 · Liquidation price: $126.55 · Margin ratio: 78 %",
         "    Seen 2026-11-21 03:41:18 UTC, on data 2s old.",
         "    To stop the reminders: perpwatch alerts ack 42",
         "    What to do: https://runbooks.example.org/liquidation",

@@ -96,7 +96,7 @@ export function document(
 
 const aboutIncidents = [
   "One incident over three accounts of a desk: each account that becomes critical is in a message that notifies; what only gets worse is",
-  "not, until it is half as far from liquidation. All of it is reminded of in one message, and its end is one. A chat that edits has the",
+  "not, until it is half as far from liquidation as in the last message that notified. All of it is reminded of in one message, and its end is one. A chat that edits has the",
   "first message kept current; a mailbox gets what is quiet with the next message.",
 ];
 

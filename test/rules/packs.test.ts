@@ -173,7 +173,7 @@ describe("what packs say", () => {
     [
       "AccountLiquidationNear",
       { value: 0.02 },
-      /^main\/0\.0 is liquidatable if every position moves 2% against it$/,
+      /^main\/0\.0 is 2% from liquidation if every position moves against it$/,
     ],
     ["AccountLiquidationNear", { value: 0 }, /^main\/0\.0 can be liquidated now$/],
     [
@@ -272,11 +272,13 @@ describe("what packs say", () => {
   });
 
   test.each([
-    [0.031, "a further move of 3.1% against every position makes it liquidatable."],
-    [0, "it is liquidatable now."],
-    [Number.POSITIVE_INFINITY, "no move of its positions makes it liquidatable."],
-  ])("MarginHigh says how far liquidation is: %d", (adverseMoveToLiquidation, wanted) => {
-    const trader = facts({ name: "main/0.0", adverseMoveToLiquidation });
+    [0.031, [0.05, 0.09], "a further move of 3.1% against every position makes it liquidatable."],
+    [0.031, [0.0312], "a further move of 3.12% against its position makes it liquidatable."],
+    [0, [0], "it is liquidatable now."],
+    [Number.POSITIVE_INFINITY, [], "no move of its positions makes it liquidatable."],
+  ])("MarginHigh says how far liquidation is: %d, %o", (adverseMoveToLiquidation, distances, wanted) => {
+    const positions = distances.map((liquidationDistance) => ({ liquidationDistance }));
+    const trader = facts({ name: "main/0.0", adverseMoveToLiquidation, positions });
     expect(condition("MarginHigh").description!.render(env({ wallet, trader, value: 0.9 }))).toContain(
       wanted,
     );

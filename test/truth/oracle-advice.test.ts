@@ -18,13 +18,13 @@ const up = (found: string): string => stepped(found, 1);
 const down = (found: string): string => stepped(found, -1);
 
 const tampers: readonly (readonly [name: string, part: RegExp, by: (found: string) => string])[] = [
-  ["one leg of a hedge alone", / and (sell|buy) [\d,.]+ \w+ in \S+(?=, or)/, () => ""],
+  ["one leg of a hedge alone", / and (sell|buy) [\d,.]+ \w+ reduce-only in \S+(?=, or)/, () => ""],
   ["a transfer that is a step less", /(?<=ransfer \$)[\d,.]*\d/, down],
   ["a transfer from an account that is not there", /(?<=ransfer \S+ from )\S+/, (found) => `${found}9`],
   ["a deposit that is a step less", /(?<=eposit \$)[\d,.]*\d/, down],
   ["a deposit that is a step more", /(?<=eposit \$)[\d,.]*\d/, up],
   ["a trade that is a lot less", /(?<=(ell|uy) )[\d,.]*\d/, down],
-  ["a trade that is a lot more", /(?<=(ell|uy) )[\d,.]*\d(?= \w+,)/, up],
+  ["a trade that is a lot more", /(?<=(ell|uy) )[\d,.]*\d(?= \w+ reduce-only,)/, up],
   ["the price of another move", /(?<=stays (above|below) \$)\d/, up],
   ["the other direction", / stays above /, () => " stays below "],
 ];

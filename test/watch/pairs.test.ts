@@ -398,7 +398,7 @@ describe("the shipped rule", () => {
     expect(before.told).toEqual(["HedgeBroken pair/basis fired critical"]);
     expect(before.changes[0]).toMatchObject({
       alert: { value: -900 },
-      quietIfAcknowledged: "for 1h, unless its value (-$900.00) gets worse by 20% or its sign changes",
+      quietIfAcknowledged: "for 1h, unless its value falls below -$1,080.00 or its sign changes",
     });
     if (isAcknowledged)
       before.see({
@@ -442,7 +442,7 @@ describe("the shipped rule", () => {
     const steps = () => h.changes.map(({ kind }) => kind);
     expect(steps()).toEqual(["fired", "acknowledged", "changed"]);
     expect(h.changes.at(-1)).toMatchObject({
-      quietIfAcknowledged: "for 1h, unless its value (-$30.00) gets worse by 20%",
+      quietIfAcknowledged: "for 1h, unless its value falls below -$36.00",
     });
     waver(30);
     expect(steps().slice(3)).toEqual(["changed"]);

@@ -67,9 +67,15 @@ function marked(message: Message, since: readonly Message[]): Message {
   const before = new Map(
     asTold(message, since.map(withoutEnds)).content.items.map((item) => [item.change.alertId, item]),
   );
-  const items = told.content.items.map((item) =>
-    item.change.kind === "ended" ? (before.get(item.change.alertId) ?? item) : item,
-  );
+  const isOver = ({ change }: MessageItem) => change.kind === "ended";
+  // In the order in which they stood: the title that is struck is the one that was read.
+  const places = [...before.keys()];
+  const place = ({ change }: MessageItem) => places.indexOf(change.alertId);
+  const over = told.content.items.filter(isOver).toSorted((a, b) => place(a) - place(b));
+  const items = [
+    ...told.content.items.filter((item) => !isOver(item)),
+    ...over.map((item) => before.get(item.change.alertId) ?? item),
+  ];
   return { ...told, content: { ...told.content, items } };
 }
 

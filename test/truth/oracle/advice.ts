@@ -31,9 +31,12 @@ const money = String.raw`\$([\d,]+(?:\.\d+)?)`;
 const transferText = new RegExp(`^transfer ${money} from (\\S+) to (\\S+)$`, "i");
 const depositText = new RegExp(`^deposit ${money} to (\\S+)$`, "i");
 const book = String.raw`(?: \(the book takes \$[\d,.]+ within 0\.5% of its middle\))?`;
-const tradeText = new RegExp(`^(sell|buy) ([\\d,]+(?:\\.\\d+)?) (\\w+)(?: in (\\S+))?${book}$`, "i");
+const tradeText = new RegExp(
+  `^(sell|buy) ([\\d,]+(?:\\.\\d+)?) (\\w+) reduce-only(?: in (\\S+))?${book}$`,
+  "i",
+);
 const lineText =
-  /^(.+?)(?:: (?:this|either|any of them) ends all distance and margin alerts, info too(?:, as long as (.+?))?| ends all distance and margin alerts of (\S+)) \((?:marks?|prices) .*at \d\d:\d\d:\d\d [^()]+\)\.(?: A smaller amount also helps\.)?(?: Not offered: .+\.)?$/;
+  /^(.+?)(?:: (?:this|either|any of them) ends all distance and margin alerts, info too(?:; after that they stay quiet as long as (.+?))?| ends all distance and margin alerts of (\S+)) \((?:marks?|prices) .*at \d\d:\d\d:\d\d [^()]+\)\.(?: A smaller amount also helps\.)?(?: Not offered: .+\.)?$/;
 
 interface Trade {
   readonly account: string;

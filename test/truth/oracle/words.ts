@@ -52,7 +52,7 @@ const branches: Readonly<Record<string, (view: View, subject: string) => Branch>
     is: isGone(view.position(subject)?.figures.distance),
   }),
   AccountLiquidationNear: (view, subject) => ({
-    ...{ yes: "can be liquidated now", no: "is liquidatable if every position moves" },
+    ...{ yes: "can be liquidated now", no: "from liquidation if every position moves" },
     is: isGone(view.account(subject)?.adverse),
   }),
   AccountLiquidatable: (view, subject) => {

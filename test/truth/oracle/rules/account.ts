@@ -111,6 +111,12 @@ const riskEngineClearsOrders = manyWithin("RiskEngineClearsOrders", {
       /(,(?: but margin is still short:)?) margin ratio/,
       marginLeft(view, account),
     ],
+    [
+      "shortfall",
+      new RegExp(`a deposit of ${money} ends that`),
+      view.account(account) && Math.max(0, view.account(account)!.cancel - view.account(account)!.effective),
+      cent,
+    ],
     ["orders left", /; (\d+|no) orders? (?:is|are)\s+left/, ordersLeft(view, account)],
   ],
 });

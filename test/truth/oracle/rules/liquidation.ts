@@ -83,12 +83,7 @@ export const accountLiquidationNear: Predicate = {
     if (!figures) return undefined;
     return [
       ...claimsOf(text, [
-        [
-          "joint move",
-          new RegExp(`if every position moves ${percent} against it`),
-          figures.adverse,
-          moveRoom,
-        ],
+        ["joint move", new RegExp(`is ${percent} from liquidation if every`), figures.adverse, moveRoom],
         ["positions", /(\d+) positions?, gross/, figures.positions.size],
       ]),
       ...accountClaims(view, subject, text),
@@ -116,6 +111,16 @@ export function accountClaims(
       new RegExp(`a further move of ${percent} against every position`),
       figures?.adverse,
       moveRoom,
+    ],
+    [
+      "move of the only position",
+      new RegExp(`a further move of ${percent} against its position`),
+      figures && [...figures.positions.values()][0]?.distance,
+    ],
+    [
+      "shortfall",
+      new RegExp(`a deposit of ${money} ends`),
+      figures && Math.max(0, figures.cancel - figures.effective),
     ],
   ]);
 }
