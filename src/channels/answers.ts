@@ -246,7 +246,7 @@ export function storyAnswer({ alert, changes, messages }: AlertStory, timezone: 
   if (details.length > 0)
     lines.push([
       "Figures:",
-      details.map(([name, value]) => `${cleanLine(name)} ${cleanLine(value)}`).join(" · "),
+      details.map(([name, value]) => `${cleanLine(name)}: ${cleanLine(value)}`).join(" · "),
     ]);
   if (alert.acknowledgedBy !== null) {
     const when = alert.acknowledgedAtMs === null ? "" : `, ${formatTime(alert.acknowledgedAtMs, timezone)}`;

@@ -42,10 +42,7 @@ export function asTold(sent: Message, since: readonly Message[]): Message {
     return [now];
   });
   if (placed.size === 0 && since.length === 0) return sent;
-  if (sent.content.incident !== undefined) {
-    const sealedAtMs = Math.max(sent.sealedAtMs, ...since.map((one) => one.sealedAtMs));
-    return ofIncident({ ...sent, sealedAtMs }, items, [...newest.values()]);
-  }
+  if (sent.content.incident !== undefined) return ofIncident(sent, items, [...newest.values()]);
   if (placed.size === 0) return sent;
   const [only] = items;
   const title = only !== undefined && items.length === 1 ? only.change.alert.summary : sent.content.title;

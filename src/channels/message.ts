@@ -104,7 +104,7 @@ export function render(message: Message, options: RenderOptions = {}, late?: Lat
   const green: Tone = stillCritical(content) ? "over" : "good";
   const open = items.filter(isOpenItem).map(({ change }) => change.alertId);
   const blocks = items.map((item, index) => {
-    const when = { zone, sealedAtMs: message.sealedAtMs };
+    const when = { zone, sealedAtMs: message.sealedAtMs, isLate: late !== undefined };
     const block = renderItem(item, advice[index]!, when, options.apart ? { call } : { call, open });
     return block.tone === "good" ? { ...block, tone: green } : block;
   });
@@ -241,7 +241,7 @@ const endingMeaning: Readonly<Record<Exclude<Ending, "recovered" | Taking>, stri
   closed: "The position is closed. Nothing of it is left to watch.",
   flipped: "The position changed its side. It is watched as a new one.",
   explained:
-    "Money was paid in or out, or moved between accounts. That is no profit and no loss, so what this alert said before does not hold. If it was not you, the key is in other hands.",
+    "Money was paid in or out, or moved between accounts. That is no profit and no loss, so what this alert said before does not hold. If money left and it was not you, the key is in other hands.",
   ruleChanged:
     "Now: look at it yourself unless another alert follows. The rule was changed or removed: this alert ends, and fires anew only where a new rule holds. What it watched may be no better.",
   noLongerWatched: "Now: look at it yourself; perpwatch sends nothing more about it. It may be no better.",
@@ -282,6 +282,8 @@ interface When {
   /** IANA name. */
   readonly zone: string;
   readonly sealedAtMs: number;
+  /** The message leaves long after it was sealed. */
+  readonly isLate: boolean;
 }
 
 /** A reading that is older when its message is sealed has its age said, ms. */
@@ -419,9 +421,9 @@ function figuresTime({ alert, details, happenedMs }: AlertChange, zone: string):
   return [`${which}${seen}.`];
 }
 
-function freshness(change: AlertChange, { zone, sealedAtMs }: When): string[] {
+function freshness(change: AlertChange, { zone, sealedAtMs, isLate }: When): string[] {
   const { alert, atMs, happenedMs } = change;
-  const beforeMs = sealedAtMs - atMs;
+  const beforeMs = isLate ? 0 : sealedAtMs - atMs;
   const seenText = `Seen ${formatTime(atMs, zone)}${beforeMs > recentMs ? `, ${formatDurationMs(beforeMs)} before this message` : ""}`;
   const lines: string[] = [];
   if (happenedMs !== null) {
@@ -572,15 +574,20 @@ function isOpen({ alert }: AlertChange): boolean {
   );
 }
 
+/** The account of an account or a position; empty for anything else. */
+function accountIn(subject: string): readonly string[] {
+  return /^[^/]+\/\d+\.\d+(?=\/|$)/.exec(cleanLine(subject)) ?? [];
+}
+
 /** `, north/0.0 worse`: other accounts in a message that are critical and got worse, which its first alert does not say. */
 function worseIn([first, ...others]: readonly MessageItem[]): string {
-  const accountOf = ({ change }: MessageItem) =>
-    cleanLine(change.alert.subject).split("/").slice(0, 2).join("/");
-  const worse = others.filter(
-    ({ change: { kind, alert } }) =>
-      (kind === "worsened" || kind === "rose") && alert.severity === "critical",
+  const worse = others.flatMap(({ change: { kind, alert }, passed }) => {
+    const isWorse = (kind === "worsened" || kind === "rose") && alert.severity === "critical" && !passed;
+    return isWorse ? accountIn(alert.subject) : [];
+  });
+  const accounts = [...new Set(worse)].filter(
+    (name) => !accountIn(first!.change.alert.subject).includes(name),
   );
-  const accounts = [...new Set(worse.map(accountOf))].filter((name) => name !== accountOf(first!));
   if (accounts.length === 0) return "";
   return `, ${accounts.slice(0, 3).join(", ")}${accounts.length > 3 ? " and others" : ""} worse`;
 }

@@ -293,7 +293,7 @@ function stepRow(
   const by = change.kind === "acknowledged" ? `, by ${change.alert.acknowledgedBy ?? "somebody"}` : "";
   const figures = [
     ...adviceIn(change).map(({ line }) => line),
-    ...change.details.map(([name, value]) => `${name} ${value}`),
+    ...change.details.map(([name, value]) => `${name}: ${value}`),
   ].join(" · ");
   return [time(change.atMs) + happened, leadOf(change) + by, change.alert.summary, figures];
 }

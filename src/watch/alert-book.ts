@@ -713,7 +713,8 @@ export class AlertBook {
             alert.severity,
             isEither ? "worse" : compared,
             this.#remind,
-            words?.worse(this.#remind.worseBy),
+            // On two sides that were both notified it is worse further from 0, by how much it moved.
+            isEither ? undefined : words?.worse(this.#remind.worseBy),
             words?.value,
           )
         : undefined;

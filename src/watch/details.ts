@@ -180,12 +180,12 @@ function text(facts: Facts, field: string): string | null {
   return typeof value === "string" && value !== "" ? value : null;
 }
 
-/** `cancellable: it may cancel orders`. */
+/** `cancellable (it may cancel orders)`. */
 function tierText(trader: Facts): string | null {
   const tier = text(trader, "riskTier");
   if (tier === null) return null;
   const meaning = tierMeanings[tier];
-  return meaning === undefined ? plainWords(tier) : `${plainWords(tier)}: ${meaning}`;
+  return meaning === undefined ? plainWords(tier) : `${plainWords(tier)} (${meaning})`;
 }
 
 function number(facts: Facts, field: string): number | null {

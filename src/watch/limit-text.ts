@@ -20,7 +20,10 @@ export interface LimitWords {
   readonly worse: (by: number) => string | undefined;
   /** The value alone. */
   readonly value: string;
-  /** `until above 6%`, of a value that is better than where its level begins; undefined: it is not. */
+  /**
+   * `until above 6%`, of a value that is better than where its level begins; `until at least above 6%` where that alone does not end the
+   * level; undefined: it is not better.
+   */
   readonly until?: string;
 }
 
@@ -32,7 +35,10 @@ interface Limit {
   readonly word: string;
 }
 
-/** The text is empty where the level's condition is no comparison of its value with a number, or holds for another reason. */
+/**
+ * The text is empty where the level's condition is no comparison of its value with a number, or holds for another reason.
+ * @returns null for a rule or an alert without a value
+ */
 export function limitWords(rule: ConditionRule, severity: Severity, value: number | null): LimitWords | null {
   const level = rule.levels.find((one) => one.severity === severity);
   if (rule.value === null || value === null || level === undefined) return null;
@@ -48,13 +54,15 @@ export function limitWords(rule: ConditionRule, severity: Severity, value: numbe
     };
   const shown = beyond ?? until!;
   const bound = `${shown.word} ${formatNumber(shown.number, unit)}`;
-  const words = beyond ? `${severity} ${bound}` : `${severity} until ${bound}`;
+  // With `&&` something else has to hold as well.
+  const least = level.resolveWhen?.text.includes("&&") ? "at least " : "";
+  const words = beyond ? `${severity} ${bound}` : `${severity} until ${least}${bound}`;
   const { isFalling } = beyond ?? begins[0]!;
   return {
     text: shown.number === 0 ? "" : `${formatNumber(value, unit)}, ${words}`,
     worse: (by) => worseText(value, isFalling, by, unit),
     value: formatNumber(value, unit),
-    ...(beyond ? {} : { until: `until ${bound}` }),
+    ...(beyond ? {} : { until: `until ${least}${bound}` }),
   };
 }
 

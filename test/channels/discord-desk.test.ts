@@ -149,7 +149,7 @@ describe("a button", () => {
       "LiquidationNear, about main/0.0/SOL",
       "FIRING critical",
       "delivered 2026-11-21 03:41:18 UTC",
-      "Liquidation price $126.55",
+      "Liquidation price: $126.55",
     ])
       expect(answer.text).toContain(part);
   });

@@ -377,6 +377,20 @@ describe("freshness", () => {
     for (const sentence of expected) expect(said).toContain(sentence);
   });
 
+  test("a reading from long before its message says so, unless the message is late itself", () => {
+    const sent = message([change("worsened")], {
+      sealedAtMs: atMs + 270_000,
+      content: { incident: { id: "I1" } },
+    });
+    expect(lines(sent)).toContain(
+      "Seen 2026-11-21 03:41:18 UTC, 4m 30s before this message, on data 2s old.",
+    );
+    const late = plainLines(render(sent, {}, { heldMs: 7_200_000, because: "the channel was down" }));
+    expect(late).toContain("Seen 2026-11-21 03:41:18 UTC, on data 2s old.");
+    const soon = message([change("worsened")], { sealedAtMs: atMs + 10_000 });
+    expect(lines(soon)).toContain("Seen 2026-11-21 03:41:18 UTC, on data 2s old.");
+  });
+
   test("a message that had to wait says so, by the times of what it tells", () => {
     const late = message([change()], { sealedAtMs: atMs + 840_000 });
     const because = "anna: Slack did not answer within 10 s";
@@ -537,4 +551,57 @@ describe("text from data", () => {
     expect(told).toMatch(/^no … … … x+…$/);
     expect(told.length).toBe(300);
   });
+});
+
+describe("the title of several alerts", () => {
+  const worse = (
+    id: number,
+    subject: string,
+    kind: AlertChangeKind = "worsened",
+    severity: Alert["severity"] = "critical",
+  ) => change(kind, { id, subject, severity, summary: `${subject} is near` }, { id });
+  const titleOf = (changes: AlertChange[], passed: readonly number[] = []) => {
+    const sent = message([change("fired"), ...changes]);
+    const items = sent.content.items.map((item) =>
+      passed.includes(item.change.alertId) ? { ...item, passed: true as const } : item,
+    );
+    return render({ ...sent, content: { ...sent.content, items } }).headline;
+  };
+  const first = "FIRING critical: main: SOL long is 4.2 % from liquidation";
+
+  test.each<[string, AlertChange[], string]>([
+    [
+      "an account that is not in it",
+      [worse(2, "north/0.0/SOL")],
+      `${first} (+1 more alert, north/0.0 worse)`,
+    ],
+    [
+      "an account once",
+      [worse(2, "north/0.0/SOL"), worse(3, "north/0.0")],
+      `${first} (+2 more alerts, north/0.0 worse)`,
+    ],
+    ["the account of the title", [worse(2, "main/0.0/ETH")], `${first} (+1 more alert)`],
+    ["a warning", [worse(2, "north/0.0", "worsened", "warning")], `${first} (+1 more alert)`],
+    ["a wallet, and a pair", [worse(2, "north"), worse(3, "pair/basis")], `${first} (+2 more alerts)`],
+    [
+      "more than three",
+      [1, 2, 3, 4].map((n) => worse(10 + n, `w${n}/0.1/SOL`, "rose")),
+      `${first} (+4 more alerts, w1/0.1, w2/0.1, w3/0.1 and others worse)`,
+    ],
+  ])("names accounts that got worse: %s", (_, changes, title) => {
+    expect(titleOf(changes)).toBe(title);
+  });
+
+  test("what holds no longer got no worse", () => {
+    expect(titleOf([worse(2, "north/0.0/SOL")], [2])).toBe(`${first} (+1 more alert)`);
+  });
+});
+
+test.each([
+  [{ until: "until at least above 6 %" }, "Also firing, critical until at least above 6 %: other (#7)"],
+  [{ until: "but better by now" }, "Also firing, critical but better by now: other (#7)"],
+  [{}, "Also firing, critical: other (#7)"],
+])("another alert says how it stands: %o", (more, line) => {
+  const alerts = [{ id: 7, severity: "critical" as const, summary: "other", ...more }];
+  expect(lines(message([change()], { content: { standing: { alerts, more: 0 } } }))).toContain(line);
 });

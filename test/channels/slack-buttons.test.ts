@@ -163,7 +163,7 @@ describe("a button", () => {
       "silence rule=LiquidationNear subject=main/0.0/SOL upTo critical by marta (slack U0000MARTA)",
     ]);
     const story = await one.press(posted, "Details", marta);
-    for (const part of ["*Alert #42*", "LiquidationNear, about main/0.0/SOL", "Liquidation price $126.55"])
+    for (const part of ["*Alert #42*", "LiquidationNear, about main/0.0/SOL", "Liquidation price: $126.55"])
       expect(story.text).toContain(part);
     expect(story.thread_ts).toBeUndefined();
   });

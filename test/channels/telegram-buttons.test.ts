@@ -167,7 +167,7 @@ describe("a button", () => {
     expect(await one.press(posted, "Details", marta)).toBe("");
     const story = await one.world.messages.waitFor(({ text }) => text.startsWith("Alert #42"));
     expect(story).toMatchObject({ soundless: true, replyTo: posted.id });
-    for (const part of ["LiquidationNear, about main/0.0/SOL", "Liquidation price $126.55"])
+    for (const part of ["LiquidationNear, about main/0.0/SOL", "Liquidation price: $126.55"])
       expect(story.text).toContain(part);
   });
 

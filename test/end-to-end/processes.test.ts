@@ -104,8 +104,10 @@ test("a falling price is told on Discord and by email, its end too, and what was
     secure: true,
     user: "watch",
   });
-  expect(mail.text).toMatch(/\(\$11,750(?:\.00)?\) · Mark price \$117\.50* · Liquidation price \$1\d\d\.\d+/);
-  expect(mail.text).toMatch(/^Now: sell [\d.]+ SOL, or deposit \S+ to main\/0\.0: /m);
+  expect(mail.text).toMatch(
+    /\(\$11,750(?:\.00)?\) · Mark price: \$117\.50* · Liquidation price: \$1\d\d\.\d+/,
+  );
+  expect(mail.text).toMatch(/^Now: sell [\d.]+ SOL reduce-only, or deposit \S+ to main\/0\.0: /m);
   expect(mail.text).toMatch(/on data (less than a second|[\d.]+s) old/);
   expect(mail.html).toContain("SOL long is");
   expect(idIn(mail)).toMatch(/^[1-9A-HJ-NP-Za-km-z]{16,22}$/);

@@ -104,21 +104,26 @@ const toldInOneMessage: Invariant = ({ log, plan }) => {
     );
   const known = new Map<string, { readonly id: string; readonly life: number; readonly atMs: number }>();
   const recorded = new Set<string>();
-  /** Whoever lost the answer of a message, and is refused it afterwards, cannot know that it arrived. */
-  const rejected = new Set<string>();
+  /** Messages that arrived, without an answer so far; and those of them that were refused for good since, which nobody could know of. */
+  const unanswered = new Set<string>();
+  const excused = new Set<string>();
   for (const entry of log.entries) {
-    if (entry.kind === "rejected") rejected.add(`${entry.channel} ${entry.id}`);
+    if (entry.kind === "answered") unanswered.delete(`${entry.channel} ${entry.id}`);
+    if (entry.kind === "rejected" && unanswered.has(`${entry.channel} ${entry.id}`))
+      excused.add(`${entry.channel} ${entry.id}`);
     if (entry.kind === "committed")
       for (const { id, receiver } of entry.changes.messages) recorded.add(`${receiver} ${id}`);
     if (entry.kind !== "arrived") continue;
     const { channel, message, life, atMs } = entry;
+    unanswered.add(`${channel} ${message.id}`);
     for (const { change } of message.content.items) {
       const key = `${channel} ${nameOf(change)}`;
       const before = known.get(key);
-      if (before === undefined) known.set(key, { id: message.id, life, atMs });
+      const isNew =
+        before === undefined || (before.id !== message.id && excused.has(`${channel} ${before.id}`));
+      if (isNew) known.set(key, { id: message.id, life, atMs });
       else if (
         before.id !== message.id &&
-        !rejected.has(`${channel} ${before.id}`) &&
         (before.life === life || recorded.has(`${channel} ${before.id}`) || !isRefused(before.atMs))
       )
         wrong.push(`${channel}: ${nameOf(change)} is told in ${before.id} and in ${message.id}`);

@@ -317,3 +317,20 @@ test("an acknowledgement of a value without direction promises nothing about it"
   expect(quiet("value != 0.0")).not.toMatch(/worse/);
   expect(quiet("value != 0.0")).toMatch(/changes by 20%/);
 });
+
+describe("an alert beside others", () => {
+  const standing = (resolveWhen: string, value: number) => {
+    const { h, see } = watched(rulesOf("value > 0.1", `    resolveWhen: ${JSON.stringify(resolveWhen)}\n`));
+    see(0.2);
+    see(value);
+    return h.watch.present(h.changes[0]!.alertId, h.nowMs);
+  };
+
+  test.each([
+    ["value < 0.05", 0.08, "until below $0.05"],
+    ["value < 0.05 && market.oraclePrice > 0.0", 0.08, "until at least below $0.05"],
+    ["value < 0.05", 0.15, undefined],
+  ])("says until when it fires: %s at %d", (resolveWhen, value, until) => {
+    expect(standing(resolveWhen, value)?.until).toBe(until);
+  });
+});

@@ -442,7 +442,7 @@ describe("the shipped rule", () => {
     const steps = () => h.changes.map(({ kind }) => kind);
     expect(steps()).toEqual(["fired", "acknowledged", "changed"]);
     expect(h.changes.at(-1)).toMatchObject({
-      quietIfAcknowledged: "for 1h, unless its value falls below -$36.00",
+      quietIfAcknowledged: "for 1h, unless its value (-$30.00) gets worse by 20%",
     });
     waver(30);
     expect(steps().slice(3)).toEqual(["changed"]);

@@ -149,7 +149,7 @@ function headWords({ headline, blocks: [first] }: Rendering): string {
   if (first?.own?.title === undefined || !headline.startsWith(told))
     return `**${forDiscord(headline, 1_000)}**`;
   const lead = forDiscord(ledBy(first, ""), 100).trim();
-  return `${lead === "" ? "" : `**${lead}** `}${titleOf(first, 900)}${forDiscord(headline.slice(told.length), 80)}`;
+  return `${lead === "" ? "" : `**${lead}** `}${titleOf(first, 900)}${forDiscord(headline.slice(told.length), 160)}`;
 }
 
 function titleOf({ what, own }: Block, most: number): string {
@@ -273,7 +273,7 @@ function ofBlock(block: Block, share: number, end: string | undefined): Embed {
     return `${first} ${titleOf(block, most - first.length - 1)}`;
   };
   const shown = shownParts(block);
-  const figures = shown.figures.map(([name, value]) => `${name} ${value}`).join(" · ");
+  const figures = shown.figures.map(([name, value]) => `${name}: ${value}`).join(" · ");
   const lines = [shown.description, figures, ...shown.fresh, ...shown.now].filter((line) => line !== "");
   const words = end === undefined ? "" : `${end}\n`;
   const most = Math.min(1_500, share - titleRoom - words.length);

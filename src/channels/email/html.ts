@@ -98,7 +98,7 @@ function preheader({ blocks, sections, notes, headline }: Rendering): string {
       ? [...notes, ...rows]
       : blocks.length > 1
         ? blocks.slice(0, 3).map((block) => ledBy(block, block.what))
-        : [shown.description, ...shown.figures.map(([name, value]) => `${name} ${value}`), ...shown.fresh];
+        : [shown.description, ...shown.figures.map(([name, value]) => `${name}: ${value}`), ...shown.fresh];
   const text = said.filter((part) => part !== "" && !headline.includes(part)).join(" · ");
   // Without what fills the line a program goes on with the words of the page.
   const filler = "&#847;&zwnj;&nbsp;".repeat(40);

@@ -156,7 +156,7 @@ function headline(rendering: Rendering, ping: string | null): string {
   if (first?.own?.title === undefined || !rendering.headline.startsWith(told))
     return `${call}*${cut(rendering.headline, 1_000)}*`;
   const lead = cut(ledBy(first, "").trim(), 100);
-  const rest = cut(rendering.headline.slice(told.length), 50);
+  const rest = cut(rendering.headline.slice(told.length), 160);
   return `${call}${lead === "" ? "" : `*${lead}* `}${oneLine(dressed(first.own.title, cut, 800))}${rest}`;
 }
 

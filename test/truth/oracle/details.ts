@@ -91,9 +91,12 @@ function tableOf(view: View, alert: Alert): Table {
   return view.wallets.has(subject) ? ofWallet(view, subject, alert) : {};
 }
 
+/** A distance is known to this. */
+const tinyShare = 1e-6;
+
 /** Undefined: too near to tell. */
 function priceWord(distance: number): string | undefined {
-  if (Math.abs(distance) < 1e-6) return undefined;
+  if (Math.abs(distance) < tinyShare) return undefined;
   if (distance <= 0) return "passed";
   return Number.isFinite(distance) ? "a price" : "none";
 }
@@ -113,7 +116,7 @@ function ofPosition(view: View, subject: string): Table {
     ],
     "Mark price": [row("mark", money, marked?.mark)],
     "Liquidation price": [
-      row("liquidation price", money, liquidation),
+      row("liquidation price", money, own && own.distance < -tinyShare ? Number.NaN : liquidation),
       row("liquidation price", "(none|passed)", own && priceWord(own.distance)),
     ],
     Distance: [
@@ -140,7 +143,11 @@ function ofAccount(view: View, account: string): Table {
     Equity: [["equity", whole(money), figures?.equity]],
     "Free collateral": [["free collateral", whole(money), figures?.free]],
     "Exchange's risk tier": [
-      ["tier", /^([^:]+)(?:: .+)?$/, figures?.tier.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)],
+      [
+        "tier",
+        /^([^(]+?)(?: \(.+\))?$/,
+        figures?.tier.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`),
+      ],
     ],
   };
 }

@@ -89,7 +89,7 @@ export class EquitySeen {
   /** The side of the exchange's figure on which ours is, of the account that differs most; undefined: of several, or not known. */
   get worstSide(): "above" | "below" | undefined {
     const sides = new Set(this.worstAccounts.map((name) => this.#accounts.get(name)!.isAbove));
-    if (sides.size !== 1) return undefined;
+    if (sides.size !== 1 || this.worst === 0) return undefined;
     return sides.has(true) ? "above" : "below";
   }
 

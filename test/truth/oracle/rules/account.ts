@@ -82,6 +82,11 @@ function ordersLeft({ seen }: View, account: string): string | undefined {
   return orders === 0 ? "no" : orders?.toString();
 }
 
+/** The deposit that lifts an account to its cancel margin, rounded up, USD. */
+const shortfallOf = (
+  figures: { readonly cancel: number; readonly effective: number } | undefined,
+): number | undefined => figures && Math.max(0, figures.cancel - figures.effective) * 1.00001 + cent;
+
 /** After the last order was cancelled for a while; undefined: nobody knows. */
 function marginLeft(view: View, account: string): string | undefined {
   const tier = view.account(account)?.tier;
@@ -114,8 +119,8 @@ const riskEngineClearsOrders = manyWithin("RiskEngineClearsOrders", {
     [
       "shortfall",
       new RegExp(`a deposit of ${money} ends that`),
-      view.account(account) && Math.max(0, view.account(account)!.cancel - view.account(account)!.effective),
-      cent,
+      shortfallOf(view.account(account)),
+      2 * cent,
     ],
     ["orders left", /; (\d+|no) orders? (?:is|are)\s+left/, ordersLeft(view, account)],
   ],

@@ -305,6 +305,12 @@ const equityMismatch = ofTheDaemon({
       ...claimsOf(text, [
         ["difference", new RegExp(`is ${percent} (?:above|below)`), worst, shareRoom],
         ["side", /% (above|below) the exchange's/, daemon.equity.worstSide],
+        [
+          "agreement",
+          /here (agrees with|is) /,
+          worst === undefined ? undefined : worst === 0 ? "agrees with" : "is",
+        ],
+        ["side", /here (agrees with|is [\d.]+%)/, worst === 0 ? "agrees with" : undefined],
       ]),
       ...named.map((claim) =>
         worst === undefined ? claim : { name: claim.name, text: claim.text, among: worstAccounts },

@@ -115,12 +115,13 @@ export function accountClaims(
     [
       "move of the only position",
       new RegExp(`a further move of ${percent} against its position`),
-      figures && [...figures.positions.values()][0]?.distance,
+      figures && (figures.positions.size === 1 ? [...figures.positions.values()][0]!.distance : Number.NaN),
     ],
     [
       "shortfall",
       new RegExp(`a deposit of ${money} ends`),
-      figures && Math.max(0, figures.cancel - figures.effective),
+      figures && Math.max(0, figures.cancel - figures.effective) * 1.00001 + 0.01,
+      0.02,
     ],
   ]);
 }

@@ -71,7 +71,6 @@ const nearLiquidationAfterHours: Predicate = {
     return claimsOf(text, [
       ["distance", new RegExp(`is ${percent} from`), figures?.distance],
       ["mark", new RegExp(`far from the mark \\(${money}\\)`), figures?.mark],
-      ["notional", new RegExp(`reduce the ${money}`), figures?.notional],
     ]);
   },
 };

@@ -101,7 +101,6 @@ export const stopLossBehindLiquidation: Predicate = {
     const behind = stop && (side === "long" ? price - stop : stop - price) / mark;
     return claimsOf(text, [
       ["stop", new RegExp(`stop loss at ${money}`), stop],
-      ["stop again", new RegExp(`price again, at ${money}`), stop],
       ["liquidation price", new RegExp(`liquidation at\\s+${money}`), price],
       [
         "distance",
