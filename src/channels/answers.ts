@@ -156,7 +156,9 @@ export function alertsAnswer(status: DaemonStatus, wallet: string, timezone: str
       status.watch.atMs - alert.textAtMs > 60_000 ? ` · as of ${timeOfDay(alert.textAtMs, timezone)}` : "";
     const ending = alert.endingWait
       ? ` · ${endingWaitText(alert.endingWait, (ms) => timeOfDay(ms, timezone))}`
-      : "";
+      : alert.gone
+        ? " · no longer holds"
+        : "";
     return [
       `${glyphs[alert.severity]} #${alert.id}`,
       `${cleanLine(alert.summary)} · for ${since}${by}${old}${ending}`,

@@ -2,6 +2,9 @@
 import { severityRank } from "../domain/alert.ts";
 import type { Message, MessageItem } from "../domain/delivery.ts";
 
+/** Amounts that are so much older than the newest of a message are not shown when it is edited, ms. */
+const maxAdviceAgeMs = 30_000;
+
 /** True if it is told by editing what stands there, since nobody has to be woken by it. An incident says itself what is quiet. */
 export function isCalm(message: Message): boolean {
   return message.content.incident === undefined && getsNoWorse(message);
@@ -52,11 +55,21 @@ export function asTold(sent: Message, since: readonly Message[]): Message {
 /** The first message of an incident with all alerts of it, what fires before what is over, the worst level first. */
 function ofIncident(sent: Message, first: readonly MessageItem[], since: readonly MessageItem[]): Message {
   const { standing: _standing, ...content } = sent.content;
-  const items = [...new Map([...first, ...since].map((item) => [item.change.alertId, item])).values()];
+  const all = [...new Map([...first, ...since].map((item) => [item.change.alertId, item])).values()];
+  const newestMs = Math.max(...all.map(({ change }) => change.atMs));
+  // Whoever follows amounts of long ago pays twice.
+  const items = all.map((item) =>
+    newestMs - item.change.atMs > maxAdviceAgeMs ? withoutAdvice(item) : item,
+  );
   items.sort((a, b) => urgency(b) - urgency(a) || nearer(a, b) || a.change.alertId - b.change.alertId);
   const worst = items.find(({ change }) => change.kind !== "ended");
   const title = worst?.change.alert.summary ?? content.title;
   return { ...sent, content: { ...content, title, items } };
+}
+
+function withoutAdvice({ change, ...item }: MessageItem): MessageItem {
+  const { advice: _, ...rest } = change;
+  return { ...item, change: rest };
 }
 
 /** Alerts of no distance come after those of one. */

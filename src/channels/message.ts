@@ -156,8 +156,8 @@ function standingLines({ content: { standing }, sealedAtMs }: Message, zone: str
   if (standing === undefined) return [];
   const lines = standing.alerts.map(({ id, severity, summary, textAtMs, gone, until }) => {
     const asOf = textAtMs === undefined ? "" : `, as of ${shortTime(textAtMs, sealedAtMs, zone)}`;
-    const level = until === undefined ? severity : `${severity} ${cleanLine(until)}`;
-    return `${gone ? "No longer holds, was" : "Also firing,"} ${level}: ${cleanLine(summary)}${asOf} (#${id})`;
+    const better = until === undefined ? "" : ` (${cleanLine(until)})`;
+    return `${gone ? "No longer holds, was" : "Also firing,"} ${severity}: ${cleanLine(summary)}${better}${asOf} (#${id})`;
   });
   return standing.more === 0 ? lines : [...lines, `Also firing: ${standing.more} more`];
 }

@@ -168,11 +168,11 @@ function textOf({ state, summary, worst }: Alert): string {
 /** The time of a firing alert's text, where that is not now, and that its end waits. */
 function asOf(alert: Alert, nowMs: number | null, time: (ms: number) => string, paint: Paint): string {
   // Without a daemon nothing is newer than what was told last.
-  const { textAtMs = nowMs ?? alert.dataAtMs, endingWait } = alert as Partial<FiringAlert>;
+  const { textAtMs = nowMs ?? alert.dataAtMs, endingWait, gone } = alert as Partial<FiringAlert>;
   if (alert.state !== "firing") return "";
   const notes = [
     ...(nowMs !== null && nowMs - textAtMs <= 10_000 ? [] : [`as of ${time(textAtMs)}`]),
-    ...(endingWait ? [endingWaitText(endingWait, time)] : []),
+    ...(endingWait ? [endingWaitText(endingWait, time)] : gone ? ["no longer holds"] : []),
   ];
   return notes.map((note) => ` ${paint("yellow", `(${note})`)}`).join("");
 }

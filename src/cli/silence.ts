@@ -155,6 +155,14 @@ async function list(cli: Cli, options: CommonOptions): Promise<void> {
   if (options.json) return printJson(cli, answer.body);
   const { silences, nowMs } = answer.body;
   if (silences.length === 0) return print(cli, "No silences.");
+  print(cli, await silenceTable(silences, nowMs, paintFor(cli.out)));
+}
+
+export async function silenceTable(
+  silences: readonly Silence[],
+  nowMs: number,
+  paint: Paint,
+): Promise<string> {
   const { matchersText } = await import("../alerts/match.ts");
   const rows = silences.map((silence) => [
     String(silence.id),
@@ -164,14 +172,7 @@ async function list(cli: Cli, options: CommonOptions): Promise<void> {
     silence.author,
     silence.comment,
   ]);
-  print(
-    cli,
-    table(
-      [{ title: "id", right: true }, "state", "up to", "matches", "by", "comment"],
-      rows,
-      paintFor(cli.out),
-    ),
-  );
+  return table([{ title: "id", right: true }, "state", "up to", "matches", "by", "comment"], rows, paint);
 }
 
 function stateOf({ startsMs, endsMs }: Silence, nowMs: number): string {

@@ -9,6 +9,7 @@ import { endingWaitText } from "../domain/ending-wait.ts";
 import type { Source } from "../domain/observation.ts";
 import { plainWords } from "../domain/plain-words.ts";
 import { sourceWords, stretchedText } from "../domain/source-words.ts";
+import type { Silence } from "../domain/silence.ts";
 import type { FiringAlert } from "../domain/status.ts";
 import { formatTime, timeOfDay } from "../domain/time-text.ts";
 import type { Unit } from "../rules/vocabulary.ts";
@@ -17,6 +18,7 @@ import { locate, type Place } from "./configuration.ts";
 import { ask } from "./daemon.ts";
 import { withPast } from "./past.ts";
 import { ago, counted, type Paint, paintFor, severityTint, shortAddress } from "./print.ts";
+import { silenceTable } from "./silence.ts";
 import { table } from "./table.ts";
 
 type Status = Wire<StatusAnswer>;
@@ -35,14 +37,19 @@ async function status(cli: Cli, options: CommonOptions): Promise<void> {
   const place = await locate(cli, options.config);
   const answer = await ask<Status>(place, "GET", "/api/v1/status");
   if (answer.kind === "noDaemon") return left(cli, options, place);
-  if (options.json) return printJson(cli, { running: true, ...answer.body });
+  const known = await ask<{ silences: readonly Silence[] }>(place, "GET", "/api/v1/silences");
+  const all = known.kind === "noDaemon" ? [] : known.body.silences;
+  const silences = all.filter(({ endsMs }) => endsMs > Number(answer.body.nowMs));
+  if (options.json) return printJson(cli, { running: true, ...answer.body, silences });
   const { formatNumber } = await import("../rules/format.ts");
   const show = (value: WireNumber | null | undefined, unit: Unit) =>
     value === null || value === undefined ? "–" : formatNumber(Number(value), unit);
   const paint = paintFor(cli.out);
   const { timezone } = place;
   const time = (ms: number) => timeText(ms, Number(answer.body.nowMs), timezone);
-  print(cli, sections(answer.body, paint, show, time).join("\n\n"));
+  const silenced =
+    silences.length === 0 ? null : await silenceTable(silences, Number(answer.body.nowMs), paint);
+  print(cli, sections(answer.body, paint, show, time, silenced).join("\n\n"));
 }
 
 type Show = (value: WireNumber | null | undefined, unit: Unit) => string;
@@ -53,7 +60,8 @@ function timeText(ms: number, nowMs: number, timezone: string): string {
   return (Math.abs(nowMs - ms) > 12 * 3_600_000 ? formatTime : timeOfDay)(ms, timezone);
 }
 
-function sections(status: Status, paint: Paint, show: Show, time: Time): string[] {
+/** @param silenced the silences that are not over; null: there are none */
+function sections(status: Status, paint: Paint, show: Show, time: Time, silenced: string | null): string[] {
   const titled = (title: string, body: string) => `${paint("bold", title)}\n${body}`;
   const { watch, channels, schedules } = status;
   const parts = [
@@ -73,6 +81,7 @@ function sections(status: Status, paint: Paint, show: Show, time: Time): string[
     parts.push(
       `${counted(watch.shadow.length, "alert")} of rules in shadow mode, sent to nobody: alerts --firing --shadow lists them.`,
     );
+  if (silenced !== null) parts.push(titled("Silences", silenced));
   if (watch.pending.length > 0) parts.push(titled("Pending", pendingTable(status, paint)));
   const rules = ruleTable(status, paint);
   if (rules !== null) parts.push(titled("Rules that cannot judge everything", rules));
@@ -343,10 +352,10 @@ function firingTable(
 /** The age of an alert's text, where it is not of now, and that its end waits. */
 function notesOf(alert: Alert | FiringAlert, nowMs: number, time: Time): string[] {
   if (!("textAtMs" in alert)) return [];
-  const { textAtMs, endingWait } = alert;
+  const { textAtMs, endingWait, gone } = alert;
   return [
     ...(nowMs - textAtMs > 10_000 ? [`as of ${time(textAtMs)}`] : []),
-    ...(endingWait ? [endingWaitText(endingWait, time)] : []),
+    ...(endingWait ? [endingWaitText(endingWait, time)] : gone ? ["no longer holds"] : []),
   ];
 }
 

@@ -58,6 +58,8 @@ export interface FiringAlert extends Alert {
   readonly textAtMs: number;
   /** Absent: its end waits for nothing. */
   readonly endingWait?: EndingWait;
+  /** Its condition no longer holds: it ends unless that returns. */
+  readonly gone?: true;
 }
 
 /** The number of a condition's subjects in each data state, which stands beside the state of their alerts. */

@@ -70,7 +70,7 @@ export function detailsOf(
   }
   if (scope === "wallet" && isFresh(wallet, "traderState", "markets")) {
     add("Equity", usd(wallet, "equity"));
-    add("PnL", usd(wallet, "pnl"));
+    add("PnL since watched", usd(wallet, "pnl"));
   }
   if (scope === "market" && market) {
     if (isFresh(market, "markets")) {

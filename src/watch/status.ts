@@ -76,7 +76,8 @@ export function watchStatus(of: {
 export function firingAlert(live: LiveAlert, atMs: number): FiringAlert {
   const newest = live.newest(atMs);
   const { endingWait } = live;
-  const alert = { ...live.alert, ...(endingWait && { endingWait }) };
+  const gone = live.isGone(atMs) ? { gone: true as const } : {};
+  const alert = { ...live.alert, ...(endingWait && { endingWait }), ...gone };
   if (!newest) return { ...alert, textAtMs: live.lasting ? live.toldAtMs : alert.dataAtMs };
   const { summary, description, value, dataAtMs } = newest.text;
   return { ...alert, summary, description, value, dataAtMs, textAtMs: newest.atMs };

@@ -598,8 +598,8 @@ describe("the title of several alerts", () => {
 });
 
 test.each([
-  [{ until: "until at least above 6 %" }, "Also firing, critical until at least above 6 %: other (#7)"],
-  [{ until: "but better by now" }, "Also firing, critical but better by now: other (#7)"],
+  [{ until: "until at least above 6 %" }, "Also firing, critical: other (until at least above 6 %) (#7)"],
+  [{ until: "better by now" }, "Also firing, critical: other (better by now) (#7)"],
   [{}, "Also firing, critical: other (#7)"],
 ])("another alert says how it stands: %o", (more, line) => {
   const alerts = [{ id: 7, severity: "critical" as const, summary: "other", ...more }];

@@ -195,14 +195,14 @@ describe("status", () => {
     expect(lines).toContainEqual(expect.stringMatching(/^LiquidationNear \| 2 \| 1 \| 0/));
   });
 
-  test("as JSON it is what the daemon answers", async () => {
+  test("as JSON it is what the daemon answers, with the silences", async () => {
     await using it = await daemon();
     const ran = await it.run("status", "--json");
     expect(ran.status).toBe(0);
     const revived = JSON.parse(ran.stdout, (_key, value: unknown) =>
       value === "Infinity" ? Number.POSITIVE_INFINITY : value,
     );
-    expect(revived).toEqual({ running: true, ...status(), nowMs });
+    expect(revived).toEqual({ running: true, ...status(), nowMs, silences: [] });
   });
 });
 
@@ -298,9 +298,9 @@ describe("whatif", () => {
       "To be clear of what holds then, and still with SOL at $147.00, one of:",
       // Rounded up: what is left out might be missing.
       " | transfer $123,457 from main/0.1 to main/0.0",
-      " | sell 23.1 SOL",
+      " | sell 23.1 SOL reduce-only",
       // A size keeps all of its digits.
-      " | buy 12.345678 BTC (the book takes $250,000 within 0.5% of its middle) and sell 12.345678 BTC in hedge/0.0",
+      " | buy 12.345678 BTC reduce-only (the book takes $250,000 within 0.5% of its middle) and sell 12.345678 BTC reduce-only in hedge/0.0",
       " | deposit $1,240.01 to main/0.0",
       " | not: closing the hedge in GOLD of main/0.0 and hedge/0.0 is not enough",
       " | not: XRP is a leg of the pair carry",
@@ -380,6 +380,35 @@ describe("alerts", () => {
     expect((await it.run("alerts")).stdout).toContain(said);
     expect((await it.run("alerts", "show", "57")).stdout).toContain(said);
     expect((await it.run("status")).stdout).toContain(`(${waits} 12:00:55 UTC)`);
+  });
+
+  test("status marks what no longer holds, and lists the silences that are not over", async () => {
+    const known = status();
+    const silence = (id: number, endsMs: number) => ({
+      ...{
+        id,
+        match: { wallet: { in: ["main"] } },
+        upTo: "critical" as const,
+        author: "ann",
+        comment: "known",
+      },
+      ...{ startsMs: nowMs - 60_000, endsMs, createdMs: nowMs - 60_000 },
+    });
+    await using it = await daemon({
+      status: () => ({
+        ...known,
+        watch: { ...known.watch, firing: [{ ...alert({ id: 57 }), textAtMs: nowMs, gone: true as const }] },
+      }),
+      silences: () => [silence(2, nowMs + 600_000), silence(1, nowMs - 1)],
+    });
+    const { stdout } = await it.run("status");
+    expect(stdout).toMatch(/^ *57 .*\(no longer holds\)$/m);
+    expect(stdout).toMatch(/Silences\n.*\n +2 +for 10m more +critical +wallet=main +ann +known\n/);
+    expect(stdout).not.toMatch(/over for/);
+    const { silences } = JSON.parse((await it.run("status", "--json")).stdout) as {
+      silences: { id: number }[];
+    };
+    expect(silences.map(({ id }) => id)).toEqual([2]);
   });
 
   test("of which nothing is known now say of when their text is", async () => {
@@ -484,7 +513,7 @@ describe("alerts", () => {
     expect(lines).toContain("state: | resolved");
     expect(lines).toContain("ended: | 2026-11-20 12:00:00 UTC, after 1m 30s");
     expect(lines.filter((line) => /FIRING|RESOLVED/.test(line))).toEqual([
-      "2026-11-20 11:58:30 UTC (happened 2026-11-20 11:58:25 UTC) | FIRING critical | SOL is 3 % from liquidation | mark price 101.25",
+      "2026-11-20 11:58:30 UTC (happened 2026-11-20 11:58:25 UTC) | FIRING critical | SOL is 3 % from liquidation | mark price: 101.25",
       "2026-11-20 12:00:00 UTC | RESOLVED | SOL is 3.1 % from liquidation",
     ]);
     expect(lines.filter((line) => /^(chat|mail)/.test(line))).toEqual([

@@ -123,7 +123,8 @@ function generic(judge: Judge, item: Item, window: readonly Moment[]): readonly 
   } else {
     const base = trace.wallet(trace.at(startedMs), wallet).pnl;
     add("Equity", (held, marks) => trace.wallet(held, wallet, marks).equity);
-    if (!judge.explained(item)) add("PnL", (held, marks) => trace.wallet(held, wallet, marks).pnl - base);
+    if (!judge.explained(item))
+      add("PnL since watched", (held, marks) => trace.wallet(held, wallet, marks).pnl - base);
   }
   return claims;
 }

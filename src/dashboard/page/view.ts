@@ -128,7 +128,11 @@ export function createView(format: Format, parts: Parts, wallets: WalletsView, h
         ...(nowMs - (numeric(alert.textAtMs) ?? nowMs) > 10_000
           ? [`text as of ${clock(numeric(alert.textAtMs) ?? nowMs, nowMs)}`]
           : []),
-        ...(alert.endingWait ? ["no longer holds, its end waits for the liquidation history"] : []),
+        ...(alert.endingWait
+          ? ["no longer holds, its end waits for the liquidation history"]
+          : alert.gone
+            ? ["no longer holds"]
+            : []),
         ...(alert.worst ? [`at its worst: ${alert.worst.summary}`] : []),
         ...(alert.alreadySo ? ["already so when watching began"] : []),
         ...(alert.acknowledgedBy === null ? [] : [`acknowledged by ${alert.acknowledgedBy}`]),

@@ -58,7 +58,7 @@ export function detailProblems(
 }
 
 /** Rows that are there at times only: a profit may not be known, and a hedge is not broken by something each time. */
-const optional: ReadonlySet<string> = new Set(["PnL", "Broken by"]);
+const optional: ReadonlySet<string> = new Set(["PnL since watched", "Broken by"]);
 
 /** Rows of an alert about an event that are not true. */
 export function eventRowProblems(truths: Rows, details: readonly Row[]): readonly string[] {
@@ -159,7 +159,7 @@ function ofWallet(view: View, wallet: string, text: Alert): Table {
     : ([undefined] as const);
   return {
     Equity: [["equity", whole(money), now?.equity]],
-    PnL: [["PnL", whole(money), ...profit]],
+    "PnL since watched": [["PnL", whole(money), ...profit]],
   };
 }
 
