@@ -111,13 +111,46 @@ export function safeLink(url: string | null): string | null {
   return parsed.protocol === "https:" || parsed.protocol === "http:" ? parsed.href : null;
 }
 
-/** A text about a failure without anything that must not be told, on one line and short. */
+/** Longer texts of services are cut before they are searched. */
+const maxSearched = 4_096;
+/** A shorter secret would be found in encoded words by chance. */
+const minEncoded = 4;
+/** Words in which a secret may stand encoded: base64, base64url, hexadecimal digits, percent encoding. */
+const encodedWords = /[\w+/=%.~-]{4,}/g;
+
+/**
+ * A text about a failure without secrets, on one line and short. A secret is found as it is, and in each encoding in which it is sent:
+ * base64 (alone, or within the blob of AUTH PLAIN or Basic), hexadecimal digits, percent encoding, JSON.
+ */
 export function withoutSecrets(text: string, secrets: readonly string[]): string {
-  let safe = cleanLine(text);
-  for (const secret of secrets) {
-    if (secret.length === 0) continue;
-    safe = safe.replaceAll(secret, "…").replaceAll(encodeURIComponent(secret), "…");
-    safe = safe.replaceAll(Buffer.from(secret).toString("base64"), "…");
-  }
+  let safe = cleanLine(text.slice(0, maxSearched));
+  const known = secrets.filter(({ length }) => length > 0);
+  for (const secret of known)
+    for (const form of new Set([secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)]))
+      safe = safe.replaceAll(form, "…");
+  const encoded = known.filter(({ length }) => length >= minEncoded).map((secret) => Buffer.from(secret));
+  safe = safe.replaceAll(encodedWords, (word) => (holdsAny(word, encoded) ? "…" : word));
   return shorten(safe, 300);
+}
+
+function holdsAny(word: string, secrets: readonly Buffer[]): boolean {
+  return (
+    secrets.length > 0 && decodings(word).some((bytes) => secrets.some((secret) => bytes.includes(secret)))
+  );
+}
+
+/** A blob may begin within the word. */
+function decodings(word: string): readonly Buffer[] {
+  const plain = percentDecoded(word);
+  return [
+    ...[0, 1, 2, 3].map((start) => Buffer.from(plain.slice(start), "base64")),
+    ...[0, 1].map((start) => Buffer.from(plain.slice(start), "hex")),
+    Buffer.from(plain),
+  ];
+}
+
+function percentDecoded(word: string): string {
+  return word.replaceAll(/(?:%[\da-f]{2})+/gi, (codes) =>
+    Buffer.from(codes.replaceAll("%", ""), "hex").toString("utf8"),
+  );
 }

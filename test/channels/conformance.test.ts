@@ -99,12 +99,21 @@ async function email(): Promise<FarSide> {
       from: "perpwatch <watch@example.org>",
       to: ["me@example.net"],
     },
-    secrets: [password, Buffer.from(password).toString("base64")],
+    secrets: [
+      password,
+      Buffer.from(password).toString("base64"),
+      Buffer.from(`\0watch\0${password}`).toString("base64"),
+    ],
     arrived: () => smtp.mails.map(({ subject, text }) => `${subject}\n${text}`),
     busy: () => void smtp.fail({ at: "rcpt", code: 450, message: "4.7.1 Greylisted, try again later" }),
     unwell: () => void smtp.fail({ at: "data", code: 451, message: "4.3.0 Local error" }),
     refusing: () => void smtp.fail({ at: "data", code: 554, message: "5.7.1 No" }),
-    denying: () => void smtp.fail({ at: "auth", code: 535, message: `5.7.8 Not ${password}` }),
+    denying: () =>
+      void smtp.fail({
+        at: "auth",
+        code: 535,
+        message: `5.7.8 Not ${password}, ${Buffer.from(`\0watch\0${password}`).toString("base64")}`,
+      }),
     hanging: () => {
       reached = smtp.fail({ at: "data", hang: true }).used;
     },

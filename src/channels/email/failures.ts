@@ -27,7 +27,9 @@ export function mailFailure(
 ): Exclude<SendResult, { kind: "delivered" }> {
   const { responseCode, command = "", code } = error;
   const said = error.response ?? error.message;
-  const detail = safe(responseCode === undefined ? said : `the mail server answered: ${said}`);
+  const detail = isOfSignIn(error)
+    ? `the mail server refused the sign-in${responseCode === undefined ? "" : ` (${responseCode})`}`
+    : safe(responseCode === undefined ? said : `the mail server answered: ${said}`);
   const retry = (failure: "rate-limited" | "server-error" | "unreachable" | "timeout") =>
     ({ kind: "retry", failure, detail, afterMs: null }) as const;
 
@@ -49,6 +51,11 @@ export function mailFailure(
   }
   if (code === "EENVELOPE") return { kind: "refused", failure: "rejected", detail, channelBroken: true };
   return retry(code === "ETIMEDOUT" ? "timeout" : "unreachable");
+}
+
+/** An answer to a credential may repeat it, in whatever form: it is not quoted. */
+function isOfSignIn({ command = "", code }: MailError): boolean {
+  return code === "EAUTH" || /^AUTH/i.test(command);
 }
 
 /** The remedy for a probe's result. */
