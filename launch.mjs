@@ -501,12 +501,12 @@ const passedOn = ["SIGTERM", "SIGINT", "SIGHUP"];
 /**
  * Runs a program in our place: our streams, our signals, its exit status.
  * @param {string} program @param {string[]} args @param {string} node @param {string} cwd
- * @param {{ isTool: boolean }} what perpwatch itself takes Ctrl-C for one wish where it gets it twice, from the terminal and from
+ * @param {{ isTool: boolean, isDaemon?: boolean }} what perpwatch itself takes Ctrl-C for one wish where it gets it twice, from the terminal and from
  * us; to a tool the second one would mean "at once"
  */
-async function runChild(program, args, node, cwd, { isTool }) {
+async function runChild(program, args, node, cwd, { isTool, isDaemon = false }) {
   /** @type {NodeJS.ProcessEnv} */
-  const env = environmentFor(node);
+  const env = isDaemon ? daemonEnvironment(environmentFor(node)) : environmentFor(node);
   if (!isTool) env.PERPWATCH_LAUNCHER_FD = "3";
   const stdio = ["inherit", "inherit", "inherit", ...(isTool ? [] : ["pipe"])];
   const child = spawn(program, args, {
@@ -563,10 +563,28 @@ async function prepare(root, { isCheckout, isTool }) {
 }
 
 /**
- * For a daemon that stays for months beside others. Nearly all that an answer leaves is garbage a moment later: a hundred
- * megabytes to gather it in save little time. It cannot be set once a process runs.
+ * A daemon holds keys: no signal of the same user makes it listen to a debugger. It cannot be set once a process runs, nor can the
+ * limit of core dumps (`withoutCore`).
  */
-export const daemonFlags = ["--max-semi-space-size=4"];
+export const closedFlags = ["--disable-sigusr1"];
+
+/**
+ * For a daemon that stays for months beside others. Nearly all that an answer leaves is garbage a moment later: a hundred
+ * megabytes to gather it in save little time.
+ */
+const sizeFlags = ["--max-semi-space-size=4"];
+
+export const daemonFlags = [...closedFlags, ...sizeFlags];
+
+/**
+ * The program and its arguments (without its name) behind a shell that forbids core dumps, which would hold keys, and then gives its
+ * place to it.
+ * @param {string} program @param {readonly string[]} args
+ * @returns {{ program: string, args: string[] }}
+ */
+export function withoutCore(program, args) {
+  return { program: "/bin/sh", args: ["-c", 'ulimit -c 0; exec "$0" "$@"', program, ...args] };
+}
 
 /**
  * With the GNU C library each thread that helps to collect garbage keeps room of its own, some megabytes for good.
@@ -582,8 +600,9 @@ export function daemonEnvironment(env) {
  * @returns {readonly string[]}
  */
 export function flagsFor([command], given) {
-  if (command !== "start" || given.some((one) => /semi[-_]space[-_]size/.test(one))) return [];
-  return daemonFlags;
+  if (command !== "start") return [];
+  const hasSize = given.some((one) => /semi[-_]space[-_]size/.test(one));
+  return (hasSize ? closedFlags : daemonFlags).filter((one) => !given.includes(one));
 }
 
 /**
@@ -595,7 +614,8 @@ function beginAnew(flags) {
   if (flags.length === 0 || typeof process.execve !== "function" || process.platform === "win32") return;
   if (process.channel) return;
   const { execPath, execArgv, argv, env } = process;
-  process.execve(execPath, [execPath, ...execArgv, ...flags, ...argv.slice(1)], daemonEnvironment(env));
+  const { program, args } = withoutCore(execPath, [...execArgv, ...flags, ...argv.slice(1)]);
+  process.execve(program, [program, ...args], daemonEnvironment(env));
 }
 
 /** @param {string[]} argv */
@@ -628,8 +648,14 @@ async function launch(argv) {
   const called = process.argv[1] ?? "";
   process.env.PERPWATCH_CALLED = path.basename(called) === "launch.mjs" ? `node ${called}` : "perpwatch";
   const flags = flagsFor(argv, [...process.execArgv, process.env.NODE_OPTIONS ?? ""]);
-  if (runtime.node !== process.execPath)
-    return runChild(runtime.node, [...flags, main, ...argv], runtime.node, cwd, { isTool });
+  if (runtime.node !== process.execPath) {
+    const whole = [...flags, main, ...argv];
+    const isDaemon = flags.length > 0 && process.platform !== "win32";
+    const { program, args } = isDaemon
+      ? withoutCore(runtime.node, whole)
+      : { program: runtime.node, args: whole };
+    return runChild(program, args, runtime.node, cwd, { isTool, isDaemon });
+  }
   beginAnew(flags);
   // The running Node will do: no second process that would have to be fed signals and outlived.
   process.chdir(cwd);

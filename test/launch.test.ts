@@ -22,6 +22,7 @@ import { pathToFileURL } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
 import {
   callerFolder,
+  closedFlags,
   daemonFlags,
   exitStatus,
   flagsFor,
@@ -229,7 +230,7 @@ process.report.getReport = () => ({ header: { glibcVersionRuntime: "2.36" } });
 `;
 
 type Outcome = { status: number | null; stdout: string; stderr: string };
-type Call = { cwd?: string; env?: Record<string, string>; old?: boolean };
+type Call = { cwd?: string; env?: Record<string, string>; old?: boolean; cores?: boolean };
 
 /** A package of its own around a copy of the launcher. */
 class SmallPackage implements Disposable {
@@ -271,7 +272,10 @@ class SmallPackage implements Disposable {
   }
 
   start(args: readonly string[], call: Call = {}): ChildProcess {
-    const child = spawn(process.execPath, [path.join(this.folder, "launch.mjs"), ...args], {
+    const whole = [process.execPath, path.join(this.folder, "launch.mjs"), ...args];
+    // From a shell that allows core dumps.
+    if (call.cores) whole.unshift("/bin/sh", "-c", 'ulimit -S -c unlimited; exec "$0" "$@"');
+    const child = spawn(whole[0]!, whole.slice(1), {
       cwd: call.cwd ?? this.outside,
       env: this.#environment(call),
       stdio: ["ignore", "pipe", "pipe"],
@@ -571,13 +575,35 @@ console.log(JSON.stringify({ pid: process.pid, flags: process.execArgv, args: pr
     expect(JSON.parse((await small.run(["status"])).stdout)).toMatchObject({ flags: [] });
   });
 
+  test("leaves no core, and takes no debugger by a signal", async () => {
+    using small = new SmallPackage();
+    small.write(
+      "package/src/main.ts",
+      `import { execFileSync } from "node:child_process";
+import inspector from "node:inspector";
+const core = execFileSync("/bin/sh", ["-c", "ulimit -c"], { encoding: "utf8" }).trim();
+process.once("SIGUSR2", () => console.log(JSON.stringify({ core, url: inspector.url() ?? null })));
+process.kill(process.pid, "SIGUSR1");
+setTimeout(() => process.kill(process.pid, "SIGUSR2"), 50);
+setTimeout(() => {}, 200);`,
+    );
+    await small.run(["x"]);
+    const { stdout } = await small.run(["start"], { cores: true });
+    expect(JSON.parse(stdout)).toEqual({ core: "0", url: null });
+    expect(JSON.parse((await small.run(["status"], { cores: true })).stdout)).toMatchObject({
+      core: "unlimited",
+    });
+  });
+
   test("keeps a size that somebody chose", async () => {
     using small = new SmallPackage();
     small.write("package/src/main.ts", telling);
     await small.run(["x"]);
     const env = { NODE_OPTIONS: "--max-semi-space-size=32" };
-    expect(JSON.parse((await small.run(["start"], { env })).stdout)).toMatchObject({ flags: [] });
-    expect(flagsFor(["start"], ["--max_semi_space_size=8"])).toEqual([]);
+    expect(JSON.parse((await small.run(["start"], { env })).stdout)).toMatchObject({ flags: closedFlags });
+    expect(flagsFor(["start"], ["--max_semi_space_size=8"])).toEqual(closedFlags);
+    // What it has already is no reason to begin anew.
+    expect(flagsFor(["start"], daemonFlags)).toEqual([]);
   });
 });
 

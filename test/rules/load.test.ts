@@ -1067,3 +1067,17 @@ describe("the vocabulary", () => {
     }
   });
 });
+
+test.each([
+  ["a keypair", "[12,34,56,78,90,12,34,56]"],
+  ["a secret in base58", "4wBqpZM9xaSheZzJSMawUHDgZ7miWfSsxmTVF5jJpYP"],
+  ["passwords", "root:$6$saltsalt$hashhash:19000:0:99999:7:::\ndaemon:*:19000:0:99999:7:::"],
+  ["another YAML", "smtp:\n  password: hunter2\n  - x"],
+  ["no YAML", '{"password": "hunter2"'],
+])("a file that is named as rules and is none is named, not quoted: %s", (_, secret) => {
+  const problems = problemsOf(secret);
+  expect(problems).toMatchObject([
+    { line: 1, column: 1, source: "", message: "a rule file begins with rules: and a list of rules" },
+  ]);
+  expect(problems.map((one) => formatProblem(one)).join()).not.toContain(secret.slice(0, 8));
+});

@@ -108,6 +108,9 @@ function inOrder(problems: readonly RuleProblem[], files: readonly string[]): Ru
     .sort((a, b) => rank(a) - rank(b) || a.line - b.line || a.column - b.column);
 }
 
+/** Somewhere in it, at the beginning of a line. */
+const ruleFileBegins = /^[\s{]*["']?(?:rules|values)["']?\s*:/m;
+
 /** @returns null for a file that does not hold a list of rules or values, which is told */
 function rulesOf(
   name: string,
@@ -115,10 +118,15 @@ function rulesOf(
   desk: Desk,
   values: ValueBook,
 ): { source: RuleSource; node: Node }[] | null {
+  const example = { message: "a rule file begins with rules: and a list of rules" };
+  // A key, or a file of the system, that is named by mistake is not quoted.
+  if (!ruleFileBegins.test(text)) {
+    desk.problem(problemAt({ file: name, line: 1, column: 1, source: "" }, example));
+    return null;
+  }
   const source = new RuleSource(name, text);
   const root = source.parse(desk.problem);
   if (root === undefined) return null;
-  const example = { message: "a rule file begins with rules: and a list of rules" };
   if (!isMap(root)) {
     desk.problem(problemAt(source.place(root?.range?.[0] ?? 0), example));
     return null;
