@@ -19,12 +19,16 @@ const nouns: Readonly<Record<Clearing, string>> = {
   deposit: "deposit",
 };
 
-/** @param marksAtMs the time of the prices, ms */
+/**
+ * @param marksAtMs the time of the prices, ms
+ * @param isLiquidatable less than what clears it may leave it so
+ */
 export function adviceLine(
   situation: Situation,
   clear: ClearAmounts,
   marksAtMs: number,
   timezone: string,
+  isLiquidatable: boolean,
 ): Omit<Advice, "account"> {
   const { name } = situation;
   const obstacles = obstaclesOf(name, clear);
@@ -43,7 +47,7 @@ export function adviceLine(
   const ends = `${which} ends all distance and margin alerts, info too${whileText(situation, clear.upTo)}`;
   const marks = marksOf(situation, clear.upTo, at);
   return {
-    line: `${text[0]!.toUpperCase()}${text.slice(1)}: ${ends} (${marks}). A smaller amount also helps.${why}`,
+    line: `${text[0]!.toUpperCase()}${text.slice(1)}: ${ends} (${marks}).${isLiquidatable ? "" : " A smaller amount also helps."}${why}`,
     clears: true,
   };
 }

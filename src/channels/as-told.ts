@@ -57,14 +57,20 @@ function ofIncident(sent: Message, first: readonly MessageItem[], since: readonl
   const { standing: _standing, ...content } = sent.content;
   const all = [...new Map([...first, ...since].map((item) => [item.change.alertId, item])).values()];
   const newestMs = Math.max(...all.map(({ change }) => change.atMs));
-  // Whoever follows amounts of long ago pays twice.
+  const isOld = ({ change }: MessageItem) => newestMs - change.atMs > maxAdviceAgeMs;
+  const fresh = new Set(all.flatMap((item) => (isOld(item) ? [] : accountsAdvised(item))));
+  // Whoever follows amounts of long ago pays twice; those of an account that has newer ones are not shown anyway.
   const items = all.map((item) =>
-    newestMs - item.change.atMs > maxAdviceAgeMs ? withoutAdvice(item) : item,
+    isOld(item) && !accountsAdvised(item).some((name) => fresh.has(name)) ? withoutAdvice(item) : item,
   );
   items.sort((a, b) => urgency(b) - urgency(a) || nearer(a, b) || a.change.alertId - b.change.alertId);
   const worst = items.find(({ change }) => change.kind !== "ended");
   const title = worst?.change.alert.summary ?? content.title;
   return { ...sent, content: { ...content, title, items } };
+}
+
+function accountsAdvised({ change }: MessageItem): readonly string[] {
+  return change.advice?.map((one) => (typeof one === "string" ? "" : one.account)) ?? [];
 }
 
 function withoutAdvice({ change, ...item }: MessageItem): MessageItem {

@@ -103,8 +103,9 @@ export function render(message: Message, options: RenderOptions = {}, late?: Lat
   // Nothing is green while something critical of the group fires.
   const green: Tone = stillCritical(content) ? "over" : "good";
   const open = items.filter(isOpenItem).map(({ change }) => change.alertId);
+  const newestMs = Math.max(...items.map(({ change }) => change.atMs));
   const blocks = items.map((item, index) => {
-    const when = { zone, sealedAtMs: message.sealedAtMs, isLate: late !== undefined };
+    const when = { zone, newestMs };
     const block = renderItem(item, advice[index]!, when, options.apart ? { call } : { call, open });
     return block.tone === "good" ? { ...block, tone: green } : block;
   });
@@ -243,7 +244,7 @@ const endingMeaning: Readonly<Record<Exclude<Ending, "recovered" | Taking>, stri
   explained:
     "Money was paid in or out, or moved between accounts. That is no profit and no loss, so what this alert said before does not hold. If money left and it was not you, the key is in other hands.",
   ruleChanged:
-    "Now: look at it yourself unless another alert follows. The rule was changed or removed: this alert ends, and fires anew only where a new rule holds. What it watched may be no better.",
+    "Now: look at it yourself, do not wait for another alert. The rule was changed or removed: this alert ends, and fires anew only where a new rule holds. What it watched may be no better.",
   noLongerWatched: "Now: look at it yourself; perpwatch sends nothing more about it. It may be no better.",
 };
 
@@ -281,12 +282,11 @@ function adviceOnce(items: readonly MessageItem[]): readonly (readonly Advice[])
 interface When {
   /** IANA name. */
   readonly zone: string;
-  readonly sealedAtMs: number;
-  /** The message leaves long after it was sealed. */
-  readonly isLate: boolean;
+  /** The time of the newest change of the message, ms. */
+  readonly newestMs: number;
 }
 
-/** A reading that is older when its message is sealed has its age said, ms. */
+/** A reading that is so much older than the newest of its message says so, ms. */
 const recentMs = 10_000;
 
 /** The command that acknowledges. */
@@ -421,10 +421,10 @@ function figuresTime({ alert, details, happenedMs }: AlertChange, zone: string):
   return [`${which}${seen}.`];
 }
 
-function freshness(change: AlertChange, { zone, sealedAtMs, isLate }: When): string[] {
+function freshness(change: AlertChange, { zone, newestMs }: When): string[] {
   const { alert, atMs, happenedMs } = change;
-  const beforeMs = isLate ? 0 : sealedAtMs - atMs;
-  const seenText = `Seen ${formatTime(atMs, zone)}${beforeMs > recentMs ? `, ${formatDurationMs(beforeMs)} before this message` : ""}`;
+  const beforeMs = newestMs - atMs;
+  const seenText = `Seen ${formatTime(atMs, zone)}${beforeMs > recentMs ? `, ${formatDurationMs(beforeMs)} before the newest here` : ""}`;
   const lines: string[] = [];
   if (happenedMs !== null) {
     const laterMs = atMs - happenedMs;
@@ -461,7 +461,7 @@ function lifeOf(change: AlertChange, zone: string): string[] {
       `Fired ${formatTime(alert.firedAtMs, zone)}, lasted ${formatDurationMs(Math.max(0, lastedMs))}.`,
     );
   } else if (alert.alreadySo && !alert.event && change.kind === "fired") {
-    lines.push("Already so when I started watching.");
+    lines.push("Already so when perpwatch started watching.");
   } else if (!alert.event && change.kind !== "fired") {
     lines.push(`Firing since ${formatTime(alert.firedAtMs, zone)}.`);
   }

@@ -132,7 +132,7 @@ export interface PresentAlert {
   readonly textAtMs: number;
   /** Its condition no longer holds: it ends unless that returns. */
   readonly gone?: true;
-  /** `until above 6%`, `better by now`: its value is better than where its level begins. */
+  /** `stays critical until above 6%`, `no longer critical if that lasts`: its value is better than where its level begins. */
   readonly until?: string;
 }
 

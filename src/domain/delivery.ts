@@ -160,7 +160,7 @@ export interface MessageContent {
       readonly textAtMs?: number;
       /** Its condition no longer holds: it ends unless that returns. Those come last. */
       readonly gone?: true;
-      /** `until above 6%`, `better by now`: its value is better than where its level begins. */
+      /** `stays critical until above 6%`, `no longer critical if that lasts`: its value is better than where its level begins. */
       readonly until?: string;
     }[];
     readonly more: number;

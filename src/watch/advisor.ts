@@ -118,7 +118,10 @@ export class Advisor implements Suppose {
     const clear =
       situation === undefined ? null : clearOf(situation, situation, this.#optionsOf(account, atMs));
     const { markets = atMs } = account.node.facts.seenMs;
-    const line = situation && clear ? adviceLine(situation, clear, markets, this.#timezone) : null;
+    const { marginRatio } = account.node.facts.values;
+    const isLiquidatable = !(typeof marginRatio === "number" && marginRatio < 1);
+    const line =
+      situation && clear ? adviceLine(situation, clear, markets, this.#timezone, isLiquidatable) : null;
     this.#lines.set(account.name, line);
     return line;
   }

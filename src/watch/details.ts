@@ -24,6 +24,7 @@ export const tierLine = "Exchange's risk tier";
 
 /** The things that the exchange may do to an account of a tier. */
 const tierMeanings: Readonly<Record<string, string>> = {
+  atRisk: "it may refuse what increases risk, and withdrawals",
   cancellable: "it may cancel orders",
   liquidatable: "it may liquidate positions",
   backstopLiquidatable: "its backstop may take positions over",

@@ -21,8 +21,8 @@ export interface LimitWords {
   /** The value alone. */
   readonly value: string;
   /**
-   * `until above 6%`, of a value that is better than where its level begins; `until at least above 6%` where that alone does not end the
-   * level; undefined: it is not better.
+   * `stays critical until above 6%`, of a value that is better than where its level begins; `at least until` where that alone does not end
+   * the level; undefined: it is not better.
    */
   readonly until?: string;
 }
@@ -48,21 +48,22 @@ export function limitWords(rule: ConditionRule, severity: Severity, value: numbe
   const until = limitsIn(level.resolveWhen?.text ?? "", value).find(({ isReached }) => !isReached);
   if (beyond === undefined && (begins.length !== 1 || until === undefined))
     return {
-      text: "",
+      // Worse on either side of 0: nothing else says which value that is.
+      text: level.isEitherSide && value !== 0 ? formatNumber(value, unit) : "",
       worse: (by) => (level.isEitherSide ? worseText(value, value < 0, by, unit) : undefined),
       value: formatNumber(value, unit),
     };
   const shown = beyond ?? until!;
   const bound = `${shown.word} ${formatNumber(shown.number, unit)}`;
   // With `&&` something else has to hold as well.
-  const least = level.resolveWhen?.text.includes("&&") ? "at least " : "";
-  const words = beyond ? `${severity} ${bound}` : `${severity} until ${least}${bound}`;
+  const least = level.resolveWhen?.text.includes("&&") ? "at least until" : "until";
+  const words = beyond ? `${severity} ${bound}` : `${severity} ${least} ${bound}`;
   const { isFalling } = beyond ?? begins[0]!;
   return {
     text: shown.number === 0 ? "" : `${formatNumber(value, unit)}, ${words}`,
     worse: (by) => worseText(value, isFalling, by, unit),
     value: formatNumber(value, unit),
-    ...(beyond ? {} : { until: `until ${least}${bound}` }),
+    ...(beyond ? {} : { until: `stays ${severity} ${least} ${bound}` }),
   };
 }
 

@@ -655,7 +655,7 @@ export class Watch {
     const atMs = Math.max(nowMs, this.#nowMs);
     const { severity, summary, value, textAtMs } = firingAlert(live, atMs);
     const isGone = live.isGone(atMs) || this.#isTaken(live.alert.subject);
-    const kept = live.isBetter() ? "better by now" : live.limit(severity, value)?.until;
+    const kept = live.isBetter() ? `no longer ${severity} if that lasts` : live.limit(severity, value)?.until;
     const until = isGone ? undefined : kept;
     return {
       ...{ severity, summary, textAtMs },

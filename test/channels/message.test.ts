@@ -238,10 +238,10 @@ describe("endings", () => {
   test("a rule that was changed says that an acknowledgement ends with its alert", () => {
     const acknowledged = { acknowledgedBy: "ann", acknowledgedAtMs: atMs - 60_000 };
     expect(text("ended", { ending: "ruleChanged", ...acknowledged })).toContain(
-      "\nNow: look at it yourself unless another alert follows. The rule was changed or removed: this alert ends, and fires anew only where a new rule holds. What it watched may be no better.\nThe acknowledgement by ann ends with it.\n",
+      "\nNow: look at it yourself, do not wait for another alert. The rule was changed or removed: this alert ends, and fires anew only where a new rule holds. What it watched may be no better.\nThe acknowledgement by ann ends with it.\n",
     );
     expect(text("ended", { ending: "ruleChanged" })).toContain(
-      "\nNow: look at it yourself unless another alert follows. The rule was changed or removed: this alert ends, and fires anew",
+      "\nNow: look at it yourself, do not wait for another alert. The rule was changed or removed: this alert ends, and fires anew",
     );
   });
 
@@ -344,7 +344,7 @@ describe("freshness", () => {
   const cases: readonly [string, string, string[]][] = [
     ["young data", text("fired", { dataAtMs: atMs - 200 }), ["on data less than a second old"]],
     ["old data", text("fired", { dataAtMs: atMs - 95_000 }), ["on data 1m 35s old"]],
-    ["already so", text("fired", { alreadySo: true }), ["Already so when I started watching."]],
+    ["already so", text("fired", { alreadySo: true }), ["Already so when perpwatch started watching."]],
     [
       "already so, told again",
       text("reminder", { alreadySo: true, firedAtMs: atMs - 60_000 }),
@@ -377,18 +377,17 @@ describe("freshness", () => {
     for (const sentence of expected) expect(said).toContain(sentence);
   });
 
-  test("a reading from long before its message says so, unless the message is late itself", () => {
-    const sent = message([change("worsened")], {
-      sealedAtMs: atMs + 270_000,
-      content: { incident: { id: "I1" } },
-    });
-    expect(lines(sent)).toContain(
-      "Seen 2026-11-21 03:41:18 UTC, 4m 30s before this message, on data 2s old.",
+  test("a reading from long before the newest of its message says so", () => {
+    const seen = (ms: number) => {
+      const newest = change("fired", { id: 2, subject: "north/0.0/SOL" }, { id: 9, atMs: atMs + ms });
+      return lines(message([change("worsened"), newest])).find((line) =>
+        line.startsWith("Seen 2026-11-21 03:41:18"),
+      );
+    };
+    expect(seen(10_000)).toBe("Seen 2026-11-21 03:41:18 UTC, on data 2s old.");
+    expect(seen(270_000)).toBe(
+      "Seen 2026-11-21 03:41:18 UTC, 4m 30s before the newest here, on data 2s old.",
     );
-    const late = plainLines(render(sent, {}, { heldMs: 7_200_000, because: "the channel was down" }));
-    expect(late).toContain("Seen 2026-11-21 03:41:18 UTC, on data 2s old.");
-    const soon = message([change("worsened")], { sealedAtMs: atMs + 10_000 });
-    expect(lines(soon)).toContain("Seen 2026-11-21 03:41:18 UTC, on data 2s old.");
   });
 
   test("a message that had to wait says so, by the times of what it tells", () => {
@@ -598,8 +597,14 @@ describe("the title of several alerts", () => {
 });
 
 test.each([
-  [{ until: "until at least above 6 %" }, "Also firing, critical: other (until at least above 6 %) (#7)"],
-  [{ until: "better by now" }, "Also firing, critical: other (better by now) (#7)"],
+  [
+    { until: "stays critical until above 6 %" },
+    "Also firing, critical: other (stays critical until above 6 %) (#7)",
+  ],
+  [
+    { until: "no longer critical if that lasts" },
+    "Also firing, critical: other (no longer critical if that lasts) (#7)",
+  ],
   [{}, "Also firing, critical: other (#7)"],
 ])("another alert says how it stands: %o", (more, line) => {
   const alerts = [{ id: 7, severity: "critical" as const, summary: "other", ...more }];

@@ -47,12 +47,14 @@ test("further accounts call, all else is edited into the first message, over a r
   // The first message tells of all of them, as they are now.
   const shown = JSON.stringify(calls()[0]);
   for (const wallet of ["main", "second", "third"]) expect(shown).toContain(`${wallet}: SOL long`);
-  expect(calls()[0]!.content).toMatch(/third: SOL long is 1\.05% from liquidation \(\\?\+2 more alerts\)/);
+  expect(calls()[0]!.content).toMatch(
+    /third: SOL long is 1\.05% from liquidation \(\\?\+2 more alerts, second\/0\.0, main\/0\.0 worse\)/,
+  );
   const mails = house.smtp.mails.map(({ subject }) => subject);
   expect(mails.filter((subject) => subject.includes("critical"))).toEqual([
     expect.stringMatching(/^WORSE, now critical: third: .* \(#2\)$/),
-    expect.stringMatching(/^WORSE, now critical: second: .* \(\+1 more alert\)$/),
-    expect.stringMatching(/^WORSE, now critical: main: .* \(\+2 more alerts\)$/),
+    expect.stringMatching(/^WORSE, now critical: second: .* \(\+1 more alert, third\/0\.0 worse\)$/),
+    expect.stringMatching(/^WORSE, now critical: main: .* \(\+2 more alerts, third\/0\.0, second\/0\.0 worse\)$/),
   ]);
   const [sent, mailed] = [house.discord.messages.length, mails.length];
   await falls("150", 20_000);

@@ -32,9 +32,9 @@ test("started beside a liquidation, the message leaves within the first poll", a
   const [chat] = house.chats(/SOL long is 3% from liquidation/);
   expect(chat?.sentAtMs).toBeLessThanOrEqual(startMs + 5_000);
   expect(chat?.text).toContain("FIRING critical");
-  expect(chat?.text).toContain("Already so when I started watching.");
+  expect(chat?.text).toContain("Already so when perpwatch started watching.");
   expect(house.smtp.mails[0]?.subject).toContain("FIRING critical: main: SOL long is 3% from liquidation");
-  expect(house.smtp.mails[0]?.text).toContain("Already so when I started watching.");
+  expect(house.smtp.mails[0]?.text).toContain("Already so when perpwatch started watching.");
 });
 
 test("a liquidated position ends its alert as liquidated, and nowhere as resolved", async () => {

@@ -71,10 +71,10 @@ test("a margin ratio stands beside its limit, and a tier says what the exchange 
   const tiers = [2_000, 600, 400, 320, 100].map((collateral) => rowsOf(collateral)["Exchange's risk tier"]);
   expect(tiers).toEqual([
     undefined,
-    "at risk",
-    "cancellable: it may cancel orders",
-    "liquidatable: it may liquidate positions",
-    "backstop liquidatable: its backstop may take positions over",
+    "at risk (it may refuse what increases risk, and withdrawals)",
+    "cancellable (it may cancel orders)",
+    "liquidatable (it may liquidate positions)",
+    "backstop liquidatable (its backstop may take positions over)",
   ]);
 });
 

@@ -327,8 +327,8 @@ describe("an alert beside others", () => {
   };
 
   test.each([
-    ["value < 0.05", 0.08, "until below $0.05"],
-    ["value < 0.05 && market.oraclePrice > 0.0", 0.08, "until at least below $0.05"],
+    ["value < 0.05", 0.08, "stays warning until below $0.05"],
+    ["value < 0.05 && market.oraclePrice > 0.0", 0.08, "stays warning at least until below $0.05"],
     ["value < 0.05", 0.15, undefined],
   ])("says until when it fires: %s at %d", (resolveWhen, value, until) => {
     expect(standing(resolveWhen, value)?.until).toBe(until);

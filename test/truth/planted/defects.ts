@@ -332,8 +332,8 @@ const others: readonly Defect[] = [
   one(
     "deliver: the others of a group are listed as they were told last",
     "src/deliver/standing.ts",
-    "return [{ id: one.id, severity, summary,",
-    "return [{ id: one.id, severity, summary: one.summary,",
+    "{ id: one.id, severity, summary, ...age,",
+    "{ id: one.id, severity, summary: one.summary, ...age,",
   ),
   one(
     "watch: alerts that fire now are listed by another one's number",
