@@ -8,7 +8,7 @@ import type { ClearAmounts, Clearing } from "../domain/what-if.ts";
 import { usdFromTicks } from "../risk/units.ts";
 import { formatPercent, formatPrice } from "../rules/index.ts";
 import type { Situation } from "./situation.ts";
-import { listed, obstaclesOf, waysOf } from "./texts.ts";
+import { enoughUsd, listed, obstaclesOf, waysOf } from "./texts.ts";
 
 /** More positions than these are not named one by one. */
 const maxNamed = 3;
@@ -21,14 +21,14 @@ const nouns: Readonly<Record<Clearing, string>> = {
 
 /**
  * @param marksAtMs the time of the prices, ms
- * @param isLiquidatable less than what clears it may leave it so
+ * @param shortUsd a liquidatable account's collateral is short of its maintenance margin by this; not positive: it is not liquidatable
  */
 export function adviceLine(
   situation: Situation,
   clear: ClearAmounts,
   marksAtMs: number,
   timezone: string,
-  isLiquidatable: boolean,
+  shortUsd: number,
 ): Omit<Advice, "account"> {
   const { name } = situation;
   const obstacles = obstaclesOf(name, clear);
@@ -47,9 +47,16 @@ export function adviceLine(
   const ends = `${which} ends all distance and margin alerts, info too${whileText(situation, clear.upTo)}`;
   const marks = marksOf(situation, clear.upTo, at);
   return {
-    line: `${text[0]!.toUpperCase()}${text.slice(1)}: ${ends} (${marks}).${isLiquidatable ? "" : " A smaller amount also helps."}${why}`,
+    line: `${text[0]!.toUpperCase()}${text.slice(1)}: ${ends} (${marks}).${lessText(shortUsd)}${why}`,
     clears: true,
   };
+}
+
+function lessText(shortUsd: number): string {
+  if (Number.isNaN(shortUsd)) return "";
+  return shortUsd > 0
+    ? ` A deposit of less than ${enoughUsd(shortUsd)} leaves it liquidatable.`
+    : " A smaller amount also helps.";
 }
 
 /** The reduction that trades the least, and those that are not offered. */

@@ -56,8 +56,9 @@ function unitsText(units: number): string {
   return significant(units, 15);
 }
 
-function enoughUsd(usd: number): string {
-  return formatUsd(Number(writtenQuoteLots(BigInt(Math.round(usd * 1e6)))) / 1e6);
+/** Rounded up as it is written. */
+export function enoughUsd(usd: number): string {
+  return formatUsd(Number(writtenQuoteLots(BigInt(Math.ceil(usd * 1e6 - 1e-3)))) / 1e6);
 }
 
 /** Rounded up to what is written: whole USD from 100,000 on, cents below. */

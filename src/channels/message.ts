@@ -158,7 +158,7 @@ function standingLines({ content: { standing }, sealedAtMs }: Message, zone: str
   const lines = standing.alerts.map(({ id, severity, summary, textAtMs, gone, until }) => {
     const asOf = textAtMs === undefined ? "" : `, as of ${shortTime(textAtMs, sealedAtMs, zone)}`;
     const better = until === undefined ? "" : ` (${cleanLine(until)})`;
-    return `${gone ? "No longer holds, was" : "Also firing,"} ${severity}: ${cleanLine(summary)}${better}${asOf} (#${id})`;
+    return `${gone ? `No longer holds (was ${severity})` : `Also firing, ${severity}`}: ${cleanLine(summary)}${better}${asOf} (#${id})`;
   });
   return standing.more === 0 ? lines : [...lines, `Also firing: ${standing.more} more`];
 }
@@ -579,7 +579,7 @@ function accountIn(subject: string): readonly string[] {
   return /^[^/]+\/\d+\.\d+(?=\/|$)/.exec(cleanLine(subject)) ?? [];
 }
 
-/** `, north/0.0 worse`: other accounts in a message that are critical and got worse, which its first alert does not say. */
+/** `, north/0.0 got worse`: other accounts in a message that are critical and got worse, which its first alert does not say. */
 function worseIn([first, ...others]: readonly MessageItem[]): string {
   const worse = others.flatMap(({ change: { kind, alert }, passed }) => {
     const isWorse = (kind === "worsened" || kind === "rose") && alert.severity === "critical" && !passed;
@@ -589,7 +589,7 @@ function worseIn([first, ...others]: readonly MessageItem[]): string {
     (name) => !accountIn(first!.change.alert.subject).includes(name),
   );
   if (accounts.length === 0) return "";
-  return `, ${accounts.slice(0, 3).join(", ")}${accounts.length > 3 ? " and others" : ""} worse`;
+  return `, ${accounts.slice(0, 3).join(", ")}${accounts.length > 3 ? " and others" : ""} got worse`;
 }
 
 function headlineOf({ content }: Message, blocks: readonly Block[]): string {

@@ -118,10 +118,9 @@ export class Advisor implements Suppose {
     const clear =
       situation === undefined ? null : clearOf(situation, situation, this.#optionsOf(account, atMs));
     const { markets = atMs } = account.node.facts.seenMs;
-    const { marginRatio } = account.node.facts.values;
-    const isLiquidatable = !(typeof marginRatio === "number" && marginRatio < 1);
-    const line =
-      situation && clear ? adviceLine(situation, clear, markets, this.#timezone, isLiquidatable) : null;
+    const { maintenanceMargin, effectiveCollateral } = account.node.facts.values;
+    const shortUsd = Number(maintenanceMargin ?? Number.NaN) - Number(effectiveCollateral ?? Number.NaN);
+    const line = situation && clear ? adviceLine(situation, clear, markets, this.#timezone, shortUsd) : null;
     this.#lines.set(account.name, line);
     return line;
   }

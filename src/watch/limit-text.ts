@@ -10,7 +10,7 @@ const comparison =
 export interface LimitWords {
   /**
    * `4.13%, critical below 5%`; of a value that is better by now, and not by enough to end the level: `61.9%, warning until below 60%`.
-   * Empty where the limit is 0, which says nothing beside the value.
+   * The value alone where the limit is 0; empty for a count.
    */
   readonly text: string;
   /**
@@ -60,7 +60,13 @@ export function limitWords(rule: ConditionRule, severity: Severity, value: numbe
   const words = beyond ? `${severity} ${bound}` : `${severity} ${least} ${bound}`;
   const { isFalling } = beyond ?? begins[0]!;
   return {
-    text: shown.number === 0 ? "" : `${formatNumber(value, unit)}, ${words}`,
+    // A count beside its limit of 0 says nothing; a share does.
+    text:
+      shown.number !== 0
+        ? `${formatNumber(value, unit)}, ${words}`
+        : unit === "none" || unit === "count"
+          ? ""
+          : formatNumber(value, unit),
     worse: (by) => worseText(value, isFalling, by, unit),
     value: formatNumber(value, unit),
     ...(beyond ? {} : { until: `stays ${severity} ${least} ${bound}` }),

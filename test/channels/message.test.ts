@@ -572,12 +572,12 @@ describe("the title of several alerts", () => {
     [
       "an account that is not in it",
       [worse(2, "north/0.0/SOL")],
-      `${first} (+1 more alert, north/0.0 worse)`,
+      `${first} (+1 more alert, north/0.0 got worse)`,
     ],
     [
       "an account once",
       [worse(2, "north/0.0/SOL"), worse(3, "north/0.0")],
-      `${first} (+2 more alerts, north/0.0 worse)`,
+      `${first} (+2 more alerts, north/0.0 got worse)`,
     ],
     ["the account of the title", [worse(2, "main/0.0/ETH")], `${first} (+1 more alert)`],
     ["a warning", [worse(2, "north/0.0", "worsened", "warning")], `${first} (+1 more alert)`],
@@ -585,7 +585,7 @@ describe("the title of several alerts", () => {
     [
       "more than three",
       [1, 2, 3, 4].map((n) => worse(10 + n, `w${n}/0.1/SOL`, "rose")),
-      `${first} (+4 more alerts, w1/0.1, w2/0.1, w3/0.1 and others worse)`,
+      `${first} (+4 more alerts, w1/0.1, w2/0.1, w3/0.1 and others got worse)`,
     ],
   ])("names accounts that got worse: %s", (_, changes, title) => {
     expect(titleOf(changes)).toBe(title);

@@ -48,13 +48,15 @@ test("further accounts call, all else is edited into the first message, over a r
   const shown = JSON.stringify(calls()[0]);
   for (const wallet of ["main", "second", "third"]) expect(shown).toContain(`${wallet}: SOL long`);
   expect(calls()[0]!.content).toMatch(
-    /third: SOL long is 1\.05% from liquidation \(\\?\+2 more alerts, second\/0\.0, main\/0\.0 worse\)/,
+    /third: SOL long is 1\.05% from liquidation \(\\?\+2 more alerts, second\/0\.0, main\/0\.0 got worse\)/,
   );
   const mails = house.smtp.mails.map(({ subject }) => subject);
   expect(mails.filter((subject) => subject.includes("critical"))).toEqual([
     expect.stringMatching(/^WORSE, now critical: third: .* \(#2\)$/),
-    expect.stringMatching(/^WORSE, now critical: second: .* \(\+1 more alert, third\/0\.0 worse\)$/),
-    expect.stringMatching(/^WORSE, now critical: main: .* \(\+2 more alerts, third\/0\.0, second\/0\.0 worse\)$/),
+    expect.stringMatching(/^WORSE, now critical: second: .* \(\+1 more alert, third\/0\.0 got worse\)$/),
+    expect.stringMatching(
+      /^WORSE, now critical: main: .* \(\+2 more alerts, third\/0\.0, second\/0\.0 got worse\)$/,
+    ),
   ]);
   const [sent, mailed] = [house.discord.messages.length, mails.length];
   await falls("150", 20_000);

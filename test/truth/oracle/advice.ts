@@ -36,7 +36,7 @@ const tradeText = new RegExp(
   "i",
 );
 const lineText =
-  /^(.+?)(?:: (?:this|either|any of them) ends all distance and margin alerts, info too(?:; after that they stay quiet as long as (.+?))?| ends all distance and margin alerts of (\S+)) \((?:marks?|prices) .*at \d\d:\d\d:\d\d [^()]+\)\.(?: A smaller amount also helps\.)?(?: Not offered: .+\.)?$/;
+  /^(.+?)(?:: (?:this|either|any of them) ends all distance and margin alerts, info too(?:; after that they stay quiet as long as (.+?))?| ends all distance and margin alerts of (\S+)) \((?:marks?|prices) .*at \d\d:\d\d:\d\d [^()]+\)\.(?: A smaller amount also helps\.| A deposit of less than \$([\d,.]+\d) leaves it liquidatable\.)?(?: Not offered: .+\.)?$/;
 
 interface Trade {
   readonly account: string;
@@ -59,7 +59,7 @@ export function adviceProblems(
   const parts = lineText.exec(line);
   if (parts === null)
     return /^\d+ more accounts are in danger\.$/.test(line) ? [] : [`"${line}" is no advice`];
-  const [, ways = "", upTo, hopeless] = parts;
+  const [, ways = "", upTo, hopeless, least] = parts;
   if (hopeless !== undefined) return [];
   const texts = ways.split(/, or /);
   const named = texts
@@ -70,7 +70,14 @@ export function adviceProblems(
   if (account === undefined || view.account(name) === undefined)
     return isLost(name) ? [] : [`nothing is known of ${name}`];
   const of = new Danger(view, account, standing);
+  const { maintenance, effective } = view.account(name)!;
+  const shortUsd = least === undefined ? 0 : Number(least.replaceAll(",", ""));
+  const isShort =
+    least === undefined || Math.abs(shortUsd - (maintenance - effective)) <= 0.02 + shortUsd * 1e-5;
   return [
+    ...(isShort
+      ? []
+      : [`it is short of its maintenance margin by ${maintenance - effective}, not ${shortUsd}`]),
     ...(of.isNone(1) ? [`nothing about ${name} fires`] : []),
     ...upToProblems(view, of, upTo ?? ""),
     ...texts.flatMap((text) => wayProblems(view, of, text, standing, isLost)),
