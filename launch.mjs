@@ -501,8 +501,8 @@ const passedOn = ["SIGTERM", "SIGINT", "SIGHUP"];
 /**
  * Runs a program in our place: our streams, our signals, its exit status.
  * @param {string} program @param {string[]} args @param {string} node @param {string} cwd
- * @param {{ isTool: boolean, isDaemon?: boolean }} what perpwatch itself takes Ctrl-C for one wish where it gets it twice, from the terminal and from
- * us; to a tool the second one would mean "at once"
+ * @param {{ isTool: boolean, isDaemon?: boolean }} what perpwatch itself takes Ctrl-C for one wish where it gets it twice, from the
+ * terminal and from us; to a tool the second one would mean "at once"
  */
 async function runChild(program, args, node, cwd, { isTool, isDaemon = false }) {
   /** @type {NodeJS.ProcessEnv} */

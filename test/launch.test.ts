@@ -602,7 +602,7 @@ setTimeout(() => {}, 200);`,
     const env = { NODE_OPTIONS: "--max-semi-space-size=32" };
     expect(JSON.parse((await small.run(["start"], { env })).stdout)).toMatchObject({ flags: closedFlags });
     expect(flagsFor(["start"], ["--max_semi_space_size=8"])).toEqual(closedFlags);
-    // What it has already is no reason to begin anew.
+    // A process that has the flags does not replace itself again.
     expect(flagsFor(["start"], daemonFlags)).toEqual([]);
   });
 });

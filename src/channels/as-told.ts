@@ -1,5 +1,5 @@
 /** A message that was sent, as it stands after what was told since by editing it. Pure. */
-import { severityRank } from "../domain/alert.ts";
+import { adviceIn, severityRank } from "../domain/alert.ts";
 import type { Message, MessageItem } from "../domain/delivery.ts";
 
 /** Amounts that are so much older than the newest of a message are not shown when it is edited, ms. */
@@ -70,7 +70,7 @@ function ofIncident(sent: Message, first: readonly MessageItem[], since: readonl
 }
 
 function accountsAdvised({ change }: MessageItem): readonly string[] {
-  return change.advice?.map((one) => (typeof one === "string" ? "" : one.account)) ?? [];
+  return adviceIn(change).map(({ account }) => account);
 }
 
 function withoutAdvice({ change, ...item }: MessageItem): MessageItem {

@@ -55,7 +55,7 @@ export function seal(told: readonly Told[], sealing: Sealing): Message {
     const distance = distances.get(change.id);
     const onCall = onCallOf(told, change, instance);
     const passed = isPassed(change);
-    const lead = passed ? `No longer holds, was ${change.alert.severity}` : leadOf(change);
+    const lead = passed ? `No longer holds (was ${change.alert.severity})` : leadOf(change);
     return {
       ...{ change, lead },
       ...(passed ? { passed: true as const } : {}),

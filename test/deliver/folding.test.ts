@@ -178,7 +178,7 @@ test("what waited quietly and holds no longer leads no message, and asks for not
   expect(headline).toMatch(/^FIRING critical: .* \(\+1 more alert\)$/);
   expect(blocks.map(({ alertId, lead, tone, now }) => [alertId, lead, tone, now.length])).toEqual([
     [2, "FIRING critical", "critical", 1],
-    [1, "No longer holds, was critical", "over", 0],
+    [1, "No longer holds (was critical)", "over", 0],
   ]);
 });
 

@@ -175,7 +175,7 @@ function problemsOf(
     const mayBePassed =
       owed.some((item) => item.changeId === change.id && item.quiet === true) &&
       sealedAtMs - change.atMs > 10_000;
-    const isPassed = mayBePassed && lead === `No longer holds, was ${change.alert.severity}`;
+    const isPassed = mayBePassed && lead === `No longer holds (was ${change.alert.severity})`;
     check(isPassed || lead === leadOf(change), `${lead} leads ${change.kind} of alert ${change.alertId}`);
   }
   const worst = owed.reduce<Severity>(
