@@ -1,6 +1,6 @@
 /**
  * The least deposit, and the least reduction of each position, with which no rule about an account's margin fires: found by judging
- * the rules again on the account as it would be, at its marks and after a further adverse move.
+ * the rules again on the account as it would be, a little below its marks (above, where it is short) and after a further adverse move.
  */
 import type { Clearing } from "../domain/what-if.ts";
 import { withDeposit, withReduction } from "../risk/hypothetical.ts";
@@ -140,19 +140,23 @@ function leastReduction(
   { symbol, baseLots }: PositionRisk,
   { headroomOf, feeOf, companionsOf, depthOf, riskOf }: AmountsOptions,
 ): LeastReduction {
-  const { risk, marks } = standing;
-  const priceTicks = marks.get(symbol);
+  const { marks } = standing;
+  const markTicks = marks.get(symbol);
   const market = markets.get(symbol);
   const companions = companionsOf(symbol);
   const refused = (obstacle: string): LeastReduction => ({ least: null, along: [], obstacle });
-  if (priceTicks === undefined || market === undefined) return refused(`the price of ${symbol} is not known`);
+  if (markTicks === undefined || market === undefined) return refused(`the price of ${symbol} is not known`);
   if (typeof companions === "string") return refused(companions);
   const all = [permits, ...companions.map(({ situation }) => situation.permits)];
   const obstacle = all.map(({ reduce }) => reduce(symbol)).find((reason) => reason !== null);
   if (obstacle !== undefined) return refused(obstacle);
   const fee = feeOf(symbol);
-  const reduced = (account: AccountRisk, lots: bigint): AccountRisk =>
-    lots === 0n ? account : (withReduction(account, markets, { symbol, lots, priceTicks, fee }) ?? account);
+  const reduced = ({ risk: account, near }: Standing, lots: bigint): AccountRisk => {
+    const priceTicks = near.get(symbol)!;
+    return lots === 0n
+      ? account
+      : (withReduction(account, markets, { symbol, lots, priceTicks, fee }) ?? account);
+  };
   const others = companions.map(({ situation, lots, of }) => {
     const other = riskOf?.(situation) ?? situation.risk;
     const size = sizeIn(other, symbol);
@@ -165,15 +169,15 @@ function leastReduction(
     };
   });
   const isEnough = (lots: bigint): boolean =>
-    standing.isClearOf(reduced(risk, lots)) &&
-    others.every((other) => other.standing.isUnharmedBy(reduced(other.standing.risk, other.lotsOf(lots))));
+    standing.isClearOf(reduced(standing, lots)) &&
+    others.every((other) => other.standing.isUnharmedBy(reduced(other.standing, other.lotsOf(lots))));
   const size = BigInt(baseLots);
   const most = others.reduce((least, other) => (other.most < least ? other.most : least), absolute(size));
   const lots = leastAmount(isEnough, firstPart(most), most);
   const closing = (closed: bigint, of: bigint): Closing => {
     const trade = of > 0n ? "sell" : "buy";
     const depthUsd = depthOf(symbol, trade);
-    const usd = unitsFromBaseLots(closed, market) * usdFromTicks(priceTicks, market);
+    const usd = unitsFromBaseLots(closed, market) * usdFromTicks(markTicks, market);
     return { lots: closed, trade, bookUsd: depthUsd !== null && depthUsd < usd ? depthUsd : null };
   };
   return {

@@ -1,4 +1,4 @@
-/** Judges one account as it would be against how it stands: at its marks, and after a further adverse move. */
+/** Judges one account as it would be against how it stands: about its marks, and after a further adverse move. */
 import { type Severity, severityRank } from "../domain/alert.ts";
 import { adverseMarks } from "../risk/hypothetical.ts";
 import type { AccountRisk, MarkTicks } from "../risk/model.ts";
@@ -64,6 +64,9 @@ function textOf({ value, levels }: ConditionRule): string {
   );
 }
 
+/** The adverse move of the marks while a person acts, a fraction: an amount that is just enough at the marks is none a moment later. */
+const slip = 0.001;
+
 export class Standing {
   /** The levels that hold now, by rule and subject; an alert that stands holds its level until it resolves. */
   readonly firing: ReadonlyMap<string, Severity>;
@@ -71,6 +74,8 @@ export class Standing {
   readonly isUnknown: boolean;
   readonly risk: AccountRisk;
   readonly marks: MarkTicks;
+  /** The marks a little against the account as it is: those at which a trade fills, and a change still has to be enough. */
+  readonly near: MarkTicks;
   /** The marks after the adverse move against the account as it is. */
   readonly further: MarkTicks;
   readonly #situation: Situation;
@@ -86,6 +91,7 @@ export class Standing {
     this.#situation = situation;
     this.risk = risk;
     this.marks = marks;
+    this.near = adverseMarks(risk, marks, () => slip);
     this.further = adverseMarks(risk, marks, headroomOf);
     const firing = new Map<string, Severity>();
     let isUnknown = false;
@@ -99,9 +105,9 @@ export class Standing {
 
   /** Returns true if of a changed account nothing holds that fires now, all of it is on target, and at the further marks none of it begins. */
   isClearOf(supposed: AccountRisk): boolean {
-    const { firing, marks, further } = this;
+    const { firing, near, further } = this;
     const wanted = (rule: ConditionRule, subject: string) => firing.has(keyOf({ rule, subject }));
-    const now = new Outlook(this.#situation, { risk: supposed, marks });
+    const now = new Outlook(this.#situation, { risk: supposed, marks: near });
     for (const { after, isOnTarget } of now.conclusions(wanted, this.#standing))
       if (!isOver(after) || !isOnTarget) return false;
     const there = new Outlook(this.#situation, { risk: supposed, marks: further });

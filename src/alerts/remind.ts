@@ -32,7 +32,7 @@ export const remindSettings = z.strictObject({
   warning: pace.default({ every: 3_600_000, upTo: 28_800_000 }),
   info: pace.default("never"),
   /**
-   * Share by which the value has to be worse than when it was last told, or outside of what was told where it has no direction;
+   * Share by which the value has to be worse than when it was last told (of what was left to the `worst` of its rule), or outside of what was told where it has no direction;
    * 0 turns it off.
    */
   worseBy: z.number().min(0).max(10).default(0.2),
@@ -71,13 +71,24 @@ export function isWorse(
   value: number | null,
   falling: boolean,
   worseBy: number,
+  worst: number | null = null,
 ): boolean {
   if (worseBy <= 0 || toldValue === null || value === null) return false;
   const worsening = falling ? toldValue - value : value - toldValue;
   // Infinity is worse than any number, by any share of it.
   return (
-    worsening > 0 && (worsening === Number.POSITIVE_INFINITY || worsening >= Math.abs(toldValue) * worseBy)
+    worsening > 0 &&
+    (worsening === Number.POSITIVE_INFINITY || worsening >= comparedSize(toldValue, falling, worst) * worseBy)
   );
+}
+
+/**
+ * The amount of which a share is markedly worse: the value itself, or what is left from it to the worst value of its rule.
+ * @param worst null: the rule names none
+ */
+export function comparedSize(value: number, falling: boolean, worst: number | null): number {
+  const left = worst === null ? 0 : falling ? value - worst : worst - value;
+  return left > 0 ? left : Math.abs(value);
 }
 
 /** The values with which an alert was notified since it fired, changed its level or was acknowledged. */

@@ -183,6 +183,8 @@ export interface ConditionRule extends RuleBase {
   /** Ascending; the short form has one. */
   readonly levels: readonly Level[];
   readonly value: Compiled<number> | null;
+  /** The worst that the value can be: what is left to it, and not the value, is what gets markedly worse. Null: none is named. */
+  readonly worst: number | null;
   readonly forMs: number;
   readonly keepFiringForMs: number;
   readonly noData: "alert" | "keep";

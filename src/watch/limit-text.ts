@@ -1,7 +1,8 @@
 /** An alert's value beside the limit that it went beyond, in words. */
+import { comparedSize } from "../alerts/remind.ts";
 import type { Severity } from "../domain/alert.ts";
 import { parseDurationMs } from "../domain/duration.ts";
-import { type ConditionRule, formatNumber, type Unit, unitOfValue } from "../rules/index.ts";
+import { type ConditionRule, formatNumber, unitOfValue } from "../rules/index.ts";
 
 /** The value alone, and a number alone: neither is a part of what is computed. */
 const comparison =
@@ -14,7 +15,7 @@ export interface LimitWords {
    */
   readonly text: string;
   /**
-   * @param by a share of the value
+   * @param by a share of the value, or of what is left to the worst value of the rule
    * @returns `falls below 3.3%`, the value that is worse by it; empty for a value of 0; undefined where its condition gives no direction
    */
   readonly worse: (by: number) => string | undefined;
@@ -50,7 +51,7 @@ export function limitWords(rule: ConditionRule, severity: Severity, value: numbe
     return {
       // Worse on either side of 0: nothing else says which value that is.
       text: level.isEitherSide && value !== 0 ? formatNumber(value, unit) : "",
-      worse: (by) => (level.isEitherSide ? worseText(value, value < 0, by, unit) : undefined),
+      worse: (by) => (level.isEitherSide ? worseText(rule, value, value < 0, by) : undefined),
       value: formatNumber(value, unit),
     };
   const shown = beyond ?? until!;
@@ -67,14 +68,15 @@ export function limitWords(rule: ConditionRule, severity: Severity, value: numbe
         : unit === "none" || unit === "count"
           ? ""
           : formatNumber(value, unit),
-    worse: (by) => worseText(value, isFalling, by, unit),
+    worse: (by) => worseText(rule, value, isFalling, by),
     value: formatNumber(value, unit),
     ...(beyond ? {} : { until: `stays ${severity} ${least} ${bound}` }),
   };
 }
 
-function worseText(value: number, isFalling: boolean, by: number, unit: Unit): string {
-  const further = Math.abs(value) * by;
+function worseText(rule: ConditionRule, value: number, isFalling: boolean, by: number): string {
+  const unit = unitOfValue(rule);
+  const further = comparedSize(value, isFalling, rule.worst) * by;
   if (further === 0) return "";
   return isFalling
     ? `falls below ${formatNumber(value - further, unit)}`

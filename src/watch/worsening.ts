@@ -18,7 +18,7 @@ export function comparisonOf(rule: ConditionRule, severity: Severity): Compariso
 }
 
 /**
- * The change to notify: `worsened` where `value` is worse than the last one by this share of it. On one side of a limit by how
+ * The change to notify: `worsened` where `value` is worse than the last one by this share of it, or of what was left to the worst. On one side of a limit by how
  * far it moved; where it went over to the other of two sides (`value < -0.1 || value > 0.1`) by how much further it is beyond
  * that. `changed` where no direction is known and it is that far outside of all that were notified, or where a value that is worse
  * on either side of 0 went over to a side of which nobody was told since the alert fired.
@@ -55,7 +55,7 @@ export function movement(
   const slope = slopeAt(value);
   const isFurther =
     slope !== 0 && slope === slopeAt(last)
-      ? isWorse(last, value, slope < 0, worseBy)
+      ? isWorse(last, value, slope < 0, worseBy, rule.worst)
       : more >= Math.abs(last) * worseBy;
   return isFurther ? "worsened" : turned;
 }

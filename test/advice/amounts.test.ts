@@ -1,6 +1,6 @@
 /**
- * The least amounts that clear an account, held against the exchange's published calculator: with the amount nothing fires, now and
- * after the adverse move of the headroom, and with one quote lot or base lot less something does. Trades are reckoned here anew.
+ * The least amounts that clear an account, held against the exchange's published calculator: with the amount nothing fires, at marks
+ * a little against it and after the adverse move of the headroom, and with one quote lot or base lot less something does. Trades are reckoned here anew.
  */
 import { describe, expect, test } from "vitest";
 import { seededRandom } from "../../src/domain/clock.ts";
@@ -63,6 +63,8 @@ const margins = new Margins(marketRules);
 const usualMarks: Readonly<Record<Symbol, number>> = { SOL: 15_000, BTC: 60_000, ETH: 30_000 };
 /** Volatility of no market is known here. */
 const headroom = 0.02;
+/** The marks move by this against an account while a person acts: trades fill there, and what fires has to be over there. */
+const slip = 0.001;
 const fee = 350n;
 const spotAsset = {
   assetIndex: 4_294_901_760,
@@ -200,9 +202,9 @@ function furtherOf({ account: { positions, spot }, prices: marks }: Case, move =
   );
 }
 
-/** Returns true if what fired is over, and does not begin at the further marks. */
-function isClear(account: AccountTruth, marks: Prices, further: Prices, firing: Firing): boolean {
-  const now = figuresOf(account, marks);
+/** Returns true if what fired is over at the near marks, and does not begin at the further marks. */
+function isClear(account: AccountTruth, near: Prices, further: Prices, firing: Firing): boolean {
+  const now = figuresOf(account, near);
   const there = figuresOf(account, further);
   for (const one of firing) {
     if (one === "Poor") {
@@ -264,9 +266,10 @@ describe("least amounts", () => {
           seen.clear++;
           continue;
         }
-        const { account, prices: marks } = it;
+        const { account } = it;
+        const near = furtherOf(it, slip);
         const further = furtherOf(it);
-        const clears = (changed: AccountTruth) => isClear(changed, marks, further, firing);
+        const clears = (changed: AccountTruth) => isClear(changed, near, further, firing);
         const withMoney = (quoteLots: bigint) => ({ ...account, collateral: account.collateral + quoteLots });
         if (clear.deposit.usd === null) {
           seen.noDeposit++;
@@ -277,7 +280,7 @@ describe("least amounts", () => {
           expect(clears(withMoney(least)), `${name}: deposit ${least}`).toBe(true);
           for (const part of [0.25, 0.5, 0.75]) {
             const between = furtherOf(it, headroom * part);
-            expect(isClear(withMoney(least), marks, between, firing), `${name}: ${part} of the way`).toBe(
+            expect(isClear(withMoney(least), near, between, firing), `${name}: ${part} of the way`).toBe(
               true,
             );
           }
@@ -288,7 +291,7 @@ describe("least amounts", () => {
           const held = account.positions.find((one) => one.symbol === symbol)!.baseLots;
           const size = held < 0n ? -held : held;
           const isEnough = (lots: bigint) =>
-            clears(lots === 0n ? account : reduced(account, symbol, lots, marks));
+            clears(lots === 0n ? account : reduced(account, symbol, lots, near));
           if (units === null) {
             seen.noReduction++;
             expect(isEnough(size), `${name}: all of ${symbol}`).toBe(false);

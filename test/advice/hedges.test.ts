@@ -35,11 +35,20 @@ function begun(accounts: Accounts, pairs: readonly WatchedPair[] = [basis]): Har
   return h;
 }
 
-function asked(h: Harness, closes: readonly string[] = [], wallet = "main"): WhatIfAccount {
-  const outcome = h.watch.whatIf({ wallet, account: null, prices: [], depositUsd: 0, closes }, h.nowMs);
+/** @param prices supposed: fills are at these */
+function asked(
+  h: Harness,
+  closes: readonly string[] = [],
+  wallet = "main",
+  prices: readonly string[] = [],
+): WhatIfAccount {
+  const outcome = h.watch.whatIf({ wallet, account: null, prices, depositUsd: 0, closes }, h.nowMs);
   if (outcome.kind !== "done") throw new Error(JSON.stringify(outcome));
   return outcome.answer.accounts[0]!;
 }
+
+/** The price of a fill, and that at which an amount has to be enough: 0.1 % against a position. */
+const nearPrice = (isLong: boolean) => `SOL=${isLong ? 99.9 : 100.1}`;
 
 function reductionOf(h: Harness) {
   const { least, along, obstacle } = asked(h).clear!.reductions[0]!;
@@ -52,8 +61,8 @@ test("joint reductions at random: enough, in the ratio of the hedge, no harm to 
   const random = seededRandom(seed);
   const between = (low: number, high: number) => Math.round(100 * (low + random() * (high - low))) / 100;
   const seen = { clear: 0, joint: 0 };
-  const severity = (h: Harness, wallet: string, units: number) =>
-    asked(h, units === 0 ? [] : [`SOL=${units.toFixed(2)}`], wallet).rules[0]?.after ?? null;
+  const severity = (h: Harness, wallet: string, units: number, prices: readonly string[] = []) =>
+    asked(h, units === 0 ? [] : [`SOL=${units.toFixed(2)}`], wallet, prices).rules[0]?.after ?? null;
   for (let index = 0; index < 200; index++) {
     const [size, other] = [between(20, 200), between(20, 200)];
     const entry = between(80, 130);
@@ -70,8 +79,9 @@ test("joint reductions at random: enough, in the ratio of the hedge, no harm to 
     }
     const { least, along, obstacle } = clear.reductions[0]!;
     expect(obstacle, name).toBeNull();
+    const near = [nearPrice(side > 0)];
     if (least === null) {
-      expect(severity(h, "main", size), name).toBe("critical");
+      expect(severity(h, "main", size, near), name).toBe("critical");
       continue;
     }
     seen.joint++;
@@ -79,10 +89,10 @@ test("joint reductions at random: enough, in the ratio of the hedge, no harm to 
     const [leg] = along;
     expect(leg!.trade, name).toBe(side > 0 ? "buy" : "sell");
     expect(Math.abs(leg!.units - (units * other) / size), name).toBeLessThanOrEqual(0.005 + 1e-9);
-    expect(severity(h, "main", units), name).toBeNull();
+    expect(severity(h, "main", units, near), name).toBeNull();
     // The other account is as well as before.
     if (severity(h, "hedge", 0) === null) expect(severity(h, "hedge", leg!.units), name).toBeNull();
-    if (units > 0.01) expect(severity(h, "main", units - 0.01), name).toBe("critical");
+    if (units > 0.01) expect(severity(h, "main", units - 0.01, near), name).toBe("critical");
   }
   console.log(JSON.stringify(seen));
   for (const [what, count] of Object.entries(seen)) expect(count, what).toBeGreaterThan(15);
@@ -94,7 +104,8 @@ describe("a leg of a declared pair", () => {
     const { units, along, obstacle } = reductionOf(h);
     expect(along).toEqual([{ account: "hedge/0.0", trade: "buy", units, bookUsd: null }]);
     expect(obstacle).toBeNull();
-    const poorAfter = (closed: number) => asked(h, [`SOL=${closed.toFixed(2)}`]).rules[0]!.after;
+    const poorAfter = (closed: number) =>
+      asked(h, [`SOL=${closed.toFixed(2)}`], "main", [nearPrice(true)]).rules[0]!.after;
     expect(poorAfter(units!)).toBeNull();
     expect(poorAfter(units! - 0.01)).toBe("critical");
   });

@@ -64,7 +64,7 @@ describe("an alert about an account in danger", () => {
     const h = begun([subaccount(600, held)]);
     const [change] = h.changes;
     expect(linesOf(change!)).toEqual([
-      "Sell 29.81 SOL reduce-only, or deposit $253.34 to main/0.0: either ends all distance and margin alerts, info too; after that they stay quiet as long as SOL stays above $98.00 (mark $100.00 at 12:00:00 UTC). A smaller amount also helps.",
+      "Sell 30.17 SOL reduce-only, or deposit $253.34 to main/0.0: either ends all distance and margin alerts, info too; after that they stay quiet as long as SOL stays above $98.00 (mark $100.00 at 12:00:00 UTC). A smaller amount also helps.",
     ]);
   });
 
@@ -72,7 +72,7 @@ describe("an alert about an account in danger", () => {
     const depositCollateral = { immediate: false, viaColdActivation: false };
     const h = begun([subaccount(600, held, { capabilities: { depositCollateral } })]);
     expect(linesOf(h.changes[0]!)).toEqual([
-      "Sell 29.81 SOL reduce-only in main/0.0: this ends all distance and margin alerts, info too; after that they stay quiet as long as SOL stays above $98.00 (mark $100.00 at 12:00:00 UTC). A smaller amount also helps. Not offered: main/0.0 may not take deposits now.",
+      "Sell 30.17 SOL reduce-only in main/0.0: this ends all distance and margin alerts, info too; after that they stay quiet as long as SOL stays above $98.00 (mark $100.00 at 12:00:00 UTC). A smaller amount also helps. Not offered: main/0.0 may not take deposits now.",
     ]);
   });
 

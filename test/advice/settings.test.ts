@@ -64,8 +64,8 @@ test("headroom is a share of the daily move, or 2 % where that is not known", ()
 test("a rule's target is met by the least deposit", () => {
   const depositOf = (target: string) => clearOf(begun({}, rule(`\n    target: ${target}`))).deposit.usd!;
   const plain = clearOf(begun()).deposit.usd!;
-  // 333.333333 USD of maintenance margin: a fifth of the collateral from 1666.666665 USD on.
-  expect(depositOf("trader.marginRatio <= 0.2")).toBeCloseTo(1_066.666665, 6);
+  // At 0.1 % less, 333 USD of maintenance margin and 590 USD of collateral: a fifth from 1,665 USD on.
+  expect(depositOf("trader.marginRatio <= 0.2")).toBeCloseTo(1_075, 6);
   expect(depositOf("trader.marginRatio <= 0.9")).toBe(plain);
 });
 
@@ -74,5 +74,5 @@ test("a reload takes another order, headroom and target", () => {
   const advice: AdviceSettings = { order: ["deposit"], headroom: 0 };
   h.reload({ rules: rule("\n    target: trader.marginRatio <= 0.2"), advice });
   expect(kinds(h)).toEqual(["deposit"]);
-  expect(clearOf(h).deposit.usd).toBeCloseTo(1_066.666665, 6);
+  expect(clearOf(h).deposit.usd).toBeCloseTo(1_075, 6);
 });

@@ -87,6 +87,18 @@ describe("reminders", () => {
     expect(isWorse(told, value, falling, 0.2)).toBe(worse);
   });
 
+  test.each<[string, number, number, boolean, number, boolean]>([
+    ["a fifth of what was left", 0.8, 0.8401, false, 1, true],
+    ["less than that", 0.8, 0.8399, false, 1, false],
+    ["towards a worst value below", 10, 8.9, true, 5, true],
+    ["less than that below", 10, 9.1, true, 5, false],
+    ["beyond the worst by its size", 1.2, 1.45, false, 1, true],
+    ["beyond the worst by less", 1.2, 1.43, false, 1, false],
+    ["better", 0.9, 0.85, false, 1, false],
+  ])("worse than told, with a worst value: %s", (_, told, value, falling, worst, worse) => {
+    expect(isWorse(told, value, falling, 0.2, worst)).toBe(worse);
+  });
+
   test.each<[string, readonly number[], number, boolean]>([
     ["a fifth above", [10], 12, true],
     ["less than that", [10], 11.9, false],

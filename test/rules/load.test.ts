@@ -494,6 +494,14 @@ describe("mistakes in the form", () => {
       "target: belongs to rules of scope position or trader",
       null,
     ],
+    [
+      short("worst: 1\n    when: 1 < 2"),
+      6,
+      12,
+      "worst: is the worst that the value can be: it needs one",
+      null,
+    ],
+    [short("value: 1.0\n    worst: much\n    when: 1 < 2"), 7, 12, "much is no number", null],
     [short("value: 1.0\n    worse: more\n    when: 1 < 2"), 7, 12, "worse cannot be more", null],
     [
       "rules:\n  - { name: R, scope: trader, summary: s, value: trader.equity, levels: { fatal: { when: 1 < 2 } } }",

@@ -3,6 +3,7 @@ import type { Severity } from "../../src/domain/alert.ts";
 import { builtInRules } from "../../src/domain/built-in.ts";
 import { parseDurationMs } from "../../src/domain/duration.ts";
 import type { Invariant } from "./invariants.ts";
+import { predicates } from "./oracle/rules/index.ts";
 
 /** A reminder is decided when it is due, and its message before it may have been late. */
 const slackMs = 1_000;
@@ -63,7 +64,9 @@ export const worseIsWorse: Invariant = ({ log, sections }) => {
         isBuiltIn(alert.rule)
       )
         continue;
-      if (Math.abs(alert.value - last) < Math.abs(last) * worseBy * (1 - tiny))
+      const { worst = Number.NaN } = predicates.find(({ rule }) => rule === alert.rule)?.worsens ?? {};
+      const size = last < worst ? worst - last : Math.abs(last);
+      if (Math.abs(alert.value - last) < size * worseBy * (1 - tiny))
         wrong.push(`alert ${alertId} is told as ${kind}: ${last} before, ${alert.value} now`);
     }
   }

@@ -126,6 +126,20 @@ describe("a value that moved by more than a fifth", () => {
   });
 });
 
+describe("a value of a rule that names its worst", () => {
+  test.each<[string, string, readonly number[], readonly string[]]>([
+    ["value > 0.1", "worst: 1", [0.8, 0.83, 0.85, 0.87, 0.881], ["fired", "worsened", "worsened"]],
+    ["value > 0.1", "worst: 100%", [0.8, 0.83], ["fired"]],
+    ["value < 0.9", "worst: 0.5", [0.8, 0.75, 0.73], ["fired", "worsened"]],
+    ["value < 0.9", "worst: -0.5", [0.1, 0], ["fired"]],
+    ["value < 0.9", "worst: -0.5", [0.1, -0.1], ["fired", "worsened"]],
+    // Beyond it by a fifth of the value.
+    ["value > 0.1", "worst: 0.2", [0.3, 0.35, 0.361], ["fired", "worsened"]],
+  ])("`%s`, %s: of %j are reported %j", (when, worst, values, kinds) => {
+    expect(kindsOf(rulesOf(when, `    ${worst}\n`), values)).toEqual(kinds);
+  });
+});
+
 test("a margin ratio that becomes infinite after an acknowledgement is worse than any number", () => {
   const rules = `
 rules:

@@ -35,6 +35,7 @@ export const conditionKeys: readonly string[] = [
   "by",
   "value",
   "worse",
+  "worst",
   "when",
   "resolveWhen",
   "severity",
@@ -107,6 +108,7 @@ export function readCondition(reader: Reader, desk: Desk): ConditionRule | undef
   const worse = reader.oneOf("worse", ["higher", "lower", "away"] as const);
   if (worse !== undefined && !reader.has("value"))
     reader.problem("worse", { message: "worse: is the direction of the value: it needs one" });
+  const worst = readWorst(reader);
   const kind = value?.type.kind;
   // A value that is wrong counts as some number here, so that the mistakes behind it are told as well.
   const known = value === undefined ? { unit: "none" as const } : measureOf(value.type);
@@ -143,6 +145,7 @@ export function readCondition(reader: Reader, desk: Desk): ConditionRule | undef
     select,
     levels: value === undefined ? levels : withExcess(levels, worse),
     value: (value as Compiled<number> | undefined) ?? null,
+    worst,
     target: (target as Compiled<boolean> | undefined) ?? null,
     forMs,
     keepFiringForMs,
@@ -214,6 +217,18 @@ function warnOfEmptyBook(reader: Reader, name: string, by: string, select: Selec
   );
   if (chosen || wallets.length === 0) return;
   desk.warn(problemAt(reader.place("select"), { message: `${name} selects no wallet: its book is empty` }));
+}
+
+/** `1` or `100%`; null: none is given. */
+function readWorst(reader: Reader): number | null {
+  const found = reader.text("worst");
+  if (found === undefined) return null;
+  if (!reader.has("value"))
+    reader.problem("worst", { message: "worst: is the worst that the value can be: it needs one" });
+  const [, digits, percent] = /^(-?\d+(?:\.\d+)?)(%?)$/.exec(found.text) ?? [];
+  if (digits === undefined)
+    reader.problem("worst", { message: `${found.text} is no number`, allowed: ["1", "100%"] });
+  return digits === undefined ? null : Number(digits) / (percent === "" ? 1 : 100);
 }
 
 const givenDirections = { higher: higherIsWorse, lower: lowerIsWorse, away: farFromZeroIsWorse } as const;

@@ -1,6 +1,7 @@
 /**
- * Lines of advice against arithmetic of their own: each amount clears the account of all that fires, now and after the further move,
- * one step less does not, and nothing is proposed that leaves another account in danger or a leg of a hedge alone.
+ * Lines of advice against arithmetic of their own: each amount clears the account of all that fires, at prices a little against it and
+ * after the further move, one step less does not, and nothing is proposed that leaves another account in danger or a leg of a hedge
+ * alone.
  */
 import type { AlertChange, Severity } from "../../../src/domain/alert.ts";
 import { legText } from "../names.ts";
@@ -24,6 +25,8 @@ const judged = predicates.filter(({ rule }) => ofMargin.has(rule));
 /** The share of a daily move for which an amount suffices, and the move of a market of which none is known. */
 const headroomMoves = 0.5;
 const unknownHeadroom = 0.02;
+/** The marks move by this against an account while a person acts. */
+const slip = 0.001;
 const leastDaily = 0.01;
 const ranks: Readonly<Record<Severity, number>> = { info: 0, warning: 1, critical: 2 };
 
@@ -111,6 +114,8 @@ export function missingAdvice(
 class Danger {
   readonly account: AccountTruth;
   readonly prices: Prices;
+  /** Prices a little against it: trades fill there, and what fires has to be over there. */
+  readonly near: Prices;
   /** Prices after the further move against it. */
   readonly further: Prices;
   readonly #view: View;
@@ -121,7 +126,8 @@ class Danger {
     this.#standing = standing;
     this.account = account;
     this.prices = view.seen.prices;
-    this.further = movedPrices(view, account);
+    this.near = movedPrices(view, account, () => slip);
+    this.further = movedPrices(view, account, (symbol) => headroomOf(view, symbol));
   }
 
   /** Nothing fires. @param ease 1: surely, −1: perhaps */
@@ -138,7 +144,7 @@ class Danger {
    */
   isClear(changed: AccountTruth, ease: Ease): boolean {
     const before = this.#supposed(this.account, this.prices);
-    const now = this.#supposed(changed, this.prices);
+    const now = this.#supposed(changed, this.near);
     const there = this.#supposed(changed, this.further);
     const against: Ease = ease === 1 ? -1 : 1;
     return subjectsOf(before).every(([predicate, subject]) => {
@@ -200,19 +206,25 @@ function subjectsOf(view: View): readonly (readonly [Predicate, string])[] {
   );
 }
 
-function movedPrices(view: View, { positions, spot }: AccountTruth): Prices {
+function headroomOf(view: View, symbol: string): number {
+  const daily = view.dailyMoves.get(symbol);
+  return daily === undefined || Number.isNaN(daily)
+    ? unknownHeadroom
+    : Math.min(0.99, Math.max(daily, leastDaily) * headroomMoves);
+}
+
+function movedPrices(
+  view: View,
+  { positions, spot }: AccountTruth,
+  shareOf: (symbol: string) => number,
+): Prices {
   const sides = new Map(positions.map(({ symbol, baseLots }) => [symbol, baseLots > 0n ? -1 : 1]));
   if (spot > 0n && !sides.has("SOL")) sides.set("SOL", -1);
   return new Map(
     [...view.seen.prices].map(([symbol, price]) => {
       const side = sides.get(symbol);
       if (side === undefined) return [symbol, price];
-      const daily = view.dailyMoves.get(symbol);
-      const share =
-        daily === undefined || Number.isNaN(daily)
-          ? unknownHeadroom
-          : Math.min(0.99, Math.max(daily, leastDaily) * headroomMoves);
-      const to = price.markTicks * (1 + side * share);
+      const to = price.markTicks * (1 + side * shareOf(symbol));
       const markTicks = Math.max(1, side > 0 ? Math.ceil(to) : Math.floor(to));
       return [
         symbol,
@@ -269,7 +281,7 @@ function wayProblems(
     return [`"${text}" makes no position of ${account.name} smaller`];
   const decimals = view.seen.rules.get(own.symbol)!.baseLotsDecimals;
   const lots = BigInt(Math.round(own.units * 10 ** decimals));
-  const reduced = (closed: bigint) => (closed > 0n ? reducedBy(view, account, own.symbol, closed) : account);
+  const reduced = (closed: bigint) => (closed > 0n ? reducedBy(view, of, own.symbol, closed) : account);
   return [
     ...(of.isClear(reduced(lots), 1) ? [] : [`"${text}" does not clear ${account.name}`]),
     // A joint trade may be held back by the other legs.
@@ -318,13 +330,13 @@ function withLess(account: AccountTruth, usd: number): AccountTruth {
   return { ...account, collateral: account.collateral - quoteLots(usd) };
 }
 
-/** A fill as a taker at the mark: funding is settled, the closed share of the quote side is realized, the fee is paid. */
-function reducedBy(view: View, account: AccountTruth, symbol: string, lots: bigint): AccountTruth {
+/** A fill as a taker at the near mark: funding is settled, the closed share of the quote side is realized, the fee is paid. */
+function reducedBy(view: View, { account, near }: Danger, symbol: string, lots: bigint): AccountTruth {
   const position = account.positions.find((one) => one.symbol === symbol)!;
   const isLong = position.baseLots > 0n;
   const size = isLong ? position.baseLots : -position.baseLots;
   const { tickSize } = view.seen.rules.get(symbol)!;
-  const value = lots * BigInt(view.seen.prices.get(symbol)!.markTicks) * BigInt(tickSize);
+  const value = lots * BigInt(near.get(symbol)!.markTicks) * BigInt(tickSize);
   const fee = BigInt(Math.round((view.seen.takerFees.get(symbol) ?? 0) * 1e6));
   const paid = (value * fee + 999_999n) / 1_000_000n;
   const quote = (position.virtualQuoteLots * lots) / size;

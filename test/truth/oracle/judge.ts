@@ -562,7 +562,7 @@ class Judge {
       return least?.[index]?.on === true && !most!.slice(index + 1).some(({ on }) => on);
     };
     const isWorse =
-      value !== undefined && this.#reminders.isWorse(word!, value, worsens.towards) && isAt(word!.severity!);
+      value !== undefined && this.#reminders.isWorse(word!, value, worsens) && isAt(word!.severity!);
     const before = this.#worse.get(key);
     if (!isWorse) this.#worse.delete(key);
     else if (before?.word !== word) {

@@ -76,6 +76,8 @@ export interface Predicate {
   readonly worsens?: {
     /** `away`: from 0, on either side; the other side is told at once. */
     readonly towards: "lower" | "higher" | "away";
+    /** The worst value, where that is not 0: what is left to it counts. */
+    readonly worst?: number;
     readonly value: (view: View, subject: string) => number | undefined;
   };
   /** The wallets that it rests on, where its subject is of none. */

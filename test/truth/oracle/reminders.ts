@@ -115,7 +115,7 @@ export class Reminders {
   isWorse(
     { id, atMs, severity, value: told }: Word,
     value: number,
-    towards: NonNullable<Predicate["worsens"]>["towards"],
+    { towards, worst = Number.NaN }: Pick<NonNullable<Predicate["worsens"]>, "towards" | "worst">,
   ): boolean {
     if (severity === null || severityRank[severity] < severityRank.warning || told === null) return false;
     const isSame = (one: Word) => one.id === id && one.atMs <= atMs && (one.value ?? 0) * value > 0;
@@ -123,6 +123,7 @@ export class Reminders {
     if (towards === "away" && told * value < 0 && ![...this.#words.values()].flat().some(isSame)) return true;
     const rises = towards === "away" ? Math.abs(value) - Math.abs(told) : value - told;
     const by = towards === "lower" ? -rises : rises;
-    return by > Math.abs(told) * this.#worseBy * (1 + tiny);
+    const left = towards === "lower" ? told - worst : worst - told;
+    return by > (left > 0 ? left : Math.abs(told)) * this.#worseBy * (1 + tiny);
   }
 }

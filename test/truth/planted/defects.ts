@@ -92,8 +92,8 @@ const others: readonly Defect[] = [
   one(
     "alerts: a value that is hardly worse is told of",
     "src/alerts/remind.ts",
-    "worsening >= Math.abs(toldValue) * worseBy)",
-    "worsening >= Math.abs(toldValue) * worseBy * 0.01)",
+    "worsening >= comparedSize(toldValue, falling, worst) * worseBy)",
+    "worsening >= comparedSize(toldValue, falling, worst) * worseBy * 0.01)",
   ),
   one(
     "alerts: the title of a message has other figures",

@@ -36,7 +36,7 @@ export const marginHigh: Predicate = {
   byOldPositions: true,
   standsStill: true,
   subjects: (view) => view.accounts(),
-  worsens: { towards: "higher", value: (view, subject) => view.account(subject)?.ratio },
+  worsens: { towards: "higher", worst: 1, value: (view, subject) => view.account(subject)?.ratio },
   levels: (view, subject, ease) => {
     const figures = view.account(subject);
     return (
