@@ -38,7 +38,7 @@ import { coverOf, detailsOf } from "./details.ts";
 import type { Draft } from "./draft.ts";
 import { Instance, noInstances, noViews, noWindows, Timer } from "./instance.ts";
 import { unreadFigure } from "./known-figures.ts";
-import { limitWords } from "./limit-text.ts";
+import { type LimitWords, limitWords } from "./limit-text.ts";
 import {
   judgeOld,
   labelled,
@@ -661,9 +661,23 @@ export class Conditions {
       happenedMs: null,
       shadow: rule.mode === "shadow",
       comparison: (severity) => comparisonOf(rule, severity),
-      limit: (severity, value) => limitWords(rule, severity, value),
+      limit: (severity, value) => this.#limitOf(instance, severity, value),
     });
     this.#follow(instance, instance.alert);
+  }
+
+  #limitOf(instance: Instance, severity: Severity, value: number | null): LimitWords | null {
+    return limitWords(instance.rule, severity, value, (one, than) =>
+      this.#isFurther(instance, severity, one, than),
+    );
+  }
+
+  /** True if a value is worse than another at a level; null where no direction is known. */
+  #isFurther({ rule, node: { env } }: Instance, severity: Severity, value: number, than: number) {
+    const { value: judged } = env;
+    const further = isFurther(rule, severity, env, value, than);
+    env.value = judged;
+    return further;
   }
 
   /** Labels that an alert has of its subject: those of its wallet, or the one that its book is of. */
@@ -729,15 +743,8 @@ export class Conditions {
       instance.alert === alert && instance.unknown === null && isBetter(instance.lifecycle);
     alert.isGone = () => instance.alert === alert && instance.unknown === null && isGone(instance.lifecycle);
     alert.comparison = (level) => comparisonOf(instance.rule, level);
-    const { rule } = instance;
-    alert.limit = (level, value) => limitWords(rule, level, value);
-    alert.isFurther = (level, value, than) => {
-      const { env } = instance.node;
-      const { value: judged } = env;
-      const further = isFurther(instance.rule, level, env, value, than);
-      env.value = judged;
-      return further;
-    };
+    alert.limit = (level, value) => this.#limitOf(instance, level, value);
+    alert.isFurther = (level, value, than) => this.#isFurther(instance, level, value, than);
     alert.textNow = (nowMs) => {
       if (instance.alert !== alert) return null;
       return this.#textAt(instance, nowMs, alert.alert.severity, (env) =>

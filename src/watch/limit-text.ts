@@ -38,9 +38,15 @@ interface Limit {
 
 /**
  * The text is empty where the level's condition is no comparison of its value with a number, or holds for another reason.
+ * @param isFurther true if a value is worse than another at this level; null: no direction is known
  * @returns null for a rule or an alert without a value
  */
-export function limitWords(rule: ConditionRule, severity: Severity, value: number | null): LimitWords | null {
+export function limitWords(
+  rule: ConditionRule,
+  severity: Severity,
+  value: number | null,
+  isFurther: (value: number, than: number) => boolean | null,
+): LimitWords | null {
   const level = rule.levels.find((one) => one.severity === severity);
   if (rule.value === null || value === null || level === undefined) return null;
   const unit = unitOfValue(rule);
@@ -51,7 +57,10 @@ export function limitWords(rule: ConditionRule, severity: Severity, value: numbe
     return {
       // Worse on either side of 0: nothing else says which value that is.
       text: level.isEitherSide && value !== 0 ? formatNumber(value, unit) : "",
-      worse: (by) => (level.isEitherSide ? worseText(rule, value, value < 0, by) : undefined),
+      worse: (by) => {
+        const isWorseDown = level.isEitherSide ? value < 0 : fallsToWorse(value, isFurther);
+        return isWorseDown === undefined ? undefined : worseText(rule, value, isWorseDown, by);
+      },
       value: formatNumber(value, unit),
     };
   const shown = beyond ?? until!;
@@ -72,6 +81,19 @@ export function limitWords(rule: ConditionRule, severity: Severity, value: numbe
     value: formatNumber(value, unit),
     ...(beyond ? {} : { until: `stays ${severity} ${least} ${bound}` }),
   };
+}
+
+/** Undefined: no direction is worse, or both are, also where the value would be as far on the other side of 0. */
+function fallsToWorse(
+  value: number,
+  isFurther: (value: number, than: number) => boolean | null,
+): boolean | undefined {
+  const step = Math.max(Math.abs(value) * 1e-6, 1e-9);
+  const [down, up] = [isFurther(value - step, value), isFurther(value + step, value)];
+  if (down === up) return undefined;
+  const further = down ? value - step : value + step;
+  const isAwayFromZero = Math.abs(further) > Math.abs(value);
+  return isAwayFromZero && isFurther(-further, value) ? undefined : down === true;
 }
 
 function worseText(rule: ConditionRule, value: number, isFalling: boolean, by: number): string {

@@ -328,6 +328,8 @@ test("an acknowledgement of a value without direction promises nothing about it"
     return h.changes[0]?.quietIfAcknowledged;
   };
   expect(quiet("abs(value) > 0.1")).toMatch(/gets worse by 20%/);
+  // Of a limit that is no number the direction is known all the same.
+  expect(quiet("value > market.oraclePrice / 1000000.0")).toMatch(/its value rises above \$0\.24 /);
   expect(quiet("value != 0.0")).not.toMatch(/worse/);
   expect(quiet("value != 0.0")).toMatch(/changes by 20%/);
 });
