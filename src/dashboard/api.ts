@@ -9,8 +9,10 @@ import type { Clock } from "../domain/clock.ts";
 import { nearestName } from "../domain/nearest.ts";
 import type { DashboardSource, SessionOutcome } from "../domain/ports.ts";
 import type { DaemonStatus } from "../domain/status.ts";
+import { recent } from "./recent.ts";
 import { Refused } from "./server.ts";
 import type { Turns } from "./turns.ts";
+import { toWire } from "./wire.ts";
 
 /** The answer of `GET /api/v1/status`. */
 export interface StatusAnswer extends DaemonStatus {
@@ -78,14 +80,18 @@ export interface ApiOptions {
   readonly changes: boolean;
   /** For queries that read much. */
   readonly turns: Turns;
+  /** The status may be a second old. */
+  readonly kept: boolean;
 }
 
 export function serveApi(app: FastifyInstance, options: ApiOptions): void {
-  const { source, clock, changes, turns } = options;
-  app.get(
-    "/api/v1/status",
-    async (): Promise<StatusAnswer> => ({ ...source.status(), nowMs: clock.nowMs() }),
-  );
+  const { source, clock, changes, turns, kept } = options;
+  const status = (): string => toWire({ ...source.status(), nowMs: clock.nowMs() } satisfies StatusAnswer);
+  const statusText = kept ? recent(clock, status) : status;
+  app.get("/api/v1/status", async (_request, reply) => {
+    reply.type("application/json; charset=utf-8").serializer((text: string) => text);
+    return statusText();
+  });
 
   app.get("/api/v1/alerts", async (request) => {
     const { shadow, ...query } = given(parse(alertQuery, request.query, "query"));

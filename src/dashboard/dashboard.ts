@@ -53,13 +53,14 @@ export function createDashboard(options: DashboardOptions): Dashboard {
     const page = await buildPage();
     const build = async (door: { readonly readOnly: boolean; readonly host: string | null }) => {
       const hosts = door.host === null ? null : hostsFor(door.host);
-      const app = createServer({ log, readOnly: door.readOnly, hosts });
+      const limits = door.readOnly ? { clock, log } : null;
+      const app = createServer({ log, readOnly: door.readOnly, hosts, limits });
       servers.push(app);
       // Commands of the owner wait for nobody.
-      const turns = door.readOnly ? oneAtATime() : allAtOnce;
-      serveApi(app, { source, clock, changes: !door.readOnly, turns });
+      const turns = door.readOnly ? oneAtATime(clock) : allAtOnce;
+      serveApi(app, { source, clock, changes: !door.readOnly, turns, kept: door.readOnly });
       serveHealth(app, source);
-      serveMetrics(app, metrics);
+      serveMetrics(app, metrics, door.readOnly ? clock : null);
       servePage(app, page);
       await app.ready();
       return app;

@@ -18,6 +18,7 @@ import { collectDefaultMetrics, Registry } from "prom-client";
 import type { Clock } from "../domain/clock.ts";
 import type { DashboardSource } from "../domain/ports.ts";
 import { type Figure, figuresOf, type Labels } from "./figures.ts";
+import { recent } from "./recent.ts";
 
 /** Lines that are written before others have their turn: a few ms. */
 const linesInOnePiece = 5_000;
@@ -40,10 +41,12 @@ export function createMetrics(source: Pick<DashboardSource, "status" | "ready">,
   };
 }
 
-export function serveMetrics(app: FastifyInstance, metrics: Metrics): void {
+/** @param clock null: each scrape has figures of its own moment; else they may be a second old */
+export function serveMetrics(app: FastifyInstance, metrics: Metrics, clock: Clock | null): void {
+  const text = clock === null ? () => metrics.text() : recent(clock, () => metrics.text());
   app.get("/metrics", async (_request, reply) => {
     reply.type(metrics.contentType);
-    return metrics.text();
+    return text();
   });
 }
 

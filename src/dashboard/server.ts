@@ -7,7 +7,9 @@
  * The first is against DNS rebinding: a page from elsewhere whose name suddenly means 127.0.0.1 still says its own name
  * in `Host`. The second keeps pages from elsewhere, which could not read an answer, from making the daemon work for one.
  */
+import type { Server } from "node:http";
 import fastify, { type FastifyError, type FastifyInstance, type FastifyRequest } from "fastify";
+import { type LimitOptions, limitedServer } from "./limits.ts";
 import type { DashboardLog } from "./log.ts";
 import { toWire } from "./wire.ts";
 
@@ -19,6 +21,8 @@ export interface ServerOptions {
   readonly readOnly: boolean;
   /** The names by which it may be called; null: any, for a listener that no browser reaches or that is meant for many. */
   readonly hosts: ((name: string) => boolean) | null;
+  /** Null: only its owner asks. */
+  readonly limits: LimitOptions | null;
 }
 
 /** A refusal that the asker can do something about. */
@@ -41,8 +45,8 @@ const headers = {
   "x-frame-options": "DENY",
 };
 
-export function createServer({ log, readOnly, hosts }: ServerOptions): FastifyInstance {
-  const app = fastify({
+export function createServer({ log, readOnly, hosts, limits }: ServerOptions): FastifyInstance {
+  const app = fastify<Server>({
     logger: false,
     bodyLimit: mostBodyBytes,
     // A client that dawdles holds a connection, not the daemon.
@@ -50,6 +54,7 @@ export function createServer({ log, readOnly, hosts }: ServerOptions): FastifyIn
     connectionTimeout: 0,
     keepAliveTimeout: 15_000,
     routerOptions: { maxParamLength: 200 },
+    ...(limits === null ? {} : { serverFactory: (answer) => limitedServer(answer, limits) }),
   });
   app.setReplySerializer((payload) => toWire(payload));
 

@@ -125,7 +125,7 @@ test("the daemon's figures and those of what it watches, in Prometheus's format"
 test("each scrape tells how it is then, and forgets what is gone", async () => {
   let now = status();
   await using daemon = await openDashboard({ status: () => now });
-  const series = async () => parse((await daemon.overTcp("/metrics")).text);
+  const series = async () => parse((await daemon.overSocket("/metrics")).text);
   const place = { wallet: "main", account: "main/0.0", symbol: "SOL" };
   expect(figure(await series(), "perpwatch_position_mark_price", place)).toBe(142.75);
   expect(

@@ -1,0 +1,191 @@
+/** Bounds of the address that others can reach: whoever asks too much is refused, and others are answered all the same. */
+import { once } from "node:events";
+import type { RequestListener } from "node:http";
+import { type AddressInfo, connect, type Socket } from "node:net";
+import { setTimeout as pause } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import { type Limits, limitedServer, usualLimits } from "../../src/dashboard/limits.ts";
+import { recent } from "../../src/dashboard/recent.ts";
+import { oneAtATime } from "../../src/dashboard/turns.ts";
+import { systemClock } from "../../src/domain/clock.ts";
+import { FakeClock } from "../support/clock.ts";
+import { openDashboard } from "./open.ts";
+import { status } from "./world.ts";
+
+/** A server with a clock that stands still. */
+async function opened(limits: Partial<Limits> = {}, answer: RequestListener = (_, to) => to.end("yes")) {
+  const warnings: object[] = [];
+  let elapsedMs = 0;
+  const server = limitedServer(answer, {
+    clock: { ...systemClock(), elapsedMs: () => elapsedMs },
+    log: { debug: () => {}, info: () => {}, warn: (fields) => void warnings.push(fields) },
+    limits: { ...usualLimits, ...limits },
+  });
+  server.listen({ host: "127.0.0.1", port: 0 });
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  return {
+    warnings,
+    port,
+    pass: (ms: number) => {
+      elapsedMs += ms;
+    },
+    ask: async (path = "/") => (await fetch(`http://127.0.0.1:${port}${path}`)).status,
+    async [Symbol.asyncDispose]() {
+      server.close();
+      server.closeAllConnections();
+      await once(server, "close");
+    },
+  };
+}
+
+/** A connection, and all that came over it until it was closed. */
+async function dial(port: number): Promise<{ readonly socket: Socket; readonly all: Promise<string> }> {
+  const socket = connect(port, "127.0.0.1");
+  await once(socket, "connect");
+  let text = "";
+  socket.setEncoding("utf8").on("data", (part: string) => {
+    text += part;
+  });
+  socket.on("error", () => {});
+  const closed = new Promise((resolve) => socket.once("close", resolve));
+  return { socket, all: closed.then(() => text) };
+}
+
+const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
+const answers = (text: string) => text.match(/HTTP\/1\.1 \d+/g) ?? [];
+
+describe("a connection", () => {
+  test("with thousands of requests at once is closed, and makes the daemon work once", async () => {
+    let made = 0;
+    await using daemon = await openDashboard({
+      status: () => {
+        made++;
+        return status();
+      },
+    });
+    const { socket, all } = await dial(Number(new URL(daemon.url).port));
+    socket.write(get("/api/v1/status").repeat(4_000));
+    expect(answers(await all).length).toBeLessThanOrEqual(usualLimits.inFlightPerConnection);
+    expect(made).toBeLessThanOrEqual(1);
+    expect((await daemon.overTcp("/healthz")).status).toBe(200);
+    expect(daemon.warnings).toHaveLength(1);
+  });
+
+  test("takes its number of requests, one after the other", async () => {
+    await using server = await opened({ requestsPerConnection: 3 });
+    const { socket, all } = await dial(server.port);
+    for (let index = 0; index < 3; index++) {
+      socket.write(get("/"));
+      await once(socket, "data");
+    }
+    expect(answers(await all)).toHaveLength(3);
+  });
+
+  test.each([
+    ["sends nothing", ""],
+    ["sends headers without end", "GET / HTTP/1.1\r\nHost: localhost\r\nX: "],
+    ["sends a body without end", "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\n{"],
+  ])("that %s is closed", async (_, text) => {
+    await using server = await opened({ headersMs: 300, requestMs: 600 }, (request, to) => {
+      request.resume().once("end", () => to.end());
+    });
+    const { socket, all } = await dial(server.port);
+    socket.write(text);
+    expect(answers(await all)).toEqual(["HTTP/1.1 408"]);
+  });
+
+  test("more than there may be closes the one that has gone longest without an answer", async () => {
+    await using server = await opened({ connections: 4 });
+    const first = await dial(server.port);
+    const silent = await dial(server.port);
+    first.socket.write(get("/"));
+    await once(first.socket, "data");
+    const more = [await dial(server.port), await dial(server.port)];
+    expect(await server.ask()).toBe(200);
+    expect(await silent.all).toBe("");
+    expect([first, ...more].map(({ socket }) => socket.destroyed)).toEqual([false, false, false]);
+    for (const { socket } of [first, ...more]) socket.destroy();
+    expect(server.warnings).toEqual([{ refused: { connections: 1 } }]);
+  });
+});
+
+describe("requests", () => {
+  test("beyond those of a second are refused; some are kept for the daemon's health", async () => {
+    await using server = await opened({ burst: 10, requestsPerSecond: 5 });
+    const several = async (count: number, path?: string) => {
+      const found = [];
+      for (let index = 0; index < count; index++) found.push(await server.ask(path));
+      return found;
+    };
+    expect(await several(9)).toEqual([...Array(8).fill(200), 429]);
+    expect(await several(3, "/healthz")).toEqual([200, 200, 429]);
+    server.pass(1_000);
+    expect(await several(5)).toEqual([200, 200, 200, 429, 429]);
+    server.pass(3_600_000);
+    expect(await several(9)).toEqual([...Array(8).fill(200), 429]);
+    // One line a minute.
+    expect(server.warnings).toEqual([{ refused: { tooMany: 1 } }, { refused: { tooMany: 4 } }]);
+  });
+
+  test("in flight are bounded over all connections, and free again when one hangs up", async () => {
+    const held: (() => void)[] = [];
+    const arrived = { now: Promise.withResolvers<void>() };
+    await using server = await opened({ inFlight: 2 }, (request, to) => {
+      if (request.url === "/held") held.push(() => to.end());
+      else to.end();
+      arrived.now.resolve();
+    });
+    const holders = [];
+    for (let index = 0; index < 2; index++) {
+      arrived.now = Promise.withResolvers();
+      const one = await dial(server.port);
+      one.socket.write(get("/held"));
+      await arrived.now.promise;
+      holders.push(one);
+    }
+    expect(await server.ask()).toBe(503);
+    holders[0]!.socket.destroy();
+    await holders[0]!.all;
+    while ((await server.ask()) === 503) await pause(5);
+    holders[1]!.socket.destroy();
+  });
+});
+
+describe("what costs much", () => {
+  test("the status is made once a second, however many ask", async () => {
+    let made = 0;
+    const clock = new FakeClock();
+    const ask = recent(clock, () => ++made);
+    expect(await Promise.all([ask(), ask(), ask()])).toEqual([1, 1, 1]);
+    await clock.advance(999);
+    expect(await ask()).toBe(1);
+    await clock.advance(1);
+    expect(await Promise.all([ask(), ask()])).toEqual([2, 2]);
+  });
+
+  test("one that failed is made again at once", async () => {
+    let made = 0;
+    const ask = recent(new FakeClock(), () => {
+      if (++made === 1) throw new Error("broken");
+      return made;
+    });
+    await expect(ask()).rejects.toThrow("broken");
+    expect(await ask()).toBe(2);
+  });
+
+  test("a query leaves four times its length to the daemon before the next", async () => {
+    const clock = new FakeClock();
+    const turns = oneAtATime(clock);
+    const begun: number[] = [];
+    const request = { raw: { socket: { destroyed: false } } } as never;
+    const query = async () => {
+      begun.push(clock.elapsedMs());
+      await clock.sleep(50);
+    };
+    const both = Promise.all([turns(request, query), turns(request, query)]);
+    await clock.advance(2_000);
+    await both;
+    expect(begun).toEqual([0, 250]);
+  });
+});
