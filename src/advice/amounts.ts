@@ -66,12 +66,17 @@ export interface LeastReduction {
   readonly obstacle: string | null;
 }
 
-export interface Amounts {
+export interface Enough {
   /** Null: no other account can spare what is needed. */
   readonly transfer: Transfer | null;
   readonly deposit: LeastDeposit;
   /** By symbol, of the largest positions. */
   readonly reductions: ReadonlyMap<string, LeastReduction>;
+}
+
+export interface Amounts extends Enough {
+  /** The least with which nothing is critical any more; null: nothing is. */
+  readonly critical: Enough | null;
   /** The marks up to which the account stays clear, in ticks by symbol. */
   readonly marks: MarkTicks;
 }
@@ -79,7 +84,7 @@ export interface Amounts {
 /** A billion USD, quote lots. */
 export const maxDeposit = 10n ** 15n;
 export const firstDeposit = 1_000_000n;
-/** Positions for which a reduction is looked for, the largest by notional: each costs some fifty judgements of the account. */
+/** Positions for which a reduction is looked for, the largest by notional: each costs some fifty judgements of the account, twice if it is critical. */
 const maxReductions = 10;
 /** Parts of a position of which one is tried first. */
 const parts = 64n;
@@ -96,10 +101,25 @@ export function leastAmounts(
 ): Amounts | null {
   const standing = new Standing(situation, supposed, options.headroomOf);
   if (standing.isUnknown || standing.firing.size === 0) return null;
-  const { risk, marks } = supposed;
+  const enough = (ends: (changed: AccountRisk) => boolean) => enoughWith(ends, standing, situation, options);
+  return {
+    ...enough((changed) => standing.isClearOf(changed)),
+    critical: standing.isCritical ? enough((changed) => standing.isLessThanCritical(changed)) : null,
+    marks: standing.further,
+  };
+}
+
+/** @param ends true if a changed account is as it is wanted */
+function enoughWith(
+  ends: (changed: AccountRisk) => boolean,
+  standing: Standing,
+  situation: Situation,
+  options: AmountsOptions,
+): Enough {
+  const { risk, marks } = standing;
   const { order } = options;
   const obstacle = situation.permits.deposit;
-  const isEnough = (amount: bigint) => standing.isClearOf(withDeposit(risk, amount));
+  const isEnough = (amount: bigint) => ends(withDeposit(risk, amount));
   const needsMoney = obstacle === null && (order.includes("transfer") || order.includes("deposit"));
   const quoteLots = needsMoney ? leastAmount(isEnough, firstDeposit, maxDeposit) : null;
   const positions = order.includes("reduce") ? largest(risk, marks, situation.markets) : [];
@@ -110,9 +130,11 @@ export function leastAmounts(
         : transferOf(writtenQuoteLots(quoteLots), marks, options),
     deposit: order.includes("deposit") ? { quoteLots, obstacle } : { quoteLots: null, obstacle: null },
     reductions: new Map(
-      positions.map((position) => [position.symbol, leastReduction(standing, situation, position, options)]),
+      positions.map((position) => [
+        position.symbol,
+        leastReduction(ends, standing, situation, position, options),
+      ]),
     ),
-    marks: standing.further,
   };
 }
 
@@ -135,6 +157,7 @@ function transferOf(
 }
 
 function leastReduction(
+  ends: (changed: AccountRisk) => boolean,
   standing: Standing,
   { markets, permits }: Situation,
   { symbol, baseLots }: PositionRisk,
@@ -169,7 +192,7 @@ function leastReduction(
     };
   });
   const isEnough = (lots: bigint): boolean =>
-    standing.isClearOf(reduced(standing, lots)) &&
+    ends(reduced(standing, lots)) &&
     others.every((other) => other.standing.isUnharmedBy(reduced(other.standing, other.lotsOf(lots))));
   const size = BigInt(baseLots);
   const most = others.reduce((least, other) => (other.most < least ? other.most : least), absolute(size));

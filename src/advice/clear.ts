@@ -1,7 +1,7 @@
 /** The amounts that clear an account, in USD and units. */
-import type { ClearAmounts } from "../domain/what-if.ts";
+import type { ClearAmounts, EnoughAmounts } from "../domain/what-if.ts";
 import { shrink, unitsFromBaseLots, usdFromQuoteLots, usdFromTicks } from "../risk/units.ts";
-import { type AmountsOptions, type Closing, leastAmounts } from "./amounts.ts";
+import { type AmountsOptions, type Closing, type Enough, leastAmounts } from "./amounts.ts";
 import type { Situation, Supposed } from "./situation.ts";
 
 /** @returns null where no rule about its margin fires, or one that does cannot be judged */
@@ -11,21 +11,20 @@ export function clearOf(
   options: AmountsOptions,
 ): ClearAmounts | null {
   const { markets } = situation;
-  const { risk } = supposed;
+  const { positions } = supposed.risk;
   const amounts = leastAmounts(situation, supposed, options);
   if (amounts === null) return null;
-  return {
-    order: options.order,
-    transfer: amounts.transfer && {
-      from: amounts.transfer.from.name,
-      usd: usdFromQuoteLots(shrink(amounts.transfer.quoteLots)),
+  const enough = ({ transfer, deposit, reductions }: Enough): EnoughAmounts => ({
+    transfer: transfer && {
+      from: transfer.from.name,
+      usd: usdFromQuoteLots(shrink(transfer.quoteLots)),
     },
     deposit: {
-      usd: amounts.deposit.quoteLots === null ? null : usdFromQuoteLots(shrink(amounts.deposit.quoteLots)),
-      obstacle: amounts.deposit.obstacle,
+      usd: deposit.quoteLots === null ? null : usdFromQuoteLots(shrink(deposit.quoteLots)),
+      obstacle: deposit.obstacle,
     },
-    reductions: risk.positions.flatMap(({ symbol }) => {
-      const found = amounts.reductions.get(symbol);
+    reductions: positions.flatMap(({ symbol }) => {
+      const found = reductions.get(symbol);
       const market = markets.get(symbol);
       if (found === undefined || market === undefined) return [];
       const trade = ({ trade: way, lots, bookUsd }: Closing) => ({
@@ -40,7 +39,12 @@ export function clearOf(
         obstacle: found.obstacle,
       };
     }),
-    upTo: risk.positions.map(({ symbol, baseLots }) => ({
+  });
+  return {
+    order: options.order,
+    ...enough(amounts),
+    critical: amounts.critical && enough(amounts.critical),
+    upTo: positions.map(({ symbol, baseLots }) => ({
       symbol,
       direction: baseLots > 0 ? "down" : "up",
       usd: usdFromTicks(amounts.marks.get(symbol)!, markets.get(symbol)!),

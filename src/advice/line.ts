@@ -1,6 +1,6 @@
 /**
  * The line of advice about one account:
- * `Sell 23.1 SOL reduce-only, or deposit $1,240.00 to main/0.0: either ends all distance and margin alerts, info too; after that they stay quiet as long as SOL stays above $131.20 (mark $134.10 at 03:12:07 UTC). A smaller amount also helps.`
+ * `Sell 23.1 SOL reduce-only, or deposit $1,240.00 to main/0.0: either ends all distance and margin alerts, info too; after that they stay quiet as long as SOL stays above $131.20 (mark $134.10 at 03:12:07 UTC). To end only what is critical: sell 8.2 SOL reduce-only, or deposit $310.00 to main/0.0.`
  */
 import type { Advice } from "../domain/alert.ts";
 import { timeOfDay } from "../domain/time-text.ts";
@@ -33,7 +33,8 @@ export function adviceLine(
   const { name } = situation;
   const obstacles = obstaclesOf(name, clear);
   const why = obstacles.length === 0 ? "" : ` Not offered: ${obstacles.join("; ")}.`;
-  const ways = waysOf(name, { ...clear, reductions: leastHarm(situation, clear.reductions) });
+  const reductions = leastHarm(situation, clear.reductions);
+  const ways = waysOf(name, { ...clear, reductions });
   const at = `at ${timeOfDay(marksAtMs, timezone)}`;
   if (ways.length === 0) {
     const kinds = clear.order.map((kind) => nouns[kind]);
@@ -47,9 +48,25 @@ export function adviceLine(
   const ends = `${which} ends all distance and margin alerts, info too${whileText(situation, clear.upTo)}`;
   const marks = marksOf(situation, clear.upTo, at);
   return {
-    line: `${text[0]!.toUpperCase()}${text.slice(1)}: ${ends} (${marks}).${lessText(shortUsd)}${why}`,
+    line: `${text[0]!.toUpperCase()}${text.slice(1)}: ${ends} (${marks}).${criticalText(name, clear, reductions[0]?.symbol, ways) ?? lessText(shortUsd)}${why}`,
     clears: true,
   };
+}
+
+/**
+ * The least that ends what is critical. Null: nothing is; empty: it takes as much as all of it.
+ * @param symbol of the reduction that is told   @param all the ways that end everything
+ */
+function criticalText(
+  name: string,
+  { order, critical }: ClearAmounts,
+  symbol: string | undefined,
+  all: readonly string[],
+): string | null {
+  if (critical === null) return null;
+  const reductions = critical.reductions.filter((one) => one.symbol === symbol);
+  const ways = waysOf(name, { order, ...critical, reductions }).filter((way) => !all.includes(way));
+  return ways.length === 0 ? "" : ` To end only what is critical: ${ways.join(", or ")}.`;
 }
 
 function lessText(shortUsd: number): string {

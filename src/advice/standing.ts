@@ -64,7 +64,10 @@ function textOf({ value, levels }: ConditionRule): string {
   );
 }
 
-/** The adverse move of the marks while a person acts, a fraction: an amount that is just enough at the marks is none a moment later. */
+/**
+ * The adverse move of the marks while a person acts, a fraction: an amount that is just enough at the marks is too little a moment
+ * later. No move in a market whose ticks are far coarser.
+ */
 const slip = 0.001;
 
 export class Standing {
@@ -74,7 +77,7 @@ export class Standing {
   readonly isUnknown: boolean;
   readonly risk: AccountRisk;
   readonly marks: MarkTicks;
-  /** The marks a little against the account as it is: those at which a trade fills, and a change still has to be enough. */
+  /** The marks a little against the account as it is: a trade fills there, and a change has to be enough there as well. */
   readonly near: MarkTicks;
   /** The marks after the adverse move against the account as it is. */
   readonly further: MarkTicks;
@@ -91,7 +94,7 @@ export class Standing {
     this.#situation = situation;
     this.risk = risk;
     this.marks = marks;
-    this.near = adverseMarks(risk, marks, () => slip);
+    this.near = adverseMarks(risk, marks, () => slip, true);
     this.further = adverseMarks(risk, marks, headroomOf);
     const firing = new Map<string, Severity>();
     let isUnknown = false;
@@ -103,15 +106,40 @@ export class Standing {
     this.isUnknown = isUnknown;
   }
 
-  /** Returns true if of a changed account nothing holds that fires now, all of it is on target, and at the further marks none of it begins. */
+  /**
+   * Returns true if of a changed account nothing holds that fires now and all of it is on target, at the marks and at the near ones, and
+   * at the further marks none of it begins.
+   */
   isClearOf(supposed: AccountRisk): boolean {
-    const { firing, near, further } = this;
+    const { firing, further } = this;
     const wanted = (rule: ConditionRule, subject: string) => firing.has(keyOf({ rule, subject }));
-    const now = new Outlook(this.#situation, { risk: supposed, marks: near });
-    for (const { after, isOnTarget } of now.conclusions(wanted, this.#standing))
-      if (!isOver(after) || !isOnTarget) return false;
+    // A move against the positions can be one for a rule: that of a margin which shrinks with the price.
+    for (const marks of this.#now)
+      for (const { after, isOnTarget } of new Outlook(this.#situation, { risk: supposed, marks }).conclusions(
+        wanted,
+        this.#standing,
+      ))
+        if (!isOver(after) || !isOnTarget) return false;
     const there = new Outlook(this.#situation, { risk: supposed, marks: further });
     for (const { after } of there.conclusions(wanted, fromNothing)) if (!isOver(after)) return false;
+    return true;
+  }
+
+  /** Returns true if a critical level holds now. */
+  get isCritical(): boolean {
+    return [...this.firing.values()].includes("critical");
+  }
+
+  /** Returns true if of a changed account no critical level holds that does now. Nothing is said of lower ones, nor of further on. */
+  isLessThanCritical(supposed: AccountRisk): boolean {
+    const wanted = (rule: ConditionRule, subject: string) =>
+      this.firing.get(keyOf({ rule, subject })) === "critical";
+    for (const marks of this.#now)
+      for (const { after } of new Outlook(this.#situation, { risk: supposed, marks }).conclusions(
+        wanted,
+        this.#standing,
+      ))
+        if (rankOf(after) >= severityRank.critical) return false;
     return true;
   }
 
@@ -119,6 +147,7 @@ export class Standing {
   isSafe(supposed: AccountRisk): boolean {
     const now = new Outlook(this.#situation, { risk: supposed, marks: this.marks });
     if (isBelowWithdrawals(now)) return false;
+    if (isBelowWithdrawals(new Outlook(this.#situation, { risk: supposed, marks: this.near }))) return false;
     for (const { after } of now.conclusions(readsMargin, this.#standing)) if (!isOver(after)) return false;
     const there = new Outlook(this.#situation, { risk: supposed, marks: this.further });
     for (const { after } of there.conclusions(readsMargin, fromNothing)) if (!isOver(after)) return false;
@@ -136,6 +165,10 @@ export class Standing {
     for (const one of there.conclusions(readsMargin, fromNothing))
       if (rankOf(one.after) > rankOf(this.#begun.get(keyOf(one)) ?? null)) return false;
     return true;
+  }
+
+  get #now(): readonly MarkTicks[] {
+    return [this.near, this.marks];
   }
 
   #beginning(risk: AccountRisk): ReadonlyMap<string, Level> {

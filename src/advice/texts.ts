@@ -1,6 +1,6 @@
 /** The ways to clear an account, in words. Amounts are written so that what is read is enough. */
 import { significant } from "../domain/number-text.ts";
-import type { ClearAmounts, Clearing, ClearingTrade } from "../domain/what-if.ts";
+import type { ClearAmounts, Clearing, ClearingTrade, EnoughAmounts } from "../domain/what-if.ts";
 import { formatUsd } from "../rules/index.ts";
 
 type Reduction = ClearAmounts["reductions"][number];
@@ -8,7 +8,7 @@ type Reduction = ClearAmounts["reductions"][number];
 /** Each alone is enough, the one that does the least harm first. @param name of the account */
 export function waysOf(
   name: string,
-  { order, transfer, deposit, reductions }: ClearAmounts,
+  { order, transfer, deposit, reductions }: EnoughAmounts & Pick<ClearAmounts, "order">,
 ): readonly string[] {
   // Another way names the account, or its trades do.
   const where = transfer === null && deposit.usd === null ? ` in ${name}` : "";
@@ -22,7 +22,7 @@ export function waysOf(
 }
 
 /** Ways that are not offered although they might be expected, and why. */
-export function obstaclesOf(name: string, { deposit, reductions }: ClearAmounts): readonly string[] {
+export function obstaclesOf(name: string, { deposit, reductions }: EnoughAmounts): readonly string[] {
   const reasons = reductions.flatMap(({ symbol, least, along, obstacle }) => {
     if (obstacle !== null) return [obstacle];
     if (least !== null || along.length === 0) return [];

@@ -32,8 +32,8 @@ export const remindSettings = z.strictObject({
   warning: pace.default({ every: 3_600_000, upTo: 28_800_000 }),
   info: pace.default("never"),
   /**
-   * Share by which the value has to be worse than when it was last told (of what was left to the `worst` of its rule), or outside of what was told where it has no direction;
-   * 0 turns it off.
+   * Share by which the value has to be worse than when it was last told (of what was left to the `worst` of its rule), or outside of
+   * what was told where it has no direction; 0 turns it off.
    */
   worseBy: z.number().min(0).max(10).default(0.2),
 });
@@ -82,13 +82,16 @@ export function isWorse(
   );
 }
 
+/** The least part of a value that counts beside what is left to the worst: else nearly nothing would be news just before it. */
+const leastPart = 0.25;
+
 /**
  * The amount of which a share is markedly worse: the value itself, or what is left from it to the worst value of its rule.
  * @param worst null: the rule names none
  */
 export function comparedSize(value: number, falling: boolean, worst: number | null): number {
-  const left = worst === null ? 0 : falling ? value - worst : worst - value;
-  return left > 0 ? left : Math.abs(value);
+  const size = Math.abs(value);
+  return worst === null ? size : Math.max(falling ? value - worst : worst - value, size * leastPart);
 }
 
 /** The values with which an alert was notified since it fired, changed its level or was acknowledged. */

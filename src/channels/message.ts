@@ -424,7 +424,8 @@ function figuresTime({ alert, details, happenedMs }: AlertChange, zone: string):
 function freshness(change: AlertChange, { zone, newestMs }: When): string[] {
   const { alert, atMs, happenedMs } = change;
   const beforeMs = newestMs - atMs;
-  const seenText = `Seen ${formatTime(atMs, zone)}${beforeMs > recentMs ? `, ${formatDurationMs(beforeMs)} before the newest here` : ""}`;
+  const isOld = beforeMs > recentMs;
+  const seenText = `${isOld ? "Old: seen" : "Seen"} ${formatTime(atMs, zone)}${isOld ? `, ${formatDurationMs(beforeMs)} before the newest here` : ""}`;
   const lines: string[] = [];
   if (happenedMs !== null) {
     const laterMs = atMs - happenedMs;
@@ -444,7 +445,9 @@ function freshness(change: AlertChange, { zone, newestMs }: When): string[] {
     // The daemon always knows its own figures.
     if (alert.subject === "daemon") return [...lines, `${seenText}.`, ...lifeOf(change, zone)];
     const age = ageMs < 1_000 ? "less than a second old" : `${formatDurationMs(ageMs)} old`;
-    lines.push(`${seenText}, on data ${age}.`);
+    lines.push(
+      isOld && ageMs < 1_000 ? `${seenText}.` : `${seenText}, on data ${age}${isOld ? " then" : ""}.`,
+    );
   } else if (happenedMs === null) {
     lines.push(`Seen ${formatTime(atMs, zone)}.`);
   }

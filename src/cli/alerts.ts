@@ -85,7 +85,7 @@ export function alertsCommand(program: Command, cli: Cli): void {
   declare(group, {
     usage: "ack <ids...>",
     summary:
-      "acknowledge alerts: quiet for 1h (remind.*.acknowledgedFor), unless its severity rises, or its value gets worse by 20% (remind.worseBy; changes by it, where the rule gives no direction)",
+      "acknowledge alerts: quiet for 1h (remind.*.acknowledgedFor), unless its severity rises, or its value gets worse by 20% (remind.worseBy; with `worst:` in its rule by 20% of what is left to that; changes by it, where the rule gives no direction)",
     about: "Of several each is acknowledged by itself; exits 1 where one of them could not be.",
     examples: ['alerts ack 17 --comment "adding collateral"', "alerts ack 17 18 21"],
   })

@@ -214,7 +214,20 @@ async function clearText(
   if (ways.length === 0)
     return ["", paint("yellow", `No single deposit or reduction clears ${what}.`), ...obstacles];
   const marks = inWords(clear.upTo.map(({ symbol, usd }) => `${symbol} at ${show(usd, "price")}`));
-  return ["", `To be clear of ${what}, and still with ${marks}, one of:`, ...ways, ...obstacles];
+  const less = amounts.critical && waysOf(name, { order: amounts.order, ...amounts.critical });
+  return [
+    "",
+    `To be clear of ${what}, and still with ${marks}, one of:`,
+    ...ways,
+    ...obstacles,
+    ...(less === null || less.length === 0
+      ? []
+      : [
+          "",
+          `To end only what is critical ${isSame ? "now" : "then"}, one of:`,
+          ...less.map((way) => `  ${way}`),
+        ]),
+  ];
 }
 
 function ladderTable({ ladder }: Account, show: Show, paint: Paint): string[] {

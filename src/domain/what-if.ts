@@ -69,9 +69,7 @@ export const clearings = ["transfer", "reduce", "deposit"] as const;
 export type Clearing = (typeof clearings)[number];
 
 /** Amounts of which each alone is enough. Each has, where none is offered, the reason, for people; null: nothing stands in its way. */
-export interface ClearAmounts {
-  /** The kinds that are advised, the one that does the least harm first. */
-  readonly order: readonly Clearing[];
+export interface EnoughAmounts {
   /** From an account that stays clear itself, with the same headroom; null: none can spare it. */
   readonly transfer: { readonly from: string; readonly usd: number } | null;
   readonly deposit: {
@@ -88,6 +86,13 @@ export interface ClearAmounts {
     readonly along: readonly (ClearingTrade & { readonly account: string })[];
     readonly obstacle: string | null;
   }[];
+}
+
+export interface ClearAmounts extends EnoughAmounts {
+  /** The kinds that are advised, the one that does the least harm first. */
+  readonly order: readonly Clearing[];
+  /** With these nothing is critical any more, at these marks; null: nothing is. */
+  readonly critical: EnoughAmounts | null;
   /** The marks up to which the account stays clear, all of them together. */
   readonly upTo: readonly {
     readonly symbol: string;

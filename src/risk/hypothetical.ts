@@ -80,6 +80,7 @@ export function adverseMarks(
   account: AccountRisk,
   marks: MarkTicks,
   shareOf: (symbol: string) => number,
+  isNearest = false,
 ): Map<string, number> {
   const moved = new Map(marks);
   const valuing = new Set(account.spot?.flatMap(({ repricing }) => repricing?.symbol ?? []));
@@ -89,7 +90,8 @@ export function adverseMarks(
     if (mark === undefined) continue;
     const isUp = sides.get(symbol) === 1;
     const share = shareOf(symbol);
-    const to = isUp ? Math.ceil(mark * (1 + share)) : Math.floor(mark * (1 - share));
+    const exact = isUp ? mark * (1 + share) : mark * (1 - share);
+    const to = isNearest ? Math.round(exact) : isUp ? Math.ceil(exact) : Math.floor(exact);
     // A mark of nothing is none.
     moved.set(symbol, Math.max(1, to));
   }

@@ -667,9 +667,17 @@ export class Conditions {
   }
 
   #limitOf(instance: Instance, severity: Severity, value: number | null): LimitWords | null {
-    return limitWords(instance.rule, severity, value, (one, than) =>
-      this.#isFurther(instance, severity, one, than),
-    );
+    const { rule, node } = instance;
+    const { env } = node;
+    return limitWords(rule, severity, value, {
+      isFurther: (one, than) => this.#isFurther(instance, severity, one, than),
+      isWorse: (one, than, by) => {
+        const { value: judged } = env;
+        const moved = movement(rule, severity, env, notifiedWith(than)!, one, by, false);
+        env.value = judged;
+        return moved === "worsened";
+      },
+    });
   }
 
   /** True if a value is worse than another at a level; null where no direction is known. */

@@ -11,12 +11,13 @@ const comparison =
 export interface LimitWords {
   /**
    * `4.13%, critical below 5%`; of a value that is better by now, and not by enough to end the level: `61.9%, warning until below 60%`.
-   * The value alone where the limit is 0; empty for a count.
+   * Empty where the limit is 0.
    */
   readonly text: string;
   /**
    * @param by a share of the value, or of what is left to the worst value of the rule
-   * @returns `falls below 3.3%`, the value that is worse by it; empty for a value of 0; undefined where its condition gives no direction
+   * @returns `falls below 3.3%`, the value that is worse by it; empty for a value of 0; undefined where its condition gives no
+   * direction, or both
    */
   readonly worse: (by: number) => string | undefined;
   /** The value alone. */
@@ -38,14 +39,13 @@ interface Limit {
 
 /**
  * The text is empty where the level's condition is no comparison of its value with a number, or holds for another reason.
- * @param isFurther true if a value is worse than another at this level; null: no direction is known
  * @returns null for a rule or an alert without a value
  */
 export function limitWords(
   rule: ConditionRule,
   severity: Severity,
   value: number | null,
-  isFurther: (value: number, than: number) => boolean | null,
+  compared: Compared,
 ): LimitWords | null {
   const level = rule.levels.find((one) => one.severity === severity);
   if (rule.value === null || value === null || level === undefined) return null;
@@ -53,14 +53,11 @@ export function limitWords(
   const begins = limitsIn(level.when.text, value);
   const beyond = begins.find(({ isReached }) => isReached);
   const until = limitsIn(level.resolveWhen?.text ?? "", value).find(({ isReached }) => !isReached);
+  const worse = (by: number) => worseText(rule, level, value, by, compared);
   if (beyond === undefined && (begins.length !== 1 || until === undefined))
     return {
-      // Worse on either side of 0: nothing else says which value that is.
-      text: level.isEitherSide && value !== 0 ? formatNumber(value, unit) : "",
-      worse: (by) => {
-        const isWorseDown = level.isEitherSide ? value < 0 : fallsToWorse(value, isFurther);
-        return isWorseDown === undefined ? undefined : worseText(rule, value, isWorseDown, by);
-      },
+      text: "",
+      worse,
       value: formatNumber(value, unit),
     };
   const shown = beyond ?? until!;
@@ -68,41 +65,54 @@ export function limitWords(
   // With `&&` something else has to hold as well.
   const least = level.resolveWhen?.text.includes("&&") ? "at least until" : "until";
   const words = beyond ? `${severity} ${bound}` : `${severity} ${least} ${bound}`;
-  const { isFalling } = beyond ?? begins[0]!;
   return {
-    // A count beside its limit of 0 says nothing; a share does.
-    text:
-      shown.number !== 0
-        ? `${formatNumber(value, unit)}, ${words}`
-        : unit === "none" || unit === "count"
-          ? ""
-          : formatNumber(value, unit),
-    worse: (by) => worseText(rule, value, isFalling, by),
+    // A limit of 0 says nothing beside what the title says.
+    text: shown.number === 0 ? "" : `${formatNumber(value, unit)}, ${words}`,
+    worse,
     value: formatNumber(value, unit),
     ...(beyond ? {} : { until: `stays ${severity} ${least} ${bound}` }),
   };
 }
 
-/** Undefined: no direction is worse, or both are, also where the value would be as far on the other side of 0. */
-function fallsToWorse(
+/** Compares values at a level. */
+export interface Compared {
+  /** True if one value is worse than another; null: no direction is known. */
+  readonly isFurther: (value: number, than: number) => boolean | null;
+  /** True if it is by this share. */
+  readonly isWorse: (value: number, than: number, by: number) => boolean;
+}
+
+function worseText(
+  rule: ConditionRule,
+  level: ConditionRule["levels"][number],
   value: number,
-  isFurther: (value: number, than: number) => boolean | null,
+  by: number,
+  { isFurther, isWorse }: Compared,
+): string | undefined {
+  const isFalling = level.isEitherSide ? value < 0 : fallsToWorse(level.when.text, value, isFurther);
+  const further = comparedSize(value, isFalling === true, rule.worst) * by;
+  if (further === 0) return "";
+  const named = isFalling ? value - further : value + further;
+  const beyond = isFalling ? named - further * 1e-6 : named + further * 1e-6;
+  if (isFalling === undefined || !isWorse(beyond, value, by))
+    return rule.worst === null ? undefined : "gets markedly worse";
+  const unit = unitOfValue(rule);
+  return isFalling ? `falls below ${formatNumber(named, unit)}` : `rises above ${formatNumber(named, unit)}`;
+}
+
+/** Undefined: neither direction is worse, or both are, be it on the other side of 0. */
+function fallsToWorse(
+  condition: string,
+  value: number,
+  isFurther: Compared["isFurther"],
 ): boolean | undefined {
+  if (/\bvalue\s*</.test(condition) && /\bvalue\s*>/.test(condition)) return undefined;
   const step = Math.max(Math.abs(value) * 1e-6, 1e-9);
   const [down, up] = [isFurther(value - step, value), isFurther(value + step, value)];
   if (down === up) return undefined;
   const further = down ? value - step : value + step;
   const isAwayFromZero = Math.abs(further) > Math.abs(value);
   return isAwayFromZero && isFurther(-further, value) ? undefined : down === true;
-}
-
-function worseText(rule: ConditionRule, value: number, isFalling: boolean, by: number): string {
-  const unit = unitOfValue(rule);
-  const further = comparedSize(value, isFalling, rule.worst) * by;
-  if (further === 0) return "";
-  return isFalling
-    ? `falls below ${formatNumber(value - further, unit)}`
-    : `rises above ${formatNumber(value + further, unit)}`;
 }
 
 /** The comparisons of a value in a condition. */

@@ -18,9 +18,9 @@ export function comparisonOf(rule: ConditionRule, severity: Severity): Compariso
 }
 
 /**
- * The change to notify: `worsened` where `value` is worse than the last one by this share of it, or of what was left to the worst. On one side of a limit by how
- * far it moved; where it went over to the other of two sides (`value < -0.1 || value > 0.1`) by how much further it is beyond
- * that. `changed` where no direction is known and it is that far outside of all that were notified, or where a value that is worse
+ * The change to notify: `worsened` where `value` is worse than the last one by this share of it (with a worst value: of what was
+ * left to that). On one side of a limit by how far it moved; where it went over to the other of two sides (`value < -0.1 || value >
+ * 0.1`) by how much further it is beyond that. `changed` where no direction is known and it is that far outside of all that were notified, or where a value that is worse
  * on either side of 0 went over to a side of which nobody was told since the alert fired.
  *
  * @param env by which the rule was judged just now; its `value` is overwritten

@@ -1,10 +1,10 @@
 /**
- * The least amounts that clear an account, held against the exchange's published calculator: with the amount nothing fires, at marks
- * a little against it and after the adverse move of the headroom, and with one quote lot or base lot less something does. Trades are reckoned here anew.
+ * The least amounts that clear an account, held against the exchange's published calculator: with the amount nothing fires, at the marks,
+ * a little against it, and after the adverse move of the headroom, and with one quote lot or base lot less something does. Trades are reckoned here anew.
  */
 import { describe, expect, test } from "vitest";
 import { seededRandom } from "../../src/domain/clock.ts";
-import type { WhatIfAccount } from "../../src/domain/what-if.ts";
+import type { EnoughAmounts, WhatIfAccount } from "../../src/domain/what-if.ts";
 import { type AccountFigures, Margins, type Prices } from "../truth/oracle/margin.ts";
 import type { AccountTruth, MarketRules } from "../truth/oracle/truth.ts";
 import { Harness, marketConfig, prices, rulesOf, subaccount } from "../watch/harness.ts";
@@ -185,26 +185,49 @@ function firingOf({ account, prices: marks }: Case): Firing {
   return new Set([...near.map(({ symbol }) => `Near ${symbol}`), ...(figures.ratio > 0.5 ? ["Poor"] : [])]);
 }
 
+/** The marks at which trades fill: to the nearest tick. */
+const nearOf = (it: Case): Prices => furtherOf(it, slip, Math.round, Math.round);
+
 /** The marks after a move against each position that is held before anything is done. */
-function furtherOf({ account: { positions, spot }, prices: marks }: Case, move = headroom): Prices {
+function furtherOf(
+  { account: { positions, spot }, prices: marks }: Case,
+  move = headroom,
+  down = Math.floor,
+  up = Math.ceil,
+): Prices {
   const sides = new Map(positions.map(({ symbol, baseLots }) => [symbol, baseLots > 0n]));
   return new Map(
     [...marks].map(([symbol, { markTicks }]) => {
       const isLong = sides.get(symbol) ?? (symbol === "SOL" && spot > 0n ? true : undefined);
       const moved =
-        isLong === undefined
-          ? markTicks
-          : isLong
-            ? Math.floor(markTicks * (1 - move))
-            : Math.ceil(markTicks * (1 + move));
+        isLong === undefined ? markTicks : isLong ? down(markTicks * (1 - move)) : up(markTicks * (1 + move));
       return [symbol, { markTicks: moved, oracleTicks: moved }];
     }),
   );
 }
 
-/** Returns true if what fired is over at the near marks, and does not begin at the further marks. */
-function isClear(account: AccountTruth, near: Prices, further: Prices, firing: Firing): boolean {
-  const now = figuresOf(account, near);
+/** Returns true if nothing that was critical is so, at each of these marks. */
+function isLessThanCritical(
+  account: AccountTruth,
+  at: readonly Prices[],
+  critical: ReadonlySet<string>,
+): boolean {
+  return at.every((marks) => {
+    const { positions } = figuresOf(account, marks);
+    return ![...critical].some((symbol) => {
+      const left = positions.get(symbol);
+      return left !== undefined && !(left.distance > 0.06);
+    });
+  });
+}
+
+/** Returns true if what fired is over at each of the marks of now, and does not begin at the further marks. */
+function isClear(account: AccountTruth, at: readonly Prices[], further: Prices, firing: Firing): boolean {
+  return at.every((marks) => isClearAt(account, marks, further, firing));
+}
+
+function isClearAt(account: AccountTruth, marks: Prices, further: Prices, firing: Firing): boolean {
+  const now = figuresOf(account, marks);
   const there = figuresOf(account, further);
   for (const one of firing) {
     if (one === "Poor") {
@@ -244,12 +267,55 @@ function reduced(account: AccountTruth, symbol: string, lots: bigint, marks: Pri
   };
 }
 
+const quoteLotsOf = (usd: number): bigint => BigInt(Math.round(usd * 1e6));
+
+function withMoney(account: AccountTruth, quoteLots: bigint): AccountTruth {
+  return { ...account, collateral: account.collateral + quoteLots };
+}
+
+/** Each amount is enough, and one lot less is not; where there is none, the most that there is is not enough either. */
+function checkLeast(
+  it: Case,
+  { deposit, reductions }: EnoughAmounts,
+  isEnough: (changed: AccountTruth) => boolean,
+  seen: Record<"deposits" | "noDeposit" | "reductions" | "noReduction", number>,
+  name: string,
+): void {
+  const { account } = it;
+  const near = nearOf(it);
+  if (deposit.usd === null) {
+    seen.noDeposit++;
+    expect(isEnough(withMoney(account, 10n ** 15n)), name).toBe(false);
+  } else {
+    seen.deposits++;
+    const least = quoteLotsOf(deposit.usd);
+    expect(isEnough(withMoney(account, least)), `${name}: deposit ${least}`).toBe(true);
+    if (least > 0n)
+      expect(isEnough(withMoney(account, least - 1n)), `${name}: deposit ${least - 1n}`).toBe(false);
+  }
+  for (const { symbol, least } of reductions) {
+    const held = account.positions.find((one) => one.symbol === symbol)!.baseLots;
+    const size = held < 0n ? -held : held;
+    const isEnoughOf = (lots: bigint) =>
+      isEnough(lots === 0n ? account : reduced(account, symbol, lots, near));
+    if (least === null) {
+      seen.noReduction++;
+      expect(isEnoughOf(size), `${name}: all of ${symbol}`).toBe(false);
+      continue;
+    }
+    seen.reductions++;
+    const lots = BigInt(Math.round(least.units * 10 ** configs[symbol as Symbol].baseLotsDecimals));
+    expect(isEnoughOf(lots), `${name}: ${lots} lots of ${symbol}`).toBe(true);
+    if (lots > 0n) expect(isEnoughOf(lots - 1n), `${name}: ${lots - 1n} lots of ${symbol}`).toBe(false);
+  }
+}
+
 describe("least amounts", () => {
   test(
     "are enough, and one less is not",
     () => {
       const random = seededRandom(seed);
-      const seen = { clear: 0, deposits: 0, noDeposit: 0, reductions: 0, noReduction: 0 };
+      const seen = { clear: 0, critical: 0, deposits: 0, noDeposit: 0, reductions: 0, noReduction: 0 };
       for (let index = 0; index < accounts; index++) {
         const it = randomCase(random);
         const firing = firingOf(it);
@@ -267,41 +333,26 @@ describe("least amounts", () => {
           continue;
         }
         const { account } = it;
-        const near = furtherOf(it, slip);
+        const now = [it.prices, nearOf(it)];
         const further = furtherOf(it);
-        const clears = (changed: AccountTruth) => isClear(changed, near, further, firing);
-        const withMoney = (quoteLots: bigint) => ({ ...account, collateral: account.collateral + quoteLots });
-        if (clear.deposit.usd === null) {
-          seen.noDeposit++;
-          expect(clears(withMoney(10n ** 15n)), name).toBe(false);
-        } else {
-          seen.deposits++;
-          const least = BigInt(Math.round(clear.deposit.usd * 1e6));
-          expect(clears(withMoney(least)), `${name}: deposit ${least}`).toBe(true);
-          for (const part of [0.25, 0.5, 0.75]) {
-            const between = furtherOf(it, headroom * part);
-            expect(isClear(withMoney(least), near, between, firing), `${name}: ${part} of the way`).toBe(
-              true,
-            );
-          }
-          if (least > 0n) expect(clears(withMoney(least - 1n)), `${name}: deposit ${least - 1n}`).toBe(false);
+        const clears = (changed: AccountTruth) => isClear(changed, now, further, firing);
+        checkLeast(it, clear, clears, seen, name);
+        const least = clear.deposit.usd === null ? null : quoteLotsOf(clear.deposit.usd);
+        for (const part of least === null ? [] : [0.25, 0.5, 0.75]) {
+          const between = furtherOf(it, headroom * part);
+          const there = isClear(withMoney(account, least!), now, between, firing);
+          expect(there, `${name}: ${part} of the way`).toBe(true);
         }
-        for (const { symbol, least: closing } of clear.reductions) {
-          const units = closing?.units ?? null;
-          const held = account.positions.find((one) => one.symbol === symbol)!.baseLots;
-          const size = held < 0n ? -held : held;
-          const isEnough = (lots: bigint) =>
-            clears(lots === 0n ? account : reduced(account, symbol, lots, near));
-          if (units === null) {
-            seen.noReduction++;
-            expect(isEnough(size), `${name}: all of ${symbol}`).toBe(false);
-            continue;
-          }
-          seen.reductions++;
-          const lots = BigInt(Math.round(units * 10 ** configs[symbol as Symbol].baseLotsDecimals));
-          expect(isEnough(lots), `${name}: ${lots} lots of ${symbol}`).toBe(true);
-          if (lots > 0n) expect(isEnough(lots - 1n), `${name}: ${lots - 1n} lots of ${symbol}`).toBe(false);
-        }
+        const critical = new Set(
+          [...figuresOf(account, it.prices).positions.values()]
+            .filter(({ distance }) => distance < 0.05)
+            .map(({ symbol }) => symbol),
+        );
+        expect(clear.critical !== null, name).toBe(critical.size > 0);
+        if (clear.critical === null) continue;
+        seen.critical++;
+        const ends = (changed: AccountTruth) => isLessThanCritical(changed, now, critical);
+        checkLeast(it, clear.critical, ends, seen, `${name}: only what is critical`);
       }
       console.log(JSON.stringify(seen));
       for (const [what, count] of Object.entries(seen))

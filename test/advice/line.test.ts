@@ -64,7 +64,7 @@ describe("an alert about an account in danger", () => {
     const h = begun([subaccount(600, held)]);
     const [change] = h.changes;
     expect(linesOf(change!)).toEqual([
-      "Sell 30.17 SOL reduce-only, or deposit $253.34 to main/0.0: either ends all distance and margin alerts, info too; after that they stay quiet as long as SOL stays above $98.00 (mark $100.00 at 12:00:00 UTC). A smaller amount also helps.",
+      "Sell 30.17 SOL reduce-only, or deposit $253.34 to main/0.0: either ends all distance and margin alerts, info too; after that they stay quiet as long as SOL stays above $98.00 (mark $100.00 at 12:00:00 UTC). To end only what is critical: sell 29.26 SOL reduce-only, or deposit $242.51 to main/0.0.",
     ]);
   });
 
@@ -72,7 +72,7 @@ describe("an alert about an account in danger", () => {
     const depositCollateral = { immediate: false, viaColdActivation: false };
     const h = begun([subaccount(600, held, { capabilities: { depositCollateral } })]);
     expect(linesOf(h.changes[0]!)).toEqual([
-      "Sell 30.17 SOL reduce-only in main/0.0: this ends all distance and margin alerts, info too; after that they stay quiet as long as SOL stays above $98.00 (mark $100.00 at 12:00:00 UTC). A smaller amount also helps. Not offered: main/0.0 may not take deposits now.",
+      "Sell 30.17 SOL reduce-only in main/0.0: this ends all distance and margin alerts, info too; after that they stay quiet as long as SOL stays above $98.00 (mark $100.00 at 12:00:00 UTC). To end only what is critical: sell 29.26 SOL reduce-only in main/0.0. Not offered: main/0.0 may not take deposits now.",
     ]);
   });
 
@@ -101,7 +101,7 @@ describe("an alert about an account in danger", () => {
     const short = position(-20, 200, "ETH");
     const h = begun([subaccount(700, [...held, short]), subaccount(5_000, [], { subaccount: 1 })]);
     expect(linesOf(h.changes[0]!)![0]).toMatch(
-      /^Transfer \$[\d.,]+ from main\/0\.1 to main\/0\.0, or (sell|buy) [\d.]+ (SOL|ETH) reduce-only, or deposit \$[\d.,]+ to main\/0\.0: any of them ends all distance and margin alerts, info too; after that they stay quiet as long as SOL stays above \$98\.00 and ETH stays below \$204\.00 \(marks \$100\.00 and \$200\.00 at 12:00:00 UTC\)\. A smaller amount also helps\.$/,
+      /^Transfer \$[\d.,]+ from main\/0\.1 to main\/0\.0, or (sell|buy) [\d.]+ (SOL|ETH) reduce-only, or deposit \$[\d.,]+ to main\/0\.0: any of them ends all distance and margin alerts, info too; after that they stay quiet as long as SOL stays above \$98\.00 and ETH stays below \$204\.00 \(marks \$100\.00 and \$200\.00 at 12:00:00 UTC\)\. To end only what is critical: transfer .+, or (sell|buy) [\d.]+ (SOL|ETH) reduce-only, or deposit \$[\d.,]+ to main\/0\.0\.$/,
     );
   });
 

@@ -65,6 +65,22 @@ test("the giver stays clear of its own levels, with headroom, and above what the
   expect(transferOf(begun(quoting(usd + 666.6)))).toBeNull();
 });
 
+test("the exchange still lets it out when the mark has moved 0.1 % against the giver", () => {
+  const offered = [];
+  for (let collateral = 815; collateral < 925; collateral += 0.5) {
+    // A short with much profit, which is not let out: no rule of its own fires.
+    const h = begun(subaccount(collateral, [position(-100, 200)]));
+    const transfer = transferOf(h);
+    if (transfer === null) continue;
+    offered.push(collateral);
+    h.mark(100.1);
+    const outcome = h.watch.whatIf({ ...nothing, account: "0.0", depositUsd: -transfer.usd }, h.nowMs);
+    expect(JSON.stringify(outcome), `${collateral}`).not.toContain("refuses");
+  }
+  expect(offered.length).toBeGreaterThan(10);
+  expect(offered.length).toBeLessThan(220);
+});
+
 test("the account with the most is asked first, and another where it cannot spare it", () => {
   const rich = subaccount(5_000, []);
   const richer = (positions: SubaccountState["positions"]) => subaccount(6_000, positions, { subaccount: 2 });

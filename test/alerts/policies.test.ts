@@ -92,8 +92,10 @@ describe("reminders", () => {
     ["less than that", 0.8, 0.8399, false, 1, false],
     ["towards a worst value below", 10, 8.9, true, 5, true],
     ["less than that below", 10, 9.1, true, 5, false],
-    ["beyond the worst by its size", 1.2, 1.45, false, 1, true],
-    ["beyond the worst by less", 1.2, 1.43, false, 1, false],
+    ["just before it, by a twentieth of the value", 0.99, 1.041, false, 1, true],
+    ["just before it, by less", 0.99, 1.039, false, 1, false],
+    ["beyond it, by a twentieth", 1.2, 1.261, false, 1, true],
+    ["beyond it, by less", 1.2, 1.259, false, 1, false],
     ["better", 0.9, 0.85, false, 1, false],
   ])("worse than told, with a worst value: %s", (_, told, value, falling, worst, worse) => {
     expect(isWorse(told, value, falling, 0.2, worst)).toBe(worse);

@@ -381,12 +381,12 @@ describe("freshness", () => {
     const seen = (ms: number) => {
       const newest = change("fired", { id: 2, subject: "north/0.0/SOL" }, { id: 9, atMs: atMs + ms });
       return lines(message([change("worsened"), newest])).find((line) =>
-        line.startsWith("Seen 2026-11-21 03:41:18"),
+        /^(Old: s|S)een 2026-11-21 03:41:18/.test(line),
       );
     };
     expect(seen(10_000)).toBe("Seen 2026-11-21 03:41:18 UTC, on data 2s old.");
     expect(seen(270_000)).toBe(
-      "Seen 2026-11-21 03:41:18 UTC, 4m 30s before the newest here, on data 2s old.",
+      "Old: seen 2026-11-21 03:41:18 UTC, 4m 30s before the newest here, on data 2s old then.",
     );
   });
 

@@ -256,6 +256,11 @@ describe("whatif", () => {
         { symbol: "GOLD", least: null, along: [{ account: "hedge/0.0", ...buy(2) }], obstacle: null },
         { symbol: "XRP", least: null, along: [], obstacle: "XRP is a leg of the pair carry" },
       ],
+      critical: {
+        transfer: null,
+        deposit: { usd: 310.5, obstacle: null },
+        reductions: [{ symbol: "SOL", least: sell(4.2), along: [], obstacle: null }],
+      },
       upTo: [{ symbol: "SOL", direction: "down", usd: 147 }],
     },
     ladder: [
@@ -304,6 +309,10 @@ describe("whatif", () => {
       " | deposit $1,240.01 to main/0.0",
       " | not: closing the hedge in GOLD of main/0.0 and hedge/0.0 is not enough",
       " | not: XRP is a leg of the pair carry",
+      "",
+      "To end only what is critical then, one of:",
+      " | sell 4.2 SOL reduce-only",
+      " | deposit $310.50 to main/0.0",
       "",
       "AGAINST IT | SOL | EFFECTIVE | MAINTENANCE | MARGIN RATIO | TIER | RULES",
       "5% | $142.50 | $1,000.00 | $450.00 | 100% | liquidatable | critical",

@@ -501,7 +501,27 @@ describe("mistakes in the form", () => {
       "worst: is the worst that the value can be: it needs one",
       null,
     ],
-    [short("value: 1.0\n    worst: much\n    when: 1 < 2"), 7, 12, "much is no number", null],
+    [short("value: 1.0\n    worst: much\n    when: 1 < 2"), 7, 12, "much is no number such as these", null],
+    [
+      short("value: trader.equity\n    worst: 1\n    when: value != 0.0").replace(
+        "scope: position",
+        "scope: trader",
+      ),
+      7,
+      12,
+      "worst: no condition says in which direction the value gets worse; worse: higher or lower does",
+      null,
+    ],
+    [
+      short("value: trader.equity\n    worse: away\n    worst: 1\n    when: value > 0.0").replace(
+        "scope: position",
+        "scope: trader",
+      ),
+      8,
+      12,
+      "worst: belongs to a value that gets worse on one side: not to worse: away",
+      null,
+    ],
     [short("value: 1.0\n    worse: more\n    when: 1 < 2"), 7, 12, "worse cannot be more", null],
     [
       "rules:\n  - { name: R, scope: trader, summary: s, value: trader.equity, levels: { fatal: { when: 1 < 2 } } }",

@@ -65,7 +65,7 @@ export const worseIsWorse: Invariant = ({ log, sections }) => {
       )
         continue;
       const { worst = Number.NaN } = predicates.find(({ rule }) => rule === alert.rule)?.worsens ?? {};
-      const size = last < worst ? worst - last : Math.abs(last);
+      const size = Number.isNaN(worst) ? Math.abs(last) : Math.max(worst - last, Math.abs(last) / 4);
       if (Math.abs(alert.value - last) < size * worseBy * (1 - tiny))
         wrong.push(`alert ${alertId} is told as ${kind}: ${last} before, ${alert.value} now`);
     }

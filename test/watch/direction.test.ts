@@ -128,13 +128,14 @@ describe("a value that moved by more than a fifth", () => {
 
 describe("a value of a rule that names its worst", () => {
   test.each<[string, string, readonly number[], readonly string[]]>([
-    ["value > 0.1", "worst: 1", [0.8, 0.83, 0.85, 0.87, 0.881], ["fired", "worsened", "worsened"]],
+    ["value > 0.1", "worst: 1", [0.6, 0.67, 0.69, 0.74, 0.76], ["fired", "worsened", "worsened"]],
     ["value > 0.1", "worst: 100%", [0.8, 0.83], ["fired"]],
     ["value < 0.9", "worst: 0.5", [0.8, 0.75, 0.73], ["fired", "worsened"]],
+    ["value < 0.9", "worst: 0.5", [0.52, 0.5, 0.493], ["fired", "worsened"]],
     ["value < 0.9", "worst: -0.5", [0.1, 0], ["fired"]],
     ["value < 0.9", "worst: -0.5", [0.1, -0.1], ["fired", "worsened"]],
-    // Beyond it by a fifth of the value.
-    ["value > 0.1", "worst: 0.2", [0.3, 0.35, 0.361], ["fired", "worsened"]],
+    // Beyond it by a twentieth of the value.
+    ["value > 0.1", "worst: 0.2", [0.3, 0.314, 0.316], ["fired", "worsened"]],
   ])("`%s`, %s: of %j are reported %j", (when, worst, values, kinds) => {
     expect(kindsOf(rulesOf(when, `    ${worst}\n`), values)).toEqual(kinds);
   });
@@ -300,16 +301,6 @@ rules:
 });
 
 test.each([
-  ["value > 0.1", 0.2, "rises above $0.24"],
-  ["value < -0.1", -0.2, "falls below -$0.24"],
-  ["value < -0.1 || value > 0.1", 0.2, "rises above $0.24"],
-  ["value < -0.1 || value > 0.1", -0.2, "falls below -$0.24"],
-])("an acknowledgement names the value that is worse: %s of %d", (when, value, words) => {
-  const h = Harness.seeing({ rules: rulesOf(when) }, 100 * (1 + value));
-  expect(h.changes[0]?.quietIfAcknowledged).toBe(`unless its value ${words} or its severity rises`);
-});
-
-test.each([
   ["value > 0.05", "$0.20, warning above $0.05"],
   ["value > 5e-2", "$0.20, warning above $0.05"],
   // The limit is another number, or the value is a part of what is compared.
@@ -328,10 +319,37 @@ test("an acknowledgement of a value without direction promises nothing about it"
     return h.changes[0]?.quietIfAcknowledged;
   };
   expect(quiet("abs(value) > 0.1")).toMatch(/gets worse by 20%/);
-  // Of a limit that is no number the direction is known all the same.
-  expect(quiet("value > market.oraclePrice / 1000000.0")).toMatch(/its value rises above \$0\.24 /);
   expect(quiet("value != 0.0")).not.toMatch(/worse/);
   expect(quiet("value != 0.0")).toMatch(/changes by 20%/);
+});
+
+describe("an acknowledgement names the value from which it is worse", () => {
+  test.each<[string, string, number, string]>([
+    ["value > 0.1", "", 0.2, "its value rises above $0.24 "],
+    ["value < 0.9", "", 0.2, "its value falls below $0.16 "],
+    ["value < -0.1", "", -0.2, "its value falls below -$0.24 "],
+    ["value < -0.1 || value > 0.1", "", 0.2, "its value ($0.20) gets worse by 20%"],
+    // Of a limit that is no number the direction is known all the same.
+    ["value > market.oraclePrice / 1000000.0", "", 0.2, "its value rises above $0.24 "],
+    ["value < market.oraclePrice / 100.0", "", 0.2, "its value falls below $0.16 "],
+    ["value < -market.oraclePrice / 1000000.0", "", -0.2, "its value falls below -$0.24 "],
+    ["value > -market.oraclePrice / 100.0", "", -0.2, "its value rises above -$0.16 "],
+    ["value > 0.1", "worst: 1", 0.6, "its value rises above $0.68 "],
+    ["value > 0.1", "worst: 1", 0.95, "its value rises above $0.9975 "],
+    ["value < 0.9", "worst: 0.1", 0.2, "its value falls below $0.18 "],
+    // Worse on two sides, or no further.
+    ["value < 0.3 || value > 0.6", "", 0.2, "its value ($0.20) gets worse by 20%"],
+    ["value < market.oraclePrice / 300.0 || value > 0.6", "", 0.2, "its value ($0.20) gets worse by 20%"],
+    ["abs(value) > market.oraclePrice / 1000.0", "", 0.2, "its value ($0.20) gets worse by 20%"],
+    ["min(value, 0.25) > market.oraclePrice / 1000.0", "", 0.22, "its value ($0.22) gets worse by 20%"],
+    ["abs(value) > 0.1", "worst: 1", 0.2, "its value gets markedly worse"],
+    // The rule's own word counts.
+    ["value < 0.9", "worse: higher", 0.2, "its value rises above $0.24 "],
+  ])("`%s` %s at %d", (when, more, value, text) => {
+    const { h, see } = watched(rulesOf(when, more && `    ${more}\n`));
+    see(value);
+    expect(h.changes[0]!.quietIfAcknowledged).toContain(`unless ${text}`);
+  });
 });
 
 describe("an alert beside others", () => {

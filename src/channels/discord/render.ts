@@ -266,18 +266,34 @@ function linesOf(blocks: readonly Block[], over: ReadonlyMap<number, string>): s
   return [...lines.slice(0, count), ...tail].join("\n");
 }
 
+const leastFigures = 40;
+
+/** The times and the acknowledgement stay whole: figures are cut first, then the description. */
+function withinRoom(
+  { description, figures, fresh, now }: ReturnType<typeof shownParts>,
+  most: number,
+): string {
+  const list = figures.map(([name, value]) => `${name}: ${value}`).join(" · ");
+  const end = [...fresh, ...now].join("\n");
+  const tail = forDiscord(end);
+  const room = most - tail.length - 1;
+  if (room < description.length / 2)
+    return forDiscord([description, list, end].filter((part) => part !== "").join("\n"), most);
+  const head = forDiscord(description, room);
+  const left = room - head.length - 1;
+  const middle = left < leastFigures ? "" : forDiscord(list, left);
+  return [head, middle, tail].filter((part) => part !== "").join("\n");
+}
+
 function ofBlock(block: Block, share: number, end: string | undefined): Embed {
   const titleRoom = Math.min(250, Math.floor(share * 0.4));
   const head = (most: number) => {
     const first = forDiscord(`${glyphs[block.tone]} ${headOf({ ...block, what: "" })}`, most);
     return `${first} ${titleOf(block, most - first.length - 1)}`;
   };
-  const shown = shownParts(block);
-  const figures = shown.figures.map(([name, value]) => `${name}: ${value}`).join(" · ");
-  const lines = [shown.description, figures, ...shown.fresh, ...shown.now].filter((line) => line !== "");
   const words = end === undefined ? "" : `${end}\n`;
   const most = Math.min(1_500, share - titleRoom - words.length);
-  const text = block.own?.body === undefined ? forDiscord(lines.join("\n"), most) : bodyOf(block, most);
+  const text = block.own?.body === undefined ? withinRoom(shownParts(block), most) : bodyOf(block, most);
   return {
     color: colours[end === undefined ? block.tone : endingTone(end)],
     title: end === undefined ? head(titleRoom) : `~~${head(titleRoom - 4)}~~`,

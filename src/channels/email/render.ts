@@ -26,10 +26,15 @@ export function mailParts(rendering: Rendering, chart: MailChart | null = null):
   const id = only !== undefined && rendering.blocks.length === 1 ? ` (#${only.alertId})` : "";
   const kept = { ...rendering, inFull: fitting(rendering) };
   return {
-    subject: shorten(rendering.headline, mostSubject - id.length) + id,
+    subject: shorten(subjectOf(rendering), mostSubject - id.length) + id,
     text: `${plainLines(kept).join("\n")}\n`,
     html: document(kept, chart),
   };
+}
+
+/** In a list of mails no colour tells that something critical is left. */
+function subjectOf({ headline, tone }: Rendering): string {
+  return tone === "over" ? headline.replace(/^RESOLVED: /, "RESOLVED, others still critical: ") : headline;
 }
 
 /** The number of blocks, from the first on, that fit in full beside a line for each of the others. */

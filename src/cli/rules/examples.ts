@@ -23,7 +23,7 @@ export const examples: readonly Example[] = [
     scope: position
     value: position.liquidationDistance   # what levels compare and messages show
     worse: lower                          # higher | lower | away from 0 (as the conditions give it)
-    worst: 0                              # the worst it can be: worseBy counts what is left to it (the value's size)
+    worst: 0                              # liquidation: remind.worseBy is a share of what is left to it (of the value)
     levels:
       info:     { when: value < 0.20 }
       warning:  { when: value < 0.10, resolveWhen: value > 0.12 }

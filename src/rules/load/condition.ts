@@ -108,7 +108,7 @@ export function readCondition(reader: Reader, desk: Desk): ConditionRule | undef
   const worse = reader.oneOf("worse", ["higher", "lower", "away"] as const);
   if (worse !== undefined && !reader.has("value"))
     reader.problem("worse", { message: "worse: is the direction of the value: it needs one" });
-  const worst = readWorst(reader);
+  const worst = readWorst(reader, worse);
   const kind = value?.type.kind;
   // A value that is wrong counts as some number here, so that the mistakes behind it are told as well.
   const known = value === undefined ? { unit: "none" as const } : measureOf(value.type);
@@ -126,6 +126,15 @@ export function readCondition(reader: Reader, desk: Desk): ConditionRule | undef
   const target = readExpression(reader, "target", "condition", naming, gathered, watched, value?.tree);
   const summary = readTemplate(reader, "summary", naming, gathered, watched);
   const description = readTemplate(reader, "description", naming, gathered, watched);
+  if (
+    worst !== null &&
+    levels !== undefined &&
+    withExcess(levels, worse).every(({ excess }) => excess === undefined)
+  )
+    reader.problem("worst", {
+      message:
+        "worst: no condition says in which direction the value gets worse; worse: higher or lower does",
+    });
   if (by !== null && by !== "market" && select.symbol?.length !== 1) refuseNetSize(reader, gathered, watched);
   refuseMarketLimits(reader, select, gathered, watched);
   const forMs = reader.durationMs("for") ?? 0;
@@ -220,14 +229,18 @@ function warnOfEmptyBook(reader: Reader, name: string, by: string, select: Selec
 }
 
 /** `1` or `100%`; null: none is given. */
-function readWorst(reader: Reader): number | null {
+function readWorst(reader: Reader, worse: keyof typeof givenDirections | undefined): number | null {
   const found = reader.text("worst");
   if (found === undefined) return null;
   if (!reader.has("value"))
     reader.problem("worst", { message: "worst: is the worst that the value can be: it needs one" });
-  const [, digits, percent] = /^(-?\d+(?:\.\d+)?)(%?)$/.exec(found.text) ?? [];
+  if (worse === "away")
+    reader.problem("worst", {
+      message: "worst: belongs to a value that gets worse on one side: not to worse: away",
+    });
+  const [, digits, percent] = /^(-?\d{1,15}(?:\.\d{1,15})?)(%?)$/.exec(found.text) ?? [];
   if (digits === undefined)
-    reader.problem("worst", { message: `${found.text} is no number`, allowed: ["1", "100%"] });
+    reader.problem("worst", { message: `${found.text} is no number such as these`, allowed: ["1", "100%"] });
   return digits === undefined ? null : Number(digits) / (percent === "" ? 1 : 100);
 }
 

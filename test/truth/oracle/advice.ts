@@ -1,6 +1,6 @@
 /**
- * Lines of advice against arithmetic of their own: each amount clears the account of all that fires, at prices a little against it and
- * after the further move, one step less does not, and nothing is proposed that leaves another account in danger or a leg of a hedge
+ * Lines of advice against arithmetic of their own: each amount clears the account of all that fires, now, at prices a little against it
+ * and after the further move, one step less does not, and nothing is proposed that leaves another account in danger or a leg of a hedge
  * alone.
  */
 import type { AlertChange, Severity } from "../../../src/domain/alert.ts";
@@ -39,7 +39,7 @@ const tradeText = new RegExp(
   "i",
 );
 const lineText =
-  /^(.+?)(?:: (?:this|either|any of them) ends all distance and margin alerts, info too(?:; after that they stay quiet as long as (.+?))?| ends all distance and margin alerts of (\S+)) \((?:marks?|prices) .*at \d\d:\d\d:\d\d [^()]+\)\.(?: A smaller amount also helps\.| A deposit of less than \$([\d,.]+\d) leaves it liquidatable\.)?(?: Not offered: .+\.)?$/;
+  /^(.+?)(?:: (?:this|either|any of them) ends all distance and margin alerts, info too(?:; after that they stay quiet as long as (.+?))?| ends all distance and margin alerts of (\S+)) \((?:marks?|prices) .*at \d\d:\d\d:\d\d [^()]+\)\.(?: A smaller amount also helps\.| A deposit of less than \$([\d,.]+\d) leaves it liquidatable\.| To end only what is critical: (.+?)\.(?= Not offered|$))?(?: Not offered: .+\.)?$/;
 
 interface Trade {
   readonly account: string;
@@ -62,7 +62,7 @@ export function adviceProblems(
   const parts = lineText.exec(line);
   if (parts === null)
     return /^\d+ more accounts are in danger\.$/.test(line) ? [] : [`"${line}" is no advice`];
-  const [, ways = "", upTo, hopeless, least] = parts;
+  const [, ways = "", upTo, hopeless, least, critical] = parts;
   if (hopeless !== undefined) return [];
   const texts = ways.split(/, or /);
   const named = texts
@@ -83,7 +83,11 @@ export function adviceProblems(
       : [`it is short of its maintenance margin by ${maintenance - effective}, not ${shortUsd}`]),
     ...(of.isNone(1) ? [`nothing about ${name} fires`] : []),
     ...upToProblems(view, of, upTo ?? ""),
-    ...texts.flatMap((text) => wayProblems(view, of, text, standing, isLost)),
+    ...texts.flatMap((text) => wayProblems(view, of, text, standing, isLost, "all")),
+    ...(critical?.split(/, or /) ?? []).flatMap((text) =>
+      wayProblems(view, of, text, standing, isLost, "critical"),
+    ),
+    ...(critical !== undefined && of.isNone(1, "critical") ? [`nothing about ${name} is critical`] : []),
   ];
 }
 
@@ -110,11 +114,14 @@ export function missingAdvice(
   return new Danger(view, account, standing).isNone(-1) ? [] : ["it says nothing of what clears the account"];
 }
 
+/** The alerts that an amount is to end. */
+type Wanted = "all" | "critical";
+
 /** An account, and what fires about its margin. */
 class Danger {
   readonly account: AccountTruth;
   readonly prices: Prices;
-  /** Prices a little against it: trades fill there, and what fires has to be over there. */
+  /** Prices a little against it: trades fill there, and what fires has to be over there as well. */
   readonly near: Prices;
   /** Prices after the further move against it. */
   readonly further: Prices;
@@ -126,15 +133,15 @@ class Danger {
     this.#standing = standing;
     this.account = account;
     this.prices = view.seen.prices;
-    this.near = movedPrices(view, account, () => slip);
+    this.near = movedPrices(view, account, () => slip, true);
     this.further = movedPrices(view, account, (symbol) => headroomOf(view, symbol));
   }
 
-  /** Nothing fires. @param ease 1: surely, −1: perhaps */
-  isNone(ease: Ease): boolean {
+  /** Nothing fires, or nothing critical does. @param ease 1: surely, −1: perhaps */
+  isNone(ease: Ease, wanted: Wanted = "all"): boolean {
     const now = this.#supposed(this.account, this.prices);
     return subjectsOf(now).every(
-      ([predicate, subject]) => this.#level(now, predicate, subject, ease) === null,
+      ([predicate, subject]) => !isWanted(this.#level(now, predicate, subject, ease), wanted),
     );
   }
 
@@ -142,19 +149,25 @@ class Danger {
    * Returns true if a changed account is clear of what fires.
    * @param ease 1: it may be, by what figures at a threshold allow; −1: it surely is, of all that may fire
    */
-  isClear(changed: AccountTruth, ease: Ease): boolean {
+  isClear(changed: AccountTruth, ease: Ease, wanted: Wanted): boolean {
+    return [this.prices, this.near].every((prices) => this.#isClearAt(changed, prices, ease, wanted));
+  }
+
+  #isClearAt(changed: AccountTruth, prices: Prices, ease: Ease, wanted: Wanted): boolean {
     const before = this.#supposed(this.account, this.prices);
-    const now = this.#supposed(changed, this.near);
+    const now = this.#supposed(changed, prices);
     const there = this.#supposed(changed, this.further);
     const against: Ease = ease === 1 ? -1 : 1;
     return subjectsOf(before).every(([predicate, subject]) => {
       const level = this.#level(before, predicate, subject, against);
-      if (level === null) return true;
-      const isOn = (one: Level) => one.on;
+      if (level === null || !isWanted(level, wanted)) return true;
+      const counts = ({ severity }: Level) => wanted === "all" || severity === "critical";
+      const isOn = (one: Level) => one.on && counts(one);
       const on = predicate.levels(now, subject, against);
       const off = predicate.levels(now, subject, ease);
       if (!on || !off) return true;
-      const stays = off.some((one) => ranks[one.severity] <= level && !one.off);
+      const stays = off.some((one) => ranks[one.severity] <= level && !one.off && counts(one));
+      if (wanted === "critical") return !stays && !on.some(isOn);
       return !stays && !on.some(isOn) && !(predicate.levels(there, subject, against) ?? []).some(isOn);
     });
   }
@@ -200,6 +213,10 @@ class Danger {
   }
 }
 
+function isWanted(level: number | null, wanted: Wanted): boolean {
+  return level !== null && (wanted === "all" || level >= ranks.critical);
+}
+
 function subjectsOf(view: View): readonly (readonly [Predicate, string])[] {
   return judged.flatMap((predicate) =>
     predicate.subjects(view).map((subject) => [predicate, subject] as const),
@@ -217,6 +234,7 @@ function movedPrices(
   view: View,
   { positions, spot }: AccountTruth,
   shareOf: (symbol: string) => number,
+  isNearest = false,
 ): Prices {
   const sides = new Map(positions.map(({ symbol, baseLots }) => [symbol, baseLots > 0n ? -1 : 1]));
   if (spot > 0n && !sides.has("SOL")) sides.set("SOL", -1);
@@ -225,7 +243,8 @@ function movedPrices(
       const side = sides.get(symbol);
       if (side === undefined) return [symbol, price];
       const to = price.markTicks * (1 + side * shareOf(symbol));
-      const markTicks = Math.max(1, side > 0 ? Math.ceil(to) : Math.floor(to));
+      const ticks = isNearest ? Math.round(to) : side > 0 ? Math.ceil(to) : Math.floor(to);
+      const markTicks = Math.max(1, ticks);
       return [
         symbol,
         { markTicks, oracleTicks: Math.floor((price.oracleTicks * markTicks) / price.markTicks) },
@@ -253,6 +272,7 @@ function wayProblems(
   text: string,
   standing: Standing,
   isLost: (account: string) => boolean,
+  wanted: Wanted,
 ): readonly string[] {
   const { account } = of;
   const transfer = transferText.exec(text);
@@ -265,8 +285,8 @@ function wayProblems(
     const giver =
       from === undefined || view.account(from) === undefined ? undefined : view.seen.accounts.get(from);
     return [
-      ...(of.isClear(withUsd(usd), 1) ? [] : [`"${text}" does not clear ${account.name}`]),
-      ...(of.isClear(withUsd(usd - step), -1) ? [`less than "${text}" clears ${account.name}`] : []),
+      ...(of.isClear(withUsd(usd), 1, wanted) ? [] : [`"${text}" does not clear ${account.name}`]),
+      ...(of.isClear(withUsd(usd - step), -1, wanted) ? [`less than "${text}" clears ${account.name}`] : []),
       ...(from !== undefined && !giver && !isLost(from) ? [`nothing is known of ${from}`] : []),
       ...(giver && !new Danger(view, giver, standing).isSafe(withLess(giver, usd))
         ? [`"${text}" leaves ${giver.name} in danger`]
@@ -283,9 +303,9 @@ function wayProblems(
   const lots = BigInt(Math.round(own.units * 10 ** decimals));
   const reduced = (closed: bigint) => (closed > 0n ? reducedBy(view, of, own.symbol, closed) : account);
   return [
-    ...(of.isClear(reduced(lots), 1) ? [] : [`"${text}" does not clear ${account.name}`]),
+    ...(of.isClear(reduced(lots), 1, wanted) ? [] : [`"${text}" does not clear ${account.name}`]),
     // A joint trade may be held back by the other legs.
-    ...(others.length === 0 && of.isClear(reduced(lots - 1n), -1)
+    ...(others.length === 0 && of.isClear(reduced(lots - 1n), -1, wanted)
       ? [`a lot less than "${text}" clears ${account.name}`]
       : []),
     ...hedgeProblems(view, own, others as readonly Trade[], text),

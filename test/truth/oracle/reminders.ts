@@ -124,6 +124,7 @@ export class Reminders {
     const rises = towards === "away" ? Math.abs(value) - Math.abs(told) : value - told;
     const by = towards === "lower" ? -rises : rises;
     const left = towards === "lower" ? told - worst : worst - told;
-    return by > (left > 0 ? left : Math.abs(told)) * this.#worseBy * (1 + tiny);
+    const size = Number.isNaN(worst) ? Math.abs(told) : Math.max(left, Math.abs(told) / 4);
+    return by > size * this.#worseBy * (1 + tiny);
   }
 }

@@ -360,6 +360,12 @@ const others: readonly Defect[] = [
     "const standing = new Standing(situation, supposed, () => 0);",
   ),
   one(
+    "advice: an amount is just enough at the marks, and a moment later too little",
+    "src/advice/standing.ts",
+    "const slip = 0.001;",
+    "const slip = 0;",
+  ),
+  one(
     "deliver: a message is sent a second late",
     "src/deliver/line.ts",
     "const { clock, journal, sender, instance, standing, charts, log } = this.#options;",

@@ -118,7 +118,7 @@ const riskEngineClearsOrders = manyWithin("RiskEngineClearsOrders", {
     ],
     [
       "shortfall",
-      new RegExp(`a deposit of ${money} ends only that`),
+      new RegExp(`a deposit of ${money} ends only the cancelling`),
       shortfallOf(view.account(account)),
       2 * cent,
     ],
