@@ -164,6 +164,15 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
         if (signedIn) signedInAgain(wallet);
       },
       onTrouble: (wallet, detail) => log.warn({ wallet }, detail),
+      onSignature: (wallet, { act, hash, refused }) =>
+        refused === null
+          ? log.info({ wallet, sha256: hash }, `signed a ${act}`)
+          : log.warn({ wallet, sha256: hash }, `refused to sign a ${act}: ${refused}`),
+      onLoginForm: (form, by) =>
+        log.info(
+          { form, ...(by === null ? {} : { by }) },
+          `logins are signed in this form of text from now on${by === null ? "" : `, which ${by} accepted`}`,
+        ),
       onBadRecord: (report) => collectors?.badRecord(report),
       onTimeRefused: (offsetMs) =>
         log.warn(

@@ -31,6 +31,7 @@ import type {
   DashboardSource,
   DigestAnswer,
   DrillOutcome,
+  LoginFormStatus,
   NotificationQuery,
   NotificationRow,
   NotificationSelection,
@@ -201,6 +202,7 @@ export class DaemonSource implements DashboardSource {
       databaseBytes: this.#databaseBytes,
       authFailures: exchange.sessions.figures.authFailures,
       refusedWallets: refusedWallets(exchange.sessions),
+      loginTextRefused: exchange.loginForms.trouble,
       deadMessages: deliveries.deadMessages,
       badRecords: polls.badRecords,
     };
@@ -415,6 +417,17 @@ export class DaemonSource implements DashboardSource {
       await session.login({ endMs: this.#parts.clock.elapsedMs() + patienceMs });
       return session.detail;
     });
+  }
+
+  loginForm(): Promise<LoginFormStatus> {
+    return this.#parts.exchange.loginForms.status();
+  }
+
+  async trustLoginForm(form: string, by: string): Promise<boolean> {
+    const { exchange } = this.#parts;
+    if (!(await exchange.loginForms.trust(form, by))) return false;
+    exchange.sessions.tryAgain();
+    return true;
   }
 
   logout(wallet: string): Promise<SessionOutcome | null> {

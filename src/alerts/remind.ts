@@ -136,7 +136,7 @@ export function isBeyond({ low, high }: Notified, value: number, by: number): bo
  * @param compared the change of its value that is notified all the same, `either` on two sides of 0; null: none is
  * @param worse the value from which it is worse: `falls below 3.3%`; left out where that is no single value, empty where
  * it is 0
- * @param value the value that is covered, shown where the one from which it is worse is not
+ * @param value the value that is covered, shown where the one from which it is worse is not, or has a sign that matters
  */
 export function quietIfAcknowledged(
   severity: Severity,
@@ -149,7 +149,8 @@ export function quietIfAcknowledged(
   if (pace === "never") return undefined;
   const share = `${Number((settings.worseBy * 100).toPrecision(3))}%`;
   const moves = compared === "changed" ? `changes by ${share}` : (worse ?? `gets worse by ${share}`);
-  const named = value === undefined || moves === worse ? "its value" : `its value (${value})`;
+  const isShown = value !== undefined && (moves !== worse || compared === "either");
+  const named = isShown ? `its value (${value})` : "its value";
   const until = [
     ...(compared !== null && settings.worseBy > 0 && moves !== "" ? [`${named} ${moves}`] : []),
     ...(compared === "either" ? ["its sign changes"] : []),

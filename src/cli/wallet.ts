@@ -64,6 +64,20 @@ export function walletCommand(program: Command, cli: Cli): void {
     summary: "list the configured wallets and whether they are signed in",
     examples: ["wallet list", "wallet list --json"],
   }).action((options: CommonOptions) => list(cli, options));
+  declare(group, {
+    usage: "trust",
+    summary: "show the form of login text that wallets sign, and accept another one that was refused",
+    about:
+      "The form that is seen first is trusted, unless it names another site than the exchange or speaks of more than a login.\n" +
+      "Any other form is refused for all wallets, with one alert. Accept one only if it asks for a login to the exchange and\n" +
+      "nothing else.",
+    examples: ["wallet trust", "wallet trust --json"],
+  })
+    .option("--yes", "accept what was refused without asking")
+    .action(async (options: CommonOptions & { readonly yes?: boolean }) => {
+      const { trust } = await import("./wallet-trust.ts");
+      await trust(cli, options);
+    });
   for (const act of ["login", "logout"] as const) {
     declare(group, {
       usage: `${act} <name>`,

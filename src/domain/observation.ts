@@ -101,6 +101,8 @@ export interface DaemonFigures {
   readonly authFailures: number;
   /** The wallets of which a sign-in or session was refused within 15 min, for people; empty while none was. */
   readonly refusedWallets: string;
+  /** The reason why the text of logins is not signed, for people; empty while it is. */
+  readonly loginTextRefused: string;
   /** Messages that their channels would not take since the start. */
   readonly deadMessages: number;
   /** Records that did not fit the contract since the start. */

@@ -10,12 +10,15 @@ import { createCaller } from "./call.ts";
 import { type BadRecordReport, createClient, type ExchangeClient } from "./client.ts";
 import { BETWEEN_SAMPLES_MS } from "./exchange-time.ts";
 import { createHttp, type Http, type HttpDispatcher } from "./http.ts";
+import { LoginForms } from "./login-forms.ts";
 import type { SessionChange, SessionWallet } from "./session.ts";
 import { createSessions, type Sessions } from "./sessions.ts";
 import type { ExchangeSettings } from "./settings.ts";
+import type { SignatureEntry } from "./sign-in.ts";
 
 export interface ExchangeOptions {
-  readonly settings: Pick<ExchangeSettings, "baseUrl" | "requestsPerSecond">;
+  readonly settings: Pick<ExchangeSettings, "baseUrl" | "requestsPerSecond"> &
+    Partial<Pick<ExchangeSettings, "loginDomain">>;
   /** The version of perpwatch. */
   readonly version: string;
   /** The machine's own, uncorrected: the exchange's time is measured against it. */
@@ -30,6 +33,10 @@ export interface ExchangeOptions {
   /** Troubles of a session that have no consequence yet; for the log. */
   readonly onTrouble: (wallet: string, detail: string) => void;
   readonly onBadRecord: (report: BadRecordReport) => void;
+  /** Something was signed for a wallet, or refused; for the log. */
+  readonly onSignature?: (wallet: string, entry: SignatureEntry) => void;
+  /** A form of login text is trusted from now on; for the log. */
+  readonly onLoginForm?: (form: string, by: string | null) => void;
   /** As of `HttpOptions`. */
   readonly onTimeRefused?: (offsetMs: number) => void;
 }
@@ -37,6 +44,7 @@ export interface ExchangeOptions {
 export interface Exchange {
   readonly client: ExchangeClient;
   readonly sessions: Sessions;
+  readonly loginForms: LoginForms;
   readonly budget: RequestBudget;
   readonly http: Http;
   /**
@@ -64,7 +72,15 @@ export function createExchange(options: ExchangeOptions): Exchange {
     requestsPerSecond: settings.requestsPerSecond === "auto" ? null : settings.requestsPerSecond,
   });
   const caller = createCaller({ http, budget, clock, random });
+  const loginForms = new LoginForms({
+    store: options.store,
+    baseUrl: settings.baseUrl,
+    domain: settings.loginDomain ?? null,
+    onPinned: options.onLoginForm ?? (() => {}),
+  });
   const sessions = createSessions({
+    forms: loginForms,
+    onSignature: options.onSignature ?? (() => {}),
     caller,
     clock,
     random,
@@ -77,6 +93,7 @@ export function createExchange(options: ExchangeOptions): Exchange {
   return {
     client,
     sessions,
+    loginForms,
     budget,
     http,
     async readTime(limitMs, signal) {

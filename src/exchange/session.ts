@@ -28,7 +28,8 @@ import { open, seal } from "../wallet/seal.ts";
 import type { WalletKey } from "../wallet/wallet-key.ts";
 import type { Caller } from "./call.ts";
 import { cleanText, ExchangeError } from "./errors.ts";
-import { type LoginKind, signIn, signInCall } from "./sign-in.ts";
+import type { LoginForms } from "./login-forms.ts";
+import { type LoginKind, type SignatureEntry, signIn, signInCall } from "./sign-in.ts";
 import { fromStored, refreshDueMs, storedForm, type Tokens, tokensFrom, usableUntilMs } from "./tokens.ts";
 
 export interface SessionWallet {
@@ -59,6 +60,9 @@ export interface SessionParts {
   readonly clock: Clock;
   readonly random: Random;
   readonly figures: SessionFigures;
+  readonly forms: LoginForms;
+  /** Something was signed for a wallet, or refused. */
+  readonly onSignature: (wallet: string, entry: SignatureEntry) => void;
   /** Signed in, signed in anew, or out and unable to get in. */
   readonly onChange: (change: SessionChange) => void;
   /** Something of no consequence yet that people should know: a store that fails, stored bytes that do not open. */
@@ -366,7 +370,13 @@ export class WalletSession {
       } else why = "refresh_expired";
       this.#gone = true;
     }
-    const session = await signIn(caller, this.wallet.key, this.wallet.login, signal);
+    const { name, key, login } = this.wallet;
+    const { forms, onSignature } = this.#parts;
+    const signing = {
+      ...{ caller, forms, exchangeNowMs: () => this.#exchangeNowMs() },
+      onSignature: (entry: SignatureEntry) => onSignature(name, entry),
+    };
+    const session = await signIn(signing, key, login, signal);
     figures.logins++;
     await this.#keep(tokensFrom(session, this.#exchangeNowMs()), "login");
     this.#tell(true, why === null ? `signed in by ${this.wallet.login}` : `signed in again after ${why}`);

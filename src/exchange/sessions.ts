@@ -21,6 +21,8 @@ export interface Sessions {
   /** A wallet that left: its session is kept at rest, and not renewed any more. */
   remove(wallet: string): Promise<void>;
   readonly all: readonly WalletSession[];
+  /** Signs in again whoever is not, soon: the cause is gone. */
+  tryAgain(): void;
   readonly figures: Readonly<SessionFigures>;
 }
 
@@ -65,6 +67,7 @@ export function createSessions(options: SessionsOptions): Sessions {
       sessions.delete(wallet);
       await session?.stop();
     },
+    tryAgain,
     get all() {
       return [...sessions.values()];
     },

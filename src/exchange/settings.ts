@@ -30,6 +30,12 @@ const requestsPerSecond = z.literal("auto").or(z.number().min(0.1).max(10_000)).
 export const exchangeSettings = z.strictObject({
   /** Origin of the API, maybe with a path before `/v1`. */
   baseUrl,
+  /** The host that the text of a login has to name (`app.exchange.example`); left out: the form that is seen first is trusted. */
+  loginDomain: z
+    .string()
+    .regex(/^(?=.{1,253}$)[a-z0-9-]+(\.[a-z0-9-]+)+$/i, "has to be a host name such as app.exchange.example")
+    .transform((text) => text.toLowerCase())
+    .optional(),
   /** `auto`: what is streamed comes at once, beside the polls; `off`: everything is polled. */
   streams: z.enum(["auto", "off"]).default("auto"),
   /** Ceiling for the whole daemon, which 429 answers lower; `auto`: as much as the exchange grants. */

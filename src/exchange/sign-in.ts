@@ -6,31 +6,49 @@
  *
  * A challenge is good for one login and a short time. When it is refused, the way starts again from the challenge, once.
  */
+import { createHash } from "node:crypto";
 import { endpoints } from "../contract/endpoints.ts";
 import type { AuthSession } from "../contract/records/auth.ts";
-import { signChallengeText } from "../wallet/challenge-text.ts";
 import { signChallenge } from "../wallet/transaction.ts";
 import type { WalletKey } from "../wallet/wallet-key.ts";
 import { lanes } from "./budget.ts";
 import type { Caller, CallOptions } from "./call.ts";
 import { ExchangeError } from "./errors.ts";
+import type { LoginForms } from "./login-forms.ts";
 
 export type LoginKind = "message" | "transaction";
 
 const DEADLINE_MS = 20_000;
 
+/** A signature that was given, or one that was refused, for the log. */
+export interface SignatureEntry {
+  readonly act: "login text" | "login transaction";
+  /** SHA-256 of that which was to be signed, hex. */
+  readonly hash: string;
+  /** Null: it was signed. */
+  readonly refused: string | null;
+}
+
+export interface SignInParts {
+  readonly caller: Caller;
+  readonly forms: LoginForms;
+  /** The exchange's time, ms. */
+  readonly exchangeNowMs: () => number;
+  readonly onSignature: (entry: SignatureEntry) => void;
+}
+
 export async function signIn(
-  caller: Caller,
+  parts: SignInParts,
   key: WalletKey,
   kind: LoginKind,
   signal: AbortSignal,
 ): Promise<AuthSession> {
   const way = kind === "message" ? byMessage : byTransaction;
   try {
-    return await way(caller, key, signal);
+    return await way(parts, key, signal);
   } catch (error) {
     if (!(error instanceof ExchangeError) || !challengeRefused(error)) throw error;
-    return await way(caller, key, signal);
+    return await way(parts, key, signal);
   }
 }
 
@@ -41,21 +59,48 @@ export const signInCall = (signal: AbortSignal): CallOptions => ({
   signal,
 });
 
-async function byMessage(caller: Caller, key: WalletKey, signal: AbortSignal): Promise<AuthSession> {
+async function byMessage(parts: SignInParts, key: WalletKey, signal: AbortSignal): Promise<AuthSession> {
+  const { caller, forms } = parts;
   const authority = key.address;
   const nonce = (await caller.call(endpoints.authNonce, { authority }, signInCall(signal))).record;
-  const signature = signChallengeText(key, nonce.message, nonce.nonce_id);
-  const args = { authority, signature, nonceId: nonce.nonce_id };
+  const { message: text, nonce_id: nonceId } = nonce;
+  const signature = await logged(parts, "login text", text, async () => {
+    await forms.check({ text, nonceId, address: authority, nowMs: parts.exchangeNowMs() });
+    return key.signText(text);
+  });
+  const args = { authority, signature, nonceId };
   return (await caller.call(endpoints.loginWallet, args, signInCall(signal))).record;
 }
 
-async function byTransaction(caller: Caller, key: WalletKey, signal: AbortSignal): Promise<AuthSession> {
+async function byTransaction(parts: SignInParts, key: WalletKey, signal: AbortSignal): Promise<AuthSession> {
+  const { caller } = parts;
   const authority = key.address;
   const challenge = (await caller.call(endpoints.transactionChallenge, { authority }, signInCall(signal)))
     .record;
-  const signedTransaction = signChallenge(key, challenge.unsigned_transaction);
-  const args = { authority, signedTransaction, nonceId: challenge.nonce_id };
+  const { unsigned_transaction: unsigned, nonce_id: nonceId } = challenge;
+  const signedTransaction = await logged(parts, "login transaction", unsigned, async () =>
+    signChallenge(key, unsigned, nonceId),
+  );
+  const args = { authority, signedTransaction, nonceId };
   return (await caller.call(endpoints.loginWalletTransaction, args, signInCall(signal))).record;
+}
+
+/** Notes that something was signed, or why not. */
+async function logged<T>(
+  { onSignature }: SignInParts,
+  act: SignatureEntry["act"],
+  content: string,
+  sign: () => Promise<T>,
+): Promise<T> {
+  const hash = createHash("sha256").update(content).digest("hex");
+  try {
+    const signed = await sign();
+    onSignature({ act, hash, refused: null });
+    return signed;
+  } catch (error) {
+    onSignature({ act, hash, refused: error instanceof Error ? error.message : String(error) });
+    throw error;
+  }
 }
 
 /** Expired, used or unknown: which status says so is not stated, only that it is a 4xx. */

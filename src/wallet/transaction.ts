@@ -35,21 +35,22 @@ const shortestMessage = 3 + 1 + 32 + 32 + 1;
 /**
  * Signs a login challenge.
  * @param unsigned base64 of the wire transaction
+ * @param nonceId of the challenge: the memo has to name it
  * @returns base64 of the same bytes with the wallet's signature in slot 0
  * @throws {BadChallenge} when it is malformed, asks for another signer, or would do more than a memo
  */
-export function signChallenge(key: WalletKey, unsigned: string): string {
+export function signChallenge(key: WalletKey, unsigned: string, nonceId: string): string {
   const wire = Buffer.from(unsigned, "base64");
   if (wire.length === 0 || wire.toString("base64") !== unsigned) throw new BadChallenge("not base64");
   // A compact count is one byte below 128.
   if (wire[0] !== 1) throw new BadChallenge("not exactly one signature is asked for");
   const message = wire.subarray(65);
-  checkMessage(message, key.address);
+  checkMessage(message, key.address, nonceId);
   Buffer.from(key.sign(message)).copy(wire, 1);
   return wire.toString("base64");
 }
 
-function checkMessage(message: Uint8Array, wallet: string): void {
+function checkMessage(message: Uint8Array, wallet: string, nonceId: string): void {
   if (message.length < shortestMessage) throw new BadChallenge("the transaction is cut short");
   if (message[0]! >= 0x80) throw new BadChallenge("not a legacy transaction");
   if (message[0] !== 1 || message[1] !== 0) throw new BadChallenge("not exactly one signer is required");
@@ -65,8 +66,10 @@ function checkMessage(message: Uint8Array, wallet: string): void {
     const used = reader.take(reader.count());
     const data = reader.take(reader.count());
     if (used.some((index) => index >= accounts.length)) throw new BadChallenge("an account is not listed");
-    if (program !== undefined && memoPrograms.includes(program)) memos += 1;
-    else if (program === computeBudget) budget.take(data);
+    if (program !== undefined && memoPrograms.includes(program)) {
+      checkMemo(data, nonceId);
+      memos += 1;
+    } else if (program === computeBudget) budget.take(data);
     // The first two kinds keep accounts of their own, paid by who signs; all others only assert.
     else if (program !== lighthouse || data.length === 0 || data[0]! < 2)
       throw new BadChallenge("the transaction would do more than leave a memo");
@@ -75,6 +78,16 @@ function checkMessage(message: Uint8Array, wallet: string): void {
   if (memos > 1) throw new BadChallenge("there is more than one memo");
   budget.check();
   if (!reader.atEnd()) throw new BadChallenge("bytes follow the transaction");
+}
+
+/** Printable text, so that it is no other service's data, of this challenge and no other. */
+function checkMemo(data: Uint8Array, nonceId: string): void {
+  const bytes = Buffer.from(data);
+  const text = bytes.toString("utf8");
+  if (!Buffer.from(text).equals(bytes) || /(?!\n)[\p{C}\p{Zl}\p{Zp}]/u.test(text))
+    throw new BadChallenge("the memo is no printable text");
+  if (nonceId === "" || !text.includes(nonceId))
+    throw new BadChallenge("the memo does not name this challenge");
 }
 
 /** The total payment that Compute Budget instructions together would have a wallet pay. */

@@ -1243,6 +1243,7 @@ export class Watch {
     values.databaseBytes = figures.databaseBytes;
     values.authFailures = counts.authFailures;
     values.refusedWallets = figures.refusedWallets;
+    values.loginTextRefused = figures.loginTextRefused;
     values.deadMessages = figures.deadMessages;
     values.badRecords = counts.badRecords;
     values.brokenChannels = this.#channels.broken;

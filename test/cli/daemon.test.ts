@@ -822,6 +822,67 @@ test("channels test tells what the other side answered", async () => {
   ]);
 });
 
+describe("wallet trust", () => {
+  const form = "Sign in to the exchange\nwallet:{address}\nnonce:{nonce}\nnetwork:main";
+
+  test("shows what was refused beside what was trusted, and accepts it with --yes alone", async () => {
+    await using it = await daemon();
+    const asked = await it.run("wallet", "trust");
+    expect(asked.stdout.split("\n")).toEqual([
+      "Refused: the login text has another form than the one that was trusted.",
+      "",
+      "  Sign in to the exchange",
+      "  wallet:{address}",
+      "  nonce:{nonce}",
+      "",
+      "The new form:",
+      "",
+      "  Sign in to the exchange",
+      "  wallet:{address}",
+      "  nonce:{nonce}",
+      "+ network:main",
+      "",
+      "{address}, {nonce} and {time} stand for what differs from login to login.",
+      "",
+    ]);
+    expect(asked).toMatchObject({ status: 2, stderr: expect.stringContaining("nobody can be asked here") });
+    expect(it.asked).toEqual([["loginForm"]]);
+    expect(await it.run("wallet", "trust", "--yes")).toMatchObject({
+      status: 0,
+      stdout: expect.stringContaining("Accepted. Wallets sign in within a minute."),
+    });
+    expect(it.asked.at(-1)).toEqual(["trustLoginForm", form, expect.any(String)]);
+  });
+
+  test("as JSON it only shows, unless --yes", async () => {
+    await using it = await daemon();
+    expect((await it.run("wallet", "trust", "--json")).json()).toMatchObject({
+      refused: { form },
+      trusted: false,
+    });
+    expect((await it.run("wallet", "trust", "--json", "--yes")).json()).toMatchObject({ trusted: true });
+  });
+
+  test("says what is trusted where nothing was refused", async () => {
+    const pinned = "Sign in\n{address} {nonce}";
+    await using it = await daemon({ loginForm: async () => ({ pinned, refused: null }) });
+    expect(await it.run("wallet", "trust")).toMatchObject({
+      status: 0,
+      stdout: "Wallets sign login texts of this form, and no other:\n\n  Sign in\n  {address} {nonce}\n",
+    });
+    await using fresh = await daemon({ loginForm: async () => ({ pinned: null, refused: null }) });
+    expect((await fresh.run("wallet", "trust")).stdout).toBe("No login text was seen yet.\n");
+  });
+
+  test("an answer to a text that was refused meanwhile for another accepts nothing", async () => {
+    await using it = await daemon({ trustLoginForm: async () => false });
+    expect(await it.run("wallet", "trust", "--yes")).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining("this is not the form that was refused last"),
+    });
+  });
+});
+
 test("wallet login and logout are the daemon's where it runs", async () => {
   await using it = await daemon();
   expect(await it.run("wallet", "login", "main")).toMatchObject({ status: 0, stdout: "main: until 14:00\n" });

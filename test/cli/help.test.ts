@@ -65,7 +65,7 @@ test("what is offered is what is built, and each help gives an example", { timeo
     ...["query", "export", "events", "compact", "backup", "restore"].map((name) => `history ${name}`),
     ...["routing", "routing test", "rota", "channels", "channels test"],
     ...["channels preview", "channels vocabulary", "drill", "digest", "wallet"],
-    ...["wallet new", "wallet import", "wallet list", "wallet login", "wallet logout"],
+    ...["wallet new", "wallet import", "wallet list", "wallet trust", "wallet login", "wallet logout"],
     ...["onboard", "onboard register", "onboard activate", "stop-loss"],
     ...["api", "api list", "api describe", "api docs", "simulate", "completion", "version"],
   ]);

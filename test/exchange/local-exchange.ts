@@ -78,6 +78,8 @@ export class LocalExchange implements AsyncDisposable {
   served = 0;
   /** Every bearer is refused, whatever sign-in says. */
   refuseAll: string | null = null;
+  /** The first line of the text that wallets sign. */
+  loginWords = "Sign in to the exchange";
   held = 0;
   /** The number of connections ever made. */
   connections = 0;
@@ -198,7 +200,7 @@ export class LocalExchange implements AsyncDisposable {
       case "GET /v1/auth/nonce": {
         const wallet = url.searchParams.get("wallet_pubkey") ?? "";
         const id = randomUUID();
-        const message = `Sign in to the exchange\nwallet: ${wallet}\nnonce: ${id} ✓`;
+        const message = `${this.loginWords}\nwallet: ${wallet}\nnonce: ${id} ✓`;
         this.#nonces.set(id, { wallet, message, untilMs: this.#now() + 60_000 });
         const expires_at = new Date(this.#now() + 60_000).toISOString();
         return { body: { nonce_id: id, message, expires_at } };
@@ -220,7 +222,7 @@ export class LocalExchange implements AsyncDisposable {
       case "POST /v1/auth/wallet/transaction-challenge":
         return {
           body: {
-            nonce_id: "one",
+            nonce_id: "nonce-0002",
             unsigned_transaction: this.#transaction?.unsigned,
             expires_at: new Date(this.#now() + 60_000).toISOString(),
           },

@@ -8,6 +8,7 @@ import {
   type SessionChange,
   type SessionWallet,
 } from "../../src/exchange/index.ts";
+import type { SignatureEntry } from "../../src/exchange/sign-in.ts";
 import { FakeClock } from "../support/clock.ts";
 import { LocalExchange, type LocalExchangeOptions, testKey } from "./local-exchange.ts";
 
@@ -45,6 +46,7 @@ export interface Rig extends AsyncDisposable {
   readonly changes: SessionChange[];
   readonly troubles: string[];
   readonly badRecords: BadRecordReport[];
+  readonly signatures: (SignatureEntry & { readonly wallet: string })[];
   /** A second daemon on the same store and exchange, as after a restart. */
   boot(): Exchange;
 }
@@ -60,6 +62,7 @@ export async function rig(options: RigOptions = {}): Promise<Rig> {
   const changes: SessionChange[] = [];
   const troubles: string[] = [];
   const badRecords: BadRecordReport[] = [];
+  const signatures: (SignatureEntry & { readonly wallet: string })[] = [];
   const booted: Exchange[] = [];
   const boot = () => {
     const exchange = createExchange({
@@ -72,6 +75,7 @@ export async function rig(options: RigOptions = {}): Promise<Rig> {
       onSession: (change) => void changes.push(change),
       onTrouble: (wallet, detail) => void troubles.push(`${wallet}: ${detail}`),
       onBadRecord: (report) => void badRecords.push(report),
+      onSignature: (wallet, entry) => void signatures.push({ wallet, ...entry }),
     });
     booted.push(exchange);
     return exchange;
@@ -85,6 +89,7 @@ export async function rig(options: RigOptions = {}): Promise<Rig> {
     changes,
     troubles,
     badRecords,
+    signatures,
     boot,
     async [Symbol.asyncDispose]() {
       for (const one of booted) await clock.finish(one.stop());

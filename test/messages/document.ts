@@ -72,7 +72,7 @@ export function document(
     "holdings and prices are made up; the figures are computed, judged and told as live. `npm run docs:messages` writes this page.",
     "",
     "`main/0.0` is an account of the wallet `main`: its PDA index, and its subaccount. 🔴 critical, 🟠 warning, 🔵 info, 🟢 over and well,",
-    "⚪ over, without saying that all is well: something critical fires beside it, or nobody watches it any more.",
+    "⚪ over, without saying that all is well: something critical fires beside it, it stands otherwise than before, or nobody watches it any more.",
     "",
     "A *daily move* is how much a market usually moves in a day: one standard deviation, by the hours of the last week, and at least",
     "1%. A position that is less than one daily move from liquidation can be liquidated by a usual day.",

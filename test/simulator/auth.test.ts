@@ -192,7 +192,7 @@ test("a signed transaction signs in; added budget instructions are tolerated, an
   };
 
   const plain = await challenge();
-  const signed = signChallenge(key, plain.unsigned_transaction);
+  const signed = signChallenge(key, plain.unsigned_transaction, plain.nonce_id);
   expect(await login(plain.nonce_id, signed)).toBe("200 Bearer");
   expect(await login(plain.nonce_id, signed)).toBe("409 nonce_used");
   expect(await login("none", signed)).toBe("403 invalid_nonce");
@@ -215,7 +215,7 @@ test("a signed transaction signs in; added budget instructions are tolerated, an
   ).toBe(refused);
   expect(await changed(() => "AQID")).toBe("400 malformed_transaction");
   const other = await challenge();
-  expect(await login((await challenge()).nonce_id, signChallenge(key, other.unsigned_transaction))).toBe(
-    refused,
-  );
+  expect(
+    await login((await challenge()).nonce_id, signChallenge(key, other.unsigned_transaction, other.nonce_id)),
+  ).toBe(refused);
 });

@@ -96,8 +96,8 @@ const among = ([before, after]: readonly [Instruction[], Instruction[]], parts =
 });
 
 test("the challenge comes back signed by the client as it was, and is taken", () => {
-  expect(outcome(signChallenge(key, unsigned))).toBe(200);
-  expect(signed(original)).toBe(signChallenge(key, unsigned));
+  expect(outcome(signChallenge(key, unsigned, nonce))).toBe(200);
+  expect(signed(original)).toBe(signChallenge(key, unsigned, nonce));
 });
 
 test("Compute Budget and Lighthouse instructions are tolerated, at any position", () => {
@@ -153,7 +153,7 @@ test.each(Object.entries(changes))("%s: refused", (_what, change) => {
 });
 
 test("no byte of what was signed can be changed, whether or not it is signed again", () => {
-  const wire = Buffer.from(signChallenge(key, unsigned), "base64");
+  const wire = Buffer.from(signChallenge(key, unsigned, nonce), "base64");
   fc.assert(
     fc.property(fc.nat(wire.length - 1), fc.integer({ min: 1, max: 255 }), (at, by) => {
       const changed = Buffer.from(wire);
@@ -170,7 +170,7 @@ test("no byte of what was signed can be changed, whether or not it is signed aga
 });
 
 test("cut short, continued, or signed by somebody else it is refused", () => {
-  const wire = Buffer.from(signChallenge(key, unsigned), "base64");
+  const wire = Buffer.from(signChallenge(key, unsigned, nonce), "base64");
   for (let length = 0; length < wire.length; length++)
     expect(outcome(wire.subarray(0, length).toString("base64")), String(length)).toBe(400);
   expect(outcome(Buffer.concat([wire, Buffer.of(0)]).toString("base64"))).toBe(400);
@@ -213,7 +213,7 @@ test("the client signs a memo with the same beside it, and nothing that would co
   const some = fc.tuple(fc.array(free, { maxLength: 3 }), fc.array(free, { maxLength: 3 }));
   fc.assert(
     fc.property(some, (them) => {
-      expect(outcome(signChallenge(key, ask(among(them))))).toBe(200);
+      expect(outcome(signChallenge(key, ask(among(them)), nonce))).toBe(200);
     }),
   );
   const beside = (program: string, data: Uint8Array) => ask(among([[{ program, accounts: [], data }], []]));
@@ -231,8 +231,8 @@ test("the client signs a memo with the same beside it, and nothing that would co
     [ask(changesOf("a wallet that is only read")), /one signer/],
   ];
   for (const [wire, message] of refused) {
-    expect(() => signChallenge(key, wire)).toThrow(BadChallenge);
-    expect(() => signChallenge(key, wire)).toThrow(message);
+    expect(() => signChallenge(key, wire, nonce)).toThrow(BadChallenge);
+    expect(() => signChallenge(key, wire, nonce)).toThrow(message);
   }
 });
 
@@ -251,7 +251,7 @@ test("the client never signs another program's instruction, wherever it stands",
       const them: [Instruction[], Instruction[]] = first
         ? [[one, ...before], after]
         : [before, [...after, one]];
-      expect(() => signChallenge(key, ask(among(them)))).toThrow(BadChallenge);
+      expect(() => signChallenge(key, ask(among(them)), nonce)).toThrow(BadChallenge);
     }),
   );
 });

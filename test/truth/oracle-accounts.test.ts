@@ -119,7 +119,7 @@ const words: readonly (readonly [rule: string, step: "fired" | "ended", from: Re
   ["OrderStuck", "fired", /Together \$[\d,.]+/, "Together $12.34"],
   ["OrderStuck", "ended", /no order has/, "1 order has"],
   ["RiskEngineClearsOrders", "fired", /cancelled \d+ orders/, "cancelled 17 orders"],
-  ["RiskEngineClearsOrders", "fired", /(\d+|no) orders? (is|are) left/, "17 orders are left"],
+  ["RiskEngineClearsOrders", "fired", /(\d+ orders? (is|are)|none of them is) left/, "17 orders are left"],
   ["OrderCancelledByRiskEngine", "fired", /in SOL/, "in BTC"],
   ["OrderCancelledByRiskEngine", "fired", /: w1\/0\.1 fell/, ": w1/0.0 fell"],
   ["StopLossPlaced", "fired", /in SOL/, "in BTC"],

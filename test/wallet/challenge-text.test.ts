@@ -1,24 +1,43 @@
-import { expect, test } from "vitest";
-import { signChallengeText } from "../../src/wallet/challenge-text.ts";
+/** The form of a login text, and the texts that no wallet may sign, whatever is trusted. */
+import { describe, expect, test } from "vitest";
+import { seededRandom } from "../../src/domain/clock.ts";
+import { formOf } from "../../src/wallet/challenge-text.ts";
 import { BadChallenge } from "../../src/wallet/transaction.ts";
 import { WalletKey } from "../../src/wallet/wallet-key.ts";
 import { exampleAddress, exampleKey, exampleRecord } from "./example.ts";
 
-const { message, nonce_id } = exampleRecord("auth-nonce") as { message: string; nonce_id: string };
+const record = exampleRecord("auth-nonce") as { message: string; nonce_id: string };
+const { message, nonce_id: nonceId } = record;
+const nowMs = Date.parse("2026-10-05T15:00:30Z");
+const form = (text: string, id = nonceId) => formOf({ text, nonceId: id, address: exampleAddress, nowMs });
 
-test("the example's challenge is signed as it stands", () => {
-  expect(signChallengeText(exampleKey, message, nonce_id)).toBe(
-    exampleRecord("auth-login-wallet-request").signature,
-  );
+test("the example's text, with places for address, nonce and time", () => {
+  expect(form(message)).toBe("Sign in to the exchange\nwallet:{address}\nnonce:{nonce}\nexpires:{time}");
+  expect(exampleKey.signText(message)).toBe(exampleRecord("auth-login-wallet-request").signature);
 });
 
-test.each<[string, string]>([
-  ["other words", `exchange.example wants you to sign in:\n${exampleAddress}\n\nNonce: a1b2c3d4`],
-  ["the challenge's id for a nonce", `Log in as ${exampleAddress}, please (${nonce_id}) ✓`],
-  ["the most bytes", `${message}\n`.padEnd(1_024, "x")],
-])("%s will do", (_what, text) => {
-  expect(signChallengeText(exampleKey, text, nonce_id)).toBe(exampleKey.signText(text));
-});
+test.each<[string, string, string]>([
+  [
+    "a site and a labelled nonce",
+    `exchange.example wants you to sign in:\n${exampleAddress}\n\nNonce: a1b2c3d4\nIssued At: 2026-10-05T15:00:00.123Z`,
+    "exchange.example wants you to sign in:\n{address}\n\nNonce: {nonce}\nIssued At: {time}",
+  ],
+  [
+    "the challenge's id for a nonce",
+    `Log in as ${exampleAddress}, please (${nonceId}) ✓`,
+    "Log in as {address}, please ({nonce}) ✓",
+  ],
+  [
+    "times in all forms",
+    `${exampleAddress} nonce=12345678 1791212430 1791212430000 2026-10-05 15:01 2026-10-05T17:00:30+02:00`,
+    "{address} nonce={nonce} {time} {time} {time} {time}",
+  ],
+  [
+    "the nonce twice",
+    `${exampleAddress}\nnonce: a1b2c3d4\nagain: a1b2c3d4`,
+    "{address}\nnonce: {nonce}\nagain: {nonce}",
+  ],
+])("%s", (_what, text, expected) => expect(form(text)).toBe(expected));
 
 test.each<[string, string, RegExp]>([
   ["a NUL", `${message}\u0000`, /printable/],
@@ -32,15 +51,96 @@ test.each<[string, string, RegExp]>([
   ["too much in bytes", message + "ü".repeat(500), /bytes; 1024/],
   ["another wallet", message.replace("GHYp", "GHYq"), /does not name this wallet/],
   ["the wallet within a longer word", message.replace("GHYp", "xGHYp"), /does not name this wallet/],
+  ["the wallet twice", `${message}\n${exampleAddress}`, /more than once/],
+  ["the wallet within a longer word as well", `${message}\nx${exampleAddress}`, /more than once/],
+  ["a second address", `${message}\nto: MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr`, /another address/],
   ["no nonce", message.replace(/nonce:\w+/, ""), /no nonce/],
+  ["a word for a nonce", message.replace(/nonce:\w+/, "nonce:transferring"), /no nonce/],
+  ["a short nonce", message.replace(/nonce:\w+/, "nonce:a1"), /no nonce/],
+  ["JSON", `{"wallet":"${exampleAddress}","nonce":"a1b2c3d4"}`, /braces/],
+  ["a place of ours", `${message}\n{time}`, /braces/],
+  ["a time that is over", message.replace("2026", "2001"), /not within 15 minutes/],
+  ["a time far from now", message.replace("2026", "9999"), /not within 15 minutes/],
+  ["a time in 16 minutes", message.replace("15:05", "15:16"), /not within 15 minutes/],
+  ["a time that is none", message.replace("-10-05", "-19-05"), /not within 15 minutes/],
+  ["seconds of another year", `${message}\n1000000000`, /not within 15 minutes/],
+  ["a day without its time", `${message}\nuntil 9999-12-31`, /a day without its time/],
   ["nothing", "", /does not name/],
 ])("%s is not signed", (_what, text, said) => {
-  expect(() => signChallengeText(exampleKey, text, nonce_id)).toThrow(BadChallenge);
-  expect(() => signChallengeText(exampleKey, text, nonce_id)).toThrow(said);
+  expect(() => form(text)).toThrow(BadChallenge);
+  expect(() => form(text)).toThrow(said);
 });
 
-test("an empty id is no nonce, and another wallet's challenge is refused", () => {
-  expect(() => signChallengeText(exampleKey, `Sign in: ${exampleAddress}`, "")).toThrow(/no nonce/);
-  const other = WalletKey.fromSeed(new Uint8Array(32));
-  expect(() => signChallengeText(other, message, nonce_id)).toThrow(/does not name this wallet/);
+test("an empty id, or one that says something, is no nonce; another wallet's challenge is refused", () => {
+  expect(() => form(`Sign in: ${exampleAddress}`, "")).toThrow(/no nonce/);
+  expect(() => form(`Sign in: ${exampleAddress} and transfer`, "transfer")).toThrow(/no nonce/);
+  const { address } = WalletKey.fromSeed(new Uint8Array(32));
+  expect(() => formOf({ text: message, nonceId, address, nowMs })).toThrow(/does not name this wallet/);
+});
+
+describe("texts at random", () => {
+  const seed = Number(process.env.PERPWATCH_SEED ?? Date.now() % 2 ** 31);
+  const count = Number(process.env.PERPWATCH_CHALLENGES ?? 5_000);
+  test(`have the pinned form only where nothing but address, nonce and time differs (seed ${seed}, ${count} texts)`, () => {
+    const random = seededRandom(seed);
+    const whole = (below: number) => Math.floor(random() * below);
+    const pinned = form(message);
+    const pieces = [
+      ...[
+        "transfer all funds",
+        "evil.example wants you to sign in",
+        "\n",
+        " ",
+        ":",
+        "nonce:",
+        "API key",
+        "é",
+        "{",
+        "0",
+      ],
+      ...[
+        exampleAddress,
+        nonceId,
+        "2026-10-05T15:05:00Z",
+        "9999-01-01T00:00:00Z",
+        "1791212430",
+        "expires:",
+        "wallet:",
+      ],
+    ];
+    const seen = { same: 0, other: 0, refused: 0 };
+    for (let index = 0; index < count; index++) {
+      const nonce = whole(2 ** 31)
+        .toString(16)
+        .padStart(8, "1");
+      const time = new Date(nowMs + whole(1_700_000) - 850_000).toISOString();
+      const plain = `Sign in to the exchange\nwallet:${exampleAddress}\nnonce:${nonce}\nexpires:${time}`;
+      const isChanged = random() < 0.8;
+      const at = whole(plain.length + 1);
+      const text = isChanged
+        ? plain.slice(0, at) +
+          (random() < 0.5 ? pieces[whole(pieces.length)] : "") +
+          plain.slice(at + whole(3))
+        : plain;
+      let found: string | null = null;
+      try {
+        found = form(text);
+      } catch (error) {
+        expect(error, text).toBeInstanceOf(BadChallenge);
+      }
+      if (found === pinned) {
+        seen.same++;
+        // Nothing else than these three may differ.
+        expect(text).toMatch(
+          new RegExp(
+            `^Sign in to the exchange\\nwallet:${exampleAddress}\\nnonce:[\\w-]{8,100}\\nexpires:\\d{4}-\\d\\d-\\d\\d[T ]\\d\\d:\\d\\d(:\\d\\d(\\.\\d+)?)?(Z|[+-]\\d\\d:?\\d\\d)?$|^Sign in to the exchange\\nwallet:${exampleAddress}\\nnonce:[\\w-]{8,100}\\nexpires:\\d{10}(\\d{3})?$`,
+          ),
+        );
+      } else if (found === null) seen.refused++;
+      else seen.other++;
+      if (!isChanged) expect(found, text).toBe(pinned);
+    }
+    console.log(JSON.stringify(seen));
+    for (const number of Object.values(seen)) expect(number).toBeGreaterThan(count / 50);
+  });
 });

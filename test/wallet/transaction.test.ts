@@ -3,7 +3,9 @@ import { BadChallenge, signChallenge } from "../../src/wallet/transaction.ts";
 import { WalletKey } from "../../src/wallet/wallet-key.ts";
 import { exampleKey, exampleRecord } from "./example.ts";
 
-const unsigned = exampleRecord("auth-transaction-challenge").unsigned_transaction!;
+const challenge = exampleRecord("auth-transaction-challenge");
+const unsigned = challenge.unsigned_transaction!;
+const nonceId = challenge.nonce_id!;
 
 function changed(change: (wire: Buffer) => Buffer): string {
   return change(Buffer.from(unsigned, "base64")).toString("base64");
@@ -12,7 +14,7 @@ function changed(change: (wire: Buffer) => Buffer): string {
 const withByte = (at: number, value: number) => changed((wire) => wire.fill(value, at, at + 1));
 
 test("a challenge is signed in slot 0, and nothing else of it changes", () => {
-  const signed = signChallenge(exampleKey, unsigned);
+  const signed = signChallenge(exampleKey, unsigned, nonceId);
   expect(signed).toBe(exampleRecord("auth-login-transaction-request").signed_transaction);
   const before = Buffer.from(unsigned, "base64");
   const after = Buffer.from(signed, "base64");
@@ -36,10 +38,21 @@ test.each<[string, string, RegExp]>([
   ["bytes behind it", changed((wire) => Buffer.concat([wire, Buffer.of(0)])), /follow/],
   ["a length without end", changed((wire) => wire.fill(0xff, 167, 171)), /malformed/],
 ])("%s is refused", (_what, wire, message) => {
-  expect(() => signChallenge(exampleKey, wire)).toThrow(BadChallenge);
-  expect(() => signChallenge(exampleKey, wire)).toThrow(message);
+  expect(() => signChallenge(exampleKey, wire, nonceId)).toThrow(BadChallenge);
+  expect(() => signChallenge(exampleKey, wire, nonceId)).toThrow(message);
 });
 
 test("another wallet's challenge is refused", () => {
-  expect(() => signChallenge(WalletKey.fromSeed(new Uint8Array(32)), unsigned)).toThrow(/fee payer/);
+  expect(() => signChallenge(WalletKey.fromSeed(new Uint8Array(32)), unsigned, nonceId)).toThrow(/fee payer/);
+});
+
+test.each<[string, string, string, RegExp]>([
+  ["of another challenge", unsigned, "nonce-0003", /does not name this challenge/],
+  ["of none", unsigned, "", /does not name this challenge/],
+  // The last byte of the memo, then one in its middle.
+  ["that is no text", withByte(175, 0xff), nonceId, /no printable text/],
+  ["with a control character", withByte(175, 0x07), nonceId, /no printable text/],
+])("a memo %s is not signed", (_what, wire, id, message) => {
+  expect(() => signChallenge(exampleKey, wire, id)).toThrow(BadChallenge);
+  expect(() => signChallenge(exampleKey, wire, id)).toThrow(message);
 });

@@ -86,6 +86,7 @@ export const figures: DaemonFigures = {
   failingReads: "",
   waitingChannels: "",
   refusedWallets: "",
+  loginTextRefused: "",
   lagMs: 0,
   loopLagMs: 0,
   failedPolls: 0,

@@ -266,23 +266,38 @@ function linesOf(blocks: readonly Block[], over: ReadonlyMap<number, string>): s
   return [...lines.slice(0, count), ...tail].join("\n");
 }
 
-const leastFigures = 40;
+const figureGap = " · ";
+
+/** As many as there is room for, each of them whole. */
+function figuresWithin(figures: readonly string[], most: number): string {
+  let text = "";
+  for (const [index, figure] of figures.entries()) {
+    const longer = `${text}${index === 0 ? "" : figureGap}${forDiscord(figure)}`;
+    const isLast = index === figures.length - 1;
+    if (longer.length > (isLast ? most : most - figureGap.length - 1))
+      return text === "" ? "" : `${text}${figureGap}…`;
+    text = longer;
+  }
+  return text;
+}
 
 /** The times and the acknowledgement stay whole: figures are cut first, then the description. */
 function withinRoom(
   { description, figures, fresh, now }: ReturnType<typeof shownParts>,
   most: number,
 ): string {
-  const list = figures.map(([name, value]) => `${name}: ${value}`).join(" · ");
+  const list = figures.map(([name, value]) => `${name}: ${value}`);
   const end = [...fresh, ...now].join("\n");
   const tail = forDiscord(end);
   const room = most - tail.length - 1;
   if (room < description.length / 2)
-    return forDiscord([description, list, end].filter((part) => part !== "").join("\n"), most);
+    return forDiscord(
+      [description, list.join(figureGap), end].filter((part) => part !== "").join("\n"),
+      most,
+    );
   const head = forDiscord(description, room);
   const left = room - head.length - 1;
-  const middle = left < leastFigures ? "" : forDiscord(list, left);
-  return [head, middle, tail].filter((part) => part !== "").join("\n");
+  return [head, figuresWithin(list, left), tail].filter((part) => part !== "").join("\n");
 }
 
 function ofBlock(block: Block, share: number, end: string | undefined): Embed {

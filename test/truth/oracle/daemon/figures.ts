@@ -348,7 +348,13 @@ class FigureJudge {
     atMs: number,
     name: Exclude<
       keyof DaemonFigures,
-      "host" | "failingReads" | "waitingChannels" | "refusedWallets" | "streamConnected" | "rateLimited"
+      | "host"
+      | "failingReads"
+      | "waitingChannels"
+      | "refusedWallets"
+      | "loginTextRefused"
+      | "streamConnected"
+      | "rateLimited"
     >,
     figures: DaemonFigures,
     range: Range | null,

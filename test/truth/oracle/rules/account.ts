@@ -79,7 +79,7 @@ const manyWithdrawals = manyWithin("ManyWithdrawals", {
 
 function ordersLeft({ seen }: View, account: string): string | undefined {
   const orders = seen.accounts.get(account)?.orders.length;
-  return orders === 0 ? "no" : orders?.toString();
+  return orders === 0 ? "none" : orders?.toString();
 }
 
 /** The deposit that lifts an account to its cancel margin, rounded up, USD. */
@@ -122,7 +122,7 @@ const riskEngineClearsOrders = manyWithin("RiskEngineClearsOrders", {
       shortfallOf(view.account(account)),
       2 * cent,
     ],
-    ["orders left", /; (\d+|no) orders? (?:is|are)\s+left/, ordersLeft(view, account)],
+    ["orders left", /; (\d+|none)(?: orders?| of them) (?:is|are)\s+left/, ordersLeft(view, account)],
   ],
 });
 

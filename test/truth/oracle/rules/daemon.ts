@@ -270,6 +270,13 @@ const databaseLarge = ofTheDaemon({
   },
 });
 
+const loginTextChanged = ofTheDaemon({
+  rule: "LoginTextChanged",
+  levels: ({ loginTextRefused }) => [level("critical", loginTextRefused !== "", loginTextRefused === "")],
+  claims: ({ loginTextRefused }, text) =>
+    claimsOf(text, [["reason", /^No wallet signs in: (.+)$/, loginTextRefused]]),
+});
+
 const streamDown = ofTheDaemon({
   rule: "StreamDown",
   forMs: 5 * minuteMs,
@@ -327,6 +334,7 @@ export const daemonRules: readonly Predicate[] = [
   messagesUndelivered,
   messagesLost,
   signInsRefused,
+  loginTextChanged,
   requestsNearCeiling,
   recordsNotUnderstood,
   databaseLarge,
