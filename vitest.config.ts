@@ -13,6 +13,8 @@ export const stages: Readonly<Record<string, readonly string[]>> = {
   truth: ["test/truth/stage-*.test.ts"],
   /** Such scenarios twice each: equal seeds give equal hashes. */
   repeat: ["test/truth/repeat-*.test.ts"],
+  /** Attacks on processes that run. */
+  attacks: ["test/attacks/**/*.test.ts"],
   /** Installations in empty folders, and copies of the sources that are compiled. */
   launcher: ["test/launch.test.ts", "test/contract/new-endpoint.test.ts"],
 };

@@ -170,7 +170,7 @@ async function send(
   ]);
   await withExchange(
     settings,
-    memorySessions(),
+    memorySessions(null),
     async (exchange) => {
       const held = session === null ? undefined : exchange.sessions.of(session);
       // An open endpoint would go out without: the wallet was named so that it goes out with.

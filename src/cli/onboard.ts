@@ -94,7 +94,7 @@ async function onboard(cli: Cli, options: Options): Promise<void> {
   const ledger = await openLedger(settings);
   const { planOnboarding, sendOnboarding } = await import("../ledger/onboarding.ts");
   const { memorySessions, withExchange } = await import("./standalone.ts");
-  await withExchange(settings, memorySessions(), async (exchange) => {
+  await withExchange(settings, memorySessions(settings.history.path), async (exchange) => {
     const parts = {
       client: exchange.client,
       call: { deadlineMs: patienceMs, ...(wallet.key === null ? {} : { wallet: wallet.name }) },

@@ -87,7 +87,7 @@ async function stopLoss(cli: Cli, options: Options): Promise<void> {
   const ledger = await openLedger(settings);
   const { BadStopLoss, planStopLoss } = await import("../ledger/stop-loss.ts");
   const { memorySessions, withExchange } = await import("./standalone.ts");
-  const plan = await withExchange(settings, memorySessions(), async (exchange) => {
+  const plan = await withExchange(settings, memorySessions(settings.history.path), async (exchange) => {
     const call = { deadlineMs: patienceMs, wallet: wallet.name };
     try {
       return await planStopLoss(

@@ -59,7 +59,7 @@ export function createDashboard(options: DashboardOptions): Dashboard {
       // Commands of the owner wait for nobody.
       const turns = door.readOnly ? oneAtATime(clock) : allAtOnce;
       serveApi(app, { source, clock, changes: !door.readOnly, turns, kept: door.readOnly });
-      serveHealth(app, source);
+      serveHealth(app, source, door.readOnly ? clock : null);
       serveMetrics(app, metrics, door.readOnly ? clock : null);
       servePage(app, page);
       await app.ready();

@@ -314,7 +314,11 @@ export interface LoginFormStatus {
   /** With places for what differs: `{address}`, `{nonce}`, `{time}`. Null: none was seen. */
   readonly pinned: string | null;
   /** The last form that was refused since the pinned one was seen, and why; null: none was. */
-  readonly refused: { readonly form: string; readonly reason: string } | null;
+  readonly refused: {
+    /** Null: no person can accept it. */
+    readonly form: string | null;
+    readonly reason: string;
+  } | null;
 }
 
 /** The questions and actions of chats: a part of what shells can. */

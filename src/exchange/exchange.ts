@@ -29,6 +29,8 @@ export interface ExchangeOptions {
   /** Wallets that have a key. */
   readonly wallets: readonly SessionWallet[];
   readonly store: SessionStore;
+  /** The forms of login that are trusted. Default: kept beside the sessions. */
+  readonly formStore?: Pick<SessionStore, "load" | "save">;
   readonly onSession: (change: SessionChange) => void;
   /** Troubles of a session that have no consequence yet; for the log. */
   readonly onTrouble: (wallet: string, detail: string) => void;
@@ -73,7 +75,7 @@ export function createExchange(options: ExchangeOptions): Exchange {
   });
   const caller = createCaller({ http, budget, clock, random });
   const loginForms = new LoginForms({
-    store: options.store,
+    store: options.formStore ?? options.store,
     baseUrl: settings.baseUrl,
     domain: settings.loginDomain ?? null,
     onPinned: options.onLoginForm ?? (() => {}),

@@ -1,6 +1,6 @@
 /**
- * The form of login text that wallets sign: pinned when it is first seen and plain, or accepted by a person. Any other form is
- * refused, for all wallets, until somebody accepts it.
+ * The forms of login texts, and of the memos of login transactions, that wallets sign: pinned when they are first seen and plain, or
+ * accepted by a person. Any other form is refused, for all wallets, until somebody accepts it.
  *
  *   form of a text ──► the pinned one? ── yes ─► signed
  *                            │ no
@@ -10,63 +10,54 @@
 import type { LoginFormStatus, SessionStore } from "../domain/ports.ts";
 import { formOf, type LoginText } from "../wallet/challenge-text.ts";
 import { BadChallenge } from "../wallet/transaction.ts";
-import { loopback } from "./settings.ts";
+import { plainness } from "./plain-login.ts";
+
+export type LoginFormKind = "text" | "memo";
 
 /** Beside the sessions of wallets; no wallet is called that. */
-const storedName = ":login-form";
-
-/** Host names, and addresses of IPv4. */
-const hosts = /(?<![\w@.-])(?:(?:[a-z0-9-]+\.)+[a-z]{2,}|localhost|\d{1,3}(?:\.\d{1,3}){3})(?![\w-])/gi;
-/** Words of which a mere login has no need. They may stand in a harmless text, which a person then accepts. */
-const beyondLogin =
-  /\b(?:transfer|withdraw|send|spend|approv|delegat|authori[sz]e|permission|api[ -]?key|funds|balance|order|seed|mnemonic|transaction)/i;
-
-/** A time that was not taken as one. */
-const year = /\b(?:19|2\d|99)\d\d\b/;
+const storedNames: Readonly<Record<LoginFormKind, string>> = { text: ":login-form", memo: ":login-memo" };
 
 export interface LoginFormsOptions {
-  readonly store: SessionStore;
+  /** Beside the sessions. What fails to be stored is kept in memory, and stored with the next login. */
+  readonly store: Pick<SessionStore, "load" | "save">;
   readonly baseUrl: string;
-  /** The host that the text has to name; null: none has to, and one that it names has to belong to that of `baseUrl`. */
+  /** The host that the text has to name; null: none has to, and one that it names has to be that of `baseUrl`. */
   readonly domain: string | null;
   /** For the log. @param by who accepted it; null: it was the first, and plain */
   readonly onPinned: (form: string, by: string | null) => void;
 }
 
+interface Refused {
+  readonly kind: LoginFormKind;
+  /** Null: no person can accept it. */
+  readonly form: string | null;
+  readonly reason: string;
+  readonly address: string;
+}
+
 export class LoginForms {
   readonly #options: LoginFormsOptions;
-  #pinned: Promise<string | null> | null = null;
-  #refused: LoginFormStatus["refused"] = null;
-  /** The store did not take the pinned form yet. */
-  #isUnsaved = false;
+  readonly #pinned = new Map<LoginFormKind, string | null>();
+  readonly #unsaved = new Set<LoginFormKind>();
+  #refused: Refused | null = null;
+  /** One at a time, so that two first texts do not both become the pinned one. */
+  #last: Promise<unknown> = Promise.resolve();
 
   constructor(options: LoginFormsOptions) {
     this.#options = options;
   }
 
   /** @throws {BadChallenge} when the text may not be signed */
-  async check(text: LoginText): Promise<void> {
-    const form = formOf(text);
-    const pinned = await this.#load();
-    if (form === pinned) {
-      this.#refused = null;
-      if (this.#isUnsaved) await this.#save(form);
-      return;
-    }
-    const reason =
-      pinned === null
-        ? this.#beyondPlain(text.text, form)
-        : "the login text has another form than the one that was trusted";
-    if (reason === null) {
-      await this.#pin(form, null);
-      return;
-    }
-    this.#refused = { form, reason };
-    throw new BadChallenge(`${reason}; see: perpwatch wallet trust`);
+  check(text: LoginText, kind: LoginFormKind = "text"): Promise<void> {
+    return this.#inTurn(() => this.#check(text, kind));
   }
 
-  async status(): Promise<LoginFormStatus> {
-    return { pinned: await this.#load(), refused: this.#refused };
+  status(): Promise<LoginFormStatus> {
+    return this.#inTurn(async () => {
+      const kind = this.#refused?.kind ?? ((await this.#load("text")) === null ? "memo" : "text");
+      const { form = null, reason = "" } = this.#refused ?? {};
+      return { pinned: await this.#load(kind), refused: this.#refused && { form, reason } };
+    });
   }
 
   /** The reason of a refusal that stands, for people; empty: none does. */
@@ -75,63 +66,69 @@ export class LoginForms {
   }
 
   /** Accepts a form that was refused. @returns false where that is not the one that was refused last */
-  async trust(form: string, by: string): Promise<boolean> {
-    if (this.#refused?.form !== form) return false;
-    await this.#pin(form, by);
-    return true;
+  trust(form: string, by: string): Promise<boolean> {
+    return this.#inTurn(async () => {
+      if (this.#refused?.form !== form) return false;
+      await this.#pin(this.#refused.kind, form, by);
+      return true;
+    });
   }
 
-  /** The reason why a first form is not pinned by itself; null: it is. */
-  #beyondPlain(text: string, form: string): string | null {
-    const { domain, baseUrl } = this.#options;
-    const named = [...new Set((text.match(hosts) ?? []).map((host) => host.toLowerCase()))];
-    const own = new URL(baseUrl).hostname;
-    if (domain !== null && !named.includes(domain))
-      return `the login text does not name ${domain} (exchange.loginDomain)`;
-    const foreign = named.find((host) => host !== domain && !belongsTo(host, own));
-    if (foreign !== undefined) return `the login text names ${foreign}, which is not the exchange`;
-    if (/wants you to sign in/i.test(text) && named.length === 0)
-      return "the login text does not say for which site it is";
-    if (year.test(form)) return "the login text names a year";
-    const word = beyondLogin.exec(text)?.[0];
-    return word === undefined
-      ? null
-      : `the login text speaks of more than a login ("${word.toLowerCase()}…")`;
+  async #check(text: LoginText, kind: LoginFormKind): Promise<void> {
+    const { address } = text;
+    const refuse = (form: string | null, reason: string): never => {
+      this.#refused = { kind, form, reason, address };
+      throw new BadChallenge(form === null ? reason : `${reason}; see: perpwatch wallet trust`);
+    };
+    let form: string;
+    try {
+      form = formOf(text, kind === "memo");
+    } catch (error) {
+      if (!(error instanceof BadChallenge)) throw error;
+      return refuse(null, error.message);
+    }
+    const pinned = await this.#load(kind);
+    if (form === pinned) {
+      if (this.#refused?.address === address) this.#refused = null;
+      if (this.#unsaved.has(kind)) await this.#save(kind, form);
+      return;
+    }
+    const named = kind === "text" ? "login text" : "memo of the login transaction";
+    if (pinned !== null) return refuse(form, `the ${named} has another form than the one that was trusted`);
+    const { baseUrl, domain } = this.#options;
+    const reason = plainness(form, new URL(baseUrl).hostname, kind === "text" ? domain : null);
+    if (reason !== null) return refuse(form, `the ${named} ${reason}`);
+    await this.#pin(kind, form, null);
   }
 
-  async #pin(form: string, by: string | null): Promise<void> {
-    this.#pinned = Promise.resolve(form);
+  async #pin(kind: LoginFormKind, form: string, by: string | null): Promise<void> {
+    this.#pinned.set(kind, form);
     this.#refused = null;
     this.#options.onPinned(form, by);
-    await this.#save(form);
+    await this.#save(kind, form);
   }
 
-  /** A store that fails keeps no wallet out: the form is pinned in memory, and stored with the next sign-in. */
-  async #save(form: string): Promise<void> {
-    this.#isUnsaved = true;
-    await this.#options.store.save(storedName, new TextEncoder().encode(form)).then(
-      () => {
-        this.#isUnsaved = false;
-      },
+  /** A store that fails keeps no wallet out. */
+  async #save(kind: LoginFormKind, form: string): Promise<void> {
+    this.#unsaved.add(kind);
+    await this.#options.store.save(storedNames[kind], new TextEncoder().encode(form)).then(
+      () => void this.#unsaved.delete(kind),
       () => {},
     );
   }
 
-  #load(): Promise<string | null> {
-    this.#pinned ??= this.#options.store.load(storedName).then(
-      (bytes) => (bytes === null ? null : new TextDecoder().decode(bytes)),
-      (error) => {
-        this.#pinned = null;
-        throw error;
-      },
-    );
-    return this.#pinned;
+  async #load(kind: LoginFormKind): Promise<string | null> {
+    const known = this.#pinned.get(kind);
+    if (known !== undefined) return known;
+    const bytes = await this.#options.store.load(storedNames[kind]);
+    const form = bytes === null ? null : new TextDecoder().decode(bytes);
+    this.#pinned.set(kind, form);
+    return form;
   }
-}
 
-/** The same host, or one under the same registered name: `app.phoenix.trade` beside `perp-api.phoenix.trade`. */
-function belongsTo(host: string, own: string): boolean {
-  if (host === own || (loopback.test(host) && loopback.test(own))) return true;
-  const nameOf = (one: string) => one.split(".").slice(-2).join(".");
-  return !/^[\d.]+$/.test(own) && own.includes(".") && nameOf(host) === nameOf(own);
+  #inTurn<T>(act: () => Promise<T>): Promise<T> {
+    const own = this.#last.then(act, act);
+    this.#last = own.catch(() => {});
+    return own;
+  }
 }

@@ -25,6 +25,7 @@ import { remedyFor } from "../contract/errors.ts";
 import type { Clock, Random } from "../domain/clock.ts";
 import type { SessionStore } from "../domain/ports.ts";
 import { open, seal } from "../wallet/seal.ts";
+import { BadChallenge } from "../wallet/transaction.ts";
 import type { WalletKey } from "../wallet/wallet-key.ts";
 import type { Caller } from "./call.ts";
 import { cleanText, ExchangeError } from "./errors.ts";
@@ -393,7 +394,8 @@ export class WalletSession {
             what: `cannot sign in as ${this.wallet.key.address}: ${cleanText(thrown instanceof Error ? thrown.message : "failed")}`,
             sent: false,
           });
-    if (isRefusal(error)) this.#noteRefusal();
+    // A text that is not signed here has an alert of its own.
+    if (isRefusal(error) && !(thrown instanceof BadChallenge)) this.#noteRefusal();
     this.#lastError = error;
     this.#backOff(error);
     if (this.#usable() === null) this.#tell(false, error.message);

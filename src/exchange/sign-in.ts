@@ -9,7 +9,7 @@
 import { createHash } from "node:crypto";
 import { endpoints } from "../contract/endpoints.ts";
 import type { AuthSession } from "../contract/records/auth.ts";
-import { signChallenge } from "../wallet/transaction.ts";
+import { memoOfChallenge, signChallenge } from "../wallet/transaction.ts";
 import type { WalletKey } from "../wallet/wallet-key.ts";
 import { lanes } from "./budget.ts";
 import type { Caller, CallOptions } from "./call.ts";
@@ -73,14 +73,16 @@ async function byMessage(parts: SignInParts, key: WalletKey, signal: AbortSignal
 }
 
 async function byTransaction(parts: SignInParts, key: WalletKey, signal: AbortSignal): Promise<AuthSession> {
-  const { caller } = parts;
+  const { caller, forms } = parts;
   const authority = key.address;
   const challenge = (await caller.call(endpoints.transactionChallenge, { authority }, signInCall(signal)))
     .record;
   const { unsigned_transaction: unsigned, nonce_id: nonceId } = challenge;
-  const signedTransaction = await logged(parts, "login transaction", unsigned, async () =>
-    signChallenge(key, unsigned, nonceId),
-  );
+  const signedTransaction = await logged(parts, "login transaction", unsigned, async () => {
+    const text = memoOfChallenge(authority, unsigned, nonceId);
+    await forms.check({ text, nonceId, address: authority, nowMs: parts.exchangeNowMs() }, "memo");
+    return signChallenge(key, unsigned, nonceId);
+  });
   const args = { authority, signedTransaction, nonceId };
   return (await caller.call(endpoints.loginWalletTransaction, args, signInCall(signal))).record;
 }

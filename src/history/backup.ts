@@ -11,6 +11,7 @@ import { errorCode, HistoryError, openFailure } from "./errors.ts";
 import { makeFolder } from "./folder.ts";
 import { takeWriterLock } from "./lock.ts";
 import { migrations, newestOf, refuseNewer, versionOf } from "./migrations.ts";
+import { refuseActive, refuseOtherSchema } from "./trust.ts";
 
 /** Pages copied between two looks at the progress. */
 const pagesAtOnce = 2_048;
@@ -146,8 +147,11 @@ function check(partial: string, target: string): void {
   const copy = new Database(partial, { fileMustExist: true });
   try {
     // One file, with nothing beside it that would have to travel along.
+    copy.pragma("trusted_schema = OFF");
     copy.pragma("journal_mode = DELETE");
     refuseForeign(copy, target);
+    refuseActive(copy, target);
+    refuseOtherSchema(copy, target, migrations);
     const rows = copy.pragma("integrity_check(3)") as { integrity_check: string }[];
     const wrong = rows.map((row) => row.integrity_check).filter((line) => line !== "ok");
     if (wrong.length > 0)

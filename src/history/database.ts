@@ -19,6 +19,7 @@ import { errorCode, HistoryError, openFailure } from "./errors.ts";
 import { makeFolder } from "./folder.ts";
 import { takeWriterLock } from "./lock.ts";
 import { type Migration, migrate, migrations, newestOf, refuseNewer, versionOf } from "./migrations.ts";
+import { refuseActive, refuseShared } from "./trust.ts";
 
 export interface OpenDatabase {
   readonly db: Database.Database;
@@ -63,8 +64,12 @@ function openWriter(file: string, list: readonly Migration[]): OpenDatabase {
   try {
     createPrivately(file);
     db = new Database(file, { timeout: busyMs });
+    // What stands in the schema of a file may not call functions that reach out of it.
+    db.pragma("trusted_schema = OFF");
     const empty = inspect(db, file);
     refuseNewer(versionOf(db), newestOf(list), file);
+    for (const ending of ["", "-wal", "-shm"]) refuseShared(file + ending);
+    refuseActive(db, file);
     if (empty) chooseAutoVacuum(db);
     // The -wal and -shm files take their mode from the database file.
     db.pragma("journal_mode = WAL");
@@ -100,7 +105,9 @@ function openReader(file: string, list: readonly Migration[]): OpenDatabase {
     throw new HistoryError("missing", file, `${file}: there is no history yet; \`perpwatch start\` makes it`);
   const db = connectReader(file);
   try {
+    db.pragma("trusted_schema = OFF");
     const empty = inspect(db, file);
+    refuseActive(db, file);
     const newest = newestOf(list);
     const found = versionOf(db);
     refuseNewer(found, newest, file);

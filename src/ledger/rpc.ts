@@ -6,10 +6,12 @@ import {
   type Address,
   address,
   type Base64EncodedWireTransaction,
-  createSolanaRpc,
+  createSolanaRpcFromTransport,
+  type RpcTransport,
   type Signature,
   signature,
 } from "@solana/kit";
+import { z } from "zod";
 import { redactorFor } from "./redact.ts";
 
 /** The chain's node could not be asked, or refused. Never repeats its address, which may hold a secret. */
@@ -59,10 +61,38 @@ export interface Ledger {
 /** For one call, ms. */
 const patienceMs = 15_000;
 const mostLogs = 8;
+const mostAnswerBytes = 1_000_000;
+
+const whole = z.union([z.bigint(), z.int().transform(BigInt)]);
+/** As much of the answers as is used. */
+const answers = {
+  latestBlockhash: z.object({ value: z.object({ blockhash: z.string(), lastValidBlockHeight: whole }) }),
+  blockHeight: whole,
+  statuses: z.object({
+    value: z
+      .array(
+        z
+          .object({
+            confirmationStatus: z.enum(["processed", "confirmed", "finalized"]).nullish(),
+            err: z.unknown(),
+          })
+          .nullable(),
+      )
+      .max(1),
+  }),
+  accounts: z.object({ value: z.array(z.object({ owner: z.string(), lamports: whole }).nullable()) }),
+  simulation: z.object({
+    value: z.object({
+      err: z.unknown(),
+      logs: z.array(z.string()).nullish(),
+      accounts: z.array(z.object({ lamports: whole }).nullable()).nullish(),
+    }),
+  }),
+};
 
 /** @param options `rpcUrl`: its address; `patienceMs`: for one call, default 15 000 */
 export function createLedger(options: { readonly rpcUrl: string; readonly patienceMs?: number }): Ledger {
-  const rpc = createSolanaRpc(options.rpcUrl);
+  const rpc = createSolanaRpcFromTransport(transportTo(options.rpcUrl));
   const redacted = redactorFor(options.rpcUrl);
   const plain = (text: string) => oneLine(redacted(text));
   const errorText = (error: unknown) => {
@@ -73,32 +103,44 @@ export function createLedger(options: { readonly rpcUrl: string; readonly patien
 
   async function ask<T>(
     what: string,
-    request: { send(how: { abortSignal: AbortSignal }): Promise<T> },
+    request: { send(how: { abortSignal: AbortSignal }): Promise<unknown> },
+    form: z.ZodType<T>,
   ): Promise<T> {
+    let answer: unknown;
     try {
-      return await request.send({ abortSignal: AbortSignal.timeout(options.patienceMs ?? patienceMs) });
+      answer = await request.send({ abortSignal: AbortSignal.timeout(options.patienceMs ?? patienceMs) });
     } catch (error) {
       throw new LedgerError(`ledger: ${what}: ${plain(reasonOf(error))}`);
     }
+    const read = form.safeParse(answer);
+    if (read.success) return read.data;
+    const [issue] = read.error.issues;
+    const where = issue?.path.length ? ` at ${issue.path.join(".")}` : "";
+    throw new LedgerError(
+      `ledger: ${what}: the answer has another form than expected${where} (${plain(issue?.message ?? "")})`,
+    );
   }
 
   return {
     async latestBlockhash() {
-      const { value } = await ask("getLatestBlockhash", rpc.getLatestBlockhash(confirmed));
+      const { value } = await ask(
+        "getLatestBlockhash",
+        rpc.getLatestBlockhash(confirmed),
+        answers.latestBlockhash,
+      );
       return { blockhash: value.blockhash, lastValidBlockHeight: value.lastValidBlockHeight };
     },
-    blockHeight: () => ask("getBlockHeight", rpc.getBlockHeight(confirmed)),
+    blockHeight: () => ask("getBlockHeight", rpc.getBlockHeight(confirmed), answers.blockHeight),
     async status(transaction) {
-      const [known] = (
-        await ask("getSignatureStatuses", rpc.getSignatureStatuses([asSignature(transaction)]))
-      ).value;
+      const request = rpc.getSignatureStatuses([asSignature(transaction)]);
+      const [known] = (await ask("getSignatureStatuses", request, answers.statuses)).value;
       if (known === null || known === undefined) return null;
       return { confirmation: known.confirmationStatus ?? "processed", error: errorText(known.err) };
     },
     async accounts(addresses) {
       const asked = addresses.map(asAddress);
       const request = rpc.getMultipleAccounts(asked, { ...confirmed, encoding: "base64" });
-      const { value } = await ask("getMultipleAccounts", request);
+      const { value } = await ask("getMultipleAccounts", request, answers.accounts);
       if (value.length !== asked.length)
         throw new LedgerError("ledger: getMultipleAccounts: not what was asked for");
       return value.map((it) => (it === null ? null : { owner: it.owner, lamports: it.lamports }));
@@ -111,7 +153,7 @@ export function createLedger(options: { readonly rpcUrl: string; readonly patien
         replaceRecentBlockhash: true,
         accounts: { encoding: "base64", addresses: watched.map(asAddress) },
       });
-      const { value } = await ask("simulateTransaction", request);
+      const { value } = await ask("simulateTransaction", request, answers.simulation);
       return {
         error: errorText(value.err),
         logs: (value.logs ?? []).slice(-mostLogs).map(plain),
@@ -119,6 +161,41 @@ export function createLedger(options: { readonly rpcUrl: string; readonly patien
       };
     },
   };
+}
+
+/** One POST a call, to this address alone: a redirect would hand the provider's key to somebody else. */
+function transportTo(rpcUrl: string): RpcTransport {
+  return (async ({ payload, signal }) => {
+    const response = await fetch(rpcUrl, {
+      method: "POST",
+      redirect: "error",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(payload),
+      ...(signal ? { signal } : {}),
+    });
+    if (!response.ok) throw new Error(`HTTP ${response.status}`);
+    return JSON.parse(await textOfAnswer(response), exactly);
+  }) as RpcTransport;
+}
+
+/** @throws when it is longer than any answer to what is asked here */
+async function textOfAnswer({ body }: Response): Promise<string> {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const part of body ?? []) {
+    bytes += part.length;
+    if (bytes > mostAnswerBytes) throw new Error(`an answer of more than ${mostAnswerBytes} bytes`);
+    parts.push(part);
+  }
+  return new TextDecoder().decode(Buffer.concat(parts));
+}
+
+/** Whole numbers that a double cannot hold stay exact. */
+function exactly(_key: string, value: unknown, context?: { readonly source?: string }): unknown {
+  const { source } = context ?? {};
+  return typeof value === "number" && !Number.isSafeInteger(value) && /^-?\d+$/.test(source ?? "")
+    ? BigInt(source!)
+    : value;
 }
 
 function asAddress(text: string): Address {
@@ -147,6 +224,8 @@ function reasonOf(error: unknown): string {
   if (error instanceof DOMException && error.name === "TimeoutError") return "no answer in time";
   const { message, cause } = error instanceof Error ? error : new Error(String(error));
   const code = (cause as { code?: unknown } | undefined)?.code;
+  if (cause instanceof Error && cause.message === "unexpected redirect")
+    return "it redirects to another address, which is not followed";
   if (message !== "fetch failed") return message;
   return `it cannot be reached${typeof code === "string" ? ` (${code})` : ""}`;
 }

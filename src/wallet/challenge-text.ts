@@ -1,9 +1,9 @@
 /**
- * The form of a message login's text: the text with places for what differs from login to login.
+ * The form of a text that a wallet is asked to sign for a login: the text with places for what differs from login to login.
  *
  *   Sign in to the exchange        Sign in to the exchange
  *   wallet:GHYp…                   wallet:{address}
- *   nonce:9b4f0b8a2c               nonce:{nonce}
+ *   nonce:9b4f0b8a2c               nonce:{nonce hex}
  *   expires:2026-10-05T15:05:00Z   expires:{time}
  *
  * The words are the exchange's affair. The text that a wallet signs is not: the same key signs transactions and the texts of other
@@ -21,12 +21,11 @@ const mostFromNowMs = 15 * 60_000;
 /** Control and format characters, those of private use and none at all; breaks of lines and paragraphs but newline. */
 const unprintable = /(?!\n)[\p{C}\p{Zl}\p{Zp}]/u;
 const base58Word = /[1-9A-HJ-NP-Za-km-z]+/g;
-const labelledNonce = /\bnonce\b["']?\s*[:=]?\s*["']?([\w-]+)/i;
-/** Nothing that says something: whatever stands in place of a nonce is signed. */
-const nonceLike = /^(?=.*\d)[\w-]{8,100}$/;
+const labelledNonces = /\bnonce\b["']?\s*[:=]?\s*["']?([\w-]+)/gi;
+const day = /\d{4}-\d\d-\d\d/;
 /** ISO 8601 with a time of day, or seconds or milliseconds since 1970 as a word of its own. */
 const times =
-  /\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?|(?<![\w.-])\d{10}(?:\d{3})?(?![\w.-])/gi;
+  /\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?|(?<![\w.-])\d{10}(?:\d{3})?(?![\w-]|\.\d)/gi;
 
 export interface LoginText {
   readonly text: string;
@@ -39,11 +38,12 @@ export interface LoginText {
 }
 
 /**
+ * @param isMemo it names no wallet: the transaction that it stands in does
  * @returns the form of a text
  * @throws {BadChallenge} when no wallet may sign it, whatever is trusted: it is too long, does not print, does not name this wallet
  * exactly once, names another one, no nonce, or a time that is not within 15 minutes. It is not quoted
  */
-export function formOf({ text, nonceId, address, nowMs }: LoginText): string {
+export function formOf({ text, nonceId, address, nowMs }: LoginText, isMemo = false): string {
   const bytes = Buffer.byteLength(text);
   if (bytes > mostBytes)
     throw new BadChallenge(`the text to be signed has ${bytes} bytes; ${mostBytes} are the most`);
@@ -52,11 +52,11 @@ export function formOf({ text, nonceId, address, nowMs }: LoginText): string {
   if (/[{}]/.test(text))
     throw new BadChallenge("the text to be signed holds braces, as data of a program do");
   const words: readonly string[] = text.match(base58Word) ?? [];
-  if (!words.includes(address)) throw new BadChallenge("the text to be signed does not name this wallet");
-  if (text.split(address).length !== 2)
+  if (!isMemo && !words.includes(address))
+    throw new BadChallenge("the text to be signed does not name this wallet");
+  if (text.split(address).length > 2)
     throw new BadChallenge("the text to be signed names this wallet more than once");
-  const own = text.replace(address, "{address}");
-  const withNonce = placeNonce(own, nonceId);
+  const withNonce = placeNonce(text.replace(address, "{address}"), nonceId);
   if (withNonce === null) throw new BadChallenge("the text to be signed holds no nonce");
   if (withNonce.match(base58Word)?.some((word) => isAddress(word)))
     throw new BadChallenge("the text to be signed names another address than this wallet's");
@@ -65,16 +65,29 @@ export function formOf({ text, nonceId, address, nowMs }: LoginText): string {
       throw new BadChallenge("the text to be signed names a time that is not within 15 minutes of now");
     return "{time}";
   });
-  if (/\b\d{4}-\d\d-\d\d\b/.test(form))
-    throw new BadChallenge("the text to be signed names a day without its time");
+  if (day.test(form)) throw new BadChallenge("the text to be signed names a day without its time");
   return form;
 }
 
 /** Null: there is none. */
 function placeNonce(text: string, nonceId: string): string | null {
-  const labelled = labelledNonce.exec(text)?.[1];
-  const found = [labelled ?? "", nonceId].find((one) => nonceLike.test(one) && text.includes(one));
-  return found === undefined ? null : text.replaceAll(found, "{nonce}");
+  const labelled = [...text.matchAll(labelledNonces)].map(([, value]) => value!);
+  for (const one of [...labelled, nonceId]) {
+    const kind = one !== "" && text.includes(one) ? kindOf(one) : null;
+    if (kind !== null) return text.replaceAll(one, `{nonce ${kind}}`);
+  }
+  return null;
+}
+
+/** Null: it is no nonce. A nonce says nothing: whatever stands in its place is signed, so its kind is a part of the form. */
+function kindOf(nonce: string): string | null {
+  if (nonce.length < 8 || nonce.length > 64 || !/\d/.test(nonce)) return null;
+  if (/^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i.test(nonce)) return "uuid";
+  if (/^(?:[\da-f]+|[\dA-F]+)$/.test(nonce)) return "hex";
+  // Words, days and addresses say something.
+  if (/[a-z]{6}|[A-Z]{6}/.test(nonce) || day.test(nonce) || isAddress(nonce)) return null;
+  if (/^[\da-z]+$/i.test(nonce)) return "letters and digits";
+  return /^[\da-z]+-\d+$/i.test(nonce) ? "numbered" : null;
 }
 
 function momentOf(time: string): number {

@@ -40,17 +40,29 @@ const shortestMessage = 3 + 1 + 32 + 32 + 1;
  * @throws {BadChallenge} when it is malformed, asks for another signer, or would do more than a memo
  */
 export function signChallenge(key: WalletKey, unsigned: string, nonceId: string): string {
+  const { wire, message } = parsed(key.address, unsigned, nonceId);
+  Buffer.from(key.sign(message)).copy(wire, 1);
+  return wire.toString("base64");
+}
+
+/**
+ * @returns the memo of a challenge that could be signed, so that its form can be looked at
+ * @throws {BadChallenge} as `signChallenge`
+ */
+export function memoOfChallenge(wallet: string, unsigned: string, nonceId: string): string {
+  return parsed(wallet, unsigned, nonceId).memo;
+}
+
+function parsed(wallet: string, unsigned: string, nonceId: string) {
   const wire = Buffer.from(unsigned, "base64");
   if (wire.length === 0 || wire.toString("base64") !== unsigned) throw new BadChallenge("not base64");
   // A compact count is one byte below 128.
   if (wire[0] !== 1) throw new BadChallenge("not exactly one signature is asked for");
   const message = wire.subarray(65);
-  checkMessage(message, key.address, nonceId);
-  Buffer.from(key.sign(message)).copy(wire, 1);
-  return wire.toString("base64");
+  return { wire, message, memo: checkMessage(message, wallet, nonceId) };
 }
 
-function checkMessage(message: Uint8Array, wallet: string, nonceId: string): void {
+function checkMessage(message: Uint8Array, wallet: string, nonceId: string): string {
   if (message.length < shortestMessage) throw new BadChallenge("the transaction is cut short");
   if (message[0]! >= 0x80) throw new BadChallenge("not a legacy transaction");
   if (message[0] !== 1 || message[1] !== 0) throw new BadChallenge("not exactly one signer is required");
@@ -60,6 +72,7 @@ function checkMessage(message: Uint8Array, wallet: string, nonceId: string): voi
   reader.take(32);
   const count = reader.count();
   let memos = 0;
+  let memo = "";
   const budget = new Budget();
   for (let i = 0; i < count; i += 1) {
     const program = accounts[reader.byte()];
@@ -67,7 +80,7 @@ function checkMessage(message: Uint8Array, wallet: string, nonceId: string): voi
     const data = reader.take(reader.count());
     if (used.some((index) => index >= accounts.length)) throw new BadChallenge("an account is not listed");
     if (program !== undefined && memoPrograms.includes(program)) {
-      checkMemo(data, nonceId);
+      memo = memoOf(data, nonceId);
       memos += 1;
     } else if (program === computeBudget) budget.take(data);
     // The first two kinds keep accounts of their own, paid by who signs; all others only assert.
@@ -78,16 +91,18 @@ function checkMessage(message: Uint8Array, wallet: string, nonceId: string): voi
   if (memos > 1) throw new BadChallenge("there is more than one memo");
   budget.check();
   if (!reader.atEnd()) throw new BadChallenge("bytes follow the transaction");
+  return memo;
 }
 
 /** Printable text, so that it is no other service's data, of this challenge and no other. */
-function checkMemo(data: Uint8Array, nonceId: string): void {
+function memoOf(data: Uint8Array, nonceId: string): string {
   const bytes = Buffer.from(data);
   const text = bytes.toString("utf8");
   if (!Buffer.from(text).equals(bytes) || /(?!\n)[\p{C}\p{Zl}\p{Zp}]/u.test(text))
     throw new BadChallenge("the memo is no printable text");
   if (nonceId === "" || !text.includes(nonceId))
     throw new BadChallenge("the memo does not name this challenge");
+  return text;
 }
 
 /** The total payment that Compute Budget instructions together would have a wallet pay. */

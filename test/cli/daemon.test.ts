@@ -831,18 +831,18 @@ describe("wallet trust", () => {
     expect(asked.stdout.split("\n")).toEqual([
       "Refused: the login text has another form than the one that was trusted.",
       "",
-      "  Sign in to the exchange",
-      "  wallet:{address}",
-      "  nonce:{nonce}",
+      "Trusted:",
+      "   1  Sign in to the exchange",
+      "   2  wallet:{address}",
+      "   3  nonce:{nonce}",
       "",
-      "The new form:",
+      "Now:",
+      "   1  Sign in to the exchange",
+      "   2  wallet:{address}",
+      "   3  nonce:{nonce}",
+      "   4  network:main",
       "",
-      "  Sign in to the exchange",
-      "  wallet:{address}",
-      "  nonce:{nonce}",
-      "+ network:main",
-      "",
-      "{address}, {nonce} and {time} stand for what differs from login to login.",
+      "{address}, {nonce …} and {time} stand for what differs from login to login.",
       "",
     ]);
     expect(asked).toMatchObject({ status: 2, stderr: expect.stringContaining("nobody can be asked here") });
@@ -868,10 +868,33 @@ describe("wallet trust", () => {
     await using it = await daemon({ loginForm: async () => ({ pinned, refused: null }) });
     expect(await it.run("wallet", "trust")).toMatchObject({
       status: 0,
-      stdout: "Wallets sign login texts of this form, and no other:\n\n  Sign in\n  {address} {nonce}\n",
+      stdout: "Wallets sign logins of this form, and no other:\n\n   1  Sign in\n   2  {address} {nonce}\n",
     });
     await using fresh = await daemon({ loginForm: async () => ({ pinned: null, refused: null }) });
     expect((await fresh.run("wallet", "trust")).stdout).toBe("No login text was seen yet.\n");
+  });
+
+  test("writes letters that look like others, and spaces that nobody sees, as their numbers", async () => {
+    const refused = { form: "Sign in to the exchang\u0435  \n\n{address}", reason: "it is another" };
+    await using it = await daemon({ loginForm: async () => ({ pinned: null, refused }) });
+    expect((await it.run("wallet", "trust", "--json")).status).toBe(0);
+    expect((await it.run("wallet", "trust", "--yes")).stdout.split("\n").slice(0, 6)).toEqual([
+      "Refused: it is another.",
+      "",
+      "Now:",
+      "   1  Sign in to the exchang\\u{435}\\u{20}\\u{20}",
+      "   2",
+      "   3  {address}",
+    ]);
+  });
+
+  test("a text that no wallet may sign cannot be accepted", async () => {
+    const refused = { form: null, reason: "the text to be signed holds no nonce" };
+    await using it = await daemon({ loginForm: async () => ({ pinned: "Sign in", refused }) });
+    const { status: exit, stdout } = await it.run("wallet", "trust", "--yes");
+    expect(exit).toBe(0);
+    expect(stdout).toContain("No wallet may sign such a text: it cannot be accepted.");
+    expect(it.asked).toEqual([]);
   });
 
   test("an answer to a text that was refused meanwhile for another accepts nothing", async () => {

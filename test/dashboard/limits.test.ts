@@ -110,6 +110,41 @@ describe("a connection", () => {
   });
 });
 
+test.each([
+  ["HTTP/1.0, kept alive", "GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n"],
+  ["without a host", "GET / HTTP/1.1\r\n\r\n"],
+  ["that expect something", "GET / HTTP/1.1\r\nHost: a\r\nExpect: x\r\n\r\n"],
+  ["in the shortest form", "GET / HTTP/1.1\r\nHost:a\r\n\r\n"],
+  ["after their health", "GET /healthz HTTP/1.1\r\nHost:a\r\n\r\n"],
+])("thousands of requests %s in one piece reach nobody", async (_, text) => {
+  let answered = 0;
+  await using server = await opened({}, (_request, to) => {
+    answered++;
+    to.end();
+  });
+  const { socket, all } = await dial(server.port);
+  socket.write(text.repeat(3_000));
+  expect(answers(await all).length).toBeLessThanOrEqual(usualLimits.inFlightPerConnection);
+  expect(answered).toBeLessThanOrEqual(usualLimits.inFlightPerConnection);
+  expect(await server.ask("/healthz")).toBe(200);
+});
+
+test("whoever does not read an answer is cut off, and others are answered meanwhile", async () => {
+  const large = Buffer.alloc(6_000_000);
+  await using server = await opened({ answerMs: 500, inFlight: 4 }, (request, to) =>
+    to.end(request.url === "/large" ? large : "yes"),
+  );
+  const deaf = await Promise.all([dial(server.port), dial(server.port)]);
+  for (const { socket } of deaf) {
+    socket.pause();
+    socket.write(get("/large").repeat(2));
+  }
+  while ((await server.ask()) !== 503) await pause(5);
+  expect(await server.ask("/healthz")).toBe(200);
+  while ((await server.ask()) === 503) await pause(20);
+  for (const { socket } of deaf) socket.destroy();
+});
+
 describe("requests", () => {
   test("beyond those of a second are refused; some are kept for the daemon's health", async () => {
     await using server = await opened({ burst: 10, requestsPerSecond: 5 });
@@ -119,7 +154,9 @@ describe("requests", () => {
       return found;
     };
     expect(await several(9)).toEqual([...Array(8).fill(200), 429]);
-    expect(await several(3, "/healthz")).toEqual([200, 200, 429]);
+    expect(await several(3, "/readyz")).toEqual([200, 200, 429]);
+    // That the daemon is alive is always answered.
+    expect(await several(5, "/healthz")).toEqual(Array(5).fill(200));
     server.pass(1_000);
     expect(await several(5)).toEqual([200, 200, 200, 429, 429]);
     server.pass(3_600_000);

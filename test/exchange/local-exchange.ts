@@ -200,7 +200,7 @@ export class LocalExchange implements AsyncDisposable {
       case "GET /v1/auth/nonce": {
         const wallet = url.searchParams.get("wallet_pubkey") ?? "";
         const id = randomUUID();
-        const message = `${this.loginWords}\nwallet: ${wallet}\nnonce: ${id} ✓`;
+        const message = `${this.loginWords}\nwallet: ${wallet}\nnonce: ${id}`;
         this.#nonces.set(id, { wallet, message, untilMs: this.#now() + 60_000 });
         const expires_at = new Date(this.#now() + 60_000).toISOString();
         return { body: { nonce_id: id, message, expires_at } };

@@ -21,14 +21,18 @@ function forms(
   return { made, check, pinned, store };
 }
 
+const nonce = "\nNonce: a1b2c3d4";
+const wants = "wants you to sign in with your Solana account:";
+
 describe("the first text", () => {
   test.each([
     ["names no site", plain()],
-    ["names the exchange", `perp-api.phoenix.trade wants you to sign in:\n${address}\nnonce: a1b2c3d4`],
+    ["names the exchange", `perp-api.phoenix.trade ${wants}\n${address}${nonce}`],
     [
       "names a site of the exchange",
-      `app.phoenix.trade wants you to sign in:\n${address}\nURI: https://app.phoenix.trade\nnonce: a1b2c3d4`,
+      `app.phoenix.trade ${wants}\n${address}\n\nThis request will not trigger a blockchain transaction or cost any gas fees.\n\nURI: https://app.phoenix.trade/login\nVersion: 1\nChain ID: 101${nonce}\nIssued At: 2026-03-01T12:00:00.000Z`,
     ],
+    ["says hello", `Welcome to Phoenix!\nPlease sign this message to log in.\n${address}${nonce}`],
   ])("is trusted where it is a plain login: %s", async (_, text) => {
     const { made, check, pinned } = forms();
     await check(text);
@@ -38,30 +42,49 @@ describe("the first text", () => {
   });
 
   test.each<[string, string, RegExp]>([
+    ["another site's", `evil.example ${wants}\n${address}${nonce}`, /\("evil\[\.\]example"\)/],
     [
-      "another site's",
-      `evil.example wants you to sign in with your account:\n${address}\nNonce: a1b2c3d4`,
-      /names evil\.example/,
+      "one that begins like it",
+      `phoenix.trade.evil.example ${wants}\n${address}${nonce}`,
+      /evil\[\.\]example/,
+    ],
+    ["one that ends like it", `evil-phoenix.trade ${wants}\n${address}${nonce}`, /evil-phoenix/],
+    ["one behind a user name", `phoenix.trade@evil.com ${wants}\n${address}${nonce}`, /@evil/],
+    [
+      "one in other letters",
+      `éphoenix.trade ${wants}\n${address}${nonce}`,
+      /characters that no plain login needs/,
     ],
     [
-      "one that only looks like it",
-      `phoenix.trade.evil.example wants you to sign in:\n${address}\nNonce: a1b2c3d4`,
-      /names phoenix\.trade\.evil/,
+      "one in wide letters",
+      `phoenix.trade ${wants}\n${address}${nonce}\nURI: ｅｖｉｌ．ｃｏｍ`,
+      /characters/,
     ],
-    ["another site's URI", `${plain()}\nURI: https://app.evil.example/login`, /names app\.evil\.example/],
-    ["an address of a machine", `${plain()}\nURI: http://10.0.0.7/`, /names 10\.0\.0\.7/],
+    ["words in other letters", `wаnts you: ${address}${nonce}`, /characters/],
+    ["another site's URI", `${plain()}\nURI: https://app.evil.example/login`, /evil\[\.\]example/],
+    ["a second site", `phoenix.trade ${wants}\n${address}${nonce}\nURI: https://my_app.evil.com`, /my_app/],
+    ["an address of a machine", `${plain()}\nURI: http://10.0.0.7/`, /10\[\.\]0/],
+    ["a number for a machine", `${plain()}\nURI: http://0xc0a80001/`, /0xc0a80001/],
+    ["IPv6", `${plain()}\nURI: http://[fe80::1]:8080/`, /fe80/],
+    ["a site without dots", `${plain()}\nURI: https://intranet/`, /intranet/],
+    ["a site without a name", `${wants}\n${address}${nonce}`, /for which site/],
+    ["a site of another kind", `MagicMarket ${wants}\n${address}${nonce}`, /"MagicMarket"/],
+    ["a site of two words", `Magic Eden: sign in to prove that you own ${address}${nonce}`, /"Magic"/],
+    ["a transfer", `Transfer all SOL of ${address}${nonce}`, /"Transfer"/],
+    ["a transfer, hidden", `do_transfer ${address}${nonce}`, /"do_transfer"/],
+    ["a withdrawal", `I withdraw everything: ${address} nonce:a1b2c3d4`, /"withdraw"/],
+    ["an API key", `Sign in: api_key for ${address}${nonce}`, /"api_key"/],
+    ["a session key", `Grant a session key for trading: ${address}${nonce}`, /"Grant"/],
+    ["an order", `Buy 100 SOL-PERP at market ${address}${nonce}`, /"Buy"/],
+    ["a link to an account", `Link this wallet to user mallory ${address}${nonce}`, /"Link"/],
     [
-      "a site without a name",
-      `MagicMarket wants you to sign in with your account:\n${address}\nNonce: a1b2c3d4`,
-      /for which site/,
+      "another chain's address",
+      `Sign in for 0x52908400098527886E0F7030069857D2E4169EE7 ${address}${nonce}`,
+      /0x529/,
     ],
-    ["a transfer", `Transfer all SOL of ${address}\nnonce:a1b2c3d4`, /"transfer…"/],
-    ["a withdrawal", `I withdraw everything: ${address} nonce:a1b2c3d4`, /"withdraw…"/],
-    ["an API key", `Create an API key for ${address}\nscope: all\nnonce:a1b2c3d4`, /"api key…"/],
-    ["a delegation", `Delegate trading of ${address}, nonce a1b2c3d4`, /"delegat…"/],
-    ["an approval", `I approve the spender. ${address} nonce:a1b2c3d4`, /"approv…"/],
-    ["an order", `${plain()}\norder:sell everything`, /"order…"/],
-    ["a year", `${plain()}\nvalid until 31 December 9999`, /names a year/],
+    ["a year", `${plain()}\nexpires 31 3026`, /"3026"/],
+    ["a day without dashes", `${plain()}\nexpires 20991231`, /"20991231"/],
+    ["seconds with a fraction", `${plain()}\nexpires 4102444800.0`, /4102444800/],
   ])("is refused, and said: %s", async (_, text, reason) => {
     const { made, check, pinned, store } = forms();
     await expect(check(text)).rejects.toThrow(BadChallenge);
@@ -79,8 +102,61 @@ describe("the first text", () => {
     await expect(check(plain())).rejects.toThrow(
       /does not name login\.example\.org \(exchange\.loginDomain\)/,
     );
-    await check(`login.example.org wants you to sign in:\n${address}\nnonce: a1b2c3d4`);
+    await expect(check(`login.example.orgé ${wants}\n${address}${nonce}`)).rejects.toThrow(/characters/);
+    await expect(check(`x.login.example.org ${wants}\n${address}${nonce}`)).rejects.toThrow(/does not name/);
+    await check(`login.example.org ${wants}\n${address}${nonce}`);
   });
+
+  test("is one, however many come at once", async () => {
+    const { check, pinned, store } = forms();
+    const texts = [plain(), `Sign in\n${address}${nonce}`, `Please sign in\n${address}${nonce}`];
+    const ended = await Promise.allSettled(texts.map((text) => check(text)));
+    expect(ended.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "rejected"]);
+    expect([pinned.length, store.rows.size]).toEqual([1, 1]);
+  });
+});
+
+test.each<[string, string, string]>([
+  ["a word", "I-approve-the-transfer-1", "letters"],
+  ["an address", "9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin", "letters"],
+  ["a day", "9999-12-31", "letters"],
+  ["letters where hex was trusted", "a1b2c3dz", "another form"],
+])("a nonce that says something is not signed under a trusted form: %s", async (_, value) => {
+  const { check } = forms();
+  await check(plain());
+  await expect(check(plain(value))).rejects.toThrow(/no nonce|another form/);
+});
+
+test("a text that no person can accept is told as well, and accepted by nobody", async () => {
+  const { made, check } = forms();
+  await check(plain());
+  await expect(check(`${plain()}\nuntil 9999-12-31`)).rejects.toThrow(/a day without its time/);
+  expect(made.trouble).toMatch(/a day without its time/);
+  expect((await made.status()).refused).toEqual({
+    form: null,
+    reason: "the text to be signed names a day without its time",
+  });
+  expect(await made.trust("", "me")).toBe(false);
+  await check(plain());
+  expect(made.trouble).toBe("");
+});
+
+test("the memo of a login transaction has a form of its own, trusted in the same way", async () => {
+  const { made, pinned } = forms();
+  const memo = (text: string, nonceId = "0f0e0d0c") => made.check({ text, nonceId, address, nowMs }, "memo");
+  await expect(memo("Sign in to magiceden.io 0f0e0d0c")).rejects.toThrow(
+    /memo of the login transaction is more/,
+  );
+  await expect(memo("I authorize everything e", "e")).rejects.toThrow(/no nonce/);
+  await memo("exchange sign-in:0f0e0d0c");
+  await memo("exchange sign-in:0a0b0c0d", "0a0b0c0d");
+  await expect(memo("wallet sign-in:0f0e0d0c")).rejects.toThrow(
+    /memo of the login transaction has another form/,
+  );
+  expect(pinned).toEqual([null]);
+  const { refused } = await made.status();
+  expect(await made.trust(refused!.form!, "me")).toBe(true);
+  await memo("wallet sign-in:0f0e0d0c");
 });
 
 test("every other form is refused from then on, also by another process, until a person accepts it", async () => {
@@ -89,13 +165,13 @@ test("every other form is refused from then on, also by another process, until a
   const other = `${plain()}\nnetwork:main`;
   await expect(check(other)).rejects.toThrow(/another form than the one that was trusted/);
   const status = await made.status();
-  expect(status.pinned).toBe("Sign in to the exchange\nwallet:{address}\nnonce:{nonce}\nexpires:{time}");
+  expect(status.pinned).toBe("Sign in to the exchange\nwallet:{address}\nnonce:{nonce hex}\nexpires:{time}");
   expect(status.refused!.form).toBe(`${status.pinned}\nnetwork:main`);
   const next = forms(null, undefined, store);
   await expect(next.check(other)).rejects.toThrow(/another form/);
   expect(await next.made.trust(`${status.refused!.form} `, "me")).toBe(false);
   await expect(next.check(other)).rejects.toThrow(/another form/);
-  expect(await next.made.trust(status.refused!.form, "me")).toBe(true);
+  expect(await next.made.trust(status.refused!.form!, "me")).toBe(true);
   expect(next.pinned).toEqual(["me"]);
   await next.check(other);
   expect((await next.made.status()).refused).toBeNull();
@@ -120,7 +196,7 @@ test("a changed text signs no wallet in; once accepted, all of them sign in", as
   await set.clock.advance(1_000);
   expect(set.exchange.sessions.all.map(({ signedIn }) => signedIn)).toEqual([true, true]);
   for (const session of set.exchange.sessions.all) await set.clock.finish(session.logout());
-  set.venue.loginWords = "Sign in to the new exchange";
+  set.venue.loginWords = "Sign in to the exchange please";
   const login = (name: string) =>
     set.exchange.sessions.of(name)!.login({ endMs: set.clock.elapsedMs() + 20_000 });
   for (const { name } of wallets)
@@ -137,7 +213,7 @@ test("a changed text signs no wallet in; once accepted, all of them sign in", as
     ]),
   );
   const { refused } = await set.exchange.loginForms.status();
-  expect(await set.exchange.loginForms.trust(refused!.form, "me")).toBe(true);
+  expect(await set.exchange.loginForms.trust(refused!.form!, "me")).toBe(true);
   for (const { name } of wallets) await set.clock.finish(login(name));
   expect(set.exchange.sessions.all.map(({ signedIn }) => signedIn)).toEqual([true, true]);
 });

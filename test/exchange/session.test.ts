@@ -54,6 +54,11 @@ describe("signing in", () => {
     const { unsigned_transaction } = JSON.parse(example("auth-transaction-challenge.json"));
     const { signed_transaction } = JSON.parse(example("auth-login-transaction-request.json"));
     set.venue.acceptTransaction(unsigned_transaction, signed_transaction);
+    // The example's memo is no plain one, so somebody accepted it.
+    set.store.rows.set(
+      ":login-memo",
+      new TextEncoder().encode("perpwatch-example-challenge:{nonce numbered}"),
+    );
     await poll(set);
     expect(set.changes[0]!.detail).toBe("signed in by transaction");
     expect(count(set, "login/wallet/transaction")).toBe(1);

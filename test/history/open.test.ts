@@ -99,6 +99,28 @@ const wrong: [string, HistoryProblem, RegExp, (file: string) => void | Promise<v
     },
   ],
   [
+    "a database with a trigger",
+    "foreign",
+    /holds "copy", which runs on its own/,
+    async (file) => {
+      await written(file);
+      const db = new Database(file);
+      db.exec("CREATE TRIGGER copy AFTER INSERT ON alerts BEGIN DELETE FROM alerts; END");
+      db.close();
+    },
+  ],
+  [
+    "a database with a view",
+    "foreign",
+    /holds "all_alerts"/,
+    async (file) => {
+      await written(file);
+      const db = new Database(file);
+      db.exec("CREATE VIEW all_alerts AS SELECT * FROM alerts");
+      db.close();
+    },
+  ],
+  [
     "a database that lost its end",
     "corrupt",
     /is damaged; nothing was changed/,
@@ -138,6 +160,38 @@ for (const readonly of [false, true])
       expect(refusal(() => openStore({ path: file, readonly })).problem).toBe(problem);
     });
 
+test.each<[string, number, boolean]>([
+  ["others may read", 0o604, false],
+  ["others may write", 0o602, false],
+  ["everybody may use", 0o666, false],
+  ["only its owner may use", 0o600, true],
+  ["only its owner may read", 0o400, true],
+])("a database that %s (mode %o): opened by a writer %s", async (_, mode, isOpened) => {
+  using folder = temporaryFolder();
+  const file = folder.file();
+  await written(file);
+  fs.chmodSync(file, mode);
+  const before = contents(folder.path);
+  if (isOpened) {
+    // Root writes whatever the mode says.
+    if (process.getuid?.() === 0 || mode === 0o600) await openStore({ path: file }).close();
+    return;
+  }
+  const error = refusal(() => openStore({ path: file }));
+  expect(error.problem).toBe("permission");
+  expect(error.message).toContain(`mode 0${mode.toString(8)}`);
+  expect(error.message).toContain(`chmod 600 ${file}`);
+  expect(contents(folder.path)).toEqual(before);
+});
+
+test("an empty file that others may use does not become a database", () => {
+  using folder = temporaryFolder();
+  const file = folder.file();
+  fs.writeFileSync(file, "", { mode: 0o600 });
+  fs.chmodSync(file, 0o666);
+  expect(refusal(() => openStore({ path: file })).problem).toBe("permission");
+});
+
 test("a reader says when there is nothing to read, and makes nothing", () => {
   using folder = temporaryFolder();
   expect(refusal(() => openStore({ path: folder.file("a/b.db"), readonly: true })).problem).toBe("missing");
@@ -155,7 +209,7 @@ test("a path through a file is refused with the fix", () => {
 
 test("an empty file, and one that a crash left without tables, become databases", async () => {
   using folder = temporaryFolder();
-  fs.writeFileSync(folder.file("empty.db"), "");
+  for (const name of ["empty.db", "early.db"]) fs.writeFileSync(folder.file(name), "", { mode: 0o600 });
   const early = new Database(folder.file("early.db"));
   early.pragma("journal_mode = WAL");
   early.close();

@@ -6,7 +6,10 @@ import { createLedger, LedgerError } from "../../src/ledger/rpc.ts";
 import { traderAddress } from "../../src/wallet/address.ts";
 import { quiet } from "../simulator/support.ts";
 
-type Reply = { status?: number; body?: unknown; raw?: string } | "hang" | "drop";
+type Reply =
+  | { status?: number; body?: unknown; raw?: string; headers?: Record<string, string> }
+  | "hang"
+  | "drop";
 
 async function node(reply: (method: string, params: unknown[]) => Reply) {
   const server = createServer((request, response) => {
@@ -19,7 +22,7 @@ async function node(reply: (method: string, params: unknown[]) => Reply) {
       const answer = reply(method, params);
       if (answer === "hang") return;
       if (answer === "drop") return void request.socket.destroy();
-      response.writeHead(answer.status ?? 200, { "content-type": "application/json" });
+      response.writeHead(answer.status ?? 200, { "content-type": "application/json", ...answer.headers });
       response.end(answer.raw ?? JSON.stringify({ jsonrpc: "2.0", id, ...(answer.body as object) }));
     });
   });
@@ -60,6 +63,21 @@ const refusals: [string, Reply, RegExp][] = [
   ["HTTP 500", { status: 500, raw: "boom" }, /getBlockHeight: .*500/],
   ["HTTP 429", { status: 429, raw: "{}" }, /getBlockHeight: .*429/],
   ["no JSON", { raw: "<html>" }, /getBlockHeight: /],
+  [
+    "a redirect",
+    { status: 307, raw: "", headers: { location: "http://127.0.0.1:9/" } },
+    /getBlockHeight: it redirects to another address, which is not followed/,
+  ],
+  ["too much", { raw: `"${"x".repeat(1_000_001)}"` }, /getBlockHeight: an answer of more than 1000000 bytes/],
+  [
+    "another type",
+    { body: { result: "high" } },
+    /getBlockHeight: the answer has another form than expected \(/,
+  ],
+  ["a fraction", { body: { result: 1.5 } }, /getBlockHeight: the answer has another form/],
+  ["nothing", { body: {} }, /getBlockHeight: /],
+  ["a list", { raw: "[]" }, /getBlockHeight: /],
+  ["null", { raw: "null" }, /getBlockHeight: /],
   ["a hang-up", "drop", /getBlockHeight: it cannot be reached/],
   ["silence", "hang", /getBlockHeight: no answer in time/],
 ];
@@ -141,4 +159,40 @@ test("short words of the address are no secrets", async () => {
   await using place = await node(() => ({ body: { error: { code: -32_603, message: "v2 rpc main" } } }));
   const ledger = createLedger({ rpcUrl: `${new URL(place.rpcUrl).origin}/v2/rpc?net=main` });
   await expect(ledger.blockHeight()).rejects.toThrow(/v2 rpc main/);
+});
+
+test.each<[string, (ledger: ReturnType<typeof createLedger>) => Promise<unknown>, unknown]>([
+  [
+    "latestBlockhash",
+    (ledger) => ledger.latestBlockhash(),
+    { value: { blockhash: 7, lastValidBlockHeight: 1 } },
+  ],
+  [
+    "status",
+    (ledger) => ledger.status("1".repeat(64)),
+    { value: [{ confirmationStatus: "maybe", err: null }] },
+  ],
+  [
+    "accounts",
+    (ledger) => ledger.accounts(["11111111111111111111111111111111"]),
+    { value: [{ owner: "x" }] },
+  ],
+  ["simulate", (ledger) => ledger.simulate("AQID", []), { value: { logs: "a" } }],
+  ["simulate, nothing", (ledger) => ledger.simulate("AQID", []), { value: null }],
+])("an answer to %s of another form is an error that says where", async (_what, ask, value) => {
+  await using place = await node(() => ({
+    body: { result: { context: { slot: 1 }, ...(value as object) } },
+  }));
+  const asking = ask(createLedger({ rpcUrl: place.rpcUrl }));
+  await expect(asking).rejects.toThrow(LedgerError);
+  await expect(asking).rejects.toThrow(/another form than expected at value/);
+});
+
+test("balances beyond what a double holds are exact", async () => {
+  const raw =
+    '{"jsonrpc":"2.0","id":"0","result":{"context":{"slot":1},"value":[{"owner":"x","lamports":500000000000000001}]}}';
+  await using place = await node(() => ({ raw }));
+  expect(await createLedger({ rpcUrl: place.rpcUrl }).accounts(["11111111111111111111111111111111"])).toEqual(
+    [{ owner: "x", lamports: 500_000_000_000_000_001n }],
+  );
 });

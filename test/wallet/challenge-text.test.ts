@@ -12,7 +12,7 @@ const nowMs = Date.parse("2026-10-05T15:00:30Z");
 const form = (text: string, id = nonceId) => formOf({ text, nonceId: id, address: exampleAddress, nowMs });
 
 test("the example's text, with places for address, nonce and time", () => {
-  expect(form(message)).toBe("Sign in to the exchange\nwallet:{address}\nnonce:{nonce}\nexpires:{time}");
+  expect(form(message)).toBe("Sign in to the exchange\nwallet:{address}\nnonce:{nonce hex}\nexpires:{time}");
   expect(exampleKey.signText(message)).toBe(exampleRecord("auth-login-wallet-request").signature);
 });
 
@@ -20,22 +20,22 @@ test.each<[string, string, string]>([
   [
     "a site and a labelled nonce",
     `exchange.example wants you to sign in:\n${exampleAddress}\n\nNonce: a1b2c3d4\nIssued At: 2026-10-05T15:00:00.123Z`,
-    "exchange.example wants you to sign in:\n{address}\n\nNonce: {nonce}\nIssued At: {time}",
+    "exchange.example wants you to sign in:\n{address}\n\nNonce: {nonce hex}\nIssued At: {time}",
   ],
   [
     "the challenge's id for a nonce",
     `Log in as ${exampleAddress}, please (${nonceId}) ✓`,
-    "Log in as {address}, please ({nonce}) ✓",
+    "Log in as {address}, please ({nonce numbered}) ✓",
   ],
   [
     "times in all forms",
     `${exampleAddress} nonce=12345678 1791212430 1791212430000 2026-10-05 15:01 2026-10-05T17:00:30+02:00`,
-    "{address} nonce={nonce} {time} {time} {time} {time}",
+    "{address} nonce={nonce hex} {time} {time} {time} {time}",
   ],
   [
     "the nonce twice",
     `${exampleAddress}\nnonce: a1b2c3d4\nagain: a1b2c3d4`,
-    "{address}\nnonce: {nonce}\nagain: {nonce}",
+    "{address}\nnonce: {nonce hex}\nagain: {nonce hex}",
   ],
 ])("%s", (_what, text, expected) => expect(form(text)).toBe(expected));
 
@@ -133,7 +133,7 @@ describe("texts at random", () => {
         // Nothing else than these three may differ.
         expect(text).toMatch(
           new RegExp(
-            `^Sign in to the exchange\\nwallet:${exampleAddress}\\nnonce:[\\w-]{8,100}\\nexpires:\\d{4}-\\d\\d-\\d\\d[T ]\\d\\d:\\d\\d(:\\d\\d(\\.\\d+)?)?(Z|[+-]\\d\\d:?\\d\\d)?$|^Sign in to the exchange\\nwallet:${exampleAddress}\\nnonce:[\\w-]{8,100}\\nexpires:\\d{10}(\\d{3})?$`,
+            `^Sign in to the exchange\\nwallet:${exampleAddress}\\nnonce:[\\da-fA-F]{8,64}\\nexpires:\\d{4}-\\d\\d-\\d\\d[T ]\\d\\d:\\d\\d(:\\d\\d(\\.\\d+)?)?(Z|[+-]\\d\\d:?\\d\\d)?$|^Sign in to the exchange\\nwallet:${exampleAddress}\\nnonce:[\\da-fA-F]{8,64}\\nexpires:\\d{10}(\\d{3})?$`,
           ),
         );
       } else if (found === null) seen.refused++;

@@ -398,7 +398,7 @@ describe("the shipped rule", () => {
     expect(before.told).toEqual(["HedgeBroken pair/basis fired critical"]);
     expect(before.changes[0]).toMatchObject({
       alert: { value: -900 },
-      quietIfAcknowledged: "for 1h, unless its value falls below -$1,080.00 or its sign changes",
+      quietIfAcknowledged: "for 1h, unless its value (-$900.00) falls below -$1,080.00 or its sign changes",
     });
     if (isAcknowledged)
       before.see({

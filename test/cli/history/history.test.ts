@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import path from "node:path";
+import Database from "better-sqlite3";
 import { describe, expect, test } from "vitest";
 import { sparkline } from "../../../src/cli/history/query.ts";
 import { changes } from "../../../src/domain/changes.ts";
@@ -277,7 +278,7 @@ describe("backup and restore", () => {
     const copy = path.join(place.folder, "copy.db");
     await run(["history", "backup", copy], place);
     const bytes = readFileSync(copy);
-    const bad = {
+    const bad: Record<string, Buffer> = {
       "text.db": Buffer.from("no database at all, but long enough to be looked at"),
       "torn.db": bytes.subarray(0, bytes.length - 20_000),
       "damaged.db": Buffer.concat([
@@ -286,6 +287,19 @@ describe("backup and restore", () => {
         bytes.subarray(24_576),
       ]),
     };
+    for (const [name, change] of [
+      ["table.db", "CREATE TABLE more (x)"],
+      ["index.db", "CREATE INDEX more ON alerts (id)"],
+      ["trigger.db", "CREATE TRIGGER more AFTER INSERT ON alerts BEGIN DELETE FROM alerts; END"],
+      ["less.db", "DROP TABLE sessions"],
+    ] as const) {
+      const file = path.join(place.folder, name);
+      writeFileSync(file, bytes);
+      const db = new Database(file);
+      db.exec(change);
+      db.close();
+      bad[name] = readFileSync(file);
+    }
     for (const [name, content] of Object.entries(bad)) {
       const file = path.join(place.folder, name);
       writeFileSync(file, content);
