@@ -158,7 +158,7 @@ function standingLines({ content: { standing }, sealedAtMs }: Message, zone: str
   const lines = standing.alerts.map(({ id, severity, summary, textAtMs, gone, until }) => {
     const asOf = textAtMs === undefined ? "" : `, as of ${shortTime(textAtMs, sealedAtMs, zone)}`;
     const better = until === undefined ? "" : ` (${cleanLine(until)})`;
-    return `${gone ? `No longer holds (was ${severity})` : `Also firing, ${severity}`}: ${cleanLine(summary)}${better}${asOf} (#${id})`;
+    return `${gone ? `Ending, was ${severity}` : `Also firing, ${severity}`}: ${cleanLine(summary)}${better}${asOf} (#${id})`;
   });
   return standing.more === 0 ? lines : [...lines, `Also firing: ${standing.more} more`];
 }

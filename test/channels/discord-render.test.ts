@@ -97,7 +97,7 @@ test("a group of 12 alerts: an embed for each as far as Discord takes them, and 
   expect(
     discordBody(render(message(made, { content: { standing: gone } })), null).embeds[9]?.fields?.[0],
   ).toEqual({
-    ...{ name: "Other alerts", value: "No longer holds (was info): main: quiet (#7)" },
+    ...{ name: "Other alerts", value: "Ending, was info: main: quiet (#7)" },
   });
   expect(body.embeds.map(({ footer }) => footer === undefined)).toEqual([...Array(9).fill(true), false]);
   expect(messageProblems({ ...body })).toEqual([]);

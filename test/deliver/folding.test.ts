@@ -155,7 +155,7 @@ test("what else fires is listed as it stands when the message is made, or with t
   const [message] = (await one.store.messages({})).filter(({ alertIds }) => alertIds.includes(4));
   expect(render(message!).standing).toEqual([
     "Also firing, critical: alert 2 is worse, as of 03:39:48 UTC (#2)",
-    "No longer holds (was critical): alert 1 is worse (#1)",
+    "Ending, was critical: alert 1 is worse (#1)",
   ]);
 });
 

@@ -17,7 +17,7 @@ export const firstRule = `rules:
 export const examples: readonly Example[] = [
   {
     title: "Levels",
-    text: 'One alert that rises and falls, instead of three that overlap. Each level may have its own way back (`resolveWhen`); `ruleOverrides` that give a `when` drop the one of the rule file, and may give another. An alert whose condition no longer holds fires until that has lasted for `keepFiringFor`; messages about others list it as "No longer holds" meanwhile. For `for` and `keepFiringFor` counts the time up to which the data were fresh, and then from the next reading on. While positions are too old and prices are not, time that the last known positions fulfil a condition at the current prices counts for `for` as well: an alert that it fires states their age. Once the positions are read again without one, that time is forgotten, since nobody saw what was held meanwhile.',
+    text: 'One alert that rises and falls, instead of three that overlap. Each level may have its own way back (`resolveWhen`); `ruleOverrides` that give a `when` drop the one of the rule file, and may give another. An alert whose condition no longer holds fires until that has lasted for `keepFiringFor`; messages about others list it as "Ending" meanwhile. For `for` and `keepFiringFor` counts the time up to which the data were fresh, and then from the next reading on. While positions are too old and prices are not, time that the last known positions fulfil a condition at the current prices counts for `for` as well: an alert that it fires states their age. Once the positions are read again without one, that time is forgotten, since nobody saw what was held meanwhile.',
     yaml: `rules:
   - name: NearLiquidation
     scope: position
