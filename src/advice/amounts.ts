@@ -1,6 +1,7 @@
 /**
  * The least deposit, and the least reduction of each position, with which no rule about an account's margin fires: found by judging
- * the rules again on the account as it would be, a little below its marks (above, where it is short) and after a further adverse move.
+ * the rules again on the account as it would be: at its marks, a little against it, and after a further adverse move. Of a critical account
+ * also the least that ends only what is critical.
  */
 import type { Clearing } from "../domain/what-if.ts";
 import { withDeposit, withReduction } from "../risk/hypothetical.ts";
@@ -84,7 +85,10 @@ export interface Amounts extends Enough {
 /** A billion USD, quote lots. */
 export const maxDeposit = 10n ** 15n;
 export const firstDeposit = 1_000_000n;
-/** Positions for which a reduction is looked for, the largest by notional: each costs some fifty judgements of the account, twice if it is critical. */
+/**
+ * Positions for which a reduction is looked for, the largest by notional: each costs some fifty judgements of the account, twice that if
+ * the account is critical.
+ */
 const maxReductions = 10;
 /** Parts of a position of which one is tried first. */
 const parts = 64n;

@@ -113,13 +113,8 @@ export class Standing {
   isClearOf(supposed: AccountRisk): boolean {
     const { firing, further } = this;
     const wanted = (rule: ConditionRule, subject: string) => firing.has(keyOf({ rule, subject }));
-    // A move against the positions can be one for a rule: that of a margin which shrinks with the price.
-    for (const marks of this.#now)
-      for (const { after, isOnTarget } of new Outlook(this.#situation, { risk: supposed, marks }).conclusions(
-        wanted,
-        this.#standing,
-      ))
-        if (!isOver(after) || !isOnTarget) return false;
+    for (const { after, isOnTarget } of this.#about(supposed, wanted))
+      if (!isOver(after) || !isOnTarget) return false;
     const there = new Outlook(this.#situation, { risk: supposed, marks: further });
     for (const { after } of there.conclusions(wanted, fromNothing)) if (!isOver(after)) return false;
     return true;
@@ -134,12 +129,8 @@ export class Standing {
   isLessThanCritical(supposed: AccountRisk): boolean {
     const wanted = (rule: ConditionRule, subject: string) =>
       this.firing.get(keyOf({ rule, subject })) === "critical";
-    for (const marks of this.#now)
-      for (const { after } of new Outlook(this.#situation, { risk: supposed, marks }).conclusions(
-        wanted,
-        this.#standing,
-      ))
-        if (rankOf(after) >= severityRank.critical) return false;
+    for (const { after } of this.#about(supposed, wanted))
+      if (rankOf(after) >= severityRank.critical) return false;
     return true;
   }
 
@@ -167,8 +158,16 @@ export class Standing {
     return true;
   }
 
-  get #now(): readonly MarkTicks[] {
-    return [this.near, this.marks];
+  /**
+   * The conclusions at the near marks and at the marks: a move against the positions can be one for a rule, such as that of a margin
+   * which shrinks with the price.
+   */
+  *#about(
+    supposed: AccountRisk,
+    wanted: (rule: ConditionRule, subject: string) => boolean,
+  ): Iterable<Conclusion> {
+    for (const marks of [this.near, this.marks])
+      yield* new Outlook(this.#situation, { risk: supposed, marks }).conclusions(wanted, this.#standing);
   }
 
   #beginning(risk: AccountRisk): ReadonlyMap<string, Level> {

@@ -11,6 +11,7 @@ import {
 } from "node:http";
 import type { Socket } from "node:net";
 import type { Clock } from "../domain/clock.ts";
+import { alive } from "./health.ts";
 import type { DashboardLog } from "./log.ts";
 
 export interface Limits {
@@ -49,8 +50,6 @@ const tellEveryMs = 60_000;
 /** The part of the burst that is kept for those who ask whether the daemon is ready. */
 const keptForReadiness = 0.2;
 const plainHeaders = { "content-type": "application/json; charset=utf-8", "cache-control": "no-store" };
-/** As health.ts answers it. */
-const alive = JSON.stringify({ alive: true });
 
 export interface LimitOptions {
   readonly clock: Clock;
@@ -80,7 +79,7 @@ export function limitedServer(answer: RequestListener, options: LimitOptions): S
     // Supervisors restart what does not answer this, so nothing is in its way; it costs nothing.
     if (request.method === "GET" && request.url === "/healthz") {
       track(socket, own, response);
-      response.writeHead(200, plainHeaders).end(alive);
+      response.writeHead(200, plainHeaders).end(JSON.stringify(alive));
       return;
     }
     if (inFlight >= limits.inFlight) {

@@ -64,7 +64,7 @@ function openWriter(file: string, list: readonly Migration[]): OpenDatabase {
   try {
     createPrivately(file);
     db = new Database(file, { timeout: busyMs });
-    // What stands in the schema of a file may not call functions that reach out of it.
+    // The schema of a file may not call functions that reach out of it.
     db.pragma("trusted_schema = OFF");
     const empty = inspect(db, file);
     refuseNewer(versionOf(db), newestOf(list), file);

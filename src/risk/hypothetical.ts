@@ -75,6 +75,7 @@ function feeOf(value: bigint, fee: number): bigint {
  * The marks of an account's markets after each moved against its own position. Of markets without a position those that value
  * spot collateral fall, and the others stay.
  * @param shareOf the move, a fraction of the mark
+ * @param isNearest to the nearest tick; else to the next one that is as far at least
  */
 export function adverseMarks(
   account: AccountRisk,

@@ -103,6 +103,19 @@ test("a group of 12 alerts: an embed for each as far as Discord takes them, and 
   expect(messageProblems({ ...body })).toEqual([]);
 });
 
+test("of four alerts with more figures than there is room for, each keeps its times and how to acknowledge it", () => {
+  const details = Array.from({ length: 40 }, (_, index) => [`Figure ${index}`, "1".repeat(60)] as const);
+  const made = [1, 2, 3, 4].map((id) => change("fired", { id, subject: `w${id}/0.0/SOL` }, { id, details }));
+  const texts = discordBody(render(message(made)), null).embeds.map(({ description = "" }) => description);
+  expect(texts[0]).toContain("All 4 of them: perpwatch alerts ack 1 2 3 4");
+  for (const text of texts) {
+    expect(text).toContain("Mark $132.10, liquidation $126.55, margin ratio 78 %.");
+    expect(text).toContain("on data 2s old");
+    // No figure without its value.
+    expect(text).toMatch(/Figure 0: 1{60} · (Figure \d+: 1{60} · )*…\n/);
+  }
+});
+
 describe("permissions", () => {
   const { Administrator, "View Channel": view, "Send Messages": send } = permissionBits;
   const guild = (everyone: bigint, role: bigint, owner = "9") => ({

@@ -155,7 +155,7 @@ describe("requests", () => {
     };
     expect(await several(9)).toEqual([...Array(8).fill(200), 429]);
     expect(await several(3, "/readyz")).toEqual([200, 200, 429]);
-    // That the daemon is alive is always answered.
+    // Its sign of life is always answered.
     expect(await several(5, "/healthz")).toEqual(Array(5).fill(200));
     server.pass(1_000);
     expect(await several(5)).toEqual([200, 200, 200, 429, 429]);

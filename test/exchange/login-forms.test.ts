@@ -141,6 +141,17 @@ test("a text that no person can accept is told as well, and accepted by nobody",
   expect(made.trouble).toBe("");
 });
 
+test("a good login of another wallet does not hide a refusal", async () => {
+  const { made, check } = forms();
+  await check(plain());
+  await expect(check(`${plain()}\nmore`)).rejects.toThrow(/another form/);
+  const other = testKey("hedge").address;
+  await made.check({ text: plain().replace(address, other), nonceId: "", address: other, nowMs });
+  expect(made.trouble).toMatch(/another form/);
+  await check(plain());
+  expect(made.trouble).toBe("");
+});
+
 test("the memo of a login transaction has a form of its own, trusted in the same way", async () => {
   const { made, pinned } = forms();
   const memo = (text: string, nonceId = "0f0e0d0c") => made.check({ text, nonceId, address, nowMs }, "memo");
@@ -212,6 +223,8 @@ test("a changed text signs no wallet in; once accepted, all of them sign in", as
       "login text: the login text has another form than the one that was trusted; see: perpwatch wallet trust",
     ]),
   );
+  // The alert about the text says it; that somebody else uses the key is another matter.
+  expect(set.exchange.sessions.figures.authFailures).toBe(0);
   const { refused } = await set.exchange.loginForms.status();
   expect(await set.exchange.loginForms.trust(refused!.form!, "me")).toBe(true);
   for (const { name } of wallets) await set.clock.finish(login(name));

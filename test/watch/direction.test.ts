@@ -329,7 +329,7 @@ describe("an acknowledgement names the value from which it is worse", () => {
     ["value < 0.9", "", 0.2, "its value falls below $0.16 "],
     ["value < -0.1", "", -0.2, "its value falls below -$0.24 "],
     ["value < -0.1 || value > 0.1", "", 0.2, "its value ($0.20) gets worse by 20%"],
-    // Of a limit that is no number the direction is known all the same.
+    // The limit is no number; the direction is known all the same.
     ["value > market.oraclePrice / 1000000.0", "", 0.2, "its value rises above $0.24 "],
     ["value < market.oraclePrice / 100.0", "", 0.2, "its value falls below $0.16 "],
     ["value < -market.oraclePrice / 1000000.0", "", -0.2, "its value falls below -$0.24 "],

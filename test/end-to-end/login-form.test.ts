@@ -1,0 +1,33 @@
+/** A login text of another form than the trusted one, through the whole daemon. */
+import { expect, test, vi } from "vitest";
+import type { LoginFormStatus } from "../../src/domain/ports.ts";
+import { openStore } from "../../src/history/index.ts";
+import { openHouse } from "../support/daemon.ts";
+
+// An upper bound for slow machines: nothing here waits for real time.
+vi.setConfig({ testTimeout: 120_000 });
+
+test("one alert for all wallets, positions are watched all the same, and a person's yes signs them in", async () => {
+  await using house = await openHouse({ wallets: ["main", "hedge"] });
+  const store = openStore({ path: house.databasePath });
+  await store.save(":login-form", new TextEncoder().encode("Log in to the exchange\n{address}\n{nonce hex}"));
+  await store.close();
+  await house.hold({ collateral: "4000", symbol: "SOL", size: "100", entryPrice: "150" });
+  const { daemon } = await house.start();
+  await house.clock.advance(20_000);
+  const told = () => house.headlines().filter((line) => /No wallet signs in/.test(line));
+  expect(told()).toHaveLength(1);
+  expect(daemon.status().watch.wallets.map(({ signedIn }) => signedIn)).toEqual([false, false]);
+  await house.bring("SOL", 0.03);
+  await house.clock.advance(5_000);
+  expect(house.chats(/SOL long is 3% from liquidation/)).toHaveLength(1);
+  const { refused } = (await house.ask("GET", "/api/v1/login-form")) as LoginFormStatus;
+  expect(refused!.form).toBe("Sign in to the exchange\nwallet:{address}\nnonce:{nonce hex}\nexpires:{time}");
+  await house.ask("POST", "/api/v1/login-form/trust", { form: refused!.form, by: "ann" });
+  await house.clock.advance(90_000);
+  expect(daemon.status().watch.wallets.map(({ signedIn }) => signedIn)).toEqual([true, true]);
+  expect(house.chats(/Wallets sign the exchange's login text again/)).toHaveLength(1);
+  expect(told()).toHaveLength(1);
+  const signed = house.log.filter(({ msg }) => msg === "signed a login text");
+  expect(new Set(signed.map(({ wallet }) => wallet))).toEqual(new Set(["main", "hedge"]));
+});
