@@ -600,7 +600,7 @@ export function daemonEnvironment(env) {
  * @returns {readonly string[]}
  */
 export function flagsFor([command], given) {
-  if (command !== "start") return [];
+  if (command !== "start" && command !== "signer") return [];
   const hasSize = given.some((one) => /semi[-_]space[-_]size/.test(one));
   return (hasSize ? closedFlags : daemonFlags).filter((one) => !given.includes(one));
 }

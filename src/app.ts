@@ -75,6 +75,8 @@ export interface DaemonDeps {
   readonly signal?: AbortSignal;
   /** Told of labelled steps on the way of an observation, for tests that stop the process at one. */
   readonly probe?: (step: "observed" | "judged" | "committed" | Parameters<Probe>[0]) => void | Promise<void>;
+  /** `trouble`: the reason why nothing can be signed now; empty: it can. Default: the keys are in this process. */
+  readonly signer?: { readonly trouble: string };
   readonly outside?: Outside;
 }
 
@@ -164,15 +166,13 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
         if (signedIn) signedInAgain(wallet);
       },
       onTrouble: (wallet, detail) => log.warn({ wallet }, detail),
-      onSignature: (wallet, { act, hash, refused }) =>
+      onSignature: (wallet, { act, hash, refused, see }) =>
         refused === null
           ? log.info({ wallet, sha256: hash }, `signed a ${act}`)
-          : log.warn({ wallet, sha256: hash }, `refused to sign a ${act}: ${refused}`),
-      onLoginForm: (form, by) =>
-        log.info(
-          { form, ...(by === null ? {} : { by }) },
-          `logins are signed in this form of text from now on${by === null ? "" : `, which ${by} accepted`}`,
-        ),
+          : log.warn(
+              { wallet, sha256: hash },
+              `refused to sign a ${act}: ${refused}${see === "" ? "" : `; see: ${see}`}`,
+            ),
       onBadRecord: (report) => collectors?.badRecord(report),
       onTimeRefused: (offsetMs) =>
         log.warn(
@@ -423,6 +423,7 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
       return done;
     };
     const source = new DaemonSource({
+      signer: deps.signer ?? { trouble: "" },
       startedMs,
       clock,
       store,

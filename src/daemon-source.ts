@@ -31,7 +31,6 @@ import type {
   DashboardSource,
   DigestAnswer,
   DrillOutcome,
-  LoginFormStatus,
   NotificationQuery,
   NotificationRow,
   NotificationSelection,
@@ -71,6 +70,8 @@ export interface DaemonParts {
   readonly loopLag: LoopLag;
   readonly databasePath: string;
   readonly pace: Pick<Pace, "stretched">;
+  /** As of `DaemonDeps`. */
+  readonly signer: { readonly trouble: string };
 }
 
 /** Maximum wait of a person at a shell for the exchange or a channel. */
@@ -202,7 +203,8 @@ export class DaemonSource implements DashboardSource {
       databaseBytes: this.#databaseBytes,
       authFailures: exchange.sessions.figures.authFailures,
       refusedWallets: refusedWallets(exchange.sessions),
-      loginTextRefused: exchange.loginForms.trouble,
+      loginTextRefused: exchange.loginTrouble,
+      signerUnavailable: this.#parts.signer.trouble,
       deadMessages: deliveries.deadMessages,
       badRecords: polls.badRecords,
     };
@@ -417,17 +419,6 @@ export class DaemonSource implements DashboardSource {
       await session.login({ endMs: this.#parts.clock.elapsedMs() + patienceMs });
       return session.detail;
     });
-  }
-
-  loginForm(): Promise<LoginFormStatus> {
-    return this.#parts.exchange.loginForms.status();
-  }
-
-  async trustLoginForm(form: string, by: string): Promise<boolean> {
-    const { exchange } = this.#parts;
-    if (!(await exchange.loginForms.trust(form, by))) return false;
-    exchange.sessions.tryAgain();
-    return true;
   }
 
   logout(wallet: string): Promise<SessionOutcome | null> {

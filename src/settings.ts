@@ -45,8 +45,12 @@ import { checkAcknowledge, checkRouting } from "./settings/references.ts";
 import { readRotas } from "./settings/rotas.ts";
 import { type RuleTexts, readRules } from "./settings/rule-files.ts";
 import { type Listen, longestKept, readDashboard, readHistory, readTimezone } from "./settings/sections.ts";
+import { readSigner } from "./settings/signer.ts";
 import { type ReadTemplates, readTemplates } from "./settings/templates.ts";
 import { readWallets, type WalletSettings } from "./settings/wallets.ts";
+import { type Keys, localKeys } from "./signer/keys.ts";
+import { LoginForms, memoryForms } from "./signer/login-forms.ts";
+import type { SignerSettings } from "./signer/settings.ts";
 import type { WatchedPair } from "./watch/settings.ts";
 
 export {
@@ -68,6 +72,7 @@ export interface DaemonSettings {
   /** IANA name. */
   readonly timezone: string;
   readonly wallets: readonly WalletSettings[];
+  readonly signer: SignerSettings;
   /** Declared hedges. */
   readonly pairs: readonly WatchedPair[];
   readonly schedules: ScheduleSettings;
@@ -120,6 +125,8 @@ export interface SettingsContext {
   readonly env: Environment;
   /** The folder of the rule packs that come with the program. */
   readonly shippedRules?: string;
+  /** Signers of the wallets. Left out: their keys are read, and forms of login are forgotten with the process. */
+  readonly keys?: Keys;
 }
 
 const largestConfig = 1_024 * 1_024;
@@ -131,6 +138,7 @@ const sections = [
   "timezone",
   "walletDefaults",
   "wallets",
+  "signer",
   "pairs",
   "schedules",
   "history",
@@ -150,7 +158,7 @@ const sections = [
   "ledger",
 ];
 
-const fileSettings: readonly FileSetting[] = [
+export const fileSettings: readonly FileSetting[] = [
   ...secretSettings.map((key) => ({ path: ["channels", "*", ...key], secret: true })),
   // A certificate is public.
   { path: ["channels", "*", "smtp", "ca"], secret: false },
@@ -162,7 +170,7 @@ const fileSettings: readonly FileSetting[] = [
 ];
 
 /** Reads a configuration from its file. Never throws for anything that a person configured. */
-export async function readSettings(file: string, env: Environment): Promise<SettingsResult> {
+export async function readSettings(file: string, env: Environment, keys?: Keys): Promise<SettingsResult> {
   const read = readTextFile(file, { largestBytes: largestConfig });
   if ("wrong" in read) {
     const fix = read.wrong === "does not exist" ? ": config.example.yaml is one to begin with" : "";
@@ -171,7 +179,8 @@ export async function readSettings(file: string, env: Environment): Promise<Sett
       problems: [{ file, line: 0, column: 0, path: "", message, allowed: [], nearest: null, source: "" }],
     };
   }
-  return settingsFromText(read.text, { file, folder: path.dirname(path.resolve(file)), env });
+  const folder = path.dirname(path.resolve(file));
+  return settingsFromText(read.text, { file, folder, env, ...(keys === undefined ? {} : { keys }) });
 }
 
 export function settingsFromText(text: string, context: SettingsContext): SettingsResult {
@@ -188,10 +197,11 @@ export function settingsFromText(text: string, context: SettingsContext): Settin
 
   const exchange = source.read(["exchange"], exchangeSettings, {});
   const timezone = readTimezone(source);
-  const { wallets, known } = readWallets(source);
+  const { wallets, known } = readWallets(source, context.keys ?? ownKeys(exchange));
   const { pairs, known: knownPairs } = readPairs(source, known);
   const schedules = source.read(["schedules"], scheduleSettings, {});
   const history = readHistory(source);
+  const signer = history && readSigner(source, history.path);
   const channels = readChannels(source);
   const rotas = readRotas(source, channels, timezone);
   const channelNames = source.keys(["channels"]);
@@ -234,6 +244,7 @@ export function settingsFromText(text: string, context: SettingsContext): Settin
     exchange === undefined ||
     schedules === undefined ||
     history === undefined ||
+    signer === undefined ||
     routing === undefined ||
     inhibit === undefined ||
     remind === undefined ||
@@ -253,6 +264,7 @@ export function settingsFromText(text: string, context: SettingsContext): Settin
     exchange,
     timezone,
     wallets,
+    signer,
     pairs,
     schedules,
     history,
@@ -279,6 +291,11 @@ export function settingsFromText(text: string, context: SettingsContext): Settin
   return { settings, warnings: source.warnings, problemAt };
 }
 
+function ownKeys(exchange: ExchangeSettings | undefined): Keys {
+  const { baseUrl, loginDomain = null } = exchange ?? exchangeSettings.parse({});
+  return localKeys({ forms: new LoginForms({ store: memoryForms(), baseUrl, domain: loginDomain }) });
+}
+
 /** The settings of rules and of who is notified. */
 export type JudgingSettings = Pick<DaemonSettings, "timezone" | "history" | "ruleSet" | "routing" | "remind">;
 
@@ -288,7 +305,7 @@ export function readJudging(
 ): { readonly settings: JudgingSettings } | { readonly problems: readonly ConfigProblem[] } {
   const exchange = source.read(["exchange"], exchangeSettings, {}) ?? exchangeSettings.parse({});
   const timezone = readTimezone(source);
-  const { wallets, known } = readWallets(source);
+  const { wallets, known } = readWallets(source, ownKeys(exchange));
   const { known: pairs } = readPairs(source, known);
   const schedules = source.read(["schedules"], scheduleSettings, {}) ?? scheduleSettings.parse({});
   const history = readHistory(source);

@@ -26,7 +26,8 @@ const mayImport = {
   advice: ["domain", "risk", "rules", "state"],
   watch: ["domain", "risk", "rules", "alerts", "state", "advice"],
   ingest: ["domain", "watch"],
-  exchange: ["domain", "contract", "wallet"],
+  signer: ["domain", "contract", "wallet", "ledger"],
+  exchange: ["domain", "contract", "wallet", "signer"],
   simulator: ["domain", "contract", "wallet", "risk"],
   ledger: ["domain", "contract", "wallet"],
   collect: ["domain", "contract", "exchange", "wallet"],
@@ -83,6 +84,7 @@ const libraryRooms: Readonly<Record<string, readonly string[]>> = {
     "exchange",
     "simulator",
     "ledger",
+    "signer",
     "collect",
   ].concat(["deliver", "dashboard", "replay", "watch"]),
   "node-cron": ["collect", "deliver"],
@@ -92,7 +94,7 @@ const libraryRooms: Readonly<Record<string, readonly string[]>> = {
 
 /** Parts of Node that only some rooms may use. Pure rooms use none at all. */
 const nodeRooms: Readonly<Record<string, readonly string[]>> = {
-  "node:crypto": ["wallet", "exchange", "simulator", "history", "channels", "deliver"],
+  "node:crypto": ["wallet", "signer", "exchange", "simulator", "history", "channels", "deliver"],
   "node:child_process": ["channels"],
   "node:worker_threads": ["history"],
   "node:module": [],

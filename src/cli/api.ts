@@ -4,6 +4,7 @@ import { text as wholeText } from "node:stream/consumers";
 import type { Command } from "commander";
 import type { Endpoint } from "../contract/index.ts";
 import { nearestName } from "../domain/nearest.ts";
+import type { Keys } from "../signer/keys.ts";
 import type { ApiOptions } from "./api/arguments.ts";
 import type { PageRead } from "./api/pages.ts";
 import {
@@ -116,7 +117,7 @@ async function docs(cli: Cli, options: CommonOptions & { readonly out?: string }
 }
 
 async function call(cli: Cli, group: Command, words: readonly string[]): Promise<void> {
-  const { nameAt, readCall, refuseMisfits } = await import("./api/arguments.ts");
+  const { nameAt, readCall } = await import("./api/arguments.ts");
   const at = nameAt(words);
   const name = words[at];
   if (name === undefined) {
@@ -138,8 +139,26 @@ async function call(cli: Cli, group: Command, words: readonly string[]): Promise
     print(cli, `${describeText(endpoint)}\n\n${optionsText(endpoint)}\n\n${example}`);
     return;
   }
-  const { target } = await import("./api/target.ts");
-  const { settings, wallet, elsewhereThan } = await target(cli, options);
+  if (options.wallet === null) return callWith(cli, endpoint, given, options, null);
+  const { withSigning } = await import("./signing.ts");
+  await withSigning(cli, options.config, {}, async (signing) =>
+    callWith(cli, endpoint, given, options, await signing.keys()),
+  );
+}
+
+/** @param keys the wallets' signers; null: no wallet was named */
+async function callWith(
+  cli: Cli,
+  endpoint: Endpoint,
+  given: Readonly<Record<string, unknown>>,
+  options: ApiOptions,
+  keys: Keys | null,
+): Promise<void> {
+  const [{ target }, { refuseMisfits }] = await Promise.all([
+    import("./api/target.ts"),
+    import("./api/arguments.ts"),
+  ]);
+  const { settings, wallet, elsewhereThan } = await target(cli, options, keys);
   const args = { ...(wallet === null ? {} : await walletArguments(endpoint, wallet.authority)), ...given };
   refuseMisfits(endpoint, args);
   const session = wallet === null || wallet.watchOnly || endpoint.session === "none" ? null : wallet.name;
@@ -170,7 +189,7 @@ async function send(
   ]);
   await withExchange(
     settings,
-    memorySessions(null),
+    memorySessions(),
     async (exchange) => {
       const held = session === null ? undefined : exchange.sessions.of(session);
       // An open endpoint would go out without: the wallet was named so that it goes out with.

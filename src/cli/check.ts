@@ -5,7 +5,7 @@ import type { Source } from "../domain/observation.ts";
 import type { Silence } from "../domain/silence.ts";
 import type { DaemonSettings } from "../settings.ts";
 import { type Cli, type CommonOptions, declare, print, printJson } from "./command.ts";
-import { loadSettings, misconfigured } from "./configuration.ts";
+import { type Loaded, loadSettings, misconfigured } from "./configuration.ts";
 import { answerWithinMs, examine, type Ground } from "./ground.ts";
 import type { Finding } from "./online.ts";
 import { counted, type Paint, paintFor } from "./print.ts";
@@ -38,7 +38,14 @@ export function checkCommand(program: Command, cli: Cli): void {
 }
 
 async function check(cli: Cli, options: CheckOptions): Promise<void> {
-  const loaded = await loadSettings(cli, options.config);
+  if (options.online !== true) return checkWith(cli, options, await loadSettings(cli, options.config));
+  const { withSigning } = await import("./signing.ts");
+  await withSigning(cli, options.config, {}, async (signing) =>
+    checkWith(cli, options, await signing.load()),
+  );
+}
+
+async function checkWith(cli: Cli, options: CheckOptions, loaded: Loaded): Promise<void> {
   const { settings } = loaded;
   const ground = await examine(loaded);
   const problems = [...ground.problems, ...rotaProblems(loaded, Date.now())];

@@ -6,9 +6,13 @@ import { existsSync } from "node:fs";
 import path from "node:path";
 import type { KnownWallet } from "../settings/wallets.ts";
 import type { ConfigProblem, DaemonSettings, JudgingSettings, SettingsResult } from "../settings.ts";
+import type { Keys } from "../signer/keys.ts";
 import { commandLineOf } from "./called.ts";
 import { type Cli, CommandFailed, defaultConfig, hint } from "./command.ts";
 import { findDemo } from "./demo-place.ts";
+
+/** The most that a configuration has, bytes. */
+export const largestConfig = 1_024 * 1_024;
 
 export type Loaded = Extract<SettingsResult, { readonly settings: DaemonSettings }>;
 
@@ -16,15 +20,18 @@ export type Loaded = Extract<SettingsResult, { readonly settings: DaemonSettings
  * For commands beside the daemon: without a configuration here, that of the demo which was started here.
  * @throws {CommandFailed} status 2, with every mistake
  */
-export async function loadSettings(cli: Cli, file: string): Promise<Loaded> {
-  return loadOwn(cli, orDemo(cli, file));
+export async function loadSettings(cli: Cli, file: string, keys?: Keys): Promise<Loaded> {
+  return loadOwn(cli, orDemo(cli, file), keys);
 }
 
-/** @throws {CommandFailed} status 2, with every mistake */
-export async function loadOwn(cli: Cli, file: string): Promise<Loaded> {
+/**
+ * @param keys the wallets' signers; left out: key files are read here
+ * @throws {CommandFailed} status 2, with every mistake
+ */
+export async function loadOwn(cli: Cli, file: string, keys?: Keys): Promise<Loaded> {
   mustExist(file);
   const { readSettings } = await import("../settings.ts");
-  const result = await readSettings(file, cli.env);
+  const result = await readSettings(file, cli.env, keys);
   if ("settings" in result) return result;
   throw await misconfigured(result.problems);
 }
@@ -69,17 +76,22 @@ export async function locate(cli: Cli, file: string): Promise<Place> {
 
 /** The wallets of a configuration by name, as rules may name them; none where they cannot be made out. */
 export async function knownWallets(cli: Cli, file: string): Promise<readonly KnownWallet[]> {
-  const { readWallets } = await import("../settings/wallets.ts");
-  return readWallets(await openSource(cli, orDemo(cli, file))).known;
+  const [{ readWallets }, { unreadKeys }] = await Promise.all([
+    import("../settings/wallets.ts"),
+    import("../signer/keys.ts"),
+  ]);
+  return readWallets(await openSource(cli, orDemo(cli, file)), unreadKeys).known;
 }
 
 /**
  * The exchange and the wallets of a configuration, for commands that ask by themselves: mistakes elsewhere do not matter.
+ * @param keys the wallets' signers; null: no wallet is read
  * @throws {CommandFailed} status 2, with every mistake in the two sections
  */
 export async function exchangePart(
   cli: Cli,
   file: string,
+  keys: Keys | null,
 ): Promise<Pick<DaemonSettings, "exchange" | "wallets">> {
   const [{ readWallets }, { exchangeSettings }] = await Promise.all([
     import("../settings/wallets.ts"),
@@ -87,10 +99,23 @@ export async function exchangePart(
   ]);
   const source = await openSource(cli, orDemo(cli, file));
   const exchange = source.read(["exchange"], exchangeSettings, {});
-  const { wallets } = readWallets(source);
+  const wallets = keys === null ? [] : readWallets(source, keys).wallets;
   const problems = source.problems.filter(({ path: at }) => /^(exchange|wallets|walletDefaults)\b/.test(at));
   if (exchange === undefined || problems.length > 0) throw await misconfigured(problems);
   return { exchange, wallets };
+}
+
+/** The socket of a signer that runs on its own; null: there is none. @throws {CommandFailed} status 2 */
+export async function signerSocket(cli: Cli, file: string): Promise<string | null> {
+  const [{ readSigner }, { readHistory }] = await Promise.all([
+    import("../settings/signer.ts"),
+    import("../settings/sections.ts"),
+  ]);
+  const source = await openSource(cli, file);
+  const history = readHistory(source);
+  const signer = history && readSigner(source, history.path);
+  if (signer === undefined) throw await misconfigured(source.problems);
+  return signer.socket;
 }
 
 /**
@@ -140,7 +165,7 @@ export function hasConfiguration(cli: Cli, file: string): boolean {
 /** Commands that have printed that the demo's configuration is used. */
 const demoReported = new WeakSet<Cli>();
 
-function orDemo(cli: Cli, file: string): string {
+export function orDemo(cli: Cli, file: string): string {
   if (file !== defaultConfig || existsSync(file)) return file;
   const demo = findDemo();
   if (demo === null) return file;
@@ -159,7 +184,7 @@ function mustExist(file: string): void {
 async function openSource(cli: Cli, file: string) {
   mustExist(file);
   const { ConfigSource, readTextFile } = await import("../config/index.ts");
-  const read = readTextFile(file, { largestBytes: 1_024 * 1_024 });
+  const read = readTextFile(file, { largestBytes: largestConfig });
   if ("wrong" in read) throw new CommandFailed(`${file}: the configuration ${read.wrong}`, 2);
   const folder = path.dirname(path.resolve(file));
   const source = new ConfigSource({ text: read.text, file, folder, env: cli.env, fileSettings: [] });

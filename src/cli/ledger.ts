@@ -5,10 +5,11 @@ import type { Cost } from "../ledger/onboarding.ts";
 import type { Reviewed } from "../ledger/review.ts";
 import type { Ledger } from "../ledger/rpc.ts";
 import type { DaemonSettings, WalletSettings } from "../settings.ts";
-import type { WalletKey } from "../wallet/wallet-key.ts";
+import type { WalletSigner } from "../signer/signer.ts";
 import { CommandFailed } from "./command.ts";
 import { unknownName } from "./daemon.ts";
 import type { Paint } from "./print.ts";
+import type { Signing } from "./signing.ts";
 
 /** @throws {CommandFailed} status 2 unless one is meant */
 export function walletNamed(settings: DaemonSettings, name: string | undefined): WalletSettings {
@@ -28,13 +29,10 @@ export function walletNamed(settings: DaemonSettings, name: string | undefined):
   );
 }
 
-/** The fee payer, with its key. @throws {CommandFailed} status 2 when there is none @throws {BadKey} */
-export async function feePayerOf(wallet: WalletSettings, file: string | undefined): Promise<WalletKey> {
-  if (file !== undefined) {
-    const { readKeyFile } = await import("../wallet/keypair-file.ts");
-    return readKeyFile(file);
-  }
-  if (wallet.key !== null) return wallet.key;
+/** The fee payer. @throws {CommandFailed} status 2 when there is none */
+export function feePayerOf(wallet: WalletSettings, { feePayer }: Pick<Signing, "feePayer">): WalletSigner {
+  const payer = feePayer ?? wallet.key;
+  if (payer !== null) return payer;
   throw new CommandFailed(
     `${wallet.name} has no key here, so it cannot pay: name a key file that can, with --fee-payer`,
     2,

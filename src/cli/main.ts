@@ -18,6 +18,7 @@ import { onboardCommand } from "./onboard.ts";
 import { rotaCommand } from "./rota.ts";
 import { routingCommand } from "./routing.ts";
 import { rulesCommand } from "./rules.ts";
+import { signerCommand } from "./signer.ts";
 import { silenceCommand } from "./silence.ts";
 import { simulateCommand } from "./simulate.ts";
 import { startCommand } from "./start.ts";
@@ -44,6 +45,7 @@ const commands = [
   drillCommand,
   digestCommand,
   walletCommand,
+  signerCommand,
   onboardCommand,
   stopLossCommand,
   apiCommand,
@@ -140,6 +142,9 @@ const expected = [
   "BadKey",
   "LedgerError",
   "InstructionsRefused",
+  "BadForms",
+  "SigningRefused",
+  "SignerUnavailable",
 ];
 
 function isExpected(error: unknown): boolean {

@@ -18,10 +18,10 @@ import {
   print,
   printJson,
 } from "./command.ts";
-import { loadSettings } from "./configuration.ts";
 import { consent } from "./consent.ts";
 import { accountRows, closing, facts, feePayerOf, openLedger, signOut, walletNamed } from "./ledger.ts";
 import { paintFor, shortAddress } from "./print.ts";
+import type { Signing } from "./signing.ts";
 import { integerFrom } from "./values.ts";
 
 interface Options extends CommonOptions {
@@ -82,7 +82,12 @@ export function onboardCommand(program: Command, cli: Cli): void {
 }
 
 async function onboard(cli: Cli, options: Options): Promise<void> {
-  const { settings } = await loadSettings(cli, options.config);
+  const { withSigning } = await import("./signing.ts");
+  await withSigning(cli, options.config, options, (signing) => onboardWith(cli, options, signing));
+}
+
+async function onboardWith(cli: Cli, options: Options, signing: Signing): Promise<void> {
+  const { settings } = await signing.load();
   const wallet = walletNamed(settings, options.wallet);
   const referralCode = options.referral ?? null;
   if (referralCode !== null && wallet.key === null)
@@ -90,11 +95,11 @@ async function onboard(cli: Cli, options: Options): Promise<void> {
       `${wallet.name} has no key here: an activation is signed by the wallet itself`,
       2,
     );
-  const payer = await feePayerOf(wallet, options.feePayer);
+  const payer = feePayerOf(wallet, signing);
   const ledger = await openLedger(settings);
   const { planOnboarding, sendOnboarding } = await import("../ledger/onboarding.ts");
   const { memorySessions, withExchange } = await import("./standalone.ts");
-  await withExchange(settings, memorySessions(settings.history.path), async (exchange) => {
+  await withExchange(settings, memorySessions(), async (exchange) => {
     const parts = {
       client: exchange.client,
       call: { deadlineMs: patienceMs, ...(wallet.key === null ? {} : { wallet: wallet.name }) },
@@ -127,7 +132,8 @@ async function onboard(cli: Cli, options: Options): Promise<void> {
       show(cli, summary(plan, wallet, new URL(settings.exchange.baseUrl).host, cli, options.json === true));
       await consent(cli, "\nThis will be signed and sent.", options.yes === true);
       const own = referralCode === null || payer.address === wallet.authority ? [] : [wallet.key!];
-      tell(cli, options, wallet, plan, await sendOnboarding(parts, plan, [payer, ...own]));
+      const signers = [payer, ...own].map((key) => key.sign);
+      tell(cli, options, wallet, plan, await sendOnboarding(parts, plan, signers));
     } finally {
       await signOut(exchange, wallet);
     }

@@ -32,7 +32,7 @@ export async function checkOnline(
   const badRecords: BadRecordReport[] = [];
   await withExchange(
     settings,
-    memorySessions(settings.history.path),
+    memorySessions(),
     async (exchange) => {
       const desk = { settings, exchange, badRecords, tell };
       if (!(await askExchange(desk))) return;

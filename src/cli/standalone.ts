@@ -32,37 +32,14 @@ export async function withExchange<T>(
   }
 }
 
-/**
- * Sessions that end with the process.
- * @param historyPath the database whose trusted forms of login hold here as well, without being changed; null: none does
- */
-export function memorySessions(historyPath: string | null): SessionStore {
+/** Sessions that end with the process. */
+export function memorySessions(): SessionStore {
   const rows = new Map<string, Uint8Array>();
   return {
-    load: async (name) =>
-      rows.get(name) ?? (isOfWallet(name) || historyPath === null ? null : await storedIn(historyPath, name)),
+    load: async (name) => rows.get(name) ?? null,
     save: async (wallet, sealed) => void rows.set(wallet, sealed),
     remove: async (wallet) => void rows.delete(wallet),
   };
-}
-
-/** Forms of login stand beside the sessions of wallets, under names that no wallet has. */
-const isOfWallet = (name: string): boolean => !name.startsWith(":");
-
-/** Null where there is no database yet. @throws {HistoryError} where it cannot be read */
-async function storedIn(historyPath: string, name: string): Promise<Uint8Array | null> {
-  const { HistoryError, openStore } = await import("../history/index.ts");
-  try {
-    const store = openStore({ path: historyPath, readonly: true });
-    try {
-      return await store.load(name);
-    } finally {
-      await store.close();
-    }
-  } catch (error) {
-    if (error instanceof HistoryError && error.problem === "missing") return null;
-    throw error;
-  }
 }
 
 /** A configured channel, for as long as `use` runs. */

@@ -14,10 +14,11 @@ import type { ConfigWarning } from "../config/index.ts";
 import type { DaemonSettings } from "../settings.ts";
 import { commandLineOf } from "./called.ts";
 import { type Cli, CommandFailed, type CommonOptions, declare, namedConfig } from "./command.ts";
-import { type Loaded, loadOwn, misconfigured } from "./configuration.ts";
+import { type Loaded, misconfigured } from "./configuration.ts";
 import { examine } from "./ground.ts";
 import { onLauncherEnd } from "./launcher.ts";
 import { type LogOptions, logFormats, logLevels } from "./log-options.ts";
+import type { Signing } from "./signing.ts";
 import { isTerminalClosed } from "./terminal.ts";
 import { oneOf } from "./values.ts";
 
@@ -57,12 +58,46 @@ export function startCommand(program: Command, cli: Cli): void {
 
 async function start(cli: Cli, options: StartOptions, named: boolean): Promise<number> {
   const isDemo = !named && !existsSync(options.config);
+  const { openSigning } = await import("./signing.ts");
+  let onTrouble: (trouble: string) => void = () => {};
+  let onLine = (line: string): void => void cli.err.write(`perpwatch ${line}\n`);
+  const signing = isDemo
+    ? null
+    : await openSigning(cli, options.config, {
+        onTrouble: (trouble) => onTrouble(trouble),
+        onLine: (line) => onLine(line),
+      });
+  try {
+    return await startWith(cli, options, named, signing, (log) => {
+      onLine = (line) => log.info(line);
+      onTrouble = (trouble) => {
+        if (trouble === "") log.info("the signer answers");
+        else log.warn(`no wallet can be signed in: ${trouble}`);
+      };
+    });
+  } finally {
+    signing?.close();
+  }
+}
+
+/**
+ * @param signing null: the demonstration, which holds its keys itself
+ * @param tellIn takes the log for what the signer tells
+ */
+async function startWith(
+  cli: Cli,
+  options: StartOptions,
+  named: boolean,
+  signing: Signing | null,
+  tellIn: (log: Logger) => void,
+): Promise<number> {
   // Everything that can be wrong with it is told before anything is started.
-  const loaded = isDemo ? null : await loadOwn(cli, options.config);
+  const loaded = signing === null ? null : await signing.load();
   if (loaded !== null) await refuseUnlessFree(loaded);
   const { createLog, isPrettyLog } = await import("./log.ts");
   const format = options.json === true ? "json" : options.logFormat;
   const { log, flush } = await createLog(cli, { level: options.logLevel, format });
+  tellIn(log);
   const commandLine = commandLineOf(cli, named ? options.config : null);
   const stop = new AbortController();
   let running: Running | null = null;
@@ -71,10 +106,10 @@ async function start(cli: Cli, options: StartOptions, named: boolean): Promise<n
     else if (isClosing) log.warn("SIGHUP: the terminal was closed; the daemon goes on, SIGTERM stops it");
     else if (loaded === null) log.warn("SIGHUP: the demonstration has no configuration to read again");
     else if (running === null) log.warn("SIGHUP: not started yet; nothing was read again");
-    else void reload(cli, options.config, running, log);
+    else void reload(signing!, options.config, running, log);
   });
   try {
-    if (loaded === null) {
+    if (loaded === null || signing === null) {
       const { runDemo } = await import("./demo.ts");
       return await runDemo({ log, signal: stop.signal, out: cli.out, commandLine });
     }
@@ -85,6 +120,7 @@ async function start(cli: Cli, options: StartOptions, named: boolean): Promise<n
     return await runDaemon(loaded.settings, {
       log,
       signal: stop.signal,
+      signer: signing,
       out: cli.out,
       // Whoever reads both streams as one has lines of one kind; a person on a terminal has text.
       json: !cli.out.isTTY && !isPrettyLog(cli, { format }),
@@ -131,10 +167,10 @@ interface Running {
 }
 
 /** Reads the configuration again. Mistakes in it are logged, and the daemon goes on with the old one. */
-async function reload(cli: Cli, config: string, running: Running, log: Logger): Promise<void> {
+async function reload(signing: Signing, config: string, running: Running, log: Logger): Promise<void> {
   const { daemon, started, current } = running;
   try {
-    const { settings, warnings } = await loadOwn(cli, config);
+    const { settings, warnings } = await signing.load();
     await tellWarnings(log, warnings);
     const waiting = await daemon.reload(settings);
     running.current = settings;
@@ -149,7 +185,9 @@ async function reload(cli: Cli, config: string, running: Running, log: Logger): 
     if (keys.length > 0) log.warn(`SIGHUP: changed, and as before until a restart: ${keys.join(", ")}`);
   } catch (error) {
     const text = error instanceof Error ? error.message : String(error);
-    const why = error instanceof CommandFailed ? text : `reading it again failed: ${text}`;
+    const { SignerUnavailable } = await import("../signer/signer.ts");
+    const isTold = error instanceof CommandFailed || error instanceof SignerUnavailable;
+    const why = isTold ? text : `reading it again failed: ${text}`;
     log.error(`SIGHUP: ${config} is not taken, the daemon goes on as it was; ${why}`);
   }
 }

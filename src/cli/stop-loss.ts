@@ -6,10 +6,10 @@ import { formatPercent, formatPrice, formatUsd } from "../domain/number-text.ts"
 import type { StopLossPlan } from "../ledger/stop-loss.ts";
 import type { WalletSettings } from "../settings.ts";
 import { type Cli, CommandFailed, type CommonOptions, declare, hint, print, printJson } from "./command.ts";
-import { loadSettings } from "./configuration.ts";
 import { consent } from "./consent.ts";
 import { accountRows, closing, facts, feePayerOf, openLedger, signOut, walletNamed } from "./ledger.ts";
 import { type Paint, paintFor, shortAddress } from "./print.ts";
+import type { Signing } from "./signing.ts";
 import { integerFrom, oneOf } from "./values.ts";
 
 interface Options extends CommonOptions {
@@ -76,18 +76,23 @@ function percent(text: string): number {
 }
 
 async function stopLoss(cli: Cli, options: Options): Promise<void> {
-  const { settings } = await loadSettings(cli, options.config);
+  const { withSigning } = await import("./signing.ts");
+  await withSigning(cli, options.config, options, (signing) => stopLossWith(cli, options, signing));
+}
+
+async function stopLossWith(cli: Cli, options: Options, signing: Signing): Promise<void> {
+  const { settings } = await signing.load();
   const wallet = walletNamed(settings, options.wallet);
   if (wallet.key === null)
     throw new CommandFailed(
       `${wallet.name} has no key here: the exchange builds this in the wallet's own session only`,
       2,
     );
-  const payer = await feePayerOf(wallet, options.feePayer);
+  const payer = feePayerOf(wallet, signing);
   const ledger = await openLedger(settings);
   const { BadStopLoss, planStopLoss } = await import("../ledger/stop-loss.ts");
   const { memorySessions, withExchange } = await import("./standalone.ts");
-  const plan = await withExchange(settings, memorySessions(settings.history.path), async (exchange) => {
+  const plan = await withExchange(settings, memorySessions(), async (exchange) => {
     const call = { deadlineMs: patienceMs, wallet: wallet.name };
     try {
       return await planStopLoss(
@@ -113,21 +118,21 @@ async function stopLoss(cli: Cli, options: Options): Promise<void> {
     }
   });
   hint(cli, await explained(plan, wallet, paintFor(cli.err)));
-  let { transaction } = plan;
+  let { wire } = plan.transaction;
   if (options.sign === true) {
     await consent(cli, "\nThis will be signed, and not sent.", options.yes === true);
-    const { signTransaction } = await import("../wallet/ledger-transaction.ts");
     const own = payer.address === wallet.authority ? [] : [wallet.key];
-    transaction = [payer, ...own].reduce(signTransaction, transaction);
+    for (const key of [payer, ...own])
+      wire = await key.sign({ kind: "stop loss", wire, request: plan.request });
   }
-  if (options.json !== true) return print(cli, transaction.wire);
+  if (options.json !== true) return print(cli, wire);
   const { order, market, subaccount, traderAccount, lifetime, cost } = plan;
   printJson(cli, {
     wallet: wallet.name,
     ...{ traderAccount, subaccount, symbol: market.symbol, order },
     ...{ mark: plan.mark, liquidationPrice: plan.liquidationPrice, warnings: plan.warnings },
     ...{ costLamports: cost.lamports, signers: plan.reviewed.signers, signed: options.sign === true },
-    ...{ ...lifetime, transaction: transaction.wire },
+    ...{ ...lifetime, transaction: wire },
   });
 }
 

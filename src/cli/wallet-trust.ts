@@ -1,34 +1,44 @@
 /** `perpwatch wallet trust`: the form of login text that wallets sign, one that was refused, and its acceptance. */
-import { userInfo } from "node:os";
-import type { LoginFormStatus } from "../domain/ports.ts";
-import { type Cli, type CommonOptions, print, printJson } from "./command.ts";
-import { locate } from "./configuration.ts";
+import { formFile } from "../signer/form-file.ts";
+import { accepted, type KnownForms } from "../signer/login-forms.ts";
+import { type Cli, CommandFailed, type CommonOptions, print, printJson } from "./command.ts";
+import { orDemo } from "./configuration.ts";
 import { consent } from "./consent.ts";
-import { ask, noDaemon } from "./daemon.ts";
 import { paintFor } from "./print.ts";
+import { readConfiguration } from "./signer-host.ts";
 
 export async function trust(cli: Cli, options: CommonOptions & { readonly yes?: boolean }): Promise<void> {
-  const place = await locate(cli, options.config);
-  const answer = await ask<LoginFormStatus>(place, "GET", "/api/v1/login-form");
-  if (answer.kind === "noDaemon") throw noDaemon(place);
-  const { pinned, refused } = answer.body;
-  const form = refused?.form ?? null;
-  const isAccepted = form !== null && (options.yes === true || !options.json);
-  if (!options.json) print(cli, shown(answer.body, paintFor(cli.out)).join("\n"));
+  const { part } = await readConfiguration(orDemo(cli, options.config), cli.env);
+  const file = formFile(part.signer.state);
+  const known = await file.load();
+  const after = accepted(known);
+  const isAccepted = after !== null && (options.yes === true || !options.json);
+  if (!options.json) print(cli, shown(known, paintFor(cli.out)).join("\n"));
   if (isAccepted) {
     if (!options.json)
       await consent(cli, "\nAll wallets will sign texts of the new form.", options.yes === true);
-    await ask(place, "POST", "/api/v1/login-form/trust", { form, by: userInfo().username });
+    // The exchange may have changed it while it was read.
+    const now = await file.load();
+    if (now.refused?.form !== known.refused?.form)
+      throw new CommandFailed("another form was refused meanwhile; look at it again");
+    await file.save(after);
   }
+  const { refused } = known;
+  const pinned = known[refused?.kind ?? (known.text === null ? "memo" : "text")];
   if (options.json) printJson(cli, { pinned, refused, trusted: isAccepted });
   else if (isAccepted) print(cli, "Accepted. Wallets sign in within a minute.");
 }
 
-function shown({ pinned, refused }: LoginFormStatus, paint: ReturnType<typeof paintFor>): string[] {
-  if (refused === null)
-    return pinned === null
-      ? ["No login text was seen yet."]
-      : ["Wallets sign logins of this form, and no other:", "", ...linesOf(pinned)];
+function shown({ text, memo, refused }: KnownForms, paint: ReturnType<typeof paintFor>): string[] {
+  if (refused === null) {
+    const named = [
+      ["Wallets sign logins of this form, and no other:", text],
+      ["Memos of login transactions have this form, and no other:", memo],
+    ] as const;
+    const lines = named.flatMap(([title, form]) => (form === null ? [] : [title, "", ...linesOf(form), ""]));
+    return lines.length === 0 ? ["No login text was seen yet."] : lines.slice(0, -1);
+  }
+  const pinned = refused.kind === "text" ? text : memo;
   const before = pinned === null ? [] : ["", "Trusted:", ...linesOf(pinned)];
   const reason = paint("yellow", `Refused: ${refused.reason}.`);
   if (refused.form === null)

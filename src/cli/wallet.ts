@@ -5,6 +5,7 @@ import { Writable } from "node:stream";
 import { text as wholeText } from "node:stream/consumers";
 import type { Command } from "commander";
 import type { DaemonStatus } from "../domain/status.ts";
+import type { DaemonSettings } from "../settings.ts";
 import {
   type Cli,
   CommandFailed,
@@ -28,37 +29,73 @@ export function walletCommand(program: Command, cli: Cli): void {
     "wallet list",
   ]);
   declare(group, {
-    usage: "new <file>",
-    summary: "make a new wallet and keep its key in a file that only you can read",
+    usage: "new [file]",
+    summary: "make a new wallet, and keep its key in the keystore or in a file that only you can read",
     about:
-      "The file is a 64-byte JSON keypair. It is never overwritten, and it is the only copy: keep a backup.",
-    examples: ["wallet new ./keys/main.json"],
-    needsNoConfig: true,
-  }).action(async (file: string, options: CommonOptions) => {
+      "Without a file the key goes into the keystore (signer.keystore of the configuration), which is made where there is\n" +
+      "none. A file is a 64-byte JSON keypair; it is never overwritten. It is the only copy: keep a backup.",
+    examples: ["wallet new", "wallet new ./keys/main.json"],
+  }).action(async (file: string | undefined, options: CommonOptions) => {
+    if (file === undefined) {
+      const [{ addToKeystore }, { newKey }] = await Promise.all([
+        import("./wallet-keystore.ts"),
+        import("../wallet/keypair-file.ts"),
+      ]);
+      return addToKeystore(cli, options, newKey());
+    }
     const { newKeypairFile } = await import("../wallet/keypair-file.ts");
     await folderFor(file);
     tellNew(cli, options, file, newKeypairFile(file).address);
   });
   declare(group, {
-    usage: "import <file>",
+    usage: "import [file]",
     summary:
-      "keep a secret that you have (JSON keypair, or base58 of it or of its seed) in a file that only you can read",
+      "keep a secret that you have (JSON keypair, or base58 of it or of its seed) in the keystore or in a file that only you can read",
     about:
       "The secret is read from standard input, without showing it on a terminal; as an argument, everybody on this\n" +
-      "machine could see it.",
-    examples: ["wallet import ./keys/main.json < exported.txt"],
-    needsNoConfig: true,
-  }).action(async (file: string, options: CommonOptions) => {
-    const { importKeypairFile } = await import("../wallet/keypair-file.ts");
+      "machine could see it. Without a file it goes into the keystore (signer.keystore of the configuration), which is made\n" +
+      "where there is none.",
+    examples: ["wallet import < exported.txt", "wallet import ./keys/main.json < exported.txt"],
+  }).action(async (file: string | undefined, options: CommonOptions) => {
     const secret = await readSecret(cli);
-    await folderFor(file);
-    tellNew(cli, options, file, importKeypairFile(file, secret).address);
+    if (file === undefined) {
+      const [{ addToKeystore }, { walletKeyFromText }] = await Promise.all([
+        import("./wallet-keystore.ts"),
+        import("../wallet/wallet-key.ts"),
+      ]);
+      await addToKeystore(cli, options, walletKeyFromText(secret));
+    } else {
+      const { importKeypairFile } = await import("../wallet/keypair-file.ts");
+      await folderFor(file);
+      tellNew(cli, options, file, importKeypairFile(file, secret).address);
+    }
     if (mayBeAddress(secret))
       cli.err.write(
         "note: this has the length of a seed and of an address, and was taken as the seed of the wallet above. If it is the\n" +
-          `address of a wallet that you want to watch without its key, remove ${file} and name it by authority: in config.yaml.\n`,
+          `address of a wallet that you want to watch without its key, remove ${file ?? "it from the keystore"} and name it by authority: in config.yaml.\n`,
       );
   });
+  declare(group, {
+    usage: "export <address> <file>",
+    summary: "write a key of the keystore into a key file that only you can read",
+    examples: ["wallet export 7Np41oeYqPefeNQEHSv1UDhYrehxin3NStELsSKCT4K2 ./keys/main.json"],
+  }).action(async (address: string, file: string, options: CommonOptions) => {
+    const { exportFromKeystore } = await import("./wallet-keystore.ts");
+    await exportFromKeystore(cli, options, address, file);
+  });
+  declare(group, {
+    usage: "passphrase",
+    summary: "seal the keystore with another passphrase",
+    about:
+      "The present one comes from signer.passphraseFile, from the credential perpwatch-passphrase of the service manager, or\n" +
+      "is asked for; the new one is asked for twice, or read from --new-file.",
+    examples: ["wallet passphrase", "wallet passphrase --new-file ./passphrase"],
+  })
+    .option("--new-file <file>", "read the new passphrase from this file")
+    .action(async (options: CommonOptions & { readonly newFile?: string }) => {
+      const { changePassphrase } = await import("./wallet-keystore.ts");
+      await changePassphrase(cli, options);
+    });
   declare(group, {
     usage: "list",
     summary: "list the configured wallets and whether they are signed in",
@@ -188,7 +225,13 @@ async function alone(
   name: string,
   options: CommonOptions,
 ): Promise<string> {
-  const { settings } = await loadSettings(cli, options.config);
+  const { withSigning } = await import("./signing.ts");
+  return withSigning(cli, options.config, {}, async (signing) =>
+    inStore(act, name, (await signing.load()).settings),
+  );
+}
+
+async function inStore(act: "login" | "logout", name: string, settings: DaemonSettings): Promise<string> {
   const wallet = settings.wallets.find((one) => one.name === name);
   if (!wallet)
     throw unknownName(

@@ -45,7 +45,6 @@ const silenceWish = z.strictObject({
 const expiry = z.strictObject({ by: name });
 const acknowledgement = z.strictObject({ by: name, comment: z.string().max(2_000).default("") });
 
-const trustWish = z.strictObject({ form: z.string().min(1).max(2_000), by: name });
 const auditWish = z.strictObject({ wallet: name.optional() });
 const drillWish = z.strictObject({ channels: z.array(name).max(100).default([]), by: name });
 
@@ -237,15 +236,6 @@ function serveChanges(app: FastifyInstance, source: DashboardSource): void {
   });
 
   app.post("/api/v1/history/compact", () => source.compactHistory());
-
-  app.get("/api/v1/login-form", () => source.loginForm());
-
-  app.post("/api/v1/login-form/trust", async (request) => {
-    const { form, by } = parse(trustWish, request.body, "body");
-    if (!(await source.trustLoginForm(form, by)))
-      throw new Refused(409, "this is not the form that was refused last; look at it again");
-    return { result: "trusted" };
-  });
 
   for (const act of ["login", "logout"] as const) {
     app.post<{ Params: { name: string } }>(`/api/v1/wallets/:name/${act}`, async (request) => {

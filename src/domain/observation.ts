@@ -103,6 +103,8 @@ export interface DaemonFigures {
   readonly refusedWallets: string;
   /** The reason why the text of logins is not signed, for people; empty while it is. */
   readonly loginTextRefused: string;
+  /** The reason why nothing can be signed, for people; empty while it can. */
+  readonly signerUnavailable: string;
   /** Messages that their channels would not take since the start. */
   readonly deadMessages: number;
   /** Records that did not fit the contract since the start. */

@@ -304,21 +304,6 @@ export interface DashboardSource extends Actions {
   /** Null: no such wallet. */
   login(wallet: string): Promise<SessionOutcome | null>;
   logout(wallet: string): Promise<SessionOutcome | null>;
-  /** The form of login text that wallets sign, and one that was refused. */
-  loginForm(): Promise<LoginFormStatus>;
-  /** Accepts a form that was refused. @returns false where that is not the one that was refused last */
-  trustLoginForm(form: string, by: string): Promise<boolean>;
-}
-
-export interface LoginFormStatus {
-  /** With places for what differs: `{address}`, `{nonce}`, `{time}`. Null: none was seen. */
-  readonly pinned: string | null;
-  /** The last form that was refused since the pinned one was seen, and why; null: none was. */
-  readonly refused: {
-    /** Null: no person can accept it. */
-    readonly form: string | null;
-    readonly reason: string;
-  } | null;
 }
 
 /** The questions and actions of chats: a part of what shells can. */

@@ -10,15 +10,13 @@ import { createCaller } from "./call.ts";
 import { type BadRecordReport, createClient, type ExchangeClient } from "./client.ts";
 import { BETWEEN_SAMPLES_MS } from "./exchange-time.ts";
 import { createHttp, type Http, type HttpDispatcher } from "./http.ts";
-import { LoginForms } from "./login-forms.ts";
 import type { SessionChange, SessionWallet } from "./session.ts";
 import { createSessions, type Sessions } from "./sessions.ts";
 import type { ExchangeSettings } from "./settings.ts";
 import type { SignatureEntry } from "./sign-in.ts";
 
 export interface ExchangeOptions {
-  readonly settings: Pick<ExchangeSettings, "baseUrl" | "requestsPerSecond"> &
-    Partial<Pick<ExchangeSettings, "loginDomain">>;
+  readonly settings: Pick<ExchangeSettings, "baseUrl" | "requestsPerSecond">;
   /** The version of perpwatch. */
   readonly version: string;
   /** The machine's own, uncorrected: the exchange's time is measured against it. */
@@ -29,16 +27,12 @@ export interface ExchangeOptions {
   /** Wallets that have a key. */
   readonly wallets: readonly SessionWallet[];
   readonly store: SessionStore;
-  /** The forms of login that are trusted. Default: kept beside the sessions. */
-  readonly formStore?: Pick<SessionStore, "load" | "save">;
   readonly onSession: (change: SessionChange) => void;
   /** Troubles of a session that have no consequence yet; for the log. */
   readonly onTrouble: (wallet: string, detail: string) => void;
   readonly onBadRecord: (report: BadRecordReport) => void;
   /** Something was signed for a wallet, or refused; for the log. */
   readonly onSignature?: (wallet: string, entry: SignatureEntry) => void;
-  /** A form of login text is trusted from now on; for the log. */
-  readonly onLoginForm?: (form: string, by: string | null) => void;
   /** As of `HttpOptions`. */
   readonly onTimeRefused?: (offsetMs: number) => void;
 }
@@ -46,7 +40,8 @@ export interface ExchangeOptions {
 export interface Exchange {
   readonly client: ExchangeClient;
   readonly sessions: Sessions;
-  readonly loginForms: LoginForms;
+  /** The reason why a wallet's login text is not signed, for people; empty: each is. */
+  readonly loginTrouble: string;
   readonly budget: RequestBudget;
   readonly http: Http;
   /**
@@ -74,15 +69,14 @@ export function createExchange(options: ExchangeOptions): Exchange {
     requestsPerSecond: settings.requestsPerSecond === "auto" ? null : settings.requestsPerSecond,
   });
   const caller = createCaller({ http, budget, clock, random });
-  const loginForms = new LoginForms({
-    store: options.formStore ?? options.store,
-    baseUrl: settings.baseUrl,
-    domain: settings.loginDomain ?? null,
-    onPinned: options.onLoginForm ?? (() => {}),
-  });
+  let refused: { readonly wallet: string; readonly reason: string } | null = null;
   const sessions = createSessions({
-    forms: loginForms,
-    onSignature: options.onSignature ?? (() => {}),
+    onSignature(wallet, entry) {
+      // The next login of the same wallet that is signed ends it: others may have a form that was trusted before.
+      if (entry.refused !== null) refused = { wallet, reason: entry.refused };
+      else if (refused?.wallet === wallet) refused = null;
+      options.onSignature?.(wallet, entry);
+    },
     caller,
     clock,
     random,
@@ -95,7 +89,9 @@ export function createExchange(options: ExchangeOptions): Exchange {
   return {
     client,
     sessions,
-    loginForms,
+    get loginTrouble() {
+      return refused?.reason ?? "";
+    },
     budget,
     http,
     async readTime(limitMs, signal) {

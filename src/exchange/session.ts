@@ -24,19 +24,17 @@ import { endpoints } from "../contract/endpoints.ts";
 import { remedyFor } from "../contract/errors.ts";
 import type { Clock, Random } from "../domain/clock.ts";
 import type { SessionStore } from "../domain/ports.ts";
+import { SignerUnavailable, SigningRefused, type WalletSigner } from "../signer/signer.ts";
 import { open, seal } from "../wallet/seal.ts";
-import { BadChallenge } from "../wallet/transaction.ts";
-import type { WalletKey } from "../wallet/wallet-key.ts";
 import type { Caller } from "./call.ts";
 import { cleanText, ExchangeError } from "./errors.ts";
-import type { LoginForms } from "./login-forms.ts";
 import { type LoginKind, type SignatureEntry, signIn, signInCall } from "./sign-in.ts";
 import { fromStored, refreshDueMs, storedForm, type Tokens, tokensFrom, usableUntilMs } from "./tokens.ts";
 
 export interface SessionWallet {
   /** As configured. */
   readonly name: string;
-  readonly key: WalletKey;
+  readonly key: WalletSigner;
   readonly login: LoginKind;
 }
 
@@ -61,7 +59,6 @@ export interface SessionParts {
   readonly clock: Clock;
   readonly random: Random;
   readonly figures: SessionFigures;
-  readonly forms: LoginForms;
   /** Something was signed for a wallet, or refused. */
   readonly onSignature: (wallet: string, entry: SignatureEntry) => void;
   /** Signed in, signed in anew, or out and unable to get in. */
@@ -93,6 +90,7 @@ export class WalletSession {
   readonly #parts: SessionParts;
   readonly #stop = new AbortController();
   #loading: Promise<void> | null = null;
+  #sealing: Promise<Uint8Array> | null = null;
   #tokens: Tokens | null = null;
   #source: "store" | "refresh" | "login" = "store";
   /** The time at which the exchange last gave us tokens, monotonic. */
@@ -372,9 +370,9 @@ export class WalletSession {
       this.#gone = true;
     }
     const { name, key, login } = this.wallet;
-    const { forms, onSignature } = this.#parts;
+    const { onSignature } = this.#parts;
     const signing = {
-      ...{ caller, forms, exchangeNowMs: () => this.#exchangeNowMs() },
+      ...{ caller, exchangeNowMs: () => this.#exchangeNowMs() },
       onSignature: (entry: SignatureEntry) => onSignature(name, entry),
     };
     const session = await signIn(signing, key, login, signal);
@@ -391,11 +389,12 @@ export class WalletSession {
         : new ExchangeError({
             endpoint: "loginWallet",
             reason: "signed-out",
-            what: `cannot sign in as ${this.wallet.key.address}: ${cleanText(thrown instanceof Error ? thrown.message : "failed")}`,
+            what: `cannot sign in as ${this.wallet.key.address}: ${cleanText(reasonOf(thrown))}`,
             sent: false,
           });
-    // A text that is not signed here has an alert of its own.
-    if (isRefusal(error) && !(thrown instanceof BadChallenge)) this.#noteRefusal();
+    // A text that is not signed here has an alert of its own, and so has a signer that cannot be asked.
+    const isOwn = thrown instanceof SigningRefused || thrown instanceof SignerUnavailable;
+    if (isRefusal(error) && !isOwn) this.#noteRefusal();
     this.#lastError = error;
     this.#backOff(error);
     if (this.#usable() === null) this.#tell(false, error.message);
@@ -487,9 +486,19 @@ export class WalletSession {
   }
 
   async #save(tokens: Tokens): Promise<void> {
-    await this.#parts.store.save(this.wallet.name, seal(this.wallet.key, storedForm(tokens)));
+    const { name, key } = this.wallet;
+    await this.#parts.store.save(name, seal(await this.#sealKey(), key.address, storedForm(tokens)));
     this.#cancelSave?.();
     this.#cancelSave = null;
+  }
+
+  /** Asked for once: a session stays readable while the signer is away. */
+  #sealKey(): Promise<Uint8Array> {
+    this.#sealing ??= this.wallet.key.sessionKey().catch((error: unknown) => {
+      this.#sealing = null;
+      throw error;
+    });
+    return this.#sealing;
   }
 
   #saveLater(tokens: Tokens): void {
@@ -510,11 +519,14 @@ export class WalletSession {
   /** The stored session; null when there is none that can be read. */
   async #read(): Promise<Tokens | null> {
     const { store, onTrouble } = this.#parts;
+    const { name, key } = this.wallet;
     try {
-      const sealed = await store.load(this.wallet.name);
-      return sealed && fromStored(open(this.wallet.key, sealed));
-    } catch {
-      onTrouble(this.wallet.name, "the stored session cannot be read; a new one replaces it");
+      const sealed = await store.load(name);
+      return sealed && fromStored(open(await this.#sealKey(), key.address, sealed));
+    } catch (error) {
+      if (error instanceof SignerUnavailable)
+        onTrouble(name, `the stored session is sealed: ${error.message}`);
+      else onTrouble(name, "the stored session cannot be read; a new one replaces it");
       return null;
     }
   }
@@ -539,6 +551,11 @@ export class WalletSession {
     this.#told = { wallet: this.wallet.name, signedIn, detail };
     this.#parts.onChange(this.#told);
   }
+}
+
+function reasonOf(thrown: unknown): string {
+  if (thrown instanceof SigningRefused && thrown.see !== "") return `${thrown.message}; see: ${thrown.see}`;
+  return thrown instanceof Error ? thrown.message : "failed";
 }
 
 /** An exchange that cannot be reached is not a session that was lost. */

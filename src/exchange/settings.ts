@@ -1,8 +1,7 @@
 /** The `exchange:` section of the configuration. */
 import { z } from "zod";
+import { PUBLIC_BASE_URL } from "../contract/program.ts";
 import { AUTO_START_PER_SECOND } from "./rate-control.ts";
-
-export const PUBLIC_BASE_URL = "https://perp-api.phoenix.trade";
 
 /** Names of this machine in a URL. */
 export const loopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;

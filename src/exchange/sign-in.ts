@@ -6,15 +6,13 @@
  *
  * A challenge is good for one login and a short time. When it is refused, the way starts again from the challenge, once.
  */
-import { createHash } from "node:crypto";
 import { endpoints } from "../contract/endpoints.ts";
 import type { AuthSession } from "../contract/records/auth.ts";
-import { memoOfChallenge, signChallenge } from "../wallet/transaction.ts";
-import type { WalletKey } from "../wallet/wallet-key.ts";
+import { hashOf } from "../signer/hash.ts";
+import { type SigningAct, SigningRefused, type WalletSigner } from "../signer/signer.ts";
 import { lanes } from "./budget.ts";
 import type { Caller, CallOptions } from "./call.ts";
 import { ExchangeError } from "./errors.ts";
-import type { LoginForms } from "./login-forms.ts";
 
 export type LoginKind = "message" | "transaction";
 
@@ -22,16 +20,17 @@ const DEADLINE_MS = 20_000;
 
 /** A signature that was given, or one that was refused, for the log. */
 export interface SignatureEntry {
-  readonly act: "login text" | "login transaction";
+  readonly act: SigningAct["kind"];
   /** SHA-256 of that which was to be signed, hex. */
   readonly hash: string;
   /** Null: it was signed. */
   readonly refused: string | null;
+  /** Empty, or the command that tells more about a refusal. */
+  readonly see: string;
 }
 
 export interface SignInParts {
   readonly caller: Caller;
-  readonly forms: LoginForms;
   /** The exchange's time, ms. */
   readonly exchangeNowMs: () => number;
   readonly onSignature: (entry: SignatureEntry) => void;
@@ -39,7 +38,7 @@ export interface SignInParts {
 
 export async function signIn(
   parts: SignInParts,
-  key: WalletKey,
+  key: WalletSigner,
   kind: LoginKind,
   signal: AbortSignal,
 ): Promise<AuthSession> {
@@ -59,48 +58,46 @@ export const signInCall = (signal: AbortSignal): CallOptions => ({
   signal,
 });
 
-async function byMessage(parts: SignInParts, key: WalletKey, signal: AbortSignal): Promise<AuthSession> {
-  const { caller, forms } = parts;
+async function byMessage(parts: SignInParts, key: WalletSigner, signal: AbortSignal): Promise<AuthSession> {
+  const { caller } = parts;
   const authority = key.address;
   const nonce = (await caller.call(endpoints.authNonce, { authority }, signInCall(signal))).record;
   const { message: text, nonce_id: nonceId } = nonce;
-  const signature = await logged(parts, "login text", text, async () => {
-    await forms.check({ text, nonceId, address: authority, nowMs: parts.exchangeNowMs() });
-    return key.signText(text);
+  const signature = await sign(parts, key, {
+    kind: "login text",
+    text,
+    nonceId,
+    nowMs: parts.exchangeNowMs(),
   });
   const args = { authority, signature, nonceId };
   return (await caller.call(endpoints.loginWallet, args, signInCall(signal))).record;
 }
 
-async function byTransaction(parts: SignInParts, key: WalletKey, signal: AbortSignal): Promise<AuthSession> {
-  const { caller, forms } = parts;
+async function byTransaction(
+  parts: SignInParts,
+  key: WalletSigner,
+  signal: AbortSignal,
+): Promise<AuthSession> {
+  const { caller } = parts;
   const authority = key.address;
   const challenge = (await caller.call(endpoints.transactionChallenge, { authority }, signInCall(signal)))
     .record;
   const { unsigned_transaction: unsigned, nonce_id: nonceId } = challenge;
-  const signedTransaction = await logged(parts, "login transaction", unsigned, async () => {
-    const text = memoOfChallenge(authority, unsigned, nonceId);
-    await forms.check({ text, nonceId, address: authority, nowMs: parts.exchangeNowMs() }, "memo");
-    return signChallenge(key, unsigned, nonceId);
-  });
+  const nowMs = parts.exchangeNowMs();
+  const signedTransaction = await sign(parts, key, { kind: "login transaction", unsigned, nonceId, nowMs });
   const args = { authority, signedTransaction, nonceId };
   return (await caller.call(endpoints.loginWalletTransaction, args, signInCall(signal))).record;
 }
 
-/** Notes that something was signed, or why not. */
-async function logged<T>(
-  { onSignature }: SignInParts,
-  act: SignatureEntry["act"],
-  content: string,
-  sign: () => Promise<T>,
-): Promise<T> {
-  const hash = createHash("sha256").update(content).digest("hex");
+/** Notes that something was signed, or why not. A signer that cannot be asked has done neither. */
+async function sign({ onSignature }: SignInParts, key: WalletSigner, act: SigningAct): Promise<string> {
+  const entry = { act: act.kind, hash: hashOf(act) };
   try {
-    const signed = await sign();
-    onSignature({ act, hash, refused: null });
+    const signed = await key.sign(act);
+    onSignature({ ...entry, refused: null, see: "" });
     return signed;
   } catch (error) {
-    onSignature({ act, hash, refused: error instanceof Error ? error.message : String(error) });
+    if (error instanceof SigningRefused) onSignature({ ...entry, refused: error.message, see: error.see });
     throw error;
   }
 }

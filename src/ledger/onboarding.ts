@@ -10,11 +10,11 @@
 import { type Client, PROGRAM_ID, type RecordFor, SYSTEM_KEY } from "../contract/index.ts";
 import type { Clock } from "../domain/clock.ts";
 import { traderAddress } from "../wallet/address.ts";
-import { assembleTransaction, signatureOf, signTransaction } from "../wallet/ledger-transaction.ts";
-import type { WalletKey } from "../wallet/wallet-key.ts";
+import { assembleTransaction, readTransaction, signatureOf } from "../wallet/ledger-transaction.ts";
 import { type Confirmation, confirm } from "./confirm.ts";
 import {
   activationInstructions,
+  type ExchangeAccounts,
   InstructionsRefused,
   plainInstructions,
   type Reviewed,
@@ -22,6 +22,7 @@ import {
   reviewTransaction,
 } from "./review.ts";
 import { type Ledger, LedgerError } from "./rpc.ts";
+import type { OnboardingRequest, SignOnboarding } from "./signing.ts";
 
 /** The calls, whatever the client's own options are. */
 export type Calls<Options> = Pick<
@@ -55,6 +56,8 @@ export interface Asked {
 export interface Plan {
   readonly asked: Asked;
   readonly reviewed: Reviewed;
+  /** For those who sign. */
+  readonly request: OnboardingRequest;
   readonly traderAccount: string;
   readonly onboarder: string;
   readonly registered: boolean;
@@ -117,8 +120,14 @@ export async function planOnboarding<Options>(
   });
   reviewTransaction(transaction, reviewed);
   const cost = await foresee(ledger, transaction.wire, feePayer, payer?.lamports ?? 0n);
-  const onboarder = reviewed.instructions.at(-1)!.accounts[3]!.pubkey;
-  return { kind: "plan", asked, reviewed, traderAccount, onboarder, registered, cost };
+  const { accounts: named } = reviewed.instructions.at(-1)!;
+  const [onboarder, permission] = [named[3]!.pubkey, named[4]!.pubkey];
+  const request = {
+    ...{ authority, feePayer, maxPositions, registered, onboarder, permission },
+    accounts: exchangeAccounts(accounts),
+    activation: asked.referralCode !== null,
+  };
+  return { kind: "plan", asked, reviewed, request, traderAccount, onboarder, registered, cost };
 }
 
 async function review<Options>(
@@ -157,13 +166,13 @@ export async function foresee(ledger: Ledger, wire: string, feePayer: string, be
 
 /**
  * Signs and sends what was planned, and waits for it.
- * @param keys of all who sign here; the exchange's onboarder signs there
+ * @param signers all who sign here; the exchange's onboarder signs there
  * @throws {InstructionsRefused} when the transaction, read from its bytes, is not what was reviewed
  */
 export async function sendOnboarding<Options>(
   parts: OnboardingParts<Options>,
   plan: Plan,
-  keys: readonly WalletKey[],
+  signers: readonly SignOnboarding[],
 ): Promise<Sent> {
   const { client, call, ledger, clock } = parts;
   const { asked, reviewed } = plan;
@@ -172,7 +181,9 @@ export async function sendOnboarding<Options>(
   const { blockhash } = lifetime;
   const unsigned = assembleTransaction({ feePayer, blockhash, instructions: plainInstructions(reviewed) });
   reviewTransaction(unsigned, reviewed);
-  const transaction = keys.reduce(signTransaction, unsigned);
+  let { wire } = unsigned;
+  for (const sign of signers) wire = await sign({ kind: "onboarding", wire, request: plan.request });
+  const transaction = readTransaction(wire);
   // The fee payer's signature names the transaction, so that it can be looked for whatever the exchange answers.
   const signature = signatureOf(transaction);
   try {
@@ -209,6 +220,14 @@ export async function sendOnboarding<Options>(
   const active = confirmation.kind === "confirmed" && (await isActive(parts, authority));
   return { signature, confirmation, active };
 }
+
+/** The accounts alone, of all that the exchange says about itself. */
+export const exchangeAccounts = (from: ExchangeAccounts): ExchangeAccounts => ({
+  globalConfig: from.globalConfig,
+  globalTraderIndex: [...from.globalTraderIndex],
+  activeTraderBuffer: [...from.activeTraderBuffer],
+  perpAssetMap: from.perpAssetMap,
+});
 
 function foreign(signature: string): Pick<Sent, "signature" | "confirmation"> {
   const detail =

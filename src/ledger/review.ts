@@ -53,6 +53,12 @@ export interface OnboardingAsked {
   readonly accounts: ExchangeAccounts;
 }
 
+/** The exchange's onboarder, and the account that says that it may let wallets onto the exchange. */
+export interface Permission {
+  readonly onboarder: string;
+  readonly account: string;
+}
+
 const common = ({ accounts }: { accounts: ExchangeAccounts }) => ({
   logAuthority: logAuthority(),
   globalConfig: accounts.globalConfig,
@@ -82,22 +88,31 @@ export function reviewRegistration(given: readonly Instruction[], asked: Onboard
   }
   const last = given.at(-1)!;
   // Only the exchange knows these two, so they are taken as it names them, and looked at.
-  const [onboarder = "", permission = ""] = [last.keys[3]?.pubkey, last.keys[4]?.pubkey];
+  const [onboarder = "", account = ""] = [last.keys[3]?.pubkey, last.keys[4]?.pubkey];
+  const { instructions } = registrationInstructions(asked, { onboarder, account });
+  return reviewed(given, instructions, asked.feePayer);
+}
+
+/**
+ * Builds the instructions of a registration from the accounts that the exchange names.
+ * @throws {InstructionsRefused} when one of them is ours, or none
+ */
+export function registrationInstructions(
+  asked: OnboardingAsked,
+  { onboarder, account }: Permission,
+): Reviewed {
   const instructions = [
     ...(asked.registered ? [] : [registration(asked)]),
-    onboarding(asked, { onboarder, permission, cosigner: undefined }),
+    onboarding(asked, { onboarder, permission: account, cosigner: undefined }),
   ];
-  return reviewed(given, instructions, asked.feePayer);
+  return { feePayer: asked.feePayer, instructions, signers: signersOf(asked.feePayer, instructions) };
 }
 
 /**
  * Builds the instructions of an activation from the accounts that the exchange names.
  * @throws {InstructionsRefused} when one of them is ours, or none
  */
-export function activationInstructions(
-  asked: OnboardingAsked,
-  permission: { readonly onboarder: string; readonly account: string },
-): Reviewed {
+export function activationInstructions(asked: OnboardingAsked, permission: Permission): Reviewed {
   const { authority, feePayer } = asked;
   const instructions = [
     ...(asked.registered ? [] : [registration(asked)]),

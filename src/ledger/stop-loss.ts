@@ -7,17 +7,15 @@ import {
   type Client,
   decimalText,
   type MarketConfig,
-  type NamedInstruction,
   parseDecimal,
   priceText,
   type RecordFor,
   type StopLossOrder,
-  stopLossInstruction,
   ticksNearest,
 } from "../contract/index.ts";
-import { logAuthority, stopLossAddress, traderAddress } from "../wallet/address.ts";
+import { traderAddress } from "../wallet/address.ts";
 import { assembleTransaction, type LedgerTransaction } from "../wallet/ledger-transaction.ts";
-import { type Cost, foresee } from "./onboarding.ts";
+import { type Cost, exchangeAccounts, foresee } from "./onboarding.ts";
 import {
   InstructionsRefused,
   keepApart,
@@ -28,6 +26,7 @@ import {
   reviewTransaction,
 } from "./review.ts";
 import type { Ledger, Lifetime } from "./rpc.ts";
+import { allowedStopLoss, type StopLossRequest } from "./signing.ts";
 
 /** Something about the order that a person can mend. */
 export class BadStopLoss extends Error {
@@ -75,6 +74,8 @@ export interface StopLossPlan {
   readonly replaces: readonly string[];
   readonly warnings: readonly string[];
   readonly reviewed: Reviewed;
+  /** For those who sign. */
+  readonly request: StopLossRequest;
   readonly cost: Cost;
   /** Signed by nobody yet. */
   readonly transaction: LedgerTransaction;
@@ -130,30 +131,23 @@ export async function planStopLoss<Options>(
     call,
   );
   const whole = order.baseLots === abs(position.basePositionLots);
-  const instruction = (baseLots: bigint): NamedInstruction =>
-    stopLossInstruction({
-      logAuthority: logAuthority(),
-      globalConfig: accounts.globalConfig,
-      globalTraderIndex: accounts.globalTraderIndex,
-      activeTraderBuffer: accounts.activeTraderBuffer,
-      perpAssetMap: accounts.perpAssetMap,
-      funder: feePayer,
-      traderAccount,
-      orderbook: market.marketPubkey,
-      spline: market.splinePubkey,
-      positionAuthority: authority,
-      stopLossAccount: stopLossAddress(traderAccount, market.assetId),
-      order: { ...order, baseLots },
-    });
-  const passed = reviewStopLoss(given, instruction, order.baseLots, whole, feePayer);
+  const request = (baseLots: bigint): StopLossRequest => ({
+    ...{ authority, feePayer, pdaIndex, subaccount },
+    accounts: exchangeAccounts(accounts),
+    market: market.marketPubkey,
+    spline: market.splinePubkey,
+    assetId: market.assetId,
+    order: { ...order, baseLots },
+  });
+  const passed = reviewStopLoss(given, request, order.baseLots, whole);
 
   const lifetime = await ledger.latestBlockhash();
   const transaction = assembleTransaction({
     feePayer,
     blockhash: lifetime.blockhash,
-    instructions: plainInstructions(passed),
+    instructions: plainInstructions(passed.reviewed),
   });
-  reviewTransaction(transaction, passed);
+  reviewTransaction(transaction, passed.reviewed);
   const [payer] = await ledger.accounts([feePayer]);
   const cost = await foresee(ledger, transaction.wire, feePayer, payer?.lamports ?? 0n);
   return {
@@ -166,7 +160,7 @@ export async function planStopLoss<Options>(
     liquidationPrice: liquidation === null ? null : trimmed(liquidation.ui),
     replaces: standing(state, subaccount, position).map((ticks) => usd(market, ticks)),
     warnings: warningsFor(order, market, liquidation),
-    reviewed: passed,
+    ...passed,
     cost,
     transaction,
     lifetime,
@@ -176,17 +170,21 @@ export async function planStopLoss<Options>(
 /** The instruction may name the size, or say 0 for the whole position where that is what was asked for. */
 function reviewStopLoss(
   given: RecordFor<"placeStopLossOrder">,
-  instruction: (baseLots: bigint) => NamedInstruction,
+  requestOf: (baseLots: bigint) => StopLossRequest,
   baseLots: bigint,
   whole: boolean,
-  feePayer: string,
-): Reviewed {
+): Pick<StopLossPlan, "reviewed" | "request"> {
+  const attempt = (lots: bigint) => {
+    const request = requestOf(lots);
+    const { instructions, feePayer } = allowedStopLoss(request);
+    return { request, reviewed: reviewed(given, instructions, feePayer) };
+  };
   try {
-    return reviewed(given, [instruction(baseLots)], feePayer);
+    return attempt(baseLots);
   } catch (error) {
     if (!whole || !(error instanceof InstructionsRefused)) throw error;
     try {
-      return reviewed(given, [instruction(0n)], feePayer);
+      return attempt(0n);
     } catch {
       throw error;
     }

@@ -2,6 +2,7 @@
  * `wallets:` and `walletDefaults:` → wallets with their keys read.
  *
  *   - { name, keyFile | secret }   signs in
+ *   - { name, keystore: address }  signs in, with the key of this address in the keystore
  *   - { name, authority }          watch-only: public reads
  *   - { keyDir }                   every key file in a folder, each named after its file
  */
@@ -13,9 +14,10 @@ import { ownLabels } from "../domain/alert.ts";
 import { type Limits, limitsOf, mergedLimits } from "../domain/limits.ts";
 import { nearestName } from "../domain/nearest.ts";
 import { ownNames } from "../domain/subject.ts";
+import type { Keys } from "../signer/keys.ts";
+import type { WalletSigner } from "../signer/signer.ts";
 import { isAddress } from "../wallet/address.ts";
-import { readKeyFile } from "../wallet/keypair-file.ts";
-import { BadKey, type WalletKey, walletKeyFromText } from "../wallet/wallet-key.ts";
+import { BadKey } from "../wallet/wallet-key.ts";
 
 export interface WalletSettings {
   readonly name: string;
@@ -28,7 +30,7 @@ export interface WalletSettings {
   readonly pdaIndices: readonly number[];
   readonly login: "message" | "transaction";
   /** Null: watch-only. */
-  readonly key: WalletKey | null;
+  readonly key: WalletSigner | null;
 }
 
 /** A wallet as rules may name it, known even where its key is not. */
@@ -90,21 +92,22 @@ const fileForm = z
 const secretForm = z
   .strictObject({ name: walletName, secret: z.string().min(1), ...keyed })
   .transform(({ secret, ...rest }) => ({ ...rest, given: secret }));
-const authorityForm = z.strictObject({
-  name: walletName,
-  // Whoever puts a secret here by mistake must not read it in a log.
-  authority: z
-    .string()
-    .refine(isAddress, { message: "expected an address, base58 of 32 bytes; what was found is none" }),
-  ...shared,
-});
-const walletKeys = ["name", "keyFile", "secret", "authority", "keyDir", ...Object.keys(keyed)];
+// Whoever puts a secret here by mistake must not read it in a log.
+const address = z
+  .string()
+  .refine(isAddress, { message: "expected an address, base58 of 32 bytes; what was found is none" });
+const storedForm = z
+  .strictObject({ name: walletName, keystore: address, ...keyed })
+  .transform(({ keystore, ...rest }) => ({ ...rest, given: keystore }));
+const authorityForm = z.strictObject({ name: walletName, authority: address, ...shared });
+const kindKeys = ["keyFile", "secret", "keystore", "authority", "keyDir"];
+const walletKeys = ["name", ...kindKeys, ...Object.keys(keyed)];
 const folderForm = z.strictObject({ keyDir: z.string().min(1), ...keyed });
 
 type Shared = Omit<z.output<typeof folderForm>, "keyDir">;
 type Defaults = z.output<typeof defaultsForm>;
 
-export function readWallets(source: ConfigSource): ReadWallets {
+export function readWallets(source: ConfigSource, keys: Keys): ReadWallets {
   const defaults = source.read(["walletDefaults"], defaultsForm, {}) ?? { labels: {}, limits: {} };
   const wallets: WalletSettings[] = [];
   const known: KnownWallet[] = [];
@@ -118,13 +121,14 @@ export function readWallets(source: ConfigSource): ReadWallets {
   const list = source.read(["wallets"], z.array(z.looseObject({})).min(1));
   const names = new Map<string, Path>();
   const authorities = new Map<string, { readonly name: string; readonly at: Path }>();
-  const reading: Reading = { source, defaults, wallets, known, names, authorities };
+  const reading: Reading = { source, keys, defaults, wallets, known, names, authorities };
   for (const index of Array(list?.length ?? 0).keys()) readEntry(["wallets", index], reading);
   return { wallets, known };
 }
 
 interface Reading {
   readonly source: ConfigSource;
+  readonly keys: Keys;
   readonly defaults: Defaults;
   readonly wallets: WalletSettings[];
   readonly known: KnownWallet[];
@@ -133,11 +137,11 @@ interface Reading {
 }
 
 function readEntry(at: Path, reading: Reading): void {
-  const { source } = reading;
-  const kinds = ["keyFile", "secret", "authority", "keyDir"].filter((key) => source.keys(at).includes(key));
+  const { source, keys } = reading;
+  const kinds = kindKeys.filter((key) => source.keys(at).includes(key));
   if (kinds.length !== 1) {
     const found = kinds.length === 0 ? "none of them" : kinds.join(" and ");
-    const message = `a wallet has one of keyFile, secret, authority or keyDir; found ${found}`;
+    const message = `a wallet has one of keyFile, secret, keystore, authority or keyDir; found ${found}`;
     const [unknown] = source.keys(at).filter((key) => !walletKeys.includes(key));
     if (kinds.length > 0 || unknown === undefined) source.problem(at, message);
     else {
@@ -151,10 +155,13 @@ function readEntry(at: Path, reading: Reading): void {
   }
   switch (kinds[0]) {
     case "keyFile":
-      readKeyed(at, "keyFile", fileForm, (name) => readKeyFile(source.resolve(name)), reading);
+      readKeyed(at, "keyFile", fileForm, (name) => keys.file(source.resolve(name)), reading);
       return;
     case "secret":
-      readKeyed(at, "secret", secretForm, walletKeyFromText, reading);
+      readKeyed(at, "secret", secretForm, (text) => keys.text(text, [...at, "secret"].join(".")), reading);
+      return;
+    case "keystore":
+      readKeyed(at, "keystore", storedForm, (stored) => keys.stored(stored), reading);
       return;
     case "authority": {
       const found = source.read(at, authorityForm);
@@ -169,15 +176,17 @@ function readEntry(at: Path, reading: Reading): void {
 
 function readKeyed(
   at: Path,
-  from: "keyFile" | "secret",
+  from: "keyFile" | "secret" | "keystore",
   form: z.ZodType<Shared & { name: string; given: string }>,
-  keyOf: (text: string) => WalletKey,
+  keyOf: (text: string) => WalletSigner,
   reading: Reading,
 ): void {
   const { source } = reading;
   const found = source.read(at, form);
   const free = nameIsFree(at, found?.name ?? source.raw([...at, "name"]), found, false, reading);
   const given = found?.given ?? source.raw([...at, from]);
+  // An address that is none has been told.
+  if (from === "keystore" && found === undefined) return;
   if (typeof given !== "string" || given === "" || source.isBroken([...at, from])) return;
   // The key is looked at whatever else is wrong, so that its mistakes are told too.
   const key = keyFrom([...at, from], source, () => keyOf(given));
@@ -224,7 +233,7 @@ function readFolder(at: Path, reading: Reading): void {
       continue;
     }
     const free = nameIsFree(place, name, found, false, reading);
-    const key = keyFrom(place, source, () => readKeyFile(path.join(folder, file)));
+    const key = keyFrom(place, source, () => reading.keys.file(path.join(folder, file)));
     if (free && key !== undefined) add(place, reading, name, key.address, key, found);
   }
 }
@@ -266,7 +275,7 @@ function nameIsFree(
 }
 
 /** @returns undefined when there is none, which is told. */
-function keyFrom(at: Path, source: ConfigSource, read: () => WalletKey): WalletKey | undefined {
+function keyFrom(at: Path, source: ConfigSource, read: () => WalletSigner): WalletSigner | undefined {
   try {
     return read();
   } catch (error) {
@@ -281,7 +290,7 @@ function add(
   { source, wallets, defaults, authorities }: Reading,
   name: string,
   authority: string,
-  key: WalletKey | null,
+  key: WalletSigner | null,
   settings: Shared,
 ): void {
   const before = authorities.get(authority);

@@ -21,13 +21,18 @@ export function readKeyFile(path: string): WalletKey {
   }
 }
 
+/** @param seed 32 bytes; random ones unless handed in */
+export function newKey(seed: Uint8Array = randomBytes(32)): WalletKey {
+  return WalletKey.fromSeed(seed);
+}
+
 /**
  * Makes a new wallet and keeps it in a file that did not exist before (mode 0600).
  * @param seed 32 bytes; random ones unless handed in
  * @throws {BadKey} when the file exists or cannot be written
  */
-export function newKeypairFile(path: string, seed: Uint8Array = randomBytes(32)): WalletKey {
-  const key = WalletKey.fromSeed(seed);
+export function newKeypairFile(path: string, seed?: Uint8Array): WalletKey {
+  const key = newKey(seed);
   writeKeypairFile(path, key);
   return key;
 }
@@ -42,7 +47,8 @@ export function importKeypairFile(path: string, text: string): WalletKey {
   return key;
 }
 
-function writeKeypairFile(path: string, key: WalletKey): void {
+/** Keeps a key in a file that did not exist before (mode 0600). @throws {BadKey} as `newKeypairFile` */
+export function writeKeypairFile(path: string, key: WalletKey): void {
   let file: number;
   try {
     // Never follows to, or truncates, what is already there.

@@ -1,12 +1,11 @@
 /**
- * Sessions at rest: a JSON value under AES-256-GCM, with a key derived from the wallet's own secret, so that
+ * Sessions at rest: a JSON value under AES-256-GCM, with a key derived from the wallet's own secret (`WalletKey.deriveKey`), so that
  * nothing more has to be typed or stored, and what one wallet sealed no other can open.
  *
  *   version (1 byte) · nonce (12) · ciphertext · tag (16);  associated data: the wallet's address
  */
 
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
-import type { WalletKey } from "./wallet-key.ts";
 
 /** The stored value was not sealed by this wallet, or has been changed since. */
 export class SealBroken extends Error {
@@ -14,24 +13,29 @@ export class SealBroken extends Error {
 }
 
 const version = 1;
-const info = "perpwatch session v1";
 const nonceLength = 12;
 const tagLength = 16;
 
+/** For `deriveKey`. */
+export const sessionInfo = "perpwatch session v1";
+
 /**
+ * @param key 32 bytes
+ * @param address of the wallet
  * @param value anything that JSON can hold
  * @param nonce 12 bytes, never the same twice for one wallet
  */
 export function seal(
-  key: WalletKey,
+  key: Uint8Array,
+  address: string,
   value: unknown,
   nonce: Uint8Array = randomBytes(nonceLength),
 ): Uint8Array {
   if (nonce.length !== nonceLength) throw new RangeError(`a nonce has ${nonceLength} bytes`);
   const text = JSON.stringify(value);
   if (text === undefined) throw new TypeError("only what JSON can hold can be sealed");
-  const cipher = createCipheriv("aes-256-gcm", key.deriveKey(info), nonce, { authTagLength: tagLength });
-  cipher.setAAD(Buffer.from(key.address));
+  const cipher = createCipheriv("aes-256-gcm", key, nonce, { authTagLength: tagLength });
+  cipher.setAAD(Buffer.from(address));
   return new Uint8Array(
     Buffer.concat([
       Uint8Array.of(version),
@@ -47,13 +51,13 @@ export function seal(
  * Opens what `seal` made with the same wallet. The shape of the value is for the caller to check.
  * @throws {SealBroken} when it was changed, cut, or sealed by another wallet or a later version
  */
-export function open(key: WalletKey, sealed: Uint8Array): unknown {
+export function open(key: Uint8Array, address: string, sealed: Uint8Array): unknown {
   if (sealed.length < 1 + nonceLength + tagLength) throw new SealBroken("too short to be sealed");
   if (sealed[0] !== version) throw new SealBroken(`sealed in a form of version ${sealed[0]}, not ${version}`);
   const nonce = sealed.subarray(1, 1 + nonceLength);
   const body = sealed.subarray(1 + nonceLength, sealed.length - tagLength);
-  const decipher = createDecipheriv("aes-256-gcm", key.deriveKey(info), nonce, { authTagLength: tagLength });
-  decipher.setAAD(Buffer.from(key.address));
+  const decipher = createDecipheriv("aes-256-gcm", key, nonce, { authTagLength: tagLength });
+  decipher.setAAD(Buffer.from(address));
   decipher.setAuthTag(sealed.subarray(sealed.length - tagLength));
   let text: string;
   try {

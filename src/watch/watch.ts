@@ -1244,6 +1244,7 @@ export class Watch {
     values.authFailures = counts.authFailures;
     values.refusedWallets = figures.refusedWallets;
     values.loginTextRefused = figures.loginTextRefused;
+    values.signerUnavailable = figures.signerUnavailable;
     values.deadMessages = figures.deadMessages;
     values.badRecords = counts.badRecords;
     values.brokenChannels = this.#channels.broken;

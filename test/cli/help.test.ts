@@ -31,7 +31,7 @@ test("what is offered is what is built, and each help gives an example", { timeo
       "history",
       "routing",
     ],
-    ...["rota", "channels", "drill", "digest", "wallet"],
+    ...["rota", "channels", "drill", "digest", "wallet", "signer"],
     ...["onboard", "stop-loss", "api", "simulate", "completion", "version"],
   ]);
   const found: string[] = [];
@@ -65,7 +65,10 @@ test("what is offered is what is built, and each help gives an example", { timeo
     ...["query", "export", "events", "compact", "backup", "restore"].map((name) => `history ${name}`),
     ...["routing", "routing test", "rota", "channels", "channels test"],
     ...["channels preview", "channels vocabulary", "drill", "digest", "wallet"],
-    ...["wallet new", "wallet import", "wallet list", "wallet trust", "wallet login", "wallet logout"],
+    ...["new", "import", "export", "passphrase", "list", "trust", "login", "logout"].map(
+      (name) => `wallet ${name}`,
+    ),
+    "signer",
     ...["onboard", "onboard register", "onboard activate", "stop-loss"],
     ...["api", "api list", "api describe", "api docs", "simulate", "completion", "version"],
   ]);

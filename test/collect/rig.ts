@@ -7,6 +7,7 @@ import type { Observation, Source } from "../../src/domain/observation.ts";
 import type { EventQuery } from "../../src/domain/ports.ts";
 import { createExchange, createStreams, type Exchange } from "../../src/exchange/index.ts";
 import { type Simulator, type SimulatorOptions, startSimulator } from "../../src/simulator/index.ts";
+import { testSigner } from "../exchange/local-exchange.ts";
 import { MemorySessions } from "../exchange/rig.ts";
 import { FakeClock } from "../support/clock.ts";
 
@@ -123,7 +124,11 @@ export class Rig implements AsyncDisposable {
       random: seededRandom(11),
       wallets: watchOnly
         ? []
-        : simulator.traders.map(({ name }) => ({ name, key: simulator.keyOf(name), login: "message" })),
+        : simulator.traders.map(({ name }) => ({
+            name,
+            key: testSigner(simulator.keyOf(name)),
+            login: "message",
+          })),
       store: this.sessions,
       onSession: () => {},
       onTrouble: () => {},

@@ -76,7 +76,7 @@ test("with everything switched on, it is valid too", () => {
     "script",
     "duty",
   ]);
-  expect(settings.wallets.map((wallet) => wallet.name)).toEqual(["main", "watched", "a"]);
+  expect(settings.wallets.map((wallet) => wallet.name)).toEqual(["main", "watched", "treasury", "a"]);
   expect(settings.ruleSet.conditions.map((rule) => rule.name)).not.toContain("MarginHigh");
   expect(settings).toMatchObject({
     mention: { critical: "@here" },

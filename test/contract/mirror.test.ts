@@ -23,6 +23,7 @@ import {
 } from "../../src/exchange/index.ts";
 import { type Simulator, startSimulator } from "../../src/simulator/index.ts";
 import { WalletKey } from "../../src/wallet/wallet-key.ts";
+import { testSigner } from "../exchange/local-exchange.ts";
 import { MemorySessions } from "../exchange/rig.ts";
 import { ask, signIn } from "../simulator/support.ts";
 
@@ -59,7 +60,7 @@ function open(store = new MemorySessions()): Exchange {
     version: "0.0.0-test",
     clock: systemClock(),
     random: seededRandom(seed),
-    wallets: [{ name: "main", key: simulator.keyOf("main"), login: "message" }],
+    wallets: [{ name: "main", key: testSigner(simulator.keyOf("main")), login: "message" }],
     store,
     onSession: () => {},
     onTrouble: () => {},

@@ -424,14 +424,6 @@ export function source(of: Partial<DashboardSource> = {}): DashboardSource & { r
           ? { kind: "watchOnly" }
           : null,
     ),
-    loginForm: note("loginForm", () => ({
-      pinned: "Sign in to the exchange\nwallet:{address}\nnonce:{nonce}",
-      refused: {
-        form: "Sign in to the exchange\nwallet:{address}\nnonce:{nonce}\nnetwork:main",
-        reason: "the login text has another form than the one that was trusted",
-      },
-    })),
-    trustLoginForm: note("trustLoginForm", (form) => form.endsWith("network:main")),
     logout: note("logout", (name) =>
       name === "main" ? { kind: "failed", detail: "the exchange is unreachable" } : null,
     ),

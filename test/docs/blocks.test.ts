@@ -47,6 +47,7 @@ const elsewhere: readonly (readonly [pattern: RegExp, test: string])[] = [
     /^README\.md: # my-rules\/margin|^README\.md: # config\.yaml$|^README\.md: ruleOverrides:/,
     "docs/readme-rules.test.ts",
   ],
+  [/^README\.md: perpwatch wallet import /, "cli/wallet-keystore.test.ts"],
   [/^README\.md: perpwatch rules /, "docs/readme-rules.test.ts"],
   [
     /^README\.md: (# try\.yaml$|# my-rules\/near|perpwatch (simulate|start) |curl |FIRING warning)/,

@@ -1,7 +1,6 @@
 /** A login text of another form than the trusted one, through the whole daemon. */
 import { expect, test, vi } from "vitest";
-import type { LoginFormStatus } from "../../src/domain/ports.ts";
-import { openStore } from "../../src/history/index.ts";
+import { accepted, noForms } from "../../src/signer/login-forms.ts";
 import { openHouse } from "../support/daemon.ts";
 
 // An upper bound for slow machines: nothing here waits for real time.
@@ -9,9 +8,8 @@ vi.setConfig({ testTimeout: 120_000 });
 
 test("one alert for all wallets, positions are watched all the same, and a person's yes signs them in", async () => {
   await using house = await openHouse({ wallets: ["main", "hedge"] });
-  const store = openStore({ path: house.databasePath });
-  await store.save(":login-form", new TextEncoder().encode("Log in to the exchange\n{address}\n{nonce hex}"));
-  await store.close();
+  const { loginForms } = house;
+  await loginForms.save({ ...noForms, text: "Log in to the exchange\n{address}\n{nonce hex}" });
   await house.hold({ collateral: "4000", symbol: "SOL", size: "100", entryPrice: "150" });
   const { daemon } = await house.start();
   await house.clock.advance(20_000);
@@ -21,9 +19,11 @@ test("one alert for all wallets, positions are watched all the same, and a perso
   await house.bring("SOL", 0.03);
   await house.clock.advance(5_000);
   expect(house.chats(/SOL long is 3% from liquidation/)).toHaveLength(1);
-  const { refused } = (await house.ask("GET", "/api/v1/login-form")) as LoginFormStatus;
-  expect(refused!.form).toBe("Sign in to the exchange\nwallet:{address}\nnonce:{nonce hex}\nexpires:{time}");
-  await house.ask("POST", "/api/v1/login-form/trust", { form: refused!.form, by: "ann" });
+  const known = await loginForms.load();
+  expect(known.refused!.form).toBe(
+    "Sign in to the exchange\nwallet:{address}\nnonce:{nonce hex}\nexpires:{time}",
+  );
+  await loginForms.save(accepted(known)!);
   await house.clock.advance(90_000);
   expect(daemon.status().watch.wallets.map(({ signedIn }) => signedIn)).toEqual([true, true]);
   expect(house.chats(/Wallets sign the exchange's login text again/)).toHaveLength(1);

@@ -7,6 +7,9 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { base58 } from "@scure/base";
+import { localSigner } from "../../src/signer/local.ts";
+import { type FormStore, LoginForms, memoryForms } from "../../src/signer/login-forms.ts";
+import type { WalletSigner } from "../../src/signer/signer.ts";
 import { verifyBytes } from "../../src/wallet/ed25519.ts";
 import { WalletKey } from "../../src/wallet/wallet-key.ts";
 import type { FakeClock } from "../support/clock.ts";
@@ -16,6 +19,13 @@ export function testKey(name: string | number = "example"): WalletKey {
   const text = name === "example" ? "perpwatch example: wallet" : `perpwatch test: ${name}`;
   return WalletKey.fromSeed(createHash("sha256").update(text).digest());
 }
+
+/** Trusts the first plain login. */
+export const testForms = (store: FormStore = memoryForms()): LoginForms =>
+  new LoginForms({ store, baseUrl: "https://perp-api.phoenix.trade", domain: null });
+
+/** Signs in this process. */
+export const testSigner = (key: WalletKey, forms = testForms()): WalletSigner => localSigner(key, { forms });
 
 export interface Answer {
   readonly status?: number;

@@ -10,7 +10,7 @@ import {
 } from "../../src/exchange/index.ts";
 import type { SignatureEntry } from "../../src/exchange/sign-in.ts";
 import { FakeClock } from "../support/clock.ts";
-import { LocalExchange, type LocalExchangeOptions, testKey } from "./local-exchange.ts";
+import { LocalExchange, type LocalExchangeOptions, testKey, testSigner } from "./local-exchange.ts";
 
 export class MemorySessions implements SessionStore {
   readonly rows = new Map<string, Uint8Array>();
@@ -51,7 +51,7 @@ export interface Rig extends AsyncDisposable {
   boot(): Exchange;
 }
 
-export const main: SessionWallet = { name: "main", key: testKey(), login: "message" };
+export const main: SessionWallet = { name: "main", key: testSigner(testKey()), login: "message" };
 /** A trader account's address; which one does not matter to the local exchange. */
 export const traderPubkey = testKey("trader").address;
 

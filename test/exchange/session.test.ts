@@ -4,8 +4,9 @@ import path from "node:path";
 import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
 import { ExchangeError, lanes } from "../../src/exchange/index.ts";
+import { memoryForms, noForms } from "../../src/signer/login-forms.ts";
 import { FakeClock } from "../support/clock.ts";
-import { testKey } from "./local-exchange.ts";
+import { testForms, testKey, testSigner } from "./local-exchange.ts";
 import { main, type Rig, type RigOptions, rig, traderPubkey } from "./rig.ts";
 
 const NOTIFICATIONS = `/v1/traders/${traderPubkey}/notifications`;
@@ -50,15 +51,13 @@ describe("signing in", () => {
   });
 
   test("by transaction: the very bytes of the example", async () => {
-    await using set = await open({ wallets: [{ ...main, login: "transaction" }] });
+    // The example's memo is no plain one, so somebody accepted it.
+    const memo = "perpwatch-example-challenge:{nonce numbered}";
+    const key = testSigner(testKey(), testForms(memoryForms({ ...noForms, memo })));
+    await using set = await open({ wallets: [{ ...main, key, login: "transaction" }] });
     const { unsigned_transaction } = JSON.parse(example("auth-transaction-challenge.json"));
     const { signed_transaction } = JSON.parse(example("auth-login-transaction-request.json"));
     set.venue.acceptTransaction(unsigned_transaction, signed_transaction);
-    // The example's memo is no plain one, so somebody accepted it.
-    set.store.rows.set(
-      ":login-memo",
-      new TextEncoder().encode("perpwatch-example-challenge:{nonce numbered}"),
-    );
     await poll(set);
     expect(set.changes[0]!.detail).toBe("signed in by transaction");
     expect(count(set, "login/wallet/transaction")).toBe(1);
@@ -546,7 +545,7 @@ describe("losing a session", () => {
 
 describe("an exchange that answers again", () => {
   const twelve = Array.from({ length: 12 }, (_, index) => ({
-    ...{ name: `w${index}`, key: testKey(`w${index}`), login: "message" as const },
+    ...{ name: `w${index}`, key: testSigner(testKey(`w${index}`)), login: "message" as const },
   }));
   const pollStatus = (set: Rig) =>
     set.clock.finish(
@@ -735,7 +734,7 @@ describe("by hand", () => {
 test("an hour with tokens of 60 s and 10 min, revocations and rotations elsewhere: no poll is lost", async () => {
   const wallets = ["main", "second", "third"].map((name) => ({
     name,
-    key: testKey(name),
+    key: testSigner(testKey(name)),
     login: "message" as const,
   }));
   await using set = await open({ accessMs: 60_000, refreshMs: 600_000, graceMs: 10_000, wallets });
@@ -823,7 +822,7 @@ test("nothing that is thrown, told or kept holds a token, a signature or a key",
     .join("\n");
   expect(text).toContain("notifications: 400");
   for (const secret of set.venue.secrets) expect(text).not.toContain(secret);
-  const seed = main.key.withKeypair((pair) => Buffer.from(pair.subarray(0, 32)).toString("hex"));
+  const seed = testKey().withKeypair((pair) => Buffer.from(pair.subarray(0, 32)).toString("hex"));
   expect(text).not.toContain(seed);
 });
 

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { exchangeSettings, PUBLIC_BASE_URL } from "../../src/exchange/index.ts";
+import { PUBLIC_BASE_URL } from "../../src/contract/program.ts";
+import { exchangeSettings } from "../../src/exchange/index.ts";
 
 test("nothing said: the public exchange, as many requests as it grants, streams where they are served", () => {
   expect(exchangeSettings.parse({})).toEqual({

@@ -10,6 +10,7 @@ import {
 } from "../../src/exchange/index.ts";
 import { type Simulator, type SimulatorOptions, startSimulator } from "../../src/simulator/simulator.ts";
 import { FakeClock } from "../support/clock.ts";
+import { testSigner } from "./local-exchange.ts";
 import { MemorySessions } from "./rig.ts";
 
 interface Set {
@@ -42,7 +43,7 @@ async function start(options: SimulatorOptions = {}): Promise<Set> {
     version: "0.0.0-test",
     clock,
     random: seededRandom(11),
-    wallets: [{ name: "main", key: simulator.keyOf(trader.name), login: "message" }],
+    wallets: [{ name: "main", key: testSigner(simulator.keyOf(trader.name)), login: "message" }],
     store: new MemorySessions(),
     onSession: (change) => void changes.push(change),
     onTrouble: () => {},
@@ -83,7 +84,7 @@ test("by transaction, too", async () => {
   const set = await start();
   const { client } = set.exchange;
   await set.exchange.sessions.remove("main");
-  const key = set.simulator.keyOf(set.simulator.traders[0]!.name);
+  const key = testSigner(set.simulator.keyOf(set.simulator.traders[0]!.name));
   await set.exchange.sessions.add({ name: "main", key, login: "transaction" });
   await set.clock.finish(
     client.notifications({ traderPubkey: set.trader.traderPda }, { wallet: "main", deadlineMs: 5_000 }),
@@ -93,7 +94,7 @@ test("by transaction, too", async () => {
 
 test("a challenge that is refused is asked for once more, by message as by transaction", async () => {
   const set = await start();
-  const key = set.simulator.keyOf(set.simulator.traders[0]!.name);
+  const key = testSigner(set.simulator.keyOf(set.simulator.traders[0]!.name));
   await set.exchange.sessions.remove("main");
   for (const [login, path, refused] of [
     ["message", "/v1/auth/login/wallet", { status: 401, error: "nonce_expired" }],

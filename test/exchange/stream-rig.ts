@@ -7,6 +7,7 @@ import type { BadRecordReport, SessionWallet } from "../../src/exchange/index.ts
 import { createStreams, type StreamMessage, type Streams } from "../../src/exchange/streams.ts";
 import { type Simulator, type SimulatorOptions, startSimulator } from "../../src/simulator/simulator.ts";
 import { FakeClock } from "../support/clock.ts";
+import { testSigner } from "./local-exchange.ts";
 import { MemorySessions } from "./rig.ts";
 
 /** A TCP line: it can go silent without ending, be cut, and say how many run over it. */
@@ -89,7 +90,7 @@ export async function streamRig(
   const random = seededRandom(11);
   const wallets: SessionWallet[] = anonymous
     ? []
-    : [{ name: "main", key: simulator.keyOf("main"), login: "message" }];
+    : [{ name: "main", key: testSigner(simulator.keyOf("main")), login: "message" }];
   const exchange = createExchange({
     settings: { baseUrl: simulator.url, requestsPerSecond: 1_000 },
     version: "0.0.0-test",

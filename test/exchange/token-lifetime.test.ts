@@ -6,6 +6,7 @@ import { systemClock } from "../../src/domain/clock.ts";
 import { createExchange } from "../../src/exchange/index.ts";
 import { refreshDueMs, tokensFrom, usableUntilMs } from "../../src/exchange/tokens.ts";
 import { quiet } from "../simulator/support.ts";
+import { testSigner } from "./local-exchange.ts";
 import { MemorySessions } from "./rig.ts";
 
 const day = 86_400_000;
@@ -55,7 +56,7 @@ test("a session of 40 days is not refreshed at once, and not again and again", a
     version: "0.0.0-test",
     clock: systemClock(),
     random: Math.random,
-    wallets: [{ name: "main", key: simulator.keyOf("main"), login: "message" }],
+    wallets: [{ name: "main", key: testSigner(simulator.keyOf("main")), login: "message" }],
     store: new MemorySessions(),
     onSession: () => {},
     onTrouble: () => {},

@@ -7,10 +7,12 @@ import { type Asked, planOnboarding, sendOnboarding } from "../../src/ledger/onb
 import { createLedger, LedgerError } from "../../src/ledger/rpc.ts";
 import { traderAddress } from "../../src/wallet/address.ts";
 import { WalletKey } from "../../src/wallet/wallet-key.ts";
+import { testSigner } from "../exchange/local-exchange.ts";
 import { MemorySessions } from "../exchange/rig.ts";
 import { quiet, sim } from "../simulator/support.ts";
 
 const key = WalletKey.fromSeed(new Uint8Array(32).fill(51));
+const signer = testSigner(key);
 const registerPath = "/v1/exchange/send-register-ixs";
 const activatePath = "/v1/referral/activate-tx";
 
@@ -23,7 +25,7 @@ async function place() {
     version: "0.0.0-test",
     clock: real,
     random: Math.random,
-    wallets: [{ name: "fresh", key, login: "message" }],
+    wallets: [{ name: "fresh", key: signer, login: "message" }],
     store: new MemorySessions(),
     onSession: () => {},
     onTrouble: () => {},
@@ -53,7 +55,7 @@ async function place() {
     parts,
     plan,
     onboarded: () => simulator.world.wallets.get(key.address)?.accounts.get("0.0")?.onboarded ?? null,
-    send: async (more: Partial<Asked> = {}) => sendOnboarding(parts, await plan(more), [key]),
+    send: async (more: Partial<Asked> = {}) => sendOnboarding(parts, await plan(more), [signer.sign]),
     [Symbol.asyncDispose]: async () => {
       await exchange.stop();
       await simulator.stop();
@@ -91,11 +93,11 @@ test("an activation that is submitted is waited for; one that was done already i
   const referralCode = "EXAMPLE";
   await sim(it.simulator, "fault", { path: activatePath, times: 1, set: { status: "submitted" } });
   const planned = await it.plan({ referralCode });
-  const sent = await sendOnboarding(it.parts, planned, [key]);
+  const sent = await sendOnboarding(it.parts, planned, [signer.sign]);
   expect(sent).toMatchObject({ confirmation: { kind: "confirmed" }, active: true });
   expect(sent.signature).not.toBeNull();
   // Somebody else was faster, between the plan and its sending.
-  expect(await sendOnboarding(it.parts, planned, [key])).toEqual({
+  expect(await sendOnboarding(it.parts, planned, [signer.sign])).toEqual({
     ...{ signature: null, confirmation: { kind: "confirmed" }, active: true },
   });
 });
@@ -105,7 +107,7 @@ test("a confirmed transaction that the exchange does not show yet is confirmed a
   const planned = await it.plan();
   await sim(it.simulator, "fault", { path: "/v1/trader/state/*", times: 100, status: 503 });
   expect(
-    await sendOnboarding({ ...it.parts, call: { wallet: "fresh", deadlineMs: 100 } }, planned, [key]),
+    await sendOnboarding({ ...it.parts, call: { wallet: "fresh", deadlineMs: 100 } }, planned, [signer.sign]),
   ).toMatchObject({
     ...{ confirmation: { kind: "confirmed" }, active: false },
   });

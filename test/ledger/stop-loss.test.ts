@@ -8,6 +8,7 @@ import { createLedger } from "../../src/ledger/rpc.ts";
 import { BadStopLoss, planStopLoss, type StopLossAsked, usd } from "../../src/ledger/stop-loss.ts";
 import type { SimulatorOptions } from "../../src/simulator/index.ts";
 import { signTransaction } from "../../src/wallet/ledger-transaction.ts";
+import { testSigner } from "../exchange/local-exchange.ts";
 import { MemorySessions } from "../exchange/rig.ts";
 import { ask, quiet, read, sim } from "../simulator/support.ts";
 
@@ -20,7 +21,7 @@ async function place(options: SimulatorOptions = {}) {
     version: "0.0.0-test",
     clock: systemClock(),
     random: Math.random,
-    wallets: [{ name: "main", key, login: "message" }],
+    wallets: [{ name: "main", key: testSigner(key), login: "message" }],
     store: new MemorySessions(),
     onSession: () => {},
     onTrouble: () => {},

@@ -4,6 +4,7 @@ import { ERROR_CODES, type KnownErrorCode } from "../../src/contract/index.ts";
 import { seededRandom } from "../../src/domain/clock.ts";
 import { createExchange, type SessionChange } from "../../src/exchange/index.ts";
 import { type Simulator, startSimulator } from "../../src/simulator/index.ts";
+import { testSigner } from "../exchange/local-exchange.ts";
 import { MemorySessions } from "../exchange/rig.ts";
 import { FakeClock } from "../support/clock.ts";
 import { type Answer, ask, quiet, signIn, sim } from "./support.ts";
@@ -201,7 +202,7 @@ test("the client's own codes: no session, and a refresh token that is known to b
     version: "0.0.0-test",
     clock,
     random: seededRandom(1),
-    wallets: [{ name: "main", key: own.keyOf("main"), login: "message" }],
+    wallets: [{ name: "main", key: testSigner(own.keyOf("main")), login: "message" }],
     store: new MemorySessions(),
     onSession: (change) => void changes.push(change),
     onTrouble: () => {},

@@ -21,6 +21,8 @@ import { askDaemon } from "../../src/dashboard/index.ts";
 import { seededRandom } from "../../src/domain/clock.ts";
 import { type History, openStore } from "../../src/history/index.ts";
 import { type DaemonSettings, settingsFromText } from "../../src/settings.ts";
+import { localKeys } from "../../src/signer/keys.ts";
+import { LoginForms, memoryForms } from "../../src/signer/login-forms.ts";
 import { type SimulatedTrader, type Simulator, startSimulator } from "../../src/simulator/index.ts";
 import type { SimulatorOptions } from "../../src/simulator/simulator.ts";
 import { FakeClock } from "./clock.ts";
@@ -113,6 +115,8 @@ interface HouseParts {
 }
 
 export class House implements AsyncDisposable {
+  /** The forms of login that its wallets trust, as the file of a signer has them. */
+  readonly loginForms = memoryForms();
   readonly clock: FakeClock;
   readonly simulator: Simulator;
   readonly discord: LocalDiscord;
@@ -185,7 +189,9 @@ export class House implements AsyncDisposable {
   settings(changes: Sections = {}): DaemonSettings {
     // JSON is YAML.
     const text = JSON.stringify({ ...this.sections(), ...changes });
-    const read = settingsFromText(text, { file: null, folder: this.folder, env: {} });
+    const forms = new LoginForms({ store: this.loginForms, baseUrl: this.simulator.url, domain: null });
+    const keys = localKeys({ forms });
+    const read = settingsFromText(text, { file: null, folder: this.folder, env: {}, keys });
     if ("problems" in read)
       throw new Error(read.problems.map(({ path: at, message }) => `${at}: ${message}`).join("\n"));
     return read.settings;

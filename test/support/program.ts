@@ -23,6 +23,7 @@ export interface Program extends AsyncDisposable {
   line(fits: (line: string) => boolean, timeoutMs?: number): Promise<string>;
   readonly stdout: readonly string[];
   readonly stderr: readonly string[];
+  readonly pid: number;
   readonly ended: Promise<Ended>;
   /** Stops reading both outputs: every further write to them fails with EPIPE. */
   deafen(): void;
@@ -59,6 +60,7 @@ export function startProgram(args: readonly string[], { env = {}, folder }: Prog
     },
     stdout,
     stderr,
+    pid: child.pid!,
     ended,
     deafen() {
       child.stdout.destroy();

@@ -1,8 +1,12 @@
 import { expect, test } from "vitest";
-import { open, SealBroken, seal } from "../../src/wallet/seal.ts";
+import { open as openWith, SealBroken, seal as sealWith, sessionInfo } from "../../src/wallet/seal.ts";
 import { WalletKey } from "../../src/wallet/wallet-key.ts";
 import { exampleKey } from "./example.ts";
 
+const seal = (key: WalletKey, value: unknown, nonce?: Uint8Array) =>
+  sealWith(key.deriveKey(sessionInfo), key.address, value, nonce);
+const open = (key: WalletKey, sealed: Uint8Array) =>
+  openWith(key.deriveKey(sessionInfo), key.address, sealed);
 const session = { access_token: "a.b.c", refresh_token: "r-1", expires_in: 900, note: "μ" };
 
 test("what a wallet sealed it opens again", () => {

@@ -87,6 +87,7 @@ export const figures: DaemonFigures = {
   waitingChannels: "",
   refusedWallets: "",
   loginTextRefused: "",
+  signerUnavailable: "",
   lagMs: 0,
   loopLagMs: 0,
   failedPolls: 0,

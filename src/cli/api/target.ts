@@ -1,5 +1,6 @@
 /** Selects the exchange and the caller of `perpwatch api`. */
 import type { DaemonSettings } from "../../settings.ts";
+import type { Keys } from "../../signer/keys.ts";
 import { type Cli, CommandFailed } from "../command.ts";
 import { exchangePart, hasConfiguration } from "../configuration.ts";
 import type { ApiOptions } from "./arguments.ts";
@@ -15,11 +16,11 @@ export interface Target {
  * The configuration's exchange and wallets; without a configuration, the public exchange and none.
  * @throws {CommandFailed} status 2
  */
-export async function target(cli: Cli, options: ApiOptions): Promise<Target> {
+export async function target(cli: Cli, options: ApiOptions, keys: Keys | null): Promise<Target> {
   const { exchangeSettings } = await import("../../exchange/settings.ts");
   const configured =
     options.configNamed || options.wallet !== null || hasConfiguration(cli, options.config)
-      ? await exchangePart(cli, options.config)
+      ? await exchangePart(cli, options.config, keys)
       : { exchange: exchangeSettings.parse({}), wallets: [] };
   let { exchange } = configured;
   let elsewhereThan: string | null = null;

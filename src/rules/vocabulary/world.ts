@@ -105,6 +105,7 @@ const daemon: readonly Field[] = [
   none.number("authFailures", "count", "sign-ins and sessions that the exchange refused, over all runs"),
   none.text("refusedWallets", "whose they were within 15 min, for people; empty while none was refused"),
   none.text("loginTextRefused", "why the text of logins is not signed, for people; empty while it is"),
+  none.text("signerUnavailable", "why no wallet can be signed in, for people; empty while each can"),
   none.number("deadMessages", "count", "messages that their channels would not take, since the start"),
   none.number("badRecords", "count", "records that did not fit the contract, over all runs"),
   none.number("brokenChannels", "count", "channels that cannot be used now"),

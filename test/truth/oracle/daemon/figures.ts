@@ -353,6 +353,7 @@ class FigureJudge {
       | "waitingChannels"
       | "refusedWallets"
       | "loginTextRefused"
+      | "signerUnavailable"
       | "streamConnected"
       | "rateLimited"
     >,

@@ -277,6 +277,14 @@ const loginTextChanged = ofTheDaemon({
     claimsOf(text, [["reason", /^No wallet signs in: (.+)$/, loginTextRefused]]),
 });
 
+const signerUnavailable = ofTheDaemon({
+  rule: "SignerUnavailable",
+  forMs: minuteMs,
+  levels: ({ signerUnavailable: why }) => [level("warning", why !== "", why === "")],
+  claims: ({ signerUnavailable: why }, text) =>
+    claimsOf(text, [["reason", /^No wallet can sign in: (.+)$/, why]]),
+});
+
 const streamDown = ofTheDaemon({
   rule: "StreamDown",
   forMs: 5 * minuteMs,
@@ -335,6 +343,7 @@ export const daemonRules: readonly Predicate[] = [
   messagesLost,
   signInsRefused,
   loginTextChanged,
+  signerUnavailable,
   requestsNearCeiling,
   recordsNotUnderstood,
   databaseLarge,

@@ -2,7 +2,7 @@
  * Login texts that are trusted without a person: words of a login and nothing else. What is not known to be harmless is shown to a
  * person first, since nobody can list all that is not.
  */
-import { PUBLIC_BASE_URL } from "./settings.ts";
+import { PUBLIC_BASE_URL } from "../contract/program.ts";
 
 const words: ReadonlySet<string> = new Set(
   (

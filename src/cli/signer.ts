@@ -1,0 +1,121 @@
+/** `perpwatch signer`: holds the keys of wallets, and signs what the daemon and other commands ask for, after checking it. */
+import { existsSync, unlinkSync } from "node:fs";
+import { createServer, Socket } from "node:net";
+import type { Command } from "commander";
+import { Option } from "commander";
+import { type Cli, CommandFailed, type CommonOptions, declare } from "./command.ts";
+
+interface SignerOptions extends CommonOptions {
+  readonly socket?: string;
+  readonly stream?: number;
+  readonly feePayer?: string;
+  readonly ask?: boolean;
+}
+
+/** Askers at the same time: a daemon and a few commands. */
+const mostAskers = 16;
+
+export function signerCommand(program: Command, cli: Cli): void {
+  declare(program, {
+    usage: "signer",
+    summary: "hold the keys of wallets, and sign what the daemon asks for after checking it",
+    about:
+      "The daemon and every command that signs start one by themselves; run it on your own only where it has a user of its own.\n" +
+      "The configuration then names its socket: signer: { socket: PATH }. Whoever may write to the socket can ask for\n" +
+      "signatures, so keep it in a folder that only the daemon's group may enter. It signs logins in the trusted form\n" +
+      "(wallet trust), onboardings and stop losses, nothing else, and writes a line for each into signatures.log.\n" +
+      "The passphrase of the keystore comes from signer.passphraseFile, from the credential perpwatch-passphrase of the\n" +
+      "service manager, or is asked for on the terminal.",
+    examples: ["signer --config /etc/perpwatch/config.yaml --socket /run/perpwatch-signer/signer.sock"],
+  })
+    .option("--socket <path>", "listen here; signer.socket of the configuration when left out")
+    .addOption(new Option("--stream <fd>", "serve this open stream alone").argParser(Number).hideHelp())
+    .addOption(new Option("--fee-payer <file>", "hold this key file as well").hideHelp())
+    .addOption(new Option("--ask", "ask for the passphrase on the terminal").hideHelp())
+    .action((options: SignerOptions) => signer(cli, options));
+}
+
+async function signer(cli: Cli, options: SignerOptions): Promise<void> {
+  const [{ readConfiguration, signerHost }, { askPassphrase, passphraseFrom }, { serve }] = await Promise.all(
+    [import("./signer-host.ts"), import("./passphrase.ts"), import("../signer/serve.ts")],
+  );
+  const isOwn = options.stream === undefined;
+  const mayAsk = isOwn || options.ask === true;
+  let isAsked = false;
+  const tell = (line: string) => cli.err.write(`perpwatch signer: ${line}\n`);
+  const holder = signerHost({
+    config: options.config,
+    env: cli.env,
+    feePayer: options.feePayer ?? null,
+    tell,
+    passphrase({ passphraseFile, keystore }) {
+      const given = passphraseFrom(passphraseFile, cli.env);
+      // Once: a daemon that reloads at night asks nobody.
+      if (given !== null || !mayAsk || isAsked) return given;
+      isAsked = true;
+      return askPassphrase(`Passphrase of ${keystore}: `);
+    },
+  });
+  if (!isOwn) return serveStream(options.stream!, (stream) => serve(stream, holder));
+  const { part } = await readConfiguration(options.config, cli.env);
+  const path = options.socket ?? part.signer.socket;
+  if (path === null)
+    throw new CommandFailed("say where to listen: --socket PATH, or signer.socket in the configuration", 2);
+  const { keys, closed } = await holder.load();
+  for (const one of keys) if ("problem" in one) tell(`${one.reference}: ${one.problem}`);
+  if (closed !== "") tell(closed);
+  await listen(
+    path,
+    (stream) => serve(stream, holder),
+    () => {
+      const count = keys.filter((one) => "address" in one).length;
+      tell(`holds ${count === 1 ? "1 key" : `${count} keys`}, listens at ${path}`);
+    },
+  );
+}
+
+/** Until the other end is closed, however that ends: the signals of a terminal are for it. */
+function serveStream(fd: number, begin: (stream: Socket) => void): Promise<void> {
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => {});
+  return new Promise((resolve) => {
+    const stream = new Socket({ fd });
+    stream.once("close", () => resolve());
+    begin(stream);
+  });
+}
+
+/** Until SIGTERM or SIGINT. */
+async function listen(path: string, begin: (stream: Socket) => void, onListening: () => void): Promise<void> {
+  if (existsSync(path)) await removeLeftOver(path);
+  const server = createServer(begin);
+  server.maxConnections = mostAskers;
+  // The daemon's group may write; the folder says who gets there.
+  const mask = process.umask(0o117);
+  try {
+    await new Promise<void>((resolve, reject) => {
+      server.once("error", reject);
+      server.listen(path, resolve);
+    });
+  } finally {
+    process.umask(mask);
+  }
+  onListening();
+  await new Promise<void>((resolve) => {
+    for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => resolve());
+  });
+  server.close();
+}
+
+/** @throws {CommandFailed} when somebody listens there */
+async function removeLeftOver(path: string): Promise<void> {
+  const answers = await new Promise<boolean>((resolve) => {
+    const probe = new Socket();
+    probe.once("error", () => resolve(false));
+    probe.connect(path, () => {
+      probe.destroy();
+      resolve(true);
+    });
+  });
+  if (answers) throw new CommandFailed(`${path}: another signer listens there already`);
+  unlinkSync(path);
+}

@@ -1,0 +1,98 @@
+/**
+ * Requests to sign a transaction of the ledger: an onboarding, a stop loss. The instructions that are allowed follow from the request;
+ * whoever signs reads the transaction from its bytes, and it has to hold these and nothing else.
+ */
+import { z } from "zod";
+import { stopLossInstruction } from "../contract/index.ts";
+import { isAddress, logAuthority, stopLossAddress, traderAddress } from "../wallet/address.ts";
+import {
+  activationInstructions,
+  keepApart,
+  namedAccounts,
+  type Reviewed,
+  registrationInstructions,
+} from "./review.ts";
+
+const address = z.string().max(44).refine(isAddress, "expected an address");
+const addresses = z.array(address).max(64).readonly();
+const index = z.int().min(0).max(255);
+/** Lots and ticks: whole numbers, as text where they travel. */
+const whole = z.union([z.bigint(), z.string().regex(/^\d{1,19}$/)]).transform(BigInt);
+
+const exchangeAccounts = z.strictObject({
+  globalConfig: address,
+  globalTraderIndex: addresses,
+  activeTraderBuffer: addresses,
+  perpAssetMap: address,
+});
+
+export const onboardingRequest = z.strictObject({
+  authority: address,
+  feePayer: address,
+  maxPositions: z.int().min(0).max(100_000),
+  registered: z.boolean(),
+  accounts: exchangeAccounts,
+  onboarder: address,
+  permission: address,
+  /** With a referral code, in the wallet's session: the wallet signs, whoever pays. */
+  activation: z.boolean(),
+});
+
+export type OnboardingRequest = z.infer<typeof onboardingRequest>;
+
+/** Adds a signature to a transaction, base64, and gives it back. */
+export type SignOnboarding = (act: {
+  readonly kind: "onboarding";
+  readonly wire: string;
+  readonly request: OnboardingRequest;
+}) => Promise<string>;
+
+export const stopLossRequest = z.strictObject({
+  authority: address,
+  feePayer: address,
+  pdaIndex: index,
+  subaccount: index,
+  accounts: exchangeAccounts,
+  market: address,
+  spline: address,
+  assetId: z.int().min(0).max(4_294_967_295),
+  order: z.strictObject({
+    triggerTicks: whole,
+    executionTicks: whole,
+    baseLots: whole,
+    side: z.enum(["bid", "ask"]),
+    direction: z.enum(["below", "above"]),
+    kind: z.enum(["ioc", "limit"]),
+  }),
+});
+
+export type StopLossRequest = z.infer<typeof stopLossRequest>;
+
+/** @throws {InstructionsRefused} when an account that the exchange names is one of the wallet's, or none */
+export function allowedOnboarding(request: OnboardingRequest): Reviewed {
+  const { onboarder, permission, activation, ...asked } = request;
+  const named = { onboarder, account: permission };
+  return activation ? activationInstructions(asked, named) : registrationInstructions(asked, named);
+}
+
+/** @throws {InstructionsRefused} as `allowedOnboarding` */
+export function allowedStopLoss(request: StopLossRequest): Reviewed {
+  const { authority, feePayer, pdaIndex, subaccount, accounts, market, spline, assetId, order } = request;
+  const traderAccount = traderAddress(authority, { pdaIndex, subaccount });
+  keepApart({ market, spline, ...namedAccounts(accounts) }, [authority, feePayer, traderAccount]);
+  const instruction = stopLossInstruction({
+    logAuthority: logAuthority(),
+    globalConfig: accounts.globalConfig,
+    globalTraderIndex: accounts.globalTraderIndex,
+    activeTraderBuffer: accounts.activeTraderBuffer,
+    perpAssetMap: accounts.perpAssetMap,
+    funder: feePayer,
+    traderAccount,
+    orderbook: market,
+    spline,
+    positionAuthority: authority,
+    stopLossAccount: stopLossAddress(traderAccount, assetId),
+    order,
+  });
+  return { feePayer, instructions: [instruction], signers: [...new Set([feePayer, authority])] };
+}

@@ -1,0 +1,44 @@
+/** `signer:` and what else of a configuration a signer needs: the wallets' keys, and which logins are the exchange's. */
+import path from "node:path";
+import type { ConfigProblem, ConfigSource } from "../config/index.ts";
+import { type ExchangeSettings, exchangeSettings } from "../exchange/settings.ts";
+import type { Keys } from "../signer/keys.ts";
+import { type SignerSettings, signerSettings } from "../signer/settings.ts";
+import { readHistory } from "./sections.ts";
+import { readWallets } from "./wallets.ts";
+
+/** @param historyPath of the database, absolute */
+export function readSigner(source: ConfigSource, historyPath: string): SignerSettings | undefined {
+  const found = source.read(["signer"], signerSettings, {});
+  if (found === undefined) return undefined;
+  const { socket, keystore, passphraseFile, state } = found;
+  const absolute = (name: string | undefined) => (name === undefined ? null : source.resolve(name));
+  return {
+    socket: absolute(socket),
+    keystore: source.resolve(keystore),
+    passphraseFile: absolute(passphraseFile),
+    state: absolute(state) ?? path.dirname(historyPath),
+  };
+}
+
+/** As much of a configuration as a signer needs; mistakes elsewhere do not matter. */
+export interface SigningPart {
+  readonly exchange: ExchangeSettings;
+  readonly signer: SignerSettings;
+}
+
+/** @returns the settings, or every mistake in the sections that they come from */
+export function readSigningPart(
+  source: ConfigSource,
+): SigningPart | { readonly problems: readonly ConfigProblem[] } {
+  const exchange = source.read(["exchange"], exchangeSettings, {});
+  const history = readHistory(source);
+  const signer = history && readSigner(source, history.path);
+  if (exchange === undefined || signer === undefined) return { problems: source.problems };
+  return { exchange, signer };
+}
+
+/** Asks for every key that the configuration names; mistakes of wallets are for whoever reads the whole configuration. */
+export function askForKeys(source: ConfigSource, keys: Keys): void {
+  readWallets(source, keys);
+}

@@ -1,0 +1,113 @@
+/** Signers by the ways in which a configuration names keys. */
+import { readKeyFile } from "../wallet/keypair-file.ts";
+import { BadKey, type WalletKey, walletKeyFromText } from "../wallet/wallet-key.ts";
+import { type LocalSignerOptions, localSigner } from "./local.ts";
+import { SignerUnavailable, type WalletSigner } from "./signer.ts";
+
+/** Each throws BadKey where there is no usable key. */
+export interface Keys {
+  /** @param path absolute */
+  file(path: string): WalletSigner;
+  /** @param at the place of the secret in the configuration, such as wallets.0.secret */
+  text(secret: string, at: string): WalletSigner;
+  /** @param address of a key in the keystore */
+  stored(address: string): WalletSigner;
+}
+
+/** An opened keystore, or the reason why it is not open. */
+export type OpenedKeystore = ReadonlyMap<string, WalletKey> | { readonly closed: string };
+
+export interface LocalKeysOptions extends LocalSignerOptions {
+  /** Asked for when the first wallet of the keystore is met. @throws {BadKey} where there is none that can be read */
+  readonly keystore?: () => OpenedKeystore;
+}
+
+/** Keys that are held in this process. */
+export function localKeys(options: LocalKeysOptions): Keys {
+  const { keystore = () => ({ closed: "the keystore is not open here" }) } = options;
+  return {
+    file: (path) => localSigner(readKeyFile(path), options),
+    text: (secret) => localSigner(walletKeyFromText(secret), options),
+    stored(address) {
+      const opened = keystore();
+      if ("closed" in opened) return closedSigner(address, opened.closed);
+      const key = opened.get(address);
+      if (key !== undefined) return localSigner(key, options);
+      throw new BadKey("the keystore has no key of this address; add it: perpwatch wallet import");
+    },
+  };
+}
+
+/** For readers of a configuration who need no key: none is read. */
+export const unreadKeys: Keys = {
+  file: unread,
+  text: unread,
+  stored: (address) => closedSigner(address, "no key was read"),
+};
+
+function unread(): never {
+  throw new BadKey("no key was read");
+}
+
+/** A wallet whose address is known and whose key is not at hand. */
+export function closedSigner(address: string, reason: string): WalletSigner {
+  const refuse = async (): Promise<never> => {
+    throw new SignerUnavailable(reason);
+  };
+  return { address, sign: refuse, sessionKey: refuse };
+}
+
+/** A key by the way in which the configuration names it, as both processes write it. */
+export const reference = {
+  file: (path: string) => `file ${path}`,
+  text: (at: string) => `at ${at}`,
+  stored: (address: string) => `stored ${address}`,
+} as const satisfies Record<keyof Keys, (value: string) => string>;
+
+/** A key that was looked for: its address, or why there is none. */
+export type KeyAnswer =
+  | { readonly reference: string; readonly address: string }
+  | { readonly reference: string; readonly problem: string };
+
+/** The same keys, with each one that is asked for told. */
+export function recorded(keys: Keys, tell: (answer: KeyAnswer, signer: WalletSigner | null) => void): Keys {
+  const record = (name: string, find: () => WalletSigner): WalletSigner => {
+    try {
+      const signer = find();
+      tell({ reference: name, address: signer.address }, signer);
+      return signer;
+    } catch (error) {
+      if (error instanceof BadKey) tell({ reference: name, problem: error.message }, null);
+      throw error;
+    }
+  };
+  return {
+    file: (path) => record(reference.file(path), () => keys.file(path)),
+    text: (secret, at) => record(reference.text(at), () => keys.text(secret, at)),
+    stored: (address) => record(reference.stored(address), () => keys.stored(address)),
+  };
+}
+
+/**
+ * Keys that another process holds, by what it answered for them.
+ * @param signerOf speaks for an address
+ * @param missing the reason for a key that it was not asked about
+ */
+export function answeredKeys(
+  answers: readonly KeyAnswer[],
+  signerOf: (address: string) => WalletSigner,
+  missing: string,
+): Keys {
+  const known = new Map(answers.map((answer) => [answer.reference, answer]));
+  const find = (name: string): WalletSigner => {
+    const answer = known.get(name);
+    if (answer === undefined) throw new BadKey(missing);
+    if ("problem" in answer) throw new BadKey(answer.problem);
+    return signerOf(answer.address);
+  };
+  return {
+    file: (path) => find(reference.file(path)),
+    text: (_, at) => find(reference.text(at)),
+    stored: (address) => (known.size === 0 ? signerOf(address) : find(reference.stored(address))),
+  };
+}

@@ -1,0 +1,87 @@
+/** A signer that holds the key in this process: the one place where a wallet's key signs anything. */
+import { InstructionsRefused, type Reviewed, reviewTransaction } from "../ledger/review.ts";
+import { allowedOnboarding, allowedStopLoss } from "../ledger/signing.ts";
+import { sessionInfo } from "../wallet/seal.ts";
+import { BadChallenge, memoOfChallenge, signChallenge } from "../wallet/transaction.ts";
+import type { WalletKey } from "../wallet/wallet-key.ts";
+import { hashOf } from "./hash.ts";
+import { FormRefused, type LoginForms } from "./login-forms.ts";
+import { type SigningAct, SigningRefused, type WalletSigner } from "./signer.ts";
+
+/** A signature that was given, or one that was refused. */
+export interface SignatureEntry {
+  readonly act: SigningAct["kind"];
+  /** Base58. */
+  readonly wallet: string;
+  /** SHA-256 of that which was to be signed, hex. */
+  readonly hash: string;
+  /** Null: it was signed. */
+  readonly refused: string | null;
+}
+
+/** Between the exchange's time, as it is told, and the machine's own, ms: no clock is set worse. */
+const mostApartMs = 26 * 3_600_000;
+
+export interface LocalSignerOptions {
+  readonly forms: LoginForms;
+  /** The machine's time, ms; null: any time that is told is taken. */
+  readonly nowMs?: (() => number) | null;
+  readonly onSignature?: (entry: SignatureEntry) => void;
+}
+
+export function localSigner(key: WalletKey, options: LocalSignerOptions): WalletSigner {
+  return {
+    address: key.address,
+    sessionKey: async () => key.deriveKey(sessionInfo),
+    async sign(act) {
+      const note = (refused: string | null) =>
+        options.onSignature?.({ act: act.kind, wallet: key.address, hash: hashOf(act), refused });
+      try {
+        const signed = await signatureOf(key, act, options);
+        note(null);
+        return signed;
+      } catch (error) {
+        const reason = error instanceof Error ? error.message : String(error);
+        note(reason);
+        throw new SigningRefused(reason, error instanceof FormRefused ? "perpwatch wallet trust" : "");
+      }
+    },
+  };
+}
+
+async function signatureOf(key: WalletKey, act: SigningAct, options: LocalSignerOptions): Promise<string> {
+  const { address } = key;
+  switch (act.kind) {
+    case "login text": {
+      const { text, nonceId, nowMs } = act;
+      checkTime(nowMs, options);
+      await options.forms.check({ text, nonceId, address, nowMs });
+      return key.signText(text);
+    }
+    case "login transaction": {
+      const { unsigned, nonceId, nowMs } = act;
+      checkTime(nowMs, options);
+      const text = memoOfChallenge(address, unsigned, nonceId);
+      await options.forms.check({ text, nonceId, address, nowMs }, "memo");
+      return signChallenge(key, unsigned, nonceId);
+    }
+    case "onboarding":
+      return signReviewed(key, act.wire, allowedOnboarding(act.request));
+    case "stop loss":
+      return signReviewed(key, act.wire, allowedStopLoss(act.request));
+  }
+}
+
+function checkTime(toldMs: number, { nowMs = null }: LocalSignerOptions): void {
+  if (nowMs !== null && Math.abs(toldMs - nowMs()) > mostApartMs)
+    throw new BadChallenge("the exchange's time is more than a day from this machine's");
+}
+
+async function signReviewed(key: WalletKey, wire: string, allowed: Reviewed): Promise<string> {
+  if (!allowed.signers.includes(key.address))
+    throw new InstructionsRefused([`${key.address} does not have to sign it`]);
+  const { readTransaction, signTransaction } = await import("../wallet/ledger-transaction.ts");
+  const transaction = readTransaction(wire);
+  reviewTransaction(transaction, allowed);
+  return signTransaction(transaction, key).wire;
+}

@@ -1,0 +1,59 @@
+/** The signer's side of the protocol: one asker on a stream. */
+import type { Duplex } from "node:stream";
+import type { KeyAnswer } from "./keys.ts";
+import { SignerUnavailable, SigningRefused, type WalletSigner } from "./signer.ts";
+import {
+  lineOf,
+  mostRequestBytes,
+  parsedLine,
+  type Reply,
+  type Request,
+  readLines,
+  requestForm,
+} from "./wire.ts";
+
+/** The keys of a signer's process. */
+export interface KeyHolder {
+  /** Reads the configuration again. */
+  load(): Promise<{ readonly keys: readonly KeyAnswer[]; readonly closed: string }>;
+  /** @throws {SignerUnavailable} where the wallet is not one of those that were loaded */
+  signerOf(address: string): Promise<WalletSigner>;
+}
+
+/** Requests that may wait on one stream; an asker with more is no perpwatch. */
+const mostWaiting = 256;
+
+/** Answers one asker, in the order of its requests, until the stream ends. Whatever is no request ends it. */
+export function serve(stream: Duplex, holder: KeyHolder): void {
+  let waiting = 0;
+  let last: Promise<void> = Promise.resolve();
+  stream.on("error", () => {});
+  readLines(stream, mostRequestBytes, (line) => {
+    const request = parsedLine(requestForm, line);
+    if (request === undefined || ++waiting > mostWaiting) return void stream.destroy();
+    last = last.then(async () => {
+      if (stream.destroyed) return;
+      const reply = await answer(request, holder);
+      waiting--;
+      if (!stream.destroyed) stream.write(lineOf(reply));
+    });
+  });
+}
+
+async function answer(request: Request, holder: KeyHolder): Promise<Reply> {
+  const { id } = request;
+  try {
+    if (request.do === "load") {
+      const { keys, closed } = await holder.load();
+      return { id, keys: [...keys], closed };
+    }
+    const signer = await holder.signerOf(request.wallet);
+    if (request.do === "sign") return { id, signed: await signer.sign(request.act) };
+    return { id, sessionKey: Buffer.from(await signer.sessionKey()).toString("base64") };
+  } catch (error) {
+    const text = error instanceof Error ? error.message : String(error);
+    if (error instanceof SigningRefused) return { id, refused: text, see: error.see };
+    if (error instanceof SignerUnavailable) return { id, unavailable: text };
+    return { id, unavailable: `the signer failed: ${text}` };
+  }
+}

@@ -1,0 +1,83 @@
+/**
+ * The protocol between a signer and those who ask it, over a stream that only they can use: a JSON object a line.
+ *
+ *   ► {"id":1,"do":"load"}                                ◄ {"id":1,"keys":[{"reference":"file /…","address":"…"}],"closed":""}
+ *   ► {"id":2,"do":"sign","wallet":"…","act":{…}}         ◄ {"id":2,"signed":"…"}
+ *   ► {"id":3,"do":"sessionKey","wallet":"…"}             ◄ {"id":3,"sessionKey":"… (base64)"}
+ *                                                         ◄ {"id":2,"refused":"…","see":"…"}
+ *                                                         ◄ {"id":2,"unavailable":"…"}
+ */
+import type { Duplex } from "node:stream";
+import { z } from "zod";
+import { signingAct } from "./signer.ts";
+
+const id = z.int().min(0);
+const wallet = z.string().max(44);
+const text = z.string().max(8_192);
+
+export const requestForm = z.discriminatedUnion("do", [
+  z.strictObject({ id, do: z.literal("load") }),
+  z.strictObject({ id, do: z.literal("sign"), wallet, act: signingAct }),
+  z.strictObject({ id, do: z.literal("sessionKey"), wallet }),
+]);
+export type Request = z.infer<typeof requestForm>;
+
+const keyAnswer = z.union([
+  z.strictObject({ reference: text, address: wallet }),
+  z.strictObject({ reference: text, problem: text }),
+]);
+
+export const replyForm = z.union([
+  /** `closed`: why the keystore is not open; empty: it is, or none is used. */
+  z.strictObject({ id, keys: z.array(keyAnswer), closed: text }),
+  z.strictObject({ id, signed: text }),
+  z.strictObject({ id, sessionKey: z.string().length(44) }),
+  z.strictObject({ id, refused: text, see: text }),
+  z.strictObject({ id, unavailable: text }),
+]);
+export type Reply = z.infer<typeof replyForm>;
+
+/** Longest lines; a reply to `load` grows with the wallets. */
+export const mostRequestBytes = 65_536;
+export const mostReplyBytes = 4_194_304;
+
+/** Counts are bigints, and travel as text. */
+export const lineOf = (value: Request | Reply): string =>
+  `${JSON.stringify(value, (_, one: unknown) => (typeof one === "bigint" ? String(one) : one))}\n`;
+
+/**
+ * Calls `onLine` with each line of a stream. What is longer than allowed destroys it.
+ * @param mostBytes of a line
+ */
+export function readLines(stream: Duplex, mostBytes: number, onLine: (line: string) => void): void {
+  let parts: Buffer[] = [];
+  let length = 0;
+  stream.on("data", (chunk: Buffer) => {
+    let rest = chunk;
+    for (let end = rest.indexOf(10); end !== -1; end = rest.indexOf(10)) {
+      parts.push(rest.subarray(0, end));
+      const line = Buffer.concat(parts);
+      parts = [];
+      length = 0;
+      rest = rest.subarray(end + 1);
+      if (line.length > mostBytes) return void stream.destroy();
+      onLine(line.toString("utf8"));
+    }
+    if (rest.length === 0) return;
+    parts.push(rest);
+    length += rest.length;
+    if (length > mostBytes) stream.destroy();
+  });
+}
+
+/** Undefined for what is no such message. */
+export function parsedLine<Form extends z.ZodType>(form: Form, line: string): z.infer<Form> | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+  const parsed = form.safeParse(value);
+  return parsed.success ? parsed.data : undefined;
+}

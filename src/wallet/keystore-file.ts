@@ -1,0 +1,64 @@
+/** The file of a keystore: read whole, replaced whole, readable by its owner alone. */
+import { randomBytes } from "node:crypto";
+import fs from "node:fs";
+import nodePath from "node:path";
+import { type Keystore, keystoreFromText, keystoreText } from "./keystore.ts";
+import { BadKey } from "./wallet-key.ts";
+
+const mostBytes = 262_144;
+
+/** @returns null where there is none @throws {BadKey} when it cannot be read, others can read it, or it is no keystore */
+export function readKeystore(path: string): Keystore | null {
+  let file: number;
+  try {
+    file = fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_NONBLOCK);
+  } catch (error) {
+    const code = codeOf(error);
+    if (code === "ENOENT") return null;
+    throw new BadKey(`${path}: the keystore cannot be opened (${code})`);
+  }
+  try {
+    const stat = fs.fstatSync(file);
+    if (!stat.isFile()) throw new BadKey(`${path}: is not a file`);
+    if ((stat.mode & 0o077) !== 0) {
+      const mode = (stat.mode & 0o777).toString(8).padStart(4, "0");
+      throw new BadKey(
+        `${path}: others than its owner can use this keystore (mode ${mode}). Fix: chmod 600 ${path}`,
+      );
+    }
+    if (stat.size > mostBytes) throw new BadKey(`${path}: too long for a keystore`);
+    return keystoreFromText(fs.readFileSync(file, "utf8"));
+  } catch (error) {
+    if (error instanceof BadKey && !error.message.startsWith(path))
+      throw new BadKey(`${path}: ${error.message}`);
+    throw error;
+  } finally {
+    fs.closeSync(file);
+  }
+}
+
+/** Replaces the file; what stood there stays whole until the new one does. @throws {BadKey} when it cannot be written */
+export function writeKeystore(path: string, keystore: Keystore): void {
+  const draft = `${path}.${randomBytes(6).toString("hex")}`;
+  let file: number | null = null;
+  try {
+    file = fs.openSync(draft, "wx", 0o600);
+    fs.writeFileSync(file, keystoreText(keystore));
+    fs.fsyncSync(file);
+    // Root adds a key for the signer's user, who has to read it.
+    if (process.getuid?.() === 0) {
+      const { uid, gid } = fs.statSync(nodePath.dirname(nodePath.resolve(path)));
+      fs.fchownSync(file, uid, gid);
+    }
+    fs.renameSync(draft, path);
+  } catch (error) {
+    if (file !== null) fs.rmSync(draft, { force: true });
+    throw new BadKey(`${path}: the keystore cannot be written (${codeOf(error)})`);
+  } finally {
+    if (file !== null) fs.closeSync(file);
+  }
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "unknown error";
+}

@@ -1,0 +1,251 @@
+/** The signer as a process: beside the daemon, on its own, and away. */
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  statSync,
+} from "node:fs";
+import { connect } from "node:net";
+import path from "node:path";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { type Simulator, startSimulator } from "../../src/simulator/index.ts";
+import { walletKeyFromText } from "../../src/wallet/wallet-key.ts";
+import { startProgram } from "../support/program.ts";
+import { type Desk, desk, run, runProcess } from "./run.ts";
+
+let simulator: Simulator;
+let keys: Desk;
+beforeAll(async () => {
+  keys = desk();
+  simulator = await startSimulator({ port: 0, traders: 2, walk: false, keysDir: keys.folder });
+});
+afterAll(async () => {
+  await simulator.stop();
+  keys[Symbol.dispose]();
+});
+
+const passphrase = "correct horse battery staple";
+const [main, second] = [0, 1];
+const keyText = (trader: number) => readFileSync(simulator.traders[trader]!.keyFile!, "utf8").trim();
+const addressOf = (trader: number) => simulator.traders[trader]!.authority;
+
+function home(
+  more: readonly string[],
+  wallets = [`{ name: main, keyFile: ${simulator.traders[main]!.keyFile} }`],
+): Desk {
+  const place = desk();
+  place.write(
+    "config.yaml",
+    [
+      `exchange: { baseUrl: ${simulator.url}, requestsPerSecond: 1000 }`,
+      `wallets: [ ${wallets.join(", ")} ]`,
+      "channels: { here: { type: console } }",
+      "history: { path: ./p }",
+      "dashboard: { listen: off }",
+      'rules: ["shipped"]',
+      "ruleOverrides: { SignerUnavailable: { for: 0s } }",
+      ...more,
+      "",
+    ].join("\n"),
+  );
+  return place;
+}
+
+/** False once it ended, whether or not somebody has asked for its status. */
+function isRunning(pid: number): boolean {
+  if (!existsSync(`/proc/${pid}`)) return false;
+  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+  return stat.slice(stat.lastIndexOf(")") + 2, stat.lastIndexOf(")") + 3) !== "Z";
+}
+
+/** The processes whose parent is this one. */
+function childrenOf(pid: number): number[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .filter((name) => {
+      try {
+        const stat = readFileSync(`/proc/${name}/stat`, "utf8");
+        return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1] === String(pid);
+      } catch {
+        return false;
+      }
+    })
+    .map(Number);
+}
+
+/** Looks through all of a process's memory that can be read. @returns those of the contents that are there */
+function heldBy(pid: number, contents: Readonly<Record<string, Buffer>>): string[] {
+  const found = new Set<string>();
+  const memory = openSync(`/proc/${pid}/mem`, "r");
+  const chunk = Buffer.alloc(4_194_304);
+  const overlap = 1_024;
+  try {
+    for (const line of readFileSync(`/proc/${pid}/maps`, "utf8").split("\n")) {
+      const [, from, to, rights] = /^([0-9a-f]+)-([0-9a-f]+) (\S+)/.exec(line) ?? [];
+      if (from === undefined || to === undefined || !rights!.startsWith("rw")) continue;
+      const end = Number.parseInt(to, 16);
+      for (let at = Number.parseInt(from, 16); at < end; at += chunk.length - overlap) {
+        let read: number;
+        try {
+          read = readSync(memory, chunk, 0, Math.min(chunk.length, end - at), at);
+        } catch {
+          // Reserved, and not there.
+          break;
+        }
+        const part = chunk.subarray(0, read);
+        for (const [name, content] of Object.entries(contents)) if (part.includes(content)) found.add(name);
+      }
+    }
+  } finally {
+    closeSync(memory);
+  }
+  return [...found].sort();
+}
+
+test.runIf(process.platform === "linux")(
+  "the daemon's memory holds no key, its signer's does; both end together",
+  async () => {
+    using place = home([]);
+    await using daemon = startProgram(["start"], place);
+    await daemon.line((line) => line.includes("signed in by message"));
+    const { pid } = daemon;
+    const [signer] = childrenOf(pid);
+    const key = walletKeyFromText(keyText(main));
+    const seed = key.withKeypair((pair) => Buffer.from(pair.subarray(0, 32)));
+    const contents = {
+      seed,
+      file: Buffer.from(keyText(main).slice(0, 60)),
+      address: Buffer.from(addressOf(main)),
+    };
+    expect(heldBy(pid, contents)).toEqual(["address"]);
+    // Without this the search itself could be blind.
+    expect(heldBy(signer!, contents)).toEqual(expect.arrayContaining(["address", "seed"]));
+    const lines = readFileSync(path.join(place.folder, "signatures.log"), "utf8").trim().split("\n");
+    expect(lines.map((line) => JSON.parse(line))).toEqual([
+      {
+        at: expect.stringMatching(/Z$/),
+        ...{
+          act: "login text",
+          wallet: addressOf(main),
+          sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
+          refused: null,
+        },
+      },
+    ]);
+    expect(statSync(path.join(place.folder, "signatures.log")).mode & 0o777).toBe(0o600);
+    expect(await daemon.end("SIGTERM")).toMatchObject({ status: 0 });
+    await vi.waitFor(() => expect(isRunning(signer!)).toBe(false), 10_000);
+  },
+);
+
+test.runIf(process.platform === "linux")(
+  "a signer that is killed is started again, and the watching goes on",
+  async () => {
+    using place = home([]);
+    await using daemon = startProgram(["start"], place);
+    await daemon.line((line) => line.includes("signed in by message"));
+    const { pid } = daemon;
+    const [signer] = childrenOf(pid);
+    process.kill(signer!, "SIGKILL");
+    await daemon.line((line) =>
+      line.includes("no wallet can be signed in: the connection to the signer was lost"),
+    );
+    await daemon.line((line) => line.includes("the signer answers"));
+    expect(childrenOf(pid)).not.toEqual([signer]);
+    expect(await run(["wallet", "login", "main"], place)).toMatchObject({ status: 0 });
+    expect(await daemon.end("SIGTERM")).toMatchObject({ status: 0 });
+  },
+);
+
+test("a signer on its own, away at first: one alert, public reads go on, and it signs in when it is there", async () => {
+  using place = home(
+    ["signer: { socket: ./s/signer.sock, passphraseFile: ./passphrase }"],
+    [`{ name: main, keystore: ${addressOf(main)} }`, `{ name: two, keystore: ${addressOf(second)} }`],
+  );
+  place.write("passphrase", `${passphrase}\n`);
+  for (const trader of [main, second])
+    expect(await runProcess(["wallet", "import"], { ...place, input: keyText(trader) })).toMatchObject({
+      status: 0,
+    });
+  await using daemon = startProgram(["start"], place);
+  await daemon.line((line) =>
+    /No wallet can sign in: the signer at .*signer\.sock cannot be reached \(ENOENT\)/.test(line),
+  );
+  await daemon.line((line) => line.includes('"channel":"here"') && line.includes("No wallet can sign in"));
+  const { watch } = (await run(["status", "--json"], place)).json() as {
+    watch: { wallets: { signedIn: boolean }[] };
+  };
+  expect(watch.wallets.map(({ signedIn }) => signedIn)).toEqual([false, false]);
+  expect((await run(["whatif", "--wallet", "main"], place)).stdout).toMatch(/equity/);
+  mkdirSync(path.join(place.folder, "s"), { mode: 0o750 });
+  await using signer = startProgram(["signer"], place);
+  await signer.line((line) => line.includes("holds 2 keys, listens at"));
+  expect(statSync(path.join(place.folder, "s", "signer.sock")).mode & 0o777).toBe(0o660);
+  await daemon.line(
+    (line) => line.includes('"channel":"here"') && line.includes("Wallets can sign in again"),
+  );
+  const signedIn = (name: string) => (line: string) =>
+    line.includes("signed in by message") && line.includes(`"${name}"`);
+  await daemon.line(signedIn("main"), 90_000);
+  await daemon.line(signedIn("two"), 90_000);
+  // A second one does not take its place, and the one that listens is not disturbed.
+  expect(await runProcess(["signer"], place)).toMatchObject({
+    status: 1,
+    stderr: expect.stringContaining("another signer listens there already"),
+  });
+  expect(await run(["wallet", "login", "main"], place)).toMatchObject({ status: 0 });
+  await signer.end("SIGTERM");
+  await daemon.line((line) =>
+    line.includes("no wallet can be signed in: the connection to the signer was lost"),
+  );
+  expect(await daemon.end("SIGTERM")).toMatchObject({ status: 0 });
+}, 180_000);
+
+test("without the passphrase the keystore stays closed, and the wallets are watched all the same", async () => {
+  using place = home(
+    ["signer: { passphraseFile: ./passphrase }"],
+    [`{ name: main, keystore: ${addressOf(main)} }`],
+  );
+  place.write("passphrase", passphrase);
+  expect(await runProcess(["wallet", "import"], { ...place, input: keyText(main) })).toMatchObject({
+    status: 0,
+  });
+  place.write("passphrase", "another one");
+  await using daemon = startProgram(["start"], place);
+  await daemon.line((line) =>
+    /No wallet can sign in: .*the passphrase does not open the keystore/.test(line),
+  );
+  place.write("passphrase", passphrase);
+  void daemon.end("SIGHUP");
+  await daemon.line((line) => line.includes("signed in by message"), 90_000);
+  expect(await daemon.end("SIGTERM")).toMatchObject({ status: 0 });
+}, 180_000);
+
+test("a key file that is wrong is told as a mistake of the configuration, with its line", async () => {
+  using place = home([], ["{ name: main, keyFile: ./none.json }"]);
+  const started = await runProcess(["start"], place);
+  expect(started).toMatchObject({ status: 2 });
+  expect(started.stderr).toMatch(/config\.yaml:2:\d+: .*there is no such key file/);
+});
+
+test("whoever connects without asking for what there is gets nothing", async () => {
+  using place = home([`signer: { socket: ./signer.sock }`]);
+  await using signer = startProgram(["signer"], place);
+  await signer.line((line) => line.includes("holds 1 key, listens at"));
+  const said = await new Promise<string>((resolve) => {
+    const stream = connect(path.join(place.folder, "signer.sock"));
+    let text = "";
+    stream.on("data", (chunk) => {
+      text += String(chunk);
+    });
+    stream.on("close", () => resolve(text));
+    stream.write(
+      `{"id":1,"do":"sign","wallet":"${addressOf(main)}","act":{"kind":"bytes","bytes":"AAAA"}}\n`,
+    );
+  });
+  expect(said).toBe("");
+});

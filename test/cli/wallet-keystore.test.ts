@@ -1,0 +1,94 @@
+/** `perpwatch wallet new, import, export, passphrase` on the keystore. */
+import { readFileSync, statSync } from "node:fs";
+import path from "node:path";
+import { expect, test } from "vitest";
+import { readKeystore } from "../../src/wallet/keystore-file.ts";
+import { WalletKey, walletKeyFromText } from "../../src/wallet/wallet-key.ts";
+import { type Desk, desk, plainConfig, run } from "./run.ts";
+
+const key = WalletKey.fromSeed(new Uint8Array(32).fill(81));
+const other = WalletKey.fromSeed(new Uint8Array(32).fill(82));
+const textOf = (one: WalletKey) => one.withKeypair((pair) => `[${[...pair].join(",")}]\n`);
+
+function place(signer = "signer: { passphraseFile: ./passphrase }"): Desk {
+  const at = desk();
+  at.write("config.yaml", `${plainConfig}${signer}\n`);
+  at.write("passphrase", "correct horse\n");
+  return at;
+}
+
+const addresses = (at: Desk) => readKeystore(path.join(at.folder, "keystore.json"))!.addresses;
+
+test("keys go in, and out again as key files", async () => {
+  using at = place();
+  const imported = await run(["wallet", "import"], { ...at, input: textOf(key) });
+  expect(imported).toMatchObject({ status: 0, stderr: "" });
+  expect(imported.stdout).toContain(`wallets:\n  - { name: main, keystore: ${key.address} }`);
+  expect(await run(["wallet", "import"], { ...at, input: textOf(other) })).toMatchObject({ status: 0 });
+  // A second time it is there already.
+  expect(await run(["wallet", "import"], { ...at, input: textOf(key) })).toMatchObject({ status: 0 });
+  expect(addresses(at)).toEqual([key.address, other.address]);
+  const made = (await run(["wallet", "new", "--json"], at)).json() as { authority: string };
+  expect(addresses(at)).toEqual([key.address, other.address, made.authority]);
+
+  const file = path.join(at.folder, "out.json");
+  expect(await run(["wallet", "export", other.address, file], at)).toMatchObject({ status: 0 });
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  expect(readFileSync(file, "utf8")).toBe(textOf(other));
+  expect(await run(["wallet", "export", other.address, file], at)).toMatchObject({
+    status: 1,
+    stderr: expect.stringContaining("exists already and is not overwritten"),
+  });
+  const unknown = await run(["wallet", "export", "8Xk4b2nUo7QwqVf3mT1pZr6cYh5dLs9eJg2aNu4iRt7K", file], at);
+  expect(unknown).toMatchObject({ status: 2, stderr: expect.stringContaining(key.address) });
+});
+
+test("another passphrase opens it from then on, the old one no longer", async () => {
+  using at = place();
+  await run(["wallet", "import"], { ...at, input: textOf(key) });
+  at.write("new", "battery staple\n");
+  const changed = await run(["wallet", "passphrase", "--new-file", "new"], at);
+  expect(changed).toMatchObject({
+    status: 0,
+    stdout: expect.stringMatching(/Write it into .*passphrase as well/),
+  });
+  expect(await run(["wallet", "export", key.address, "out.json"], at)).toMatchObject({
+    status: 1,
+    stderr: expect.stringContaining("the passphrase does not open the keystore"),
+  });
+  at.write("passphrase", "battery staple");
+  expect(await run(["wallet", "export", key.address, "out.json"], at)).toMatchObject({ status: 0 });
+  expect(walletKeyFromText(readFileSync(path.join(at.folder, "out.json"), "utf8")).address).toBe(key.address);
+});
+
+test("the credential of a service manager is a passphrase, too", async () => {
+  using at = place("");
+  const credentials = desk();
+  using _ = credentials;
+  credentials.write("perpwatch-passphrase", "from the manager", 0o400);
+  const env = { CREDENTIALS_DIRECTORY: credentials.folder };
+  expect(await run(["wallet", "import"], { ...at, env, input: textOf(key) })).toMatchObject({ status: 0 });
+  expect(await run(["wallet", "export", key.address, "out.json"], { ...at, env })).toMatchObject({
+    status: 0,
+  });
+});
+
+test.each<[string, (at: Desk) => void, string]>([
+  ["that others can read", (at) => at.write("passphrase", "x", 0o644), "Fix: chmod 600"],
+  ["that is empty", (at) => at.write("passphrase", "\n"), "is empty"],
+])("a passphrase file %s is refused", async (_, spoil, said) => {
+  using at = place();
+  spoil(at);
+  if (said.includes("chmod")) (await import("node:fs")).chmodSync(path.join(at.folder, "passphrase"), 0o644);
+  const { status, stderr } = await run(["wallet", "import"], { ...at, input: textOf(key) });
+  expect([status, stderr]).toEqual([1, expect.stringContaining(said)]);
+  expect(readKeystore(path.join(at.folder, "keystore.json"))).toBeNull();
+});
+
+test("a secret that is none goes nowhere, and is not repeated", async () => {
+  using at = place();
+  const ran = await run(["wallet", "import"], { ...at, input: "hunter2hunter2" });
+  expect(ran).toMatchObject({ status: 1, stdout: "" });
+  expect(ran.stderr).not.toContain("hunter2");
+  expect(readKeystore(path.join(at.folder, "keystore.json"))).toBeNull();
+});

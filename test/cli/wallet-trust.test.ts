@@ -1,0 +1,126 @@
+/** `perpwatch wallet trust`: the file of trusted forms, as a person reads and changes it. */
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import { expect, test } from "vitest";
+import { type KnownForms, noForms } from "../../src/signer/login-forms.ts";
+import { type Desk, desk, plainConfig, run } from "./run.ts";
+
+const text = "Sign in to the exchange\nwallet:{address}\nnonce:{nonce}";
+const form = `${text}\nnetwork:main`;
+const reason = "the login text has another form than the one that was trusted";
+
+function place(
+  known: KnownForms | null,
+): Desk & { trust(...args: string[]): ReturnType<typeof run>; known(): KnownForms } {
+  const it = desk();
+  it.write("config.yaml", plainConfig);
+  if (known !== null) it.write("login-forms.json", JSON.stringify(known));
+  return Object.assign(it, {
+    trust: (...args: string[]) => run(["wallet", "trust", ...args], { folder: it.folder }),
+    known: () => JSON.parse(readFileSync(path.join(it.folder, "login-forms.json"), "utf8")) as KnownForms,
+  });
+}
+
+test("shows what was refused beside what was trusted, and accepts it with --yes alone", async () => {
+  using it = place({ text, memo: null, refused: { kind: "text", form, reason } });
+  const asked = await it.trust();
+  expect(asked.stdout.split("\n")).toEqual([
+    `Refused: ${reason}.`,
+    "",
+    "Trusted:",
+    "   1  Sign in to the exchange",
+    "   2  wallet:{address}",
+    "   3  nonce:{nonce}",
+    "",
+    "Now:",
+    "   1  Sign in to the exchange",
+    "   2  wallet:{address}",
+    "   3  nonce:{nonce}",
+    "   4  network:main",
+    "",
+    "{address}, {nonce …} and {time} stand for what differs from login to login.",
+    "",
+  ]);
+  expect(asked).toMatchObject({ status: 2, stderr: expect.stringContaining("nobody can be asked here") });
+  expect(it.known().text).toBe(text);
+  expect(await it.trust("--yes")).toMatchObject({
+    status: 0,
+    stdout: expect.stringContaining("Accepted. Wallets sign in within a minute."),
+  });
+  expect(it.known()).toEqual({ text: form, memo: null, refused: null });
+});
+
+test("as JSON it only shows, unless --yes", async () => {
+  using it = place({ text, memo: null, refused: { kind: "text", form, reason } });
+  expect((await it.trust("--json")).json()).toMatchObject({
+    pinned: text,
+    refused: { form },
+    trusted: false,
+  });
+  expect((await it.trust("--json", "--yes")).json()).toMatchObject({ trusted: true });
+});
+
+test("a refused memo leaves the trusted text as it is", async () => {
+  using it = place({
+    text,
+    memo: "sign-in:{nonce}",
+    refused: { kind: "memo", form: "log-in:{nonce}", reason },
+  });
+  expect((await it.trust("--yes")).stdout).toContain(
+    "Trusted:\n   1  sign-in:{nonce}\n\nNow:\n   1  log-in:{nonce}\n",
+  );
+  expect(it.known()).toEqual({ text, memo: "log-in:{nonce}", refused: null });
+});
+
+test("says what is trusted where nothing was refused", async () => {
+  using it = place({ ...noForms, text: "Sign in\n{address} {nonce}" });
+  expect(await it.trust()).toMatchObject({
+    status: 0,
+    stdout: "Wallets sign logins of this form, and no other:\n\n   1  Sign in\n   2  {address} {nonce}\n",
+  });
+  using fresh = place(null);
+  expect((await fresh.trust()).stdout).toBe("No login text was seen yet.\n");
+});
+
+test("writes letters that look like others, and spaces that nobody sees, as their numbers", async () => {
+  const refused = {
+    kind: "text",
+    form: "Sign in to the exchang\u0435  \n\n{address}",
+    reason: "it is another",
+  } as const;
+  using it = place({ ...noForms, refused });
+  expect((await it.trust("--json")).status).toBe(0);
+  expect((await it.trust("--yes")).stdout.split("\n").slice(0, 6)).toEqual([
+    "Refused: it is another.",
+    "",
+    "Now:",
+    "   1  Sign in to the exchang\\u{435}\\u{20}\\u{20}",
+    "   2",
+    "   3  {address}",
+  ]);
+});
+
+test("a text that no wallet may sign cannot be accepted", async () => {
+  const known = {
+    text,
+    memo: null,
+    refused: { kind: "text", form: null, reason: "it holds no nonce" },
+  } as const;
+  using it = place(known);
+  const { status, stdout } = await it.trust("--yes");
+  expect(status).toBe(0);
+  expect(stdout).toContain("No wallet may sign such a text: it cannot be accepted.");
+  expect(it.known()).toEqual(known);
+});
+
+test.each(["{", "[]", '{"text":1}', "x".repeat(100_000)])(
+  "a file that is no record is named, not quoted: %#",
+  async (content) => {
+    using it = place(null);
+    it.write("login-forms.json", content);
+    const { status, stderr } = await it.trust("--yes");
+    expect(status).toBe(1);
+    expect(stderr).toMatch(/login-forms\.json is no record of trusted forms; remove it/);
+    expect(stderr.length).toBeLessThan(300);
+  },
+);

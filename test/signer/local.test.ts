@@ -1,0 +1,254 @@
+/** Acts of a signer: each is signed as asked, or refused whole, whatever its asker says about it. */
+import { base58 } from "@scure/base";
+import { describe, expect, test } from "vitest";
+import { plainInstructions, type Reviewed } from "../../src/ledger/review.ts";
+import {
+  allowedOnboarding,
+  allowedStopLoss,
+  type OnboardingRequest,
+  type StopLossRequest,
+} from "../../src/ledger/signing.ts";
+import { localSigner, type SignatureEntry } from "../../src/signer/local.ts";
+import { LoginForms, memoryForms } from "../../src/signer/login-forms.ts";
+import { type SigningAct, SigningRefused, signingAct } from "../../src/signer/signer.ts";
+import { verifyBytes } from "../../src/wallet/ed25519.ts";
+import {
+  assembleTransaction,
+  brokenSignatures,
+  type LedgerInstruction,
+  missingSigners,
+  readTransaction,
+} from "../../src/wallet/ledger-transaction.ts";
+import { WalletKey } from "../../src/wallet/wallet-key.ts";
+
+const keyOf = (byte: number) => WalletKey.fromSeed(new Uint8Array(32).fill(byte));
+const wallet = keyOf(71);
+const payer = keyOf(72);
+const [a1, a2, a3, a4, a5, a6] = [1, 2, 3, 4, 5, 6].map((byte) => keyOf(byte).address) as [
+  string,
+  string,
+  string,
+  string,
+  string,
+  string,
+];
+const blockhash = keyOf(7).address;
+const nowMs = Date.parse("2026-03-01T12:00:00Z");
+
+function signer(key = wallet, machineMs: number | null = null) {
+  const entries: SignatureEntry[] = [];
+  const forms = new LoginForms({
+    store: memoryForms(),
+    baseUrl: "https://perp-api.phoenix.trade",
+    domain: null,
+  });
+  const made = localSigner(key, {
+    forms,
+    nowMs: machineMs === null ? null : () => machineMs,
+    onSignature: (entry) => void entries.push(entry),
+  });
+  return { made, entries };
+}
+
+const text = (nonce = "a1b2c3d4") => `Sign in to the exchange\nwallet:${wallet.address}\nnonce:${nonce}`;
+const loginAct = (more: object = {}): SigningAct =>
+  ({ kind: "login text", text: text(), nonceId: "n-1", nowMs, ...more }) as SigningAct;
+
+describe("a login text", () => {
+  test("is signed as it stands, and noted with its hash", async () => {
+    const { made, entries } = signer();
+    const signature = base58.decode(await made.sign(loginAct()));
+    expect(verifyBytes(base58.decode(wallet.address), new TextEncoder().encode(text()), signature)).toBe(
+      true,
+    );
+    expect(entries).toEqual([
+      {
+        act: "login text",
+        wallet: wallet.address,
+        hash: expect.stringMatching(/^[0-9a-f]{64}$/),
+        refused: null,
+      },
+    ]);
+  });
+
+  test("of another form is refused, and noted with the reason", async () => {
+    const { made, entries } = signer();
+    await made.sign(loginAct());
+    const refused = await made
+      .sign(loginAct({ text: `${text()}\nand everything else` }))
+      .catch((error: unknown) => error);
+    expect(refused).toBeInstanceOf(SigningRefused);
+    expect(refused).toMatchObject({
+      message: expect.stringContaining("another form"),
+      see: "perpwatch wallet trust",
+    });
+    expect(entries.map((entry) => entry.refused !== null)).toEqual([false, true]);
+    expect(new Set(entries.map(({ hash }) => hash)).size).toBe(2);
+  });
+
+  test.each([-27, 27])("whose exchange is %i h from the machine's time is refused", async (hours) => {
+    const { made } = signer(wallet, nowMs + hours * 3_600_000);
+    await expect(made.sign(loginAct())).rejects.toThrow("more than a day from this machine's");
+    await signer(wallet, nowMs + Math.sign(hours) * 3_600_000).made.sign(loginAct());
+  });
+});
+
+const accounts = { globalConfig: a1, globalTraderIndex: [a2], activeTraderBuffer: [a3], perpAssetMap: a4 };
+const onboarding = (more: Partial<OnboardingRequest> = {}): OnboardingRequest => ({
+  ...{ authority: wallet.address, feePayer: payer.address, maxPositions: 64, registered: false, accounts },
+  ...{ onboarder: a5, permission: a6, activation: true, ...more },
+});
+const stopLoss = (more: Partial<StopLossRequest> = {}): StopLossRequest => ({
+  ...{ authority: wallet.address, feePayer: payer.address, pdaIndex: 0, subaccount: 0, accounts },
+  ...{ market: a5, spline: a6, assetId: 3 },
+  order: {
+    triggerTicks: 900n,
+    executionTicks: 880n,
+    baseLots: 10n,
+    side: "ask",
+    direction: "below",
+    kind: "ioc",
+  },
+  ...more,
+});
+
+function wireOf(
+  reviewed: Reviewed,
+  instructions = plainInstructions(reviewed),
+  feePayer = reviewed.feePayer,
+): string {
+  return assembleTransaction({ feePayer, blockhash, instructions }).wire;
+}
+
+const transfer: LedgerInstruction = {
+  programId: "11111111111111111111111111111111",
+  accounts: [
+    { pubkey: wallet.address, isSigner: true, isWritable: true },
+    { pubkey: a1, isSigner: false, isWritable: true },
+  ],
+  data: Uint8Array.of(2, 0, 0, 0, 0, 202, 154, 59, 0, 0, 0, 0),
+};
+
+describe.each([
+  [
+    "onboarding",
+    () => ({ kind: "onboarding", request: onboarding() }) as const,
+    allowedOnboarding(onboarding()),
+  ],
+  ["stop loss", () => ({ kind: "stop loss", request: stopLoss() }) as const, allowedStopLoss(stopLoss())],
+] as const)("an %s", (_, act, allowed) => {
+  const sign = (wire: string, key = wallet) => signer(key).made.sign({ ...act(), wire } as SigningAct);
+
+  test("is signed by those who have to, one after the other", async () => {
+    const once = await sign(wireOf(allowed));
+    expect(missingSigners(readTransaction(once))).toContain(payer.address);
+    const twice = readTransaction(await sign(once, payer));
+    expect(missingSigners(twice).filter((one) => [payer.address, wallet.address].includes(one))).toEqual([]);
+    expect(brokenSignatures(twice)).toEqual([]);
+  });
+
+  const plain = plainInstructions(allowed);
+  const last = plain.length - 1;
+  const bent = (change: (instruction: LedgerInstruction) => LedgerInstruction) =>
+    plain.map((one, index) => (index === last ? change(one) : one));
+  test.each<[string, string]>([
+    ["a transfer behind it", wireOf(allowed, [...plain, transfer])],
+    ["a transfer before it", wireOf(allowed, [transfer, ...plain])],
+    ["nothing in it", wireOf(allowed, [])],
+    ["the transfer alone", wireOf(allowed, [transfer])],
+    ["it twice", wireOf(allowed, [...plain, ...plain])],
+    [
+      "another program",
+      wireOf(
+        allowed,
+        bent((one) => ({ ...one, programId: keyOf(50).address })),
+      ),
+    ],
+    ["another payer", wireOf(allowed, plain, wallet.address)],
+    [
+      "data with a byte more",
+      wireOf(
+        allowed,
+        bent((one) => ({ ...one, data: Uint8Array.from([...one.data, 0]) })),
+      ),
+    ],
+    [
+      "data with a changed byte",
+      wireOf(
+        allowed,
+        bent((one) => ({ ...one, data: one.data.with(-1, one.data.at(-1)! ^ 1) })),
+      ),
+    ],
+    [
+      "an account swapped",
+      wireOf(
+        allowed,
+        bent((one) => ({ ...one, accounts: one.accounts.with(0, { ...one.accounts[0]!, pubkey: a6 }) })),
+      ),
+    ],
+    [
+      "an account less",
+      wireOf(
+        allowed,
+        bent((one) => ({ ...one, accounts: one.accounts.slice(0, -1) })),
+      ),
+    ],
+    [
+      "an account more",
+      wireOf(
+        allowed,
+        bent((one) => ({
+          ...one,
+          accounts: [...one.accounts, { pubkey: wallet.address, isSigner: true, isWritable: true }],
+        })),
+      ),
+    ],
+    ["no transaction", "AAAA"],
+  ])("with %s is refused", async (_what, wire) => {
+    await expect(sign(wire)).rejects.toThrow(SigningRefused);
+  });
+
+  test("is not signed by a wallet that has no part in it", async () => {
+    await expect(sign(wireOf(allowed), keyOf(99))).rejects.toThrow(/does not have to sign it/);
+  });
+});
+
+test.each<[string, SigningAct]>([
+  [
+    "an onboarder that is the wallet",
+    {
+      kind: "onboarding",
+      wire: wireOf(allowedOnboarding(onboarding())),
+      request: onboarding({ onboarder: wallet.address }),
+    },
+  ],
+  [
+    "a market that is the fee payer",
+    {
+      kind: "stop loss",
+      wire: wireOf(allowedStopLoss(stopLoss())),
+      request: stopLoss({ market: payer.address }),
+    },
+  ],
+])("a request that names %s is refused", async (_, act) => {
+  await expect(signer().made.sign(act)).rejects.toThrow(/which is the wallet's own/);
+});
+
+test.each<[string, unknown]>([
+  ["another kind", { kind: "transfer", wire: "AAAA" }],
+  ["bytes as they are", { kind: "login text", text: 7, nonceId: "", nowMs }],
+  ["a time that is none", { kind: "login text", text: "", nonceId: "", nowMs: Number.NaN }],
+  ["more than is asked for", { ...loginAct(), also: "x" }],
+  ["a text without an end", { ...loginAct(), text: "x".repeat(5_000) }],
+  ["an address that is none", { kind: "onboarding", wire: "AAAA", request: onboarding({ authority: "x" }) }],
+  [
+    "too many accounts",
+    {
+      kind: "onboarding",
+      wire: "AAAA",
+      request: onboarding({ accounts: { ...accounts, globalTraderIndex: Array(65).fill(a1) } }),
+    },
+  ],
+])("an act of %s is none", (_, act) => {
+  expect(signingAct.safeParse(act).success).toBe(false);
+});

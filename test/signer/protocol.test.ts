@@ -1,0 +1,260 @@
+/** Signer and asker over real sockets: what is answered, what ends the connection, and how the asker comes back. */
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { connect, createServer, type Server, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { SignerClient } from "../../src/signer/client.ts";
+import { answeredKeys, type KeyAnswer, localKeys, recorded, reference } from "../../src/signer/keys.ts";
+import { type KeyHolder, serve } from "../../src/signer/serve.ts";
+import { SignerUnavailable, SigningRefused } from "../../src/signer/signer.ts";
+import { lineOf, type Request } from "../../src/signer/wire.ts";
+import { BadKey } from "../../src/wallet/wallet-key.ts";
+import { testForms, testKey, testSigner } from "../exchange/local-exchange.ts";
+import { FakeClock } from "../support/clock.ts";
+
+const key = testKey();
+const nowMs = Date.parse("2026-03-01T12:00:00Z");
+const login = {
+  ...({ kind: "login text", nonceId: "n-1", nowMs } as const),
+  text: `Sign in to the exchange\nwallet:${key.address}\nnonce:a1b2c3d4`,
+};
+
+let folder: string;
+let place: string;
+let server: Server;
+let askers: Set<Socket>;
+let closed: string;
+let holder: KeyHolder;
+
+beforeEach(async () => {
+  folder = mkdtempSync(path.join(tmpdir(), "perpwatch-signer-"));
+  place = path.join(folder, "s");
+  closed = "";
+  const signer = testSigner(key);
+  holder = {
+    load: async () => ({ keys: [{ reference: reference.file("/k"), address: key.address }], closed }),
+    signerOf: async (address) => {
+      if (address !== key.address) throw new SignerUnavailable(`the signer has no key of ${address}`);
+      return signer;
+    },
+  };
+  askers = new Set();
+  await listen();
+});
+afterEach(() => {
+  server.close();
+  for (const one of askers) one.destroy();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function listen(): Promise<void> {
+  server = createServer((stream) => {
+    askers.add(stream);
+    serve(stream, holder);
+  });
+  server.listen(place);
+  await once(server, "listening");
+}
+
+function ended(): Promise<void> {
+  server.close();
+  for (const one of askers) one.destroy();
+  return once(server, "close").then(() => {});
+}
+
+function asker() {
+  const clock = new FakeClock("2026-03-01T12:00:00Z");
+  const troubles: string[] = [];
+  const told: (() => void)[] = [];
+  const client = new SignerClient({
+    clock,
+    loadWithinMs: 30_000,
+    connect: async () => {
+      const stream = connect(place);
+      await once(stream, "connect").catch((error: Error) => {
+        throw new SignerUnavailable(error.message);
+      });
+      return stream;
+    },
+    onTrouble: (trouble) => {
+      troubles.push(trouble);
+      for (const tell of told.splice(0)) tell();
+    },
+  });
+  const nextTrouble = () => new Promise<void>((resolve) => told.push(resolve));
+  return { client, clock, troubles, nextTrouble };
+}
+
+test("keys, signatures and session keys are those of a signer in the same process", async () => {
+  const { client } = asker();
+  expect(await client.load()).toEqual({ keys: [{ reference: "file /k", address: key.address }], closed: "" });
+  const [near, far] = [testSigner(key), client.signerOf(key.address)];
+  expect(await far.sign(login)).toBe(await near.sign(login));
+  expect(Buffer.from(await far.sessionKey())).toEqual(Buffer.from(await near.sessionKey()));
+  client.close();
+});
+
+test("many at once are answered, each its own", async () => {
+  const { client } = asker();
+  const signer = client.signerOf(key.address);
+  const texts = Array.from({ length: 100 }, (_, index) =>
+    login.text.replace("a1b2c3d4", `a1b2${1_000 + index}`),
+  );
+  const all = await Promise.all(texts.map((text) => signer.sign({ ...login, text })));
+  expect(new Set(all).size).toBe(100);
+  expect(all[7]).toBe(await testSigner(key).sign({ ...login, text: texts[7]! }));
+  client.close();
+});
+
+test("what is refused and what is not there are told apart", async () => {
+  const { client } = asker();
+  const signer = client.signerOf(key.address);
+  await signer.sign(login);
+  const refused = await signer
+    .sign({ ...login, text: `${login.text}\nmore` })
+    .catch((error: unknown) => error);
+  expect(refused).toBeInstanceOf(SigningRefused);
+  expect(refused).toMatchObject({
+    message: expect.stringContaining("another form"),
+    see: "perpwatch wallet trust",
+  });
+  await expect(client.signerOf(testKey("other").address).sign(login)).rejects.toThrow(SignerUnavailable);
+  expect(client.trouble).toBe("");
+  client.close();
+});
+
+test("a closed keystore is a trouble until it is open", async () => {
+  const { client, troubles } = asker();
+  closed = "keystore.json is closed: no passphrase was given";
+  await client.load();
+  expect(client.trouble).toBe(closed);
+  closed = "";
+  await client.load();
+  expect(troubles).toEqual(["keystore.json is closed: no passphrase was given", ""]);
+  client.close();
+});
+
+test("an asker whose signer ended is told so, and is back by itself when the signer is", async () => {
+  const { client, clock, troubles, nextTrouble } = asker();
+  const signer = client.signerOf(key.address);
+  await signer.sign(login);
+  const lost = nextTrouble();
+  await ended();
+  await lost;
+  expect(troubles).toEqual(["the connection to the signer was lost"]);
+  await expect(signer.sign(login)).rejects.toThrow(SignerUnavailable);
+  await listen();
+  const back = nextTrouble();
+  await clock.advance(60_000);
+  await back;
+  expect(client.trouble).toBe("");
+  await signer.sign(login);
+  client.close();
+});
+
+test("requests under way end with the connection", async () => {
+  holder = { ...holder, signerOf: () => new Promise(() => {}) };
+  const { client } = asker();
+  await client.load();
+  const waiting = client.signerOf(key.address).sign(login);
+  for (const one of askers) one.destroy();
+  await expect(waiting).rejects.toThrow("the connection to the signer was lost");
+  client.close();
+});
+
+test("a signer that does not answer keeps nobody waiting", async () => {
+  holder = { ...holder, signerOf: () => new Promise(() => {}) };
+  const { client, clock } = asker();
+  await client.load();
+  const waiting = client
+    .signerOf(key.address)
+    .sign(login)
+    .catch((error: Error) => error.message);
+  await clock.advance(15_000);
+  expect(await waiting).toBe("the signer did not answer within 15 s");
+  client.close();
+});
+
+test("an asker that is closed asks nobody any more", async () => {
+  const { client, troubles } = asker();
+  await client.load();
+  client.close();
+  await expect(client.load()).rejects.toThrow("stopping");
+  expect(troubles).toEqual([]);
+});
+
+describe("the signer ends a connection", () => {
+  const line = (request: unknown) => lineOf(request as Request);
+  test.each<[string, string | Buffer]>([
+    ["that sends no JSON", "hello\n"],
+    ["that asks for what there is not", line({ id: 1, do: "export", wallet: key.address })],
+    [
+      "that asks for bytes",
+      line({ id: 1, do: "sign", wallet: key.address, act: { kind: "bytes", wire: "AAAA" } }),
+    ],
+    ["that says more than is asked for", line({ id: 1, do: "load", and: "more" })],
+    ["whose line does not end", Buffer.alloc(70_000, "x")],
+    ["whose line is too long", `${" ".repeat(70_000)}${line({ id: 1, do: "load" })}`],
+    ["that sends bytes that are no text", Buffer.from([0xff, 0xfe, 0x0a])],
+  ])("%s", async (_, bytes) => {
+    const stream = connect(place);
+    stream.on("error", () => {});
+    let answered = "";
+    stream.on("data", (chunk) => {
+      answered += String(chunk);
+    });
+    const end = once(stream, "close");
+    stream.write(bytes);
+    await end;
+    expect(answered).toBe("");
+  });
+
+  test("that asks more than anybody needs without waiting", async () => {
+    holder = { ...holder, load: () => new Promise(() => {}) };
+    const stream = connect(place);
+    stream.on("error", () => {});
+    const end = once(stream, "close");
+    for (let id = 1; id <= 300; id++) stream.write(line({ id, do: "load" }));
+    await end;
+  });
+});
+
+test.each<[string, string]>([
+  ["no JSON", "hello\n"],
+  ["an answer to nothing", '{"id":99,"signed":"x"}\n'],
+  ["a signature that was not asked for", '{"id":1,"sessionKey":"AAAA"}\n'],
+])("an asker takes %s for no answer", async (_, bytes) => {
+  server.close();
+  const { client, clock } = asker();
+  await ended().catch(() => {});
+  server = createServer((stream) => {
+    askers.add(stream);
+    stream.on("data", () => stream.write(bytes));
+  });
+  server.listen(place);
+  await once(server, "listening");
+  const waiting = client.load().catch((error: Error) => error.message);
+  await Promise.race([waiting, once(server, "connection")]);
+  await clock.advance(30_000);
+  expect(await waiting).toBe("the signer did not answer within 30 s");
+  client.close();
+});
+
+test("keys are found by the name that the configuration gives them, and what went wrong is told as it was", () => {
+  const answers: KeyAnswer[] = [];
+  const own = recorded(localKeys({ forms: testForms() }), (answer) => void answers.push(answer));
+  const secret = key.withKeypair((pair) => JSON.stringify([...pair]));
+  own.text(secret, "wallets.0.secret");
+  expect(() => own.file("/not/there")).toThrow(BadKey);
+  expect(JSON.stringify(answers)).not.toContain(secret.slice(1, 40));
+  const keys = answeredKeys(
+    answers,
+    (address) => testSigner(key.address === address ? key : testKey(1)),
+    "not asked",
+  );
+  expect(keys.text("", "wallets.0.secret").address).toBe(key.address);
+  expect(() => keys.text("", "wallets.1.secret")).toThrow("not asked");
+  expect(() => keys.file("/not/there")).toThrow("/not/there: there is no such key file");
+});
