@@ -18,6 +18,7 @@ import { onboardCommand } from "./onboard.ts";
 import { rotaCommand } from "./rota.ts";
 import { routingCommand } from "./routing.ts";
 import { rulesCommand } from "./rules.ts";
+import { serviceCommand } from "./service.ts";
 import { silenceCommand } from "./silence.ts";
 import { simulateCommand } from "./simulate.ts";
 import { startCommand } from "./start.ts";
@@ -47,6 +48,7 @@ const commands = [
   onboardCommand,
   stopLossCommand,
   apiCommand,
+  serviceCommand,
   simulateCommand,
   completionCommand,
   versionCommand,
