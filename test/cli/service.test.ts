@@ -271,6 +271,7 @@ describe("on a machine", () => {
     installSystem(second.installation);
     expect(second.ran.filter(({ input }) => input !== "")).toEqual([]);
     expect(second.steps).toContainEqual({ do: "keep", path: sealed });
+    expect(second.notes.join("\n")).not.toContain("leaves signing to the daemon itself");
     expect(second.steps.filter((step) => step.do === "write")).toEqual([]);
     expect(linesOf(second).at(-1)).toBe("systemctl restart perpwatch-signer.service perpwatch.service");
   });
@@ -306,6 +307,10 @@ describe("on a machine", () => {
     named.machine.write("/etc/perpwatch/config.yaml", "signer: { passphraseFile: /run/secrets/p }\n", 0o640);
     installSystem(named.installation);
     expect(existsSync(named.at(sealed))).toBe(false);
+    // A configuration of before, which knows of no signer.
+    expect(named.notes.join("\n")).toContain(
+      "add: signer: { socket: /run/perpwatch-signer/signer.sock, keystore: ",
+    );
   });
 
   test("with mistakes in the configuration nothing is restarted, and what runs goes on", () => {

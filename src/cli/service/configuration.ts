@@ -7,10 +7,15 @@ export const serviceConfig = "/etc/perpwatch/config.yaml";
 export const stateFolder = "/var/lib/perpwatch";
 export const signerStateFolder = "/var/lib/perpwatch-signer";
 
+const socketPath = "/run/perpwatch-signer/signer.sock";
+const keystorePath = `${signerStateFolder}/keystore.json`;
+/** The section of a configuration whose daemon leaves signing to the service of the signer. */
+export const signerSection = `signer: { socket: ${socketPath}, keystore: ${keystorePath} }`;
+
 const placed = [
   { at: ["history", "path"], path: `${stateFolder}/perpwatch.db` },
-  { at: ["signer", "socket"], path: "/run/perpwatch-signer/signer.sock" },
-  { at: ["signer", "keystore"], path: `${signerStateFolder}/keystore.json` },
+  { at: ["signer", "socket"], path: socketPath },
+  { at: ["signer", "keystore"], path: keystorePath },
 ] as const;
 
 export interface ServiceConfig {
@@ -45,7 +50,7 @@ export function configForService(text: string, file: string): ServiceConfig {
     if (keyDir !== undefined) return [String(keyDir)];
     return keyFile === undefined && secret === undefined ? [] : [String(name)];
   });
-  return { text: String(document), relativeFiles: [...new Set(relativeFiles)], keys };
+  return { text: document.toString({ lineWidth: 0 }), relativeFiles: [...new Set(relativeFiles)], keys };
 }
 
 export interface SignerPart {
@@ -53,15 +58,22 @@ export interface SignerPart {
   readonly keystore: string;
   /** The configuration names a file with the passphrase. */
   readonly ownPassphrase: boolean;
+  /** The daemon connects to a signer that runs on its own. */
+  readonly isApart: boolean;
 }
 
 /** @param file the path of the configuration, which others are relative to */
 export function signerPart(text: string, file: string): SignerPart {
   const signer = (parsed(text, file).toJS() as { readonly signer?: unknown } | null)?.signer;
-  const { keystore = "keystore.json", passphraseFile } = (signer ?? {}) as Readonly<Record<string, unknown>>;
+  const {
+    keystore = "keystore.json",
+    passphraseFile,
+    socket,
+  } = (signer ?? {}) as Readonly<Record<string, unknown>>;
   return {
     keystore: path.resolve(path.dirname(file), String(keystore)),
     ownPassphrase: passphraseFile !== undefined,
+    isApart: socket !== undefined,
   };
 }
 

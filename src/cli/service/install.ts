@@ -5,6 +5,7 @@ import {
   configForService,
   serviceConfig,
   signerPart,
+  signerSection,
   signerStateFolder,
   stateFolder,
 } from "./configuration.ts";
@@ -144,6 +145,10 @@ function makeUsers(machine: Machine): void {
 function copyConfiguration({ machine, config, note }: Installation): void {
   if (machine.has(serviceConfig)) {
     machine.keep(serviceConfig);
+    if (!signerPart(machine.read(serviceConfig) ?? "{}", serviceConfig).isApart)
+      note(
+        `${serviceConfig} leaves signing to the daemon itself. For the signer's service add: ${signerSection}`,
+      );
     if (config.isNamed && config.path !== serviceConfig)
       note(`${serviceConfig} is there already and stays as it is; ${config.path} was not copied`);
     return;
