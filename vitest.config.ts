@@ -15,6 +15,8 @@ export const stages: Readonly<Record<string, readonly string[]>> = {
   repeat: ["test/truth/repeat-*.test.ts"],
   /** Attacks on processes that run. */
   attacks: ["test/attacks/**/*.test.ts"],
+  /** The units of deploy/, judged by systemd-analyze, and the daemon in their sandbox. Needs Debian's systemd, bubblewrap and seccomp. */
+  sandbox: ["test/sandbox/**/*.test.ts"],
   /** Installations in empty folders, and copies of the sources that are compiled. */
   launcher: ["test/launch.test.ts", "test/contract/new-endpoint.test.ts"],
 };

@@ -18,6 +18,7 @@ import { onboardCommand } from "./onboard.ts";
 import { rotaCommand } from "./rota.ts";
 import { routingCommand } from "./routing.ts";
 import { rulesCommand } from "./rules.ts";
+import { serviceCommand } from "./service.ts";
 import { signerCommand } from "./signer.ts";
 import { silenceCommand } from "./silence.ts";
 import { simulateCommand } from "./simulate.ts";
@@ -49,6 +50,7 @@ const commands = [
   onboardCommand,
   stopLossCommand,
   apiCommand,
+  serviceCommand,
   simulateCommand,
   completionCommand,
   versionCommand,

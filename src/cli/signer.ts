@@ -61,16 +61,25 @@ async function signer(cli: Cli, options: SignerOptions): Promise<void> {
   const path = options.socket ?? part.signer.socket;
   if (path === null)
     throw new CommandFailed("say where to listen: --socket PATH, or signer.socket in the configuration", 2);
-  const { keys, closed } = await holder.load();
-  for (const one of keys) if ("problem" in one) tell(`${one.reference}: ${one.problem}`);
-  if (closed !== "") tell(closed);
+  const load = async () => {
+    const { keys, closed } = await holder.load();
+    for (const one of keys) if ("problem" in one) tell(`${one.reference}: ${one.problem}`);
+    if (closed !== "") tell(closed);
+    const count = keys.filter((one) => "address" in one).length;
+    return `holds ${count === 1 ? "1 key" : `${count} keys`}`;
+  };
+  const held = await load();
+  process.on("SIGHUP", () => {
+    load().then(
+      (text) => tell(`SIGHUP: read ${options.config} again, ${text}`),
+      (error) =>
+        tell(`SIGHUP: ${options.config} is not taken: ${error instanceof Error ? error.message : error}`),
+    );
+  });
   await listen(
     path,
     (stream) => serve(stream, holder),
-    () => {
-      const count = keys.filter((one) => "address" in one).length;
-      tell(`holds ${count === 1 ? "1 key" : `${count} keys`}, listens at ${path}`);
-    },
+    () => tell(`${held}, listens at ${path}`),
   );
 }
 

@@ -32,7 +32,7 @@ test("what is offered is what is built, and each help gives an example", { timeo
       "routing",
     ],
     ...["rota", "channels", "drill", "digest", "wallet", "signer"],
-    ...["onboard", "stop-loss", "api", "simulate", "completion", "version"],
+    ...["onboard", "stop-loss", "api", "service", "simulate", "completion", "version"],
   ]);
   const found: string[] = [];
   for (const name of top) {
@@ -70,7 +70,8 @@ test("what is offered is what is built, and each help gives an example", { timeo
     ),
     "signer",
     ...["onboard", "onboard register", "onboard activate", "stop-loss"],
-    ...["api", "api list", "api describe", "api docs", "simulate", "completion", "version"],
+    ...["api", "api list", "api describe", "api docs"],
+    ...["service", "service install", "service remove", "service run", "simulate", "completion", "version"],
   ]);
 });
 

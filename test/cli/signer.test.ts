@@ -106,60 +106,54 @@ function heldBy(pid: number, contents: Readonly<Record<string, Buffer>>): string
   return [...found].sort();
 }
 
-test.runIf(process.platform === "linux")(
-  "the daemon's memory holds no key, its signer's does; both end together",
-  async () => {
-    using place = home([]);
-    await using daemon = startProgram(["start"], place);
-    await daemon.line((line) => line.includes("signed in by message"));
-    const { pid } = daemon;
-    const [signer] = childrenOf(pid);
-    const key = walletKeyFromText(keyText(main));
-    const seed = key.withKeypair((pair) => Buffer.from(pair.subarray(0, 32)));
-    const contents = {
-      seed,
-      file: Buffer.from(keyText(main).slice(0, 60)),
-      address: Buffer.from(addressOf(main)),
-    };
-    expect(heldBy(pid, contents)).toEqual(["address"]);
-    // Without this the search itself could be blind.
-    expect(heldBy(signer!, contents)).toEqual(expect.arrayContaining(["address", "seed"]));
-    const lines = readFileSync(path.join(place.folder, "signatures.log"), "utf8").trim().split("\n");
-    expect(lines.map((line) => JSON.parse(line))).toEqual([
-      {
-        at: expect.stringMatching(/Z$/),
-        ...{
-          act: "login text",
-          wallet: addressOf(main),
-          sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
-          refused: null,
-        },
+test("the daemon's memory holds no key, its signer's does; both end together", async () => {
+  using place = home([]);
+  await using daemon = startProgram(["start"], place);
+  await daemon.line((line) => line.includes("signed in by message"));
+  const { pid } = daemon;
+  const [signer] = childrenOf(pid);
+  const key = walletKeyFromText(keyText(main));
+  const seed = key.withKeypair((pair) => Buffer.from(pair.subarray(0, 32)));
+  const contents = {
+    seed,
+    file: Buffer.from(keyText(main).slice(0, 60)),
+    address: Buffer.from(addressOf(main)),
+  };
+  expect(heldBy(pid, contents)).toEqual(["address"]);
+  // Without this the search itself could be blind.
+  expect(heldBy(signer!, contents)).toEqual(expect.arrayContaining(["address", "seed"]));
+  const lines = readFileSync(path.join(place.folder, "signatures.log"), "utf8").trim().split("\n");
+  expect(lines.map((line) => JSON.parse(line))).toEqual([
+    {
+      at: expect.stringMatching(/Z$/),
+      ...{
+        act: "login text",
+        wallet: addressOf(main),
+        sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
+        refused: null,
       },
-    ]);
-    expect(statSync(path.join(place.folder, "signatures.log")).mode & 0o777).toBe(0o600);
-    expect(await daemon.end("SIGTERM")).toMatchObject({ status: 0 });
-    await vi.waitFor(() => expect(isRunning(signer!)).toBe(false), 10_000);
-  },
-);
+    },
+  ]);
+  expect(statSync(path.join(place.folder, "signatures.log")).mode & 0o777).toBe(0o600);
+  expect(await daemon.end("SIGTERM")).toMatchObject({ status: 0 });
+  await vi.waitFor(() => expect(isRunning(signer!)).toBe(false), 10_000);
+});
 
-test.runIf(process.platform === "linux")(
-  "a signer that is killed is started again, and the watching goes on",
-  async () => {
-    using place = home([]);
-    await using daemon = startProgram(["start"], place);
-    await daemon.line((line) => line.includes("signed in by message"));
-    const { pid } = daemon;
-    const [signer] = childrenOf(pid);
-    process.kill(signer!, "SIGKILL");
-    await daemon.line((line) =>
-      line.includes("no wallet can be signed in: the connection to the signer was lost"),
-    );
-    await daemon.line((line) => line.includes("the signer answers"));
-    expect(childrenOf(pid)).not.toEqual([signer]);
-    expect(await run(["wallet", "login", "main"], place)).toMatchObject({ status: 0 });
-    expect(await daemon.end("SIGTERM")).toMatchObject({ status: 0 });
-  },
-);
+test("a signer that is killed is started again, and the watching goes on", async () => {
+  using place = home([]);
+  await using daemon = startProgram(["start"], place);
+  await daemon.line((line) => line.includes("signed in by message"));
+  const { pid } = daemon;
+  const [signer] = childrenOf(pid);
+  process.kill(signer!, "SIGKILL");
+  await daemon.line((line) =>
+    line.includes("no wallet can be signed in: the connection to the signer was lost"),
+  );
+  await daemon.line((line) => line.includes("the signer answers"));
+  expect(childrenOf(pid)).not.toEqual([signer]);
+  expect(await run(["wallet", "login", "main"], place)).toMatchObject({ status: 0 });
+  expect(await daemon.end("SIGTERM")).toMatchObject({ status: 0 });
+});
 
 test("a signer on its own, away at first: one alert, public reads go on, and it signs in when it is there", async () => {
   using place = home(

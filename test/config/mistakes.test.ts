@@ -167,11 +167,15 @@ const cases: readonly (readonly [text: string, told: readonly string[]])[] = [
   ],
   [
     `wallets:\n  - name: x\n    authority: ${authority}\n    keyFile: a.json`,
-    ["2:5 wallets[0]: a wallet has one of keyFile, secret, keystore, authority or keyDir; found keyFile and authority"],
+    [
+      "2:5 wallets[0]: a wallet has one of keyFile, secret, keystore, authority or keyDir; found keyFile and authority",
+    ],
   ],
   [
     "wallets: [{ name: x }]",
-    ["1:11 wallets[0]: a wallet has one of keyFile, secret, keystore, authority or keyDir; found none of them"],
+    [
+      "1:11 wallets[0]: a wallet has one of keyFile, secret, keystore, authority or keyDir; found none of them",
+    ],
   ],
   [
     "wallets: [{ name: x, keyfile: a.json }]",

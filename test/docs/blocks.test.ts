@@ -70,7 +70,7 @@ const notRun: readonly (readonly [pattern: RegExp, reason: string])[] = [
     /^README\.md: npm run -s perpwatch -- wallet import/,
     "asks for a secret on a terminal (cli/consent.test.ts)",
   ],
-  [/^README\.md: \[Unit\]/, "needs systemd"],
+  [/^README\.md: sudo perpwatch service/, "needs systemd, and root (cli/service.test.ts, sandbox/)"],
   [/^README\.md: perpwatch onboard /, "signs at a ledger, and needs a referral (cli/onboard.test.ts)"],
   [
     /^docs\/rule-tests\.md: +- MarginMine judged/,

@@ -1,0 +1,88 @@
+/** config.yaml as the services use it: the user's own, with the places of history, keystore and socket set. */
+import path from "node:path";
+import { type Document, isMap, parseDocument, visit } from "yaml";
+import { CommandFailed } from "../command.ts";
+
+export const serviceConfig = "/etc/perpwatch/config.yaml";
+export const stateFolder = "/var/lib/perpwatch";
+export const signerStateFolder = "/var/lib/perpwatch-signer";
+
+const socketPath = "/run/perpwatch-signer/signer.sock";
+const keystorePath = `${signerStateFolder}/keystore.json`;
+/** The section of a configuration whose daemon leaves signing to the service of the signer. */
+export const signerSection = `signer: { socket: ${socketPath}, keystore: ${keystorePath}, state: ${signerStateFolder} }`;
+
+const placed = [
+  { at: ["history", "path"], path: `${stateFolder}/perpwatch.db` },
+  { at: ["signer", "socket"], path: socketPath },
+  { at: ["signer", "keystore"], path: keystorePath },
+  { at: ["signer", "state"], path: signerStateFolder },
+] as const;
+
+export interface ServiceConfig {
+  /** The text with its comments. */
+  readonly text: string;
+  /** Files that it names by a path which another folder changes: `./discord.token`. */
+  readonly relativeFiles: readonly string[];
+  /** Wallets that sign with a key of their own in place of the keystore's: name or folder. */
+  readonly keys: readonly string[];
+}
+
+/** @throws {CommandFailed} status 2 where it is not YAML */
+export function configForService(text: string, file: string): ServiceConfig {
+  const document = parsed(text, file);
+  for (const { at, path: place } of placed) {
+    const [section] = at;
+    if (document.get(section) === null) document.delete(section);
+    if (document.has(section) && !isMap(document.get(section)))
+      throw new CommandFailed(`${file}: ${section} is no mapping of settings`, 2);
+    document.setIn(at, place);
+  }
+  const relativeFiles: string[] = [];
+  visit(document, {
+    Scalar(key, { value }) {
+      if (key !== "key" && typeof value === "string" && /^(\.{1,2}|~)\//.test(value))
+        relativeFiles.push(value);
+    },
+  });
+  const list = (document.toJS() as { readonly wallets?: unknown }).wallets;
+  const keys = (Array.isArray(list) ? list : []).flatMap((one: unknown) => {
+    const { name, keyFile, keyDir, secret } = (one ?? {}) as Readonly<Record<string, unknown>>;
+    if (keyDir !== undefined) return [String(keyDir)];
+    return keyFile === undefined && secret === undefined ? [] : [String(name)];
+  });
+  return { text: document.toString({ lineWidth: 0 }), relativeFiles: [...new Set(relativeFiles)], keys };
+}
+
+export interface SignerPart {
+  /** The path of the keystore. */
+  readonly keystore: string;
+  /** The configuration names a file with the passphrase. */
+  readonly ownPassphrase: boolean;
+  /** The daemon connects to a signer that runs on its own. */
+  readonly isApart: boolean;
+}
+
+/** @param file the path of the configuration, which others are relative to */
+export function signerPart(text: string, file: string): SignerPart {
+  const signer = (parsed(text, file).toJS() as { readonly signer?: unknown } | null)?.signer;
+  const {
+    keystore = "keystore.json",
+    passphraseFile,
+    socket,
+  } = (signer ?? {}) as Readonly<Record<string, unknown>>;
+  return {
+    keystore: path.resolve(path.dirname(file), String(keystore)),
+    ownPassphrase: passphraseFile !== undefined,
+    isApart: socket !== undefined,
+  };
+}
+
+function parsed(text: string, file: string): Document {
+  const document = parseDocument(text);
+  const [problem] = document.errors;
+  if (problem !== undefined) throw new CommandFailed(`${file}: ${problem.message.split("\n")[0]}`, 2);
+  if (document.contents !== null && !isMap(document.contents))
+    throw new CommandFailed(`${file}: the configuration is no mapping of settings`, 2);
+  return document;
+}

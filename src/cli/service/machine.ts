@@ -1,0 +1,167 @@
+/** The machine that a service is installed on: its files and its commands. Each change is reported; a dry run makes none. */
+import { spawnSync } from "node:child_process";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import path from "node:path";
+import { CommandFailed } from "../command.ts";
+
+/** One change, or one that was not needed. */
+export type Step =
+  | { readonly do: "write" | "keep" | "remove"; readonly path: string }
+  | { readonly do: "run"; readonly command: string };
+
+/** The end of a command. `status` is null where it could not be started: there is no such program. */
+export interface Ran {
+  readonly status: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface RunOptions {
+  /** Standard input. Never reported. */
+  readonly input?: string;
+  /** The command has the streams of this process. */
+  readonly onTerminal?: boolean;
+}
+
+export type Runner = (command: readonly string[], options?: RunOptions) => Ran;
+
+export interface MachineOptions {
+  readonly runner: Runner;
+  /** The folder that all paths lie in: "/" but for images. */
+  readonly root: string;
+  /** It is the folder of an image: no service is started. */
+  readonly isImage: boolean;
+  readonly isDry: boolean;
+  readonly report: (step: Step) => void;
+}
+
+export class Machine {
+  readonly isDry: boolean;
+  /** The folder of an image that is built, null on the machine itself. */
+  readonly image: string | null;
+  readonly #options: MachineOptions;
+
+  constructor(options: MachineOptions) {
+    this.#options = options;
+    this.isDry = options.isDry;
+    this.image = options.isImage ? options.root : null;
+  }
+
+  has(file: string): boolean {
+    return existsSync(this.#at(file));
+  }
+
+  read(file: string): string | null {
+    return this.has(file) ? readFileSync(this.#at(file), "utf8") : null;
+  }
+
+  /** Makes a folder with its parents; one that is there keeps its mode. */
+  makeFolder(folder: string, mode: number): void {
+    if (!this.isDry) mkdirSync(this.#at(folder), { recursive: true, mode });
+  }
+
+  /** Writes a file whole or not at all; one that holds this text already is kept. */
+  write(file: string, text: string, mode: number): void {
+    const isSame = this.read(file) === text && (statSync(this.#at(file)).mode & 0o777) === mode;
+    this.#options.report({ do: isSame ? "keep" : "write", path: file });
+    if (isSame || this.isDry) return;
+    mkdirSync(path.dirname(this.#at(file)), { recursive: true });
+    const draft = `${this.#at(file)}.new`;
+    rmSync(draft, { force: true });
+    writeFileSync(draft, text, { mode, flag: "wx" });
+    // The mode of a new file is less what the umask takes.
+    chmodSync(draft, mode);
+    renameSync(draft, this.#at(file));
+  }
+
+  /** Reports that a file stays as it is. */
+  keep(file: string): void {
+    this.#options.report({ do: "keep", path: file });
+  }
+
+  setMode(file: string, mode: number): void {
+    if (!this.isDry) chmodSync(this.#at(file), mode);
+  }
+
+  remove(file: string): void {
+    if (!this.has(file)) return;
+    this.#options.report({ do: "remove", path: file });
+    if (!this.isDry) rmSync(this.#at(file));
+  }
+
+  /**
+   * Runs a command and reports it. Does nothing in a dry run.
+   * @returns how it ended; null in a dry run
+   */
+  tryRun(command: readonly string[], options: RunOptions = {}): Ran | null {
+    this.#options.report({ do: "run", command: command.map(quoted).join(" ") });
+    return this.isDry ? null : this.#options.runner(command, options);
+  }
+
+  /** @throws {CommandFailed} where the command fails or cannot be found */
+  run(command: readonly string[], options: RunOptions = {}): void {
+    const ran = this.tryRun(command, options);
+    if (ran !== null && ran.status !== 0) throw failureOf(command, ran);
+  }
+
+  /** True if there is a program of this name. Asked in a dry run, too: it changes nothing. */
+  hasProgram(name: string): boolean {
+    return this.#options.runner([name, "--version"]).status !== null;
+  }
+
+  #at(file: string): string {
+    return path.join(this.#options.root, file);
+  }
+}
+
+function failureOf(command: readonly string[], { status, stderr }: Ran): CommandFailed {
+  if (status === null)
+    return new CommandFailed(`${command[0]} was not found: install it, and run this again`);
+  const said = stderr.trim() === "" ? "" : `\n${stderr.trim()}`;
+  return new CommandFailed(`${command.map(quoted).join(" ")} failed (status ${status})${said}`);
+}
+
+/** As a shell takes it for one word. */
+function quoted(word: string): string {
+  return /^[\w@%+=:,./~-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}
+
+/**
+ * Returns why a service cannot be installed, as a message that says what can be done; null where it can.
+ * @param here the operating system, whether systemd is its init, and the user's id
+ */
+export function refusalOf(
+  here: { readonly platform: string; readonly isBooted: boolean; readonly uid: number },
+  user: boolean,
+): string | null {
+  if (here.platform !== "linux" || !here.isBooted)
+    return (
+      "this machine does not run systemd. Run `perpwatch start` under what restarts programs here (launchd, OpenRC), in a " +
+      "container with the passphrase in a secret file (signer: { passphraseFile: /run/secrets/perpwatch }), or with `npm start`"
+    );
+  if (!user && here.uid !== 0)
+    return "system services need root: begin with sudo, or install one of your own with --user";
+  return null;
+}
+
+/** Runs a program of PATH to its end. */
+export function runProgram(command: readonly string[], options: RunOptions = {}): Ran {
+  const [program = "", ...args] = command;
+  const { status, error, stdout, stderr } = spawnSync(program, args, {
+    encoding: "utf8",
+    ...(options.onTerminal === true ? { stdio: "inherit" } : { input: options.input ?? "" }),
+  });
+  if (error !== undefined && "code" in error && error.code === "ENOENT")
+    return { status: null, stdout: "", stderr: "" };
+  // Null at the end by a signal.
+  return { status: status ?? 1, stdout: stdout ?? "", stderr: stderr || (error?.message ?? "") };
+}

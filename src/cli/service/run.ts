@@ -1,0 +1,31 @@
+/** `perpwatch service run`: commands of perpwatch as the user of a service, with its folders, secrets and passphrase. */
+import { commandOf, propertiesOf } from "./units.ts";
+
+/** The words after `wallet` that the signer's user has to run. */
+const signerWords = ["new", "import", "export", "passphrase", "trust"];
+
+/** The unit whose user runs a command. */
+export function unitFor([group, word]: readonly string[]): "perpwatch.service" | "perpwatch-signer.service" {
+  const isSigners = group === "wallet" && signerWords.includes(word ?? "");
+  return isSigners ? "perpwatch-signer.service" : "perpwatch.service";
+}
+
+export interface ServiceCommand {
+  /** The text of the installed unit. */
+  readonly unit: string;
+  readonly args: readonly string[];
+  /** The configuration, where the arguments name none. */
+  readonly config: string;
+  /** The unit is one of the user's own service manager. */
+  readonly user?: boolean;
+  /** The streams are a terminal. */
+  readonly onTerminal?: boolean;
+}
+
+/** The command line that runs a command of perpwatch as the service of a unit. */
+export function asService({ unit, args, config, user = false, onTerminal = false }: ServiceCommand) {
+  const named = args.some((one) => /^(-c|--config)/.test(one)) ? [] : ["--config", config];
+  const manager = user ? ["--user"] : [];
+  const options = ["--quiet", "--collect", "--wait", onTerminal ? "--pty" : "--pipe", ...propertiesOf(unit)];
+  return ["systemd-run", ...manager, ...options, "--", ...commandOf(unit), ...args, ...named];
+}

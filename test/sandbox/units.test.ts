@@ -1,0 +1,42 @@
+/** systemd's own judgement of the units, as they stand and as they are installed. */
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { expect, test } from "vitest";
+import { systemUnit } from "../../src/cli/service/units.ts";
+import { root } from "./bubblewrap.ts";
+
+/** The largest exposure that is allowed, in tenths: 1.5 of 10. */
+const threshold = 15;
+
+function exposureOf(file: string): { readonly status: number | null; readonly exposure: number } {
+  const args = ["security", "--offline=true", `--threshold=${threshold}`, "--no-pager", file];
+  const { status, stdout, error } = spawnSync("systemd-analyze", args, { encoding: "utf8" });
+  if (error !== undefined)
+    throw new Error("systemd-analyze is missing: apt-get install systemd", { cause: error });
+  return { status, exposure: Number(/exposure level for \S+: ([\d.]+)/.exec(stdout)?.[1]) };
+}
+
+test.each(["perpwatch.service", "perpwatch-signer.service"])("%s has an exposure of at most 1.5", (name) => {
+  const folder = mkdtempSync(path.join(tmpdir(), "perpwatch-units-"));
+  try {
+    const template = readFileSync(path.join(root, "deploy", name), "utf8");
+    const below = "/home/ann/perpwatch";
+    const program = { node: "/home/ann/.n/bin/node", folder: below, main: `${below}/src/main.ts` };
+    const forms = [template, systemUnit(template, program, "sealed"), systemUnit(template, program, "file")];
+    for (const text of forms) {
+      const file = path.join(folder, name);
+      writeFileSync(file, text);
+      const { status, exposure } = exposureOf(file);
+      expect(exposure).toBeLessThanOrEqual(threshold / 10);
+      expect(status).toBe(0);
+    }
+    // Without its sandbox it is refused: the judgement is one.
+    const file = path.join(folder, name);
+    writeFileSync(file, template.replaceAll(/^(Protect|Private|Restrict|SystemCall|Capab).*\n/gm, ""));
+    expect(exposureOf(file)).toEqual({ status: 1, exposure: expect.any(Number) as number });
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
