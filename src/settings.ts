@@ -47,10 +47,11 @@ import { type RuleTexts, readRules } from "./settings/rule-files.ts";
 import { type Listen, longestKept, readDashboard, readHistory, readTimezone } from "./settings/sections.ts";
 import { readSigner } from "./settings/signer.ts";
 import { type ReadTemplates, readTemplates } from "./settings/templates.ts";
-import { readWallets, type WalletSettings } from "./settings/wallets.ts";
+import { readWallets, type WalletSettings, walletFiles } from "./settings/wallets.ts";
 import { type Keys, localKeys } from "./signer/keys.ts";
 import { LoginForms, memoryForms } from "./signer/login-forms.ts";
 import type { SignerSettings } from "./signer/settings.ts";
+import { mustReadKeystore } from "./wallet/keystore-file.ts";
 import type { WatchedPair } from "./watch/settings.ts";
 
 export {
@@ -158,11 +159,11 @@ const sections = [
   "ledger",
 ];
 
-export const fileSettings: readonly FileSetting[] = [
+const fileSettings: readonly FileSetting[] = [
   ...secretSettings.map((key) => ({ path: ["channels", "*", ...key], secret: true })),
   // A certificate is public.
   { path: ["channels", "*", "smtp", "ca"], secret: false },
-  { path: ["wallets", "*", "secret"], secret: true },
+  ...walletFiles,
   { path: ["heartbeat", "url"], secret: true },
   { path: ["heartbeat", "failUrl"], secret: true },
   // Its address often holds a provider's key.
@@ -197,11 +198,11 @@ export function settingsFromText(text: string, context: SettingsContext): Settin
 
   const exchange = source.read(["exchange"], exchangeSettings, {});
   const timezone = readTimezone(source);
-  const { wallets, known } = readWallets(source, context.keys ?? ownKeys(exchange));
-  const { pairs, known: knownPairs } = readPairs(source, known);
-  const schedules = source.read(["schedules"], scheduleSettings, {});
   const history = readHistory(source);
   const signer = history && readSigner(source, history.path);
+  const { wallets, known } = readWallets(source, context.keys ?? ownKeys(exchange, signer));
+  const { pairs, known: knownPairs } = readPairs(source, known);
+  const schedules = source.read(["schedules"], scheduleSettings, {});
   const channels = readChannels(source);
   const rotas = readRotas(source, channels, timezone);
   const channelNames = source.keys(["channels"]);
@@ -291,9 +292,17 @@ export function settingsFromText(text: string, context: SettingsContext): Settin
   return { settings, warnings: source.warnings, problemAt };
 }
 
-function ownKeys(exchange: ExchangeSettings | undefined): Keys {
+/** A keystore is looked at where it is this process's to read, and not opened. */
+function ownKeys(exchange: ExchangeSettings | undefined, signer: SignerSettings | undefined): Keys {
   const { baseUrl, loginDomain = null } = exchange ?? exchangeSettings.parse({});
-  return localKeys({ forms: new LoginForms({ store: memoryForms(), baseUrl, domain: loginDomain }) });
+  const isOwn = signer !== undefined && signer.socket === null;
+  return localKeys({
+    forms: new LoginForms({ store: memoryForms(), baseUrl, domain: loginDomain }),
+    keystore: () => ({
+      closed: "the keystore is not open here",
+      addresses: isOwn ? mustReadKeystore(signer.keystore).addresses : null,
+    }),
+  });
 }
 
 /** The settings of rules and of who is notified. */
@@ -305,7 +314,7 @@ export function readJudging(
 ): { readonly settings: JudgingSettings } | { readonly problems: readonly ConfigProblem[] } {
   const exchange = source.read(["exchange"], exchangeSettings, {}) ?? exchangeSettings.parse({});
   const timezone = readTimezone(source);
-  const { wallets, known } = readWallets(source, ownKeys(exchange));
+  const { wallets, known } = readWallets(source, ownKeys(exchange, undefined));
   const { known: pairs } = readPairs(source, known);
   const schedules = source.read(["schedules"], scheduleSettings, {}) ?? scheduleSettings.parse({});
   const history = readHistory(source);

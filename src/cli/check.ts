@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import { formatDurationMs } from "../domain/duration.ts";
 import type { Source } from "../domain/observation.ts";
 import type { Silence } from "../domain/silence.ts";
+import type { KeyPlace } from "../settings/wallets.ts";
 import type { DaemonSettings } from "../settings.ts";
 import { type Cli, type CommonOptions, declare, print, printJson } from "./command.ts";
 import { type Loaded, loadSettings, misconfigured } from "./configuration.ts";
@@ -70,6 +71,7 @@ async function checkWith(cli: Cli, options: CheckOptions, loaded: Loaded): Promi
     print(cli, text(settings, demand, ground, paint));
     if (warnings.length > 0) print(cli, "");
     for (const warning of warnings) print(cli, paint("yellow", `warning: ${formatConfigWarning(warning)}`));
+    for (const note of keyNotes(settings)) print(cli, paint("gray", `note: ${note}`));
   }
   const idle = ground.running ? await idleSilences(settings) : [];
   if (!options.json) for (const one of idle) print(cli, paint("yellow", `warning: ${one}`));
@@ -187,6 +189,26 @@ function verdict(failed: number, warnings: number, online: boolean, paint: Paint
   return warnings === 0 ? paint("green", "All is well.") : paint("yellow", `Nothing failed${warned}.`);
 }
 
+/** Keys that are not kept as well as they could be. */
+function keyNotes({ wallets }: DaemonSettings): string[] {
+  const named = (place: KeyPlace) => wallets.flatMap(({ name, keptIn }) => (keptIn === place ? [name] : []));
+  const [inFiles, inConfiguration] = [named("keyFile"), named("secret")];
+  const fix = "perpwatch wallet import puts it into the keystore, under a passphrase";
+  return [
+    ...(inFiles.length === 0 ? [] : [`the key of ${listed(inFiles)} lies in a file as it is; ${fix}`]),
+    ...(inConfiguration.length === 0
+      ? []
+      : [
+          `the key of ${listed(inConfiguration)} stands in the configuration, which the daemon reads, too; ${fix}`,
+        ]),
+  ];
+}
+
+function listed(names: readonly string[]): string {
+  const more = names.length > mostNames ? `, and ${names.length - mostNames} more` : "";
+  return names.slice(0, mostNames).join(", ") + more;
+}
+
 function walletsOf(settings: DaemonSettings) {
   return settings.wallets.map(({ name, authority, key, login, pdaIndices, labels, limits }) => ({
     name,
@@ -210,10 +232,7 @@ const mostNames = 8;
 
 /** A line for each subject; schedules that are slowed down in full. */
 function shortText(settings: DaemonSettings, demand: Demand, ground: Ground, paint: Paint): string {
-  const names = (all: readonly string[]): string => {
-    const more = all.length > mostNames ? `, and ${all.length - mostNames} more` : "";
-    return all.length === 0 ? "none" : all.slice(0, mostNames).join(", ") + more;
-  };
+  const names = (all: readonly string[]): string => (all.length === 0 ? "none" : listed(all));
   const files = rulesByFile(settings.ruleSet, settings.ruleFiles);
   const rules = files.reduce((sum, one) => sum + one.rules.length, 0);
   const wallets = settings.wallets.map(({ name, key, login }) =>

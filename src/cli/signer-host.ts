@@ -3,7 +3,7 @@ import path from "node:path";
 import { ConfigSource, readTextFile } from "../config/index.ts";
 import { loopback } from "../exchange/settings.ts";
 import { askForKeys, readSigningPart } from "../settings/signer.ts";
-import { fileSettings } from "../settings.ts";
+import { walletFiles } from "../settings/wallets.ts";
 import { formFile } from "../signer/form-file.ts";
 import { type KeyAnswer, localKeys, type OpenedKeystore, recorded } from "../signer/keys.ts";
 import { LoginForms } from "../signer/login-forms.ts";
@@ -12,7 +12,7 @@ import type { SignerSettings } from "../signer/settings.ts";
 import { signatureLog } from "../signer/signature-log.ts";
 import { SignerUnavailable, type WalletSigner } from "../signer/signer.ts";
 import { type Keystore, openKeystore } from "../wallet/keystore.ts";
-import { readKeystore } from "../wallet/keystore-file.ts";
+import { mustReadKeystore } from "../wallet/keystore-file.ts";
 import { BadKey } from "../wallet/wallet-key.ts";
 import { CommandFailed } from "./command.ts";
 import { largestConfig, misconfigured } from "./configuration.ts";
@@ -37,14 +37,12 @@ export function signerHost(options: SignerHostOptions): KeyHolder {
 
   /** Opens it once: only another file, or one that could not be opened, is read again. */
   const openedKeystore = (settings: SignerSettings): OpenedKeystore => {
-    const keystore = readKeystore(settings.keystore);
-    if (keystore === null)
-      throw new BadKey(`there is no keystore ${settings.keystore}; make one: perpwatch wallet import`);
+    const keystore = mustReadKeystore(settings.keystore);
     if (opened !== null && opened.keystore.sealed === keystore.sealed) return opened.keys;
     const passphrase = options.passphrase(settings);
     if (passphrase === null) {
       closed = `${settings.keystore} is closed: no passphrase was given`;
-      return { closed };
+      return { closed, addresses: keystore.addresses };
     }
     try {
       const keys = new Map(openKeystore(keystore, passphrase).map((key) => [key.address, key]));
@@ -53,7 +51,7 @@ export function signerHost(options: SignerHostOptions): KeyHolder {
     } catch (error) {
       if (!(error instanceof BadKey)) throw error;
       closed = `${settings.keystore}: ${error.message}`;
-      return { closed };
+      return { closed, addresses: keystore.addresses };
     }
   };
 
@@ -121,7 +119,7 @@ export async function readConfiguration(file: string, env: SignerHostOptions["en
   const read = readTextFile(file, { largestBytes: largestConfig });
   if ("wrong" in read) throw new CommandFailed(`${file}: the configuration ${read.wrong}`, 2);
   const folder = path.dirname(path.resolve(file));
-  const source = new ConfigSource({ text: read.text, file, folder, env, fileSettings });
+  const source = new ConfigSource({ text: read.text, file, folder, env, fileSettings: walletFiles });
   if (!source.readable) throw await misconfigured(source.problems);
   const part = readSigningPart(source);
   if ("problems" in part) throw await misconfigured(part.problems);

@@ -3,7 +3,7 @@ import path from "node:path";
 import { z } from "zod";
 import { type ConfigSource, durationSetting } from "../config/index.ts";
 import { nearestName } from "../domain/nearest.ts";
-import { defaultRetention, type Retention } from "../history/index.ts";
+import { defaultRetention, type Retention } from "../history/maintenance.ts";
 
 export interface Listen {
   readonly host: string;

@@ -9,7 +9,7 @@
 import fs from "node:fs";
 import path from "node:path";
 import { z } from "zod";
-import { type ConfigSource, type Path, shownKey } from "../config/index.ts";
+import { type ConfigSource, type FileSetting, type Path, shownKey } from "../config/index.ts";
 import { ownLabels } from "../domain/alert.ts";
 import { type Limits, limitsOf, mergedLimits } from "../domain/limits.ts";
 import { nearestName } from "../domain/nearest.ts";
@@ -31,7 +31,11 @@ export interface WalletSettings {
   readonly login: "message" | "transaction";
   /** Null: watch-only. */
   readonly key: WalletSigner | null;
+  /** The place of the key; null: watch-only. */
+  readonly keptIn: KeyPlace | null;
 }
+
+export type KeyPlace = "keyFile" | "secret" | "keystore";
 
 /** A wallet as rules may name it, known even where its key is not. */
 export interface KnownWallet {
@@ -107,6 +111,9 @@ const folderForm = z.strictObject({ keyDir: z.string().min(1), ...keyed });
 type Shared = Omit<z.output<typeof folderForm>, "keyDir">;
 type Defaults = z.output<typeof defaultsForm>;
 
+/** Settings of wallets that may name a file with the value. */
+export const walletFiles: readonly FileSetting[] = [{ path: ["wallets", "*", "secret"], secret: true }];
+
 export function readWallets(source: ConfigSource, keys: Keys): ReadWallets {
   const defaults = source.read(["walletDefaults"], defaultsForm, {}) ?? { labels: {}, limits: {} };
   const wallets: WalletSettings[] = [];
@@ -166,7 +173,7 @@ function readEntry(at: Path, reading: Reading): void {
     case "authority": {
       const found = source.read(at, authorityForm);
       if (!nameIsFree(at, found?.name ?? source.raw([...at, "name"]), found, true, reading) || !found) return;
-      add([...at, "authority"], reading, found.name, found.authority, null, found);
+      add([...at, "authority"], reading, found.name, null, found.authority, found);
       return;
     }
     default:
@@ -176,7 +183,7 @@ function readEntry(at: Path, reading: Reading): void {
 
 function readKeyed(
   at: Path,
-  from: "keyFile" | "secret" | "keystore",
+  from: KeyPlace,
   form: z.ZodType<Shared & { name: string; given: string }>,
   keyOf: (text: string) => WalletSigner,
   reading: Reading,
@@ -191,7 +198,7 @@ function readKeyed(
   // The key is looked at whatever else is wrong, so that its mistakes are told too.
   const key = keyFrom([...at, from], source, () => keyOf(given));
   if (found !== undefined && key !== undefined && free)
-    add([...at, from], reading, found.name, key.address, key, found);
+    add([...at, from], reading, found.name, key, from, found);
 }
 
 function readFolder(at: Path, reading: Reading): void {
@@ -234,7 +241,7 @@ function readFolder(at: Path, reading: Reading): void {
     }
     const free = nameIsFree(place, name, found, false, reading);
     const key = keyFrom(place, source, () => reading.keys.file(path.join(folder, file)));
-    if (free && key !== undefined) add(place, reading, name, key.address, key, found);
+    if (free && key !== undefined) add(place, reading, name, key, "keyFile", found);
   }
 }
 
@@ -285,14 +292,16 @@ function keyFrom(at: Path, source: ConfigSource, read: () => WalletSigner): Wall
   }
 }
 
+/** @param from the place of the key; without one, the authority */
 function add(
   at: Path,
   { source, wallets, defaults, authorities }: Reading,
   name: string,
-  authority: string,
   key: WalletSigner | null,
+  from: string,
   settings: Shared,
 ): void {
+  const authority = key?.address ?? from;
   const before = authorities.get(authority);
   if (before !== undefined) {
     const where = source.placeName(before.at);
@@ -308,5 +317,6 @@ function add(
     pdaIndices: settings.accounts ?? defaults.accounts ?? onlyFirst,
     login: settings.login ?? defaults.login ?? "message",
     key,
+    keptIn: key === null ? null : (from as KeyPlace),
   });
 }

@@ -15,7 +15,12 @@ export interface Keys {
 }
 
 /** An opened keystore, or the reason why it is not open. */
-export type OpenedKeystore = ReadonlyMap<string, WalletKey> | { readonly closed: string };
+export type OpenedKeystore =
+  | ReadonlyMap<string, WalletKey>
+  | {
+      readonly closed: string /** Null: it was not looked at. */;
+      readonly addresses: readonly string[] | null;
+    };
 
 export interface LocalKeysOptions extends LocalSignerOptions {
   /** Asked for when the first wallet of the keystore is met. @throws {BadKey} where there is none that can be read */
@@ -24,15 +29,16 @@ export interface LocalKeysOptions extends LocalSignerOptions {
 
 /** Keys that are held in this process. */
 export function localKeys(options: LocalKeysOptions): Keys {
-  const { keystore = () => ({ closed: "the keystore is not open here" }) } = options;
+  const { keystore = () => ({ closed: "the keystore is not open here", addresses: null }) } = options;
   return {
     file: (path) => localSigner(readKeyFile(path), options),
     text: (secret) => localSigner(walletKeyFromText(secret), options),
     stored(address) {
       const opened = keystore();
-      if ("closed" in opened) return closedSigner(address, opened.closed);
-      const key = opened.get(address);
-      if (key !== undefined) return localSigner(key, options);
+      if (!("closed" in opened)) {
+        const key = opened.get(address);
+        if (key !== undefined) return localSigner(key, options);
+      } else if (opened.addresses?.includes(address) ?? true) return closedSigner(address, opened.closed);
       throw new BadKey("the keystore has no key of this address; add it: perpwatch wallet import");
     },
   };

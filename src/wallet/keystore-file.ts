@@ -37,6 +37,13 @@ export function readKeystore(path: string): Keystore | null {
   }
 }
 
+/** @throws {BadKey} as `readKeystore`, and where there is none */
+export function mustReadKeystore(path: string): Keystore {
+  const keystore = readKeystore(path);
+  if (keystore === null) throw new BadKey(`there is no keystore ${path}; make one: perpwatch wallet import`);
+  return keystore;
+}
+
 /** Replaces the file; what stood there stays whole until the new one does. @throws {BadKey} when it cannot be written */
 export function writeKeystore(path: string, keystore: Keystore): void {
   const draft = `${path}.${randomBytes(6).toString("hex")}`;

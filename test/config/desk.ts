@@ -3,6 +3,7 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { newKeypairFile } from "../../src/wallet/keypair-file.ts";
+import { keystoreText, sealKeystore } from "../../src/wallet/keystore.ts";
 
 export const authority = "GHYpNqWQYmSfXRF8Tm5qNtdkpu5b89MayjfBMU28JcLD";
 
@@ -27,6 +28,8 @@ export interface Desk extends Disposable {
   write(name: string, content: string | Uint8Array, mode?: number): string;
   /** @param fill one byte, repeated, is the seed @returns the wallet's address */
   key(name: string, fill: number): string;
+  /** Writes a keystore that says to have the keys of these addresses. */
+  keystore(name: string, addresses: readonly string[]): string;
 }
 
 /** Removed with `using`. Holds `own.yaml` with one rule. */
@@ -48,6 +51,11 @@ export function desk(): Desk {
       fs.mkdirSync(path.dirname(file(name)), { recursive: true });
       return newKeypairFile(file(name), new Uint8Array(32).fill(fill)).address;
     },
+    keystore: (name, addresses) =>
+      write(
+        name,
+        keystoreText({ ...sealKeystore([], "x", { N: 2, r: 1, p: 1 }), addresses: [...addresses] }),
+      ),
     [Symbol.dispose]: () => fs.rmSync(folder, { recursive: true, force: true }),
   };
 }

@@ -328,3 +328,28 @@ test("the example wallet is the example's", () => {
   const { settings } = read(`${channels}wallets: [{ name: x, secret: ${secret} }]`, at);
   expect(settings.wallets[0]?.authority).toBe(exampleAddress);
 });
+
+test("a wallet of the keystore signs in by its address, and the keystore has to have it", () => {
+  using at = desk();
+  const line = `wallets: [{ name: x, keystore: ${authority} }]`;
+  const problemsOf = (text: string) => {
+    const result = settingsFromText(`${channels}${text}`, { file: "config.yaml", folder: at.path, env: {} });
+    return "problems" in result ? result.problems.map(({ message }) => message) : result.settings.wallets;
+  };
+  expect(problemsOf(line)).toEqual([
+    `there is no keystore ${at.file("keystore.json")}; make one: perpwatch wallet import`,
+  ]);
+  at.keystore("keystore.json", []);
+  expect(problemsOf(line)).toEqual([
+    "the keystore has no key of this address; add it: perpwatch wallet import",
+  ]);
+  at.keystore("keystore.json", [authority]);
+  expect(problemsOf(line)).toMatchObject([{ authority, keptIn: "keystore", login: "message" }]);
+  // That of a signer that runs on its own is its affair.
+  expect(problemsOf(`${line}\nsigner: { socket: ./s, keystore: ./none.json }`)).toMatchObject([
+    { authority },
+  ]);
+  expect(problemsOf("wallets: [{ name: x, keystore: hunter2 }]")).toEqual([
+    "expected an address, base58 of 32 bytes; what was found is none",
+  ]);
+});

@@ -123,6 +123,7 @@ describe("settings are taken as they stand", () => {
     using at = configDesk();
     at.write("own.yaml", oneRule);
     at.key("keys/main.json", 1);
+    at.keystore("keystore.json", [authority]);
     for (const { text: ics } of blocks.filter(({ language }) => language === "ics"))
       at.write("oncall.ics", ics);
     at.write("discord.url", `https://discord.com/api/webhooks/123456789012345678/${"w".repeat(20)}`);
