@@ -18,6 +18,7 @@ import { type Loaded, loadOwn, misconfigured } from "./configuration.ts";
 import { examine } from "./ground.ts";
 import { onLauncherEnd } from "./launcher.ts";
 import { type LogOptions, logFormats, logLevels } from "./log-options.ts";
+import { showPageLink } from "./page-link.ts";
 import { isTerminalClosed } from "./terminal.ts";
 import { oneOf } from "./values.ts";
 
@@ -90,6 +91,8 @@ async function start(cli: Cli, options: StartOptions, named: boolean): Promise<n
       json: !cli.out.isTTY && !isPrettyLog(cli, { format }),
       commandLine,
       onStarted: (daemon) => {
+        const terminal = [cli.out, cli.err].find(({ isTTY }) => isTTY) ?? null;
+        showPageLink(daemon, { terminal, log, commandLine });
         running = { daemon, started: loaded.settings, current: loaded.settings };
       },
     });
@@ -143,9 +146,12 @@ async function reload(cli: Cli, config: string, running: Running, log: Logger): 
     log.info(
       `SIGHUP: read ${config} again; ${taken.length === 0 ? "nothing that a running daemon takes has changed" : `taken: ${taken.join(", ")}`}`,
     );
-    const keys = waiting.flatMap((section) =>
-      isSection(section, settings) ? changedKeys(section, started, settings) : [section],
-    );
+    const takenSinceStart = takenKeys(started, settings);
+    const keys = waiting
+      .flatMap((section) =>
+        isSection(section, settings) ? changedKeys(section, started, settings) : [section],
+      )
+      .filter((key) => !takenSinceStart.includes(key));
     if (keys.length > 0) log.warn(`SIGHUP: changed, and as before until a restart: ${keys.join(", ")}`);
   } catch (error) {
     const text = error instanceof Error ? error.message : String(error);

@@ -9,7 +9,7 @@ import { recent } from "../../src/dashboard/recent.ts";
 import { oneAtATime } from "../../src/dashboard/turns.ts";
 import { systemClock } from "../../src/domain/clock.ts";
 import { FakeClock } from "../support/clock.ts";
-import { openDashboard } from "./open.ts";
+import { openLoggedIn } from "./open.ts";
 import { status } from "./world.ts";
 
 /** A server with a clock that stands still. */
@@ -58,7 +58,7 @@ const answers = (text: string) => text.match(/HTTP\/1\.1 \d+/g) ?? [];
 describe("a connection", () => {
   test("with thousands of requests at once is closed, and makes the daemon work once", async () => {
     let made = 0;
-    await using daemon = await openDashboard({
+    await using daemon = await openLoggedIn({
       status: () => {
         made++;
         return status();

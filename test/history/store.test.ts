@@ -1,6 +1,7 @@
 import fs from "node:fs";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
+import type { AccessEntry } from "../../src/domain/access.ts";
 import { changes } from "../../src/domain/changes.ts";
 import { eventName } from "../../src/domain/event.ts";
 import { openStore } from "../../src/history/index.ts";
@@ -219,10 +220,10 @@ test("sessions are bytes by wallet", async () => {
 test("sessions and tokens of the listener outlive a restart; rows that perpwatch did not write open nothing", async () => {
   using folder = temporaryFolder();
   const store = openStore({ path: folder.file() });
-  const token = {
+  const token: AccessEntry = {
     ...{ hash: "a".repeat(64), kind: "token", name: "grafana", rights: "read" },
     ...{ createdMs: t0, expiresMs: t0 + 1_000, usedMs: null },
-  } as const;
+  };
   const session = {
     ...token,
     hash: "b".repeat(64),
