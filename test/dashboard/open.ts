@@ -99,8 +99,9 @@ export async function openDashboard(of: Partial<DashboardSource> = {}, options: 
   });
   const { url } = await dashboard.start(new AbortController().signal);
   const port = free.port ?? Number(new URL(url ?? "").port);
-  const overTcp = (at: string, how: Asking = {}) =>
-    ask({ host: "127.0.0.1", port, ...(listen.tls && { ca: listen.tls.cert }) }, at, how);
+  const overTcpWith = (ca: string | null, at: string, how: Asking = {}) =>
+    ask({ host: "127.0.0.1", port, ...(ca !== null && { ca, servername: "localhost" }) }, at, how);
+  const overTcp = (at: string, how?: Asking) => overTcpWith(listen.tls?.cert ?? null, at, how);
   const overSocket = (at: string, how: Asking = {}) => ask({ socketPath }, at, how);
   const post = (body: object) => ({ method: "POST", body: JSON.stringify(body) });
   return {
@@ -116,6 +117,8 @@ export async function openDashboard(of: Partial<DashboardSource> = {}, options: 
       overTcp,
     },
     overSocket,
+    /** As `overTcp`, trusting another certificate. */
+    overTcpWith,
     /** Makes a token of that name. */
     async token(rights: Rights, wish: object = {}): Promise<string> {
       const reply = await overSocket("/api/v1/access/tokens", post({ name: rights, rights, ...wish }));
@@ -164,7 +167,7 @@ export function freePort(): Promise<number> {
 
 function ask(
   where:
-    | { readonly host: string; readonly port: number; readonly ca?: string }
+    | { readonly host: string; readonly port: number; readonly ca?: string; readonly servername?: string }
     | { readonly socketPath: string },
   at: string,
   { method = "GET", headers = {}, body }: Asking,

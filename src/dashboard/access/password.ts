@@ -27,10 +27,10 @@ export const minPasswordLength = 12;
 export const maxPasswordLength = 1_024;
 
 /** @returns the text for the configuration */
-export async function hashPassword(password: string): Promise<string> {
+export async function hashPassword(password: string, cost: Parameters = usual): Promise<string> {
   const salt = randomBytes(16);
-  const hash = await compute(password, { ...usual, salt }, hashBytes);
-  const { N, r, p } = usual;
+  const hash = await compute(password, { ...cost, salt }, hashBytes);
+  const { N, r, p } = cost;
   return ["scrypt", N, r, p, salt.toString("base64url"), hash.toString("base64url")].join("$");
 }
 
