@@ -24,6 +24,6 @@ export function showPageLink(
   const link = daemon.pageLink();
   if (link === null || link.expiresMs === null) return;
   terminal.write(
-    `\nstatus page (this link logs in once, within 10 minutes; ${again} makes another):\n  ${link.url}\n\n`,
+    `\nto log in to the status page, open this link (it works once, within 10 minutes; ${again} makes another):\n  ${link.url}\n\n`,
   );
 }

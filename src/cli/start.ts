@@ -37,7 +37,8 @@ export function startCommand(program: Command, cli: Cli): void {
     about:
       "Without a config.yaml it runs a demonstration: a simulated exchange, demo wallets, alerts in this terminal.\n" +
       "SIGTERM and SIGINT stop it cleanly within 10 s, a second one ends it at once; SIGHUP reads the configuration\n" +
-      "again and takes rules, routing, reminders and acknowledging; what else changed is named and waits for a restart.\n" +
+      "again and takes rules, routing, reminders, acknowledging, and the certificate and password of the page; what else\n" +
+      "changed is named and waits for a restart.\n" +
       "Where launch.mjs runs it as a second process, it stops cleanly when the launcher ends.\n" +
       "When its terminal is closed it goes on, without the console channels; the demonstration ends.\n" +
       "The log goes to standard error, console channels to standard output: text on a terminal or with --log-format\n" +

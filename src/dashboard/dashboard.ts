@@ -67,7 +67,7 @@ export function createDashboard(options: DashboardOptions): Dashboard {
   const access = new Access({ store, clock: machine, log });
   let page: {
     readonly app: FastifyInstance;
-    readonly url: string;
+    readonly port: number;
     readonly settings: ListenSettings;
   } | null = null;
 
@@ -78,9 +78,10 @@ export function createDashboard(options: DashboardOptions): Dashboard {
 
   function link(): PageLink | null {
     if (page === null) return null;
-    if (page.settings.login === "never") return { url: page.url, expiresMs: null };
+    const url = pageUrl(page.settings, page.port);
+    if (page.settings.login === "never") return { url, expiresMs: null };
     const { secret, expiresMs } = access.newLink();
-    return { url: `${page.url}/#login=${secret}`, expiresMs };
+    return { url: `${url}/#login=${secret}`, expiresMs };
   }
 
   async function open(signal: AbortSignal): Promise<string | null> {
@@ -112,9 +113,9 @@ export function createDashboard(options: DashboardOptions): Dashboard {
     serveSession(app, { ...parts, passwords: new Passwords(slowDown) });
     await app.ready();
     const port = await listenOnTcp(app, listen);
-    page = { app, url: pageUrl(listen, port), settings: listen };
+    page = { app, port, settings: listen };
     signal.throwIfAborted();
-    return page.url;
+    return pageUrl(listen, port);
   }
 
   return {
