@@ -19,7 +19,7 @@ import { worded } from "./channels/template.ts";
 import { CronSchedule } from "./collect/calendar.ts";
 import { type Collectors, createCollectors } from "./collect/index.ts";
 import { charts, chatActions, DaemonSource } from "./daemon-source.ts";
-import { createDashboard } from "./dashboard/index.ts";
+import { createDashboard, type PageLink } from "./dashboard/index.ts";
 import type { DigestSettings } from "./deliver/digest/settings.ts";
 import {
   acknowledgeWith,
@@ -98,6 +98,8 @@ export interface Outside {
 export interface Daemon {
   /** The address of the page; null when it is off. */
   readonly url: string | null;
+  /** Makes a one-time link to the page. Null: the page is off. */
+  pageLink(): PageLink | null;
   status(): DaemonStatus;
   /** Judges by newly read rules, routes and reminders from here on. @returns changed sections that wait for a restart */
   reload(settings: DaemonSettings): Promise<readonly string[]>;
@@ -474,8 +476,10 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
       listen: settings.dashboard,
       socketPath: `${settings.history.path}.sock`,
       source,
+      store,
       log,
       clock,
+      machine,
     });
     const { url } = await dashboard.start(stopping.signal);
     undo.push(() => dashboard.stop());
@@ -536,6 +540,7 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
 
     return {
       url,
+      pageLink: () => dashboard.link(),
       status: () => source.status(),
       broken,
       async reload(next) {
@@ -551,6 +556,7 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
         handOvers.reloaded();
         stormFold = next.routing.stormFold;
         audits.every(next.acknowledge.audit);
+        dashboard.reload(next.dashboard);
         await notes.note(next, clock.nowMs());
         // What was known is known still; what only the new rules read is asked for now.
         const schedules = collecting.status();
@@ -671,8 +677,12 @@ const fixedSections = [
   "heartbeat",
 ] as const;
 
-/** Plans of rotas are no part of it: a reload takes new ones. */
+/** Plans of rotas, and the certificate, password and names of the page, are no part of it: a reload takes new ones. */
 function fixedPart(settings: DaemonSettings, section: (typeof fixedSections)[number]): unknown {
+  if (section === "dashboard" && settings.dashboard !== null) {
+    const { host, port, login, behindProxy, tls } = settings.dashboard;
+    return { host, port, login, behindProxy, tls: tls !== null };
+  }
   if (section !== "channels") return settings[section];
   const channels = Object.entries(settings.channels);
   return channels.map(([name, one]) => [name, one.type === "rota" ? { type: one.type } : one]);

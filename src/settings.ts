@@ -30,6 +30,7 @@ import {
   type Path,
   readTextFile,
 } from "./config/index.ts";
+import type { ListenSettings } from "./dashboard/settings.ts";
 import type { DigestSettings } from "./deliver/digest/settings.ts";
 import { systemClock } from "./domain/clock.ts";
 import { type ExchangeSettings, exchangeSettings, plannedPerSecond } from "./exchange/settings.ts";
@@ -37,6 +38,7 @@ import type { Retention } from "./history/index.ts";
 import { type LedgerSettings, ledgerSettings } from "./ledger/settings.ts";
 import type { RuleSet } from "./rules/index.ts";
 import { adviceSettings } from "./settings/advice.ts";
+import { dashboardFiles, readDashboard } from "./settings/dashboard.ts";
 import { readDigest } from "./settings/digest.ts";
 import { type DrillSettings, readDrill } from "./settings/drill.ts";
 import { type HeartbeatSettings, heartbeatSettings } from "./settings/heartbeat.ts";
@@ -44,7 +46,7 @@ import { readPairs } from "./settings/pairs.ts";
 import { checkAcknowledge, checkRouting } from "./settings/references.ts";
 import { readRotas } from "./settings/rotas.ts";
 import { type RuleTexts, readRules } from "./settings/rule-files.ts";
-import { type Listen, longestKept, readDashboard, readHistory, readTimezone } from "./settings/sections.ts";
+import { longestKept, readHistory, readTimezone } from "./settings/sections.ts";
 import { readSigner } from "./settings/signer.ts";
 import { type ReadTemplates, readTemplates } from "./settings/templates.ts";
 import { readWallets, type WalletSettings, walletFiles } from "./settings/wallets.ts";
@@ -61,7 +63,6 @@ export {
   formatConfigProblem,
   formatConfigWarning,
 } from "./config/index.ts";
-export type { Listen } from "./settings/sections.ts";
 export type { WalletSettings } from "./settings/wallets.ts";
 
 export interface DaemonSettings {
@@ -105,7 +106,7 @@ export interface DaemonSettings {
   /** Null: nobody elsewhere is told that the daemon lives. */
   readonly heartbeat: HeartbeatSettings | null;
   /** Null: no page. */
-  readonly dashboard: Listen | null;
+  readonly dashboard: ListenSettings | null;
 }
 
 export type SettingsResult =
@@ -168,6 +169,7 @@ const fileSettings: readonly FileSetting[] = [
   { path: ["heartbeat", "failUrl"], secret: true },
   // Its address often holds a provider's key.
   { path: ["ledger", "rpcUrl"], secret: true },
+  ...dashboardFiles,
 ];
 
 /** Reads a configuration from its file. Never throws for anything that a person configured. */

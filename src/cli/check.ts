@@ -338,9 +338,13 @@ function databaseText({ database, running }: Ground): string {
 
 function pageOf({ dashboard }: DaemonSettings): string {
   if (dashboard === null) return "off";
-  return dashboard.port === 0
-    ? `on ${dashboard.host}, at a free port that start tells`
-    : `http://${dashboard.host.includes(":") ? `[${dashboard.host}]` : dashboard.host}:${dashboard.port}`;
+  const { host, port, login, tls, behindProxy, allowedHosts } = dashboard;
+  const where =
+    port === 0
+      ? `on ${host}, at a free port that start tells`
+      : `${tls === null ? "http" : "https"}://${host.includes(":") ? `[${host}]` : host}:${port}`;
+  const names = allowedHosts.length === 0 ? "" : `, called ${allowedHosts.join(", ")}`;
+  return `${where}${behindProxy ? " behind a proxy" : ""}${names}${login === "never" ? ", open to all users of this machine" : ""}`;
 }
 
 function okText(text: string, paint: Paint): string {

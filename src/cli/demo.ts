@@ -13,6 +13,7 @@ import { settingsFromText } from "../settings.ts";
 import { type SimulatedTrader, startSimulator } from "../simulator/index.ts";
 import type { CommandLine } from "./called.ts";
 import { announceDemo } from "./demo-place.ts";
+import { showPageLink } from "./page-link.ts";
 
 /**
  * The time of the scenario at which the daemon starts, ms. The collateral and the positions that set the scene are older than
@@ -70,7 +71,11 @@ export async function runDemo({ log, signal, out, commandLine }: DemoOptions): P
           conceal === null ? (words) => `${commandLine(words)} --config ${config}` : commandLine;
         out.write(introduction(simulator.url, folder, called));
         const own = out.isTTY === true ? log : withoutSteps(log);
-        return await runDaemon(read.settings, { log: own, signal, out, commandLine: called });
+        return await runDaemon(read.settings, {
+          ...{ log: own, signal, out, commandLine: called },
+          // Nothing behind it is real, so it may stand wherever the output goes.
+          onStarted: (daemon) => showPageLink(daemon, { terminal: out, log, commandLine: called }),
+        });
       } finally {
         conceal?.();
       }

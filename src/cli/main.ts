@@ -15,6 +15,7 @@ import { drillCommand } from "./drill.ts";
 import { historyCommand } from "./history.ts";
 import { notificationsCommand } from "./notifications.ts";
 import { onboardCommand } from "./onboard.ts";
+import { pageCommand } from "./page.ts";
 import { rotaCommand } from "./rota.ts";
 import { routingCommand } from "./routing.ts";
 import { rulesCommand } from "./rules.ts";
@@ -26,6 +27,7 @@ import { startCommand } from "./start.ts";
 import { statusCommand } from "./status.ts";
 import { stopLossCommand } from "./stop-loss.ts";
 import { letGoOfClosedTerminals } from "./terminal.ts";
+import { tokenCommand } from "./token.ts";
 import { versionCommand } from "./version.ts";
 import { walletCommand } from "./wallet.ts";
 import { whatifCommand } from "./whatif.ts";
@@ -45,6 +47,8 @@ const commands = [
   channelsCommand,
   drillCommand,
   digestCommand,
+  pageCommand,
+  tokenCommand,
   walletCommand,
   signerCommand,
   onboardCommand,

@@ -4,9 +4,15 @@ import type { DaemonSettings } from "../settings.ts";
 /** The sections that a reload takes. `timezone` is taken by rules; channels keep theirs. */
 const taken = ["routing", "remind", "advice", "acknowledge", "timezone"] as const;
 
+/** A listener cannot begin or end to speak TLS. */
+function isTakenOfPage(key: string, before: DaemonSettings, after: DaemonSettings): boolean {
+  if (key === "dashboard.tls") return (before.dashboard?.tls != null) === (after.dashboard?.tls != null);
+  return key === "dashboard.passwordHash" || key === "dashboard.allowedHosts";
+}
+
 /** The depth to which a section's keys are named; 0: the section alone. */
 const depths: Readonly<Record<string, number>> = {
-  ...{ exchange: 1, wallets: 2, schedules: 1, history: 1, channels: 2, mention: 1, dashboard: 0 },
+  ...{ exchange: 1, wallets: 2, schedules: 1, history: 1, channels: 2, mention: 1, dashboard: 1 },
   ...{ routing: 1, remind: 1, advice: 1, acknowledge: 1, timezone: 0, templates: 2 },
 };
 
@@ -20,7 +26,8 @@ export function takenKeys(before: DaemonSettings, after: DaemonSettings): string
     const [, channel, rest = ""] = /^templates\.channels\.(\S+)(.*)$/.exec(key) ?? [];
     return channel === undefined ? [] : [`channels.${channel}.templates${rest}`];
   });
-  return [...rules, ...taken.flatMap((section) => changedKeys(section, before, after)), ...words];
+  const page = changedKeys("dashboard", before, after).filter((key) => isTakenOfPage(key, before, after));
+  return [...rules, ...taken.flatMap((section) => changedKeys(section, before, after)), ...words, ...page];
 }
 
 /** @returns the keys of one section that differ: `wallets.main.labels`, `channels.chat (new)` */

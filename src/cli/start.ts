@@ -18,6 +18,7 @@ import { type Loaded, misconfigured } from "./configuration.ts";
 import { examine } from "./ground.ts";
 import { onLauncherEnd } from "./launcher.ts";
 import { type LogOptions, logFormats, logLevels } from "./log-options.ts";
+import { showPageLink } from "./page-link.ts";
 import type { Signing } from "./signing.ts";
 import { isTerminalClosed } from "./terminal.ts";
 import { oneOf } from "./values.ts";
@@ -37,7 +38,8 @@ export function startCommand(program: Command, cli: Cli): void {
     about:
       "Without a config.yaml it runs a demonstration: a simulated exchange, demo wallets, alerts in this terminal.\n" +
       "SIGTERM and SIGINT stop it cleanly within 10 s, a second one ends it at once; SIGHUP reads the configuration\n" +
-      "again and takes rules, routing, reminders and acknowledging; what else changed is named and waits for a restart.\n" +
+      "again and takes rules, routing, reminders, acknowledging, and the certificate and password of the page; what else\n" +
+      "changed is named and waits for a restart.\n" +
       "Where launch.mjs runs it as a second process, it stops cleanly when the launcher ends.\n" +
       "When its terminal is closed it goes on, without the console channels; the demonstration ends.\n" +
       "The log goes to standard error, console channels to standard output: text on a terminal or with --log-format\n" +
@@ -126,6 +128,8 @@ async function startWith(
       json: !cli.out.isTTY && !isPrettyLog(cli, { format }),
       commandLine,
       onStarted: (daemon) => {
+        const terminal = [cli.out, cli.err].find(({ isTTY }) => isTTY) ?? null;
+        showPageLink(daemon, { terminal, log, commandLine });
         running = { daemon, started: loaded.settings, current: loaded.settings };
       },
     });
@@ -179,9 +183,12 @@ async function reload(signing: Signing, config: string, running: Running, log: L
     log.info(
       `SIGHUP: read ${config} again; ${taken.length === 0 ? "nothing that a running daemon takes has changed" : `taken: ${taken.join(", ")}`}`,
     );
-    const keys = waiting.flatMap((section) =>
-      isSection(section, settings) ? changedKeys(section, started, settings) : [section],
-    );
+    const takenSinceStart = takenKeys(started, settings);
+    const keys = waiting
+      .flatMap((section) =>
+        isSection(section, settings) ? changedKeys(section, started, settings) : [section],
+      )
+      .filter((key) => !takenSinceStart.includes(key));
     if (keys.length > 0) log.warn(`SIGHUP: changed, and as before until a restart: ${keys.join(", ")}`);
   } catch (error) {
     const text = error instanceof Error ? error.message : String(error);

@@ -1,8 +1,5 @@
 /** `perpwatch wallet`: key files, and the sessions of the configured wallets. */
 import path from "node:path";
-import { createInterface } from "node:readline";
-import { Writable } from "node:stream";
-import { text as wholeText } from "node:stream/consumers";
 import type { Command } from "commander";
 import type { DaemonStatus } from "../domain/status.ts";
 import type { DaemonSettings } from "../settings.ts";
@@ -152,20 +149,8 @@ function tellNew(cli: Cli, options: CommonOptions, file: string, authority: stri
 }
 
 async function readSecret(cli: Cli): Promise<string> {
-  if (!cli.in.isTTY) return wholeText(cli.in);
-  cli.err.write("Secret (JSON keypair or base58; it is not shown): ");
-  const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
-  const lines = createInterface({ input: cli.in, output: silent, terminal: true });
-  try {
-    return await new Promise<string>((resolve, reject) => {
-      lines.once("line", resolve);
-      lines.once("SIGINT", () => reject(new CommandFailed("nothing was imported")));
-      lines.once("close", () => reject(new CommandFailed("nothing was imported")));
-    });
-  } finally {
-    lines.close();
-    cli.err.write("\n");
-  }
+  const { hiddenLines } = await import("./hidden-input.ts");
+  return (await hiddenLines(cli, ["Secret (JSON keypair or base58; it is not shown): "])).join("\n");
 }
 
 async function list(cli: Cli, options: CommonOptions): Promise<void> {

@@ -1,7 +1,4 @@
-/**
- * `/api/v1`: the daemon as JSON. Reading is offered everywhere; what changes something only where `changes` is set,
- * which is the socket that its owner alone may open.
- */
+/** `/api/v1`: the daemon as JSON. The door says who may ask what; some things only its owner may, over the socket. */
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { severities } from "../domain/alert.ts";
@@ -9,8 +6,9 @@ import type { Clock } from "../domain/clock.ts";
 import { nearestName } from "../domain/nearest.ts";
 import type { DashboardSource, SessionOutcome } from "../domain/ports.ts";
 import type { DaemonStatus } from "../domain/status.ts";
+import { parse } from "./parse.ts";
 import { recent } from "./recent.ts";
-import { Refused } from "./server.ts";
+import { Refused } from "./refused.ts";
 import type { Turns } from "./turns.ts";
 import { toWire } from "./wire.ts";
 
@@ -77,7 +75,6 @@ const digestWish = z.strictObject({ receivers: z.array(name).max(50).default([])
 export interface ApiOptions {
   readonly source: DashboardSource;
   readonly clock: Clock;
-  readonly changes: boolean;
   /** For queries that read much. */
   readonly turns: Turns;
   /** The status may be a second old. */
@@ -85,7 +82,7 @@ export interface ApiOptions {
 }
 
 export function serveApi(app: FastifyInstance, options: ApiOptions): void {
-  const { source, clock, changes, turns, kept } = options;
+  const { source, clock, turns, kept } = options;
   const status = (): string => toWire({ ...source.status(), nowMs: clock.nowMs() } satisfies StatusAnswer);
   const statusText = kept ? recent(clock, status) : status;
   app.get("/api/v1/status", async (_request, reply) => {
@@ -142,14 +139,11 @@ export function serveApi(app: FastifyInstance, options: ApiOptions): void {
     return { notifications: found(rows, `no wallet is called ${wallet}`) };
   });
 
-  if (changes) {
-    serveChanges(app, source);
-    serveWhatIf(app, options);
-  }
+  serveChanges(app, options);
+  serveWhatIf(app, options);
 }
 
-/** Questions that cost much: for the daemon's owner alone. */
-function serveWhatIf(app: FastifyInstance, { source, clock }: ApiOptions): void {
+function serveWhatIf(app: FastifyInstance, { source, clock, turns }: ApiOptions): void {
   app.get("/api/v1/what-if", async (request) => {
     const {
       wallet,
@@ -158,7 +152,8 @@ function serveWhatIf(app: FastifyInstance, { source, clock }: ApiOptions): void 
       close = [],
       deposit = 0,
     } = parse(whatIfQuery, request.query, "query");
-    const outcome = source.whatIf({ wallet, account, prices: price, closes: close, depositUsd: deposit });
+    const question = { wallet, account, prices: price, closes: close, depositUsd: deposit };
+    const outcome = await turns(request, async () => source.whatIf(question));
     switch (outcome.kind) {
       case "done":
         return { ...outcome.answer, nowMs: clock.nowMs() };
@@ -172,7 +167,7 @@ function serveWhatIf(app: FastifyInstance, { source, clock }: ApiOptions): void 
   });
 }
 
-function serveChanges(app: FastifyInstance, source: DashboardSource): void {
+function serveChanges(app: FastifyInstance, { source }: ApiOptions): void {
   app.post("/api/v1/alerts/:id/ack", async (request) => {
     const { id } = parse(alertId, request.params, "path");
     const { by, comment } = parse(acknowledgement, request.body, "body");
@@ -274,16 +269,6 @@ function amongst(known: readonly string[]): string {
 function listed(known: readonly string[]): string {
   const more = known.length > mostListed ? ` and ${known.length - mostListed} more` : "";
   return `${known.slice(0, mostListed).join(", ")}${more}`;
-}
-
-/** @throws {Refused} 400 with everything that is wrong */
-function parse<T>(schema: z.ZodType<T>, value: unknown, where: string): T {
-  const result = schema.safeParse(value ?? {});
-  if (result.success) return result.data;
-  const problems = result.error.issues.map(
-    (issue) => `${[where, ...issue.path].join(".")}: ${issue.message}`,
-  );
-  throw new Refused(400, problems.join("; "));
 }
 
 function found<T>(value: T | null, otherwise: string): T {

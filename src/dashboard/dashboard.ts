@@ -1,19 +1,26 @@
 /**
- * The local API behind two doors: a Unix socket for its owner, who may change things, and a TCP listener (loopback unless
- * configured otherwise) where everything can be read and nothing changed: the page, its JSON, metrics, health.
+ * The local API behind two doors: a Unix socket for its owner, and a TCP listener for browsers and programs, which need a session
+ * or a token unless the configuration says otherwise: the page, its JSON, metrics, health.
  */
 import type { AddressInfo } from "node:net";
+import { Server as TlsServer } from "node:tls";
 import type { FastifyInstance } from "fastify";
 import { type Clock, systemClock } from "../domain/clock.ts";
-import type { DashboardSource } from "../domain/ports.ts";
+import type { AccessStore, DashboardSource } from "../domain/ports.ts";
+import { Access } from "./access/access.ts";
+import { Passwords } from "./access/passwords.ts";
+import { serveAccess, serveSession } from "./access/routes.ts";
+import { SlowDown } from "./access/slow-down.ts";
 import { addressTrouble } from "./address.ts";
 import { serveApi } from "./api.ts";
+import { createDoor } from "./door.ts";
 import { DashboardError } from "./errors.ts";
 import { serveHealth } from "./health.ts";
 import { type DashboardLog, silentLog } from "./log.ts";
 import { createMetrics, serveMetrics } from "./metrics.ts";
 import { buildPage, servePage } from "./page/page.ts";
-import { createServer, hostsFor } from "./server.ts";
+import { createServer } from "./server.ts";
+import { isLoopback, type ListenSettings } from "./settings.ts";
 import { listenOnSocket } from "./socket.ts";
 import { allAtOnce, oneAtATime } from "./turns.ts";
 
@@ -21,12 +28,16 @@ import { allAtOnce, oneAtATime } from "./turns.ts";
 const drainMs = 1_000;
 
 export interface DashboardOptions {
-  /** The address of the page; port 0: a free one. Null: only the socket. */
-  readonly listen: { readonly host: string; readonly port: number } | null;
+  /** The listener of the page; port 0: a free one. Null: only the socket. */
+  readonly listen: ListenSettings | null;
   readonly socketPath: string;
   readonly source: DashboardSource;
+  /** Keeps sessions and tokens. */
+  readonly store: AccessStore;
   readonly log?: DashboardLog;
   readonly clock?: Clock;
+  /** The machine's own, for lifetimes of sessions and tokens; default: `clock`. */
+  readonly machine?: Clock;
 }
 
 export interface Dashboard {
@@ -35,44 +46,76 @@ export interface Dashboard {
    * @throws {DashboardError} when another daemon has the socket, or an address cannot be had; nothing is left open
    */
   start(signal: AbortSignal): Promise<{ readonly url: string | null }>;
+  /** Makes a one-time link to the page; the page's own address where it needs no login. Null: there is no page. */
+  link(): PageLink | null;
+  /** Takes what can change while it listens: certificate, password, names. The rest waits for a restart. */
+  reload(listen: ListenSettings | null): void;
   /** Bounded, repeatable, fine when unstarted, never rejects. */
   stop(): Promise<void>;
 }
 
+export interface PageLink {
+  readonly url: string;
+  /** Null: it needs no login. */
+  readonly expiresMs: number | null;
+}
+
 export function createDashboard(options: DashboardOptions): Dashboard {
-  const { listen, socketPath, source, log = silentLog, clock = systemClock() } = options;
+  const { listen, socketPath, source, store, log = silentLog, clock = systemClock() } = options;
+  const machine = options.machine ?? clock;
   const servers: FastifyInstance[] = [];
+  const access = new Access({ store, clock: machine, log });
+  let page: {
+    readonly app: FastifyInstance;
+    readonly port: number;
+    readonly settings: ListenSettings;
+  } | null = null;
 
   async function stop(): Promise<void> {
+    page = null;
     await Promise.all(servers.splice(0).map((server) => close(server, clock, log)));
+  }
+
+  function link(): PageLink | null {
+    if (page === null) return null;
+    const url = pageUrl(page.settings, page.port);
+    if (page.settings.login === "never") return { url, expiresMs: null };
+    const { secret, expiresMs } = access.newLink();
+    return { url: `${url}/#login=${secret}`, expiresMs };
   }
 
   async function open(signal: AbortSignal): Promise<string | null> {
     signal.throwIfAborted();
+    await access.load();
     const metrics = createMetrics(source, clock);
-    const page = await buildPage();
-    const build = async (door: { readonly readOnly: boolean; readonly host: string | null }) => {
-      const hosts = door.host === null ? null : hostsFor(door.host);
-      const limits = door.readOnly ? { clock, log } : null;
-      const app = createServer({ log, readOnly: door.readOnly, hosts, limits });
+    const document = await buildPage();
+    const serve = async (app: FastifyInstance, isOwners: boolean) => {
       servers.push(app);
       // Commands of the owner wait for nobody.
-      const turns = door.readOnly ? oneAtATime(clock) : allAtOnce;
-      serveApi(app, { source, clock, changes: !door.readOnly, turns, kept: door.readOnly });
-      serveHealth(app, source, door.readOnly ? clock : null);
-      serveMetrics(app, metrics, door.readOnly ? clock : null);
-      servePage(app, page);
-      await app.ready();
-      return app;
+      const turns = isOwners ? allAtOnce : oneAtATime(clock);
+      const answerClock = isOwners ? null : clock;
+      serveApi(app, { source, clock, turns, kept: !isOwners });
+      serveHealth(app, source, answerClock);
+      serveMetrics(app, metrics, answerClock);
+      servePage(app, document);
     };
-    const local = await build({ readOnly: false, host: null });
+    const local = createServer({ log, door: null, limits: null });
+    await serve(local, true);
+    serveAccess(local, { access, link });
+    await local.ready();
     await listenOnSocket(local.server, socketPath);
     signal.throwIfAborted();
     if (!listen) return null;
-    const open = await build({ readOnly: true, host: listen.host });
-    const url = await listenOnTcp(open, listen);
+    const slowDown = new SlowDown(machine, log);
+    const parts = { settings: () => page?.settings ?? listen, access, slowDown };
+    const app = createServer({ log, door: createDoor(parts), limits: { clock, log, tls: listen.tls } });
+    await serve(app, false);
+    serveSession(app, { ...parts, passwords: new Passwords(slowDown) });
+    await app.ready();
+    const port = await listenOnTcp(app, listen);
+    page = { app, port, settings: listen };
     signal.throwIfAborted();
-    return url;
+    return pageUrl(listen, port);
   }
 
   return {
@@ -86,14 +129,32 @@ export function createDashboard(options: DashboardOptions): Dashboard {
         throw error;
       }
     },
+    link,
+    reload(next) {
+      if (page === null || next === null) return;
+      const { settings, app } = page;
+      const tls = settings.tls && (next.tls ?? settings.tls);
+      if (tls !== null && app.server instanceof TlsServer) app.server.setSecureContext(tls);
+      const { passwordHash, allowedHosts } = next;
+      page = { ...page, settings: { ...settings, tls, passwordHash, allowedHosts } };
+    },
     stop,
   };
 }
 
-async function listenOnTcp(
-  app: FastifyInstance,
-  { host, port }: { readonly host: string; readonly port: number },
-): Promise<string> {
+/** The address that a browser can use. */
+function pageUrl(listen: ListenSettings, port: number): string {
+  const { host, tls, behindProxy, allowedHosts } = listen;
+  const [name = host] = isLoopback(host) && !behindProxy ? [] : allowedHosts;
+  if (behindProxy) return `https://${urlHost(name)}`;
+  return `${tls === null ? "http" : "https"}://${urlHost(name)}:${port}`;
+}
+
+function urlHost(name: string): string {
+  return name.includes(":") ? `[${name}]` : name;
+}
+
+async function listenOnTcp(app: FastifyInstance, { host, port }: ListenSettings): Promise<number> {
   try {
     await app.listen({ host, port });
   } catch (error) {
@@ -101,8 +162,7 @@ async function listenOnTcp(
       cause: error,
     });
   }
-  const address = app.server.address() as AddressInfo;
-  return `http://${host.includes(":") ? `[${host}]` : host}:${address.port}`;
+  return (app.server.address() as AddressInfo).port;
 }
 
 async function close(server: FastifyInstance, clock: Clock, log: DashboardLog): Promise<void> {

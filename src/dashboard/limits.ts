@@ -3,12 +3,13 @@
  * much is refused, and neither the daemon nor the others who ask are held up.
  */
 import {
-  createServer,
+  createServer as createHttpServer,
   type IncomingMessage,
   type RequestListener,
   type Server,
   type ServerResponse,
 } from "node:http";
+import { createServer as createTlsServer } from "node:https";
 import type { Socket } from "node:net";
 import type { Clock } from "../domain/clock.ts";
 import { alive } from "./health.ts";
@@ -28,6 +29,9 @@ export interface Limits {
   /** From a request's headers to the end of its answer: whoever does not read is cut off. */
   readonly answerMs: number;
   readonly idleMs: number;
+  /** TLS handshakes, which cost about a millisecond of the daemon's own thread each. */
+  readonly handshakesPerSecond: number;
+  readonly handshakeBurst: number;
 }
 
 export const usualLimits: Limits = {
@@ -42,6 +46,8 @@ export const usualLimits: Limits = {
   requestMs: 10_000,
   answerMs: 15_000,
   idleMs: 5_000,
+  handshakesPerSecond: 20,
+  handshakeBurst: 64,
 };
 
 /** The times of headers and requests are looked after this often, ms. */
@@ -55,19 +61,30 @@ export interface LimitOptions {
   readonly clock: Clock;
   readonly log: DashboardLog;
   readonly limits?: Limits;
+  /** PEM. Null or left out: plain HTTP. */
+  readonly tls?: { readonly cert: string; readonly key: string } | null;
+}
+
+interface Connection {
+  inFlight: number;
+  asked: number;
 }
 
 export function limitedServer(answer: RequestListener, options: LimitOptions): Server {
-  const { clock, limits = usualLimits } = options;
+  const { clock, limits = usualLimits, tls = null } = options;
   const tell = teller(options);
-  const take = bucket(clock, limits);
-  /** The one that was answered last stands last. */
-  const connections = new Map<Socket, { inFlight: number; asked: number }>();
+  const takeRequest = bucket(clock, limits.requestsPerSecond, limits.burst);
+  const takeHandshake = bucket(clock, limits.handshakesPerSecond, limits.handshakeBurst);
+  const take = (isReadiness: boolean) => takeRequest(isReadiness ? 0 : limits.burst * keptForReadiness);
+  /** By the socket of TCP. The one that was answered last stands last. */
+  const connections = new Map<Socket, Connection>();
+  /** Socket of TLS → the one below it. */
+  const below = new WeakMap<Socket, Socket>();
   let inFlight = 0;
 
   function ask(request: IncomingMessage, response: ServerResponse): void {
     const { socket } = request;
-    const own = connections.get(socket);
+    const own = connections.get(below.get(socket) ?? socket);
     // It was closed, and something of it was read already.
     if (own === undefined) return;
     own.asked++;
@@ -97,27 +114,22 @@ export function limitedServer(answer: RequestListener, options: LimitOptions): S
     answer(request, response);
   }
 
-  function track(
-    socket: Socket,
-    own: { inFlight: number },
-    response: ServerResponse,
-    ended?: () => void,
-  ): void {
+  function track(socket: Socket, own: Connection, response: ServerResponse, ended?: () => void): void {
     own.inFlight++;
     const cancel = clock.after(limits.answerMs, () => close(socket));
     response.once("close", () => {
       cancel();
       own.inFlight--;
       ended?.();
-      const open = connections.get(socket);
-      if (open === undefined) return;
-      connections.delete(socket);
-      connections.set(socket, open);
+      const key = below.get(socket) ?? socket;
+      if (!connections.delete(key)) return;
+      connections.set(key, own);
     });
   }
 
+  /** @param socket of TCP or of TLS */
   function close(socket: Socket): void {
-    connections.delete(socket);
+    connections.delete(below.get(socket) ?? socket);
     stopParsing(socket);
     socket.destroy();
   }
@@ -128,17 +140,18 @@ export function limitedServer(answer: RequestListener, options: LimitOptions): S
     response.end(JSON.stringify({ error: "too much is asked at once; ask again in a second" }));
   }
 
-  const server = createServer(
-    {
-      connectionsCheckingInterval: checkEveryMs,
-      headersTimeout: limits.headersMs,
-      requestTimeout: limits.requestMs,
-      keepAliveTimeout: limits.idleMs,
-      // It comes here as well then, and is refused by its name.
-      requireHostHeader: false,
-    },
-    ask,
-  );
+  const times = {
+    connectionsCheckingInterval: checkEveryMs,
+    headersTimeout: limits.headersMs,
+    requestTimeout: limits.requestMs,
+    keepAliveTimeout: limits.idleMs,
+    // It comes here as well then, and is refused by its name.
+    requireHostHeader: false,
+  };
+  const server =
+    tls === null
+      ? createHttpServer(times, ask)
+      : createTlsServer({ ...times, ...tls, handshakeTimeout: limits.headersMs }, ask);
   // The last answer says that it is; HTTP/1.0 is counted by `asked` alone.
   server.maxRequestsPerSocket = limits.requestsPerConnection;
   server.on("dropRequest", (_request, socket) => {
@@ -146,13 +159,29 @@ export function limitedServer(answer: RequestListener, options: LimitOptions): S
     close(socket as Socket);
   });
   server.on("checkExpectation", ask);
+  const raws = new Map<string, Socket>();
   server.on("connection", (socket: Socket) => {
+    if (tls !== null && !takeHandshake(0)) {
+      tell("handshakes");
+      socket.destroy();
+      return;
+    }
+    const name = peerOf(socket);
     connections.set(socket, { inFlight: 0, asked: 0 });
-    socket.once("close", () => connections.delete(socket));
+    if (tls !== null) raws.set(name, socket);
+    socket.once("close", () => {
+      connections.delete(socket);
+      if (raws.get(name) === socket) raws.delete(name);
+    });
     if (connections.size <= limits.connections) return;
     const [oldest] = connections.keys();
     tell("connections");
     close(oldest!);
+  });
+  server.on("secureConnection", (socket: Socket) => {
+    const raw = raws.get(peerOf(socket));
+    if (raw === undefined || !connections.has(raw)) socket.destroy();
+    else below.set(socket, raw);
   });
   return server;
 }
@@ -167,7 +196,11 @@ function stopParsing(socket: Socket): void {
   if (parser && typeof parser.onIncoming === "function") parser.onIncoming = () => 2;
 }
 
-type Refusal = "connections" | "inFlight" | "pipelined" | "tooMany";
+function peerOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`;
+}
+
+type Refusal = "connections" | "handshakes" | "inFlight" | "pipelined" | "tooMany";
 
 /** Says at most once a minute that somebody asks too much. */
 function teller({ clock, log }: LimitOptions): (why: Refusal) => void {
@@ -185,15 +218,15 @@ function teller({ clock, log }: LimitOptions): (why: Refusal) => void {
   };
 }
 
-/** Returns a function that takes one of the requests that may be answered now. */
-function bucket(clock: Clock, { requestsPerSecond, burst }: Limits): (isReadiness: boolean) => boolean {
+/** Returns a function that takes one of what may be had now, unless fewer than so many would be left. */
+function bucket(clock: Clock, perSecond: number, burst: number): (kept: number) => boolean {
   let left = burst;
   let atMs = clock.elapsedMs();
-  return (isReadiness) => {
+  return (kept) => {
     const nowMs = clock.elapsedMs();
-    left = Math.min(burst, left + ((nowMs - atMs) / 1_000) * requestsPerSecond);
+    left = Math.min(burst, left + ((nowMs - atMs) / 1_000) * perSecond);
     atMs = nowMs;
-    if (left < 1 + (isReadiness ? 0 : burst * keptForReadiness)) return false;
+    if (left < 1 + kept) return false;
     left--;
     return true;
   };

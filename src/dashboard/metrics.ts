@@ -25,7 +25,8 @@ const linesInOnePiece = 5_000;
 
 export interface Metrics {
   readonly contentType: string;
-  text(): Promise<string>;
+  /** @param whole false: without what tells whose wallets these are */
+  text(whole: boolean): Promise<string>;
 }
 
 export function createMetrics(source: Pick<DashboardSource, "status" | "ready">, clock: Clock): Metrics {
@@ -33,8 +34,9 @@ export function createMetrics(source: Pick<DashboardSource, "status" | "ready">,
   collectDefaultMetrics({ register: node });
   return {
     contentType: node.contentType,
-    async text() {
-      const own = await write(await figuresOf(source.status(), source.ready(), clock.nowMs()));
+    async text(whole) {
+      const figures = await figuresOf(source.status(), source.ready(), clock.nowMs());
+      const own = await write(whole ? figures : withoutWallets(figures));
       // The library writes a figure that there is none of yet as "Nan"; the format's word is NaN.
       return `${own}${(await node.metrics()).replace(/ Nan$/gm, " NaN")}`;
     },
@@ -43,11 +45,22 @@ export function createMetrics(source: Pick<DashboardSource, "status" | "ready">,
 
 /** @param clock null: each scrape has figures of its own moment; else they may be a second old */
 export function serveMetrics(app: FastifyInstance, metrics: Metrics, clock: Clock | null): void {
-  const text = clock === null ? () => metrics.text() : recent(clock, () => metrics.text());
-  app.get("/metrics", async (_request, reply) => {
+  const textOf = (whole: boolean) => {
+    const text = () => metrics.text(whole);
+    return clock === null ? text : recent(clock, text);
+  };
+  const [whole, bare] = [textOf(true), textOf(false)];
+  app.get("/metrics", { config: { access: "local" } }, async ({ caller }, reply) => {
     reply.type(metrics.contentType);
-    return text();
+    return caller.rights === null ? bare() : whole();
   });
+}
+
+/** Positions are public on the chain: their figures name an address as much as a wallet's name does. */
+function withoutWallets(figures: readonly Figure[]): readonly Figure[] {
+  return figures
+    .map((figure) => ({ ...figure, rows: figure.rows.filter(({ at }) => (at.wallet ?? "") === "") }))
+    .filter(({ rows }) => rows.length > 0);
 }
 
 async function write(figures: readonly Figure[]): Promise<string> {

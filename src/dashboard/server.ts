@@ -1,38 +1,23 @@
 /**
  * One HTTP server with what every answer of ours has in common: JSON with errors as `{ error }`, bounds, headers that
- * leave a browser no room, and, where browsers can reach it, three refusals before any route:
- *
- *   request ─► Host is ours? (421) ─► not for another site? (403) ─► GET or HEAD? (405) ─► route (404) ─► answer
- *
- * The first is against DNS rebinding: a page from elsewhere whose name suddenly means 127.0.0.1 still says its own name
- * in `Host`. The second keeps pages from elsewhere, which could not read an answer, from making the daemon work for one.
+ * leave a browser no room, and a door before any route where others than its owner can reach it.
  */
 import type { Server } from "node:http";
-import fastify, { type FastifyError, type FastifyInstance, type FastifyRequest } from "fastify";
+import fastify, { type FastifyError, type FastifyInstance } from "fastify";
+import { type Door, owner } from "./door.ts";
 import { type LimitOptions, limitedServer } from "./limits.ts";
 import type { DashboardLog } from "./log.ts";
+import { Refused } from "./refused.ts";
 import { toWire } from "./wire.ts";
 
 const mostBodyBytes = 65_536;
 
 export interface ServerOptions {
   readonly log: DashboardLog;
-  /** Only GET and HEAD. */
-  readonly readOnly: boolean;
-  /** The names by which it may be called; null: any, for a listener that no browser reaches or that is meant for many. */
-  readonly hosts: ((name: string) => boolean) | null;
+  /** Null: only its owner asks, who may do everything. */
+  readonly door: Door | null;
   /** Null: only its owner asks. */
   readonly limits: LimitOptions | null;
-}
-
-/** A refusal that the asker can do something about. */
-export class Refused extends Error {
-  readonly status: number;
-  constructor(status: number, message: string) {
-    super(message);
-    this.name = "Refused";
-    this.status = status;
-  }
 }
 
 const headers = {
@@ -45,7 +30,7 @@ const headers = {
   "x-frame-options": "DENY",
 };
 
-export function createServer({ log, readOnly, hosts, limits }: ServerOptions): FastifyInstance {
+export function createServer({ log, door, limits }: ServerOptions): FastifyInstance {
   const app = fastify<Server>({
     logger: false,
     bodyLimit: mostBodyBytes,
@@ -58,24 +43,19 @@ export function createServer({ log, readOnly, hosts, limits }: ServerOptions): F
   });
   app.setReplySerializer((payload) => toWire(payload));
 
+  app.decorateRequest("caller");
   app.addHook("onRequest", async (request, reply) => {
     reply.headers(headers);
-    if (hosts && !hosts(hostName(request.headers.host ?? ""))) {
-      throw new Refused(
-        421,
-        "this server is not called that; use the address that perpwatch printed at its start",
-      );
-    }
-    if (isForAnotherSite(request)) {
-      throw new Refused(
-        403,
-        "another site made the browser ask this; open the page of perpwatch itself, or ask without a browser",
-      );
-    }
-    if (readOnly && request.method !== "GET" && request.method !== "HEAD") {
-      reply.header("allow", "GET, HEAD");
-      throw new Refused(405, "this address is read-only; changes are made with the perpwatch command");
-    }
+    request.caller = door === null ? owner : door(request, reply);
+  });
+  app.addHook("onResponse", async (request, reply) => {
+    // A request that was refused at the door has none.
+    if (request.caller?.by !== "token" || request.method === "GET" || request.method === "HEAD") return;
+    const { method, caller } = request;
+    log.info(
+      { token: caller.name, method, path: request.url.split("?")[0], status: reply.statusCode },
+      "a program acted over the local address",
+    );
   });
 
   app.setNotFoundHandler((request, reply) => {
@@ -83,7 +63,8 @@ export function createServer({ log, readOnly, hosts, limits }: ServerOptions): F
   });
 
   app.setErrorHandler((error: FastifyError | Refused, request, reply) => {
-    if (error instanceof Refused) return reply.code(error.status).send({ error: error.message });
+    if (error instanceof Refused)
+      return reply.code(error.status).send({ error: error.message, ...error.facts });
     const status = error.statusCode ?? 500;
     if (status < 500) return reply.code(status).send({ error: error.message });
     log.warn(
@@ -93,27 +74,4 @@ export function createServer({ log, readOnly, hosts, limits }: ServerOptions): F
     return reply.code(status).send({ error: "the daemon failed to answer this; its log says why" });
   });
   return app;
-}
-
-/** Returns true if a page of another site makes the browser ask. A link to our page is followed. */
-function isForAnotherSite({ headers, url }: FastifyRequest): boolean {
-  if (headers["sec-fetch-site"] !== "cross-site") return false;
-  return headers["sec-fetch-mode"] !== "navigate" || url.split("?")[0] !== "/";
-}
-
-/** `[::1]:8787` → `::1`, `LocalHost.:80` → `localhost`. */
-export function hostName(host: string): string {
-  const bracketed = /^\[([^\]]*)\](?::\d+)?$/.exec(host);
-  const name = bracketed ? bracketed[1]! : host.replace(/:\d+$/, "");
-  return name.toLowerCase().replace(/\.$/, "");
-}
-
-const loopback = /^(localhost|::1|127\.\d{1,3}\.\d{1,3}\.\d{1,3})$/;
-
-/**
- * The allowed names in `Host` when we listen at `host`. On loopback only loopback's own names; elsewhere the owner has
- * opened the page to others, under names that only he knows.
- */
-export function hostsFor(host: string): ((name: string) => boolean) | null {
-  return loopback.test(host.toLowerCase()) ? (name) => loopback.test(name) : null;
 }

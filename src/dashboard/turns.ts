@@ -4,7 +4,7 @@
  */
 import type { FastifyRequest } from "fastify";
 import type { Clock } from "../domain/clock.ts";
-import { Refused } from "./server.ts";
+import { Refused } from "./refused.ts";
 
 const maxWaiting = 16;
 const restShare = 4;

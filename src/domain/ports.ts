@@ -1,5 +1,6 @@
 /** The doors between rooms. Whoever needs one of these is handed it by the composition root. */
 
+import type { AccessEntry } from "./access.ts";
 import type { Alert, AlertChange, RuleState, Severity } from "./alert.ts";
 import type { Changes, FactChange, Milestone } from "./changes.ts";
 import type { ChartSeries } from "./chart.ts";
@@ -139,6 +140,14 @@ export interface SessionStore {
   load(wallet: string): Promise<Uint8Array | null>;
   save(wallet: string, sealed: Uint8Array): Promise<void>;
   remove(wallet: string): Promise<void>;
+}
+
+/** Sessions and tokens of the local listener at rest. Saved and removed durably before the call returns. */
+export interface AccessStore {
+  accessEntries(): Promise<readonly AccessEntry[]>;
+  /** Takes the place of one with the same hash. */
+  saveAccess(entry: AccessEntry): Promise<void>;
+  removeAccess(hash: string): Promise<void>;
 }
 
 /**

@@ -9,6 +9,7 @@ import { sql as first } from "./migrations/001-first.ts";
 import { sql as recording } from "./migrations/002-recording.ts";
 import { sql as rollups } from "./migrations/003-rollups.ts";
 import { sql as worstLevels } from "./migrations/004-worst-levels.ts";
+import { sql as access } from "./migrations/005-access.ts";
 
 export interface Migration {
   readonly version: number;
@@ -21,6 +22,7 @@ export const migrations: readonly Migration[] = [
   { version: 2, sql: recording },
   { version: 3, sql: rollups },
   { version: 4, sql: worstLevels },
+  { version: 5, sql: access },
 ];
 
 export function versionOf(db: Database.Database): number {

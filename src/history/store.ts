@@ -8,12 +8,21 @@
 import fs from "node:fs";
 import { setImmediate as breathe } from "node:timers/promises";
 import type Database from "better-sqlite3";
+import type { AccessEntry } from "../domain/access.ts";
 import type { Changes, FactChange, FailedRead, KeptPayload } from "../domain/changes.ts";
 import { isEmpty } from "../domain/changes.ts";
 import { type Clock, systemClock } from "../domain/clock.ts";
 import type { Compacted, RollUp, RollUpBlock, RollUpQuery } from "../domain/history.ts";
 import type { Observation, Tick } from "../domain/observation.ts";
-import type { Recorded, RecordingQuery, SessionStore, Store, TickQuery } from "../domain/ports.ts";
+import type {
+  AccessStore,
+  Recorded,
+  RecordingQuery,
+  SessionStore,
+  Store,
+  TickQuery,
+} from "../domain/ports.ts";
+import { AccessTable } from "./access.ts";
 import { durably, type OpenDatabase, openDatabase } from "./database.ts";
 import { HistoryError, openFailure, writeFailure } from "./errors.ts";
 import { defaultRetention, type Maintained, Maintenance, type Retention } from "./maintenance.ts";
@@ -38,7 +47,7 @@ export interface StoreOptions {
 }
 
 /** The store, and what only those ask who know that it is a file of ours. */
-export interface History extends Store, SessionStore {
+export interface History extends Store, SessionStore, AccessStore {
   /** Every owner of which there are ticks, by name. */
   tickOwners(): Promise<readonly string[]>;
   /** Every change of facts, oldest first. */
@@ -108,6 +117,7 @@ class SqliteStore implements History {
   readonly #samples: Samples;
   readonly #recordings: Recordings;
   readonly #rollUps: RollUps;
+  readonly #access: AccessTable;
   readonly #parts: WritingParts | undefined;
 
   constructor(opened: OpenDatabase, options: Omit<StoreOptions, "path" | "readonly">) {
@@ -119,6 +129,7 @@ class SqliteStore implements History {
     this.#samples = new Samples(opened.db, tail);
     this.#rollUps = new RollUps(opened.db, tail);
     this.#recordings = new Recordings(opened.db);
+    this.#access = new AccessTable(opened.db);
     if (opened.readonly) return;
     const log = new TickLog(opened.db);
     const recording = new RecordingLog(opened.db);
@@ -210,6 +221,21 @@ class SqliteStore implements History {
   async remove(wallet: string): Promise<void> {
     const { removeSession } = this.#writing();
     this.#durably(() => removeSession.run(wallet));
+  }
+
+  async accessEntries(): Promise<readonly AccessEntry[]> {
+    this.#reading();
+    return this.#access.entries();
+  }
+
+  async saveAccess(entry: AccessEntry): Promise<void> {
+    this.#writing();
+    this.#durably(() => this.#access.save(entry));
+  }
+
+  async removeAccess(hash: string): Promise<void> {
+    this.#writing();
+    this.#durably(() => this.#access.remove(hash));
   }
 
   async maintain(nowMs: number, budgetMs: number): Promise<Maintained> {

@@ -1,17 +1,9 @@
-/** Sections of the configuration that belong to no room: time zone, database, page, and the channels' references. */
+/** Sections of the configuration that belong to no room: time zone and database. */
 import path from "node:path";
 import { z } from "zod";
 import { type ConfigSource, durationSetting } from "../config/index.ts";
 import { nearestName } from "../domain/nearest.ts";
 import { defaultRetention, type Retention } from "../history/maintenance.ts";
-
-export interface Listen {
-  readonly host: string;
-  /** 0: a free one. */
-  readonly port: number;
-}
-
-const defaultListen = "127.0.0.1:8787";
 
 /** @returns an IANA name. */
 export function readTimezone(source: ConfigSource): string {
@@ -78,33 +70,4 @@ export function readHistory(source: ConfigSource): { path: string; retention: Re
 /** The reach of history in any form, ms: no window of a rule can be longer. */
 export function longestKept({ samplesMs, minutesMs, hoursMs }: Retention): number {
   return Math.max(...[samplesMs, minutesMs, hoursMs].map((ms) => ms ?? Number.POSITIVE_INFINITY));
-}
-
-const listen = z.string().transform((text, context): Listen | null => {
-  if (text === "off") return null;
-  const [, bracketed, plain, digits] = /^(?:\[([0-9a-fA-F:.]+)\]|([^\s:[\]/]+)):(\d{1,5})$/.exec(text) ?? [];
-  const host = bracketed ?? plain;
-  const port = Number(digits);
-  if (host !== undefined && port <= 65_535) return { host, port };
-  context.addIssue({
-    code: "custom",
-    message: `expected HOST:PORT such as ${defaultListen} (port 0: a free one), or off`,
-    input: text,
-  });
-  return z.NEVER;
-});
-
-const dashboardSettings = z.strictObject({ listen: listen.prefault(defaultListen) });
-const loopback = /^(localhost|127(\.\d{1,3}){3}|::1)$/;
-
-export function readDashboard(source: ConfigSource): Listen | null {
-  const address = source.read(["dashboard"], dashboardSettings, {})?.listen ?? null;
-  if (address !== null && !loopback.test(address.host)) {
-    source.warn(
-      ["dashboard", "listen"],
-      "the status page is served to other machines, to anybody and without " +
-        `a password. Keep it on ${defaultListen} unless something in front of it asks for one.`,
-    );
-  }
-  return address;
 }

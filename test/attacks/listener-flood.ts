@@ -16,6 +16,7 @@ export const floods = [
   "metrics without a pause",
   "long queries without a pause",
   "a connection for each request",
+  "passwords without a pause",
 ] as const;
 export type Flood = (typeof floods)[number];
 
@@ -39,7 +40,8 @@ async function attack(kind: Flood, port: number, goesOn: () => boolean): Promise
     return socket;
   };
   const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
-  const post = "POST /api/v1/digest HTTP/1.1\r\nHost: localhost\r\nContent-Length: 60000\r\n\r\n";
+  const post =
+    "POST /api/v1/session HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 60000\r\n\r\n";
   /** Connections that send a bit each 100 ms, and are replaced when they are closed. */
   const slowly = async (first: string, bit: string, many: number) => {
     const open = new Set<Socket>();
@@ -54,10 +56,10 @@ async function attack(kind: Flood, port: number, goesOn: () => boolean): Promise
       await pause(100);
     }
   };
-  const asking = async (path: string, many: number, options: AgentOptions) => {
+  const asking = async (path: string, many: number, options: AgentOptions, body?: () => string) => {
     const agent = new Agent(options);
     const one = async () => {
-      while (goesOn()) count(await ask(port, path, agent));
+      while (goesOn()) count(await ask(port, path, agent, body?.()));
     };
     await Promise.all(Array.from({ length: many }, one));
   };
@@ -88,16 +90,21 @@ async function attack(kind: Flood, port: number, goesOn: () => boolean): Promise
       return asking("/api/v1/notifications?limit=5000", 50, { keepAlive: true });
     case "a connection for each request":
       return asking("/api/v1/alerts?limit=1000", 50, { keepAlive: false });
+    case "passwords without a pause":
+      return asking("/api/v1/session", 50, { keepAlive: true }, () =>
+        JSON.stringify({ password: `guess ${Math.random()}` }),
+      );
   }
 }
 
 /** @returns the status, or the error's code */
-function ask(port: number, path: string, agent: Agent): Promise<number | string> {
+function ask(port: number, path: string, agent: Agent, body?: string): Promise<number | string> {
+  const how = body === undefined ? {} : { method: "POST", headers: { "content-type": "application/json" } };
   return new Promise((resolve) => {
-    const outgoing = request({ host: "127.0.0.1", port, path, agent }, (incoming) => {
+    const outgoing = request({ host: "127.0.0.1", port, path, agent, ...how }, (incoming) => {
       incoming.resume().once("close", () => resolve(incoming.statusCode ?? 0));
     });
     outgoing.on("error", (error: NodeJS.ErrnoException) => resolve(error.code ?? "error"));
-    outgoing.end();
+    outgoing.end(body);
   });
 }

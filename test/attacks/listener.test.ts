@@ -9,6 +9,8 @@ import path from "node:path";
 import { text as wholeText } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { hashPassword } from "../../src/dashboard/access/password.ts";
+import { askDaemon } from "../../src/dashboard/index.ts";
 import { type Simulator, startSimulator } from "../../src/simulator/index.ts";
 import { type Desk, desk } from "../cli/run.ts";
 import { type Program, startProgram } from "../support/program.ts";
@@ -42,7 +44,8 @@ beforeAll(async () => {
       "channels: { here: { type: console } }",
       "schedules: { traderState: { every: 1s }, notifications: { every: 1s } }",
       "history: { path: ./p }",
-      `dashboard: { listen: 127.0.0.1:${port} }`,
+      // Floods get as far as what costs: without a login all but passwords would end at the door.
+      `dashboard: { listen: 127.0.0.1:${port}, login: never, passwordHash: "${await hashPassword("correct horse battery")}" }`,
       "",
     ].join("\n"),
   );
@@ -76,6 +79,43 @@ describe(`for ${attackMs / 1_000} s`, () => {
       expect(daemon.stderr.filter((line) => /"level":"(error|fatal)"/.test(line))).toEqual([]);
     },
   );
+
+  test("after all those guesses a token is taken at once, and the right password within a minute", {
+    timeout: 90_000,
+  }, async () => {
+    const login = (body: object) =>
+      fetch(`http://127.0.0.1:${port}/api/v1/session`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify(body),
+      });
+    const socketPath = path.join(place.folder, "p.sock");
+    const made = await askDaemon({
+      socketPath,
+      method: "POST",
+      path: "/api/v1/access/tokens",
+      body: { name: "t" },
+    });
+    const { token } = (made as { body: { token: string } }).body;
+    const headers = { authorization: `Bearer ${token}` };
+    expect((await fetch(`http://127.0.0.1:${port}/api/v1/status`, { headers })).status).toBe(200);
+    for (let tries = 0; ; tries++) {
+      const reply = await login({ password: "correct horse battery" });
+      if (reply.status === 200) break;
+      expect([reply.status, tries]).toEqual([429, expect.any(Number)]);
+      const waitMs = Number(reply.headers.get("retry-after")) * 1_000;
+      expect(waitMs).toBeLessThanOrEqual(60_000);
+      expect(tries).toBeLessThan(10);
+      await new Promise((next) => setTimeout(next, waitMs));
+    }
+    const failed = daemon.stderr.filter((line) => line.includes("a login to the local address failed"));
+    expect(failed.length).toBeGreaterThan(0);
+    expect(failed.length).toBeLessThanOrEqual(
+      10 * (1 + Math.ceil((floods.length * (attackMs + 5_000)) / 60_000)),
+    );
+    expect(failed[0]).toContain('"address":"127.0.0.1"');
+    expect(failed.join()).not.toContain("guess");
+  });
 
   test("one line a minute says that somebody asks too much", () => {
     const lines = daemon.stderr.filter((line) => line.includes("asks the local address too much"));

@@ -3,6 +3,7 @@ import { chmodSync, existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } 
 import path from "node:path";
 import { expect, test } from "vitest";
 import { announceDemo, findDemo } from "../../src/cli/demo-place.ts";
+import { followLink } from "../support/page.ts";
 import { startProgram } from "../support/program.ts";
 import { desk, plainConfig, run } from "./run.ts";
 
@@ -15,6 +16,19 @@ test("commands without a configuration find the demo, as its messages say", { ti
   expect(status.json()).toMatchObject({ running: true, watch: { wallets: [{ name: "main" }, {}, {}] } });
   expect(status.stderr).toMatch(/^there is no config\.yaml here; this is about the demo/);
   expect((await run(["check"], place)).stdout).toMatch(/a daemon runs with it/);
+
+  // The page opens by the link that it prints, and by one that is asked for from the other terminal.
+  const printed = await demo.line((line) => line.includes("/#login="));
+  const asked = (await run(["page"], place)).stdout;
+  const { origin } = new URL(printed.trim());
+  expect((await fetch(`${origin}/api/v1/status`)).status).toBe(401);
+  expect(await (await fetch(origin)).text()).toContain('<div id="login">');
+  for (const link of [printed, asked]) {
+    const headers = await followLink(link.trim());
+    expect((await fetch(`${origin}/api/v1/status`, { headers })).status).toBe(200);
+    await expect(followLink(link.trim())).rejects.toThrow("the link was refused: 401");
+  }
+  expect(demo.stderr.join()).not.toContain("#login=");
 
   const hint = /To stop the reminders[^:]*: (.*)/;
   const typed = hint.exec(await demo.line((line) => hint.test(line)))![1]!.split(" ");

@@ -31,7 +31,7 @@ test("what is offered is what is built, and each help gives an example", { timeo
       "history",
       "routing",
     ],
-    ...["rota", "channels", "drill", "digest", "wallet", "signer"],
+    ...["rota", "channels", "drill", "digest", "page", "token", "wallet", "signer"],
     ...["onboard", "stop-loss", "api", "service", "simulate", "completion", "version"],
   ]);
   const found: string[] = [];
@@ -64,7 +64,9 @@ test("what is offered is what is built, and each help gives an example", { timeo
     "history",
     ...["query", "export", "events", "compact", "backup", "restore"].map((name) => `history ${name}`),
     ...["routing", "routing test", "rota", "channels", "channels test"],
-    ...["channels preview", "channels vocabulary", "drill", "digest", "wallet"],
+    ...["channels preview", "channels vocabulary", "drill", "digest"],
+    ...["page", "page link", "page password", "page logout"],
+    ...["token", "token new", "token list", "token revoke", "wallet"],
     ...["new", "import", "export", "passphrase", "list", "trust", "login", "logout"].map(
       (name) => `wallet ${name}`,
     ),

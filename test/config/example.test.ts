@@ -58,6 +58,7 @@ test("with everything switched on, it is valid too", () => {
   at.key("keys/main.json", 1);
   at.key("keys/desk/a.json", 2);
   at.keystore("keystore.json", ["8Xk4b2nUo7QwqVf3mT1pZr6cYh5dLs9eJg2aNu4iRt7K"]);
+  at.write("page-password", `scrypt$32768$8$3$${"A".repeat(22)}$${"B".repeat(43)}\n`);
   at.write("my-rules/own.yaml", fs.readFileSync(at.file("own.yaml")));
   const { settings } = read(switchedOn, at);
   expect(switchedOn).not.toBe(example);

@@ -47,7 +47,7 @@ test("what is left out has its usual value", () => {
     routing: { receivers: ["here"], routes: [] },
     mention: {},
     advice: { order: ["transfer", "reduce", "deposit"], headroom: 0.5 },
-    dashboard: { host: "127.0.0.1", port: 8787 },
+    dashboard: { host: "127.0.0.1", port: 8787, login: "always" },
   });
   expect(warnings).toEqual([]);
 });
@@ -69,20 +69,6 @@ test("a section without content is as if it were not there", () => {
   expect(read(`${rest}remind:\nmention:\n  # critical: "@here"\nhistory:\n`, at).settings.mention).toEqual(
     {},
   );
-});
-
-test("the page can be elsewhere, on a free port, or off; for other machines it warns", () => {
-  using at = desk();
-  const page = (listen: string) => read(`${rest}dashboard: { listen: "${listen}" }`, at);
-  expect(page("localhost:0").settings.dashboard).toEqual({ host: "localhost", port: 0 });
-  expect(page("off").settings.dashboard).toBeNull();
-  expect(page("[::1]:80")).toMatchObject({
-    settings: { dashboard: { host: "::1", port: 80 } },
-    warnings: [],
-  });
-  expect(page("0.0.0.0:80").warnings.map(formatConfigWarning)).toEqual([
-    expect.stringContaining("without a password"),
-  ]);
 });
 
 describe("wallets", () => {

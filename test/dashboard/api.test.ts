@@ -1,7 +1,7 @@
 import { connect } from "node:net";
 import { describe, expect, test } from "vitest";
 import { askDaemon } from "../../src/dashboard/index.ts";
-import { openDashboard } from "./open.ts";
+import { openLoggedIn } from "./open.ts";
 import { nowMs, status } from "./world.ts";
 
 describe("reading, through both doors", () => {
@@ -24,7 +24,7 @@ describe("reading, through both doors", () => {
     ["/api/v1/notifications?unacked=false", ["notifications", { unacked: false, limit: 200 }]],
   ];
   test.each(cases)("%s", async (path, asked) => {
-    await using daemon = await openDashboard();
+    await using daemon = await openLoggedIn();
     const [socket, tcp] = [await daemon.overSocket(path), await daemon.overTcp(path)];
     expect([socket.status, tcp.status]).toEqual([200, 200]);
     expect(socket.json()).toEqual(tcp.json());
@@ -32,7 +32,7 @@ describe("reading, through both doors", () => {
   });
 
   test("the status comes with the daemon's clock, and says what JSON has no word for", async () => {
-    await using daemon = await openDashboard();
+    await using daemon = await openLoggedIn();
     for (const reply of [await daemon.overSocket("/api/v1/status"), await daemon.overTcp("/api/v1/status")]) {
       expect(reply.headers["content-type"]).toMatch(/^application\/json/);
       const answer = reply.json() as { nowMs: number; watch: ReturnType<typeof status>["watch"] };
@@ -49,7 +49,7 @@ describe("reading, through both doors", () => {
   });
 
   test("an alert is told with all that followed", async () => {
-    await using daemon = await openDashboard();
+    await using daemon = await openLoggedIn();
     expect((await daemon.overTcp("/api/v1/alerts/57")).json()).toMatchObject({
       alert: { id: 57, rule: "LiquidationNear" },
       changes: [],
@@ -69,7 +69,7 @@ describe("queries that read much", () => {
       await promise;
       return [];
     };
-    const daemon = await openDashboard({ alerts: hold, notifications: hold });
+    const daemon = await openLoggedIn({ alerts: hold, notifications: hold });
     const until = async (met: () => boolean) => {
       while (!met()) await new Promise((next) => setTimeout(next, 1));
     };
@@ -124,7 +124,7 @@ describe("queries that read much", () => {
 
   test("that fail hold up no other", async () => {
     let asked = 0;
-    await using daemon = await openDashboard({
+    await using daemon = await openLoggedIn({
       alerts: async () => {
         if (++asked === 1) throw new Error("no");
         return [];
@@ -155,9 +155,9 @@ describe("queries that read much", () => {
   });
 });
 
-describe("what if, through the socket", () => {
+describe("what if", () => {
   test("one change or several", async () => {
-    await using daemon = await openDashboard();
+    await using daemon = await openLoggedIn();
     await daemon.overSocket("/api/v1/what-if?wallet=main&price=SOL%3D-10%25&deposit=-20.5");
     await daemon.overSocket("/api/v1/what-if?wallet=main&account=0.1&price=A%3D1&price=B%3D2&close=C");
     const none = { account: null, prices: [], closes: [], depositUsd: 0 };
@@ -168,7 +168,7 @@ describe("what if, through the socket", () => {
   });
 
   test("is refused with what is wrong", async () => {
-    await using daemon = await openDashboard();
+    await using daemon = await openLoggedIn();
     const ask = async (query: string) => {
       const { status: code, text } = await daemon.overSocket(`/api/v1/what-if?${query}`);
       return [code, (JSON.parse(text) as { error?: string }).error];
@@ -179,14 +179,17 @@ describe("what if, through the socket", () => {
     expect((await ask("wallet=main&deposit=1e99"))[0]).toBe(400);
   });
 
-  test("is not asked over TCP, since it costs much", async () => {
-    await using daemon = await openDashboard();
-    expect((await daemon.overTcp("/api/v1/what-if?wallet=main")).status).toBe(404);
-    expect(daemon.asked).toEqual([]);
+  test("is answered over TCP to whoever has logged in", async () => {
+    await using daemon = await openLoggedIn();
+    expect((await daemon.overTcp("/api/v1/what-if?wallet=main")).status).toBe(200);
+    expect((await daemon.overTcp("/api/v1/what-if?wallet=main", { headers: { cookie: "" } })).status).toBe(
+      401,
+    );
+    expect(daemon.asked).toHaveLength(1);
   });
 });
 
-describe("changing, through the socket", () => {
+describe("changing, through the socket and by tokens that may act", () => {
   const cases: [path: string, body: unknown, status: number, answer: unknown, asked: unknown[]][] = [
     [
       ...(["/api/v1/alerts/57/ack", { by: "ann", comment: "on it" }, 200, { result: "done" }] as const),
@@ -262,22 +265,34 @@ describe("changing, through the socket", () => {
     ],
   ];
   test.each(cases)("%s %j", async (path, body, code, answer, asked) => {
-    await using daemon = await openDashboard();
+    await using daemon = await openLoggedIn();
     const reply = await daemon.overSocket(path, {
       method: "POST",
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     expect([reply.status, reply.json()]).toEqual([code, answer]);
     expect(daemon.asked).toEqual([asked]);
-    // The same over TCP changes nothing.
-    const refused = await daemon.overTcp(path, { method: "POST", body: JSON.stringify(body ?? {}) });
-    expect([refused.status, refused.headers.allow]).toEqual([405, "GET, HEAD"]);
+    // The same over TCP changes nothing, for a page that is logged in and for a token that may only read.
+    const how = { method: "POST", body: JSON.stringify(body ?? {}) };
+    const headers = { origin: daemon.url };
+    const reading = { authorization: `Bearer ${await daemon.token("read")}`, cookie: "" };
+    for (const as of [headers, reading])
+      expect((await daemon.overTcp(path, { ...how, headers: as })).status).toBe(403);
     expect(daemon.asked).toHaveLength(1);
+    const acting = { authorization: `Bearer ${await daemon.token("act")}`, cookie: "" };
+    const acted = await daemon.overTcp(path, { ...how, headers: acting });
+    expect([acted.status, acted.json()]).toEqual([code, answer]);
+    expect(daemon.asked).toEqual([asked, asked]);
+    expect(daemon.logged).toContainEqual({
+      ...{ token: "act", method: "POST", path, status: code },
+      message: "a program acted over the local address",
+    });
   });
 
   test.each(["PUT", "DELETE", "PATCH", "OPTIONS"])("%s is refused over TCP", async (method) => {
-    await using daemon = await openDashboard();
-    expect((await daemon.overTcp("/api/v1/status", { method })).status).toBe(405);
+    await using daemon = await openLoggedIn();
+    const headers = { origin: daemon.url };
+    expect((await daemon.overTcp("/api/v1/status", { method, headers })).status).toBe(403);
   });
 });
 
@@ -302,7 +317,7 @@ describe("what does not fit is refused with the reason, and asks nothing of the 
     ["/api/v1/secrets?x=1", {}, 404, /^there is no GET \/api\/v1\/secrets here$/],
   ];
   test.each(cases)("%s %j", async (path, how, code, told) => {
-    await using daemon = await openDashboard();
+    await using daemon = await openLoggedIn();
     const reply = await daemon.overSocket(path, how);
     expect(reply.status).toBe(code);
     expect(reply.json()).toEqual({ error: expect.stringMatching(told) });
@@ -313,7 +328,7 @@ describe("what does not fit is refused with the reason, and asks nothing of the 
     const fail = async () => {
       throw new Error("SELECT secret FROM keys");
     };
-    await using daemon = await openDashboard({ alerts: fail });
+    await using daemon = await openLoggedIn({ alerts: fail });
     const reply = await daemon.overTcp("/api/v1/alerts");
     expect([reply.status, reply.text]).toEqual([
       500,
@@ -326,7 +341,7 @@ describe("what does not fit is refused with the reason, and asks nothing of the 
 
 describe("health", () => {
   test("ready", async () => {
-    await using daemon = await openDashboard();
+    await using daemon = await openLoggedIn();
     const [alive, ready] = [await daemon.overTcp("/healthz"), await daemon.overTcp("/readyz")];
     expect([alive.status, alive.json()]).toEqual([200, { alive: true }]);
     expect([ready.status, ready.json()]).toEqual([200, { ready: true, reasons: [] }]);
@@ -334,7 +349,7 @@ describe("health", () => {
 
   test("not ready, and why; alive all the same", async () => {
     const reasons = ["watched: trader state is 74 s old"];
-    await using daemon = await openDashboard({ ready: () => ({ ready: false, reasons }) });
+    await using daemon = await openLoggedIn({ ready: () => ({ ready: false, reasons }) });
     const ready = await daemon.overTcp("/readyz");
     expect([ready.status, ready.json()]).toEqual([503, { ready: false, reasons }]);
     expect((await daemon.overTcp("/healthz")).status).toBe(200);
@@ -343,7 +358,7 @@ describe("health", () => {
 
 describe("asking as a command does", () => {
   test("an answer, a refusal, nobody there", async () => {
-    await using daemon = await openDashboard();
+    await using daemon = await openLoggedIn();
     const { socketPath } = daemon;
     const ack = { socketPath, method: "POST", path: "/api/v1/alerts/57/ack" } as const;
     expect(await askDaemon({ ...ack, body: { by: "ann", comment: "" } })).toEqual({

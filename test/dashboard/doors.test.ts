@@ -5,14 +5,21 @@ import { existsSync, lstatSync, readFileSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import { askDaemon, createDashboard, DashboardError } from "../../src/dashboard/index.ts";
-import { hostName } from "../../src/dashboard/server.ts";
-import { openDashboard, temporaryFolder } from "./open.ts";
+import { hostName } from "../../src/dashboard/door.ts";
+import {
+  askDaemon,
+  createDashboard,
+  DashboardError,
+  type ListenSettings,
+} from "../../src/dashboard/index.ts";
+import { listenWith, memoryStore, openLoggedIn, temporaryFolder } from "./open.ts";
 import { source } from "./world.ts";
 
 const signal = new AbortController().signal;
-const at = (socketPath: string, listen: { host: string; port: number } | null = null) =>
-  createDashboard({ listen, socketPath, source: source() });
+const at = (socketPath: string, listen: Partial<ListenSettings> | null = null) =>
+  createDashboard({
+    ...{ listen: listen && listenWith(listen), socketPath, source: source(), store: memoryStore() },
+  });
 
 const refusal = async (starting: Promise<unknown>): Promise<DashboardError> => {
   const error: unknown = await starting.then(
@@ -25,7 +32,7 @@ const refusal = async (starting: Promise<unknown>): Promise<DashboardError> => {
 
 describe("the socket", () => {
   test("is its owner's alone, and gone when the daemon is", async () => {
-    await using daemon = await openDashboard();
+    await using daemon = await openLoggedIn();
     const there = lstatSync(daemon.socketPath);
     expect([there.isSocket(), there.mode & 0o777]).toEqual([true, 0o600]);
     const mask = process.umask();
@@ -55,7 +62,7 @@ describe("the socket", () => {
   });
 
   test("that answers keeps a second daemon away, and goes on answering", async () => {
-    await using first = await openDashboard();
+    await using first = await openLoggedIn();
     const error = await refusal(at(first.socketPath).start(signal));
     expect(error.failure).toBe("daemon-running");
     expect(error.message).toContain("another perpwatch answers here");
@@ -81,7 +88,7 @@ describe("the socket", () => {
   });
 
   test("is closed again when the page's address is taken", async () => {
-    await using first = await openDashboard();
+    await using first = await openLoggedIn();
     using temporary = temporaryFolder();
     const socketPath = path.join(temporary.folder, "perpwatch.sock");
     const port = Number(new URL(first.url).port);
@@ -100,7 +107,7 @@ describe("the socket", () => {
 });
 
 test("stopping does not wait for a connection that says nothing", async () => {
-  await using daemon = await openDashboard();
+  await using daemon = await openLoggedIn();
   const idle = connect(Number(new URL(daemon.url).port), "127.0.0.1");
   await once(idle, "connect");
   idle.write("GET /healthz HTTP/1.1\r\nHost: localhost\r\n");
@@ -115,7 +122,7 @@ describe("the name in Host", () => {
   test.each(["localhost", "127.0.0.1:PORT", "LOCALHOST.:PORT", "[::1]:PORT", "127.0.0.2"])(
     "%s",
     async (host) => {
-      await using daemon = await openDashboard();
+      await using daemon = await openLoggedIn();
       const headers = { host: host.replace("PORT", new URL(daemon.url).port) };
       expect((await daemon.overTcp("/api/v1/status", { headers })).status).toBe(200);
     },
@@ -125,7 +132,7 @@ describe("the name in Host", () => {
     ...["evil.test", "127.0.0.1.evil.test", "localhost.evil.test:80", "evil.test:127.0.0.1"],
     ...["0.0.0.0", "192.168.1.4", "[::1].evil.test", "user@localhost"],
   ])("%j is refused, whatever is asked", async (host) => {
-    await using daemon = await openDashboard();
+    await using daemon = await openLoggedIn();
     for (const page of ["/api/v1/status", "/", "/metrics", "/nowhere"]) {
       const reply = await daemon.overTcp(page, { headers: { host } });
       expect(reply.status).toBe(421);
@@ -134,7 +141,7 @@ describe("the name in Host", () => {
   });
 
   test("may not be missing", async () => {
-    await using daemon = await openDashboard();
+    await using daemon = await openLoggedIn();
     const raw = connect(Number(new URL(daemon.url).port), "127.0.0.1", () => {
       raw.write("GET /api/v1/status HTTP/1.0\r\n\r\n");
     });
@@ -148,18 +155,18 @@ describe("the name in Host", () => {
   });
 
   test("through the socket any will do, for no browser comes that way", async () => {
-    await using daemon = await openDashboard();
+    await using daemon = await openLoggedIn();
     expect((await daemon.overSocket("/healthz", { headers: { host: "perpwatch" } })).status).toBe(200);
   });
 
-  test("where the owner listens for others, they know it by names of theirs", async () => {
-    using temporary = temporaryFolder();
-    const dashboard = at(path.join(temporary.folder, "p.sock"), { host: "0.0.0.0", port: 0 });
-    const { url } = await dashboard.start(signal);
-    const { port } = new URL(url ?? "");
-    const reply = await fetch(`http://127.0.0.1:${port}/healthz`);
-    expect(reply.status).toBe(200);
-    await dashboard.stop();
+  test("where the owner listens for others, it is one of those that are allowed, by default that of listen", async () => {
+    await using daemon = await openLoggedIn(
+      {},
+      { listen: { host: "127.0.0.1", behindProxy: true, allowedHosts: ["Watch.example.org"] } },
+    );
+    const status = async (host: string) => (await daemon.overTcp("/readyz", { headers: { host } })).status;
+    expect(await status("watch.example.org")).toBe(200);
+    expect(await status("other.example.org")).toBe(421);
   });
 
   test.each([
@@ -185,7 +192,7 @@ describe("what a page elsewhere makes a browser ask", () => {
     ["/api/v1/alerts?limit=1000", link],
     ["/api/v1/alerts?x=/", link],
   ])("is refused: %s", async (page, headers) => {
-    await using daemon = await openDashboard();
+    await using daemon = await openLoggedIn();
     const reply = await daemon.overTcp(page, { headers });
     expect([reply.status, reply.json()]).toEqual([
       403,
@@ -198,7 +205,7 @@ describe("what a page elsewhere makes a browser ask", () => {
   });
 
   test("a link to the page leads there", async () => {
-    await using daemon = await openDashboard();
+    await using daemon = await openLoggedIn();
     for (const page of ["/", "/?from=wiki"]) {
       const reply = await daemon.overTcp(page, { headers: link });
       expect([reply.status, reply.headers["content-type"]]).toEqual([200, "text/html; charset=utf-8"]);
@@ -206,14 +213,14 @@ describe("what a page elsewhere makes a browser ask", () => {
   });
 
   test.each(["same-origin", "same-site", "none"])("what its own page asks is answered: %s", async (site) => {
-    await using daemon = await openDashboard();
+    await using daemon = await openLoggedIn();
     const headers = { "sec-fetch-site": site, "sec-fetch-mode": "cors" };
     expect((await daemon.overTcp("/api/v1/status", { headers })).status).toBe(200);
   });
 });
 
 test("every answer holds a browser to its place", async () => {
-  await using daemon = await openDashboard();
+  await using daemon = await openLoggedIn();
   for (const page of ["/", "/api/v1/status", "/metrics", "/icon.svg", "/nowhere", "/api/v1/alerts?limit=x"]) {
     const { headers } = await daemon.overTcp(page, { headers: { origin: "https://evil.test" } });
     expect(headers).toMatchObject({

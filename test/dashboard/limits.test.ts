@@ -1,25 +1,32 @@
 /** Bounds of the address that others can reach: whoever asks too much is refused, and others are answered all the same. */
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import type { RequestListener } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { type Limits, limitedServer, usualLimits } from "../../src/dashboard/limits.ts";
+import { type LimitOptions, type Limits, limitedServer, usualLimits } from "../../src/dashboard/limits.ts";
 import { recent } from "../../src/dashboard/recent.ts";
 import { oneAtATime } from "../../src/dashboard/turns.ts";
 import { systemClock } from "../../src/domain/clock.ts";
 import { FakeClock } from "../support/clock.ts";
-import { openDashboard } from "./open.ts";
+import { secured } from "../support/tls.ts";
+import { openLoggedIn } from "./open.ts";
 import { status } from "./world.ts";
 
 /** A server with a clock that stands still. */
-async function opened(limits: Partial<Limits> = {}, answer: RequestListener = (_, to) => to.end("yes")) {
+async function opened(
+  limits: Partial<Limits> = {},
+  answer: RequestListener = (_, to) => to.end("yes"),
+  tls: LimitOptions["tls"] = null,
+) {
   const warnings: object[] = [];
   let elapsedMs = 0;
   const server = limitedServer(answer, {
     clock: { ...systemClock(), elapsedMs: () => elapsedMs },
     log: { debug: () => {}, info: () => {}, warn: (fields) => void warnings.push(fields) },
     limits: { ...usualLimits, ...limits },
+    tls,
   });
   server.listen({ host: "127.0.0.1", port: 0 });
   await once(server, "listening");
@@ -58,7 +65,7 @@ const answers = (text: string) => text.match(/HTTP\/1\.1 \d+/g) ?? [];
 describe("a connection", () => {
   test("with thousands of requests at once is closed, and makes the daemon work once", async () => {
     let made = 0;
-    await using daemon = await openDashboard({
+    await using daemon = await openLoggedIn({
       status: () => {
         made++;
         return status();
@@ -186,6 +193,62 @@ describe("requests", () => {
     await holders[0]!.all;
     while ((await server.ask()) === 503) await pause(5);
     holders[1]!.socket.destroy();
+  });
+});
+
+describe("over TLS", () => {
+  const [cert, key] = ["crt", "key"].map((ending) =>
+    readFileSync(new URL(`fixtures/first-test-only.${ending}`, import.meta.url), "utf8"),
+  );
+  const tls = { cert: cert!, key: key! };
+  const isServed = (port: number) =>
+    secured(port, cert!).then(
+      (socket) => Boolean(socket.destroy()),
+      () => false,
+    );
+
+  test("handshakes are bounded: they take the daemon's own time", async () => {
+    await using server = await opened({ handshakesPerSecond: 2, handshakeBurst: 3 }, undefined, tls);
+    const several = async (count: number) => {
+      const served = [];
+      for (let index = 0; index < count; index++) served.push(await isServed(server.port));
+      return served;
+    };
+    expect(await several(5)).toEqual([true, true, true, false, false]);
+    expect(server.warnings).toEqual([{ refused: { handshakes: 1 } }]);
+    server.pass(1_000);
+    expect(await several(3)).toEqual([true, true, false]);
+  });
+
+  test("of more connections than there may be, the one that has gone longest without an answer is closed", async () => {
+    await using server = await opened({ connections: 2 }, undefined, tls);
+    const [first, second] = [await secured(server.port, cert!), await secured(server.port, cert!)];
+    const answered = new Promise((resolve) => first.once("data", resolve));
+    first.write(get("/"));
+    await answered;
+    const closed = new Promise((resolve) => second.once("close", resolve));
+    const third = await secured(server.port, cert!);
+    await closed;
+    for (const socket of [first, third]) {
+      const again = new Promise((resolve) => socket.once("data", resolve));
+      socket.write(get("/"));
+      expect(String(await again)).toMatch(/^HTTP\/1\.1 200 /);
+      socket.destroy();
+    }
+  });
+
+  test("thousands of requests in one piece reach nobody", async () => {
+    let made = 0;
+    const count: RequestListener = (_request, to) => {
+      made++;
+      to.end();
+    };
+    await using server = await opened({}, count, tls);
+    const socket = await secured(server.port, cert!);
+    const closed = new Promise((resolve) => socket.once("close", resolve));
+    socket.resume().write(get("/").repeat(3_000));
+    await closed;
+    expect(made).toBeLessThanOrEqual(usualLimits.inFlightPerConnection);
   });
 });
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { openDashboard } from "./open.ts";
+import { openLoggedIn } from "./open.ts";
 import { nowMs, position, status } from "./world.ts";
 
 interface Series {
@@ -52,7 +52,7 @@ const figure = ({ series }: { readonly series: readonly Series[] }, name: string
   series.find((one) => one.name === name && JSON.stringify(one.labels) === JSON.stringify(labels))?.value;
 
 test("the daemon's figures and those of what it watches, in Prometheus's format", async () => {
-  await using daemon = await openDashboard();
+  await using daemon = await openLoggedIn();
   const reply = await daemon.overTcp("/metrics");
   expect(reply.headers["content-type"]).toBe("text/plain; version=0.0.4; charset=utf-8");
   const metrics = parse(reply.text);
@@ -124,7 +124,7 @@ test("the daemon's figures and those of what it watches, in Prometheus's format"
 
 test("each scrape tells how it is then, and forgets what is gone", async () => {
   let now = status();
-  await using daemon = await openDashboard({ status: () => now });
+  await using daemon = await openLoggedIn({ status: () => now });
   const series = async () => parse((await daemon.overSocket("/metrics")).text);
   const place = { wallet: "main", account: "main/0.0", symbol: "SOL" };
   expect(figure(await series(), "perpwatch_position_mark_price", place)).toBe(142.75);
@@ -146,7 +146,7 @@ test("names from outside cannot break the format", async () => {
   });
   const account = { ...desk!.accounts[0]!, positions: [flat] };
   const watch = { ...base.watch, wallets: [{ ...desk!, accounts: [account] }] };
-  await using daemon = await openDashboard({ status: () => ({ ...base, watch, startedMs: nowMs }) });
+  await using daemon = await openLoggedIn({ status: () => ({ ...base, watch, startedMs: nowMs }) });
   const metrics = parse((await daemon.overTcp("/metrics")).text);
   const place = { wallet: "desk", account: "desk/0.0", symbol: nasty };
   expect(figure(metrics, "perpwatch_position_mark_price", place)).toBe(1e-9);

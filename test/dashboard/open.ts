@@ -1,11 +1,14 @@
 /** A dashboard on a free port and in a folder of its own, closed and removed at the end of the scope. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { request } from "node:http";
+import { request as requestOverTls } from "node:https";
+import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { createDashboard } from "../../src/dashboard/index.ts";
+import { createDashboard, type ListenSettings } from "../../src/dashboard/index.ts";
+import type { AccessEntry, Rights } from "../../src/domain/access.ts";
 import { type Clock, systemClock } from "../../src/domain/clock.ts";
-import type { DashboardSource } from "../../src/domain/ports.ts";
+import type { AccessStore, DashboardSource } from "../../src/domain/ports.ts";
 import { nowMs, source } from "./world.ts";
 
 /** Stands at the world's instant; its timers run. */
@@ -29,25 +32,104 @@ export interface Asking {
   readonly body?: string;
 }
 
-export async function openDashboard(of: Partial<DashboardSource> = {}) {
+/** A listener on a free port of this machine. */
+export function listenWith(of: Partial<ListenSettings> = {}): ListenSettings {
+  return {
+    ...{ host: "127.0.0.1", port: 0, login: "always", passwordHash: null, tls: null },
+    ...{ behindProxy: false, allowedHosts: [] },
+    ...of,
+  };
+}
+
+/** Keeps sessions and tokens as the database does, and can be made to fail. */
+export function memoryStore(): AccessStore & {
+  readonly entries: Map<string, AccessEntry>;
+  failing: Error | null;
+  writes: number;
+} {
+  const entries = new Map<string, AccessEntry>();
+  return {
+    entries,
+    failing: null,
+    writes: 0,
+    async accessEntries() {
+      if (this.failing) throw this.failing;
+      return [...entries.values()];
+    },
+    async saveAccess(entry) {
+      if (this.failing) throw this.failing;
+      this.writes++;
+      entries.set(entry.hash, entry);
+    },
+    async removeAccess(hash) {
+      if (this.failing) throw this.failing;
+      entries.delete(hash);
+    },
+  };
+}
+
+export interface OpenOptions {
+  readonly listen?: Partial<ListenSettings>;
+  readonly store?: ReturnType<typeof memoryStore>;
+  /** For lifetimes of sessions, links and tokens, and for slowing down. */
+  readonly machine?: Clock;
+}
+
+export async function openDashboard(of: Partial<DashboardSource> = {}, options: OpenOptions = {}) {
   const { folder, [Symbol.dispose]: remove } = temporaryFolder();
   const socketPath = path.join(folder, "perpwatch.sock");
   const answers = source(of);
   const warnings: string[] = [];
+  const logged: (object & { readonly message: string })[] = [];
   const log = {
     debug: () => {},
-    info: () => {},
-    warn: (_fields: object, message: string) => void warnings.push(message),
+    info: (fields: object, message: string) => void logged.push({ ...fields, message }),
+    warn: (fields: object, message: string) => {
+      warnings.push(message);
+      logged.push({ ...fields, message });
+    },
   };
+  const store = options.store ?? memoryStore();
+  const listen = listenWith(options.listen);
+  // Its own address is not the one that it prints.
+  const free = listen.behindProxy ? { port: await freePort() } : {};
   const dashboard = createDashboard({
-    ...{ listen: { host: "127.0.0.1", port: 0 }, socketPath, source: answers, log, clock },
+    ...{ listen: { ...listen, ...free }, socketPath, source: answers, store, log, clock },
+    ...(options.machine ? { machine: options.machine } : {}),
   });
   const { url } = await dashboard.start(new AbortController().signal);
-  const { hostname, port } = new URL(url ?? "");
+  const port = free.port ?? Number(new URL(url ?? "").port);
+  const overTcpWith = (ca: string | null, at: string, how: Asking = {}) =>
+    ask({ host: "127.0.0.1", port, ...(ca !== null && { ca, servername: "localhost" }) }, at, how);
+  const overTcp = (at: string, how?: Asking) => overTcpWith(listen.tls?.cert ?? null, at, how);
+  const overSocket = (at: string, how: Asking = {}) => ask({ socketPath }, at, how);
+  const post = (body: object) => ({ method: "POST", body: JSON.stringify(body) });
   return {
-    ...{ dashboard, socketPath, asked: answers.asked, warnings, url: url ?? "" },
-    overTcp: (at: string, how: Asking = {}) => ask({ host: hostname, port: Number(port) }, at, how),
-    overSocket: (at: string, how: Asking = {}) => ask({ socketPath }, at, how),
+    ...{
+      dashboard,
+      socketPath,
+      port,
+      asked: answers.asked,
+      warnings,
+      logged,
+      store,
+      url: url ?? "",
+      overTcp,
+    },
+    overSocket,
+    /** As `overTcp`, trusting another certificate. */
+    overTcpWith,
+    /** Makes a token of that name. */
+    async token(rights: Rights, wish: object = {}): Promise<string> {
+      const reply = await overSocket("/api/v1/access/tokens", post({ name: rights, rights, ...wish }));
+      return (reply.json() as { token: string }).token;
+    },
+    /** Follows a one-time link as the page does. @returns the headers of a browser that is logged in */
+    async logIn(): Promise<{ readonly cookie: string }> {
+      const link = new URL(dashboard.link()!.url).hash.replace("#login=", "");
+      const reply = await overTcp("/api/v1/session", post({ link }));
+      return { cookie: cookieOf(reply) };
+    },
     async [Symbol.asyncDispose]() {
       await dashboard.stop();
       remove();
@@ -55,14 +137,45 @@ export async function openDashboard(of: Partial<DashboardSource> = {}) {
   };
 }
 
+/** As above, asked by a browser that is logged in. */
+export async function openLoggedIn(of: Partial<DashboardSource> = {}, options: OpenOptions = {}) {
+  const daemon = await openDashboard(of, options);
+  const session = await daemon.logIn();
+  return {
+    ...daemon,
+    overTcp: (at: string, how: Asking = {}) =>
+      daemon.overTcp(at, { ...how, headers: { ...session, ...how.headers } }),
+  };
+}
+
+/** The cookie that a reply sets, as a browser sends it back. */
+export function cookieOf(reply: Reply): string {
+  const [set] = [reply.headers["set-cookie"] ?? []].flat();
+  if (set === undefined) throw new Error(`no cookie, but ${reply.status} ${reply.text}`);
+  return set.split(";")[0]!;
+}
+
+export function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.listen({ host: "127.0.0.1", port: 0 }, () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => resolve(port));
+    });
+  });
+}
+
 function ask(
-  where: { readonly host: string; readonly port: number } | { readonly socketPath: string },
+  where:
+    | { readonly host: string; readonly port: number; readonly ca?: string; readonly servername?: string }
+    | { readonly socketPath: string },
   at: string,
   { method = "GET", headers = {}, body }: Asking,
 ): Promise<Reply> {
   return new Promise((resolve, reject) => {
     const sent = body === undefined ? headers : { "content-type": "application/json", ...headers };
-    const outgoing = request({ ...where, path: at, method, headers: sent, agent: false }, (incoming) => {
+    const send = "ca" in where ? requestOverTls : request;
+    const outgoing = send({ ...where, path: at, method, headers: sent, agent: false }, (incoming) => {
       let text = "";
       incoming.setEncoding("utf8");
       incoming.on("data", (part: string) => {

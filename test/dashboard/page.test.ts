@@ -4,50 +4,88 @@ import { createContext, runInContext } from "node:vm";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { toWire } from "../../src/dashboard/index.ts";
+import { createLogin } from "../../src/dashboard/page/login.ts";
 import { script } from "../../src/dashboard/page/page.ts";
-import { runPage } from "../../src/dashboard/page/run.ts";
+import { type PageEvent, runPage } from "../../src/dashboard/page/run.ts";
 import { openDashboard } from "./open.ts";
 import { TinyNode } from "./tiny-dom.ts";
 import { alert, calmStatus, darkStatus, nowMs, status, wallet } from "./world.ts";
 
 const places = [
-  ...["state", "banner", "summary", "alerts", "wallets", "channels", "schedules", "daemon", "version"],
+  ...[
+    "login",
+    "state",
+    "banner",
+    "summary",
+    "alerts",
+    "wallets",
+    "channels",
+    "schedules",
+    "daemon",
+    "version",
+  ],
 ] as const;
+
+class Refusal {
+  readonly status: number;
+  readonly body: object;
+  constructor(status: number, body: object) {
+    this.status = status;
+    this.body = body;
+  }
+}
 
 /** A browser whose time and answers the test moves. */
 function openBrowser() {
   const roots = new Map<string, TinyNode>(places.map((id) => [id, new TinyNode("div")]));
   const body = new TinyNode("body");
   const timers: (() => void)[] = [];
-  const listeners: (() => void)[] = [];
+  const listeners: { readonly name: string; readonly listener: (event: PageEvent) => void }[] = [];
   let elapsedMs = 0;
-  let answer: () => unknown = () => ({});
+  let answer: (url: string, method: string) => unknown = () => ({});
   const document = {
     hidden: false,
     body,
     title: "perpwatch",
-    getElementById: (id: string) => roots.get(id) ?? null,
+    getElementById: (id: string) =>
+      roots.get(id) ??
+      [...roots.values()].flatMap((root) => root.all()).find((node) => node.getAttribute("id") === id) ??
+      null,
     createElement: (name: string) => new TinyNode(name),
-    addEventListener: (_name: string, listener: () => void) => void listeners.push(listener),
+    addEventListener: (name: string, listener: (event: PageEvent) => void) =>
+      void listeners.push({ name, listener }),
   };
   const asked: string[] = [];
+  const sent: object[] = [];
+  const location = { hash: "", pathname: "/" };
   const globals = {
     document,
     performance: { now: () => elapsedMs },
     AbortSignal: { timeout: () => null },
-    fetch: async (url: string) => {
+    location,
+    history: {
+      replaceState(_state: null, _title: string, url: string) {
+        location.hash = "";
+        location.pathname = url;
+      },
+    },
+    addEventListener: document.addEventListener,
+    fetch: async (url: string, { method = "GET", body }: { method?: string; body?: string } = {}) => {
       asked.push(url);
-      const told = answer();
+      if (method !== "GET")
+        sent.push({ method, ...(body === undefined ? {} : { body: JSON.parse(body) as unknown }) });
+      const told = answer(url, method);
+      if (told instanceof Refusal) return { ok: false, status: told.status, json: async () => told.body };
       return { ok: typeof told !== "number", status: Number(told), json: async () => told };
     },
     setInterval: (run: () => void) => void timers.push(run),
   };
   const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
   return {
-    ...{ globals, document, body, asked, turn },
+    ...{ globals, document, body, asked, sent, location, roots, turn },
     text: (id: (typeof places)[number]) => roots.get(id)!.textContent.replace(/\s+/g, " ").trim(),
     root: (id: (typeof places)[number]) => roots.get(id)!,
-    answers: (now: () => unknown) => {
+    answers: (now: (url: string, method: string) => unknown) => {
       answer = now;
     },
     async pass(ms: number) {
@@ -55,8 +93,9 @@ function openBrowser() {
       for (const run of timers) run();
       await turn();
     },
-    async wake() {
-      for (const run of listeners) run();
+    /** An event of the document or the window. */
+    async event(name: string, of: object = {}) {
+      for (const one of listeners) if (one.name === name) one.listener({ preventDefault: () => {}, ...of });
       await turn();
     },
   };
@@ -116,7 +155,7 @@ describe("what it shows", () => {
     expect(alerts).toContain("at its worst: Down 15.1 %");
     expect(alerts).toContain("cannot judge LiquidationNear, MarginRatioHigh");
     expect(browser.document.title).toBe("‼ 3 firing · perpwatch");
-    expect(browser.asked).toEqual(["/api/v1/status"]);
+    expect(browser.asked).toEqual(["/api/v1/status", "/api/v1/session"]);
   });
 
   test("wallets with the age of their data, what is old first; positions by distance", async () => {
@@ -292,10 +331,11 @@ describe("when something is wrong with the daemon itself", () => {
     const browser = await show(calmStatus());
     browser.document.hidden = true;
     await browser.pass(600_000);
-    expect(browser.asked).toHaveLength(1);
+    const status = () => browser.asked.filter((url) => url === "/api/v1/status").length;
+    expect(status()).toBe(1);
     browser.document.hidden = false;
-    await browser.wake();
-    expect(browser.asked).toHaveLength(2);
+    await browser.event("visibilitychange");
+    expect(status()).toBe(2);
     expect(browser.text("banner")).toBe("");
   });
 
@@ -310,6 +350,106 @@ describe("when something is wrong with the daemon itself", () => {
   });
 });
 
+describe("a browser that is not logged in", () => {
+  const none = (password: boolean) => new Refusal(401, { error: "this needs a login", password });
+
+  /** @param hash what follows the address */
+  async function opened(answers: (url: string, method: string) => unknown, hash = "") {
+    const browser = openBrowser();
+    browser.location.hash = hash;
+    browser.answers(answers);
+    runInContext(script, createContext({ ...browser.globals }));
+    await browser.turn();
+    return browser;
+  }
+
+  test("says how to log in, asks seldom, and is drawn once another tab has logged in", async () => {
+    let isIn = false;
+    const browser = await opened((url) =>
+      url !== "/api/v1/status" ? { by: "session" } : isIn ? wire(calmStatus()) : none(false),
+    );
+    expect(browser.text("login")).toMatch(
+      /^Log in ?This page needs a login\. .* perpwatch page and open the link/,
+    );
+    expect(browser.root("login").innerHTML).not.toContain("<form");
+    expect(browser.body.classes).toContain("locked");
+    expect(browser.document.title).toBe("perpwatch · log in");
+    for (let times = 0; times < 10; times++) await browser.pass(2_000);
+    expect(browser.asked).toEqual(Array(3).fill("/api/v1/status"));
+    isIn = true;
+    await browser.event("visibilitychange");
+    expect(browser.text("login")).toBe("");
+    expect(browser.text("alerts")).toContain("Nothing fires");
+    expect([...browser.body.classes]).toEqual(["session"]);
+  });
+
+  test.each([
+    ["as it is opened", true],
+    ["in a page that is open already", false],
+  ])("uses a one-time link %s, and takes it out of the address first", async (_when, atOnce) => {
+    let isIn = false;
+    const answers = (url: string, method: string) => {
+      if (method === "POST") {
+        expect(browser.location).toEqual({ hash: "", pathname: "/" });
+        isIn = true;
+        return {};
+      }
+      return url === "/api/v1/status" ? (isIn ? wire(calmStatus()) : none(false)) : { by: "session" };
+    };
+    const browser = openBrowser();
+    if (atOnce) browser.location.hash = "#login=abc";
+    browser.answers(answers);
+    runInContext(script, createContext({ ...browser.globals }));
+    await browser.turn();
+    if (!atOnce) {
+      browser.location.hash = "#login=abc";
+      await browser.event("hashchange");
+    }
+    expect(browser.sent).toEqual([{ method: "POST", body: { link: "abc" } }]);
+    expect(browser.text("alerts")).toContain("Nothing fires");
+    expect(browser.text("login")).toBe("");
+  });
+
+  test("is told that a link was used up, whatever that text holds", async () => {
+    const browser = await opened(
+      (_url, method) => (method === "POST" ? new Refusal(401, { error: "used <b>up</b>" }) : none(false)),
+      "#login=abc",
+    );
+    expect(browser.text("login")).toMatch(/used <b>up<\/b>$/);
+  });
+
+  test("logs in by password where there is one, and out again", async () => {
+    let isIn = false;
+    const browser = await opened((url, method) => {
+      if (method === "DELETE") isIn = false;
+      if (method === "POST" && !isIn)
+        return new Refusal(401, { error: "this password is wrong", password: true });
+      return url === "/api/v1/status" ? (isIn ? wire(calmStatus()) : none(true)) : { by: "session" };
+    });
+    const field = browser
+      .root("login")
+      .all()
+      .find((node) => node.getAttribute("type") === "password")!;
+    Object.assign(field, { value: "correct horse" });
+    await browser.event("submit");
+    expect(browser.sent).toEqual([{ method: "POST", body: { password: "correct horse" } }]);
+    expect(browser.text("login")).toContain("this password is wrong");
+    isIn = true;
+    await browser.event("submit");
+    expect(browser.text("alerts")).toContain("Nothing fires");
+    await browser.event("click", { target: { id: "logout" } });
+    expect(browser.sent.at(-1)).toEqual({ method: "DELETE" });
+    expect(browser.text("login")).toContain("Or log in by password");
+    // Nothing of the daemon stays in the document.
+    for (const id of places) if (id !== "login") expect(browser.text(id)).toBe("");
+  });
+
+  test("has nothing to log out of where no login is needed", async () => {
+    const browser = await opened((url) => (url === "/api/v1/status" ? wire(calmStatus()) : { by: "anyone" }));
+    expect([...browser.body.classes]).toEqual([]);
+  });
+});
+
 describe("drawing again", () => {
   const list = (rows: readonly (readonly [string, number])[]) =>
     rows
@@ -321,7 +461,11 @@ describe("drawing again", () => {
     const browser = openBrowser();
     let at = 0;
     browser.answers(() => wire(calmStatus()));
-    runPage(browser.globals, () => ({ places: { alerts: { html: htmls[at]! } }, title: "", gone: false }));
+    runPage(
+      browser.globals,
+      () => ({ places: { alerts: { html: htmls[at]! } }, title: "", gone: false }),
+      createLogin,
+    );
     await browser.turn();
     const before = [...browser.root("alerts").childNodes];
     for (at = 1; at < htmls.length; at++) await browser.pass(1_000);

@@ -61,6 +61,7 @@ const elsewhere: readonly (readonly [pattern: RegExp, test: string])[] = [
   [/^docs\/channels\/webhook\.md: \{/, "docs/channels.test.ts"],
   [/^docs\/channels\/oncall\.md: #!/, "channels/goalert.test.ts"],
   [/^docs\/channels\/rota\.md: BEGIN/, "config/rotas.test.ts"],
+  [/^docs\/page\.md: perpwatch /, "cli/page.test.ts"],
   [/^docs\/channels\/rota\.md: npm run -s perpwatch -- rota/, "cli/rota.test.ts"],
 ];
 
@@ -76,6 +77,7 @@ const notRun: readonly (readonly [pattern: RegExp, reason: string])[] = [
     /^docs\/rule-tests\.md: +- MarginMine judged/,
     "two lines out of what is printed (cli/rule-tests.test.ts)",
   ],
+  [/^docs\/page\.md: server \{/, "needs nginx"],
   [/^docs\/channels\/command\.md: #!\/bin\/sh/, "needs jq and wall"],
   [
     /^docs\/channels\/(?!console)[a-z]+\.md: npm run -s perpwatch -- check --online/,
@@ -126,9 +128,10 @@ describe("settings are taken as they stand", () => {
     at.keystore("keystore.json", [authority]);
     for (const { text: ics } of blocks.filter(({ language }) => language === "ics"))
       at.write("oncall.ics", ics);
+    at.write("page-password", passwordHash);
     at.write("discord.url", `https://discord.com/api/webhooks/123456789012345678/${"w".repeat(20)}`);
     for (const name of new Set([...text.matchAll(/\w*[fF]ile: "?(\.\/[\w./-]+)/g)].map(([, file]) => file!)))
-      if (!/discord\.url|\/keys\//.test(name))
+      if (!/discord\.url|page-password|\/keys\//.test(name))
         at.write(name, /url|heartbeat/.test(name) ? "https://example.com/x\n" : `${"t".repeat(40)}\n`);
     const keys = [...text.matchAll(/^(\w+):/gm)].map(([, key]) => key!);
     // A channel is added to those that are there.
@@ -145,6 +148,9 @@ describe("settings are taken as they stand", () => {
     if ("problems" in result) throw new Error(result.problems.map(formatConfigProblem).join("\n"));
   });
 });
+
+/** The hash of a password that nobody knows. */
+const passwordHash = `scrypt$32768$8$3$${"A".repeat(22)}$${"B".repeat(43)}`;
 
 /** Something of the form of each secret. */
 function secretOf(name: string): string {

@@ -10,6 +10,7 @@ import { colours } from "../../src/channels/discord/render.ts";
 import { temporaryFolder } from "../history/folder.ts";
 import { type DiscordMessage, startDiscord } from "../support/discord.ts";
 import { exchangeControls, startExchange } from "../support/exchange-program.ts";
+import { followLink } from "../support/page.ts";
 import { startProgram } from "../support/program.ts";
 import { type ReceivedMail, startSmtp } from "../support/smtp.ts";
 
@@ -181,8 +182,13 @@ test("a falling price is told on Discord and by email, its end too, and what was
   expect(discord.messages.map(({ content }) => content)).toHaveLength(4);
 
   const page = /status page (http:\/\/[\d.:]+)/.exec(daemon.stderr.join("\n"))?.[1];
+  expect((await fetch(`${page}/api/v1/status`)).status).toBe(401);
+  const asked = startProgram(["page", "--config", config], { env: { DISCORD_TOKEN: discord.token } });
+  await asked.ended;
+  const [link] = asked.stdout;
+  const headers = await followLink(link!);
   const pages = await Promise.all(
-    ["/", "/api/v1/status", "/metrics"].map(async (at) => (await fetch(`${page}${at}`)).text()),
+    ["/", "/api/v1/status", "/metrics"].map(async (at) => (await fetch(`${page}${at}`, { headers })).text()),
   );
   expect(pages[1]).toContain('"main"');
 
@@ -203,7 +209,8 @@ test("a falling price is told on Discord and by email, its end too, and what was
     ["messages", discord.messages.map(({ text }) => text).join("\n")],
     ...database.map((name) => [name, readFileSync(path.join(folder.path, name), "latin1")] as const),
   ]);
-  const secrets = [...writings(main!.keyFile), discord.token, password];
+  const login = [new URL(link!).hash.replace("#login=", ""), headers.cookie.replace(/^.*=/, "")];
+  const secrets = [...writings(main!.keyFile), discord.token, password, ...login];
   // Of tokens of sessions only their form is known here.
   const jwt = /eyJ[\w-]{10,}\.[\w-]+\.[\w-]+/;
   for (const [where, text] of shown) {

@@ -1,5 +1,7 @@
 import fs from "node:fs";
+import Database from "better-sqlite3";
 import { expect, test } from "vitest";
+import type { AccessEntry } from "../../src/domain/access.ts";
 import { changes } from "../../src/domain/changes.ts";
 import { eventName } from "../../src/domain/event.ts";
 import { openStore } from "../../src/history/index.ts";
@@ -213,6 +215,36 @@ test("sessions are bytes by wallet", async () => {
     expect(await store.load("main")).toEqual(new Uint8Array([0, 255, 7]));
     expect(await store.load("other")).toBeNull();
   });
+});
+
+test("sessions and tokens of the listener outlive a restart; rows that perpwatch did not write open nothing", async () => {
+  using folder = temporaryFolder();
+  const store = openStore({ path: folder.file() });
+  const token: AccessEntry = {
+    ...{ hash: "a".repeat(64), kind: "token", name: "grafana", rights: "read" },
+    ...{ createdMs: t0, expiresMs: t0 + 1_000, usedMs: null },
+  };
+  const session = {
+    ...token,
+    hash: "b".repeat(64),
+    kind: "session",
+    name: "link",
+    createdMs: t0 + 1,
+  } as const;
+  await store.saveAccess(session);
+  await store.saveAccess(token);
+  await store.saveAccess({ ...token, usedMs: t0 + 5 });
+  await store.saveAccess({ ...token, hash: "c".repeat(64) });
+  await store.removeAccess("c".repeat(64));
+  await store.close();
+  const db = new Database(folder.file());
+  db.exec(
+    `INSERT INTO access VALUES ('x', 'token', 'odd hash', 'act', 1, NULL, NULL), ('${"d".repeat(64)}', 'token', 'odd rights', 'all', 1, NULL, NULL)`,
+  );
+  db.close();
+  const again = openStore({ path: folder.file() });
+  expect(await again.accessEntries()).toEqual([{ ...token, usedMs: t0 + 5 }, session]);
+  await again.close();
 });
 
 test("a mistake of the program throws as it is and writes nothing of its batch", async () => {

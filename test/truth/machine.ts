@@ -133,7 +133,12 @@ export class Machine {
             ...{ life: number, clock, weather, log, farSides: this.#farSides },
             random: seededRandom(seed * 104_729 + number),
           }),
-          createDashboard: () => ({ start: async () => ({ url: null }), stop: async () => {} }),
+          createDashboard: () => ({
+            start: async () => ({ url: null }),
+            link: () => null,
+            reload: () => {},
+            stop: async () => {},
+          }),
           host: "truth",
           newId: () => `drill-${number}`,
         },

@@ -5,6 +5,7 @@
 import type { FastifyInstance } from "fastify";
 import { formatters } from "./format.ts";
 import { createHouseView } from "./house.ts";
+import { createLogin } from "./login.ts";
 import { createParts } from "./parts.ts";
 import { runPage } from "./run.ts";
 import { style } from "./style.ts";
@@ -26,7 +27,7 @@ export const script = `"use strict";
   const parts = (${createParts})(format);
   const wallets = (${createWalletsView})(format, parts);
   const house = (${createHouseView})(format, parts);
-  (${runPage})(globalThis, (${createView})(format, parts, wallets, house));
+  (${runPage})(globalThis, (${createView})(format, parts, wallets, house), ${createLogin});
 })();`;
 
 /** A price line that falls toward its limit. */
@@ -52,8 +53,10 @@ const markup = (css: string, js: string) => `<!doctype html>
 <svg class="mark" viewBox="0 0 18 18" aria-hidden="true"><path d="M2 4l4 3 2.5-2L12 10l4 .5"/><path class="line" d="M2 15h14"/></svg>
 <h1>perpwatch</h1>
 <div id="state"></div>
+<button id="logout" type="button">Log out</button>
 </header>
 <main>
+<div id="login"></div>
 <div id="banner"></div>
 <p class="first">Asking the daemon…</p>
 <div id="summary"></div>
@@ -65,7 +68,7 @@ const markup = (css: string, js: string) => `<!doctype html>
 </div>
 </main>
 <footer id="version"></footer>
-<noscript><p class="first">This page draws itself with a script of its own. Without one, read <a href="/api/v1/status">/api/v1/status</a>.</p></noscript>
+<noscript><p class="first">This page draws itself with a script of its own. Without one, read /api/v1/status with a token (perpwatch token new NAME).</p></noscript>
 <script>${js}</script>
 </body>
 </html>
@@ -85,12 +88,15 @@ export async function buildPage(): Promise<Page> {
   return { html: markup(style, script), policy };
 }
 
+/** Nothing of the daemon is in the document; what it shows it asks for. */
+const open = { config: { access: "open" } } as const;
+
 export function servePage(app: FastifyInstance, page: Page): void {
-  app.get("/", async (_request, reply) => {
+  app.get("/", open, async (_request, reply) => {
     reply.header("content-security-policy", page.policy).type("text/html; charset=utf-8");
     return page.html;
   });
-  app.get("/icon.svg", async (_request, reply) => {
+  app.get("/icon.svg", open, async (_request, reply) => {
     reply.header("cache-control", "max-age=86400").type("image/svg+xml");
     return icon;
   });

@@ -3,6 +3,7 @@
  * is silent), and changes only what differs, so that selected text, focus and scroll survive. This function is sent to the
  * browser as it stands, so nothing outside its braces may be named in it, types aside.
  */
+import type { Login } from "./login.ts";
 import type { Answer, Connection } from "./parts.ts";
 
 /** As much of a node as is used here. */
@@ -25,6 +26,19 @@ interface PageElement extends PageNode {
   getAttribute(name: string): string | null;
   setAttribute(name: string, value: string): void;
   removeAttribute(name: string): void;
+  /** Present on fields alone. */
+  readonly value?: string;
+}
+
+export interface PageEvent {
+  readonly target?: { readonly id?: string } | null;
+  preventDefault(): void;
+}
+
+export interface Reply {
+  readonly ok: boolean;
+  readonly status: number;
+  json(): Promise<unknown>;
 }
 
 /** As much of the browser as is used here: its window. */
@@ -35,14 +49,23 @@ export interface Browser {
     title: string;
     getElementById(id: string): PageElement | null;
     createElement(name: string): PageElement;
-    addEventListener(name: string, listener: () => void): void;
+    addEventListener(name: string, listener: (event: PageEvent) => void): void;
   };
+  readonly location: { readonly hash: string; readonly pathname: string };
+  readonly history: { replaceState(state: null, title: string, url: string): void };
+  addEventListener(name: string, listener: () => void): void;
   readonly performance: { now(): number };
   readonly AbortSignal: { timeout(ms: number): unknown };
   fetch(
     url: string,
-    how: { readonly signal: unknown; readonly cache: string },
-  ): Promise<{ readonly ok: boolean; readonly status: number; json(): Promise<unknown> }>;
+    how: {
+      readonly signal: unknown;
+      readonly cache: string;
+      readonly method?: string;
+      readonly body?: string;
+      readonly headers?: Readonly<Record<string, string>>;
+    },
+  ): Promise<Reply>;
   setInterval(run: () => void, ms: number): unknown;
 }
 
@@ -55,12 +78,22 @@ type Draw = (
   readonly gone: boolean;
 };
 
-export function runPage(browser: Browser, draw: Draw): void {
+type LoginOf = (browser: Browser, changed: () => void) => Login;
+
+export function runPage(browser: Browser, draw: Draw, createLogin: LoginOf): void {
   const { document } = browser;
   const drawn = new Map<string, string>();
   let answer: { readonly status: Answer; readonly atMs: number } | null = null;
   let failure: string | null = null;
   let asking = false;
+  /** Null: not asked yet. */
+  let hasSession: boolean | null = null;
+  let ticks = 0;
+  const login = createLogin(browser, () => {
+    hasSession = null;
+    show();
+    void ask();
+  });
 
   async function ask(): Promise<void> {
     if (asking || document.hidden) return;
@@ -68,16 +101,36 @@ export function runPage(browser: Browser, draw: Draw): void {
     try {
       const signal = browser.AbortSignal.timeout(5_000);
       const reply = await browser.fetch("/api/v1/status", { signal, cache: "no-store" });
+      if (reply.status === 401) {
+        await login.refused(reply);
+        answer = null;
+        return;
+      }
       if (!reply.ok) throw new Error(`It answered ${reply.status}`);
       const status = (await reply.json()) as Answer;
       answer = { status, atMs: browser.performance.now() };
       failure = null;
+      login.accepted();
+      if (hasSession === null) void learnSession();
     } catch (error) {
       failure = reason(error);
     } finally {
       asking = false;
+      show();
     }
-    show();
+  }
+
+  /** Asks if there is a session to log out of. */
+  async function learnSession(): Promise<void> {
+    try {
+      const signal = browser.AbortSignal.timeout(5_000);
+      const reply = await browser.fetch("/api/v1/session", { signal, cache: "no-store" });
+      if (!reply.ok) return;
+      hasSession = ((await reply.json()) as { readonly by?: string }).by === "session";
+      show();
+    } catch {
+      // Asked again with the next status.
+    }
   }
 
   function reason(error: unknown): string {
@@ -88,6 +141,13 @@ export function runPage(browser: Browser, draw: Draw): void {
 
   function show(): void {
     if (document.hidden) return;
+    document.body.classList.toggle("locked", login.isLocked());
+    document.body.classList.toggle("session", !login.isLocked() && hasSession === true);
+    if (login.isLocked()) {
+      lock();
+      return;
+    }
+    place("login", "");
     if (answer === null) {
       document.body.classList.toggle("gone", failure !== null);
       if (failure !== null) place("banner", waiting(failure));
@@ -105,6 +165,15 @@ export function runPage(browser: Browser, draw: Draw): void {
     document.body.classList.toggle("loading", false);
     if (document.title !== title) document.title = title;
     for (const [id, { html }] of Object.entries(places)) place(id, html);
+  }
+
+  /** Leaves nothing of the daemon in the document. */
+  function lock(): void {
+    document.body.classList.toggle("gone", false);
+    document.body.classList.toggle("loading", true);
+    document.title = "perpwatch · log in";
+    for (const id of drawn.keys()) if (id !== "login") place(id, "");
+    place("login", login.html());
   }
 
   function waiting(why: string): string {
@@ -161,7 +230,10 @@ export function runPage(browser: Browser, draw: Draw): void {
   }
 
   document.addEventListener("visibilitychange", () => void ask());
-  browser.setInterval(() => void ask(), 2_000);
+  browser.setInterval(() => {
+    // Another tab may have logged in.
+    if (!login.isLocked() || ++ticks % 5 === 0) void ask();
+  }, 2_000);
   browser.setInterval(show, 1_000);
-  void ask();
+  if (login.followLink() === null) void ask();
 }

@@ -107,8 +107,18 @@ thead th:first-child { font-weight: 450; }
 .pairs small { display: block; font-weight: 400; }
 .pairs .bad dd { color: var(--critical); } .pairs .caution dd { color: var(--warning); }
 body.gone main > :not(#banner), body.gone footer { opacity: .5; filter: grayscale(.85); }
-body.loading main > :not(#banner):not(.first) { display: none; }
+body.loading main > :not(#banner):not(.first):not(#login) { display: none; }
 body:not(.loading) .first { display: none; }
+body.locked main > :not(#login), body.locked #state, body:not(.session) #logout { display: none; }
+.login { max-width: 460px; margin: 48px auto; padding: 8px 24px 24px; }
+.login p { margin-top: 8px; }
+.login code { display: inline-block; padding: 6px 12px; border-radius: 6px; background: var(--track); color: var(--ink); font-size: 13.5px; }
+.login form { margin-top: 20px; padding-top: 16px; border-top: 1px solid var(--line); }
+.login form div { display: flex; gap: 8px; margin-top: 6px; }
+.login input { flex: 1; min-width: 0; }
+button, input { padding: 6px 12px; border: 1px solid var(--line); border-radius: 6px; background: var(--card); color: var(--ink); font: inherit; }
+button { cursor: pointer; }
+#logout { padding: 2px 10px; color: var(--soft); font-size: 12.5px; }
 .first { padding: 60px 0; text-align: center; color: var(--soft); }
 @media (max-width: 900px) {
   .tiles { grid-template-columns: repeat(2, 1fr); }

@@ -1,0 +1,28 @@
+/** Reads a secret: a line that a terminal does not show, else all of standard input. */
+import { createInterface } from "node:readline";
+import { Writable } from "node:stream";
+import { text as wholeText } from "node:stream/consumers";
+import { type Cli, CommandFailed } from "./command.ts";
+
+/** @param questions asked on a terminal one after the other  @throws {CommandFailed} when the person gives up */
+export async function hiddenLines(cli: Cli, questions: readonly string[]): Promise<readonly string[]> {
+  if (cli.in.isTTY !== true) return (await wholeText(cli.in)).replace(/\r?\n$/, "").split(/\r?\n/);
+  const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const lines = createInterface({ input: cli.in, output: silent, terminal: true });
+  // Lines that are pasted at once wait in it.
+  const given = lines[Symbol.asyncIterator]();
+  lines.once("SIGINT", () => lines.close());
+  const answers: string[] = [];
+  try {
+    for (const question of questions) {
+      cli.err.write(question);
+      const line = await given.next();
+      cli.err.write("\n");
+      if (line.done === true) throw new CommandFailed("given up; nothing was made");
+      answers.push(line.value);
+    }
+  } finally {
+    lines.close();
+  }
+  return answers;
+}

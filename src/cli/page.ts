@@ -1,0 +1,89 @@
+/** `perpwatch page`: ways into the status page. */
+import type { Command } from "commander";
+import {
+  type Cli,
+  CommandFailed,
+  type CommonOptions,
+  declare,
+  declareGroup,
+  hint,
+  print,
+  printJson,
+} from "./command.ts";
+import { locate } from "./configuration.ts";
+import { ask, noDaemon } from "./daemon.ts";
+import { hiddenLines } from "./hidden-input.ts";
+import { counted } from "./print.ts";
+
+interface Link {
+  readonly url: string;
+  readonly expiresMs: number | null;
+}
+
+export function pageCommand(program: Command, cli: Cli): void {
+  const group = declareGroup(program, "page", "log in to the status page, and end its sessions", [
+    "page",
+    "page password",
+    "page logout",
+  ]);
+  declare(group, {
+    usage: "link",
+    summary: "print a link that logs a browser in, once and within 10 minutes",
+    about: "The session of that browser ends 30 days after it was used last, or by Log out on the page.",
+    examples: ["page link", "page"],
+    isDefault: true,
+  }).action((options: CommonOptions) => link(cli, options));
+  declare(group, {
+    usage: "password",
+    summary: "print the line for the configuration that lets a password log in, too",
+    about:
+      "The password is asked for twice and not shown; where there is no terminal it is read from standard input. The line holds\n" +
+      "its hash (scrypt), not the password.",
+    examples: ["page password"],
+    needsNoConfig: true,
+  }).action((options: CommonOptions) => password(cli, options));
+  declare(group, {
+    usage: "logout",
+    summary: "end all sessions of the page; tokens stay valid",
+    examples: ["page logout"],
+  }).action((options: CommonOptions) => logout(cli, options));
+}
+
+async function link(cli: Cli, options: CommonOptions): Promise<void> {
+  const place = await locate(cli, options.config);
+  const answer = await ask<Link>(place, "POST", "/api/v1/access/links", {});
+  if (answer.kind === "noDaemon") throw noDaemon(place);
+  const { url, expiresMs } = answer.body;
+  if (options.json) return printJson(cli, { url, expiresMs });
+  hint(cli, expiresMs === null ? "The page needs no login:" : "This link logs in once, within 10 minutes:");
+  print(cli, url);
+}
+
+async function password(cli: Cli, options: CommonOptions): Promise<void> {
+  const { hashPassword, maxPasswordLength, minPasswordLength } = await import(
+    "../dashboard/access/password.ts"
+  );
+  const [first = "", second = first, ...more] = await hiddenLines(cli, [
+    "New password (not shown): ",
+    "Once more: ",
+  ]);
+  if (more.length > 0 || first !== second)
+    throw new CommandFailed("the two are not the same; nothing was made", 2);
+  if (first.length < minPasswordLength || first.length > maxPasswordLength)
+    throw new CommandFailed(
+      `a password has ${minPasswordLength} to ${maxPasswordLength} characters: several words make one that can be kept in mind`,
+      2,
+    );
+  const passwordHash = await hashPassword(first);
+  if (options.json) return printJson(cli, { passwordHash });
+  hint(cli, "Put this into config.yaml, below dashboard:, and reload the daemon (SIGHUP):");
+  print(cli, `passwordHash: "${passwordHash}"`);
+}
+
+async function logout(cli: Cli, options: CommonOptions): Promise<void> {
+  const place = await locate(cli, options.config);
+  const answer = await ask<{ ended: number }>(place, "POST", "/api/v1/access/sessions/end", {});
+  if (answer.kind === "noDaemon") throw noDaemon(place);
+  if (options.json) return printJson(cli, answer.body);
+  print(cli, `${counted(answer.body.ended, "session")} ended`);
+}

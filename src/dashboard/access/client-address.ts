@@ -1,0 +1,30 @@
+/** The address of whoever asks, for slowing down and for the log; nothing is allowed by it. */
+import type { IncomingMessage } from "node:http";
+import { isIP } from "node:net";
+
+/** @param behindProxy the last entry of X-Forwarded-For counts, which the proxy itself wrote; else nothing in a header does */
+export function clientAddress({ headers, socket }: IncomingMessage, behindProxy: boolean): string {
+  const own = socket.remoteAddress ?? "unknown";
+  if (!behindProxy) return own;
+  const [forwarded] = [headers["x-forwarded-for"] ?? []].flat().slice(-1);
+  const last = forwarded?.split(",").at(-1)?.trim() ?? "";
+  return isIP(last) === 0 ? own : last;
+}
+
+/** Addresses that one host has at will are one: a whole /64 of IPv6, and IPv4 in either form. */
+export function addressGroup(address: string): string {
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address);
+  if (mapped) return mapped[1]!;
+  if (isIP(address) !== 6) return address;
+  const [head = "", tail] = address.split("%")[0]!.toLowerCase().split("::");
+  const first = head === "" ? [] : head.split(":");
+  const last = tail === undefined || tail === "" ? [] : tail.split(":");
+  // An IPv4 tail takes two places.
+  const taken = first.length + last.length + (last.at(-1)?.includes(".") ? 1 : 0);
+  const whole =
+    tail === undefined ? first : [...first, ...Array<string>(Math.max(0, 8 - taken)).fill("0"), ...last];
+  return `${whole
+    .slice(0, 4)
+    .map((part) => part.replace(/^0+(?=.)/, ""))
+    .join(":")}::/64`;
+}

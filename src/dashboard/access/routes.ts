@@ -1,0 +1,139 @@
+/** Logging in and out of the page, and what its owner alone may: links, tokens, the end of all sessions. */
+import type { FastifyInstance } from "fastify";
+import { z } from "zod";
+import { CommitFailed } from "../../domain/ports.ts";
+import { parse } from "../parse.ts";
+import { Refused } from "../refused.ts";
+import { isSecure, type ListenSettings } from "../settings.ts";
+import { type Access, maxTokens } from "./access.ts";
+import { addressGroup, clientAddress } from "./client-address.ts";
+import { cookieName, cookiesOf, sessionCookie } from "./cookie.ts";
+import { maxPasswordLength } from "./password.ts";
+import type { Passwords } from "./passwords.ts";
+import type { SlowDown } from "./slow-down.ts";
+
+const login = z.union([
+  z.strictObject({ link: z.string().max(200) }),
+  z.strictObject({ password: z.string().max(maxPasswordLength) }),
+]);
+const open = { config: { access: "open" } } as const;
+
+export interface SessionOptions {
+  readonly settings: () => ListenSettings;
+  readonly access: Access;
+  readonly slowDown: SlowDown;
+  readonly passwords: Passwords;
+}
+
+/** `/api/v1/session`, on the listener. */
+export function serveSession(app: FastifyInstance, options: SessionOptions): void {
+  const { settings, access, slowDown, passwords } = options;
+
+  app.get("/api/v1/session", async ({ caller }) => ({ by: caller.by, rights: caller.rights }));
+
+  app.post("/api/v1/session", open, async (request, reply) => {
+    const now = settings();
+    const given = parse(login, request.body, "body");
+    const shown = clientAddress(request.raw, now.behindProxy);
+    const address = addressGroup(shown);
+    if ("link" in given) {
+      if (!access.takeLink(given.link)) {
+        slowDown.failed(address, shown, "link");
+        throw new Refused(
+          401,
+          "this link was used already, or is older than 10 minutes; perpwatch page makes a new one",
+          { password: now.passwordHash !== null },
+        );
+      }
+    } else {
+      if (now.passwordHash === null)
+        throw new Refused(409, "no password is configured; perpwatch page makes a link to log in");
+      const answer = await passwords.check(given.password, now.passwordHash, address, shown);
+      if (answer.kind === "wait") {
+        const seconds = Math.ceil(answer.ms / 1_000);
+        reply.header("retry-after", seconds);
+        throw new Refused(
+          429,
+          `too many logins failed; try again in ${seconds} s, or log in by a link of perpwatch page`,
+        );
+      }
+      if (answer.kind === "wrong") throw new Refused(401, "this password is wrong", { password: true });
+    }
+    const { secret, expiresMs } = await access.newSession("link" in given ? "link" : "password");
+    reply.header("set-cookie", sessionCookie(cookieName(request.raw), secret, isSecure(now)));
+    return { expiresMs };
+  });
+
+  app.delete("/api/v1/session", open, async (request, reply) => {
+    const name = cookieName(request.raw);
+    for (const secret of cookiesOf(request.headers.cookie, name)) await access.endSession(secret);
+    reply.header("set-cookie", sessionCookie(name, null, isSecure(settings())));
+    return { result: "ended" };
+  });
+}
+
+const tokenName = z
+  .string()
+  .regex(/^[A-Za-z0-9._-]{1,64}$/, "a token's name has letters, digits, ., _ and -, at most 64");
+const tokenWish = z.strictObject({
+  name: tokenName,
+  rights: z.enum(["read", "act"]).default("read"),
+  forMs: z
+    .number()
+    .min(1_000)
+    .max(3_650 * 86_400_000)
+    .optional(),
+});
+
+export interface OwnersOptions {
+  readonly access: Access;
+  /** Makes a one-time link, or says where the page is when it needs no login (it never expires); null: there is no page. */
+  readonly link: () => { readonly url: string; readonly expiresMs: number | null } | null;
+}
+
+/** `/api/v1/access`, on its owner's socket. */
+export function serveAccess(app: FastifyInstance, { access, link }: OwnersOptions): void {
+  app.post("/api/v1/access/links", async () => {
+    const made = link();
+    if (made === null) throw new Refused(409, "there is no page: dashboard.listen is off");
+    return made;
+  });
+
+  app.post("/api/v1/access/sessions/end", async () => ({ ended: await access.endSessions() }));
+
+  app.get("/api/v1/access/tokens", async () => ({ tokens: access.tokens() }));
+
+  app.post("/api/v1/access/tokens", async (request) => {
+    const { name, rights, forMs } = parse(tokenWish, request.body, "body");
+    const made = await stored(
+      access.newToken(name, rights ?? "read", forMs ?? null),
+      "the token was not made",
+    );
+    if (made === null)
+      throw new Refused(
+        409,
+        access.tokens().some((one) => one.name === name)
+          ? `there is a token ${name} already: give this one another name, or revoke that one first (perpwatch token revoke ${name})`
+          : `there are ${maxTokens} tokens already: revoke one first (perpwatch token list)`,
+      );
+    return { token: made.secret, name, rights: rights ?? "read", expiresMs: made.expiresMs };
+  });
+
+  app.post<{ Params: { name: string } }>("/api/v1/access/tokens/:name/revoke", async (request) => {
+    const { name } = parse(z.strictObject({ name: tokenName }), request.params, "path");
+    const revoking = stored(
+      access.revokeToken(name),
+      "the token is valid no more, but would be again after a restart",
+    );
+    if (!(await revoking)) throw new Refused(404, `no token is called ${name}`);
+    return { result: "revoked" };
+  });
+}
+
+/** @throws {Refused} when the database does not take it now */
+function stored<T>(writing: Promise<T>, what: string): Promise<T> {
+  return writing.catch((error: unknown) => {
+    if (!(error instanceof CommitFailed)) throw error;
+    throw new Refused(503, `${what}: ${error.message}; run this again when that is mended`);
+  });
+}

@@ -1,0 +1,121 @@
+/** The page of a daemon that runs as a process: how one is let in, what a reload takes, and a history that takes nothing. */
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import Database from "better-sqlite3";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { hashPassword } from "../../src/dashboard/access/password.ts";
+import { type Simulator, startSimulator } from "../../src/simulator/index.ts";
+import { freePort } from "../dashboard/open.ts";
+import { followLink } from "../support/page.ts";
+import { startProgram } from "../support/program.ts";
+import { startInTerminal } from "../support/terminal.ts";
+import { secured } from "../support/tls.ts";
+import { type Desk, desk, run } from "./run.ts";
+
+let simulator: Simulator;
+let keys: Desk;
+beforeAll(async () => {
+  keys = desk();
+  simulator = await startSimulator({ port: 0, traders: 1, walk: false, keysDir: keys.folder });
+});
+afterAll(async () => {
+  await simulator.stop();
+  keys[Symbol.dispose]();
+});
+
+const configuration = (dashboard: string, more = "") =>
+  [
+    `exchange: { baseUrl: ${simulator.url}, requestsPerSecond: 1000 }`,
+    `wallets: [ { name: main, keyFile: ${simulator.traders[0]!.keyFile} } ]`,
+    "channels: { here: { type: console } }",
+    "history: { path: ./p }",
+    `dashboard: ${dashboard}`,
+    more,
+    "",
+  ].join("\n");
+
+const fixture = (name: string) =>
+  readFileSync(new URL(`../dashboard/fixtures/${name}`, import.meta.url), "utf8");
+
+test("without a terminal the log says how to ask for a link, and holds none", async () => {
+  using place = desk();
+  place.write("config.yaml", configuration("{ listen: 127.0.0.1:0 }"));
+  await using daemon = startProgram(["start"], place);
+  const line = await daemon.line((one) => one.includes("to log in to the status page"));
+  const { msg } = JSON.parse(line) as { msg: string };
+  const words = /^to log in to the status page, ask for a link: node \S+ (page)$/.exec(msg)?.[1];
+  const link = (await run([words!], place)).stdout.trim();
+  const headers = await followLink(link);
+  expect((await fetch(`${new URL(link).origin}/api/v1/status`, { headers })).status).toBe(200);
+  expect([...daemon.stdout, ...daemon.stderr].join()).not.toMatch(/login=|perpwatch_session/);
+});
+
+test("on a terminal it prints a link that logs in", async () => {
+  using place = desk();
+  place.write("config.yaml", configuration("{ listen: 127.0.0.1:0 }"));
+  await using terminal = startInTerminal(["start"], place);
+  const line = await terminal.line((one) => one.includes("/#login="));
+  const link = /http:\S+/.exec(line)![0];
+  const headers = await followLink(link);
+  expect((await fetch(`${new URL(link).origin}/api/v1/status`, { headers })).status).toBe(200);
+});
+
+test("SIGHUP takes a renewed certificate and a password; with bad files it goes on as it was", async () => {
+  using place = desk();
+  const port = await freePort();
+  const section = (more = "") =>
+    `{ listen: 127.0.0.1:${port}, tls: { certFile: c.crt, keyFile: c.key }${more} }`;
+  const files = (cert: string, key = cert) => {
+    place.write("c.crt", fixture(`${cert}-test-only.crt`));
+    place.write("c.key", fixture(`${key}-test-only.key`));
+  };
+  files("first");
+  place.write("config.yaml", configuration(section()));
+  await using daemon = startProgram(["start"], place);
+  await daemon.line((line) => line.includes("watching main"));
+  const isServed = async (name: string) => (await secured(port, fixture(`${name}-test-only.crt`))).destroy();
+  await isServed("first");
+
+  files("second", "first");
+  void daemon.end("SIGHUP");
+  const refused = await daemon.line((line) => line.includes("is not taken, the daemon goes on as it was"));
+  expect(refused).toMatch(/dashboard\.tls\.key: is not the key of this certificate/);
+  await isServed("first");
+
+  files("second");
+  place.write(
+    "config.yaml",
+    configuration(section(`, passwordHash: "${await hashPassword("correct horse battery")}"`)),
+  );
+  void daemon.end("SIGHUP");
+  await daemon.line((line) => line.includes("again; taken: dashboard.passwordHash, dashboard.tls"));
+  await isServed("second");
+
+  place.write("config.yaml", configuration(`{ listen: 127.0.0.1:${port}, login: never }`));
+  void daemon.end("SIGHUP");
+  await daemon.line((line) => line.includes("as before until a restart: dashboard.login, dashboard.tls"));
+  await isServed("second");
+  expect(await daemon.end("SIGTERM")).toEqual({ status: 0, signal: null });
+});
+
+test("while another process holds the database, logging in and watching go on", async () => {
+  using place = desk();
+  place.write(
+    "config.yaml",
+    configuration("{ listen: 127.0.0.1:0 }", "schedules: { traderState: { every: 1s } }"),
+  );
+  await using daemon = startProgram(["start"], place);
+  await daemon.line((line) => line.includes("watching main"));
+  const link = (await run(["page"], place)).stdout.trim();
+  const other = new Database(path.join(place.folder, "p"));
+  try {
+    other.exec("BEGIN IMMEDIATE");
+    const headers = await followLink(link);
+    const { origin } = new URL(link);
+    expect((await fetch(`${origin}/api/v1/status`, { headers })).status).toBe(200);
+    expect(await (await fetch(`${origin}/healthz`)).json()).toEqual({ alive: true });
+    expect((await run(["status", "--json"], place)).json()).toMatchObject({ running: true });
+  } finally {
+    other.close();
+  }
+});

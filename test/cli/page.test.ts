@@ -1,0 +1,185 @@
+/** `perpwatch page` and `perpwatch token`, as docs/page.md has them. */
+import { readFileSync } from "node:fs";
+import { PassThrough } from "node:stream";
+import { describe, expect, test } from "vitest";
+import type { Cli } from "../../src/cli/command.ts";
+import { runCommand } from "../../src/cli/main.ts";
+import { isPassword, parsePasswordHash } from "../../src/dashboard/access/password.ts";
+import { cookieOf, type OpenOptions, openDashboard } from "../dashboard/open.ts";
+import { desk, plainConfig, run } from "./run.ts";
+
+const docs = readFileSync(new URL("../../docs/page.md", import.meta.url), "utf8");
+
+async function opened(options: OpenOptions = {}) {
+  const daemon = await openDashboard({}, options);
+  const place = desk();
+  const database = daemon.socketPath.replace(/\.sock$/, "");
+  place.write(
+    "config.yaml",
+    `history: { path: ${database} }\nchannels: { here: { type: console } }\nwallets: []\n`,
+  );
+  return {
+    ...daemon,
+    run: (...words: string[]) => run(words, place),
+    async [Symbol.asyncDispose]() {
+      await daemon[Symbol.asyncDispose]();
+      place[Symbol.dispose]();
+    },
+  };
+}
+
+const linkOf = (url: string) => JSON.stringify({ link: new URL(url.trim()).hash.replace("#login=", "") });
+
+test("every command of docs/page.md does what it says", async () => {
+  await using daemon = await opened();
+  const blocks = [...docs.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, text]) => text!.trim().split("\n"));
+  const lines = blocks.flat().map((line) => line.replace(/^perpwatch /, "").split(" "));
+  expect(lines.length).toBeGreaterThan(4);
+  for (const words of lines) expect([words, (await daemon.run(...words)).status]).toEqual([words, 0]);
+});
+
+test("page prints a link that logs in once; page logout ends what began so", async () => {
+  await using daemon = await opened();
+  const printed = await daemon.run("page");
+  expect(printed).toMatchObject({ status: 0, stderr: "This link logs in once, within 10 minutes:\n" });
+  expect(printed.stdout).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/#login=[\w-]{43}\n$/);
+  const post = { method: "POST", body: linkOf(printed.stdout) };
+  const cookie = cookieOf(await daemon.overTcp("/api/v1/session", post));
+  const status = async () => (await daemon.overTcp("/api/v1/status", { headers: { cookie } })).status;
+  expect(await status()).toBe(200);
+  expect((await daemon.overTcp("/api/v1/session", post)).status).toBe(401);
+  expect((await daemon.run("page", "logout")).stdout).toBe("1 session ended\n");
+  expect(await status()).toBe(401);
+  const json = (await daemon.run("page", "--json")).json() as { url: string; expiresMs: number };
+  expect(json).toEqual({ url: expect.stringContaining("#login="), expiresMs: expect.any(Number) });
+});
+
+test("page says so where no login is needed", async () => {
+  await using daemon = await opened({ listen: { login: "never" } });
+  const { stdout, stderr } = await daemon.run("page");
+  expect([stdout, stderr]).toEqual([`${daemon.url}\n`, "The page needs no login:\n"]);
+});
+
+test("tokens: made once for a name, listed without their secret, revoked", async () => {
+  await using daemon = await opened();
+  const made = await daemon.run("token", "new", "grafana");
+  expect(made.stdout).toMatch(/^[\w-]{43}\n$/);
+  expect(made.stderr).toBe("token grafana, to read, until it is revoked. It is shown this once:\n");
+  const authorization = `Bearer ${made.stdout.trim()}`;
+  const status = async () => (await daemon.overTcp("/api/v1/status", { headers: { authorization } })).status;
+  expect(await status()).toBe(200);
+  const acting = (
+    await daemon.run("token", "new", "pager", "--rights", "act", "--expires", "90d", "--json")
+  ).json() as { token: string; expiresMs: number };
+  expect(acting).toMatchObject({ name: "pager", rights: "act", token: expect.stringMatching(/^[\w-]{43}$/) });
+
+  const again = await daemon.run("token", "new", "grafana");
+  expect(again).toMatchObject({
+    status: 1,
+    stderr:
+      "perpwatch: there is a token grafana already: give this one another name, or revoke that one first (perpwatch token revoke grafana)\n",
+  });
+  const list = await daemon.run("token", "list");
+  expect(list.stdout).toMatch(/grafana +read/);
+  expect(list.stdout).toMatch(/pager +act/);
+  expect(list.stdout + (await daemon.run("token", "--json")).stdout).not.toContain(made.stdout.trim());
+
+  expect((await daemon.run("token", "revoke", "grafana")).stdout).toBe("grafana is revoked\n");
+  expect(await status()).toBe(401);
+  expect(await daemon.run("token", "revoke", "grafana")).toMatchObject({
+    status: 1,
+    stderr: "perpwatch: no token is called grafana\n",
+  });
+  expect((await daemon.run("token", "new", "a/b")).stderr).toContain("letters, digits");
+  expect((await daemon.run("token", "new", "x", "--rights", "all")).status).toBe(2);
+});
+
+test("check and start refuse a page that others could read on its way; check names one that needs no login", async () => {
+  using place = desk();
+  const write = (dashboard: string) =>
+    place.write("config.yaml", plainConfig.replace(/^dashboard:.*$/m, `dashboard: ${dashboard}`));
+  for (const words of [["check"], ["start"]]) {
+    write("{ listen: 0.0.0.0:8787, allowedHosts: [watch.example.org] }");
+    const refused = await run(words, place);
+    expect([refused.status, refused.stderr]).toEqual([
+      2,
+      expect.stringMatching(/config\.yaml:6:22: dashboard\.listen: 0\.0\.0\.0 is beyond this machine/),
+    ]);
+  }
+  write("{ listen: 127.0.0.1:0, login: never }");
+  const open = await run(["check"], place);
+  expect([open.status, open.stdout]).toEqual([
+    0,
+    expect.stringMatching(
+      /status page: on 127\.0\.0\.1, .*, open to all users of this machine\n[\s\S]*warning: .*with never, every user/,
+    ),
+  ]);
+  write("{ listen: 127.0.0.1:0, behindProxy: true, allowedHosts: [watch.example.org] }");
+  expect((await run(["check"], place)).stdout).toContain("behind a proxy, called watch.example.org");
+});
+
+describe("without a running daemon", () => {
+  test.each([["page"], ["page logout"], ["token list"], ["token new x"], ["token revoke x"]])(
+    "%s says how to start it",
+    async (words) => {
+      using place = desk();
+      place.write("config.yaml", plainConfig);
+      const { status, stderr } = await run(words.split(" "), place);
+      expect([status, stderr]).toEqual([
+        1,
+        expect.stringMatching(/the daemon is not running .*: start it with .* start/),
+      ]);
+    },
+  );
+
+  test("a daemon without a page says so", async () => {
+    await using daemon = await opened();
+    await daemon.dashboard.stop();
+    expect((await daemon.run("page")).stderr).toMatch(/the daemon is not running/);
+  });
+});
+
+describe("page password", () => {
+  test("prints the hash of what it reads, and nothing of the password", async () => {
+    const { status, stdout, stderr } = await run(["page", "password"], { input: "correct horse battery\n" });
+    expect(status).toBe(0);
+    const [, text] = /^passwordHash: "(scrypt\$.*)"\n$/.exec(stdout) ?? [];
+    const hash = parsePasswordHash(text!)!;
+    expect(await isPassword("correct horse battery", hash)).toBe(true);
+    expect(await isPassword("correct horse batterY", hash)).toBe(false);
+    expect(stdout + stderr).not.toContain("correct horse");
+    const second = await run(["page", "password"], { input: "correct horse battery" });
+    expect(second.stdout).not.toBe(stdout);
+  });
+
+  test.each([
+    ["short", /a password has 12 to 1024 characters/],
+    ["", /a password has 12/],
+    ["correct horse battery\ncorrect horse bottery\n", /the two are not the same/],
+  ])("%j is refused", async (input, told) => {
+    const { status, stdout, stderr } = await run(["page", "password"], { input });
+    expect([status, stdout, stderr]).toEqual([2, "", expect.stringMatching(told)]);
+  });
+
+  test("on a terminal it asks twice, and shows nothing of what is typed", async () => {
+    const input = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => {} });
+    const texts = { out: "", err: "" };
+    const stream = (name: "out" | "err") =>
+      Object.assign(
+        new PassThrough().on("data", (part: Buffer) => {
+          texts[name] += part;
+        }),
+        { isTTY: true },
+      );
+    const cli = {
+      ...{ in: input, out: stream("out"), err: stream("err"), env: {}, status: 0 },
+    } as unknown as Cli;
+    // Both at once, as they are pasted.
+    input.write("correct horse battery\rcorrect horse battery\r");
+    await runCommand(["page", "password"], cli);
+    expect(cli.status).toBe(0);
+    expect(texts.out).toMatch(/^passwordHash: "scrypt/);
+    expect(texts.err).toMatch(/^New password \(not shown\): \nOnce more: \n/);
+    expect(texts.out + texts.err).not.toContain("horse");
+  });
+});
