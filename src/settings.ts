@@ -118,6 +118,8 @@ export interface SettingsContext {
   /** The folder to which relative paths refer. */
   readonly folder: string;
   readonly env: Environment;
+  /** The reason why a secret must not stand in the file; see `TextFile`. */
+  readonly exposed?: string | null;
   /** The folder of the rule packs that come with the program. */
   readonly shippedRules?: string;
 }
@@ -171,7 +173,8 @@ export async function readSettings(file: string, env: Environment): Promise<Sett
       problems: [{ file, line: 0, column: 0, path: "", message, allowed: [], nearest: null, source: "" }],
     };
   }
-  return settingsFromText(read.text, { file, folder: path.dirname(path.resolve(file)), env });
+  const { text, exposed } = read;
+  return settingsFromText(text, { file, folder: path.dirname(path.resolve(file)), env, exposed });
 }
 
 export function settingsFromText(text: string, context: SettingsContext): SettingsResult {
@@ -182,6 +185,7 @@ export function settingsFromText(text: string, context: SettingsContext): Settin
     folder: path.resolve(context.folder),
     env: context.env,
     fileSettings,
+    exposed: context.exposed ?? null,
   });
   if (!source.readable) return { problems: inOrder(source.problems, file) };
   source.allowSections(sections);

@@ -16,9 +16,10 @@ const mayImport = {
   domain: [],
   contract: ["domain"],
   risk: ["domain"],
-  wallet: ["domain"],
-  config: ["domain"],
-  history: ["domain"],
+  files: ["domain"],
+  wallet: ["domain", "files"],
+  config: ["domain", "files"],
+  history: ["domain", "files"],
   rules: ["domain", "risk"],
   alerts: ["domain"],
   channels: ["domain"],
@@ -31,7 +32,7 @@ const mayImport = {
   ledger: ["domain", "contract", "wallet"],
   collect: ["domain", "contract", "exchange", "wallet"],
   deliver: ["domain", "alerts", "exchange", "channels"],
-  dashboard: ["domain"],
+  dashboard: ["domain", "files"],
   replay: ["domain", "rules", "alerts", "watch", "ingest"],
 } as const satisfies Record<string, readonly string[]>;
 

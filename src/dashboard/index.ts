@@ -11,5 +11,5 @@ export { askDaemon, type DaemonAnswer, type DaemonQuestion } from "./client.ts";
 export { createDashboard, type Dashboard, type DashboardOptions } from "./dashboard.ts";
 export { DashboardError, type DashboardFailure } from "./errors.ts";
 export type { DashboardLog } from "./log.ts";
-export { longestPathBytes } from "./socket.ts";
+export { longestPathBytes, whyForeign } from "./socket.ts";
 export { toWire, type Wire, type WireNumber } from "./wire.ts";

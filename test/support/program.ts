@@ -19,6 +19,7 @@ export interface Ended {
 }
 
 export interface Program extends AsyncDisposable {
+  readonly pid: number;
   /** The first line of either output that fits, printed already or later. */
   line(fits: (line: string) => boolean, timeoutMs?: number): Promise<string>;
   readonly stdout: readonly string[];
@@ -48,6 +49,7 @@ export function startProgram(args: readonly string[], { env = {}, folder }: Prog
   const stderr = linesOf(child.stderr, lines);
   const ended = endOf(child);
   return {
+    pid: child.pid ?? 0,
     async line(fits, timeoutMs = 40_000) {
       const over = ended.then(({ status, signal }) => {
         const found = lines.items.find(fits);
