@@ -150,7 +150,9 @@ async function reload(cli: Cli, config: string, running: Running, log: Logger): 
   } catch (error) {
     const text = error instanceof Error ? error.message : String(error);
     const why = error instanceof CommandFailed ? text : `reading it again failed: ${text}`;
-    log.error(`SIGHUP: ${config} is not taken, the daemon goes on as it was; ${why}`);
+    const [first = "", ...mistakes] = why.split("\n");
+    log.error(`SIGHUP: ${config} is not taken, the daemon goes on as it was; ${first}`);
+    for (const mistake of mistakes) log.error(`SIGHUP: ${mistake}`);
   }
 }
 
