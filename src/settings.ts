@@ -125,6 +125,8 @@ export interface SettingsContext {
   /** The folder to which relative paths refer. */
   readonly folder: string;
   readonly env: Environment;
+  /** The reason why a secret must not stand in the file; see `TextFile`. */
+  readonly exposed?: string | null;
   /** The folder of the rule packs that come with the program. */
   readonly shippedRules?: string;
   /** Signers of the wallets. Left out: their keys are read, and forms of login are forgotten with the process. */
@@ -182,8 +184,9 @@ export async function readSettings(file: string, env: Environment, keys?: Keys):
       problems: [{ file, line: 0, column: 0, path: "", message, allowed: [], nearest: null, source: "" }],
     };
   }
+  const { text, exposed } = read;
   const folder = path.dirname(path.resolve(file));
-  return settingsFromText(read.text, { file, folder, env, ...(keys === undefined ? {} : { keys }) });
+  return settingsFromText(text, { file, folder, env, exposed, ...(keys === undefined ? {} : { keys }) });
 }
 
 export function settingsFromText(text: string, context: SettingsContext): SettingsResult {
@@ -194,6 +197,7 @@ export function settingsFromText(text: string, context: SettingsContext): Settin
     folder: path.resolve(context.folder),
     env: context.env,
     fileSettings,
+    exposed: context.exposed ?? null,
   });
   if (!source.readable) return { problems: inOrder(source.problems, file) };
   source.allowSections(sections);

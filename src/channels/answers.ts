@@ -17,7 +17,7 @@ import type { DaemonStatus, MarketStatus, PositionStatus, WalletStatus } from ".
 import { formatTime, timeOfDay } from "../domain/time-text.ts";
 import { glyphs } from "./glyphs.ts";
 import { leadOf, type Tone } from "./message.ts";
-import { cleanLine } from "./text.ts";
+import { cleanLine, ownLine } from "./text.ts";
 
 /** Lines are plain text; `**` around a beginning is ours: `[bold, rest]`. */
 export type Line = string | readonly [bold: string, rest: string];
@@ -161,7 +161,7 @@ export function alertsAnswer(status: DaemonStatus, wallet: string, timezone: str
         : "";
     return [
       `${glyphs[alert.severity]} #${alert.id}`,
-      `${cleanLine(alert.summary)} · for ${since}${by}${old}${ending}`,
+      `${ownLine(alert.summary)} · for ${since}${by}${old}${ending}`,
     ];
   });
   return {
@@ -239,7 +239,7 @@ export function storyAnswer({ alert, changes, messages }: AlertStory, timezone: 
   const lines: Line[] = [
     [
       `${glyphs[alert.severity]} ${alert.state === "firing" ? "Firing" : alert.event ? "Happened" : "Over"}:`,
-      cleanLine(alert.summary),
+      ownLine(alert.summary),
     ],
     ["Rule:", `${alert.rule}, about ${alert.subject}`],
     ["As of:", formatTime(alert.dataAtMs, timezone)],

@@ -5,6 +5,7 @@
 import { adviceIn } from "../domain/alert.ts";
 import type { Message } from "../domain/delivery.ts";
 import { type RenderOptions, render } from "./message.ts";
+import { cleanLine } from "./text.ts";
 
 /** @returns the same document on every attempt; times are ISO 8601 in UTC. */
 export function documentOf(message: Message, options: RenderOptions): object {
@@ -21,7 +22,7 @@ export function documentOf(message: Message, options: RenderOptions): object {
     at: iso(sealedAtMs),
     alerts: content.items.map(({ change }, index) => {
       const block = rendering.blocks[index]!;
-      const { alert, kind, atMs, happenedMs, details, advice } = change;
+      const { alert, kind, atMs, happenedMs, advice } = change;
       return {
         id: alert.id,
         change: kind,
@@ -40,8 +41,8 @@ export function documentOf(message: Message, options: RenderOptions): object {
         lead: block.lead,
         summary: block.what,
         description: block.description,
-        ...(advice === undefined ? {} : { advice: adviceIn(change).map(({ line }) => line) }),
-        figures: Object.fromEntries(details),
+        ...(advice === undefined ? {} : { advice: adviceIn(change).map(({ line }) => cleanLine(line)) }),
+        figures: Object.fromEntries(block.figures),
         firedAt: iso(alert.firedAtMs),
         endedAt: isoOrNull(alert.endedAtMs),
         happenedAt: isoOrNull(happenedMs),

@@ -20,7 +20,7 @@ import { formatTime, timeOfDay } from "../domain/time-text.ts";
 import { unreachable } from "../domain/unreachable.ts";
 import type { Late } from "./channel.ts";
 import { ledBy } from "./lines.ts";
-import { clean, cleanLine, safeLink, shorten } from "./text.ts";
+import { clean, cleanLine, ownLine, safeLink, shorten } from "./text.ts";
 
 export { formatTime };
 
@@ -139,7 +139,7 @@ export function render(message: Message, options: RenderOptions = {}, late?: Lat
 
 function sectionsOf({ sections = [] }: Message["content"]): Section[] {
   return sections.map(({ title, rows }) => ({
-    title: cleanLine(title),
+    title: ownLine(title),
     rows: rows.map(([name, value]) => [cleanLine(name), cleanLine(value)] as const),
   }));
 }
@@ -157,8 +157,8 @@ function standingLines({ content: { standing }, sealedAtMs }: Message, zone: str
   if (standing === undefined) return [];
   const lines = standing.alerts.map(({ id, severity, summary, textAtMs, gone, until }) => {
     const asOf = textAtMs === undefined ? "" : `, as of ${shortTime(textAtMs, sealedAtMs, zone)}`;
-    const better = until === undefined ? "" : ` (${cleanLine(until)})`;
-    return `${gone ? `Ending, was ${severity}` : `Also firing, ${severity}`}: ${cleanLine(summary)}${better}${asOf} (#${id})`;
+    const better = until === undefined ? "" : ` (${ownLine(until)})`;
+    return `${gone ? `Ending, was ${severity}` : `Also firing, ${severity}`}: ${ownLine(summary)}${better}${asOf} (#${id})`;
   });
   return standing.more === 0 ? lines : [...lines, `Also firing: ${standing.more} more`];
 }
@@ -307,7 +307,7 @@ function renderItem(
   if (title === undefined && body === undefined) return block;
   return {
     ...block,
-    ...(title === undefined ? {} : { what: cleanLine(flat(title.words)) }),
+    ...(title === undefined ? {} : { what: ownLine(flat(title.words)) }),
     ...(body === undefined ? {} : { description: clean(flat(body)).trim() }),
     own: {
       ...(title === undefined ? {} : { title: title.words }),
@@ -330,10 +330,10 @@ function usual(
     alertId: alert.id,
     rule: cleanLine(alert.rule),
     tone: item.passed ? "over" : toneOfChange(change),
-    lead: cleanLine(item.lead) || leadOf(change),
+    lead: ownLine(item.lead) || leadOf(change),
     what: isGone(change)
       ? `${cleanLine(alert.subject)}${change.stands === "noPositions" ? " has no positions any more" : ""} (before: ${unnamed(alert)})`
-      : cleanLine(alert.summary),
+      : ownLine(alert.summary),
     figures: figuresOf(change),
     description:
       change.kind === "ended" || item.passed
@@ -343,8 +343,8 @@ function usual(
             advice,
             adviceOf(item).some(({ clears }) => clears === true),
           ),
-    fresh: freshness(change, when),
-    now: item.passed ? [] : whatNow(change, zone, acknowledging),
+    fresh: freshness(change, when).map(ownLine),
+    now: item.passed ? [] : whatNow(change, zone, acknowledging).map(ownLine),
     isOver: change.kind === "ended",
     runbook: change.kind === "ended" && alert.ending === "recovered" ? null : safeLink(alert.runbook),
   };
@@ -365,10 +365,12 @@ function descriptionOf(
   const now = text.slice(at).trim();
   const first = advice.findIndex(({ clears }) => clears === true);
   const lines = [
-    limit === undefined || limit === "" ? "" : `Value ${cleanLine(limit)}.`,
-    ...advice.map(({ line }, index) =>
-      index === first ? `Now: ${line[0]!.toLowerCase()}${line.slice(1)}` : line,
-    ),
+    limit === undefined || limit === "" ? "" : `Value ${ownLine(limit)}.`,
+    ...advice
+      .map(({ line }) => cleanLine(line))
+      .map((line, index) =>
+        index === first ? `Now: ${line.slice(0, 1).toLowerCase()}${line.slice(1)}` : line,
+      ),
     hasAmounts ? besideAmounts(now) : now,
     text.slice(0, at).trim(),
   ];
@@ -400,7 +402,7 @@ function isGone({ kind, alert }: AlertChange): boolean {
 
 /** The summary, without the subject in front of it. */
 function unnamed({ summary, subject }: AlertChange["alert"]): string {
-  const [text, lead] = [cleanLine(summary), `${cleanLine(subject)}: `];
+  const [text, lead] = [ownLine(summary), `${cleanLine(subject)}: `];
   return text.length > lead.length && text.startsWith(lead) ? text.slice(lead.length) : text;
 }
 
@@ -596,7 +598,7 @@ function worseIn([first, ...others]: readonly MessageItem[]): string {
 }
 
 function headlineOf({ content }: Message, blocks: readonly Block[]): string {
-  const title = cleanLine(content.title);
+  const title = ownLine(content.title);
   const [first, ...others] = blocks;
   const [item] = content.items;
   if (first === undefined || item === undefined) return title || `${blocks.length} alerts`;
@@ -610,7 +612,7 @@ function headlineOf({ content }: Message, blocks: readonly Block[]): string {
     return `${ledBy(first, first.what)} (+${more} more ${more === 1 ? "alert" : "alerts"}${but}${worseIn(content.items)})`;
   }
   if (first.own?.title !== undefined) return ledBy(first, first.what);
-  const stale = isGone(item.change) && title.includes(cleanLine(item.change.alert.summary));
+  const stale = isGone(item.change) && title.includes(ownLine(item.change.alert.summary));
   const text = stale || title === "" ? first.what : title;
   return text.toLowerCase().startsWith(first.lead.toLowerCase()) ? text : `${first.lead}: ${text}`;
 }

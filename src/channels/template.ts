@@ -104,7 +104,7 @@ export function worded(
 }
 
 function dataOf(message: Message, { change }: MessageItem, block: Block): TemplateData {
-  const { alert, atMs, happenedMs, details } = change;
+  const { alert, atMs, happenedMs } = change;
   const { content } = message;
   const until = alert.endedAtMs ?? atMs;
   return {
@@ -129,7 +129,7 @@ function dataOf(message: Message, { change }: MessageItem, block: Block): Templa
         runbook: block.runbook,
         value: alert.value,
         labels: alert.labels,
-        details: Object.fromEntries(details),
+        details: Object.fromEntries(block.figures),
         event: alert.event,
         drill: alert.drill === true,
         alreadySo: alert.alreadySo,

@@ -3,23 +3,19 @@
  * else, and none of it may draw, ping, link, or reorder what a person reads.
  */
 
+import { escaped, escapedLines } from "../domain/escape.ts";
 import type { WordedText } from "../domain/template-data.ts";
 
-/**
- * Control characters (escape sequences of terminals among them), invisible characters and those that reverse the
- * direction of writing, each of which can make a text look like another one. Zero-width joiners stay: emoji need them.
- */
-const unseen =
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: removing control characters is what this is for
-  /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200c\u200e\u200f\u2028-\u202e\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb]/g;
+/** @returns a text whose line breaks are ours, with control and invisible characters shown as escapes; tabs become spaces. */
+export const clean = escapedLines;
 
-/** @returns the text without control and invisible characters; line breaks stay, tabs become spaces. */
-export function clean(text: string): string {
-  return text.replaceAll(/\r\n?/g, "\n").replaceAll("\t", " ").replaceAll(unseen, "").toWellFormed();
+/** @returns a value from outside on one line: its line breaks are shown as escapes, too. */
+export function cleanLine(text: string): string {
+  return escaped(text.trim());
 }
 
-/** The same on one line. */
-export function cleanLine(text: string): string {
+/** @returns a text of ours on one line: where it breaks is a space. */
+export function ownLine(text: string): string {
   return clean(text)
     .replaceAll(/\s*\n\s*/g, " ")
     .trim();

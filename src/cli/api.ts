@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { text as wholeText } from "node:stream/consumers";
 import type { Command } from "commander";
 import type { Endpoint } from "../contract/index.ts";
+import { printableJson } from "../domain/escape.ts";
 import { nearestName } from "../domain/nearest.ts";
 import type { Keys } from "../signer/keys.ts";
 import type { ApiOptions } from "./api/arguments.ts";
@@ -15,7 +16,6 @@ import {
   declareGroup,
   hint,
   print,
-  printableJson,
   printJson,
 } from "./command.ts";
 import { consent } from "./consent.ts";

@@ -1,6 +1,7 @@
 /** The parts that all commands share: their streams, how they are declared, how they fail. */
 import { type Command, Option } from "commander";
 import { toWire } from "../dashboard/wire.ts";
+import { printableJson } from "../domain/escape.ts";
 import { nearestName } from "../domain/nearest.ts";
 import { forTerminal } from "./print.ts";
 
@@ -105,15 +106,6 @@ export function namedConfig(command: Command): boolean {
 
 export function print(cli: Cli, text: string): void {
   cli.out.write(`${forTerminal(text)}\n`);
-}
-
-/** Control characters and invisible ones, which JSON may write as escapes. Line breaks are its own. */
-const unprintable = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
-
-/** JSON with escapes for all that a terminal would obey or not show. */
-export function printableJson(json: string): string {
-  const asEscape = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
-  return json.replace(unprintable, (character) => character.split("").map(asEscape).join(""));
 }
 
 /** JSON for programs; numbers as /api/v1 writes them. */

@@ -4,6 +4,7 @@
  */
 import { existsSync } from "node:fs";
 import path from "node:path";
+import type { TextFileLimits } from "../config/index.ts";
 import type { KnownWallet } from "../settings/wallets.ts";
 import type { ConfigProblem, DaemonSettings, JudgingSettings, SettingsResult } from "../settings.ts";
 import type { Keys } from "../signer/keys.ts";
@@ -56,6 +57,8 @@ export async function misconfigured(problems: readonly ConfigProblem[]): Promise
 export interface Place {
   readonly databasePath: string;
   readonly socketPath: string;
+  /** The owner of the configuration, for root: the daemon may be run by that user. */
+  readonly ownerUid?: number;
   /** IANA name. */
   readonly timezone: string;
   /** The command that starts it, as it has to be typed here. */
@@ -65,13 +68,16 @@ export interface Place {
 /** @throws {CommandFailed} status 2 when the file or its `history:` cannot be read; other mistakes do not matter here */
 export async function locate(cli: Cli, file: string): Promise<Place> {
   const { readHistory, readTimezone } = await import("../settings/sections.ts");
-  const source = await openSource(cli, orDemo(cli, file));
+  const { isRoot } = await import("../files/index.ts");
+  // Root that asks a daemon does nothing with its configuration but find it.
+  const { source, ownerUid } = await openFile(cli, orDemo(cli, file), isRoot() ? { owner: "any" } : {});
   const timezone = readTimezone(source);
   const history = readHistory(source);
   if (history === undefined || source.isBroken(["history", "path"]))
     throw await misconfigured(source.problems.filter((one) => one.path.startsWith("history")));
   const startWith = commandLineOf(cli, file === defaultConfig ? null : file)("start");
-  return { databasePath: history.path, socketPath: `${history.path}.sock`, timezone, startWith };
+  const place = { databasePath: history.path, socketPath: `${history.path}.sock`, timezone, startWith };
+  return isRoot() ? { ...place, ownerUid } : place;
 }
 
 /** The wallets of a configuration by name, as rules may name them; none where they cannot be made out. */
@@ -177,17 +183,22 @@ export function orDemo(cli: Cli, file: string): string {
 
 function mustExist(file: string): void {
   if (existsSync(file)) return;
-  const fix = "copy config.example.yaml to config.yaml, or name another file with --config";
+  const fix =
+    "begin with `install -m 600 config.example.yaml config.yaml`, or name another file with --config";
   throw new CommandFailed(`${file}: there is no such configuration; ${fix}`, 2);
 }
 
 async function openSource(cli: Cli, file: string) {
+  return (await openFile(cli, file)).source;
+}
+
+async function openFile(cli: Cli, file: string, owner: Pick<TextFileLimits, "owner"> = {}) {
   mustExist(file);
   const { ConfigSource, readTextFile } = await import("../config/index.ts");
-  const read = readTextFile(file, { largestBytes: largestConfig });
+  const read = readTextFile(file, { largestBytes: largestConfig, ...owner });
   if ("wrong" in read) throw new CommandFailed(`${file}: the configuration ${read.wrong}`, 2);
   const folder = path.dirname(path.resolve(file));
   const source = new ConfigSource({ text: read.text, file, folder, env: cli.env, fileSettings: [] });
   if (!source.readable) throw await misconfigured(source.problems);
-  return source;
+  return { source, ownerUid: read.ownerUid };
 }

@@ -1,5 +1,6 @@
 /** Asking the running daemon, over its socket beside the database. */
 import { askDaemon } from "../dashboard/client.ts";
+import { DashboardError } from "../dashboard/errors.ts";
 import { nearestName } from "../domain/nearest.ts";
 import type { DaemonStatus } from "../domain/status.ts";
 import { CommandFailed } from "./command.ts";
@@ -22,12 +23,13 @@ export async function ask<T>(
   withinMs = patienceMs,
 ): Promise<Answer<T>> {
   const signal = AbortSignal.timeout(withinMs);
-  const { socketPath } = place;
+  const { socketPath, ownerUid: owner } = place;
   const answer = await askDaemon({
     socketPath,
     method,
     path,
     signal,
+    ...(owner === undefined ? {} : { owner }),
     ...(body === undefined ? {} : { body }),
   }).catch((error: unknown) => {
     throw new CommandFailed(`the daemon at ${socketPath} ${whyNot(error, signal.aborted ? withinMs : null)}`);
@@ -91,6 +93,7 @@ export function queryOf(values: Readonly<Record<string, string | number | boolea
 
 function whyNot(error: unknown, timedOutMs: number | null): string {
   if (timedOutMs !== null) return `did not answer within ${timedOutMs / 1_000} s`;
+  if (error instanceof DashboardError) return error.message;
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   if (code === "EACCES" || code === "EPERM") return "belongs to another user: ask as the user that runs it";
   if (code === "ECONNRESET" || code === "EPIPE") return "hung up before it answered";

@@ -109,7 +109,7 @@ No config.yaml here: this is the demo. Nothing of it is real, and nothing leaves
   database   ${folder} (removed at the end)
   ask it     ${commandLine("status")}   (in another terminal, in this folder)
 A falling price carries a position toward liquidation, and back, every minute. Ctrl-C ends it.
-To watch real positions: copy config.example.yaml to config.yaml, and see the README.
+To watch real positions: install -m 600 config.example.yaml config.yaml, and see the README.
 
 `;
 }

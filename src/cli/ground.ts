@@ -4,6 +4,7 @@
  */
 import { accessSync, constants, mkdtempSync, rmdirSync, statSync } from "node:fs";
 import path from "node:path";
+import { shellWord } from "../files/index.ts";
 import type { ConfigProblem } from "../settings.ts";
 import type { Loaded } from "./configuration.ts";
 import { type Room, roomFor, shortOfRoom } from "./room.ts";
@@ -27,13 +28,14 @@ export type DatabaseState = "there" | "new" | "newFolder";
 export const answerWithinMs = 3_000;
 
 export async function examine({ settings, problemAt }: Loaded): Promise<Ground> {
-  const { askDaemon, longestPathBytes, tryAddress } = await import("../dashboard/index.ts");
+  const { askDaemon, longestPathBytes, tryAddress, whyForeign } = await import("../dashboard/index.ts");
   const { history, dashboard } = settings;
   const found = examineDatabase(history.path);
   const socketPath = `${history.path}.sock`;
   const problems: ConfigProblem[] = [];
   const wrong = (message: string) => void problems.push(problemAt(["history", "path"], message));
   if (typeof found !== "string") wrong(found.wrong);
+  else await examineOwners(history.path, whyForeign, wrong);
   const bytes = Buffer.byteLength(socketPath);
   if (bytes > longestPathBytes)
     wrong(
@@ -58,6 +60,26 @@ export async function examine({ settings, problemAt }: Loaded): Promise<Ground> 
     database: { path: history.path, state: typeof found === "string" ? found : "new", ...room },
     room: short === null ? null : problemAt(["history", "path"], short),
   };
+}
+
+/** Reports a database, lock or socket that is not ours alone, and a folder in which others can swap them. */
+async function examineOwners(
+  file: string,
+  whyForeign: (path: string) => string | null,
+  wrong: (message: string) => void,
+): Promise<void> {
+  const { refuseShared, HistoryError } = await import("../history/index.ts");
+  try {
+    refuseShared(file, "changeAndRead");
+  } catch (error) {
+    if (!(error instanceof HistoryError)) throw error;
+    return wrong(error.message);
+  }
+  const foreign = whyForeign(`${file}.sock`);
+  if (foreign !== null)
+    wrong(
+      `${file}.sock ${foreign}: have it removed (rm ${shellWord(`${file}.sock`)}), or choose another path`,
+    );
 }
 
 function examineDatabase(file: string): DatabaseState | { readonly wrong: string } {

@@ -4,6 +4,7 @@
  */
 import { write, writeSync } from "node:fs";
 import { type DestinationStream, type Logger, pino } from "pino";
+import { escaped, escapedLines, printableJson } from "../domain/escape.ts";
 import type { Cli } from "./command.ts";
 import type { LogOptions } from "./log-options.ts";
 
@@ -73,7 +74,7 @@ export async function createLog(cli: Cli, options: LogOptions): Promise<Log> {
   const lines = new Lines(cli.err.fd);
   const stream: DestinationStream = {
     write(line) {
-      lines.add(line);
+      lines.add(printableJson(line));
       lines.begin();
     },
   };
@@ -141,14 +142,20 @@ function isBusy(error: unknown): boolean {
   return error instanceof Error && "code" in error && (error.code === "EAGAIN" || error.code === "EBUSY");
 }
 
-/** A line: the message, then its fields. Only texts of several lines, such as a stack, take more. */
+/** A line: the message, then its fields. Only texts of several lines, such as a stack, take more. Nothing in it moves a cursor. */
 function lineText(line: Readonly<Record<string, unknown>>, messageKey: string): string {
-  const message = String(line[messageKey] ?? "");
+  const message = escaped(String(line[messageKey] ?? ""));
   const fields = Object.entries(line).filter(([name]) => !["level", "time", messageKey].includes(name));
   const texts = fields.map(
-    ([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`,
+    ([name, value]) =>
+      `${name}=${typeof value === "string" ? fieldText(value) : escaped(JSON.stringify(value))}`,
   );
   const short = texts.filter((text) => !text.includes("\n"));
   const long = texts.filter((text) => text.includes("\n"));
   return [[message, ...short].join("  "), ...long].join("\n");
+}
+
+/** A stack has lines of its own, which are indented: none of them looks like a line of the log. */
+function fieldText(value: string): string {
+  return /\n {4}at /.test(value) ? escapedLines(value).replaceAll("\n", "\n    ") : escaped(value);
 }

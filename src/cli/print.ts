@@ -1,8 +1,8 @@
 /** Output for people: aligned tables, ages, colours where a terminal shows them. */
 import { randomUUID } from "node:crypto";
 import { styleText } from "node:util";
-import { clean } from "../channels/text.ts";
 import { formatDurationMs } from "../domain/duration.ts";
+import { escaped, escapedLines } from "../domain/escape.ts";
 
 export type Tint = "red" | "yellow" | "green" | "cyan" | "gray" | "bold";
 
@@ -31,9 +31,9 @@ export function paintFor(stream: NodeJS.WriteStream): Paint {
   );
 }
 
-/** Returns a text as it is written: with the colours of `Paint`, and nothing else that a terminal would obey. */
+/** Returns a text as it is written: with the colours of `Paint`, and all else that a terminal would obey shown as escapes. */
 export function forTerminal(text: string): string {
-  return clean(text).replaceAll(mark, "\u001b[");
+  return escapedLines(text).replaceAll(mark, "\u001b[");
 }
 
 /** Characters that are seen. */
@@ -51,9 +51,9 @@ export function repainted(lines: readonly string[]): readonly string[] {
   });
 }
 
-/** On one line, without anything that a terminal would obey; colours of `Paint` stay. */
+/** A value on one line, without anything that a terminal would obey; colours of `Paint` stay. */
 export function oneLine(text: string): string {
-  return clean(text).replace(/\n+/g, " ");
+  return escaped(text);
 }
 
 /** `12s ago`; `never` for what has not happened. */

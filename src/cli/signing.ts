@@ -3,11 +3,13 @@
  * This process reads no key then.
  */
 import { spawn } from "node:child_process";
+import { statSync } from "node:fs";
 import { connect } from "node:net";
-import path from "node:path";
+import path, { dirname } from "node:path";
 import { createInterface } from "node:readline";
 import type { Duplex } from "node:stream";
 import { systemClock } from "../domain/clock.ts";
+import { distrustedWay } from "../files/index.ts";
 import { SignerClient } from "../signer/client.ts";
 import { answeredKeys, type Keys } from "../signer/keys.ts";
 import { SignerUnavailable, type WalletSigner } from "../signer/signer.ts";
@@ -99,6 +101,10 @@ export async function withSigning<T>(
 }
 
 function connectTo(path: string): Promise<Duplex> {
+  // The signer's user owns it, and nobody else may put another one there.
+  const folder = statSync(dirname(path), { throwIfNoEntry: false });
+  const wrong = folder === undefined ? null : distrustedWay(path, { owner: folder.uid });
+  if (wrong !== null) return Promise.reject(new SignerUnavailable(`the signer's socket ${path} ${wrong}`));
   return new Promise((resolve, reject) => {
     const stream = connect(path);
     stream.once("error", (error: NodeJS.ErrnoException) =>

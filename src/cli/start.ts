@@ -195,7 +195,9 @@ async function reload(signing: Signing, config: string, running: Running, log: L
     const { SignerUnavailable } = await import("../signer/signer.ts");
     const isTold = error instanceof CommandFailed || error instanceof SignerUnavailable;
     const why = isTold ? text : `reading it again failed: ${text}`;
-    log.error(`SIGHUP: ${config} is not taken, the daemon goes on as it was; ${why}`);
+    const [first = "", ...mistakes] = why.split("\n");
+    log.error(`SIGHUP: ${config} is not taken, the daemon goes on as it was; ${first}`);
+    for (const mistake of mistakes) log.error(`SIGHUP: ${mistake}`);
   }
 }
 

@@ -29,6 +29,8 @@ export interface SourceInput {
   readonly folder: string;
   readonly env: Environment;
   readonly fileSettings: readonly FileSetting[];
+  /** The reason why a secret must not stand in the file, as the end of a sentence that begins with its name. */
+  readonly exposed?: string | null;
 }
 
 export interface ProblemExtra {
@@ -50,12 +52,14 @@ export class ConfigSource {
   readonly #text: string;
   readonly #lines: readonly number[];
   readonly #hidden: Set<string>;
+  readonly #exposed: string | null;
   readonly #problems: ConfigProblem[] = [];
   readonly #warnings: ConfigWarning[] = [];
 
   constructor(input: SourceInput) {
     this.file = input.file;
     this.folder = input.folder;
+    this.#exposed = input.exposed ?? null;
     this.#home = input.env.HOME;
     this.#text = input.text;
     this.#lines = lineStarts(input.text);
@@ -301,11 +305,19 @@ export class ConfigSource {
 
   #takeFile(setting: FileSetting, at: Path, key: string, mapping: MappingEntry): void {
     const given = mapping.entries.get(key);
+    const fileKey = `${key}File`;
     if (given !== undefined && given.entry.kind === "scalar" && setting.secret) {
-      if (typeof given.entry.value === "string") this.#hidden.add(given.entry.value);
+      const { value, hidden } = given.entry;
+      if (typeof value === "string") {
+        this.#hidden.add(value);
+        if (this.#exposed !== null && !hidden && isSecret(value))
+          this.problem(
+            [...at, key],
+            `is a secret: keep it in a \${VARIABLE}, in a file (${fileKey}), or in a configuration that is yours alone; this one ${this.#exposed}`,
+          );
+      }
       mapping.entries.set(key, { ...given, entry: { ...given.entry, hidden: true } });
     }
-    const fileKey = `${key}File`;
     const named = mapping.entries.get(fileKey);
     if (named === undefined) return;
     const { keyAt, entry } = named;
@@ -352,6 +364,13 @@ export function pathName(at: Path): string {
 
 function isNothing(entry: Entry): boolean {
   return entry.kind === "scalar" && entry.value === null;
+}
+
+/** An address is one where it holds credentials, a query, or a part of its path that nobody guesses. */
+function isSecret(value: string): boolean {
+  if (!URL.canParse(value) || !/^https?:/.test(value)) return value !== "";
+  const { username, password, search, pathname } = new URL(value);
+  return username + password + search !== "" || /[\w.~%-]{16,}/.test(pathname);
 }
 
 function withoutHidden(entry: Entry): Entry {

@@ -1,9 +1,12 @@
 /** Asks the running daemon from a command on this machine: one request over its socket. */
 import { request } from "node:http";
-import { errorCode } from "./errors.ts";
+import { DashboardError, errorCode } from "./errors.ts";
+import { whyForeign } from "./socket.ts";
 
 export interface DaemonQuestion {
   readonly socketPath: string;
+  /** A user whom the socket may belong to, beside this one and root. */
+  readonly owner?: number;
   readonly method: "GET" | "POST";
   /** With its query: `/api/v1/alerts?state=firing`. */
   readonly path: string;
@@ -18,9 +21,18 @@ export type DaemonAnswer =
   /** Nobody listens at the socket: no daemon runs on this database. */
   | { readonly kind: "noDaemon" };
 
-/** @throws when the socket may not be used, the daemon hangs up in the middle, or the signal aborts */
-export function askDaemon(question: DaemonQuestion): Promise<DaemonAnswer> {
+/**
+ * Nothing is sent through a socket of another user.
+ * @throws when the socket may not be used, the daemon hangs up in the middle, or the signal aborts
+ */
+export async function askDaemon(question: DaemonQuestion): Promise<DaemonAnswer> {
   const { socketPath, method, path, body, signal } = question;
+  const foreign = whyForeign(socketPath, question.owner);
+  if (foreign !== null)
+    throw new DashboardError(
+      "not-trusted",
+      `${foreign}. Nothing was sent: ask as the user that runs the daemon`,
+    );
   const text = body === undefined ? null : JSON.stringify(body);
   return new Promise((resolve, reject) => {
     const outgoing = request(

@@ -4,6 +4,8 @@ export type DashboardFailure =
   | "daemon-running"
   /** Something that is no socket stands where the socket should be; it is left alone. */
   | "not-a-socket"
+  /** Another user owns the socket, or can put another one there. */
+  | "not-trusted"
   | "path-too-long"
   /** The TCP address is taken, or not ours. */
   | "address"

@@ -5,8 +5,9 @@
  * Two daemons that start in the same instant could both find a dead socket and the later one take the name. The lock on
  * the database, taken before this, leaves only one of them to come here.
  */
-import { chmodSync, lstatSync, type Stats, unlinkSync } from "node:fs";
+import { chmodSync, lstatSync, type Stats, statSync, unlinkSync } from "node:fs";
 import { connect, type Server } from "node:net";
+import { distrust, distrustedWay, shellWord, userName } from "../files/index.ts";
 import { DashboardError, errorCode } from "./errors.ts";
 
 /** The shortest limit of the systems we run on (macOS: 104 bytes with the final zero). */
@@ -28,9 +29,28 @@ export async function listenOnSocket(server: Server, path: string): Promise<void
   await bind(server, path);
 }
 
+/**
+ * Returns the reason why another user may be behind a socket, as the end of a sentence that begins with its path; null: none, or
+ * nothing is there. `owner` is a user whom it may belong to beside this one and root.
+ */
+export function whyForeign(path: string, owner?: number): string | null {
+  const wish = owner === undefined ? {} : { owner };
+  const there = statSync(path, { throwIfNoEntry: false });
+  if (there === undefined || !there.isSocket()) return null;
+  const isOwned = distrust(path, { ...there, mode: 0 }, wish) === null;
+  if (!isOwned) return `belongs to another user, ${userName(there.uid)}`;
+  return distrust(path, there, wish) ?? distrustedWay(path, wish);
+}
+
 async function clear(path: string): Promise<void> {
   const there = statOf(path);
   if (!there) return;
+  const foreign = whyForeign(path);
+  if (foreign !== null)
+    throw new DashboardError(
+      "not-trusted",
+      `${path} is in the way: it ${foreign}; have it removed (rm ${shellWord(path)}), or choose another history.path`,
+    );
   if (!there.isSocket()) {
     throw new DashboardError(
       "not-a-socket",

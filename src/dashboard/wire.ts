@@ -3,12 +3,15 @@
  * a bigint its digits, and a number that is none of the finite ones `"Infinity"`, `"-Infinity"` or `"NaN"`. A null
  * always means: not known.
  */
+import { printableJson } from "../domain/escape.ts";
+
 export function toWire(value: unknown): string {
-  return JSON.stringify(value, (_name, part: unknown) => {
+  const json = JSON.stringify(value, (_name, part: unknown) => {
     if (typeof part === "bigint") return part.toString();
     if (typeof part === "number" && !Number.isFinite(part)) return String(part);
     return part;
   });
+  return printableJson(json);
 }
 
 /** A number as it stands in an answer. */

@@ -9,6 +9,7 @@
  */
 import { remedyFor } from "../contract/errors.ts";
 import type { ReplyProblem } from "../contract/reply.ts";
+import { escaped } from "../domain/escape.ts";
 import type { FailureReason } from "../domain/observation.ts";
 
 /** Longest body that a BadRecord keeps, in characters. */
@@ -133,12 +134,12 @@ function refusalReason(status: number, code: string | null): FailureReason {
 export function cleanText(text: string, secrets: readonly string[] = []): string {
   let clean = text;
   for (const secret of secrets) if (secret.length >= 8) clean = clean.replaceAll(secret, "[secret]");
-  clean = clean
-    .replace(/[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}/g, "[token]")
-    .replace(/[\w+/=-]{45,}/g, "[token]")
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what has to go
-    .replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, " ")
-    .trim();
+  clean = escaped(
+    clean
+      .replace(/[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}/g, "[token]")
+      .replace(/[\w+/=-]{45,}/g, "[token]")
+      .trim(),
+  );
   return clean.length > MOST_TEXT ? `${clean.slice(0, MOST_TEXT)}…` : clean;
 }
 

@@ -11,7 +11,7 @@ import { errorCode, HistoryError, openFailure } from "./errors.ts";
 import { makeFolder } from "./folder.ts";
 import { takeWriterLock } from "./lock.ts";
 import { migrations, newestOf, refuseNewer, versionOf } from "./migrations.ts";
-import { refuseActive, refuseOtherSchema } from "./trust.ts";
+import { refuseActive, refuseOtherSchema, refuseShared } from "./trust.ts";
 
 /** Pages copied between two looks at the progress. */
 const pagesAtOnce = 2_048;
@@ -72,6 +72,7 @@ export async function restoreDatabase(
   const target = path.resolve(file);
   if (source === target) throw new HistoryError("directory", source, `${source}: is the database itself`);
   makeFolder(path.dirname(target));
+  refuseShared(target, "changeAndRead");
   if (!fs.existsSync(`${target}.lock`)) fs.closeSync(fs.openSync(`${target}.lock`, "a", 0o600));
   const lock = takeWriterLock(target);
   try {

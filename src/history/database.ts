@@ -1,8 +1,8 @@
 /**
  * Opens the database file, as its one writer or as one of many readers.
  *
- *   writer: folder ─► lock ─► is it ours, whole, not newer? ─► settings ─► migrations
- *   reader:                   is it ours, whole, this version?
+ *   writer: folder ─► owner and mode ─► lock ─► is it ours, whole, not newer? ─► settings ─► migrations
+ *   reader:           owner and mode ─►         is it ours, whole, this version?
  *
  * Nothing is changed in a file before it is known to be ours; whatever is refused is left as it was.
  *
@@ -52,6 +52,7 @@ export function openDatabase(
 
 function openWriter(file: string, list: readonly Migration[]): OpenDatabase {
   makeFolder(path.dirname(file));
+  refuseShared(file, "change");
   createPrivately(`${file}.lock`);
   const lock = (() => {
     try {
@@ -68,7 +69,7 @@ function openWriter(file: string, list: readonly Migration[]): OpenDatabase {
     db.pragma("trusted_schema = OFF");
     const empty = inspect(db, file);
     refuseNewer(versionOf(db), newestOf(list), file);
-    for (const ending of ["", "-wal", "-shm"]) refuseShared(file + ending);
+    refuseShared(file, "changeAndRead");
     refuseActive(db, file);
     if (empty) chooseAutoVacuum(db);
     // The -wal and -shm files take their mode from the database file.
@@ -103,6 +104,7 @@ function openWriter(file: string, list: readonly Migration[]): OpenDatabase {
 function openReader(file: string, list: readonly Migration[]): OpenDatabase {
   if (!fs.existsSync(file))
     throw new HistoryError("missing", file, `${file}: there is no history yet; \`perpwatch start\` makes it`);
+  refuseShared(file, "read");
   const db = connectReader(file);
   try {
     db.pragma("trusted_schema = OFF");

@@ -4,3 +4,4 @@ export { HistoryError, type HistoryProblem } from "./errors.ts";
 export { writerOf } from "./lock.ts";
 export { defaultRetention, type Maintained, type Retention } from "./maintenance.ts";
 export { type History, openStore, type StoreOptions } from "./store.ts";
+export { refuseShared } from "./trust.ts";

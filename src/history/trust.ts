@@ -1,35 +1,38 @@
 /** Refuses a database that others can use, and one whose schema does more than hold our rows. */
 import fs from "node:fs";
+import path from "node:path";
 import Database from "better-sqlite3";
+import { distrust, distrustedWay, isRoot } from "../files/index.ts";
 import { HistoryError } from "./errors.ts";
 import { type Migration, versionOf } from "./migrations.ts";
 
-/** Rights of everybody, and of the group. */
-const ofOthers = 0o007;
-const ofGroup = 0o070;
+/** The files of a database, beside its lock. */
+const endings = ["", "-wal", "-shm", "-journal"];
+
+/** `change`: not yet known to be a database of ours. `read`: only read, by root also for another user. */
+export type AgainstOthers = "change" | "changeAndRead" | "read";
 
 /**
- * A group of the same number as the user is taken as the user's own.
- * @throws {HistoryError} when others may read or write the file, or it belongs to somebody else; it is not touched
+ * Judges the files of a database that are there, and its folder; others must not change them, nor read a database that is ours.
+ * @throws {HistoryError} permission; nothing was touched
  */
-export function refuseShared(file: string): void {
-  const stat = fs.statSync(file, { throwIfNoEntry: false });
-  const user = process.getuid?.();
-  if (stat === undefined || user === undefined || !stat.isFile()) return;
-  if (stat.uid !== user && user !== 0)
-    throw new HistoryError(
-      "permission",
-      file,
-      `${file}: belongs to another user (${stat.uid}); it was not touched`,
-    );
-  const shared = stat.mode & (stat.gid === stat.uid ? ofOthers : ofOthers | ofGroup);
-  if (shared === 0) return;
-  const mode = (stat.mode & 0o777).toString(8).padStart(4, "0");
-  throw new HistoryError(
-    "permission",
-    file,
-    `${file}: others than its owner can use it (mode ${mode}), so that nobody knows what they changed; it was not touched. If it is yours: chmod 600 ${file}`,
-  );
+export function refuseShared(file: string, against: AgainstOthers): void {
+  const isForOther = against === "read" && isRoot();
+  const ownerOf = (stat: fs.Stats | undefined) =>
+    isForOther && stat !== undefined ? { owner: stat.uid } : {};
+  for (const one of [...endings.map((ending) => file + ending), `${file}.lock`]) {
+    const stat = fs.statSync(one, { throwIfNoEntry: false }) ?? fs.lstatSync(one, { throwIfNoEntry: false });
+    if (stat === undefined) continue;
+    const wrong = distrust(one, stat, {
+      secret: against === "changeAndRead",
+      privately: true,
+      ...ownerOf(stat),
+    });
+    if (wrong !== null) throw new HistoryError("permission", file, `${one} ${wrong}`);
+  }
+  const folder = fs.statSync(path.dirname(file), { throwIfNoEntry: false });
+  const wrong = distrustedWay(file, ownerOf(folder));
+  if (wrong !== null) throw new HistoryError("permission", file, `${file} ${wrong}`);
 }
 
 /** @throws {HistoryError} when the file has triggers or views, which would run with what is written */

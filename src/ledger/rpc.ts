@@ -12,6 +12,7 @@ import {
   signature,
 } from "@solana/kit";
 import { z } from "zod";
+import { escaped } from "../domain/escape.ts";
 import { redactorFor } from "./redact.ts";
 
 /** The chain's node could not be asked, or refused. Never repeats its address, which may hold a secret. */
@@ -232,7 +233,6 @@ function reasonOf(error: unknown): string {
 
 /** One line, bounded. */
 function oneLine(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what has to go
-  const line = text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, " ").trim();
+  const line = escaped(text.trim());
   return line.length > 300 ? `${line.slice(0, 300)}…` : line;
 }

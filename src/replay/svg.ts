@@ -2,7 +2,9 @@
  * A backtest as a picture: a lane for each rule and subject, its levels as colours, the line of its value with the
  * thresholds where it has them, liquidations as marks. One file that any browser shows.
  */
+
 import type { Changes } from "../domain/changes.ts";
+import { escaped } from "../domain/escape.ts";
 import { parseSubject } from "../domain/subject.ts";
 import { formatTime } from "../domain/time-text.ts";
 import { formatNumber, type RuleSet, scopes, type Unit, vocabulary } from "../rules/index.ts";
@@ -151,7 +153,7 @@ export function drawBacktest(report: BacktestReport, lines: ValueLines, timezone
     const at = x(happenedMs);
     const title = `${subject} liquidated (${kind}) at ${formatTime(happenedMs, timezone)}`;
     out.push(
-      `<g><title>${escaped(title)}</title><line x1="${at}" x2="${at}" y1="${top - 6}" y2="${height - 36}" stroke="#111827" stroke-dasharray="4 3"/><path d="M${at} ${top - 4}l-6 -10h12z" fill="#111827"/></g>`,
+      `<g><title>${markup(title)}</title><line x1="${at}" x2="${at}" y1="${top - 6}" y2="${height - 36}" stroke="#111827" stroke-dasharray="4 3"/><path d="M${at} ${top - 4}l-6 -10h12z" fill="#111827"/></g>`,
     );
   }
   out.push("</svg>");
@@ -176,7 +178,7 @@ function lane(alerts: readonly ReportedAlert[], y: number, { x, toMs, lines }: D
     const endMs = alert.endedAtMs ?? toMs;
     if (alert.event) {
       out.push(
-        `<circle cx="${x(alert.firedAtMs)}" cy="${y + 26}" r="5" fill="${colours[alert.severity]}"><title>${escaped(alert.summary)}</title></circle>`,
+        `<circle cx="${x(alert.firedAtMs)}" cy="${y + 26}" r="5" fill="${colours[alert.severity]}"><title>${markup(alert.summary)}</title></circle>`,
       );
       continue;
     }
@@ -185,7 +187,7 @@ function lane(alerts: readonly ReportedAlert[], y: number, { x, toMs, lines }: D
       const left = x(atMs);
       const wide = Math.max(2, round(x(until) - left));
       out.push(
-        `<rect x="${left}" y="${y + 6}" width="${wide}" height="${laneHeight - 14}" fill="${colours[severity]}" fill-opacity="0.35"><title>${escaped(`${severity}: ${alert.summary}`)}</title></rect>`,
+        `<rect x="${left}" y="${y + 6}" width="${wide}" height="${laneHeight - 14}" fill="${colours[severity]}" fill-opacity="0.35"><title>${markup(`${severity}: ${alert.summary}`)}</title></rect>`,
       );
     });
   }
@@ -209,7 +211,7 @@ function valueLine({ watched, line }: { watched: Watched; line: Line }, y: numbe
   };
   const out = watched.thresholds.map(
     ({ severity, value }) =>
-      `<line x1="${labels}" x2="${width - right}" y1="${place(value)}" y2="${place(value)}" stroke="${colours[severity]}" stroke-dasharray="2 3"><title>${escaped(`${severity} at ${formatNumber(value, watched.unit)}`)}</title></line>`,
+      `<line x1="${labels}" x2="${width - right}" y1="${place(value)}" y2="${place(value)}" stroke="${colours[severity]}" stroke-dasharray="2 3"><title>${markup(`${severity} at ${formatNumber(value, watched.unit)}`)}</title></line>`,
   );
   out.push(...axis(watched, [most, least], place));
   let path = "";
@@ -247,15 +249,19 @@ function axis(
 }
 
 function text(x: number, y: number, content: string, style: string): string {
-  return `<text x="${x}" y="${y}" ${style}>${escaped(content)}</text>`;
+  return `<text x="${x}" y="${y}" ${style}>${markup(content)}</text>`;
 }
 
 function shortened(content: string): string {
   return content.length > 34 ? `${content.slice(0, 33)}…` : content;
 }
 
-function escaped(content: string): string {
-  return content.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;").replace(/"/g, "&quot;");
+function markup(content: string): string {
+  return escaped(content)
+    .replace(/&/g, "&amp;")
+    .replace(/</g, "&lt;")
+    .replace(/>/g, "&gt;")
+    .replace(/"/g, "&quot;");
 }
 
 function round(value: number): number {

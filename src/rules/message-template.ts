@@ -6,6 +6,7 @@
  * never from the other.
  */
 
+import { escaped, escapedLines } from "../domain/escape.ts";
 import { type Source, sources } from "../domain/observation.ts";
 import type {
   NamedFact,
@@ -19,7 +20,7 @@ import { type ExpressionProblem, Gathered, type Naming } from "./expression/cont
 import { readField } from "./expression/fields.ts";
 import { staleness } from "./load/common.ts";
 import type { ReadScope } from "./rule.ts";
-import { clean, partsOf, print, shorten } from "./template.ts";
+import { partsOf, print, shorten } from "./template.ts";
 import { type Env, type Facts, Unknown } from "./value.ts";
 import { messageVocabulary } from "./vocabulary/message.ts";
 import { eventKinds, eventVocabulary, type Field, scopes, vocabulary } from "./vocabulary.ts";
@@ -63,7 +64,7 @@ export function compileMessageTemplate(
   );
   if (parts === undefined) return undefined;
   const reads = gathered.reads.map(({ scope, field }) => ({ owner: scope, field }));
-  const printing = { timezone, longest: longestValue };
+  const printing = { timezone, longest: longestValue, lines: true };
   return {
     text,
     leads: reads.some(({ owner, field }) => owner === "alert" && field === "lead"),
@@ -74,7 +75,7 @@ export function compileMessageTemplate(
       let room = longest;
       for (const part of parts) {
         const own = typeof part === "string";
-        const whole = clean(own ? part : print(part, env, printing));
+        const whole = own ? escapedLines(part) : print(part, env, printing);
         const shown = shorten(whole, room);
         add(words, shown, own);
         room -= [...shown].length;
@@ -93,9 +94,27 @@ function add(words: WordedPart[], text: string, own: boolean): void {
   else words[words.length - 1] = "own" in last ? { own: last.own + text } : { value: last.value + text };
 }
 
+/** Facts whose line breaks are ours. */
+const textsOfLines: ReadonlySet<string> = new Set([
+  "alert.description",
+  "alert.figures",
+  "alert.freshness",
+  "alert.whatNow",
+]);
+
+/** Facts with what cannot be seen shown as escapes: line breaks, too, but for those of our own texts. */
+function shown(owner: string, facts: TemplateFacts[string]): Record<string, TemplateValue> {
+  return Object.fromEntries(
+    Object.entries(facts).map(([field, value]) => [
+      field,
+      typeof value === "string" && !textsOfLines.has(`${owner}.${field}`) ? escaped(value) : value,
+    ]),
+  );
+}
+
 function envOf({ atMs, facts }: TemplateData): Env {
   const of = (owner: string): Facts | undefined =>
-    Object.hasOwn(facts, owner) ? { values: { ...facts[owner] }, seenMs: {} } : undefined;
+    Object.hasOwn(facts, owner) ? { values: shown(owner, facts[owner]!), seenMs: {} } : undefined;
   const none: Facts = { values: {}, seenMs: {} };
   return {
     nowMs: atMs,

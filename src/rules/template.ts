@@ -1,7 +1,8 @@
 /**
  * Texts with `{{ expression }}` in them: no logic beyond expressions, checked when they are loaded. What they print is
- * made of what the exchange and the user's files say, so control characters are taken out and the length is bounded.
+ * made of what the exchange and the user's files say, so what cannot be seen in a value is shown escaped, and the length is bounded.
  */
+import { escaped, escapedLines } from "../domain/escape.ts";
 import { plainWords } from "../domain/plain-words.ts";
 import { formatTime, hasDate } from "../domain/time-text.ts";
 import { compileExpression } from "./expression/compile.ts";
@@ -33,7 +34,7 @@ export function compileTemplate(
         result += typeof part === "string" ? part : print(part, env, { plain: true });
         if (result.length > longest * 2) break;
       }
-      return shorten(clean(result), longest);
+      return shorten(escapedLines(result), longest);
     },
   };
 }
@@ -114,6 +115,8 @@ export interface Printing {
   readonly longest?: number;
   /** Words of fixed lists are printed as people write them: `at risk` for `atRisk`. */
   readonly plain?: boolean;
+  /** Line breaks of a text are ours: values from outside have none. */
+  readonly lines?: boolean;
 }
 
 export function print({ compiled: part, mayBeEmpty }: Hole, env: Env, how: Printing = {}): string {
@@ -128,14 +131,7 @@ export function print({ compiled: part, mayBeEmpty }: Hole, env: Env, how: Print
   if (typeof value !== "string" || value === "") return absentText;
   return how.plain === true && part.isWord === true
     ? plainWords(value)
-    : shorten(value, how.longest ?? longestValue);
-}
-
-/** Without control characters and the marks that turn the direction of text around; line breaks stay. */
-export function clean(text: string): string {
-  return text.replace(/[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, (character) =>
-    character === "\n" ? character : character === "\t" ? " " : "",
-  );
+    : shorten(how.lines === true ? escapedLines(value) : escaped(value), how.longest ?? longestValue);
 }
 
 export function shorten(text: string, longest: number): string {

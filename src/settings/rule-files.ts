@@ -8,9 +8,11 @@ import {
   type ConfigWarning,
   type Path,
   readTextFile,
+  type TextFileLimits,
 } from "../config/index.ts";
 import { nearestName } from "../domain/nearest.ts";
 import { type LoadInput, loadRules, type RuleProblem, type RuleSet } from "../rules/index.ts";
+import { filesMatching, isPattern } from "./file-pattern.ts";
 
 /** The names of rules that there are, as far as the files could be read. */
 export interface RuleNames {
@@ -33,7 +35,9 @@ export type RuleTexts = Pick<LoadInput, "files" | "overrides">;
 
 /** `shipped`: every pack that comes with the program; `shipped:NAME`: one of them. */
 const shippedWord = "shipped";
-const largestFile = 512 * 1_024;
+const limits: TextFileLimits = { largestBytes: 512 * 1_024 };
+/** Part of the program, as trustworthy as it. */
+const shippedLimits: TextFileLimits = { ...limits, from: "anyones" };
 const patterns = z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]);
 const ruleEnd = /\.ya?ml$/;
 /** Rule tests stand beside rules. */
@@ -101,7 +105,7 @@ function namesWhere(
 ): RuleNames {
   if (isComplete) return { names, where: "" };
   const files = shippedPacks(shippedFolder).flatMap(({ name, path }) => {
-    const read = readTextFile(path, { largestBytes: largestFile });
+    const read = readTextFile(path, shippedLimits);
     return "text" in read ? [{ name, text: read.text }] : [];
   });
   const loaded = loadRules({ ...input, files, overrides: {} });
@@ -170,7 +174,7 @@ function readFiles(source: ConfigSource, shippedFolder: string): { files: RuleFi
       const real = realPath(file.path);
       if (seen.has(real)) continue;
       seen.add(real);
-      const read = readTextFile(file.path, { largestBytes: largestFile });
+      const read = readTextFile(file.path, file.name.startsWith(`${shippedWord}:`) ? shippedLimits : limits);
       if ("text" in read) {
         files.push({ name: file.name, text: read.text });
       } else {
@@ -213,22 +217,20 @@ function filesOf(source: ConfigSource, at: Path, pattern: string, shippedFolder:
     return [];
   }
   // A name that is there is taken as it is, whatever characters are in it.
-  const matches = stat === undefined ? matching(absolute) : [absolute];
+  const found = stat === undefined && isPattern(pattern) ? filesMatching(pattern, absolute) : null;
+  if (found !== null && "wrong" in found) {
+    source.problem(at, `${shown} ${source.hide(found.wrong)}`);
+    return [];
+  }
+  const matches =
+    found?.matches.filter((match) => !testEnd.test(match)) ?? (stat === undefined ? [] : [absolute]);
   if (matches.length === 0) {
-    const message = /[*?[{]/.test(pattern) ? `no file matches ${shown}` : `${shown} does not exist`;
+    const message = isPattern(pattern) ? `no file matches ${shown}` : `${shown} does not exist`;
     source.problem(at, `${message} (looked for ${source.hide(absolute)})`, {
       nearest: nearestName(pattern, [shippedWord]),
     });
   }
   return matches.map((match) => ({ name: nameOf(source, match), path: match }));
-}
-
-function matching(pattern: string): string[] {
-  return fs
-    .globSync(pattern)
-    .filter((match) => !testEnd.test(match))
-    .filter((match) => fs.statSync(match, { throwIfNoEntry: false })?.isDirectory() !== true)
-    .sort();
 }
 
 function shippedPacks(folder: string): Found[] {

@@ -1,8 +1,10 @@
 /** Trusted forms of login in a file of their own, which `perpwatch wallet trust` changes beside a running signer. */
 import { randomBytes } from "node:crypto";
+import { statSync } from "node:fs";
 import { mkdir, open, readFile, rename, rm, stat } from "node:fs/promises";
 import path from "node:path";
 import { z } from "zod";
+import { distrusted, isRoot } from "../files/index.ts";
 import { type FormStore, type KnownForms, noForms } from "./login-forms.ts";
 
 const name = "login-forms.json";
@@ -41,7 +43,7 @@ export function formFile(folder: string): FormStore & { readonly path: string } 
           await handle.writeFile(`${JSON.stringify(forms, null, 2)}\n`);
           await handle.sync();
           // Root accepts for the signer's user, who has to read it again.
-          if (process.getuid?.() === 0) {
+          if (isRoot()) {
             const { uid, gid } = await stat(folder);
             await handle.chown(uid, gid);
           }
@@ -57,8 +59,12 @@ export function formFile(folder: string): FormStore & { readonly path: string } 
   };
 }
 
-/** Null where there is no such file. */
+/** Null where there is no such file. @throws {BadForms} when others can change it */
 async function textOf(file: string): Promise<string | null> {
+  const ownerUid = statSync(file, { throwIfNoEntry: false })?.uid;
+  // Root accepts for the signer's user.
+  const wrong = distrusted(file, isRoot() && ownerUid !== undefined ? { owner: ownerUid } : {});
+  if (wrong !== null) throw new BadForms(`${file} ${wrong}`);
   try {
     return await readFile(file, "utf8");
   } catch (error) {

@@ -1,7 +1,17 @@
 /** Key files: JSON arrays of 64 numbers (seed and public key), or base58 text; readable by their owner alone. */
 
 import { randomBytes } from "node:crypto";
-import { closeSync, fstatSync, fsyncSync, openSync, readSync, unlinkSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  fsyncSync,
+  openSync,
+  readSync,
+  unlinkSync,
+  writeSync,
+} from "node:fs";
+import { distrust, distrustedWay } from "../files/index.ts";
 import { BadKey, WalletKey, walletKeyFromText } from "./wallet-key.ts";
 
 /** No key file is longer; anything else is not read to its end. */
@@ -79,7 +89,8 @@ export function writeKeypairFile(path: string, key: WalletKey): void {
 function readPrivately(path: string): string {
   let file: number;
   try {
-    file = openSync(path, "r");
+    // A named pipe without a writer must not hold us here.
+    file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
   } catch (error) {
     const code = codeOf(error);
     throw new BadKey(
@@ -91,12 +102,8 @@ function readPrivately(path: string): string {
   try {
     const stat = fstatSync(file);
     if (!stat.isFile()) throw new BadKey(`${path}: is not a file`);
-    if ((stat.mode & 0o077) !== 0) {
-      const mode = (stat.mode & 0o777).toString(8).padStart(4, "0");
-      throw new BadKey(
-        `${path}: others than its owner can use this key file (mode ${mode}). Fix: chmod 600 ${path}`,
-      );
-    }
+    const wrong = distrust(path, stat, { secret: true }) ?? distrustedWay(path, { secret: true });
+    if (wrong !== null) throw new BadKey(`${path}: the key file ${wrong}`);
     const buffer = Buffer.alloc(longestFile + 1);
     let length = 0;
     for (;;) {

@@ -2,6 +2,7 @@
 import { randomBytes } from "node:crypto";
 import fs from "node:fs";
 import nodePath from "node:path";
+import { distrust, distrustedWay, isRoot } from "../files/index.ts";
 import { type Keystore, keystoreFromText, keystoreText } from "./keystore.ts";
 import { BadKey } from "./wallet-key.ts";
 
@@ -11,7 +12,7 @@ const mostBytes = 262_144;
 export function readKeystore(path: string): Keystore | null {
   let file: number;
   try {
-    file = fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_NONBLOCK);
+    file = fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_NONBLOCK | fs.constants.O_NOCTTY);
   } catch (error) {
     const code = codeOf(error);
     if (code === "ENOENT") return null;
@@ -20,12 +21,9 @@ export function readKeystore(path: string): Keystore | null {
   try {
     const stat = fs.fstatSync(file);
     if (!stat.isFile()) throw new BadKey(`${path}: is not a file`);
-    if ((stat.mode & 0o077) !== 0) {
-      const mode = (stat.mode & 0o777).toString(8).padStart(4, "0");
-      throw new BadKey(
-        `${path}: others than its owner can use this keystore (mode ${mode}). Fix: chmod 600 ${path}`,
-      );
-    }
+    const wish = { secret: true, ...(isRoot() && { owner: stat.uid }) };
+    const wrong = distrust(path, stat, wish) ?? distrustedWay(path, wish);
+    if (wrong !== null) throw new BadKey(`${path}: the keystore ${wrong}`);
     if (stat.size > mostBytes) throw new BadKey(`${path}: too long for a keystore`);
     return keystoreFromText(fs.readFileSync(file, "utf8"));
   } catch (error) {
@@ -53,7 +51,7 @@ export function writeKeystore(path: string, keystore: Keystore): void {
     fs.writeFileSync(file, keystoreText(keystore));
     fs.fsyncSync(file);
     // Root adds a key for the signer's user, who has to read it.
-    if (process.getuid?.() === 0) {
+    if (isRoot()) {
       const { uid, gid } = fs.statSync(nodePath.dirname(nodePath.resolve(path)));
       fs.fchownSync(file, uid, gid);
     }

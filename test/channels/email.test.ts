@@ -310,7 +310,7 @@ test("data cannot add headers, nor markup", async () => {
   const [mail] = one.smtp.mails;
   expect(mail?.headers.has("bcc")).toBe(false);
   expect(mail?.to).toEqual(["me@example.net", "you@example.net"]);
-  expect(mail?.html).toContain("&lt;script&gt;x&lt;/script&gt; &amp; &quot;q&quot; [31m");
+  expect(mail?.html).toContain("&lt;script&gt;x&lt;/script&gt; &amp; &quot;q&quot; \\u001b[31m");
   expect(mail?.html).not.toMatch(/<script|javascript:/);
   expect(mail?.text).not.toContain("\u001b");
 });

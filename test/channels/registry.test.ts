@@ -116,6 +116,6 @@ describe("console", () => {
     expect(await printed(false, { message: nasty })).not.toContain("\u001b");
     const coloured = await printed(true, { message: nasty });
     expect(coloured.split("\u001b")).toHaveLength(3);
-    expect(coloured).toContain("\u001b[1;31mFIRING critical: [2Jgone (#42)\u001b[0m");
+    expect(coloured).toContain("\u001b[1;31mFIRING critical: \\u001b[2Jgone (#42)\u001b[0m");
   });
 });

@@ -725,8 +725,11 @@ describe("notifications", () => {
       ],
     });
     for (const [args, told] of [
-      [["notifications"], "[8mhello31m"],
-      [["notifications", "audit"], "main: its inbox could not be read: [8mhello31m"],
+      [["notifications"], String.raw`\u001b[8mhello\u009b31m\u202e`],
+      [
+        ["notifications", "audit"],
+        String.raw`main: its inbox could not be read: \u001b[8mhello\u009b31m\u202e`,
+      ],
     ] as const) {
       const { stdout } = await it.run(...args);
       expect(stdout).toContain(told);

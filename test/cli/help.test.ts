@@ -199,7 +199,7 @@ describe("without a configuration", () => {
       ...{ status: 2, stdout: "", json: expect.any(Function) as unknown },
       stderr:
         "perpwatch: ./config.yaml: there is no such configuration; " +
-        "copy config.example.yaml to config.yaml, or name another file with --config\n",
+        "begin with `install -m 600 config.example.yaml config.yaml`, or name another file with --config\n",
     });
   });
 });

@@ -68,7 +68,7 @@ test("pretty: time, level, message and fields in a line; only a stack takes more
     "[t] INFO: signed in  wallet=main  alert=3",
     "[t] ERROR: broken",
     "error=Error: x",
-    "    at y",
+    "        at y",
     "",
   ]);
 });

@@ -127,7 +127,7 @@ describe("alerts", () => {
     using place = await left();
     const shown = await run(["alerts", "show", "1"], { ...place, columns: 150 });
     // Whatever got into a text, it does not reach the terminal as a control character.
-    expect(shown.stdout).toContain("“ünï”  text\n");
+    expect(shown.stdout).toContain(String.raw`“ünï” \u0000 text`);
     expect(shown.stdout).toMatch(/FIRING critical +SOL is 3 % from liquidation +mark price: 101.25/);
     expect(shown.stdout).toMatch(/^discord +fired .*trying again .*: unreachable +1 attempt/m);
     expect(await run(["alerts", "show", "99"], place)).toMatchObject({

@@ -120,12 +120,13 @@ describe("tables", () => {
 
   test("nothing from outside moves the cursor, begins a line or paints", () => {
     const hostile = "a\nb\tc\u001b[2Jd\u001b]0;title\u0007e\u009bf\u001b[31mred";
-    const harmless = "a b c[2Jd]0;titleef[31mred";
+    const harmless = String.raw`a\nb\tc\u001b[2Jd\u001b]0;title\u0007e\u009bf\u001b[31mred`;
+    const lines = harmless.replace("\\n", "\n").replace("\\t", " ");
     expect(oneLine(hostile)).toBe(harmless);
     expect(forTerminal(table(["x"], [[hostile]], plain))).toBe(`X\n${harmless}`);
-    expect(forTerminal(hostile)).toBe("a\nb c[2Jd]0;titleef[31mred");
+    expect(forTerminal(hostile)).toBe(lines);
     expect(forTerminal(paint("red", `${hostile} ${paint("bold", "x")}`))).toBe(
-      "\u001b[31ma\nb c[2Jd]0;titleef[31mred \u001b[1mx\u001b[22m\u001b[39m",
+      `\u001b[31m${lines} \u001b[1mx\u001b[22m\u001b[39m`,
     );
   });
 });

@@ -150,7 +150,7 @@ wallets:
     );
     const file = (name: string) => at.file(name);
     expect(lines).toEqual([
-      `config.yaml:4:25: wallets[0].keyFile: ${file("open.json")}: others than its owner can use this key file (mode 0644). Fix: chmod 600 ${file("open.json")}`,
+      `config.yaml:4:25: wallets[0].keyFile: ${file("open.json")}: the key file can be read by others than its owner: every user of this machine (mode 0644). Fix: chmod 600 ${file("open.json")}`,
       `config.yaml:5:25: wallets[1].keyFile: ${file("short.json")}: a JSON keypair has 64 numbers, this one 3`,
       `config.yaml:6:25: wallets[2].keyFile: ${file("mixed.json")}: the public half of the keypair does not belong to its secret half`,
       "config.yaml:6:45: wallets[2].labels: expected a mapping (key: value), found 3",
@@ -220,9 +220,9 @@ channels: { chat: { type: discord, token: \${TOKEN}, channelId: \${ID} }, mail: 
     expect(read(text("tokenFile: ~/token"), at, { HOME: at.path }).settings.channels.chat).toMatchObject({
       token: "t".repeat(30),
     });
-    fs.chmodSync(at.file("token"), 0o640);
+    fs.chmodSync(at.file("token"), 0o644);
     expect(told(text("tokenFile: token"), at)).toEqual([
-      `config.yaml:6:37: channels.chat.tokenFile: ${at.file("token")} can be used by others than its owner (mode 0640). Fix: chmod 600 ${at.file("token")}`,
+      `config.yaml:6:37: channels.chat.tokenFile: ${at.file("token")} can be read by others than its owner: every user of this machine (mode 0644). Fix: chmod 600 ${at.file("token")}`,
     ]);
     expect(told(text("tokenFile: token, token: abc"), at)[0]).toBe(
       "config.yaml:6:26: channels.chat.tokenFile: token and tokenFile are both given: one is enough",

@@ -276,6 +276,23 @@ describe("what it shows", () => {
     expect(browser.text("alerts")).toContain("and 1 alert more");
   });
 
+  test("characters that cannot be seen are shown as escapes", async () => {
+    const nasty = "S\u001b[2JO\u202eL\u200b 👩‍🚀";
+    const { watch, channels } = status();
+    const named = wallet({ name: nasty, authority: nasty, signedIn: false, sessionDetail: nasty });
+    const firing = [alert({ rule: nasty, subject: nasty, summary: nasty, acknowledgedBy: nasty })];
+    const browser = await show(
+      status({
+        watch: { ...watch, wallets: [named], firing },
+        channels: [{ ...channels[1]!, detail: nasty }],
+      }),
+    );
+    for (const id of ["alerts", "wallets", "channels"] as const) {
+      expect(browser.text(id)).toContain("S\\u001b[2JO\\u202eL\\u200b 👩‍🚀");
+      expect(browser.text(id)).not.toMatch(/(?!\n)\p{Cc}|\u202e|\u200b/u);
+    }
+  });
+
   test("text from outside stays text", async () => {
     const nasty = `<img src=x onerror="alert(1)">&amp;'"</script>`;
     const { watch, channels } = status();

@@ -88,7 +88,7 @@ const notRun: readonly (readonly [pattern: RegExp, reason: string])[] = [
 const isSettings = ({ language, text }: Block) =>
   language === "yaml" && !/^(rules|values|tests|wallets):\n +- \{? ?name: \w+\n/m.test(text);
 const shellHere =
-  /^docs\/rule-tests\.md: \$ |^docs\/channels\/console\.md: npm run |^README\.md: (cp config|npm run -s perpwatch -- check|perpwatch (history|silence|stop-loss|api) )/;
+  /^docs\/rule-tests\.md: \$ |^docs\/channels\/console\.md: npm run |^README\.md: (install -m 600 config|npm run -s perpwatch -- check|perpwatch (history|silence|stop-loss|api) )/;
 const isElsewhere = ({ name }: Block) => elsewhere.some(([pattern]) => pattern.test(name));
 const settingsBlocks = blocks.filter((block) => isSettings(block) && !isElsewhere(block));
 const shellBlocks = blocks.filter(({ name }) => shellHere.test(name));
@@ -209,7 +209,7 @@ test("what is typed does what it says, beside a daemon at a simulated exchange",
     for (const { text } of shellBlocks)
       for (const line of text.trim().split("\n")) {
         const [command, into] = line.replace(/ +# .*/, "").split(" > ");
-        if (/^cp /.test(command!)) continue;
+        if (/^(cp|install) /.test(command!)) continue;
         const words = wordsOf(command!.replace(/^(npm run -s perpwatch --|\$ perpwatch) /, "perpwatch "));
         // Nobody can be asked here.
         if (words.includes("--sign")) words.push("--yes");

@@ -71,9 +71,9 @@ describe("print", () => {
     ]);
   });
 
-  test("without control characters and marks that turn text around, from either side", () => {
+  test("control characters and marks that turn text around are shown as escapes, from either side", () => {
     const given = { alert: { rule: "a\u0007\u001b[31m\u202eb" } };
-    expect(flat(words("x\u0007{{ alert.rule }}", given))).toBe("xa[31mb");
+    expect(flat(words("x\u0007{{ alert.rule }}", given))).toBe(String.raw`x\u0007a\u0007\u001b[31m\u202eb`);
   });
 
   test("never longer than their bound, however long what they print is", () => {

@@ -32,7 +32,7 @@ describe("templates", () => {
     ['a{{ has(trader.equity) ? ", " + usd(trader.equity) : "" }}.', {}, "a."],
     ['a{{ trader.equity > 9 ? " big" : "" }}.', {}, "a."],
     ["plain text { with } braces", {}, "plain text { with } braces"],
-    ["{{ trader.name }}", { name: "a\u0007b\u001b[31m\u202ec\td" }, "ab[31mc d"],
+    ["{{ trader.name }}", { name: "a\u0007b\u001b[31m\u202ec\td" }, String.raw`a\u0007b\u001b[31m\u202ec\td`],
     ['{{ duration(now - timestamp("2026-01-05T11:58:30Z")) }}', {}, "1m 30s"],
     ["{{ now }}", {}, "2026-01-05 12:00:00 UTC"],
     ['{{ now.getHours() }}:{{ now.getHours("Asia/Tokyo") }} {{ now.getDayOfWeek() }}', {}, "12:21 1"],

@@ -49,6 +49,7 @@ export function startProgram(args: readonly string[], { env = {}, folder }: Prog
   const stderr = linesOf(child.stderr, lines);
   const ended = endOf(child);
   return {
+    pid: child.pid ?? 0,
     async line(fits, timeoutMs = 40_000) {
       const over = ended.then(({ status, signal }) => {
         const found = lines.items.find(fits);
@@ -60,7 +61,6 @@ export function startProgram(args: readonly string[], { env = {}, folder }: Prog
     },
     stdout,
     stderr,
-    pid: child.pid!,
     ended,
     deafen() {
       child.stdout.destroy();

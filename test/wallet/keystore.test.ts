@@ -112,8 +112,8 @@ test("the file is its owner's alone, and replaced as a whole", () => {
   writeKeystore(file, sealed);
   expect(statSync(file).mode & 0o777).toBe(0o600);
   expect(readKeystore(file)).toEqual(sealed);
-  chmodSync(file, 0o640);
-  expect(() => readKeystore(file)).toThrow(/mode 0640.*Fix: chmod 600/);
+  chmodSync(file, 0o644);
+  expect(() => readKeystore(file)).toThrow(/mode 0644.*Fix: chmod 600/);
   chmodSync(file, 0o600);
   // A folder that cannot take a draft leaves the old file as it is.
   expect(() => writeKeystore(path.join(file, "x"), sealed)).toThrow(BadKey);

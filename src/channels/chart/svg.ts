@@ -3,7 +3,7 @@ import type { Severity } from "../../domain/alert.ts";
 import type { ChartSeries } from "../../domain/chart.ts";
 import { formatDurationMs } from "../../domain/duration.ts";
 import { timeOfDay } from "../../domain/time-text.ts";
-import { cleanLine, forHtml, shorten } from "../text.ts";
+import { forHtml, ownLine, shorten } from "../text.ts";
 import { thinned } from "./thin.ts";
 import { formatOf } from "./words.ts";
 
@@ -64,7 +64,7 @@ export function chartSvg(series: ChartSeries, timezone: string, theme = darkChar
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" font-family="DejaVu Sans Mono" font-size="12">`,
     `<rect width="${width}" height="${height}" fill="${theme.ground}"/>`,
-    text(left, 22, theme.text, shorten(cleanLine(series.title), 70)),
+    text(left, 22, theme.text, shorten(ownLine(series.title), 70)),
     `<path d="${path}" fill="none" stroke="${theme.text}" stroke-width="2" stroke-linejoin="round"/>`,
     `<circle cx="${x(last[0])}" cy="${y(last[1])}" r="4" fill="${theme.now}"/>`,
     text(edge + 8, labels[0]!, theme.now, format(last[1])),

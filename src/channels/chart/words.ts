@@ -2,7 +2,7 @@
 import type { ChartSeries } from "../../domain/chart.ts";
 import { formatDurationMs } from "../../domain/duration.ts";
 import { formatAmount, formatPercent, formatPrice, formatRate, formatUsd } from "../../domain/number-text.ts";
-import { cleanLine, shorten } from "../text.ts";
+import { ownLine, shorten } from "../text.ts";
 
 /** @returns how values of a unit are written */
 export function formatOf(unit: string): (value: number) => string {
@@ -33,5 +33,5 @@ export function chartWords({ title, unit, points, thresholds }: ChartSeries): st
       ? ""
       : `, from ${format(first[1])} to ${format(last[1])} within ${formatDurationMs(last[0] - first[0])}`;
   const limits = thresholds.map(({ severity, value }) => `${format(value)} (${severity})`).join(", ");
-  return shorten(cleanLine(`${title}${moved}${limits === "" ? "" : `; fires at ${limits}`}`), 300);
+  return shorten(ownLine(`${title}${moved}${limits === "" ? "" : `; fires at ${limits}`}`), 300);
 }

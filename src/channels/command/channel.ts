@@ -11,6 +11,7 @@ import path from "node:path";
 import { z } from "zod";
 import type { Capacity } from "../../domain/delivery.ts";
 import { parseDurationMs } from "../../domain/duration.ts";
+import { printableJson } from "../../domain/escape.ts";
 import type { Channel, ProbeResult, SendResult } from "../channel.ts";
 import { documentOf } from "../document.ts";
 import type { CommandLine } from "../message.ts";
@@ -134,7 +135,7 @@ export function createCommand(name: string, settings: CommandSettings, deps: Com
         });
         // A program that does not read its input may be content all the same.
         child.stdin.on("error", () => {});
-        child.stdin.end(`${JSON.stringify(documentOf(message, deps))}\n`);
+        child.stdin.end(`${printableJson(JSON.stringify(documentOf(message, deps)))}\n`);
         child.on("exit", (status, killedBy) => {
           const done = () => finish(() => resolve(verdict(shown, status, killedBy, printed, complained)));
           child.on("close", done);

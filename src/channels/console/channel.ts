@@ -6,6 +6,7 @@ import type { Writable } from "node:stream";
 import { z } from "zod";
 import type { Severity } from "../../domain/alert.ts";
 import type { Capacity, Message } from "../../domain/delivery.ts";
+import { printableJson } from "../../domain/escape.ts";
 import type { Channel, Outgoing, ProbeResult, SendResult } from "../channel.ts";
 import { blockLines, lineOf, numberLine, sectionLines } from "../lines.ts";
 import { type CommandLine, type Rendering, render, type Tone } from "../message.ts";
@@ -83,7 +84,7 @@ export function consoleJson(name: string, message: Message, rendering: Rendering
       };
     }),
   };
-  return `${JSON.stringify(line)}\n`;
+  return `${printableJson(JSON.stringify(line))}\n`;
 }
 
 const indented = (line: string) => `    ${line}`;

@@ -2,7 +2,7 @@
 import type { Message, MessageItem } from "../../domain/delivery.ts";
 import { asTold } from "../as-told.ts";
 import { type Block, formatTime, leadOf, type RenderOptions, render } from "../message.ts";
-import { cleanLine } from "../text.ts";
+import { cleanLine, ownLine } from "../text.ts";
 import { type DiscordBody, discordBody, type Ended, endedBody, endingTone } from "./render.ts";
 
 /** @param ended those of its alerts that are over   @returns the message with what was told since, and its body */
@@ -39,7 +39,7 @@ function settled(block: Block, { change: { alert } }: MessageItem, now: Message,
   const by = alert.acknowledgedBy === null ? "" : `, acknowledged by ${cleanLine(alert.acknowledgedBy)}`;
   return {
     ...block,
-    description: recovered ? `${cleanLine(end.alert.summary)}.` : "",
+    description: recovered ? `${ownLine(end.alert.summary)}.` : "",
     figures: [],
     fresh: [`Fired ${formatTime(alert.firedAtMs, zone)}${by}.`],
     now: [],
@@ -93,7 +93,7 @@ export function endingsIn({ content }: Message, timezone: string): Ended[] {
     .filter(({ change }) => change.kind === "ended")
     .map(({ change, lead }) => ({
       alertId: change.alertId,
-      words: `${cleanLine(lead)} ${formatTime(change.atMs, timezone)}`,
+      words: `${ownLine(lead)} ${formatTime(change.atMs, timezone)}`,
       tone: endingTone(leadOf(change)),
     }));
 }

@@ -10,7 +10,7 @@ import type { Message } from "../../domain/delivery.ts";
 import type { Outgoing, ToldBefore } from "../channel.ts";
 import type { ChannelLog } from "../log.ts";
 import { calls } from "../mention.ts";
-import { cleanLine, shorten } from "../text.ts";
+import { ownLine, shorten } from "../text.ts";
 import type { ApiProblem } from "./api.ts";
 import type { Destination } from "./destination.ts";
 import { madeAtMs, placeOf } from "./place.ts";
@@ -108,7 +108,7 @@ export class Threads {
     const one = candidates.find(({ id }) => nowMs >= (this.#shut.get(id) ?? nowMs));
     if (one === undefined) return null;
     if (one.started || this.#started.has(one.id)) return one.id;
-    const name = shorten(cleanLine(one.root?.message.content.title ?? title), 95) || "Alert";
+    const name = shorten(ownLine(one.root?.message.content.title ?? title), 95) || "Alert";
     const answer = await this.#options.destination.startThread(one.id, name, signal);
     // By an earlier attempt, or before a restart.
     if (answer.kind === "ok" || answer.code === codes.alreadyStarted) return this.#know(one.id);

@@ -6,7 +6,7 @@ import type { Answer } from "../answers.ts";
 import type { SendResult } from "../channel.ts";
 import type { ChannelLog } from "../log.ts";
 import { RefusedPresses } from "../refused-presses.ts";
-import { cleanLine } from "../text.ts";
+import { ownLine } from "../text.ts";
 import { cut } from "./render.ts";
 import type { Listener, Press } from "./socket.ts";
 
@@ -66,7 +66,7 @@ export class Desk implements Listener {
       return this.#refuse(press);
     }
     const answer = await this.#acting.withinPatience(this.#acting.pressed(actionId, person.name));
-    const told = answer.title || cleanLine([answer.lines[0] ?? ""].flat().join(" "));
+    const told = answer.title || ownLine([answer.lines[0] ?? ""].flat().join(" "));
     log.info({ who: person.name, what: actionId }, `acted from Slack: ${told}`);
     await this.#tell(press, answer);
   }

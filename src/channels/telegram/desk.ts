@@ -6,7 +6,7 @@ import type { Answer } from "../answers.ts";
 import type { SendResult } from "../channel.ts";
 import type { ChannelLog } from "../log.ts";
 import { RefusedPresses } from "../refused-presses.ts";
-import { cleanLine, shorten } from "../text.ts";
+import { ownLine, shorten } from "../text.ts";
 import { forTelegram } from "./render.ts";
 import type { Listener, Press } from "./updates.ts";
 
@@ -119,7 +119,7 @@ export class Desk implements Listener {
 }
 
 function lineOf({ lines }: Answer, index: number): string {
-  return cleanLine([lines[index] ?? ""].flat().join(" "));
+  return ownLine([lines[index] ?? ""].flat().join(" "));
 }
 
 /** As many whole lines as fit. */

@@ -7,6 +7,7 @@ import { createHmac } from "node:crypto";
 import { z } from "zod";
 import type { Clock } from "../../domain/clock.ts";
 import { type Capacity, lateAfterMs } from "../../domain/delivery.ts";
+import { printableJson } from "../../domain/escape.ts";
 import { anyAddress, secretWord } from "../address.ts";
 import type { Channel, ProbeResult } from "../channel.ts";
 import { documentOf } from "../document.ts";
@@ -61,7 +62,7 @@ export function createWebhook(name: string, settings: WebhookSettings, deps: Web
     probe,
     stop: () => poster.close(),
     async send({ message, late }, signal) {
-      const body = JSON.stringify(documentOf(message, deps));
+      const body = printableJson(JSON.stringify(documentOf(message, deps)));
       const timestamp = String(Math.floor(deps.clock.nowMs() / 1_000));
       const answer = await poster.call(
         {

@@ -2,9 +2,10 @@
 import { once } from "node:events";
 import { closeSync, createWriteStream, existsSync, fsyncSync, openSync, renameSync, rmSync } from "node:fs";
 import { type Command, Option } from "commander";
+import { printableJson } from "../../domain/escape.ts";
 import { type Resolution, resolutionMs } from "../../domain/history.ts";
 import type { History } from "../../history/index.ts";
-import { type Cli, CommandFailed, type CommonOptions, declare, hint, printableJson } from "../command.ts";
+import { type Cli, CommandFailed, type CommonOptions, declare, hint } from "../command.ts";
 import { counted } from "../print.ts";
 import { oneOf } from "../values.ts";
 import { findSeries, type Named, withSpan } from "./open.ts";

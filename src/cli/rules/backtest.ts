@@ -116,7 +116,7 @@ export async function rulesOf(
       ? configured
       : {
           files: files.map((name) => {
-            const read = readTextFile(name, { largestBytes: largestFile });
+            const read = readTextFile(name, { largestBytes: largestFile, from: "anyones" });
             if ("wrong" in read) throw new CommandFailed(`${name} ${read.wrong}`, 2);
             return { name, text: read.text };
           }),

@@ -69,7 +69,7 @@ async function alone(cli: Cli, files: readonly string[], config: string, named: 
   const { formatProblem, loadRules } = await import("../../rules/index.ts");
   const { scheduleSettings, schedulesMs } = await import("../../collect/settings.ts");
   const texts = files.map((name) => {
-    const read = readTextFile(name, { largestBytes: largestFile });
+    const read = readTextFile(name, { largestBytes: largestFile, from: "anyones" });
     if ("wrong" in read) throw new CommandFailed(`${name} ${read.wrong}`, 2);
     return { name, text: read.text };
   });

@@ -100,7 +100,7 @@ export async function runTestFiles(files: readonly string[], filter: string): Pr
   const { shippedRules } = await import("../../settings.ts");
   const problems: RuleProblem[] = [];
   const ready = files.flatMap((file) => {
-    const read = readTextFile(file, { largestBytes: largestFile });
+    const read = readTextFile(file, { largestBytes: largestFile, from: "anyones" });
     if ("wrong" in read) throw new CommandFailed(`${file} ${read.wrong}`, 2);
     const suite = readSuite(file, read.text);
     if ("problems" in suite) {
@@ -153,7 +153,7 @@ function ruleFile(
   const isPack = name.startsWith(`${shippedWord}:`);
   const pack = path.join(shippedFolder, `${path.basename(name.slice(shippedWord.length + 1))}.yaml`);
   const own = path.isAbsolute(name) ? name : path.join(path.dirname(testFile), name);
-  const read = readTextFile(isPack ? pack : own, { largestBytes: largestFile });
+  const read = readTextFile(isPack ? pack : own, { largestBytes: largestFile, from: "anyones" });
   if ("text" in read) return { name: isPack ? name : own, text: read.text };
   const message = isPack ? `no rule pack is called ${name}` : `${name} ${read.wrong} (looked for ${own})`;
   return { file: testFile, line, column: 1, source: "", message, allowed: [], nearest: null };

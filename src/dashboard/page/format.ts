@@ -2,12 +2,13 @@
  * Text for people, in the page. This function is sent to the browser as it stands, so nothing outside its braces may be
  * named in it, types aside.
  */
+import type { Escaper } from "../../domain/escape.ts";
 import type { WireNumber } from "../wire.ts";
 
 export type Safe = { readonly html: string };
 export type Format = ReturnType<typeof formatters>;
 
-export function formatters() {
+export function formatters({ escapedLines }: Escaper) {
   const dash = "–";
   const entities: Record<string, string> = {
     "&": "&amp;",
@@ -32,7 +33,7 @@ export function formatters() {
     if (part === null) return "";
     if (typeof part === "object")
       return Array.isArray(part) ? part.map(markup).join("") : (part as Safe).html;
-    return String(part).replace(/[&<>"']/g, (letter) => entities[letter]!);
+    return escapedLines(String(part)).replace(/[&<>"']/g, (letter) => entities[letter]!);
   }
 
   /** As it came over the wire; null where it is not known. */

@@ -3,6 +3,7 @@
  * nothing else runs or styles, whatever a symbol, a label or an error message may contain.
  */
 import type { FastifyInstance } from "fastify";
+import { createEscaper } from "../../domain/escape.ts";
 import { formatters } from "./format.ts";
 import { createHouseView } from "./house.ts";
 import { createLogin } from "./login.ts";
@@ -23,7 +24,7 @@ export interface Page {
  */
 export const script = `"use strict";
 (() => {
-  const format = (${formatters})();
+  const format = (${formatters})((${createEscaper})());
   const parts = (${createParts})(format);
   const wallets = (${createWalletsView})(format, parts);
   const house = (${createHouseView})(format, parts);

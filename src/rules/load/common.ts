@@ -69,8 +69,11 @@ export function readTemplate(
 ): Template | undefined {
   const found = reader.text(key, key === "summary");
   if (found === undefined) return undefined;
-  const longest = key === "summary" ? longestSummary : longestDescription;
-  return compileTemplate(found.text, longest, naming, gathered, ({ start, warning, ...problem }) =>
+  const isSummary = key === "summary";
+  const longest = isSummary ? longestSummary : longestDescription;
+  // A summary is one line; places in it stay where they are.
+  const text = isSummary ? found.text.replaceAll("\n", " ") : found.text;
+  return compileTemplate(text, longest, naming, gathered, ({ start, warning, ...problem }) =>
     (warning ? desk.warn : desk.problem)(problemAt(found.placeOf(start), problem)),
   );
 }

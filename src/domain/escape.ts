@@ -1,0 +1,65 @@
+/**
+ * Shows what cannot be seen in a text: control characters, and those without width or that turn the direction of writing, become
+ * escapes such as `\n`, `\u202e`. What a script or an emoji is written with stays.
+ */
+
+export interface Escaper {
+  /** For a value from outside: its line breaks are escaped, too. Escaping twice changes nothing. */
+  escaped(text: string): string;
+  /** For a text whose line breaks are ours; tabs become spaces. */
+  escapedLines(text: string): string;
+}
+
+/** Complete in itself: the page is sent this function as it stands. */
+export function createEscaper(): Escaper {
+  const joining =
+    "Arabic Syriac Devanagari Bengali Gurmukhi Gujarati Oriya Tamil Telugu Kannada Malayalam Sinhala Khmer Myanmar Mongolian"
+      .split(" ")
+      .map((script) => `\\p{Script=${script}}`)
+      .join("");
+  const emoji = "\\p{Extended_Pictographic}";
+  /** Joiners within emoji and within words of scripts that have them, styles of emoji and ideographs, flags of regions. */
+  const legitimate = [
+    `(?<=[${emoji}\\p{Emoji_Modifier}\\ufe0f])\\u200d(?=${emoji})`,
+    `(?<=[${joining}])[\\u200c\\u200d](?=[${joining}])`,
+    `(?<=[${emoji}0-9#*\\p{Script=Han}])[\\ufe00-\\ufe0f\\u{e0100}-\\u{e01ef}]`,
+    "(?<=\\u{1f3f4}[\\u{e0020}-\\u{e007e}]*)[\\u{e0020}-\\u{e007f}]",
+    // Signs of Arabic that are seen.
+    "[\\u0600-\\u0605\\u06dd\\u08e2]",
+  ].join("|");
+  const unseen =
+    "[\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}\\u034f\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u3164\\uffa0\\ufe00-\\ufe0f\\u{e0100}-\\u{e01ef}]";
+  const characters = new RegExp(`${legitimate}|(${unseen})`, "gu");
+  const plain = /^[\x20-\x7e]*$/;
+  const short: Record<string, string> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
+
+  function escapeOf(character: string): string {
+    const code = character.codePointAt(0)!.toString(16);
+    return short[character] ?? (code.length > 4 ? `\\u{${code}}` : `\\u${code.padStart(4, "0")}`);
+  }
+
+  function escaped(text: string): string {
+    if (plain.test(text)) return text;
+    return text
+      .toWellFormed()
+      .replace(characters, (found, hidden: string | undefined) =>
+        hidden === undefined ? found : escapeOf(hidden),
+      );
+  }
+
+  return {
+    escaped,
+    escapedLines: (text) =>
+      text.replaceAll("\r\n", "\n").replaceAll("\t", " ").split("\n").map(escaped).join("\n"),
+  };
+}
+
+export const { escaped, escapedLines } = createEscaper();
+
+const notPrintable = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+/** JSON of the same meaning, with JSON's own escapes for all that a terminal would obey or not show. */
+export function printableJson(json: string): string {
+  const asEscape = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  return json.replace(notPrintable, (character) => character.split("").map(asEscape).join(""));
+}

@@ -1,0 +1,104 @@
+/**
+ * Reasons not to trust what stands on this machine's disk: it belongs to another user, others can change it, or others can read
+ * a secret in it. Each is the end of a sentence that begins with the path, with the command to type.
+ */
+import fs from "node:fs";
+import path from "node:path";
+import { type Demand, type Fault, faultOf, folderFaultOf, type Rights } from "./judge.ts";
+import { chownName, currentUser, groupName, userName } from "./user.ts";
+
+/** `secret`: others must not read it either; `owner`: another user whom it may belong to. */
+export type Wish = Pick<Demand, "secret" | "owner"> & {
+  /** Told to be made mode 600, whatever is wrong with its mode. */
+  readonly privately?: boolean;
+};
+
+/** Returns the reason not to trust an opened file or a socket by its owner and mode; null: none. */
+export function distrust(file: string, rights: Rights, wish: Wish = {}): string | null {
+  const user = currentUser();
+  if (user === null) return null;
+  const demand = { ...wish, readOnly: rights.uid === 0 && isReadOnly(file) };
+  const fault = faultOf(rights, user, demand);
+  return fault === null ? null : wordsOf(fault, file, rights, user.uid, demand);
+}
+
+/** Returns the reason not to trust the way to a file: a link or folder with which others can put another file there. */
+export function distrustedWay(file: string, wish: Wish = {}): string | null {
+  const user = currentUser();
+  if (user === null) return null;
+  const given = path.resolve(file);
+  const link = fs.lstatSync(given, { throwIfNoEntry: false });
+  if (link?.isSymbolicLink() === true && faultOf({ ...link, mode: 0 }, user, wish) !== null)
+    return `is a link of another user, ${userName(link.uid)}. Fix: name the file itself`;
+  for (const folder of new Set([path.dirname(given), path.dirname(realPath(given))])) {
+    const stat = fs.statSync(folder, { throwIfNoEntry: false });
+    if (stat === undefined) continue;
+    const demand = { ...wish, secret: false, readOnly: stat.uid === 0 && isReadOnly(folder) };
+    const fault = folderFaultOf(stat, user, demand);
+    if (fault !== null)
+      return `can be swapped by others: its folder ${folder} ${wordsOf(fault, folder, stat, user.uid, demand)}, or use another folder`;
+  }
+  return null;
+}
+
+/** Returns the reason not to trust the file at a path, or the way to it; null: none, or no file is there and the way is fine. */
+export function distrusted(file: string, wish: Wish = {}): string | null {
+  const stat = fs.statSync(file, { throwIfNoEntry: false });
+  return (stat === undefined ? null : distrust(file, stat, wish)) ?? distrustedWay(file, wish);
+}
+
+/** Returns true if the process is root's. */
+export function isRoot(): boolean {
+  return currentUser()?.uid === 0;
+}
+
+/** Returns true if nobody can write there, root included: the mount is read-only. */
+function isReadOnly(file: string): boolean {
+  try {
+    fs.accessSync(file, fs.constants.W_OK);
+    return false;
+  } catch (error) {
+    return error instanceof Error && "code" in error && error.code === "EROFS";
+  }
+}
+
+function wordsOf(
+  fault: Fault,
+  file: string,
+  rights: Rights,
+  uid: number,
+  { secret, readOnly, privately }: Demand & Wish,
+): string {
+  const word = shellWord(file);
+  const mode = (rights.mode & 0o7777).toString(8).padStart(4, "0");
+  // Changing what belongs to somebody else is root's.
+  const sudo = uid === 0 || rights.uid === uid ? "" : "sudo ";
+  if (fault.kind === "owner") {
+    const owner = userName(rights.uid);
+    const may = uid === 0 ? ", who could have root do anything with it" : ", who can change it";
+    return `belongs to another user, ${owner}${may}. Fix: ${sudo}chown ${chownName(uid)} ${word}`;
+  }
+  const by = fault.by === "group" ? `the group ${groupName(rights.gid)}` : "every user of this machine";
+  const fix =
+    fault.kind === "readable" && readOnly === true
+      ? "mount it with mode 0440"
+      : secret === true || privately === true
+        ? // A service cannot read root's file once it is root's alone.
+          `${sudo === "" ? "" : `sudo chown ${chownName(uid)} ${word} && `}${sudo}chmod 600 ${word}`
+        : `${sudo}chmod ${fault.by === "group" ? "g-w" : "go-w"} ${word}`;
+  const verb = fault.kind === "readable" ? "read" : "changed";
+  return `can be ${verb} by others than its owner: ${by} (mode ${mode}). Fix: ${fix}`;
+}
+
+function realPath(file: string): string {
+  try {
+    return fs.realpathSync(file);
+  } catch {
+    return file;
+  }
+}
+
+/** As a shell takes it for one word. */
+export function shellWord(word: string): string {
+  return /^[\w@%+=:,./~-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}
