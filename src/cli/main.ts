@@ -140,6 +140,7 @@ const expected = [
   "BadKey",
   "LedgerError",
   "InstructionsRefused",
+  "MarketDiffers",
 ];
 
 function isExpected(error: unknown): boolean {
