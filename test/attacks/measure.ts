@@ -1,5 +1,5 @@
 /**
- * How much an attack tries, from which seed, and what came of it.
+ * The size, seed and result of an attack.
  * PERPWATCH_ATTACKS: `all`, or a number of inputs; otherwise a sample. PERPWATCH_SEED: the seed. PERPWATCH_ATTACK_ROWS: a file to
  * which each row is appended (test/attacks/run.ts prints them as one table).
  */
