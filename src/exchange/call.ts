@@ -12,7 +12,7 @@
  */
 import type { Args, Endpoint, RecordOf } from "../contract/endpoint.ts";
 import { parseJson } from "../contract/json.ts";
-import { parseReply, type RejectedRow } from "../contract/reply.ts";
+import { overlong, parseReply, type RejectedRow, shortestOverlong } from "../contract/reply.ts";
 import { encodeRequest } from "../contract/request.ts";
 import type { Clock, Random } from "../domain/clock.ts";
 import { BudgetFull, type Grant, type Lane, lanes, type RequestBudget, type Take } from "./budget.ts";
@@ -204,6 +204,16 @@ function read<E extends Endpoint>(endpoint: E, answer: HttpAnswer): Called<Recor
         kept,
       );
     }
+  }
+  const rows = answer.text.length < shortestOverlong ? null : overlong(json);
+  if (rows !== null) {
+    const what = `a list of ${rows}, longer than any that is asked for`;
+    throw new BadRecord(
+      endpoint.name,
+      answer.status,
+      { message: what, fields: [{ path: "", message: what }] },
+      null,
+    );
   }
   const parsed = parseReply(endpoint, json);
   if (!parsed.ok) throw new BadRecord(endpoint.name, answer.status, parsed.problem, kept);

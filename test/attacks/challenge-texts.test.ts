@@ -22,7 +22,7 @@ const time = () => new Date(nowMs + whole(1_700_000) - 850_000).toISOString();
 
 /** Three shapes of login texts, each with the expression that all texts of its form match, the times in groups. */
 const address = exampleAddress;
-const times = String.raw`(\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?|\d{10}(?:\d{3})?)`;
+const times = String.raw`(\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?|\d{10}(?:\d{3})?)`;
 const hexNonce = String.raw`(?:[\da-f]{8,64}|[\dA-F]{8,64})`;
 const shapes = [
   {
