@@ -356,6 +356,7 @@ export const parsers: Readonly<Record<string, Parser>> = {
     share: 0.1,
   },
   "answers of Slack": {
+    takesAll: true,
     input: json([
       { ok: true, ts: "1.2", channel: "C1" },
       { ok: false, error: "ratelimited" },
