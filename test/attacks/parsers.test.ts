@@ -17,7 +17,7 @@ const mostMb = 100;
 /** On a machine that does nothing else it is less by far. */
 const mostMs = 1_000;
 /** For a thousand inputs. */
-const patienceMs = 60_000;
+const patienceMs = 300_000;
 
 test.each(Object.entries(parsers))(
   `%s (seed ${seed})`,
