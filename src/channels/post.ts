@@ -137,7 +137,7 @@ export class Poster {
     if (answer.kind === "none") return { ...answer, kind: "retry", afterMs: null };
     const { status, headers } = answer;
     if (status >= 200 && status < 300)
-      return { kind: "delivered", receipt: shorten(cleanLine(receipt), 200) || "accepted" };
+      return { kind: "delivered", receipt: this.words(receipt) || "accepted" };
     const detail = this.detail(answer, said);
     if (status === 429) return { kind: "retry", failure: "rate-limited", detail, afterMs: waitOf(headers) };
     if (status >= 500 || status === 408 || status === 425)

@@ -4,6 +4,7 @@
  */
 
 import { escaped, escapedLines } from "../domain/escape.ts";
+import { hideSecrets } from "../domain/hidden-secrets.ts";
 import type { WordedText } from "../domain/template-data.ts";
 
 /** @returns a text whose line breaks are ours, with control and invisible characters shown as escapes; tabs become spaces. */
@@ -109,44 +110,15 @@ export function safeLink(url: string | null): string | null {
 
 /** Longer texts of services are cut before they are searched. */
 const maxSearched = 4_096;
-/** A shorter secret would be found in encoded words by chance. */
-const minEncoded = 4;
-/** Words in which a secret may stand encoded: base64, base64url, hexadecimal digits, percent encoding. */
-const encodedWords = /[\w+/=%.~-]{4,}/g;
+/** The longest that one character of a secret becomes in an encoding. */
+const maxEncoded = 8;
 
-/**
- * A text about a failure without secrets, on one line and short. A secret is found as it is, and in each encoding in which it is sent:
- * base64 (alone, or within the blob of AUTH PLAIN or Basic), hexadecimal digits, percent encoding, JSON.
- */
+/** A text about a failure without secrets, on one line and short. */
 export function withoutSecrets(text: string, secrets: readonly string[]): string {
-  let safe = cleanLine(text.slice(0, maxSearched));
-  const known = secrets.filter(({ length }) => length > 0);
-  for (const secret of known)
-    for (const form of new Set([secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)]))
-      safe = safe.replaceAll(form, "…");
-  const encoded = known.filter(({ length }) => length >= minEncoded).map((secret) => Buffer.from(secret));
-  safe = safe.replaceAll(encodedWords, (word) => (holdsAny(word, encoded) ? "…" : word));
-  return shorten(safe, 300);
-}
-
-function holdsAny(word: string, secrets: readonly Buffer[]): boolean {
-  return (
-    secrets.length > 0 && decodings(word).some((bytes) => secrets.some((secret) => bytes.includes(secret)))
-  );
-}
-
-/** A blob may begin within the word. */
-function decodings(word: string): readonly Buffer[] {
-  const plain = percentDecoded(word);
-  return [
-    ...[0, 1, 2, 3].map((start) => Buffer.from(plain.slice(start), "base64")),
-    ...[0, 1].map((start) => Buffer.from(plain.slice(start), "hex")),
-    Buffer.from(plain),
-  ];
-}
-
-function percentDecoded(word: string): string {
-  return word.replaceAll(/(?:%[\da-f]{2})+/gi, (codes) =>
-    Buffer.from(codes.replaceAll("%", ""), "hex").toString("utf8"),
-  );
+  // As it came: the letter of an escape could be taken for a part of an encoding.
+  const line = cleanLine(hideSecrets(text.slice(0, maxSearched), secrets));
+  // At the cut there may stand the beginning of a secret, too short to be known.
+  const margin =
+    text.length > maxSearched ? maxEncoded * Math.max(0, ...secrets.map(({ length }) => length)) : 0;
+  return shorten(hideSecrets(line.slice(0, Math.max(0, line.length - margin)), secrets), 300);
 }

@@ -151,6 +151,7 @@ const expected = [
   "BadForms",
   "SigningRefused",
   "SignerUnavailable",
+  "MarketDiffers",
 ];
 
 function isExpected(error: unknown): boolean {

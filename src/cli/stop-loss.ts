@@ -3,6 +3,7 @@
 import { type Command, InvalidArgumentError } from "commander";
 import { decimalText } from "../contract/amount.ts";
 import { formatPercent, formatPrice, formatUsd } from "../domain/number-text.ts";
+import { farSentence } from "../ledger/far-sentence.ts";
 import type { StopLossPlan } from "../ledger/stop-loss.ts";
 import type { WalletSettings } from "../settings.ts";
 import { type Cli, CommandFailed, type CommonOptions, declare, hint, print, printJson } from "./command.ts";
@@ -23,6 +24,7 @@ interface Options extends CommonOptions {
   readonly pdaIndex: number;
   readonly subaccount?: number;
   readonly feePayer?: string;
+  readonly far?: string;
   readonly sign?: boolean;
   readonly yes?: boolean;
 }
@@ -62,6 +64,7 @@ export function stopLossCommand(program: Command, cli: Cli): void {
       integerFrom(0, 100),
     )
     .option("--fee-payer <file>", "key file of who pays, when the wallet itself does not")
+    .option("--far <sentence>", `needed for prices far from the mark: "${farSentence}"`, farFrom)
     .option("--sign", "sign with the keys here, after a typed yes")
     .option("--yes", "with --sign: sign without asking")
     .action((options: Options) => stopLoss(cli, options));
@@ -73,6 +76,11 @@ function percent(text: string): number {
   throw new InvalidArgumentError(
     "Expected a percentage from 0 to below 100, with at most two digits behind the point.",
   );
+}
+
+function farFrom(text: string): string {
+  if (text === farSentence) return text;
+  throw new InvalidArgumentError(`Expected the sentence "${farSentence}".`);
 }
 
 async function stopLoss(cli: Cli, options: Options): Promise<void> {
@@ -90,7 +98,8 @@ async function stopLossWith(cli: Cli, options: Options, signing: Signing): Promi
     );
   const payer = feePayerOf(wallet, signing);
   const ledger = await openLedger(settings);
-  const { BadStopLoss, planStopLoss } = await import("../ledger/stop-loss.ts");
+  const { planStopLoss } = await import("../ledger/stop-loss.ts");
+  const { BadStopLoss } = await import("../ledger/stop-loss-band.ts");
   const { memorySessions, withExchange } = await import("./standalone.ts");
   const plan = await withExchange(settings, memorySessions(), async (exchange) => {
     const call = { deadlineMs: patienceMs, wallet: wallet.name };
@@ -108,6 +117,7 @@ async function stopLossWith(cli: Cli, options: Options, signing: Signing): Promi
           slippagePercent: options.slippage,
           size: options.size ?? null,
           kind: options.orderKind,
+          far: options.far !== undefined,
         },
       );
     } catch (error) {

@@ -14,13 +14,30 @@ const parseWithSource = JSON.parse as (text: string, reviver: Reviver) => unknow
  */
 export function parseJson(text: string): unknown {
   if (!mayHoldLongInteger(text)) return JSON.parse(text);
-  return parseWithSource(text, (_key, value, { source }) =>
-    typeof value === "number" &&
-    !Number.isSafeInteger(value) &&
-    source !== undefined &&
-    /^-?\d+$/.test(source)
-      ? source
-      : value,
+  try {
+    return parseWithSource(text, (_key, value, { source }) =>
+      typeof value === "number" &&
+      !Number.isSafeInteger(value) &&
+      source !== undefined &&
+      /^-?\d+$/.test(source)
+        ? source
+        : value,
+    );
+  } catch (error) {
+    // A reviver is called level by level; what is nested too deeply for that is parsed without one.
+    if (!(error instanceof RangeError)) throw error;
+    if (text.length > mostNested) throw new SyntaxError("it is nested too deeply");
+    return JSON.parse(withQuotedIntegers(text));
+  }
+}
+
+/** A text that is nested too deeply for a reviver is parsed only up to this length, characters. */
+const mostNested = 500_000;
+
+/** Valid JSON with integers beyond 2^53 as strings; anything else stays what it is. */
+function withQuotedIntegers(text: string): string {
+  return text.replace(/"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?/gs, (token) =>
+    /^-?\d+$/.test(token) && !Number.isSafeInteger(Number(token)) ? `"${token}"` : token,
   );
 }
 

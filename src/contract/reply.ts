@@ -90,6 +90,22 @@ export type ParsedReply<R> =
 
 const NONE: readonly RejectedRow[] = [];
 const MOST_FIELDS = 5;
+/** No request is answered with more rows (the largest limit is 10 000). */
+const MOST_ROWS = 20_000;
+
+/** The length of a list that is longer than any in a reply; null: there is none. Lists within a list of the reply count, too. */
+export function overlong(json: unknown, depth = 6): number | null {
+  if (typeof json !== "object" || json === null || depth === 0) return null;
+  if (Array.isArray(json) && json.length > MOST_ROWS) return json.length;
+  for (const inner of Object.values(json)) {
+    const found = overlong(inner, depth - 1);
+    if (found !== null) return found;
+  }
+  return null;
+}
+
+/** A text of fewer characters holds no such list. */
+export const shortestOverlong = 2 * MOST_ROWS;
 
 /** Reads a successful reply (parsed with `parseJson`; undefined when there was no body). */
 export function parseReply<R>(

@@ -490,7 +490,7 @@ function controlFrame(fields: Readonly<Record<string, unknown>>): ControlFrame |
   const words = (accepted: boolean, said: unknown): ControlFrame => ({
     accepted,
     subscription,
-    code: code === undefined || code === null ? null : String(code),
+    code: typeof code === "string" || typeof code === "number" ? String(code) : null,
     message: typeof said === "string" ? said : null,
   });
   if (type === "subscriptionConfirmed") return words(true, null);

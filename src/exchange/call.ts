@@ -12,9 +12,10 @@
  */
 import type { Args, Endpoint, RecordOf } from "../contract/endpoint.ts";
 import { parseJson } from "../contract/json.ts";
-import { parseReply, type RejectedRow } from "../contract/reply.ts";
+import { overlong, parseReply, type RejectedRow, shortestOverlong } from "../contract/reply.ts";
 import { encodeRequest } from "../contract/request.ts";
 import type { Clock, Random } from "../domain/clock.ts";
+import { hideSecrets } from "../domain/hidden-secrets.ts";
 import { BudgetFull, type Grant, type Lane, lanes, type RequestBudget, type Take } from "./budget.ts";
 import { BadRecord, cleanText, ExchangeError, refusal } from "./errors.ts";
 import { type Http, type HttpAnswer, HttpFailure } from "./http.ts";
@@ -127,7 +128,7 @@ export function createCaller({ http, budget, clock, random }: CallerOptions): Ca
         else grant.answered();
         if (answer.status >= 200 && answer.status < 300) {
           outage.answered(clock.elapsedMs());
-          return read(endpoint, answer);
+          return read(endpoint, answer, () => secretsOf(endpoint, args, bearer));
         }
         error = refusal(
           name,
@@ -187,9 +188,18 @@ export function createCaller({ http, budget, clock, random }: CallerOptions): Ca
   return { call, http, budget, onOutageEnd: (run) => outage.onEnd(run) };
 }
 
+/** The part of an answer of another form that is kept, characters. */
+const mostKept = 16_384;
+
 /** A success, read by the table. */
-function read<E extends Endpoint>(endpoint: E, answer: HttpAnswer): Called<RecordOf<E>> {
-  const kept = endpoint.group === "auth" ? null : answer.text;
+function read<E extends Endpoint>(
+  endpoint: E,
+  answer: HttpAnswer,
+  secrets: () => readonly string[],
+): Called<RecordOf<E>> {
+  // It may repeat the token that it was asked with.
+  const kept = () =>
+    endpoint.group === "auth" ? null : hideSecrets(answer.text.slice(0, mostKept), secrets());
   let json: unknown;
   if (endpoint.reply.kind !== "none") {
     try {
@@ -201,12 +211,22 @@ function read<E extends Endpoint>(endpoint: E, answer: HttpAnswer): Called<Recor
         endpoint.name,
         answer.status,
         { message: what, fields: [{ path: "", message: what }] },
-        kept,
+        kept(),
       );
     }
   }
+  const rows = answer.text.length < shortestOverlong ? null : overlong(json);
+  if (rows !== null) {
+    const what = `a list of ${rows}, longer than any that is asked for`;
+    throw new BadRecord(
+      endpoint.name,
+      answer.status,
+      { message: what, fields: [{ path: "", message: what }] },
+      null,
+    );
+  }
   const parsed = parseReply(endpoint, json);
-  if (!parsed.ok) throw new BadRecord(endpoint.name, answer.status, parsed.problem, kept);
+  if (!parsed.ok) throw new BadRecord(endpoint.name, answer.status, parsed.problem, kept());
   return parsed as Called<RecordOf<E>>;
 }
 

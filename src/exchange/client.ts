@@ -63,6 +63,9 @@ export interface ClientOptions {
   readonly onBadRecord: (report: BadRecordReport) => void;
 }
 
+/** Rows of one answer that are reported one by one; more of them are broken the same way. */
+const mostReported = 50;
+
 export function createClient({ caller, sessions, clock, onBadRecord }: ClientOptions): ExchangeClient {
   async function ask(endpoint: Endpoint, args: object, call: ClientCall): Promise<unknown> {
     const wallet = call.wallet ?? null;
@@ -94,7 +97,7 @@ export function createClient({ caller, sessions, clock, onBadRecord }: ClientOpt
         endpoint.session === "required"
           ? await required(endpoint, session, wallet, send, () => ({ endMs, signal: call.signal }))
           : await optional(session, send);
-      for (const row of called.rejected) {
+      for (const row of called.rejected.slice(0, mostReported)) {
         const { message, fields } = row.problem;
         onBadRecord({ endpoint: endpoint.name, wallet, problem: message, fields, body: textOf(row.raw) });
       }

@@ -9,12 +9,18 @@ export function compress(bytes: Uint8Array | string): Buffer {
   return zstdCompressSync(bytes, { params });
 }
 
+/** No stored text is longer; a few bytes of somebody else's database could become any number otherwise. */
+const mostUnpacked = 67_108_864;
+
 /** @param length how many bytes come out, where that is known: then they are not gathered piece by piece */
 export function decompress(bytes: Uint8Array, length?: number): Buffer {
   return length === undefined
-    ? zstdDecompressSync(bytes)
+    ? zstdDecompressSync(bytes, { maxOutputLength: mostUnpacked })
     : // One more than fits: a full piece is taken for one that others follow.
-      zstdDecompressSync(bytes, { chunkSize: Math.max(64, length + 1) });
+      zstdDecompressSync(bytes, {
+        chunkSize: Math.max(64, length + 1),
+        maxOutputLength: Math.max(64, length + 1),
+      });
 }
 
 /** A text as it is, or compressed where that is shorter. */

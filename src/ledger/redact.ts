@@ -3,6 +3,8 @@
  * repeat them in what they refuse.
  */
 
+import { hideSecrets, secretsOfAddress } from "../domain/hidden-secrets.ts";
+
 /** Shorter words of an address (`v2`, `rpc`, `mainnet`) are no keys, and stand in ordinary sentences. */
 const shortestKey = 8;
 /** A part of a host's name that is shorter is a name. */
@@ -26,7 +28,9 @@ export function redactorFor(rpcUrl: string): (text: string) => string {
     .sort((a, b) => b.length - a.length)
     .map((part) => part.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"));
   const pattern = new RegExp(sought.join("|"), "giu");
-  return (text) => text.replace(pattern, "[ledger.rpcUrl]");
+  // What is encoded otherwise, or repeated in part.
+  const keys = [...secretsOfAddress(rpcUrl), ...labels];
+  return (text) => hideSecrets(text.replace(pattern, "[ledger.rpcUrl]"), keys);
 }
 
 function decoded(part: string): readonly string[] {

@@ -33,6 +33,13 @@ export interface AccountInfo {
   readonly lamports: bigint;
 }
 
+/** The first bytes of an account. */
+export interface AccountHead {
+  /** The program that it belongs to. */
+  readonly owner: string;
+  readonly data: Uint8Array;
+}
+
 export interface SignatureStatus {
   readonly confirmation: "processed" | "confirmed" | "finalized";
   /** The error, as JSON; null: it went through. */
@@ -55,6 +62,8 @@ export interface Ledger {
   status(transaction: string): Promise<SignatureStatus | null>;
   /** In the order asked; null: there is no such account. */
   accounts(addresses: readonly string[]): Promise<readonly (AccountInfo | null)[]>;
+  /** An account's first bytes, fewer where it has fewer; null: there is no such account. */
+  accountHead(address: string, bytes: number): Promise<AccountHead | null>;
   /** Foresees what a transaction would do, signed or not, with whatever blockhash is new then. */
   simulate(wire: string, watched: readonly string[]): Promise<Simulation>;
 }
@@ -82,6 +91,9 @@ const answers = {
       .max(1),
   }),
   accounts: z.object({ value: z.array(z.object({ owner: z.string(), lamports: whole }).nullable()) }),
+  head: z.object({
+    value: z.object({ owner: z.string(), data: z.tuple([z.base64(), z.literal("base64")]) }).nullable(),
+  }),
   simulation: z.object({
     value: z.object({
       err: z.unknown(),
@@ -145,6 +157,15 @@ export function createLedger(options: { readonly rpcUrl: string; readonly patien
       if (value.length !== asked.length)
         throw new LedgerError("ledger: getMultipleAccounts: not what was asked for");
       return value.map((it) => (it === null ? null : { owner: it.owner, lamports: it.lamports }));
+    },
+    async accountHead(asked, bytes) {
+      const dataSlice = { offset: 0, length: bytes };
+      const request = rpc.getAccountInfo(asAddress(asked), { ...confirmed, encoding: "base64", dataSlice });
+      const { value } = await ask("getAccountInfo", request, answers.head);
+      if (value === null) return null;
+      const data = Buffer.from(value.data[0], "base64");
+      if (data.length > bytes) throw new LedgerError("ledger: getAccountInfo: more than what was asked for");
+      return { owner: value.owner, data };
     },
     async simulate(wire, watched) {
       const request = rpc.simulateTransaction(wire as Base64EncodedWireTransaction, {

@@ -12,6 +12,7 @@ import {
   type Reviewed,
   registrationInstructions,
 } from "./review.ts";
+import type { BandKnown } from "./stop-loss-band.ts";
 
 const address = z.string().max(44).refine(isAddress, "expected an address");
 const addresses = z.array(address).max(64).readonly();
@@ -56,6 +57,14 @@ export const stopLossRequest = z.strictObject({
   market: address,
   spline: address,
   assetId: z.int().min(0).max(4_294_967_295),
+  /** The market's account on the ledger, as the asker read it, and the mark, USD a unit. */
+  known: z.strictObject({
+    symbol: z.string().max(32),
+    tickSize: z.int().min(1),
+    baseLotsDecimals: z.int().min(-30).max(30),
+    mark: z.number(),
+    far: z.boolean(),
+  }),
   order: z.strictObject({
     triggerTicks: whole,
     executionTicks: whole,
@@ -73,6 +82,12 @@ export function allowedOnboarding(request: OnboardingRequest): Reviewed {
   const { onboarder, permission, activation, ...asked } = request;
   const named = { onboarder, account: permission };
   return activation ? activationInstructions(asked, named) : registrationInstructions(asked, named);
+}
+
+/** The facts that the prices of a stop loss are held against. */
+export function bandOf({ market: address, assetId, known }: StopLossRequest): BandKnown {
+  const { mark, far, ...scale } = known;
+  return { market: { address, assetId, ...scale }, mark, far };
 }
 
 /** @throws {InstructionsRefused} as `allowedOnboarding` */

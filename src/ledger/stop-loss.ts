@@ -15,6 +15,8 @@ import {
 } from "../contract/index.ts";
 import { traderAddress } from "../wallet/address.ts";
 import { assembleTransaction, type LedgerTransaction } from "../wallet/ledger-transaction.ts";
+import { farSentence } from "./far-sentence.ts";
+import { compareMarket } from "./market-account.ts";
 import { type Cost, exchangeAccounts, foresee } from "./onboarding.ts";
 import {
   InstructionsRefused,
@@ -26,11 +28,18 @@ import {
   reviewTransaction,
 } from "./review.ts";
 import type { Ledger, Lifetime } from "./rpc.ts";
-import { allowedStopLoss, type StopLossRequest } from "./signing.ts";
+import { allowedStopLoss, bandOf, type StopLossRequest } from "./signing.ts";
+import { BadStopLoss, checkBand, checkPrices } from "./stop-loss-band.ts";
 
-/** Something about the order that a person can mend. */
-export class BadStopLoss extends Error {
-  override readonly name = "BadStopLoss";
+/** The exchange and the ledger say different things about a market. Nothing is built. */
+export class MarketDiffers extends Error {
+  override readonly name = "MarketDiffers";
+  constructor(differences: readonly string[]) {
+    super(
+      `one of them is wrong, so nothing is built:\n  ${differences.join("\n  ")}\n` +
+        "Compare with another node of the ledger (ledger.rpcUrl), and sign nothing until they agree.",
+    );
+  }
 }
 
 export interface StopLossParts<Options> {
@@ -58,6 +67,8 @@ export interface StopLossAsked {
   /** Base units; null: all of the position. */
   readonly size: string | null;
   readonly kind: "ioc" | "limit";
+  /** The prices are far from the mark on purpose, or behind the liquidation. */
+  readonly far: boolean;
 }
 
 export interface StopLossPlan {
@@ -88,7 +99,8 @@ type Position = State["snapshot"]["subaccounts"][number]["positions"][number];
 const microUsd = 6;
 
 /**
- * @throws {BadStopLoss} when it makes no sense for the position
+ * @throws {BadStopLoss} when it makes no sense for the position, or its prices are not plausible
+ * @throws {MarketDiffers} when the exchange and the ledger disagree about the market
  * @throws {InstructionsRefused} when the exchange hands out something else than what was asked for
  * @throws {LedgerError} when the ledger cannot be asked, or foresees a failure
  */
@@ -101,16 +113,22 @@ export async function planStopLoss<Options>(
   const { subaccount, position } = positionOf(state, asked);
   const { symbol } = position;
   const market = await client.market({ symbol }, call);
+  const { account, differences } = await compareMarket(ledger, market);
+  if (differences.length > 0) throw new MarketDiffers(differences);
   const { markPrice } = await client.markPrice({ symbol }, call);
   if (markPrice === null)
     throw new BadStopLoss(`${symbol} has no mark price now, so that nothing can be checked`);
   const order = orderOf(asked, position, market);
-  checkAgainstMark(order, market, markPrice.price);
+  const mark = markPrice.price;
+  checkPrices(order, { market: account, mark, far: asked.far });
 
   const traderAccount = traderAddress(authority, { pdaIndex, subaccount });
   const view = await client.traderView({ traderPubkey: traderAccount }, call);
   const seen = view.positions.find((it) => it.symbol === symbol)?.liquidationPrice;
   const liquidation = seen && seen.value > 0n ? seen : null;
+  const tooLate = liquidation === null ? null : liquidatedFirst(order, market, liquidation);
+  if (tooLate !== null && !asked.far)
+    throw new BadStopLoss(`${tooLate}. Where that is meant: --far "${farSentence}"`);
   const accounts = await client.exchangeKeys({}, call);
   const ours = [authority, feePayer, traderAccount];
   keepApart({ market: market.marketPubkey, spline: market.splinePubkey, ...namedAccounts(accounts) }, ours);
@@ -136,7 +154,11 @@ export async function planStopLoss<Options>(
     accounts: exchangeAccounts(accounts),
     market: market.marketPubkey,
     spline: market.splinePubkey,
-    assetId: market.assetId,
+    assetId: account.assetId,
+    known: {
+      ...{ symbol: account.symbol, tickSize: account.tickSize, baseLotsDecimals: account.baseLotsDecimals },
+      ...{ mark, far: asked.far },
+    },
     order: { ...order, baseLots },
   });
   const passed = reviewStopLoss(given, request, order.baseLots, whole);
@@ -148,6 +170,7 @@ export async function planStopLoss<Options>(
     instructions: plainInstructions(passed.reviewed),
   });
   reviewTransaction(transaction, passed.reviewed);
+  checkBand(transaction.wire, bandOf(passed.request));
   const [payer] = await ledger.accounts([feePayer]);
   const cost = await foresee(ledger, transaction.wire, feePayer, payer?.lamports ?? 0n);
   return {
@@ -156,10 +179,10 @@ export async function planStopLoss<Options>(
     subaccount,
     traderAccount,
     position,
-    mark: markPrice.price,
+    mark,
     liquidationPrice: liquidation === null ? null : trimmed(liquidation.ui),
     replaces: standing(state, subaccount, position).map((ticks) => usd(market, ticks)),
-    warnings: warningsFor(order, market, liquidation),
+    warnings: tooLate === null ? [] : [tooLate],
     ...passed,
     cost,
     transaction,
@@ -223,14 +246,6 @@ function orderOf(asked: StopLossAsked, position: Position, market: MarketConfig)
     asked.executionPrice === null
       ? beyond(triggerTicks, closing, asked.slippagePercent)
       : ticksOf(market, asked.executionPrice, "the execution price");
-  const better = closing === "ask" ? executionTicks > triggerTicks : executionTicks < triggerTicks;
-  if (better) {
-    const side = closing === "ask" ? "above" : "below";
-    throw new BadStopLoss(
-      `the execution price ${usd(market, executionTicks)} is ${side} the trigger ${usd(market, triggerTicks)}: ` +
-        "the order would find nobody once it goes off",
-    );
-  }
   const baseLots = asked.size === null ? held : unitsOf(asked.size, market.baseLotsDecimals, "the size");
   if (baseLots > held) {
     const has = decimalText(held, market.baseLotsDecimals);
@@ -251,31 +266,18 @@ function beyond(triggerTicks: bigint, closing: "ask" | "bid", percent: number): 
   return ticks;
 }
 
-function checkAgainstMark(order: StopLossOrder, market: MarketConfig, mark: number): void {
-  const trigger = Number(usd(market, order.triggerTicks));
-  const beyondMark = order.direction === "below" ? trigger >= mark : trigger <= mark;
-  if (!beyondMark) return;
-  const [position, place, wanted] =
-    order.direction === "below" ? ["long", "not below", "below"] : ["short", "not above", "above"];
-  throw new BadStopLoss(
-    `the trigger ${trigger} is ${place} the mark ${mark}: the stop loss of a ${position} stands ${wanted} it, or it goes off at once`,
-  );
-}
-
-function warningsFor(
+/** Null: the stop loss goes off before the position would be liquidated. */
+function liquidatedFirst(
   order: StopLossOrder,
   market: MarketConfig,
-  liquidation: { readonly value: bigint; readonly decimals: number; readonly ui: string } | null,
-): string[] {
-  if (liquidation === null) return [];
+  liquidation: { readonly value: bigint; readonly decimals: number; readonly ui: string },
+): string | null {
   const trigger = Number(usd(market, order.triggerTicks));
   const price = Number(decimalText(liquidation.value, liquidation.decimals));
-  const tooLate = order.direction === "below" ? trigger <= price : trigger >= price;
-  return tooLate
-    ? [
-        `the position would be liquidated at ${trimmed(liquidation.ui)}, before this stop loss goes off at ${trigger}`,
-      ]
-    : [];
+  const isTooLate = order.direction === "below" ? trigger <= price : trigger >= price;
+  return isTooLate
+    ? `the position would be liquidated at ${trimmed(liquidation.ui)}, before this stop loss goes off at ${trigger}`
+    : null;
 }
 
 /** Triggers of stop losses that stand on the position now; one account keeps one of them. */

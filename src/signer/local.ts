@@ -1,6 +1,6 @@
 /** A signer that holds the key in this process: the one place where a wallet's key signs anything. */
 import { InstructionsRefused, type Reviewed, reviewTransaction } from "../ledger/review.ts";
-import { allowedOnboarding, allowedStopLoss } from "../ledger/signing.ts";
+import { allowedOnboarding, allowedStopLoss, bandOf } from "../ledger/signing.ts";
 import { sessionInfo } from "../wallet/seal.ts";
 import { BadChallenge, memoOfChallenge, signChallenge } from "../wallet/transaction.ts";
 import type { WalletKey } from "../wallet/wallet-key.ts";
@@ -67,8 +67,12 @@ async function signatureOf(key: WalletKey, act: SigningAct, options: LocalSigner
     }
     case "onboarding":
       return signReviewed(key, act.wire, allowedOnboarding(act.request));
-    case "stop loss":
-      return signReviewed(key, act.wire, allowedStopLoss(act.request));
+    case "stop loss": {
+      const allowed = allowedStopLoss(act.request);
+      const { checkBand } = await import("../ledger/stop-loss-band.ts");
+      checkBand(act.wire, bandOf(act.request));
+      return signReviewed(key, act.wire, allowed);
+    }
   }
 }
 

@@ -6,9 +6,9 @@ import { PUBLIC_BASE_URL } from "../contract/program.ts";
 
 const words: ReadonlySet<string> = new Set(
   (
-    "a account address an and are as at by chain challenge confirm confirming exchange expiration expire expires for hello i id in " +
+    "a account address an and are as at auth by chain challenge confirm confirming exchange expiration expire expires for hello i id in " +
     "is issued it log logging login message network of on only own owner ownership perpetuals perps phoenix please prove proving " +
-    "request sign signing site solana svm the this time to uri url version wallet wants welcome with you your nonce"
+    "request sign signing site solana svm the this time to uri url v version wallet wants welcome with you your nonce"
   ).split(" "),
 );
 /** Sentences that are found in logins everywhere, and whose words alone would not do. */
@@ -35,12 +35,13 @@ export function plainness(form: string, own: string, domain: string | null): str
   let isNamed = false;
   for (const host of hostsOf(own, domain)) {
     const named = new RegExp(
-      `(?<![\\w.@:/%-])(?:https?://)?${host.replaceAll(/\W/g, "\\$&")}(?::\\d{1,5})?(?:/[\\w/-]*)?(?![\\w.@:/%-])`,
+      `(?<![\\w.@:/%-])(?:https?://)?${host.replaceAll(/\W/g, "\\$&")}(?::\\d{1,5})?((?:/[\\w/-]*)?)(?![\\w.@:/%-])`,
       "gi",
     );
-    left = left.replaceAll(named, () => {
+    left = left.replaceAll(named, (_all, path: string) => {
       isNamed ||= host === domain;
-      return " ";
+      // The words of a path have to be those of a login, too.
+      return ` ${path.replaceAll(/[/_-]+/g, " ")} `;
     });
   }
   if (domain !== null && !isNamed) return `does not name ${domain} (exchange.loginDomain)`;

@@ -5,6 +5,7 @@
 import { PROGRAM_ID } from "../contract/index.ts";
 import { isAddress } from "../wallet/address.ts";
 import { heightOf, isRecent, lamportsOf, latestBlockhash, rentOf, slotOf } from "./ledger.ts";
+import { marketAccountData } from "./ledger-market-account.ts";
 import { traderAccountData } from "./ledger-trader-account.ts";
 import type { World } from "./state.ts";
 
@@ -156,21 +157,35 @@ const plainAccount = {
 };
 
 function accountOf(world: World, address: string, options: unknown) {
-  const { encoding } = optionsOf(options);
+  const { encoding, dataSlice } = optionsOf(options);
   if (encoding !== undefined && encoding !== "base64")
     throw new RpcError(invalid, "encoding: this simulator writes base64");
   const lamports = lamportsOf(world, address);
-  const account = world.accounts.get(address);
-  if (!account) return lamports === 0n ? null : { lamports: Number(lamports), ...plainAccount };
-  const data = traderAccountData(world, account);
+  const data = dataOf(world, address);
+  if (data === null) return lamports === 0n ? null : { lamports: Number(lamports), ...plainAccount };
   return {
     lamports: Number(lamports === 0n ? rentOf(data.length) : lamports),
     owner: PROGRAM_ID,
-    data: [data.toString("base64"), "base64"],
+    data: [sliceOf(data, dataSlice).toString("base64"), "base64"],
     executable: false,
     rentEpoch: 0,
     space: data.length,
   };
+}
+
+/** Null: the exchange's program has no such account. */
+function dataOf(world: World, address: string): Buffer | null {
+  const account = world.accounts.get(address);
+  if (account) return traderAccountData(world, account);
+  const market = [...world.markets.values()].find((it) => it.spec.marketPubkey === address);
+  return market ? marketAccountData(world, market) : null;
+}
+
+function sliceOf(data: Buffer, slice: unknown): Buffer {
+  if (slice === undefined || slice === null) return data;
+  const { offset, length } = optionsOf(slice);
+  const start = count(offset, "dataSlice.offset");
+  return data.subarray(start, start + count(length, "dataSlice.length"));
 }
 
 async function transactionIn(wire: unknown, options: unknown) {

@@ -2,7 +2,7 @@
  * Signing the challenge of a transaction login: a legacy transaction in wire form, base64, with one empty
  * signature. It can never be executed; signing it proves the key to the exchange and nothing else, and this file
  * makes sure of that before it signs. Compute Budget instructions and Lighthouse's assertions may stand beside the
- * memo; whether its blockhash is that of a block cannot be known here, so they may not cost anything either.
+ * memo; whether its blockhash is that of a block cannot be known here, so they may not cost anything beside the plain fee either.
  *
  *   count of signatures (1) · signature (64 bytes) · message: header (3) · accounts · blockhash · instructions
  */
@@ -25,9 +25,8 @@ const memoPrograms = [
 const computeBudget = "ComputeBudget111111111111111111111111111111";
 const lighthouse = "L2TExMFKdjpN9kozasaurPirfHy9P8sbXoAN1qA3S95";
 
-/** Should the challenge be executable after all, it may cost no more than this beside the plain fee. */
-const mostPriorityLamports = 100_000n;
-const mostUnits = 1_400_000n;
+/** The ledger takes no longer ones. */
+const mostBytes = 1_232;
 
 /** A message header, an account, a blockhash and an empty list of instructions. */
 const shortestMessage = 3 + 1 + 32 + 32 + 1;
@@ -56,6 +55,7 @@ export function memoOfChallenge(wallet: string, unsigned: string, nonceId: strin
 function parsed(wallet: string, unsigned: string, nonceId: string) {
   const wire = Buffer.from(unsigned, "base64");
   if (wire.length === 0 || wire.toString("base64") !== unsigned) throw new BadChallenge("not base64");
+  if (wire.length > mostBytes) throw new BadChallenge(`the transaction has more than ${mostBytes} bytes`);
   // A compact count is one byte below 128.
   if (wire[0] !== 1) throw new BadChallenge("not exactly one signature is asked for");
   const message = wire.subarray(65);
@@ -69,27 +69,28 @@ function checkMessage(message: Uint8Array, wallet: string, nonceId: string): str
   const reader = new Reader(message, 3);
   const accounts = Array.from({ length: reader.count() }, () => addressOf(reader.take(32)));
   if (accounts[0] !== wallet) throw new BadChallenge("the fee payer is not this wallet");
+  if (new Set(accounts).size !== accounts.length) throw new BadChallenge("an account is listed twice");
+  if (message[2]! >= accounts.length) throw new BadChallenge("more accounts are only read than are listed");
   reader.take(32);
   const count = reader.count();
   let memos = 0;
   let memo = "";
-  const budget = new Budget();
   for (let i = 0; i < count; i += 1) {
     const program = accounts[reader.byte()];
     const used = reader.take(reader.count());
     const data = reader.take(reader.count());
     if (used.some((index) => index >= accounts.length)) throw new BadChallenge("an account is not listed");
     if (program !== undefined && memoPrograms.includes(program)) {
+      if (used.some((index) => index !== 0)) throw new BadChallenge("the memo names another account");
       memo = memoOf(data, nonceId);
       memos += 1;
-    } else if (program === computeBudget) budget.take(data);
+    } else if (program === computeBudget) checkBudget(data);
     // The first two kinds keep accounts of their own, paid by who signs; all others only assert.
     else if (program !== lighthouse || data.length === 0 || data[0]! < 2)
       throw new BadChallenge("the transaction would do more than leave a memo");
   }
   if (memos === 0) throw new BadChallenge("there is no memo");
   if (memos > 1) throw new BadChallenge("there is more than one memo");
-  budget.check();
   if (!reader.atEnd()) throw new BadChallenge("bytes follow the transaction");
   return memo;
 }
@@ -105,24 +106,14 @@ function memoOf(data: Uint8Array, nonceId: string): string {
   return text;
 }
 
-/** The total payment that Compute Budget instructions together would have a wallet pay. */
-class Budget {
-  #units = mostUnits;
-  #microLamports = 0n;
-
-  take(data: Uint8Array): void {
-    const view = new DataView(data.buffer, data.byteOffset, data.length);
-    if (data[0] === 2 && data.length === 5) this.#units = BigInt(view.getUint32(1, true));
-    else if (data[0] === 3 && data.length === 9) this.#microLamports = view.getBigUint64(1, true);
-    else if (!((data[0] === 1 || data[0] === 4) && data.length === 5))
-      throw new BadChallenge("the transaction asks for what no budget is");
-  }
-
-  check(): void {
-    const units = this.#units < mostUnits ? this.#units : mostUnits;
-    if (units * this.#microLamports > mostPriorityLamports * 1_000_000n)
-      throw new BadChallenge("the transaction would pay for being preferred");
-  }
+/** Limits of what the transaction may use, and a price of 0: a challenge that is never executed has no reason to be preferred. */
+function checkBudget(data: Uint8Array): void {
+  const [kind] = data;
+  const isPrice = kind === 3 && data.length === 9;
+  const isLimit = (kind === 1 || kind === 2 || kind === 4) && data.length === 5;
+  if (!isPrice && !isLimit) throw new BadChallenge("the transaction asks for what no budget is");
+  if (isPrice && data.some((byte, index) => index > 0 && byte !== 0))
+    throw new BadChallenge("the transaction would pay for being preferred");
 }
 
 class Reader {

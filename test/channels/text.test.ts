@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { withoutSecrets } from "../../src/channels/text.ts";
+import { secretsOfAddress } from "../../src/domain/hidden-secrets.ts";
 
 const password = "hunter2-Straße/+?=x";
 const base64 = (text: string) => Buffer.from(text).toString("base64");
@@ -16,6 +17,20 @@ test.each([
   ["percent encoding", encodeURIComponent(password)],
   ["percent encoding of everything", Buffer.from(password).toString("hex").replaceAll(/../g, "%$&")],
   ["JSON", JSON.stringify({ password: `a"${password}` })],
+  ["percent encoding, twice", encodeURIComponent(encodeURIComponent(password))],
+  [
+    "hexadecimal digits with colons",
+    Buffer.from(password)
+      .toString("hex")
+      .replace(/..(?=.)/g, "$&:"),
+  ],
+  ["hexadecimal digits within a word", `x:${Buffer.from(password).toString("hex")}`],
+  [
+    "JSON escapes",
+    [...password].map((one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`).join(""),
+  ],
+  ["a piece of it", password.slice(2, 14)],
+  ["blobs side by side", `${base64("a")}${base64(password)}`],
   ["base64 after another word", `x=${base64(`\0watch\0${password}`)}`],
 ])("a secret is not shown: %s", (_, form) => {
   const said = withoutSecrets(`535 5.7.8 bad credentials: ${form} (try again)`, [password, `a"${password}`]);
@@ -49,4 +64,26 @@ test("what holds no secret stays", () => {
 
 test("a long text is searched in bounded time, and shortened", () => {
   expect(withoutSecrets("a".repeat(1_000_000), [password])).toHaveLength(300);
+});
+
+test("a blob that is broken into lines hides the whole text", () => {
+  const lines = base64(`\0watch\0${password}`).replace(/.{12}/g, "$&\r\n ");
+  expect(withoutSecrets(`535 no: ${lines}`, [password])).toBe("…");
+});
+
+test("a secret at the end of what is searched does not stay in part", () => {
+  for (let before = 4_050; before < 4_100; before++) {
+    const said = withoutSecrets(
+      `${base64(password).repeat(90)} ${"x ".repeat(600)}`.slice(0, before) + password,
+      [password],
+    );
+    expect(said).not.toContain(password.slice(0, 4));
+  }
+});
+
+test("the words of an address are its password, plain words are not", () => {
+  const found = secretsOfAddress("https://host.example/api/webhooks/12345678/AbCdEf-01?key=s3cret%2Bkey&v=2");
+  expect(found).toEqual(expect.arrayContaining(["12345678", "AbCdEf-01", "s3cret+key"]));
+  expect(found).not.toContain("webhooks");
+  expect(secretsOfAddress("no address")).toEqual([]);
 });

@@ -2,7 +2,7 @@
 import path from "node:path";
 import { expect, test } from "vitest";
 import { brokenSignatures, missingSigners, readTransaction } from "../../src/wallet/ledger-transaction.ts";
-import { quiet } from "../simulator/support.ts";
+import { ask, quiet, sim } from "../simulator/support.ts";
 import { desk, run } from "./run.ts";
 
 test("the transaction goes to standard output, the explanation beside it, and nothing to the ledger", async () => {
@@ -42,6 +42,31 @@ test("the transaction goes to standard output, the explanation beside it, and no
   expect(await stopLoss("--trigger-price", "61000")).toMatchObject({
     ...{ status: 2, stdout: "", stderr: expect.stringContaining("is not below the mark") },
   });
+  expect(await stopLoss("--trigger-price", "20000")).toMatchObject({
+    ...{
+      status: 2,
+      stdout: "",
+      stderr: expect.stringMatching(/66\.9% away from the mark 60400; 50% are the most/),
+    },
+  });
+  expect(await stopLoss("--trigger-price", "20000", "--far", "yes")).toMatchObject({
+    ...{ status: 2, stdout: "", stderr: expect.stringContaining("Expected the sentence") },
+  });
+  const far = await stopLoss(
+    "--trigger-price",
+    "20000",
+    "--far",
+    "these prices are far from the mark on purpose",
+  );
+  expect(far.status).toBe(0);
+  // The exchange and the ledger disagree.
+  const marketPath = "/v1/view/exchange/market/BTC";
+  const market = (await ask(simulator, marketPath)).json;
+  await sim(simulator, "fault", { path: marketPath, status: 200, body: { ...market, tickSize: 1_000 } });
+  const differs = await stopLoss("--trigger-price", "58000");
+  expect(differs).toMatchObject({ status: 1, stdout: "" });
+  expect(differs.stderr).toContain("the tick size of BTC is 1000 by the exchange and 100 by the ledger");
+  expect(differs.stderr).not.toContain("please report");
   expect(simulator.world.ledger.transactions.size).toBe(0);
   expect(simulator.sessions.list().every((session) => session.revoked)).toBe(true);
 }, 60_000);

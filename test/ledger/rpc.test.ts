@@ -196,3 +196,24 @@ test("balances beyond what a double holds are exact", async () => {
     [{ owner: "x", lamports: 500_000_000_000_000_001n }],
   );
 });
+
+test("the head of an account is no longer than what was asked for, and is base64", async () => {
+  await using simulator = await quiet();
+  const { marketPubkey } = simulator.world.markets.get("SOL")!.spec;
+  const honest = createLedger({ rpcUrl: `${simulator.url}/rpc` });
+  expect((await honest.accountHead(marketPubkey, 64))?.data).toHaveLength(64);
+  expect(
+    await honest.accountHead(traderAddress(marketPubkey, { pdaIndex: 0, subaccount: 9 }), 64),
+  ).toBeNull();
+  const values: [unknown, RegExp][] = [
+    [{ owner: "a", data: ["AAAA", "base64"] }, /more than what was asked for/],
+    [{ owner: "a", data: ["*", "base64"] }, /another form than expected at value\.data\.0/],
+    [{ owner: "a", data: ["AA==", "base58"] }, /another form/],
+    [{ data: ["AA==", "base64"] }, /another form/],
+  ];
+  for (const [value, said] of values) {
+    await using place = await node(() => ({ body: { result: { context: { slot: 1 }, value } } }));
+    const ledger = createLedger({ rpcUrl: place.rpcUrl });
+    await expect(ledger.accountHead(marketPubkey, 2)).rejects.toThrow(said);
+  }
+});

@@ -6,6 +6,7 @@ import {
   buildReferralActivationTransaction,
   buildRegisterTraderIx,
   Direction,
+  decodeOrderbookHeader,
   decodeTrader,
   getPhoenixStopLossAddress,
   Side,
@@ -19,6 +20,7 @@ import {
   registerInstruction,
   stopLossInstruction,
 } from "../../src/contract/index.ts";
+import { readMarketAccount } from "../../src/ledger/market-account.ts";
 import { activationInstructions, plainInstructions } from "../../src/ledger/review.ts";
 import { addressOf, logAuthority, stopLossAddress, traderAddress } from "../../src/wallet/address.ts";
 import {
@@ -252,4 +254,16 @@ test("the SDK activates a trader of the simulator, and reads accounts from its c
   });
   const lots = [...known.positions.values()].map((it) => it.baseLots);
   expect(trader.positions.entries.map((it) => it.value.baseLotPosition)).toEqual(lots);
+
+  for (const market of simulator.world.markets.values()) {
+    const { symbol, assetId, marketPubkey, baseLotsDecimals, tickSize } = market.spec;
+    const found = await rpc("getAccountInfo", [marketPubkey, { encoding: "base64" }]);
+    const bytes = new Uint8Array(Buffer.from(found.data[0], "base64"));
+    const header = decodeOrderbookHeader(bytes);
+    expect(header).toMatchObject({ assetSymbol: symbol, assetId, baseLotsDecimals, tradeList: [] });
+    expect(header.tickSizeInQuoteLotsPerBaseLot).toBe(BigInt(tickSize));
+    expect(header.defaultTakerFeeMicro).toBe(Number(market.spec.takerFeeMillionths));
+    const read = readMarketAccount(marketPubkey, { owner: found.owner, data: bytes });
+    expect(read).toEqual({ address: marketPubkey, symbol, assetId, tickSize, baseLotsDecimals });
+  }
 });

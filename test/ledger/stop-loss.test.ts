@@ -5,7 +5,8 @@ import { systemClock } from "../../src/domain/clock.ts";
 import { createExchange } from "../../src/exchange/index.ts";
 import { InstructionsRefused } from "../../src/ledger/review.ts";
 import { createLedger } from "../../src/ledger/rpc.ts";
-import { BadStopLoss, planStopLoss, type StopLossAsked, usd } from "../../src/ledger/stop-loss.ts";
+import { MarketDiffers, planStopLoss, type StopLossAsked, usd } from "../../src/ledger/stop-loss.ts";
+import { BadStopLoss } from "../../src/ledger/stop-loss-band.ts";
 import type { SimulatorOptions } from "../../src/simulator/index.ts";
 import { signTransaction } from "../../src/wallet/ledger-transaction.ts";
 import { testSigner } from "../exchange/local-exchange.ts";
@@ -30,7 +31,14 @@ async function place(options: SimulatorOptions = {}) {
   const ledger = createLedger({ rpcUrl: `${simulator.url}/rpc` });
   const usual: StopLossAsked = {
     ...{ authority: key.address, feePayer: key.address, pdaIndex: 0, subaccount: null, symbol: "BTC" },
-    ...{ triggerPrice: "58000", executionPrice: null, slippagePercent: 1, size: null, kind: "ioc" },
+    ...{
+      triggerPrice: "58000",
+      executionPrice: null,
+      slippagePercent: 1,
+      size: null,
+      kind: "ioc",
+      far: false,
+    },
   };
   return {
     simulator,
@@ -104,7 +112,7 @@ test("a short, a part of it, given prices; an isolated position; and what would 
     ...{ side: "bid", direction: "above", kind: "ioc" },
   });
   expect(short.replaces).toHaveLength(1);
-  const gold = await it.plan({ symbol: "GOLD", triggerPrice: "1000", kind: "limit" });
+  const gold = await it.plan({ symbol: "GOLD", triggerPrice: "1000", kind: "limit", far: true });
   expect(gold).toMatchObject({ subaccount: 1, order: { kind: "limit" } });
   expect(gold.warnings).toEqual([
     expect.stringMatching(/liquidated at 1486\.7, before this stop loss .* 1000/),
@@ -128,6 +136,16 @@ describe("what makes no sense is refused before the exchange is asked", () => {
     [{ triggerPrice: "-1" }, /the trigger price is a number above 0/],
     [{ triggerPrice: "1e3" }, /the trigger price is a number above 0/],
     [{ triggerPrice: "0.1" }, /out of range/],
+    [
+      { triggerPrice: "30199" },
+      /the trigger 30199 is 50\.0% away from the mark 60400; 50% are the most.*--far/,
+    ],
+    [{ symbol: "SOL", triggerPrice: "230" }, /the trigger 230 is 5\d\.\d% away from the mark/],
+    [{ executionPrice: "46399" }, /the execution price 46399 is 20\.0% away from the trigger 58000; 20%/],
+    [{ symbol: "SOL", triggerPrice: "160", executionPrice: "193" }, /the execution price 193 is 20\.6% away/],
+    [{ triggerPrice: "6039", far: true }, /more than a factor of 10: no such stop loss is signed/],
+    [{ symbol: "SOL", triggerPrice: "160", executionPrice: "1601", far: true }, /more than a factor of 10/],
+    [{ symbol: "GOLD", triggerPrice: "1480" }, /would be liquidated at 1486\.7, before .*--far/],
   ];
   test.each(cases)("%j", async (asked, said) => {
     await using it = await place();
@@ -206,4 +224,51 @@ test("a market with negative lot decimals: prices and sizes are its own", async 
   await expect(it.plan({ symbol: "PUMP", triggerPrice: "0.0046" })).rejects.toThrow(BadStopLoss);
   await it.execute(signTransaction(plan.transaction, it.key).wire);
   expect(await it.triggers("PUMP")).toEqual([4_100]);
+});
+
+describe("an exchange that lies about a market", () => {
+  const path = "/v1/view/exchange/market/BTC";
+  const lied = async (change: Record<string, unknown>) => {
+    await using it = await place();
+    const honest = (await ask(it.simulator, path)).json;
+    await sim(it.simulator, "fault", { path, times: 1, status: 200, body: { ...honest, ...change } });
+    const error = await it.plan().catch((thrown: unknown) => thrown);
+    const { json } = await ask(it.simulator, "/sim/requests?path=/v1/ix/place-stop-loss-order");
+    expect(json.count).toBe(0);
+    return error as Error;
+  };
+  test.each([10, 1_000, 1])(
+    "a tick size of %d instead of 100 is refused with both values",
+    async (tickSize) => {
+      const error = await lied({ tickSize });
+      expect(error).toBeInstanceOf(MarketDiffers);
+      expect(error.message).toContain(
+        `the tick size of BTC is ${tickSize} by the exchange and 100 by the ledger`,
+      );
+    },
+  );
+  test("decimals, another market's account, and one that is no market", async () => {
+    expect((await lied({ baseLotsDecimals: 3 })).message).toMatch(
+      /base lot decimals of BTC is 3 by the exchange and 4 by/,
+    );
+    const sol = "Ac1YUrvRysk37ukazMSMKH3LSp1Vb9Pn2kqnZEG1FjcP";
+    expect((await lied({ marketPubkey: sol })).message).toMatch(
+      /symbol of BTC is BTC by the exchange and SOL by/,
+    );
+    await using it = await place();
+    const [main] = it.simulator.traders;
+    expect((await lied({ marketPubkey: main!.traderPda })).message).toMatch(/another kind of account/);
+    expect((await lied({ marketPubkey: main!.authority })).message).toMatch(/it belongs to 1{32}/);
+  });
+});
+
+test("a mark that is off by ten leaves no plausible stop loss", async () => {
+  await using it = await place();
+  const path = "/v1/market/BTC/mark-price";
+  const honest = (await ask(it.simulator, path)).json;
+  for (const price of [604_000, 6_040]) {
+    const markPrice = { ...honest.markPrice, price };
+    await sim(it.simulator, "fault", { path, times: 1, status: 200, body: { ...honest, markPrice } });
+    await expect(it.plan()).rejects.toThrow(BadStopLoss);
+  }
 });

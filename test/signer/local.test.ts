@@ -101,6 +101,7 @@ const onboarding = (more: Partial<OnboardingRequest> = {}): OnboardingRequest =>
 const stopLoss = (more: Partial<StopLossRequest> = {}): StopLossRequest => ({
   ...{ authority: wallet.address, feePayer: payer.address, pdaIndex: 0, subaccount: 0, accounts },
   ...{ market: a5, spline: a6, assetId: 3 },
+  known: { symbol: "SOL", tickSize: 100, baseLotsDecimals: 2, mark: 10, far: false },
   order: {
     triggerTicks: 900n,
     executionTicks: 880n,
@@ -211,6 +212,29 @@ describe.each([
   test("is not signed by a wallet that has no part in it", async () => {
     await expect(sign(wireOf(allowed), keyOf(99))).rejects.toThrow(/does not have to sign it/);
   });
+});
+
+test.each<[string, Partial<StopLossRequest["order"]>, Partial<StopLossRequest["known"]>, RegExp]>([
+  [
+    "far from the mark",
+    { triggerTicks: 400n, executionTicks: 390n },
+    {},
+    /trigger 4 is 60\.0% away from the mark 10/,
+  ],
+  ["on the wrong side of it", { triggerTicks: 1_100n }, {}, /trigger 11 is not below the mark 10/],
+  ["executed far away", { executionTicks: 500n }, {}, /execution price 5 is 44\.4% away/],
+  ["by a tick size of another market", {}, { tickSize: 10 }, /trigger 0\.9 is 91\.0% away/],
+  [
+    "beyond any factor, on purpose",
+    { triggerTicks: 90n, executionTicks: 80n },
+    { far: true },
+    /no such stop loss is signed/,
+  ],
+])("a stop loss %s is refused by what its bytes say", async (_, order, known, reason) => {
+  const base = stopLoss();
+  const request = { ...base, order: { ...base.order, ...order }, known: { ...base.known, ...known } };
+  const wire = wireOf(allowedStopLoss(request));
+  await expect(signer().made.sign({ kind: "stop loss", wire, request })).rejects.toThrow(reason);
 });
 
 test.each<[string, SigningAct]>([

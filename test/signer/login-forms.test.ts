@@ -82,6 +82,11 @@ describe("the first text", () => {
       /characters/,
     ],
     ["words in other letters", `wаnts you: ${address}${nonce}`, /characters/],
+    [
+      "a path that says something",
+      `phoenix.trade ${wants}\n${address}${nonce}\nURI: https://app.phoenix.trade/login/transfer-all`,
+      /"transfer"/,
+    ],
     ["another site's URI", `${plain()}\nURI: https://app.evil.example/login`, /evil\[\.\]example/],
     ["a second site", `phoenix.trade ${wants}\n${address}${nonce}\nURI: https://my_app.evil.com`, /my_app/],
     ["an address of a machine", `${plain()}\nURI: http://10.0.0.7/`, /10\[\.\]0/],

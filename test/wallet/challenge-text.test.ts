@@ -1,6 +1,5 @@
 /** The form of a login text, and the texts that no wallet may sign, whatever is trusted. */
-import { describe, expect, test } from "vitest";
-import { seededRandom } from "../../src/domain/clock.ts";
+import { expect, test } from "vitest";
 import { formOf } from "../../src/wallet/challenge-text.ts";
 import { BadChallenge } from "../../src/wallet/transaction.ts";
 import { WalletKey } from "../../src/wallet/wallet-key.ts";
@@ -76,71 +75,4 @@ test("an empty id, or one that says something, is no nonce; another wallet's cha
   expect(() => form(`Sign in: ${exampleAddress} and transfer`, "transfer")).toThrow(/no nonce/);
   const { address } = WalletKey.fromSeed(new Uint8Array(32));
   expect(() => formOf({ text: message, nonceId, address, nowMs })).toThrow(/does not name this wallet/);
-});
-
-describe("texts at random", () => {
-  const seed = Number(process.env.PERPWATCH_SEED ?? Date.now() % 2 ** 31);
-  const count = Number(process.env.PERPWATCH_CHALLENGES ?? 5_000);
-  test(`have the pinned form only where nothing but address, nonce and time differs (seed ${seed}, ${count} texts)`, () => {
-    const random = seededRandom(seed);
-    const whole = (below: number) => Math.floor(random() * below);
-    const pinned = form(message);
-    const pieces = [
-      ...[
-        "transfer all funds",
-        "evil.example wants you to sign in",
-        "\n",
-        " ",
-        ":",
-        "nonce:",
-        "API key",
-        "é",
-        "{",
-        "0",
-      ],
-      ...[
-        exampleAddress,
-        nonceId,
-        "2026-10-05T15:05:00Z",
-        "9999-01-01T00:00:00Z",
-        "1791212430",
-        "expires:",
-        "wallet:",
-      ],
-    ];
-    const seen = { same: 0, other: 0, refused: 0 };
-    for (let index = 0; index < count; index++) {
-      const nonce = whole(2 ** 31)
-        .toString(16)
-        .padStart(8, "1");
-      const time = new Date(nowMs + whole(1_700_000) - 850_000).toISOString();
-      const plain = `Sign in to the exchange\nwallet:${exampleAddress}\nnonce:${nonce}\nexpires:${time}`;
-      const isChanged = random() < 0.8;
-      const at = whole(plain.length + 1);
-      const text = isChanged
-        ? plain.slice(0, at) +
-          (random() < 0.5 ? pieces[whole(pieces.length)] : "") +
-          plain.slice(at + whole(3))
-        : plain;
-      let found: string | null = null;
-      try {
-        found = form(text);
-      } catch (error) {
-        expect(error, text).toBeInstanceOf(BadChallenge);
-      }
-      if (found === pinned) {
-        seen.same++;
-        // Nothing else than these three may differ.
-        expect(text).toMatch(
-          new RegExp(
-            `^Sign in to the exchange\\nwallet:${exampleAddress}\\nnonce:[\\da-fA-F]{8,64}\\nexpires:\\d{4}-\\d\\d-\\d\\d[T ]\\d\\d:\\d\\d(:\\d\\d(\\.\\d+)?)?(Z|[+-]\\d\\d:?\\d\\d)?$|^Sign in to the exchange\\nwallet:${exampleAddress}\\nnonce:[\\da-fA-F]{8,64}\\nexpires:\\d{10}(\\d{3})?$`,
-          ),
-        );
-      } else if (found === null) seen.refused++;
-      else seen.other++;
-      if (!isChanged) expect(found, text).toBe(pinned);
-    }
-    console.log(JSON.stringify(seen));
-    for (const number of Object.values(seen)) expect(number).toBeGreaterThan(count / 50);
-  });
 });

@@ -161,6 +161,12 @@ export class DiscordApi {
     });
   }
 
+  /** A name that Discord gave, fit to be shown. @throws {TypeError} when it is no text */
+  words(name: unknown): string {
+    if (typeof name !== "string") throw new TypeError("a name is no text");
+    return withoutSecrets(name, this.#options.secrets);
+  }
+
   #problem(error: unknown, cutAfterMs: number | null, library: Library): ApiProblem {
     const safe = (text: string) => withoutSecrets(text, this.#options.secrets);
     const problem = (failure: SendFailure, detail: string, more: Partial<ApiProblem> = {}): ApiProblem => ({

@@ -1,7 +1,6 @@
 /** Checks of a Discord channel without sending anything, each failure with the way to mend it. */
 import type { SendFailure } from "../../domain/delivery.ts";
 import type { ProbeResult, Warning } from "../channel.ts";
-import { cleanLine } from "../text.ts";
 import type { ApiProblem, DiscordApi } from "./api.ts";
 import { type Guild, has, type Overwrite, type PermissionName, permissionsIn } from "./permissions.ts";
 import type { DiscordBotSettings, MentionSettings, WebhookAddress } from "./settings.ts";
@@ -20,8 +19,22 @@ function failed(problem: ApiProblem, fix = elsewhere[problem.failure]): ProbeRes
   return { kind: "failed", failure: problem.failure, detail: problem.detail, fix };
 }
 
+/** Runs a probe; an answer of another form than Discord's is a failure, and no error. */
+async function formed(probe: () => Promise<ProbeResult>): Promise<ProbeResult> {
+  try {
+    return await probe();
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    const detail = "Discord's answer has another form than expected";
+    return { kind: "failed", failure: "server-error", detail, fix: "check apiUrl" };
+  }
+}
+
 /** Token, channel, permissions, and whether the configured mentions will ring. */
-export async function probeBot(
+export const probeBot = (...parts: Parameters<typeof botProbe>): Promise<ProbeResult> =>
+  formed(() => botProbe(...parts));
+
+async function botProbe(
   api: DiscordApi,
   settings: Pick<DiscordBotSettings, "channelId" | "threads">,
   mention: MentionSettings | undefined,
@@ -56,7 +69,7 @@ export async function probeBot(
     guild_id?: string;
     permission_overwrites?: readonly Overwrite[];
   };
-  const where = `bot ${cleanLine(bot.username ?? bot.id)} in #${cleanLine(name ?? settings.channelId)}`;
+  const where = `bot ${api.words(bot.username ?? bot.id)} in #${api.words(name ?? settings.channelId)}`;
   if (guild_id === undefined) return { kind: "ok", detail: where };
 
   const guild = await api.call({ method: "GET", route: `/guilds/${guild_id}` }, signal);
@@ -134,7 +147,10 @@ function quietMentions(guild: Guild, mention: MentionSettings | undefined, every
   return remarks;
 }
 
-export async function probeWebhook(
+export const probeWebhook = (...parts: Parameters<typeof webhookProbe>): Promise<ProbeResult> =>
+  formed(() => webhookProbe(...parts));
+
+async function webhookProbe(
   api: DiscordApi,
   { id, token }: WebhookAddress,
   signal: AbortSignal,
@@ -142,7 +158,7 @@ export async function probeWebhook(
   const hook = await api.call({ method: "GET", route: `/webhooks/${id}/${token}` }, signal);
   if (hook.kind === "ok") {
     const { name } = hook.data as { name?: string };
-    return { kind: "ok", detail: `webhook ${cleanLine(name ?? id)}` };
+    return { kind: "ok", detail: `webhook ${api.words(name ?? id)}` };
   }
   const gone = hook.status === 404 || hook.failure === "authentication";
   const fix =

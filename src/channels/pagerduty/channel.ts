@@ -78,7 +78,7 @@ export function createPagerduty(name: string, settings: PagerdutySettings, deps:
         if (result.kind !== "delivered") return ofKey(result, words);
         receipts.push(typeof said?.dedup_key === "string" ? said.dedup_key : "accepted");
       }
-      return { kind: "delivered", receipt: shorten([...new Set(receipts)].join(" "), 200) || "accepted" };
+      return { kind: "delivered", receipt: poster.words([...new Set(receipts)].join(" ")) || "accepted" };
     },
   };
 }

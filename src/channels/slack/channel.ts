@@ -8,6 +8,7 @@ import { z } from "zod";
 import type { AlertChange } from "../../domain/alert.ts";
 import type { Clock } from "../../domain/clock.ts";
 import type { Capacity, Message } from "../../domain/delivery.ts";
+import { secretsOfAddress } from "../../domain/hidden-secrets.ts";
 import type { ChatActions } from "../../domain/ports.ts";
 import { safeAddress, trimmed } from "../address.ts";
 import { buttonsOf } from "../buttons.ts";
@@ -100,17 +101,19 @@ export function createSlack(
   const bot = "token" in settings ? settings : null;
   const method = (word: string) => `${trimmed(bot?.apiUrl ?? "")}/${word}`;
   const target = bot === null ? (settings as SlackWebhookSettings).webhookUrl : method("chat.postMessage");
-  const secret = bot === null ? new URL(target).pathname : bot.token;
   const appToken = bot?.appToken;
   const headers: Record<string, string> = bot === null ? {} : { authorization: `Bearer ${bot.token}` };
-  const secrets = [secret, ...(appToken === undefined ? [] : [appToken])];
+  const secrets = [
+    ...(bot === null ? secretsOfAddress(target) : [bot.token]),
+    ...(appToken === undefined ? [] : [appToken]),
+  ];
   const poster = new Poster({ who: "Slack", secrets, timeoutMs });
   // Over connections of their own: no message waits for answers to presses.
   const answering = new Poster({ who: "Slack", secrets, timeoutMs });
   const ask = async (url: string, body: object | undefined, signal: AbortSignal, by = poster) =>
     judge(await by.call({ url, headers, ...(body === undefined ? {} : { body }) }, signal), by);
   const users = bot?.allow?.users ?? [];
-  const app = appToken === undefined ? null : { apiUrl: bot?.apiUrl ?? "", appToken, ...deps };
+  const app = appToken === undefined ? null : { apiUrl: bot?.apiUrl ?? "", appToken, secrets, ...deps };
   const actions = users.length === 0 || app === null ? undefined : deps.actions;
   const newDesk = (): Desk | undefined =>
     actions &&

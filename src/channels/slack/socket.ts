@@ -32,6 +32,8 @@ export interface Listener {
 export interface App {
   readonly apiUrl: string;
   readonly appToken: string;
+  /** Never to be found in a detail, beside the token. */
+  readonly secrets: readonly string[];
   readonly clock: Clock;
   readonly log: ChannelLog;
 }
@@ -115,7 +117,7 @@ class SocketMode implements Source {
   constructor(app: App, listeners: ReadonlySet<Listener>) {
     this.#app = app;
     this.#listeners = listeners;
-    this.#poster = new Poster({ who: "Slack", secrets: [app.appToken], timeoutMs });
+    this.#poster = new Poster({ who: "Slack", secrets: [app.appToken, ...app.secrets], timeoutMs });
     this.#running = Promise.resolve().then(() => this.#run());
   }
 

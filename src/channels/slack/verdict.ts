@@ -84,5 +84,8 @@ export function judge(answer: Answer | NoAnswer, poster: Poster): Judged {
       return { result: { kind: "retry", failure: "server-error", detail, afterMs: null }, error };
     return { result: { kind: "refused", failure: "rejected", detail, channelBroken: false }, error };
   }
-  return { result: poster.verdict(answer, String(said?.ts ?? "accepted"), error ?? undefined), error };
+  return {
+    result: poster.verdict(answer, typeof said?.ts === "string" ? said.ts : "accepted", error ?? undefined),
+    error,
+  };
 }

@@ -8,6 +8,7 @@ import { z } from "zod";
 import type { Clock } from "../../domain/clock.ts";
 import { type Capacity, lateAfterMs } from "../../domain/delivery.ts";
 import { printableJson } from "../../domain/escape.ts";
+import { secretsOfAddress } from "../../domain/hidden-secrets.ts";
 import { anyAddress, secretWord } from "../address.ts";
 import type { Channel, ProbeResult } from "../channel.ts";
 import { documentOf } from "../document.ts";
@@ -34,11 +35,9 @@ export const webhookCapacity: Capacity = { apart: true, maxNamed: 50 };
 
 export function createWebhook(name: string, settings: WebhookSettings, deps: WebhookDeps): Channel {
   const { url, secret } = settings;
-  const { origin, pathname, search } = new URL(url);
+  const { origin } = new URL(url);
   // Many such addresses are their own password.
-  const secrets = [...(secret === undefined ? [] : [secret]), pathname + search, pathname].filter(
-    (one) => one.length > 1,
-  );
+  const secrets = [...(secret === undefined ? [] : [secret]), ...secretsOfAddress(url)];
   const poster = new Poster({ who: `the webhook at ${origin}`, secrets, timeoutMs });
 
   const probe = async (signal: AbortSignal): Promise<ProbeResult> => {

@@ -1,0 +1,220 @@
+/**
+ * Login texts that an exchange made up: once one is pinned, what a wallet may sign differs from it in nonce and time alone, judged by
+ * an expression of this file; and a text that holds anything beside a login is never pinned by itself.
+ */
+import { expect, test } from "vitest";
+import { seededRandom } from "../../src/domain/clock.ts";
+import { LoginForms, memoryForms } from "../../src/signer/login-forms.ts";
+import { formOf } from "../../src/wallet/challenge-text.ts";
+import { BadChallenge } from "../../src/wallet/transaction.ts";
+import { exampleAddress } from "../wallet/example.ts";
+import { inputs, Meter, report, seed } from "./measure.ts";
+
+const random = seededRandom(seed);
+const whole = (below: number) => Math.floor(random() * below);
+const pick = <T>(list: readonly T[]): T => list[whole(list.length)]!;
+
+const nowMs = Date.parse("2026-10-05T15:00:30Z");
+const longest = 15 * 60_000;
+const hex = (length: number) => Array.from({ length }, () => whole(16).toString(16)).join("");
+const time = () => new Date(nowMs + whole(1_700_000) - 850_000).toISOString();
+
+/** Three shapes of login texts, each with the expression that all texts of its form match, the times in groups. */
+const address = exampleAddress;
+const times = String.raw`(\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?|\d{10}(?:\d{3})?)`;
+const hexNonce = String.raw`(?:[\da-f]{8,64}|[\dA-F]{8,64})`;
+const shapes = [
+  {
+    make: () => `Sign in to the exchange\nwallet:${address}\nnonce:${hex(16)}\nexpires:${time()}`,
+    is: new RegExp(`^Sign in to the exchange\nwallet:${address}\nnonce:${hexNonce}\nexpires:${times}$`),
+  },
+  {
+    make: () =>
+      `app.phoenix.trade wants you to sign in with your Solana account:\n${address}\n\nURI: https://app.phoenix.trade/login\n` +
+      `Version: 1\nChain ID: 101\nNonce: ${hex(12)}\nIssued At: ${time()}\nExpiration Time: ${time()}`,
+    is: new RegExp(
+      `^app\\.phoenix\\.trade wants you to sign in with your Solana account:\n${address}\n\nURI: https://app\\.phoenix\\.trade/login\n` +
+        `Version: 1\nChain ID: 101\nNonce: ${hexNonce}\nIssued At: ${times}\nExpiration Time: ${times}$`,
+    ),
+  },
+  {
+    make: () => `Welcome to Phoenix! Please sign in: ${address} nonce: ${hex(32)} at ${time()}`,
+    is: new RegExp(`^Welcome to Phoenix! Please sign in: ${address} nonce: ${hexNonce} at ${times}$`),
+  },
+];
+
+const pieces = [
+  ...[
+    "transfer all funds",
+    "evil.example wants you to sign in",
+    "withdraw",
+    "API key",
+    "approve",
+    "signTransaction",
+  ],
+  ...[
+    "\n",
+    " ",
+    ":",
+    "nonce:",
+    "é",
+    "{",
+    "}",
+    "{nonce hex}",
+    "{time}",
+    "0",
+    "a",
+    "\u0000",
+    "\u202e",
+    "\r",
+    "\t",
+    "а",
+  ],
+  ...[exampleAddress, "MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr", "11111111111111111111111111111111"],
+  ...[
+    "2026-10-05T15:05:00Z",
+    "9999-01-01T00:00:00Z",
+    "1791212430",
+    "1791212430000",
+    "2026-10-05",
+    "expires:",
+  ],
+  ...[
+    "https://evil.example",
+    "phoenix.trade@evil.example",
+    "-".repeat(40),
+    "x".repeat(1_024),
+    "\nBuy 100 SOL",
+  ],
+];
+
+function changed(text: string): string {
+  const at = whole(text.length + 1);
+  switch (whole(8)) {
+    case 0:
+      return text.slice(0, at) + pick(pieces) + text.slice(at);
+    case 1:
+      return text.slice(0, at) + pick(pieces) + text.slice(at + whole(8));
+    case 2:
+      return text.slice(0, at) + text.slice(at + 1 + whole(4));
+    case 3:
+      return (
+        text.slice(0, at) +
+        String.fromCodePoint(pick([whole(128), whole(0xd7ff), 0x1f600])) +
+        text.slice(at + 1)
+      );
+    case 4:
+      return text.replace(/[\da-f]{12,32}/, () =>
+        pick([hex(7), hex(8), hex(64), hex(65), "transferring", address]),
+      );
+    case 5:
+      return text.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/, () =>
+        pick([
+          time(),
+          "2026-10-05 15:01",
+          "2026-10-05T17:00:30+02:00",
+          "1791212430",
+          "2027-10-05T15:00:00Z",
+          "99999",
+        ]),
+      );
+    case 6:
+      return text.slice(0, at) + text.slice(at).toUpperCase();
+    default: {
+      const lines = text.split("\n");
+      return [...lines.splice(whole(lines.length), 1), ...lines].join("\n");
+    }
+  }
+}
+
+/** Everything in a text that may differ is plausible. */
+function isAllowed(text: string, { is }: (typeof shapes)[number]): boolean {
+  const found = is.exec(text);
+  if (found === null || Buffer.byteLength(text) > 1_024) return false;
+  return found.slice(1).every((written) => {
+    const ms = /^\d+$/.test(written)
+      ? Number(written) * (written.length === 10 ? 1_000 : 1)
+      : Date.parse(
+          /(?:Z|[+-]\d\d:?\d\d)$/.test(written) ? written.replace(" ", "T") : `${written.replace(" ", "T")}Z`,
+        );
+    return Math.abs(ms - nowMs) <= longest;
+  });
+}
+
+const many = inputs(4_000, 100_000);
+const forms = () =>
+  new LoginForms({
+    ...{ store: memoryForms(), baseUrl: "https://perp-api.phoenix.trade", domain: null },
+    onPinned: () => {},
+  });
+
+test(`of ${many} texts those of the pinned form are accepted (seed ${seed})`, {
+  timeout: 3_600_000,
+}, async () => {
+  const meter = new Meter();
+  const rooms = await Promise.all(
+    shapes.map(async (shape) => {
+      const made = forms();
+      await made.check({ text: shape.make(), nonceId: "nonce-0001", address, nowMs });
+      return { shape, made };
+    }),
+  );
+  for (let index = 0; index < many; index++) {
+    const { shape, made } = pick(rooms);
+    const plain = shape.make();
+    const isChanged = random() < 0.8;
+    let text = plain;
+    if (isChanged) for (let more = 1 + whole(3); more > 0; more--) text = changed(text);
+    const asked = { text, nonceId: "nonce-0001", address, nowMs };
+    const startMs = performance.now();
+    const accepted = await made.check(asked).then(
+      () => true,
+      (error: unknown) => {
+        expect(error, JSON.stringify(text)).toBeInstanceOf(BadChallenge);
+        return false;
+      },
+    );
+    meter.longestMs = Math.max(meter.longestMs, performance.now() - startMs);
+    if (accepted) meter.accepted++;
+    else meter.refused++;
+    if (accepted !== isAllowed(text, shape))
+      expect(accepted, `${JSON.stringify(text)} (input ${index})`).toBe(!accepted);
+  }
+  meter.peakMb = process.memoryUsage().rss / 1_048_576;
+  report(meter.row("login texts, one pinned"));
+  expect(meter.accepted).toBeGreaterThan(many / 10);
+  expect(meter.refused).toBeGreaterThan(many / 10);
+  expect(meter.longestMs).toBeLessThan(1_000);
+});
+
+test(`of ${many} first texts none with more than a login is pinned (seed ${seed})`, {
+  timeout: 3_600_000,
+}, async () => {
+  const meter = new Meter();
+  const evil = /evil|transfer|withdraw|api ?key|approve|signtransaction|buy|{|}|[^\x20-\x7e\n]/i;
+  for (let index = 0; index < many; index++) {
+    let text = pick(shapes).make();
+    for (let more = whole(4); more > 0; more--) text = changed(text);
+    const made = forms();
+    const asked = { text, nonceId: "nonce-0001", address, nowMs };
+    const startMs = performance.now();
+    const accepted = await made.check(asked).then(
+      () => true,
+      (error: unknown) => {
+        expect(error, JSON.stringify(text)).toBeInstanceOf(BadChallenge);
+        return false;
+      },
+    );
+    meter.longestMs = Math.max(meter.longestMs, performance.now() - startMs);
+    if (accepted) meter.accepted++;
+    else meter.refused++;
+    if (!accepted) continue;
+    // The nonce is no word, so that whatever stands in it says nothing.
+    const form = formOf(asked).replaceAll(/\{[a-z ]+\}/g, "");
+    if (evil.test(form) || text.split(address).length !== 2) expect(text, `input ${index}`).toBe("refused");
+  }
+  meter.peakMb = process.memoryUsage().rss / 1_048_576;
+  report(meter.row("login texts, none pinned"));
+  expect(meter.accepted).toBeGreaterThan(many / 10);
+  expect(meter.refused).toBeGreaterThan(many / 10);
+});

@@ -1,0 +1,175 @@
+/**
+ * A daemon whose exchange answers for one wallet, or on its stream, with malice: the other wallet is polled all the while, memory stays
+ * bounded, no redirect is followed, and when it ends all goes on by itself.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { request } from "node:http";
+import path from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, onTestFailed, test } from "vitest";
+import { type Simulator, startSimulator } from "../../src/simulator/index.ts";
+import { type Desk, desk } from "../cli/run.ts";
+import { type Program, startProgram } from "../support/program.ts";
+import { Watched } from "../support/wait.ts";
+import { answersOfMalice, type Orders, streamsOfMalice } from "./hostile-server.ts";
+import { isWhole, report } from "./measure.ts";
+
+const attackMs = isWhole ? 20_000 : 3_500;
+/** The longest time between two polls of a schedule of one second, ms. */
+const longestMs = 3_000;
+const mostMb = 400;
+const program = fileURLToPath(new URL("hostile-server.ts", import.meta.url));
+
+/** The sample: what once did harm, or came near it. */
+const sample: ReadonlySet<string> = new Set([
+  ...["endless body", "slow headers", "gzip bomb", "redirect", "many entries", "deep"],
+  ...["compressed bomb", "endless pings", "known channels", "close codes"],
+]);
+const chosen = <T extends string>(all: readonly T[]): readonly T[] =>
+  isWhole ? all : all.filter((one) => sample.has(one));
+
+let place: Desk;
+let simulator: Simulator;
+let server: ChildProcess;
+let daemon: Program;
+const said = new Watched<string>();
+
+beforeAll(async () => {
+  place = desk();
+  simulator = await startSimulator({
+    port: 0,
+    traders: 2,
+    walk: true,
+    keysDir: path.join(place.folder, "keys"),
+  });
+  server = spawn(process.execPath, [program, simulator.url], { stdio: ["pipe", "pipe", "inherit"] });
+  createInterface({ input: server.stdout! }).on("line", (line) => said.add(line));
+  const port = (await said.waitFor((line) => line.startsWith("port "), 30_000)).split(" ")[1];
+  const wallets = simulator.traders.map(({ name, keyFile }) => `  - { name: ${name}, keyFile: ${keyFile} }`);
+  place.write(
+    "config.yaml",
+    [
+      `exchange: { baseUrl: "http://127.0.0.1:${port}", requestsPerSecond: 100 }`,
+      ...["wallets:", ...wallets],
+      "channels: { here: { type: console } }",
+      "schedules: { traderState: { every: 1s, atRisk: 1s }, markets: { every: 1s } }",
+      "history: { path: ./p }",
+      "dashboard: { listen: off }",
+      "",
+    ].join("\n"),
+  );
+  daemon = startProgram(["start"], { folder: place.folder });
+  await daemon.line((line) => line.includes("signed in by message"), 60_000);
+}, 90_000);
+
+afterAll(async () => {
+  server?.kill("SIGKILL");
+  await daemon?.[Symbol.asyncDispose]();
+  await simulator?.stop();
+  place?.[Symbol.dispose]();
+});
+
+let orders = 0;
+async function order(given: Partial<Orders>): Promise<void> {
+  const before = orders++;
+  server.stdin!.write(`${JSON.stringify({ http: null, stream: null, victim: "", ...given })}\n`);
+  await said.waitFor(
+    (line) => line === "ready" && said.items.filter((one) => one === "ready").length > before,
+    10_000,
+  );
+}
+
+const stateOf = (index: number) => `/v1/trader/state/${simulator.traders[index]!.authority}`;
+const polls = (index: number) => simulator.requests.query(stateOf(index)).requests.map(({ atMs }) => atMs);
+
+/** The longest time without a poll of a wallet's state, between two moments, ms. */
+function longestGap(index: number, fromMs: number, toMs: number): number {
+  const times = [fromMs, ...polls(index).filter((ms) => ms >= fromMs && ms <= toMs), toMs];
+  return Math.round(Math.max(...times.slice(1).map((ms, at) => ms - times[at]!)));
+}
+
+function ask(at: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const outgoing = request(
+      { socketPath: path.join(place.folder, "p.sock"), path: at, agent: false },
+      (answer) => {
+        let text = "";
+        answer.setEncoding("utf8").on("data", (part: string) => {
+          text += part;
+        });
+        answer.on("end", () => resolve(text));
+      },
+    );
+    outgoing.on("error", reject);
+    outgoing.end();
+  });
+}
+
+async function memoryMb(): Promise<number> {
+  const found = /^process_resident_memory_bytes (\S+)/m.exec(await ask("/metrics"));
+  return Number(found?.[1]) / 1_048_576;
+}
+
+const pause = (ms: number) => new Promise((next) => setTimeout(next, ms));
+
+async function attacked(name: string, given: Partial<Orders>): Promise<void> {
+  onTestFailed(() => console.log(daemon.stderr.slice(-30).join("\n")));
+  simulator.requests.clear();
+  await order(given);
+  const fromMs = simulator.nowMs();
+  let peakMb = 0;
+  const endMs = performance.now() + attackMs;
+  while (performance.now() < endMs) {
+    peakMb = Math.max(peakMb, await memoryMb());
+    await pause(250);
+  }
+  const toMs = simulator.nowMs();
+  const gap = longestGap(0, fromMs, toMs);
+  const tries = polls(0).length;
+  report({ attack: name, inputs: tries, accepted: tries, refused: 0, longestMs: gap, peakMb });
+  expect(gap).toBeLessThan(longestMs);
+  expect(peakMb).toBeLessThan(mostMb);
+  await order({});
+  // Both are polled again, by themselves.
+  const backMs = simulator.nowMs();
+  const patienceMs = performance.now() + 90_000;
+  while (![0, 1].every((index) => polls(index).some((ms) => ms > backMs)) && performance.now() < patienceMs)
+    await pause(50);
+  expect([0, 1].map((index) => polls(index).some((ms) => ms > backMs))).toEqual([true, true]);
+  expect(JSON.parse(await ask("/api/v1/status"))).toMatchObject({ state: "running" });
+  expect(said.items.filter((line) => line.startsWith("trap"))).toEqual([]);
+  expect(daemon.stderr.filter((line) => /"level":"fatal"|should not have happened/.test(line))).toEqual([]);
+}
+
+describe(`for ${attackMs / 1_000} s: answers about one wallet`, () => {
+  test.each(chosen(answersOfMalice.filter((one) => !/year/.test(one))))(
+    "%s",
+    { timeout: attackMs + 150_000 },
+    (http) => attacked(`hostile HTTP: ${http}`, { http, victim: simulator.traders[1]!.authority }),
+  );
+});
+
+describe(`for ${attackMs / 1_000} s: streams`, () => {
+  test.each(chosen(streamsOfMalice))("%s", { timeout: attackMs + 150_000 }, (stream) =>
+    attacked(`hostile stream: ${stream}`, { stream }),
+  );
+});
+
+test("Retry-After of a year", { timeout: attackMs + 150_000 }, () =>
+  attacked("hostile HTTP: Retry-After of a year", {
+    http: "Retry-After of a year",
+    victim: simulator.traders[1]!.authority,
+  }),
+);
+
+// The exchange's word about the pace holds for all: nothing is asked for five minutes, and somebody hears of it.
+test.each(isWhole ? ["refused for a year"] : [])(
+  "%s: what is not read is an alert",
+  { timeout: 200_000 },
+  async () => {
+    await order({ http: "refused for a year", victim: "" });
+    await daemon.line((line) => line.includes('"rule":"Blind"'), 150_000);
+    await order({});
+  },
+);
