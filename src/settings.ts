@@ -196,7 +196,9 @@ export function settingsFromText(text: string, context: SettingsContext): Settin
     file,
     folder: path.resolve(context.folder),
     env: context.env,
-    fileSettings,
+    fileSettings: fileSettings.map((one) =>
+      context.keys !== undefined && walletFiles.includes(one) ? { ...one, unread: true } : one,
+    ),
     exposed: context.exposed ?? null,
   });
   if (!source.readable) return { problems: inOrder(source.problems, file) };
@@ -305,6 +307,7 @@ function ownKeys(exchange: ExchangeSettings | undefined, signer: SignerSettings 
   return localKeys({
     forms: new LoginForms({ store: memoryForms(), baseUrl, domain: loginDomain }),
     keystore: () => ({
+      keys: new Map(),
       closed: "the keystore is not open here",
       addresses: isOwn ? mustReadKeystore(signer.keystore).addresses : null,
     }),

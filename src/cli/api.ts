@@ -141,7 +141,7 @@ async function call(cli: Cli, group: Command, words: readonly string[]): Promise
   }
   if (options.wallet === null) return callWith(cli, endpoint, given, options, null);
   const { withSigning } = await import("./signing.ts");
-  await withSigning(cli, options.config, {}, async (signing) =>
+  await withSigning(cli, options.config, { elsewhere: options.url }, async (signing) =>
     callWith(cli, endpoint, given, options, await signing.keys()),
   );
 }

@@ -12,7 +12,7 @@ import {
   print,
   printJson,
 } from "./command.ts";
-import { loadSettings, locate } from "./configuration.ts";
+import { locate } from "./configuration.ts";
 import { ask, askAbout, unknownName } from "./daemon.ts";
 
 export function channelsCommand(program: Command, cli: Cli): void {
@@ -47,7 +47,9 @@ async function test(cli: Cli, name: string, options: CommonOptions): Promise<voi
 }
 
 async function alone(cli: Cli, name: string, options: CommonOptions): Promise<SendOutcome> {
-  const { settings } = await loadSettings(cli, options.config);
+  const { withSigning } = await import("./signing.ts");
+  // What speaks to the network reads no key.
+  const { settings } = await withSigning(cli, options.config, {}, (signing) => signing.load());
   if (!Object.hasOwn(settings.channels, name))
     throw unknownName("channel", name, Object.keys(settings.channels));
   const { sendTest } = await import("../daemon-source.ts");

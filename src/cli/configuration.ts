@@ -21,8 +21,13 @@ export type Loaded = Extract<SettingsResult, { readonly settings: DaemonSettings
  * For commands beside the daemon: without a configuration here, that of the demo which was started here.
  * @throws {CommandFailed} status 2, with every mistake
  */
-export async function loadSettings(cli: Cli, file: string, keys?: Keys): Promise<Loaded> {
-  return loadOwn(cli, orDemo(cli, file), keys);
+export async function loadSettings(cli: Cli, file: string): Promise<Loaded> {
+  const config = orDemo(cli, file);
+  // Keys of a signer that runs on its own are not this user's to read.
+  if (!existsSync(config) || (await signerSocket(cli, config).catch(() => null)) === null)
+    return loadOwn(cli, config);
+  const { withSigning } = await import("./signing.ts");
+  return withSigning(cli, config, {}, (signing) => signing.load());
 }
 
 /**

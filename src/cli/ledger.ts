@@ -29,9 +29,12 @@ export function walletNamed(settings: DaemonSettings, name: string | undefined):
   );
 }
 
-/** The fee payer. @throws {CommandFailed} status 2 when there is none */
-export function feePayerOf(wallet: WalletSettings, { feePayer }: Pick<Signing, "feePayer">): WalletSigner {
-  const payer = feePayer ?? wallet.key;
+/** The fee payer. @throws {CommandFailed} status 2 when there is none @throws {BadKey} */
+export async function feePayerOf(
+  wallet: WalletSettings,
+  signing: Pick<Signing, "feePayer">,
+): Promise<WalletSigner> {
+  const payer = (await signing.feePayer()) ?? wallet.key;
   if (payer !== null) return payer;
   throw new CommandFailed(
     `${wallet.name} has no key here, so it cannot pay: name a key file that can, with --fee-payer`,

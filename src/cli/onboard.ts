@@ -95,7 +95,7 @@ async function onboardWith(cli: Cli, options: Options, signing: Signing): Promis
       `${wallet.name} has no key here: an activation is signed by the wallet itself`,
       2,
     );
-  const payer = feePayerOf(wallet, signing);
+  const payer = await feePayerOf(wallet, signing);
   const ledger = await openLedger(settings);
   const { planOnboarding, sendOnboarding } = await import("../ledger/onboarding.ts");
   const { memorySessions, withExchange } = await import("./standalone.ts");

@@ -1,5 +1,5 @@
 /** The passphrase of the keystore: from a file, from a credential of the service manager, or from a person. */
-import { closeSync, existsSync, openSync, readSync, writeSync } from "node:fs";
+import { closeSync, constants, existsSync, openSync, readFileSync, readSync, writeSync } from "node:fs";
 import path from "node:path";
 import { ReadStream } from "node:tty";
 import { readTextFile } from "../config/index.ts";
@@ -30,11 +30,19 @@ export function passphraseFrom(
   return text;
 }
 
-/** Asks on the terminal, whatever the standard streams are, and shows nothing. Null where there is none, or nobody wants to. */
+/** A question that nobody answers is over after this, ms: what watches may not wait for a person who sleeps. */
+const answerWithinMs = 60_000;
+
+/**
+ * Asks on the terminal, whatever the standard streams are, and shows nothing.
+ * @returns null where there is none, where this process is not in its foreground, or where nobody answers within a minute
+ */
 export function askPassphrase(question: string): string | null {
+  // Whoever changes a terminal from the background is stopped by it.
+  if (!isForeground()) return null;
   let terminal: number;
   try {
-    terminal = openSync("/dev/tty", "r+");
+    terminal = openSync("/dev/tty", constants.O_RDWR | constants.O_NONBLOCK | constants.O_NOCTTY);
   } catch {
     return null;
   }
@@ -57,8 +65,22 @@ export function askPassphrase(question: string): string | null {
 
 const [enter, newline, interrupt, end, backspace, erase, kill] = [13, 10, 3, 4, 127, 8, 21];
 
+/** False where the system says that another group of processes has the terminal. */
+function isForeground(): boolean {
+  let stat: string;
+  try {
+    stat = readFileSync("/proc/self/stat", "utf8");
+  } catch {
+    return true;
+  }
+  // The second field is the program's name and may hold anything.
+  const [, , group, , , foreground] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return group === foreground;
+}
+
 /** Characters of a terminal in raw mode up to the end of the line. */
 function typed(terminal: number): string | null {
+  const endMs = performance.now() + answerWithinMs;
   const bytes: number[] = [];
   const one = Buffer.alloc(1);
   for (;;) {
@@ -66,8 +88,8 @@ function typed(terminal: number): string | null {
     try {
       count = readSync(terminal, one, 0, 1, null);
     } catch (error) {
-      // The stream has made it one that does not wait.
       if (error instanceof Error && "code" in error && error.code === "EAGAIN") {
+        if (performance.now() > endMs) return null;
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
         continue;
       }

@@ -2,115 +2,149 @@
 import path from "node:path";
 import { ConfigSource, readTextFile } from "../config/index.ts";
 import { loopback } from "../exchange/settings.ts";
-import { askForKeys, readSigningPart } from "../settings/signer.ts";
+import { askForKeys, readSigningPart, type SigningPart } from "../settings/signer.ts";
 import { walletFiles } from "../settings/wallets.ts";
 import { formFile } from "../signer/form-file.ts";
 import { type KeyAnswer, localKeys, type OpenedKeystore, recorded } from "../signer/keys.ts";
-import { LoginForms } from "../signer/login-forms.ts";
+import { LoginForms, memoryForms } from "../signer/login-forms.ts";
 import type { KeyHolder } from "../signer/serve.ts";
 import type { SignerSettings } from "../signer/settings.ts";
 import { signatureLog } from "../signer/signature-log.ts";
 import { SignerUnavailable, type WalletSigner } from "../signer/signer.ts";
 import { type Keystore, openKeystore } from "../wallet/keystore.ts";
 import { mustReadKeystore } from "../wallet/keystore-file.ts";
-import { BadKey } from "../wallet/wallet-key.ts";
+import { BadKey, type WalletKey } from "../wallet/wallet-key.ts";
 import { CommandFailed } from "./command.ts";
 import { largestConfig, misconfigured } from "./configuration.ts";
 
 export interface SignerHostOptions {
   readonly config: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** A key file beside those of the configuration: who pays for a transaction. */
+  /** Hold this key file alone, and none of the configuration: who pays for a transaction. */
   readonly feePayer: string | null;
+  /** Another exchange than the configured one: what it asks for is trusted as long as the process lives. */
+  readonly elsewhere: string | null;
+  /** Sign logins and nothing else. */
+  readonly loginsOnly: boolean;
   /** @returns null where there is none @throws {BadKey} when it cannot be read */
   readonly passphrase: (settings: SignerSettings) => string | null;
   /** A line for people. */
   readonly tell: (line: string) => void;
 }
 
-/** @throws {CommandFailed} when the configuration cannot be read, now or at a later `load` */
+/** Loading throws {CommandFailed} when the configuration cannot be read; what was loaded before stays. */
 export function signerHost(options: SignerHostOptions): KeyHolder {
   const { tell } = options;
-  let signers: Promise<ReadonlyMap<string, WalletSigner>> | null = null;
-  let opened: { readonly keystore: Keystore; readonly keys: OpenedKeystore } | null = null;
-  let closed = "";
+  const keystores = keystoreReader(options);
+  const formsOf = formsReader(options);
+  /** Also those of earlier readings: who asks may go on by an older configuration. */
+  const signers = new Map<string, WalletSigner>();
+  let isLoaded = false;
 
-  /** Opens it once: only another file, or one that could not be opened, is read again. */
-  const openedKeystore = (settings: SignerSettings): OpenedKeystore => {
-    const keystore = mustReadKeystore(settings.keystore);
-    if (opened !== null && opened.keystore.sealed === keystore.sealed) return opened.keys;
-    const passphrase = options.passphrase(settings);
-    if (passphrase === null) {
-      closed = `${settings.keystore} is closed: no passphrase was given`;
-      return { closed, addresses: keystore.addresses };
-    }
-    try {
-      const keys = new Map(openKeystore(keystore, passphrase).map((key) => [key.address, key]));
-      opened = { keystore, keys };
-      return keys;
-    } catch (error) {
-      if (!(error instanceof BadKey)) throw error;
-      closed = `${settings.keystore}: ${error.message}`;
-      return { closed, addresses: keystore.addresses };
-    }
-  };
-
-  const load = async (): Promise<readonly KeyAnswer[]> => {
+  const load = async (): Promise<{ readonly keys: readonly KeyAnswer[]; readonly closed: string }> => {
     const { source, part } = await readConfiguration(options.config, options.env);
     const { exchange, signer } = part;
-    const forms = new LoginForms({
-      store: formFile(signer.state),
-      baseUrl: exchange.baseUrl,
-      domain: exchange.loginDomain ?? null,
-      onPinned: (form) => tell(`logins are signed in this form of text from now on: ${JSON.stringify(form)}`),
-      onTrouble: (error) => tell(`the trusted forms of login: ${textOf(error)}`),
-    });
-    closed = "";
     let keystore: OpenedKeystore | null = null;
     const own = localKeys({
-      forms,
+      forms: formsOf(part),
+      loginsOnly: options.loginsOnly,
       // A simulated exchange may have any time.
-      nowMs: loopback.test(new URL(exchange.baseUrl).hostname) ? null : () => Date.now(),
+      nowMs: loopback.test(new URL(options.elsewhere ?? exchange.baseUrl).hostname) ? null : () => Date.now(),
       onSignature: signatureLog(
         signer.state,
         () => Date.now(),
         (line, error) => tell(`the signature log cannot be written (${textOf(error)}): ${line}`),
       ),
       keystore: () => {
-        keystore ??= openedKeystore(signer);
+        keystore ??= keystores(signer);
         return keystore;
       },
     });
     const answers: KeyAnswer[] = [];
-    const found = new Map<string, WalletSigner>();
-    const keys = recorded(own, (answer, signer) => {
+    const keys = recorded(own, (answer, found) => {
       answers.push(answer);
-      if (signer !== null) found.set(signer.address, signer);
+      // One whose keystore is closed now may have been open before.
+      if (found !== null && (found.isClosed !== true || !signers.has(found.address)))
+        signers.set(found.address, found);
     });
-    askForKeys(source, keys);
-    if (options.feePayer !== null) {
-      try {
-        keys.file(path.resolve(options.feePayer));
-      } catch (error) {
-        // It is among the answers.
-        if (!(error instanceof BadKey)) throw error;
-      }
-    }
-    signers = Promise.resolve(found);
-    return answers;
+    if (options.feePayer === null) askForKeys(source, keys);
+    else askForFile(path.resolve(options.feePayer), keys);
+    isLoaded = true;
+    const shut = (keystore as OpenedKeystore | null)?.closed ?? "";
+    const isMissed = [...signers.values()].some(({ isClosed }) => isClosed === true);
+    if (shut !== "" && !isMissed) tell(`${shut}; the keys that were opened before are used on`);
+    return { keys: answers, closed: isMissed ? shut : "" };
   };
 
   return {
-    async load() {
-      const keys = await load();
-      return { keys, closed };
-    },
+    load,
     async signerOf(address) {
-      if (signers === null) await load();
-      const signer = (await signers)?.get(address);
+      if (!isLoaded) await load();
+      const signer = signers.get(address);
       if (signer === undefined) throw new SignerUnavailable(`the signer has no key of ${address}`);
       return signer;
     },
+  };
+}
+
+/** What goes wrong is among the answers. */
+function askForFile(file: string, keys: ReturnType<typeof localKeys>): void {
+  try {
+    keys.file(file);
+  } catch (error) {
+    if (!(error instanceof BadKey)) throw error;
+  }
+}
+
+/** Opens a keystore once: only another file, or one that could not be opened, is tried again. */
+function keystoreReader({ passphrase }: SignerHostOptions): (settings: SignerSettings) => OpenedKeystore {
+  let opened: { readonly keystore: Keystore; readonly keys: ReadonlyMap<string, WalletKey> } | null = null;
+  const none: ReadonlyMap<string, WalletKey> = new Map();
+  return (settings) => {
+    // Keys that were opened once are used on, whatever became of the file.
+    const shut = (closed: string, addresses: readonly string[] | null): OpenedKeystore => ({
+      keys: opened?.keys ?? none,
+      closed,
+      addresses,
+    });
+    let keystore: Keystore;
+    try {
+      keystore = mustReadKeystore(settings.keystore);
+    } catch (error) {
+      if (!(error instanceof BadKey)) throw error;
+      return shut(error.message, null);
+    }
+    const { addresses } = keystore;
+    if (opened !== null && opened.keystore.sealed === keystore.sealed)
+      return { keys: opened.keys, closed: "", addresses };
+    try {
+      const given = passphrase(settings);
+      if (given === null) return shut(`${settings.keystore} is closed: no passphrase was given`, addresses);
+      const keys = new Map(openKeystore(keystore, given).map((key) => [key.address, key]));
+      opened = { keystore, keys };
+      return { keys, closed: "", addresses };
+    } catch (error) {
+      if (!(error instanceof BadKey)) throw error;
+      return shut(`${settings.keystore}: ${error.message}`, addresses);
+    }
+  };
+}
+
+/** One record of forms as long as the exchange and its domain stay the same. */
+function formsReader({ elsewhere, tell }: SignerHostOptions): (part: SigningPart) => LoginForms {
+  let last: { readonly name: string; readonly forms: LoginForms } | null = null;
+  return ({ exchange, signer }) => {
+    const baseUrl = elsewhere ?? exchange.baseUrl;
+    const domain = elsewhere === null ? (exchange.loginDomain ?? null) : null;
+    const name = JSON.stringify([baseUrl, domain, signer.state]);
+    if (last?.name === name) return last.forms;
+    const forms = new LoginForms({
+      ...{ store: elsewhere === null ? formFile(signer.state) : memoryForms(), baseUrl, domain },
+      onPinned: (form) => tell(`logins are signed in this form of text from now on: ${JSON.stringify(form)}`),
+      onTrouble: (error) => tell(`the trusted forms of login: ${textOf(error)}`),
+    });
+    last = { name, forms };
+    return forms;
   };
 }
 

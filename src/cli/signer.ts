@@ -1,5 +1,5 @@
 /** `perpwatch signer`: holds the keys of wallets, and signs what the daemon and other commands ask for, after checking it. */
-import { existsSync, unlinkSync } from "node:fs";
+import { existsSync, lstatSync, unlinkSync } from "node:fs";
 import { createServer, Socket } from "node:net";
 import type { Command } from "commander";
 import { Option } from "commander";
@@ -10,6 +10,8 @@ interface SignerOptions extends CommonOptions {
   readonly stream?: number;
   readonly feePayer?: string;
   readonly ask?: boolean;
+  readonly loginsOnly?: boolean;
+  readonly elsewhere?: string;
 }
 
 /** Askers at the same time: a daemon and a few commands. */
@@ -30,7 +32,9 @@ export function signerCommand(program: Command, cli: Cli): void {
   })
     .option("--socket <path>", "listen here; signer.socket of the configuration when left out")
     .addOption(new Option("--stream <fd>", "serve this open stream alone").argParser(Number).hideHelp())
-    .addOption(new Option("--fee-payer <file>", "hold this key file as well").hideHelp())
+    .addOption(new Option("--fee-payer <file>", "hold this key file alone").hideHelp())
+    .addOption(new Option("--logins-only", "sign logins alone").hideHelp())
+    .addOption(new Option("--elsewhere <url>", "the exchange, in place of the configured one").hideHelp())
     .addOption(new Option("--ask", "ask for the passphrase on the terminal").hideHelp())
     .action((options: SignerOptions) => signer(cli, options));
 }
@@ -41,19 +45,21 @@ async function signer(cli: Cli, options: SignerOptions): Promise<void> {
   );
   const isOwn = options.stream === undefined;
   const mayAsk = isOwn || options.ask === true;
-  let isAsked = false;
+  let typed: string | null | undefined;
   const tell = (line: string) => cli.err.write(`perpwatch signer: ${line}\n`);
   const holder = signerHost({
     config: options.config,
     env: cli.env,
     feePayer: options.feePayer ?? null,
+    elsewhere: options.elsewhere ?? null,
+    loginsOnly: options.loginsOnly === true,
     tell,
     passphrase({ passphraseFile, keystore }) {
       const given = passphraseFrom(passphraseFile, cli.env);
+      if (given !== null || !mayAsk) return given;
       // Once: a daemon that reloads at night asks nobody.
-      if (given !== null || !mayAsk || isAsked) return given;
-      isAsked = true;
-      return askPassphrase(`Passphrase of ${keystore}: `);
+      if (typed === undefined) typed = askPassphrase(`Passphrase of ${keystore}: `);
+      return typed;
     },
   });
   if (!isOwn) return serveStream(options.stream!, (stream) => serve(stream, holder));
@@ -115,16 +121,18 @@ async function listen(path: string, begin: (stream: Socket) => void, onListening
   server.close();
 }
 
-/** @throws {CommandFailed} when somebody listens there */
+/** @throws {CommandFailed} when somebody listens there, or it is something else than a socket that was left over */
 async function removeLeftOver(path: string): Promise<void> {
-  const answers = await new Promise<boolean>((resolve) => {
+  if (!lstatSync(path).isSocket()) throw new CommandFailed(`${path}: is no socket, and is not replaced`);
+  const failure = await new Promise<string | null>((resolve) => {
     const probe = new Socket();
-    probe.once("error", () => resolve(false));
+    probe.once("error", (error: NodeJS.ErrnoException) => resolve(error.code ?? "unknown error"));
     probe.connect(path, () => {
       probe.destroy();
-      resolve(true);
+      resolve(null);
     });
   });
-  if (answers) throw new CommandFailed(`${path}: another signer listens there already`);
+  if (failure === null) throw new CommandFailed(`${path}: another signer listens there already`);
+  if (failure !== "ECONNREFUSED") throw new CommandFailed(`${path}: cannot be connected to (${failure})`);
   unlinkSync(path);
 }

@@ -5,7 +5,7 @@
 import { spawn } from "node:child_process";
 import { statSync } from "node:fs";
 import { connect } from "node:net";
-import path, { dirname } from "node:path";
+import path from "node:path";
 import { createInterface } from "node:readline";
 import type { Duplex } from "node:stream";
 import { systemClock } from "../domain/clock.ts";
@@ -13,12 +13,18 @@ import { distrustedWay } from "../files/index.ts";
 import { SignerClient } from "../signer/client.ts";
 import { answeredKeys, type Keys } from "../signer/keys.ts";
 import { SignerUnavailable, type WalletSigner } from "../signer/signer.ts";
-import type { Cli } from "./command.ts";
+import { type Cli, CommandFailed } from "./command.ts";
 import { type Loaded, loadOwn, orDemo, signerSocket } from "./configuration.ts";
 
 export interface SigningOptions {
   /** A key file that signs as well. */
   readonly feePayer?: string | undefined;
+  /** Another exchange than the configured one, to which wallets sign in. */
+  readonly elsewhere?: string | null;
+  /** Nothing but logins is signed. */
+  readonly loginsOnly?: boolean;
+  /** The signer is waited for, if it is not there yet, for so long, ms. */
+  readonly patienceMs?: number;
   /** The signer cannot be used, or can again (an empty text). */
   readonly onTrouble?: (trouble: string) => void;
   /** Takes what the signer tells people, a line each. Left out: it goes to standard error. */
@@ -28,56 +34,78 @@ export interface SigningOptions {
 export interface Signing {
   /** The reason why nothing can be signed now; empty: it can. */
   readonly trouble: string;
-  /** Reads the configuration, here and in the signer. @throws {CommandFailed} @throws {SignerUnavailable} */
+  /** Reads the configuration, here and in the signer. @throws {CommandFailed} */
   load(): Promise<Loaded>;
-  /** The signers of the keys that a configuration names. @throws {SignerUnavailable} */
+  /** The signers of the keys that a configuration names. */
   keys(): Promise<Keys>;
-  /** The key file that signs as well; null: none was named. @throws {BadKey} */
-  readonly feePayer: WalletSigner | null;
+  /** The key file that signs as well; null: none was named. @throws {BadKey} @throws {SignerUnavailable} */
+  feePayer(): Promise<WalletSigner | null>;
   close(): void;
 }
 
-const loadWithinMs = 30_000;
-
+/** A passphrase may be asked for meanwhile (passphrase.ts). */
+const loadWithinMs = 90_000;
+const againMs = 500;
 const main = path.join(import.meta.dirname, "..", `main${path.extname(import.meta.filename)}`);
 
 /** @param file the configuration; that of the demo where there is none */
 export async function openSigning(cli: Cli, file: string, options: SigningOptions = {}): Promise<Signing> {
   const config = orDemo(cli, file);
   const socket = await signerSocket(cli, config);
-  const { feePayer: payerFile } = options;
-  // A signer of its own does not have the key file that a command names.
-  const isChild = socket === null || payerFile !== undefined;
-  const mayAsk = isChild && cli.in.isTTY === true;
+  const { feePayer: payerFile, elsewhere = null, patienceMs = 0 } = options;
+  if (socket !== null && elsewhere !== null)
+    throw new CommandFailed(`the signer at ${socket} signs in to the configured exchange alone`, 2);
+  const clock = systemClock();
+  const ask = cli.in.isTTY === true ? ["--ask"] : [];
+  const words = [
+    ...ask,
+    ...(options.loginsOnly === true ? ["--logins-only"] : []),
+    ...(elsewhere === null ? [] : ["--elsewhere", elsewhere]),
+  ];
   const client = new SignerClient({
-    connect: isChild ? () => startSigner(cli, { ...options, config, mayAsk }) : () => connectTo(socket),
-    clock: systemClock(),
-    loadWithinMs: mayAsk ? null : loadWithinMs,
+    connect: socket === null ? () => startSigner(cli, config, words, options) : () => connectTo(socket),
+    ...{ clock, loadWithinMs },
     ...(options.onTrouble ? { onTrouble: options.onTrouble } : {}),
   });
-  let feePayer: WalletSigner | null = null;
+  // That of the wallets does not have the key file that a command names.
+  const payer =
+    payerFile === undefined
+      ? null
+      : new SignerClient({
+          connect: () => startSigner(cli, config, ["--fee-payer", path.resolve(payerFile)], options),
+          ...{ clock, loadWithinMs },
+        });
   const keys = async (): Promise<Keys> => {
-    try {
-      const { keys: answers } = await client.load();
-      const known = answeredKeys(answers, (address) => client.signerOf(address), notAsked);
-      if (payerFile !== undefined) feePayer = known.file(path.resolve(payerFile));
-      return known;
-    } catch (error) {
-      // Wallets whose address the configuration names are watched without it.
-      if (isChild || !(error instanceof SignerUnavailable)) throw error;
-      return answeredKeys([], (address) => client.signerOf(address), `${error.message}; ${nameAddress}`);
+    const signerOf = (address: string) => client.signerOf(address);
+    const endMs = clock.elapsedMs() + patienceMs;
+    for (;;) {
+      try {
+        return answeredKeys((await client.load()).keys, signerOf, notAsked);
+      } catch (error) {
+        if (!(error instanceof SignerUnavailable)) throw error;
+        // Wallets whose address the configuration names are watched without it.
+        if (clock.elapsedMs() >= endMs) return answeredKeys([], signerOf, `${error.message}; ${nameAddress}`);
+      }
+      await clock.sleep(againMs);
     }
   };
   return {
     get trouble() {
       return client.trouble;
     },
-    get feePayer() {
-      return feePayer;
-    },
     keys,
     load: async () => loadOwn(cli, config, await keys()),
-    close: () => client.close(),
+    async feePayer() {
+      if (payer === null || payerFile === undefined) return null;
+      const { keys: answers } = await payer.load();
+      return answeredKeys(answers, (address) => payer.signerOf(address), notAsked).file(
+        path.resolve(payerFile),
+      );
+    },
+    close() {
+      client.close();
+      payer?.close();
+    },
   };
 }
 
@@ -100,16 +128,14 @@ export async function withSigning<T>(
   }
 }
 
-function connectTo(path: string): Promise<Duplex> {
-  // The signer's user owns it, and nobody else may put another one there.
-  const folder = statSync(dirname(path), { throwIfNoEntry: false });
-  const wrong = folder === undefined ? null : distrustedWay(path, { owner: folder.uid });
-  if (wrong !== null) return Promise.reject(new SignerUnavailable(`the signer's socket ${path} ${wrong}`));
+function connectTo(socket: string): Promise<Duplex> {
+  const wrong = distrustedSocket(socket);
+  if (wrong !== null) return Promise.reject(new SignerUnavailable(`the signer's socket ${socket} ${wrong}`));
   return new Promise((resolve, reject) => {
-    const stream = connect(path);
+    const stream = connect(socket);
     stream.once("error", (error: NodeJS.ErrnoException) =>
       reject(
-        new SignerUnavailable(`the signer at ${path} cannot be reached (${error.code ?? error.message})`),
+        new SignerUnavailable(`the signer at ${socket} cannot be reached (${error.code ?? error.message})`),
       ),
     );
     stream.once("connect", () => {
@@ -119,19 +145,29 @@ function connectTo(path: string): Promise<Duplex> {
   });
 }
 
-interface ChildOptions extends SigningOptions {
-  readonly config: string;
-  readonly mayAsk: boolean;
+/** The signer's user owns the socket and its folder; nobody else may put another one there. */
+function distrustedSocket(socket: string): string | null {
+  const [stat, folder] = [socket, path.dirname(socket)].map((one) =>
+    statSync(one, { throwIfNoEntry: false }),
+  );
+  if (stat === undefined || folder === undefined) return null;
+  const isShared = (folder.mode & 0o1002) !== 0;
+  const owners = [0, process.getuid?.() ?? stat.uid, ...(isShared ? [] : [folder.uid])];
+  if (!owners.includes(stat.uid))
+    return "belongs to another user than its folder. Fix: start the signer again";
+  return distrustedWay(socket, { owner: folder.uid });
 }
 
 /** A signer over a socket pair, which the system closes with this process. */
-async function startSigner(cli: Cli, options: ChildOptions): Promise<Duplex> {
-  const { config, mayAsk, feePayer, onLine } = options;
+async function startSigner(
+  cli: Cli,
+  config: string,
+  words: readonly string[],
+  { onLine }: SigningOptions,
+): Promise<Duplex> {
   const args = [
     ...["--disable-sigusr1", "--max-semi-space-size=1", main],
-    ...["signer", "--config", config, "--stream", "3"],
-    ...(mayAsk ? ["--ask"] : []),
-    ...(feePayer === undefined ? [] : ["--fee-payer", path.resolve(feePayer)]),
+    ...["signer", "--config", config, "--stream", "3", ...words],
   ];
   const child = spawn(process.execPath, args, {
     env: cli.env as NodeJS.ProcessEnv,

@@ -28,6 +28,8 @@ interface StartOptions extends CommonOptions {
   readonly logFormat: LogOptions["format"];
 }
 
+/** The time for which a start waits for a signer that begins at the same time. */
+const signerPatienceMs = 5_000;
 /** The part of the 10 s for stopping: what is left is for the process to go. */
 const stopWithinMs = 9_500;
 
@@ -66,6 +68,8 @@ async function start(cli: Cli, options: StartOptions, named: boolean): Promise<n
   const signing = isDemo
     ? null
     : await openSigning(cli, options.config, {
+        loginsOnly: true,
+        patienceMs: signerPatienceMs,
         onTrouble: (trouble) => onTrouble(trouble),
         onLine: (line) => onLine(line),
       });

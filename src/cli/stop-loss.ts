@@ -96,7 +96,7 @@ async function stopLossWith(cli: Cli, options: Options, signing: Signing): Promi
       `${wallet.name} has no key here: the exchange builds this in the wallet's own session only`,
       2,
     );
-  const payer = feePayerOf(wallet, signing);
+  const payer = await feePayerOf(wallet, signing);
   const ledger = await openLedger(settings);
   const { planStopLoss } = await import("../ledger/stop-loss.ts");
   const { BadStopLoss } = await import("../ledger/stop-loss-band.ts");

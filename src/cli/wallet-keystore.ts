@@ -1,26 +1,31 @@
 /** The keystore as a person handles it: keys in, keys out, another passphrase. */
-import path from "node:path";
+import { closeSync, openSync, rmSync } from "node:fs";
 import type { SignerSettings } from "../signer/settings.ts";
 import { writeKeypairFile } from "../wallet/keypair-file.ts";
-import { type Keystore, openKeystore, sealKeystore } from "../wallet/keystore.ts";
+import { openKeystore, sealKeystore } from "../wallet/keystore.ts";
 import { readKeystore, writeKeystore } from "../wallet/keystore-file.ts";
 import type { WalletKey } from "../wallet/wallet-key.ts";
 import { type Cli, CommandFailed, type CommonOptions, print, printJson } from "./command.ts";
 import { orDemo } from "./configuration.ts";
-import { askPassphrase, passphraseFrom } from "./passphrase.ts";
+import { askPassphrase, credentialName, passphraseFrom } from "./passphrase.ts";
 import { readConfiguration } from "./signer-host.ts";
 
 interface Opened {
-  readonly settings: SignerSettings;
   readonly keys: readonly WalletKey[];
   readonly passphrase: string;
 }
 
 /** Adds a key to the keystore, which is made where there is none. */
 export async function addToKeystore(cli: Cli, options: CommonOptions, key: WalletKey): Promise<void> {
-  const { settings, keys, passphrase } = await open(cli, options);
-  if (!keys.some(({ address }) => address === key.address))
-    write(settings, sealKeystore([...keys, key], passphrase));
+  const settings = await settingsOf(cli, options);
+  alone(settings, () => {
+    const { keys, passphrase } = open(cli, settings) ?? {
+      keys: [],
+      passphrase: firstPassphrase(cli, settings),
+    };
+    if (!keys.some(({ address }) => address === key.address))
+      writeKeystore(settings.keystore, sealKeystore([...keys, key], passphrase));
+  });
   if (options.json) return printJson(cli, { keystore: settings.keystore, authority: key.address });
   print(
     cli,
@@ -36,7 +41,8 @@ export async function exportFromKeystore(
   address: string,
   file: string,
 ): Promise<void> {
-  const { settings, keys } = await open(cli, options);
+  const settings = await settingsOf(cli, options);
+  const { keys } = mustOpen(cli, settings);
   const key = keys.find((one) => one.address === address);
   if (key === undefined) {
     const known = keys.map((one) => one.address).join(", ");
@@ -52,38 +58,68 @@ export async function changePassphrase(
   cli: Cli,
   options: CommonOptions & { readonly newFile?: string },
 ): Promise<void> {
-  const { settings, keys } = await open(cli, options);
-  const passphrase =
-    options.newFile === undefined ? typedTwice("New passphrase") : passphraseFrom(options.newFile, {});
-  if (passphrase === null) throw nobodyToAsk("--new-file FILE");
-  write(settings, sealKeystore(keys, passphrase));
-  if (options.json) return printJson(cli, { keystore: settings.keystore, wallets: keys.length });
+  const settings = await settingsOf(cli, options);
+  const count = alone(settings, () => {
+    const { keys } = mustOpen(cli, settings);
+    const passphrase =
+      options.newFile === undefined ? typedTwice("New passphrase") : passphraseFrom(options.newFile, {});
+    if (passphrase === null) throw nobodyToAsk("--new-file FILE");
+    writeKeystore(settings.keystore, sealKeystore(keys, passphrase));
+    return keys.length;
+  });
+  if (options.json) return printJson(cli, { keystore: settings.keystore, wallets: count });
   print(cli, `${settings.keystore}: sealed with the new passphrase.`);
   if (settings.passphraseFile !== null)
     print(cli, `Write it into ${settings.passphraseFile} as well, or the signer cannot open it.`);
+  else if (cli.env.CREDENTIALS_DIRECTORY !== undefined)
+    print(
+      cli,
+      "The service has the old one, sealed. Seal the new one as well, as root, or the signer cannot open it at its next start:\n" +
+        `  systemd-creds encrypt --name=${credentialName} NEW_FILE /etc/credstore.encrypted/${credentialName}`,
+    );
 }
 
-async function open(cli: Cli, { config }: CommonOptions): Promise<Opened> {
-  const { part } = await readConfiguration(orDemo(cli, config), cli.env);
-  const settings = part.signer;
-  const keystore = readKeystore(settings.keystore);
-  const given = passphraseFrom(settings.passphraseFile, cli.env);
-  if (keystore === null) {
-    const passphrase = given ?? typedTwice(`Passphrase for the new keystore ${settings.keystore}`);
-    if (passphrase === null) throw nobodyToAsk("signer.passphraseFile");
-    return { settings, keys: [], passphrase };
+async function settingsOf(cli: Cli, { config }: CommonOptions): Promise<SignerSettings> {
+  return (await readConfiguration(orDemo(cli, config), cli.env)).part.signer;
+}
+
+/** Runs what changes the keystore, while no other command does. @throws {CommandFailed} when one does */
+function alone<T>({ keystore }: SignerSettings, act: () => T): T {
+  const lock = `${keystore}.lock`;
+  try {
+    closeSync(openSync(lock, "wx", 0o600));
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
+    throw new CommandFailed(`another command changes the keystore; if none does, remove ${lock}`);
   }
-  return { settings, ...opened(settings, keystore, given) };
+  try {
+    return act();
+  } finally {
+    rmSync(lock, { force: true });
+  }
 }
 
-function opened(settings: SignerSettings, keystore: Keystore, given: string | null) {
+/** Null where there is no keystore. */
+function open(cli: Cli, settings: SignerSettings): Opened | null {
+  const keystore = readKeystore(settings.keystore);
+  if (keystore === null) return null;
+  const given = passphraseFrom(settings.passphraseFile, cli.env);
   const passphrase = given ?? askPassphrase(`Passphrase of ${settings.keystore}: `);
   if (passphrase === null) throw nobodyToAsk("signer.passphraseFile");
   return { keys: openKeystore(keystore, passphrase), passphrase };
 }
 
-function write({ keystore }: SignerSettings, sealed: Keystore): void {
-  writeKeystore(path.resolve(keystore), sealed);
+function mustOpen(cli: Cli, settings: SignerSettings): Opened {
+  const opened = open(cli, settings);
+  if (opened !== null) return opened;
+  throw new CommandFailed(`there is no keystore ${settings.keystore}; make one: perpwatch wallet import`, 2);
+}
+
+function firstPassphrase(cli: Cli, { passphraseFile, keystore }: SignerSettings): string {
+  const given =
+    passphraseFrom(passphraseFile, cli.env) ?? typedTwice(`Passphrase for the new keystore ${keystore}`);
+  if (given === null) throw nobodyToAsk("signer.passphraseFile");
+  return given;
 }
 
 /** @throws {CommandFailed} when the two differ, or nothing was typed */

@@ -69,7 +69,7 @@ export function walletCommand(program: Command, cli: Cli): void {
     if (mayBeAddress(secret))
       cli.err.write(
         "note: this has the length of a seed and of an address, and was taken as the seed of the wallet above. If it is the\n" +
-          `address of a wallet that you want to watch without its key, remove ${file ?? "it from the keystore"} and name it by authority: in config.yaml.\n`,
+          `address of a wallet that you want to watch without its key, ${file === undefined ? "" : `remove ${file} and `}name it by authority: in config.yaml.\n`,
       );
   });
   declare(group, {

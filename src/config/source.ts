@@ -19,6 +19,8 @@ export interface FileSetting {
   readonly path: readonly string[];
   /** Never repeated, and its file has to be its owner's alone. */
   readonly secret: boolean;
+  /** Another process reads the file: its name stands for the value. */
+  readonly unread?: boolean;
 }
 
 export interface SourceInput {
@@ -338,6 +340,10 @@ export class ConfigSource {
       this.problem(place, "expected the name of a file");
     } else {
       const name = this.resolve(entry.value);
+      if (setting.unread === true) {
+        put(name, false);
+        return;
+      }
       const file = readTextFile(name, { largestBytes: largestSecret, secret: setting.secret });
       if ("wrong" in file) {
         this.problem(place, this.hide(`${name} ${file.wrong}`));

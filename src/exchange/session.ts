@@ -339,12 +339,21 @@ export class WalletSession {
   async #renew(): Promise<void> {
     const { caller, figures } = this.#parts;
     const signal = this.#stop.signal;
+    if (this.#tokens === null && !this.#asked) {
+      await this.#loaded();
+      if (this.#usable() !== null) return;
+    }
     const old = this.#tokens;
     let why = this.#refused && !this.#asked ? (this.#lastError?.code ?? "refused") : null;
     this.#asked = false;
     if (old && !this.#gone) {
       const stored = await this.#read();
-      if (stored && stored.access !== old.access && stored.accessExpiresMs > old.accessExpiresMs) {
+      if (
+        stored !== null &&
+        stored !== "sealed" &&
+        stored.access !== old.access &&
+        stored.accessExpiresMs > old.accessExpiresMs
+      ) {
         this.#adopt(stored, "store");
         return;
       }
@@ -511,22 +520,23 @@ export class WalletSession {
 
   #loaded(): Promise<void> {
     this.#loading ??= this.#read().then((stored) => {
-      if (stored && stored.refreshExpiresMs > this.#exchangeNowMs()) this.#adopt(stored, "store");
+      // Read again when the signer is there.
+      if (stored === "sealed") this.#loading = null;
+      else if (stored && stored.refreshExpiresMs > this.#exchangeNowMs()) this.#adopt(stored, "store");
     });
     return this.#loading;
   }
 
-  /** The stored session; null when there is none that can be read. */
-  async #read(): Promise<Tokens | null> {
+  /** The stored session; null when there is none that can be read; "sealed" while the signer cannot be asked for its key. */
+  async #read(): Promise<Tokens | "sealed" | null> {
     const { store, onTrouble } = this.#parts;
     const { name, key } = this.wallet;
     try {
       const sealed = await store.load(name);
       return sealed && fromStored(open(await this.#sealKey(), key.address, sealed));
     } catch (error) {
-      if (error instanceof SignerUnavailable)
-        onTrouble(name, `the stored session is sealed: ${error.message}`);
-      else onTrouble(name, "the stored session cannot be read; a new one replaces it");
+      if (error instanceof SignerUnavailable) return "sealed";
+      onTrouble(name, "the stored session cannot be read; a new one replaces it");
       return null;
     }
   }

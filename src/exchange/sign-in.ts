@@ -63,12 +63,8 @@ async function byMessage(parts: SignInParts, key: WalletSigner, signal: AbortSig
   const authority = key.address;
   const nonce = (await caller.call(endpoints.authNonce, { authority }, signInCall(signal))).record;
   const { message: text, nonce_id: nonceId } = nonce;
-  const signature = await sign(parts, key, {
-    kind: "login text",
-    text,
-    nonceId,
-    nowMs: parts.exchangeNowMs(),
-  });
+  const act = { kind: "login text", text, nonceId, nowMs: parts.exchangeNowMs() } as const;
+  const signature = await sign(parts, key, act, signal);
   const args = { authority, signature, nonceId };
   return (await caller.call(endpoints.loginWallet, args, signInCall(signal))).record;
 }
@@ -84,22 +80,38 @@ async function byTransaction(
     .record;
   const { unsigned_transaction: unsigned, nonce_id: nonceId } = challenge;
   const nowMs = parts.exchangeNowMs();
-  const signedTransaction = await sign(parts, key, { kind: "login transaction", unsigned, nonceId, nowMs });
+  const act = { kind: "login transaction", unsigned, nonceId, nowMs } as const;
+  const signedTransaction = await sign(parts, key, act, signal);
   const args = { authority, signedTransaction, nonceId };
   return (await caller.call(endpoints.loginWalletTransaction, args, signInCall(signal))).record;
 }
 
 /** Notes that something was signed, or why not. A signer that cannot be asked has done neither. */
-async function sign({ onSignature }: SignInParts, key: WalletSigner, act: SigningAct): Promise<string> {
+async function sign(
+  { onSignature }: SignInParts,
+  key: WalletSigner,
+  act: SigningAct,
+  signal: AbortSignal,
+): Promise<string> {
   const entry = { act: act.kind, hash: hashOf(act) };
   try {
-    const signed = await key.sign(act);
+    const signed = await unlessAborted(key.sign(act), signal);
     onSignature({ ...entry, refused: null, see: "" });
     return signed;
   } catch (error) {
     if (error instanceof SigningRefused) onSignature({ ...entry, refused: error.message, see: error.see });
     throw error;
   }
+}
+
+/** A signer that does not answer holds up no stop. */
+function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(signal.reason);
+    if (signal.aborted) onAbort();
+    signal.addEventListener("abort", onAbort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
+  });
 }
 
 /** Expired, used or unknown: which status says so is not stated, only that it is a 4xx. */

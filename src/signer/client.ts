@@ -20,8 +20,7 @@ export interface SignerClientOptions {
   /** @throws {SignerUnavailable} when there is nobody to connect to */
   readonly connect: () => Promise<Duplex>;
   readonly clock: Clock;
-  /** Null: a person may be asked for a passphrase, which takes as long as it takes. */
-  readonly loadWithinMs: number | null;
+  readonly loadWithinMs: number;
   /** The signer cannot be used, or can again (an empty text). */
   readonly onTrouble?: (trouble: string) => void;
 }
@@ -35,6 +34,10 @@ export interface LoadedKeys {
 type Distributed<Union, Key extends PropertyKey> = Union extends unknown ? Omit<Union, Key> : never;
 
 const signWithinMs = 15_000;
+/** The name of the signer's own troubles; no wallet is called so. */
+const whole = "";
+/** Requests under way; others wait for their turn. */
+const mostUnderWay = 64;
 const firstPauseMs = 1_000;
 const longestPauseMs = 30_000;
 
@@ -51,7 +54,11 @@ export class SignerClient {
   #nextId = 1;
   #pauseMs = firstPauseMs;
   #cancelAgain: (() => void) | null = null;
+  /** By wallet, and of the signer as a whole. */
+  readonly #troubles = new Map<string, string>();
   #trouble = "";
+  #underWay = 0;
+  readonly #turns: (() => void)[] = [];
   #isClosed = false;
 
   constructor(options: SignerClientOptions) {
@@ -65,9 +72,16 @@ export class SignerClient {
 
   /** Has the signer read its configuration again. @throws {SignerUnavailable} */
   async load(): Promise<LoadedKeys> {
-    const reply = await this.#ask({ do: "load" }, this.#options.loadWithinMs);
-    if (!("keys" in reply)) throw failureOf(reply);
-    this.#tell(reply.closed);
+    let reply: Reply;
+    try {
+      reply = await this.#ask({ do: "load" }, this.#options.loadWithinMs);
+      if (!("keys" in reply)) throw failureOf(reply);
+    } catch (error) {
+      this.#note(whole, error instanceof Error ? error.message : String(error));
+      throw error;
+    }
+    for (const answer of reply.keys) if ("address" in answer) this.#troubles.delete(answer.address);
+    this.#note(whole, reply.closed);
     return { keys: reply.keys, closed: reply.closed };
   }
 
@@ -75,16 +89,29 @@ export class SignerClient {
     return {
       address,
       sign: async (act: SigningAct) => {
-        const reply = await this.#ask({ do: "sign", wallet: address, act }, signWithinMs);
+        const reply = await this.#askFor(address, { do: "sign", wallet: address, act });
         if ("signed" in reply) return reply.signed;
         throw failureOf(reply);
       },
       sessionKey: async () => {
-        const reply = await this.#ask({ do: "sessionKey", wallet: address }, signWithinMs);
+        const reply = await this.#askFor(address, { do: "sessionKey", wallet: address });
         if ("sessionKey" in reply) return Buffer.from(reply.sessionKey, "base64");
         throw failureOf(reply);
       },
     };
+  }
+
+  /** A wallet that cannot be signed for is a trouble until it can. */
+  async #askFor(address: string, request: Distributed<Request, "id">): Promise<Reply> {
+    let reply: Reply;
+    try {
+      reply = await this.#ask(request, signWithinMs);
+    } catch (error) {
+      if (error instanceof SignerUnavailable && !this.#isClosed) this.#note(address, error.message);
+      throw error;
+    }
+    this.#note(address, "unavailable" in reply ? reply.unavailable : "");
+    return reply;
   }
 
   close(): void {
@@ -94,15 +121,24 @@ export class SignerClient {
     this.#failAll(new SignerUnavailable("stopping"));
   }
 
-  async #ask(request: Distributed<Request, "id">, withinMs: number | null): Promise<Reply> {
-    const stream = await this.#connected();
+  async #ask(request: Distributed<Request, "id">, withinMs: number): Promise<Reply> {
+    if (this.#underWay >= mostUnderWay) await new Promise<void>((resolve) => this.#turns.push(resolve));
+    this.#underWay++;
+    try {
+      return await this.#askNow(await this.#connected(), request, withinMs);
+    } finally {
+      this.#underWay--;
+      this.#turns.shift()?.();
+    }
+  }
+
+  #askNow(stream: Duplex, request: Distributed<Request, "id">, withinMs: number): Promise<Reply> {
     const id = this.#nextId++;
     return new Promise<Reply>((resolve, reject) => {
-      const late = () => {
+      const cancel = this.#options.clock.after(withinMs, () => {
         this.#waiting.delete(id);
-        reject(new SignerUnavailable(`the signer did not answer within ${(withinMs ?? 0) / 1_000} s`));
-      };
-      const cancel = withinMs === null ? () => {} : this.#options.clock.after(withinMs, late);
+        reject(new SignerUnavailable(`the signer did not answer within ${withinMs / 1_000} s`));
+      });
       this.#waiting.set(id, {
         resolve: (reply) => {
           cancel();
@@ -155,18 +191,26 @@ export class SignerClient {
   #lost(why: string): void {
     if (this.#isClosed) return;
     this.#failAll(new SignerUnavailable(why));
-    this.#tell(why);
-    this.#cancelAgain?.();
-    this.#cancelAgain = this.#options.clock.after(this.#pauseMs, () => {
-      // A signer that answers is as good as before; one that does not is tried again.
-      this.load().then(
-        () => {
-          this.#pauseMs = firstPauseMs;
-        },
-        () => {},
-      );
-    });
-    this.#pauseMs = Math.min(longestPauseMs, this.#pauseMs * 2);
+    this.#note(whole, why);
+  }
+
+  /** While there is a trouble the signer is asked again, at growing intervals: it may be over without anybody signing in. */
+  #note(name: string, trouble: string): void {
+    if (this.#isClosed) return;
+    if (trouble === "") this.#troubles.delete(name);
+    else this.#troubles.set(name, trouble);
+    const [first = ""] = this.#troubles.values();
+    this.#tell(first);
+    if (first === "") {
+      this.#pauseMs = firstPauseMs;
+      this.#cancelAgain?.();
+      this.#cancelAgain = null;
+    } else
+      this.#cancelAgain ??= this.#options.clock.after(this.#pauseMs, () => {
+        this.#cancelAgain = null;
+        this.#pauseMs = Math.min(longestPauseMs, this.#pauseMs * 2);
+        this.load().catch(() => {});
+      });
   }
 
   #failAll(error: Error): void {

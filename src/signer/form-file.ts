@@ -20,7 +20,12 @@ const fileForm = z.strictObject({
   text: form.nullable(),
   memo: form.nullable(),
   refused: z
-    .strictObject({ kind: z.enum(["text", "memo"]), form: form.nullable(), reason: z.string().max(1_024) })
+    .strictObject({
+      kind: z.enum(["text", "memo"]),
+      form: form.nullable(),
+      reason: z.string().max(1_024),
+      address: z.string().max(44),
+    })
     .nullable(),
 });
 

@@ -14,13 +14,14 @@ export interface Keys {
   stored(address: string): WalletSigner;
 }
 
-/** An opened keystore, or the reason why it is not open. */
-export type OpenedKeystore =
-  | ReadonlyMap<string, WalletKey>
-  | {
-      readonly closed: string /** Null: it was not looked at. */;
-      readonly addresses: readonly string[] | null;
-    };
+export interface OpenedKeystore {
+  /** By address. */
+  readonly keys: ReadonlyMap<string, WalletKey>;
+  /** The reason why further keys are not at hand; empty: all are. */
+  readonly closed: string;
+  /** All addresses of the keystore; null: it was not looked at. */
+  readonly addresses: readonly string[] | null;
+}
 
 export interface LocalKeysOptions extends LocalSignerOptions {
   /** Asked for when the first wallet of the keystore is met. @throws {BadKey} where there is none that can be read */
@@ -29,20 +30,25 @@ export interface LocalKeysOptions extends LocalSignerOptions {
 
 /** Keys that are held in this process. */
 export function localKeys(options: LocalKeysOptions): Keys {
-  const { keystore = () => ({ closed: "the keystore is not open here", addresses: null }) } = options;
+  const { keystore = notOpened } = options;
   return {
     file: (path) => localSigner(readKeyFile(path), options),
     text: (secret) => localSigner(walletKeyFromText(secret), options),
     stored(address) {
-      const opened = keystore();
-      if (!("closed" in opened)) {
-        const key = opened.get(address);
-        if (key !== undefined) return localSigner(key, options);
-      } else if (opened.addresses?.includes(address) ?? true) return closedSigner(address, opened.closed);
+      const { keys, closed, addresses } = keystore();
+      const key = keys.get(address);
+      if (key !== undefined) return localSigner(key, options);
+      if (closed !== "" && (addresses?.includes(address) ?? true)) return closedSigner(address, closed);
       throw new BadKey("the keystore has no key of this address; add it: perpwatch wallet import");
     },
   };
 }
+
+const notOpened = (): OpenedKeystore => ({
+  keys: new Map(),
+  closed: "the keystore is not open here",
+  addresses: null,
+});
 
 /** For readers of a configuration who need no key: none is read. */
 export const unreadKeys: Keys = {
@@ -60,7 +66,7 @@ export function closedSigner(address: string, reason: string): WalletSigner {
   const refuse = async (): Promise<never> => {
     throw new SignerUnavailable(reason);
   };
-  return { address, sign: refuse, sessionKey: refuse };
+  return { address, isClosed: true, sign: refuse, sessionKey: refuse };
 }
 
 /** A key by the way in which the configuration names it, as both processes write it. */

@@ -27,6 +27,8 @@ export interface LocalSignerOptions {
   /** The machine's time, ms; null: any time that is told is taken. */
   readonly nowMs?: (() => number) | null;
   readonly onSignature?: (entry: SignatureEntry) => void;
+  /** Nothing but logins is signed. */
+  readonly loginsOnly?: boolean;
 }
 
 export function localSigner(key: WalletKey, options: LocalSignerOptions): WalletSigner {
@@ -51,6 +53,8 @@ export function localSigner(key: WalletKey, options: LocalSignerOptions): Wallet
 
 async function signatureOf(key: WalletKey, act: SigningAct, options: LocalSignerOptions): Promise<string> {
   const { address } = key;
+  if (options.loginsOnly === true && !act.kind.startsWith("login"))
+    throw new InstructionsRefused(["the daemon's signer signs logins and nothing else"]);
   switch (act.kind) {
     case "login text": {
       const { text, nonceId, nowMs } = act;

@@ -19,6 +19,8 @@ export interface RefusedForm {
   /** Null: no person can accept it. */
   readonly form: string | null;
   readonly reason: string;
+  /** The wallet that it was asked of: its next login that passes ends the refusal. */
+  readonly address: string;
 }
 
 /** All that is remembered of forms. */
@@ -63,8 +65,6 @@ export class LoginForms {
   /** As stored last, or as it should have been. */
   #known: KnownForms = noForms;
   #isUnsaved = false;
-  /** The wallet whose text was refused: its next one that passes ends the refusal. */
-  #refusedAddress = "";
   /** One at a time, so that two first texts do not both become the pinned one. */
   #last: Promise<unknown> = Promise.resolve();
 
@@ -90,7 +90,7 @@ export class LoginForms {
     }
     const pinned = this.#known[kind];
     if (form === pinned) {
-      const isOver = this.#known.refused !== null && this.#refusedAddress === text.address;
+      const isOver = this.#known.refused?.address === text.address;
       if (isOver) await this.#save({ ...this.#known, refused: null });
       else if (this.#isUnsaved) await this.#save(this.#known);
       return;
@@ -115,10 +115,16 @@ export class LoginForms {
     form: string | null,
     reason: string,
   ): Promise<void> {
-    this.#refusedAddress = address;
     const before = this.#known.refused;
-    if (before?.kind === kind && before.form === form && before.reason === reason && !this.#isUnsaved) return;
-    await this.#save({ ...this.#known, refused: { kind, form, reason } });
+    if (
+      before?.kind === kind &&
+      before.form === form &&
+      before.reason === reason &&
+      before.address === address &&
+      !this.#isUnsaved
+    )
+      return;
+    await this.#save({ ...this.#known, refused: { kind, form, reason, address } });
   }
 
   async #save(forms: KnownForms): Promise<void> {

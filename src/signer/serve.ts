@@ -20,8 +20,10 @@ export interface KeyHolder {
   signerOf(address: string): Promise<WalletSigner>;
 }
 
-/** Requests that may wait on one stream; an asker with more is no perpwatch. */
+/** Requests that may wait on one stream; an asker with more is no perpwatch (client.ts has fewer under way). */
 const mostWaiting = 256;
+/** Of a reply's text, characters: the most that the protocol takes. */
+const mostText = 8_000;
 
 /** Answers one asker, in the order of its requests, until the stream ends. Whatever is no request ends it. */
 export function serve(stream: Duplex, holder: KeyHolder): void {
@@ -51,7 +53,7 @@ async function answer(request: Request, holder: KeyHolder): Promise<Reply> {
     if (request.do === "sign") return { id, signed: await signer.sign(request.act) };
     return { id, sessionKey: Buffer.from(await signer.sessionKey()).toString("base64") };
   } catch (error) {
-    const text = error instanceof Error ? error.message : String(error);
+    const text = (error instanceof Error ? error.message : String(error)).slice(0, mostText);
     if (error instanceof SigningRefused) return { id, refused: text, see: error.see };
     if (error instanceof SignerUnavailable) return { id, unavailable: text };
     return { id, unavailable: `the signer failed: ${text}` };

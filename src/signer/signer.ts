@@ -30,6 +30,8 @@ export interface WalletSigner {
    * @throws {SignerUnavailable} when the key is locked or its process cannot be reached
    */
   sign(act: SigningAct): Promise<string>;
+  /** True: the address is known, and the key is not at hand. */
+  readonly isClosed?: boolean;
   /** 32 bytes that only this wallet's key leads to, for its stored sessions. @throws {SignerUnavailable} */
   sessionKey(): Promise<Uint8Array>;
 }

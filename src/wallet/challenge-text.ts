@@ -8,7 +8,7 @@
  *
  * The words are the exchange's affair. The text that a wallet signs is not: the same key signs transactions and the texts of other
  * services, so whoever answers in the exchange's place may not choose freely what is signed. A form is trusted as a whole
- * (exchange/login-forms.ts), and nothing else is signed.
+ * (signer/login-forms.ts), and nothing else is signed.
  */
 import { isAddress } from "./address.ts";
 import { BadChallenge } from "./transaction.ts";

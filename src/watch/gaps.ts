@@ -70,6 +70,8 @@ export interface GapsOptions {
   readonly causeOf: (source: BlindSource, wallet: string | null) => Cause;
   /** A gap is listed by an alert already: it is due at once. */
   readonly isListed: (wallet: string | null, source: BlindSource) => boolean;
+  /** Another alert tells the cause already, for all wallets: the gap is not due as long as that fires. */
+  readonly isToldElsewhere: (source: BlindSource, wallet: string | null) => boolean;
   readonly onDue: (gap: Gap, draft: Draft) => void;
   /** True if a source that is always read was not for longer than it may be. */
   readonly isMissing: (source: BlindSource, wallet: string | null, nowMs: number) => boolean;
@@ -270,10 +272,18 @@ export class Gaps {
     return gap;
   }
 
+  /** The time until it is looked at again, ms; 0: it is due. */
+  #restMs(gap: Gap, nowMs: number): number {
+    const { isListed, isToldElsewhere } = this.#options;
+    if (isListed(gap.wallet, gap.source)) return 0;
+    const restMs = this.#untilDueMs(gap, nowMs);
+    return restMs === 0 && isToldElsewhere(gap.source, gap.wallet) ? noDataForMs : restMs;
+  }
+
   #due(gap: Gap): void {
     if (this.#gaps.get(gap.key) !== gap || gap.due) return;
     const draft = this.#options.draft();
-    const restMs = this.#options.isListed(gap.wallet, gap.source) ? 0 : this.#untilDueMs(gap, draft.atMs);
+    const restMs = this.#restMs(gap, draft.atMs);
     if (restMs > 0) {
       // Earlier periods are no longer among the last two minutes.
       this.#options.deadlines.set(gap, draft.atMs + restMs);

@@ -62,6 +62,9 @@ const ofMarkets: ReadonlySet<BlindSource> = new Set<BlindSource>([
   ...marketSources,
 ]);
 
+/** Shipped rules that tell, once for all wallets, why nobody signs in. */
+const signInRules: ReadonlySet<string> = new Set(["LoginTextChanged", "SignerUnavailable"]);
+
 /** The least time for which a source that is read often counts as read, ms. */
 const leastFreshMs = 5_000;
 /** A text of so short a time ago counts as one of now, ms. */
@@ -126,6 +129,10 @@ export class NoData {
         source === "configuration"
           ? this.#misnamed.isListed
           : this.#listing(gapKey(source, wallet)) !== undefined,
+      isToldElsewhere: (source, wallet) =>
+        wallet !== null &&
+        this.#failures.kindOf(source as Source, wallet) === "signed-out" &&
+        [...options.alerts.live.values()].some(({ alert }) => signInRules.has(alert.rule) && !alert.shadow),
       onDue: (gap, draft) => this.#onDue(gap, draft),
       isMissing: (source, wallet, nowMs) => this.#isMissing(source, wallet, nowMs),
       onMoved: (gap, from) => {

@@ -379,6 +379,20 @@ describe("on a machine", () => {
     expect(existsSync(here.at(sealed))).toBe(false);
     expect(existsSync(here.at("/etc/perpwatch/config.yaml"))).toBe(true);
   });
+
+  test.each([
+    ["is gone", null],
+    ["names another keystore", "signer: { keystore: ./elsewhere.json }"],
+  ])("where the configuration %s, the passphrase of the keystore that is there stays", (_, text) => {
+    using place = desk();
+    const here = rig(place);
+    installSystem(here.installation);
+    here.machine.write("/var/lib/perpwatch-signer/keystore.json", "{}", 0o600);
+    here.machine.remove("/etc/perpwatch/config.yaml");
+    if (text !== null) here.machine.write("/etc/perpwatch/config.yaml", text, 0o640);
+    removeSystem(here.machine, () => {});
+    expect(existsSync(here.at(sealed))).toBe(true);
+  });
 });
 
 describe("as a service of one user", () => {

@@ -7,6 +7,7 @@ import {
   readdirSync,
   readFileSync,
   readSync,
+  rmSync,
   statSync,
 } from "node:fs";
 import { connect } from "node:net";
@@ -218,6 +219,48 @@ test("without the passphrase the keystore stays closed, and the wallets are watc
   await daemon.line((line) => line.includes("signed in by message"), 90_000);
   expect(await daemon.end("SIGTERM")).toMatchObject({ status: 0 });
 }, 180_000);
+
+test("a passphrase that is gone, and a keystore that is gone, stop nothing", async () => {
+  using place = home(
+    ["signer: { passphraseFile: ./passphrase }"],
+    [`{ name: main, keystore: ${addressOf(main)} }`],
+  );
+  await using daemon = startProgram(["start"], place);
+  await daemon.line((line) => /No wallet can sign in: there is no keystore /.test(line));
+  place.write("passphrase", passphrase);
+  expect(await runProcess(["wallet", "import"], { ...place, input: keyText(main) })).toMatchObject({
+    status: 0,
+  });
+  // Nobody has to tell it: it is asked again.
+  await daemon.line((line) => line.includes("signed in by message"), 90_000);
+  // Keys that were opened are used on, whatever becomes of the files.
+  rmSync(path.join(place.folder, "passphrase"));
+  rmSync(path.join(place.folder, "keystore.json"));
+  void daemon.end("SIGHUP");
+  await daemon.line((line) => line.includes("the keys that were opened before are used on"));
+  expect(await run(["wallet", "login", "main"], place)).toMatchObject({ status: 0 });
+  expect(await daemon.end("SIGTERM")).toMatchObject({ status: 0 });
+}, 180_000);
+
+test("a secret in a file of its own is read by the signer alone", async () => {
+  using place = home([], ["{ name: main, secretFile: ./secret }"]);
+  place.write("secret", keyText(main));
+  await using daemon = startProgram(["start"], place);
+  await daemon.line((line) => line.includes("signed in by message"));
+  const key = walletKeyFromText(keyText(main));
+  const seed = key.withKeypair((pair) => Buffer.from(pair.subarray(0, 32)));
+  expect(heldBy(daemon.pid, { seed, file: Buffer.from(keyText(main).slice(0, 60)) })).toEqual([]);
+});
+
+test("a signer is not put in the place of a file", async () => {
+  using place = home([]);
+  const ran = await runProcess(["signer", "--socket", "./config.yaml"], place);
+  expect(ran).toMatchObject({
+    status: 1,
+    stderr: expect.stringContaining("is no socket, and is not replaced"),
+  });
+  expect(existsSync(path.join(place.folder, "config.yaml"))).toBe(true);
+});
 
 test("a key file that is wrong is told as a mistake of the configuration, with its line", async () => {
   using place = home([], ["{ name: main, keyFile: ./none.json }"]);

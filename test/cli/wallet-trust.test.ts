@@ -7,6 +7,7 @@ import { type Desk, desk, plainConfig, run } from "./run.ts";
 
 const text = "Sign in to the exchange\nwallet:{address}\nnonce:{nonce}";
 const form = `${text}\nnetwork:main`;
+const address = "8Xk4b2nUo7QwqVf3mT1pZr6cYh5dLs9eJg2aNu4iRt7K";
 const reason = "the login text has another form than the one that was trusted";
 
 function place(
@@ -22,7 +23,7 @@ function place(
 }
 
 test("shows what was refused beside what was trusted, and accepts it with --yes alone", async () => {
-  using it = place({ text, memo: null, refused: { kind: "text", form, reason } });
+  using it = place({ text, memo: null, refused: { kind: "text", form, reason, address } });
   const asked = await it.trust();
   expect(asked.stdout.split("\n")).toEqual([
     `Refused: ${reason}.`,
@@ -51,7 +52,7 @@ test("shows what was refused beside what was trusted, and accepts it with --yes 
 });
 
 test("as JSON it only shows, unless --yes", async () => {
-  using it = place({ text, memo: null, refused: { kind: "text", form, reason } });
+  using it = place({ text, memo: null, refused: { kind: "text", form, reason, address } });
   expect((await it.trust("--json")).json()).toMatchObject({
     pinned: text,
     refused: { form },
@@ -64,7 +65,7 @@ test("a refused memo leaves the trusted text as it is", async () => {
   using it = place({
     text,
     memo: "sign-in:{nonce}",
-    refused: { kind: "memo", form: "log-in:{nonce}", reason },
+    refused: { kind: "memo", form: "log-in:{nonce}", reason, address },
   });
   expect((await it.trust("--yes")).stdout).toContain(
     "Trusted:\n   1  sign-in:{nonce}\n\nNow:\n   1  log-in:{nonce}\n",
@@ -87,6 +88,7 @@ test("writes letters that look like others, and spaces that nobody sees, as thei
     kind: "text",
     form: "Sign in to the exchang\u0435  \n\n{address}",
     reason: "it is another",
+    address,
   } as const;
   using it = place({ ...noForms, refused });
   expect((await it.trust("--json")).status).toBe(0);
@@ -104,7 +106,7 @@ test("a text that no wallet may sign cannot be accepted", async () => {
   const known = {
     text,
     memo: null,
-    refused: { kind: "text", form: null, reason: "it holds no nonce" },
+    refused: { kind: "text", form: null, reason: "it holds no nonce", address },
   } as const;
   using it = place(known);
   const { status, stdout } = await it.trust("--yes");

@@ -70,6 +70,7 @@ test("an answer on one of three channels reaches the others, and an emergency is
       `channels: ${JSON.stringify(channels)}`,
       "",
     ].join("\n"),
+    { mode: 0o600 },
   );
   await using daemon = startProgram(["start", "--config", config]);
   onTestFailed(() => console.log(`the daemon's log:\n${daemon.stderr.join("\n")}`));

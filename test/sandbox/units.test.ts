@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect, test } from "vitest";
 import { systemUnit } from "../../src/cli/service/units.ts";
-import { root } from "./bubblewrap.ts";
+import { linesOf, root } from "./bubblewrap.ts";
 
 /** The largest exposure that is allowed, in tenths: 1.5 of 10. */
 const threshold = 15;
@@ -39,4 +39,23 @@ test.each(["perpwatch.service", "perpwatch-signer.service"])("%s has an exposure
   } finally {
     rmSync(folder, { recursive: true });
   }
+});
+
+test("the daemon reaches the signer's socket by its group, and nothing else of the signer", () => {
+  const [signer, daemon] = ["perpwatch-signer.service", "perpwatch.service"].map(linesOf);
+  for (const line of [
+    ...["User=perpwatch-signer", "Group=perpwatch", "RuntimeDirectory=perpwatch-signer"],
+    ...[
+      "RuntimeDirectoryMode=0750",
+      "StateDirectory=perpwatch-signer",
+      "StateDirectoryMode=0700",
+      "UMask=0077",
+    ],
+    "LoadCredentialEncrypted=perpwatch-passphrase:/etc/credstore.encrypted/perpwatch-passphrase",
+  ])
+    expect(signer).toContain(line);
+  expect(daemon).toContain("User=perpwatch");
+  expect(
+    daemon!.filter((line) => /Credential|perpwatch-signer/.test(line) && !/^(Wants|After)=/.test(line)),
+  ).toEqual([]);
 });

@@ -258,6 +258,20 @@ test.each<[string, SigningAct]>([
   await expect(signer().made.sign(act)).rejects.toThrow(/which is the wallet's own/);
 });
 
+test("a signer of logins alone signs no transaction of the ledger", async () => {
+  const forms = new LoginForms({
+    store: memoryForms(),
+    baseUrl: "https://perp-api.phoenix.trade",
+    domain: null,
+  });
+  const made = localSigner(wallet, { forms, loginsOnly: true });
+  await made.sign(loginAct());
+  const request = stopLoss();
+  const act = { kind: "stop loss", wire: wireOf(allowedStopLoss(request)), request } as const;
+  await expect(made.sign(act)).rejects.toThrow(/signs logins and nothing else/);
+  await localSigner(wallet, { forms }).sign(act);
+});
+
 test.each<[string, unknown]>([
   ["another kind", { kind: "transfer", wire: "AAAA" }],
   ["bytes as they are", { kind: "login text", text: 7, nonceId: "", nowMs }],

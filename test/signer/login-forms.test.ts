@@ -160,6 +160,7 @@ test("a text that no person can accept is told as well, and accepted by nobody",
     kind: "text",
     form: null,
     reason: "the text to be signed names a day without its time",
+    address,
   });
   expect(accepted(store.known)).toBeNull();
   await check(plain());

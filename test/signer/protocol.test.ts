@@ -99,11 +99,11 @@ test("keys, signatures and session keys are those of a signer in the same proces
 test("many at once are answered, each its own", async () => {
   const { client } = asker();
   const signer = client.signerOf(key.address);
-  const texts = Array.from({ length: 100 }, (_, index) =>
+  const texts = Array.from({ length: 600 }, (_, index) =>
     login.text.replace("a1b2c3d4", `a1b2${1_000 + index}`),
   );
   const all = await Promise.all(texts.map((text) => signer.sign({ ...login, text })));
-  expect(new Set(all).size).toBe(100);
+  expect(new Set(all).size).toBe(600);
   expect(all[7]).toBe(await testSigner(key).sign({ ...login, text: texts[7]! }));
   client.close();
 });
@@ -120,8 +120,12 @@ test("what is refused and what is not there are told apart", async () => {
     message: expect.stringContaining("another form"),
     see: "perpwatch wallet trust",
   });
-  await expect(client.signerOf(testKey("other").address).sign(login)).rejects.toThrow(SignerUnavailable);
-  expect(client.trouble).toBe("");
+  const other = testKey("other").address;
+  await expect(client.signerOf(other).sign(login)).rejects.toThrow(SignerUnavailable);
+  // That one cannot be signed for is a trouble also while others can, and while the signer answers.
+  await signer.sign(login);
+  await client.load();
+  expect(client.trouble).toBe(`the signer has no key of ${other}`);
   client.close();
 });
 
@@ -174,6 +178,18 @@ test("a signer that does not answer keeps nobody waiting", async () => {
     .catch((error: Error) => error.message);
   await clock.advance(15_000);
   expect(await waiting).toBe("the signer did not answer within 15 s");
+  client.close();
+});
+
+test("a signer that answers with a trouble is asked again by itself until it is over", async () => {
+  const { client, clock, troubles, nextTrouble } = asker();
+  closed = "keystore.json is closed: no passphrase was given";
+  await client.load();
+  closed = "";
+  const over = nextTrouble();
+  await clock.advance(60_000);
+  await over;
+  expect(troubles).toEqual(["keystore.json is closed: no passphrase was given", ""]);
   client.close();
 });
 

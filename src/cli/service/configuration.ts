@@ -8,14 +8,15 @@ export const stateFolder = "/var/lib/perpwatch";
 export const signerStateFolder = "/var/lib/perpwatch-signer";
 
 const socketPath = "/run/perpwatch-signer/signer.sock";
-const keystorePath = `${signerStateFolder}/keystore.json`;
+/** Where the keystore of the services is, unless somebody moves it. */
+export const usualKeystore = `${signerStateFolder}/keystore.json`;
 /** The section of a configuration whose daemon leaves signing to the service of the signer. */
-export const signerSection = `signer: { socket: ${socketPath}, keystore: ${keystorePath}, state: ${signerStateFolder} }`;
+export const signerSection = `signer: { socket: ${socketPath}, keystore: ${usualKeystore}, state: ${signerStateFolder} }`;
 
 const placed = [
   { at: ["history", "path"], path: `${stateFolder}/perpwatch.db` },
   { at: ["signer", "socket"], path: socketPath },
-  { at: ["signer", "keystore"], path: keystorePath },
+  { at: ["signer", "keystore"], path: usualKeystore },
   { at: ["signer", "state"], path: signerStateFolder },
 ] as const;
 

@@ -1,6 +1,6 @@
 /** `perpwatch service remove`: stops the services and removes their units. Data, configuration and users stay. */
 import path from "node:path";
-import { serviceConfig, signerPart, signerStateFolder, stateFolder } from "./configuration.ts";
+import { serviceConfig, signerPart, signerStateFolder, stateFolder, usualKeystore } from "./configuration.ts";
 import { systemUnits, sysusersFile, tmpfilesFile, unitFolder, userUnitFile } from "./install.ts";
 import type { Machine } from "./machine.ts";
 import { credentialName, credentialPaths } from "./units.ts";
@@ -24,11 +24,14 @@ export function removeSystem(machine: Machine, note: (text: string) => void): vo
 
 /** A passphrase that still opens a keystore stays: without it the keys in there are lost. */
 function removePassphrase(machine: Machine, note: (text: string) => void): void {
-  const { keystore } = signerPart(machine.read(serviceConfig) ?? "{}", serviceConfig);
+  const text = machine.read(serviceConfig);
+  // Without the configuration nobody can say where the keystore is.
+  const named = text === null ? "the keystore" : signerPart(text, serviceConfig).keystore;
+  const found = [named, usualKeystore].find((one) => machine.has(one)) ?? (text === null ? named : null);
   for (const file of Object.values(credentialPaths)) {
     if (!machine.has(file)) continue;
-    if (machine.has(keystore))
-      note(`${file} is kept: nothing else opens ${keystore}. Delete both once you need its keys no longer`);
+    if (found !== null)
+      note(`${file} is kept: nothing else opens ${found}. Delete both once you need its keys no longer`);
     else machine.remove(file);
   }
 }

@@ -279,7 +279,7 @@ const loginTextChanged = ofTheDaemon({
 
 const signerUnavailable = ofTheDaemon({
   rule: "SignerUnavailable",
-  forMs: minuteMs,
+  forMs: 15_000,
   levels: ({ signerUnavailable: why }) => [level("warning", why !== "", why === "")],
   claims: ({ signerUnavailable: why }, text) =>
     claimsOf(text, [["reason", /^No wallet can sign in: (.+)$/, why]]),
