@@ -6,13 +6,14 @@ import type { Silence } from "../domain/silence.ts";
 import type { KeyPlace } from "../settings/wallets.ts";
 import type { DaemonSettings } from "../settings.ts";
 import { type Cli, type CommonOptions, declare, print, printJson } from "./command.ts";
-import { type Loaded, loadSettings, misconfigured } from "./configuration.ts";
+import { type Loaded, misconfigured } from "./configuration.ts";
 import { answerWithinMs, examine, type Ground } from "./ground.ts";
 import type { Finding } from "./online.ts";
 import { counted, type Paint, paintFor } from "./print.ts";
 import { gigabytes } from "./room.ts";
 import { rotaProblems } from "./rota.ts";
 import { rulesByFile, rulesText } from "./rules/check.ts";
+import { loadSettings } from "./settings.ts";
 import { table } from "./table.ts";
 
 interface CheckOptions extends CommonOptions {

@@ -18,19 +18,6 @@ export const largestConfig = 1_024 * 1_024;
 export type Loaded = Extract<SettingsResult, { readonly settings: DaemonSettings }>;
 
 /**
- * For commands beside the daemon: without a configuration here, that of the demo which was started here.
- * @throws {CommandFailed} status 2, with every mistake
- */
-export async function loadSettings(cli: Cli, file: string): Promise<Loaded> {
-  const config = orDemo(cli, file);
-  // Keys of a signer that runs on its own are not this user's to read.
-  if (!existsSync(config) || (await signerSocket(cli, config).catch(() => null)) === null)
-    return loadOwn(cli, config);
-  const { withSigning } = await import("./signing.ts");
-  return withSigning(cli, config, {}, (signing) => signing.load());
-}
-
-/**
  * @param keys the wallets' signers; left out: key files are read here
  * @throws {CommandFailed} status 2, with every mistake
  */
@@ -40,14 +27,6 @@ export async function loadOwn(cli: Cli, file: string, keys?: Keys): Promise<Load
   const result = await readSettings(file, cli.env, keys);
   if ("settings" in result) return result;
   throw await misconfigured(result.problems);
-}
-
-/** As `loadSettings`, for what can do without: null where there are mistakes, or secrets that this shell has not. */
-export async function settingsIfWhole(cli: Cli, file: string): Promise<DaemonSettings | null> {
-  return loadSettings(cli, file).then(
-    ({ settings }) => settings,
-    () => null,
-  );
 }
 
 export async function misconfigured(problems: readonly ConfigProblem[]): Promise<CommandFailed> {

@@ -87,7 +87,7 @@ export function signerHost(options: SignerHostOptions): KeyHolder {
   };
 }
 
-/** What goes wrong is among the answers. */
+/** Looks for one key file. A mistake in it is among the answers. */
 function askForFile(file: string, keys: ReturnType<typeof localKeys>): void {
   try {
     keys.file(file);

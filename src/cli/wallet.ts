@@ -12,9 +12,10 @@ import {
   print,
   printJson,
 } from "./command.ts";
-import { loadSettings, locate } from "./configuration.ts";
+import { locate } from "./configuration.ts";
 import { ask, askAbout, unknownName } from "./daemon.ts";
 import { counted, paintFor } from "./print.ts";
+import { loadSettings } from "./settings.ts";
 import { table } from "./table.ts";
 
 /** Maximum duration of a sign-in. */

@@ -22,7 +22,7 @@ export interface KeyHolder {
 
 /** Requests that may wait on one stream; an asker with more is no perpwatch (client.ts has fewer under way). */
 const mostWaiting = 256;
-/** Of a reply's text, characters: the most that the protocol takes. */
+/** The most of a reply's text, characters. */
 const mostText = 8_000;
 
 /** Answers one asker, in the order of its requests, until the stream ends. Whatever is no request ends it. */

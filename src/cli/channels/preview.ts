@@ -4,9 +4,9 @@ import { plainLines } from "../../channels/lines.ts";
 import { render } from "../../channels/message.ts";
 import { type TemplateKind, templateKinds, worded } from "../../channels/template.ts";
 import { type Cli, CommandFailed, type CommonOptions, declare, print, printJson } from "../command.ts";
-import { loadSettings } from "../configuration.ts";
 import { unknownName } from "../daemon.ts";
 import { paintFor } from "../print.ts";
+import { loadSettings } from "../settings.ts";
 import { sampleMessage } from "./sample.ts";
 
 interface Options extends CommonOptions {

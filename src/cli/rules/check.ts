@@ -11,8 +11,9 @@ import {
   print,
   printJson,
 } from "../command.ts";
-import { knownWallets, loadSettings } from "../configuration.ts";
+import { knownWallets } from "../configuration.ts";
 import { counted, type Paint, paintFor, wrapped } from "../print.ts";
+import { loadSettings } from "../settings.ts";
 
 const largestFile = 512 * 1_024;
 

@@ -13,9 +13,10 @@ import { sourceWords } from "../../domain/source-words.ts";
 import { formatTime } from "../../domain/time-text.ts";
 import type { History } from "../../history/index.ts";
 import { type Cli, CommandFailed, type CommonOptions, declare, print, printJson } from "../command.ts";
-import { loadSettings, locate } from "../configuration.ts";
+import { locate } from "../configuration.ts";
 import { ask, noDaemon, queryOf } from "../daemon.ts";
 import { type Paint, paintFor } from "../print.ts";
+import { loadSettings } from "../settings.ts";
 import { timeOf } from "../values.ts";
 import { progressOn, resolutions, rulesOf } from "./backtest.ts";
 

@@ -8,7 +8,7 @@ export const stateFolder = "/var/lib/perpwatch";
 export const signerStateFolder = "/var/lib/perpwatch-signer";
 
 const socketPath = "/run/perpwatch-signer/signer.sock";
-/** Where the keystore of the services is, unless somebody moves it. */
+/** The keystore of the services, unless somebody moves it. */
 export const usualKeystore = `${signerStateFolder}/keystore.json`;
 /** The section of a configuration whose daemon leaves signing to the service of the signer. */
 export const signerSection = `signer: { socket: ${socketPath}, keystore: ${usualKeystore}, state: ${signerStateFolder} }`;
