@@ -103,6 +103,8 @@ export interface Daemon {
   status(): DaemonStatus;
   /** Judges by newly read rules, routes and reminders from here on. @returns changed sections that wait for a restart */
   reload(settings: DaemonSettings): Promise<readonly string[]>;
+  /** Whoever is not signed in tries it again soon: the signer is there. */
+  signInAgain(): void;
   /** Resolves when nothing is queued, being written or being sent. */
   idle(): Promise<void>;
   /** Rejects when something broke that cannot be waited out. */
@@ -568,6 +570,7 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
           (section) => exactJson(fixedPart(next, section)) !== exactJson(fixedPart(settings, section)),
         );
       },
+      signInAgain: () => exchange.sessions.tryAgain(),
       async idle() {
         await ingest.settled();
         await outbox.idle();

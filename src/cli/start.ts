@@ -74,11 +74,13 @@ async function start(cli: Cli, options: StartOptions, named: boolean): Promise<n
         onLine: (line) => onLine(line),
       });
   try {
-    return await startWith(cli, options, named, signing, (log) => {
+    return await startWith(cli, options, named, signing, (log, onOver) => {
       onLine = (line) => log.info(line);
       onTrouble = (trouble) => {
-        if (trouble === "") log.info("the signer answers");
-        else log.warn(`no wallet can be signed in: ${trouble}`);
+        if (trouble === "") {
+          log.info("the signer answers");
+          onOver();
+        } else log.warn(`no wallet can be signed in: ${trouble}`);
       };
     });
   } finally {
@@ -88,14 +90,14 @@ async function start(cli: Cli, options: StartOptions, named: boolean): Promise<n
 
 /**
  * @param signing null: the demonstration, which holds its keys itself
- * @param tellIn takes the log for what the signer tells
+ * @param tellIn takes the log for what the signer tells, and what is called when its trouble is over
  */
 async function startWith(
   cli: Cli,
   options: StartOptions,
   named: boolean,
   signing: Signing | null,
-  tellIn: (log: Logger) => void,
+  tellIn: (log: Logger, onOver: () => void) => void,
 ): Promise<number> {
   // Everything that can be wrong with it is told before anything is started.
   const loaded = signing === null ? null : await signing.load();
@@ -103,10 +105,10 @@ async function startWith(
   const { createLog, isPrettyLog } = await import("./log.ts");
   const format = options.json === true ? "json" : options.logFormat;
   const { log, flush } = await createLog(cli, { level: options.logLevel, format });
-  tellIn(log);
   const commandLine = commandLineOf(cli, named ? options.config : null);
   const stop = new AbortController();
   let running: Running | null = null;
+  tellIn(log, () => (running as Running | null)?.daemon.signInAgain());
   const release = onSignals(log, flush, stop, (isClosing) => {
     if (isClosing && loaded === null) stop.abort(new Error("the terminal was closed"));
     else if (isClosing) log.warn("SIGHUP: the terminal was closed; the daemon goes on, SIGTERM stops it");

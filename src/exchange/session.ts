@@ -405,7 +405,7 @@ export class WalletSession {
     const isOwn = thrown instanceof SigningRefused || thrown instanceof SignerUnavailable;
     if (isRefusal(error) && !isOwn) this.#noteRefusal();
     this.#lastError = error;
-    this.#backOff(error);
+    this.#backOff(error, thrown instanceof SignerUnavailable);
     if (this.#usable() === null) this.#tell(false, error.message);
   }
 
@@ -414,14 +414,15 @@ export class WalletSession {
     this.#refusedMs = this.#parts.clock.elapsedMs();
   }
 
-  #backOff(error: ExchangeError): void {
+  /** @param isSigners no exchange refused anything: the wait ends when the signer is there */
+  #backOff(error: ExchangeError, isSigners = false): void {
     const { clock, random } = this.#parts;
     const jitter = 0.85 + 0.3 * random();
     const delayMs = Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** this.#failures) * jitter;
     this.#failures = Math.min(this.#failures + 1, 16);
     const askedMs = Math.min(LONGEST_BACKOFF_MS, error.retryAfterMs ?? 0);
     const waitMs = Math.max(delayMs, askedMs);
-    this.#wait(waitMs, isRefusal(error) ? waitMs : askedMs, clock.elapsedMs());
+    this.#wait(waitMs, isRefusal(error) && !isSigners ? waitMs : askedMs, clock.elapsedMs());
   }
 
   /** Refusals that alternate with successes would renew without end: a minute holds only so many. */

@@ -39,7 +39,7 @@ const whole = "";
 /** Requests under way; others wait for their turn. */
 const mostUnderWay = 64;
 const firstPauseMs = 1_000;
-const longestPauseMs = 30_000;
+const longestPauseMs = 15_000;
 
 interface Waiting {
   readonly resolve: (reply: Reply) => void;

@@ -185,8 +185,8 @@ test("a signer on its own, away at first: one alert, public reads go on, and it 
   );
   const signedIn = (name: string) => (line: string) =>
     line.includes("signed in by message") && line.includes(`"${name}"`);
-  await daemon.line(signedIn("main"), 90_000);
-  await daemon.line(signedIn("two"), 90_000);
+  await daemon.line(signedIn("main"));
+  await daemon.line(signedIn("two"));
   // A second one does not take its place, and the one that listens is not disturbed.
   expect(await runProcess(["signer"], place)).toMatchObject({
     status: 1,
@@ -216,7 +216,7 @@ test("without the passphrase the keystore stays closed, and the wallets are watc
   );
   place.write("passphrase", passphrase);
   void daemon.end("SIGHUP");
-  await daemon.line((line) => line.includes("signed in by message"), 90_000);
+  await daemon.line((line) => line.includes("signed in by message"));
   expect(await daemon.end("SIGTERM")).toMatchObject({ status: 0 });
 }, 180_000);
 
@@ -232,7 +232,7 @@ test("a passphrase that is gone, and a keystore that is gone, stop nothing", asy
     status: 0,
   });
   // Nobody has to tell it: it is asked again.
-  await daemon.line((line) => line.includes("signed in by message"), 90_000);
+  await daemon.line((line) => line.includes("signed in by message"));
   // Keys that were opened are used on, whatever becomes of the files.
   rmSync(path.join(place.folder, "passphrase"));
   rmSync(path.join(place.folder, "keystore.json"));
