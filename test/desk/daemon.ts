@@ -125,7 +125,9 @@ export class DeskDaemon {
 
   /** The configuration, as JSON, which is YAML. */
   #write(): void {
-    writeFileSync(this.#config, JSON.stringify(sections(this.#options, this.#version), null, 2));
+    writeFileSync(this.#config, JSON.stringify(sections(this.#options, this.#version), null, 2), {
+      mode: 0o600,
+    });
   }
 
   /** Starts it. Resolves when it says that it watches. */

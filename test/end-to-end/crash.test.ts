@@ -130,7 +130,7 @@ channels:
   mail: { type: email, ${mail}, from: perpwatch@example.org, to: [ me@example.org ] }
 dashboard: { listen: off }
 `;
-    writeFileSync(path.join(place, "config.yaml"), config);
+    writeFileSync(path.join(place, "config.yaml"), config, { mode: 0o600 });
     return { config: path.join(place, "config.yaml"), database: path.join(place, "perpwatch.db") };
   });
 

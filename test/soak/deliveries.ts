@@ -113,6 +113,7 @@ rules: [ ./rules.yaml ]
 routing: { receivers: [ ${channelNames.join(", ")} ], groupBy: [ wallet, rule ], groupWait: 50ms, groupInterval: 200ms, stormFold: 20 }
 dashboard: { listen: off }
 ${far.config(away)}`,
+      { mode: 0o600 },
     );
 
   const any = <T>(all: readonly T[]): T => all[Math.floor(random() * all.length)]!;
