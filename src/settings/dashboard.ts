@@ -90,6 +90,11 @@ function refuseOpen(source: ConfigSource, settings: ListenSettings): void {
       ["dashboard", "listen"],
       `${host} is every address of this machine: name those by which the page is called, as allowedHosts: [watch.example.org]`,
     );
+  if (behindProxy && !isLoopback(host))
+    source.warn(
+      ["dashboard", "behindProxy"],
+      `whoever reaches ${host} without the proxy sends and reads plain HTTP, and names any address as theirs: let the proxy alone reach it`,
+    );
   if (login === "never" && isLocal(settings))
     source.warn(
       ["dashboard", "login"],

@@ -60,6 +60,23 @@ test("on a terminal it prints a link that logs in", async () => {
   expect((await fetch(`${new URL(link).origin}/api/v1/status`, { headers })).status).toBe(200);
 });
 
+test("what a program changes over TCP is a line in the log, with the name of its token", async () => {
+  using place = desk();
+  const port = await freePort();
+  place.write("config.yaml", configuration(`{ listen: 127.0.0.1:${port} }`));
+  await using daemon = startProgram(["start"], place);
+  await daemon.line((one) => one.includes("watching main"));
+  const token = (await run(["token", "new", "pager", "--rights", "act"], place)).stdout.trim();
+  const reply = await fetch(`http://127.0.0.1:${port}/api/v1/alerts/57/ack`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+    body: "{}",
+  });
+  const line = await daemon.line((one) => one.includes("a program acted"));
+  expect(JSON.parse(line)).toMatchObject({ by: "pager", method: "POST", status: reply.status });
+  expect(line).not.toContain(token);
+});
+
 test("SIGHUP takes a renewed certificate and a password; with bad files it goes on as it was", async () => {
   using place = desk();
   const port = await freePort();
