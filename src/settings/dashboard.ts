@@ -73,7 +73,7 @@ function refuseOpen(source: ConfigSource, settings: ListenSettings): void {
     source.problem(
       ["dashboard", "listen"],
       `${host} is beyond this machine, and what is sent there could be read on its way: add tls: { certFile, keyFile }, ` +
-        `or behindProxy: true where a proxy speaks TLS, or keep it on ${defaultListen}`,
+        `or behindProxy: true where a proxy speaks TLS, or keep it on ${defaultListen} (docs/page.md tells of containers)`,
     );
   if (login === "never" && !isLocal(settings))
     source.problem(

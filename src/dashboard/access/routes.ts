@@ -100,7 +100,7 @@ export interface OwnersOptions {
 export function serveAccess(app: FastifyInstance, { access, link }: OwnersOptions): void {
   app.post("/api/v1/access/links", async () => {
     const made = link();
-    if (made === null) throw new Refused(409, "there is no page: dashboard.listen is off");
+    if (made === null) throw new Refused(409, "there is no page: dashboard.listen is off, or the daemon's log says what is wrong with it");
     return made;
   });
 
