@@ -194,7 +194,7 @@ export async function readSettings(
   }
   const { text, exposed } = read;
   const folder = path.dirname(path.resolve(file));
-  return settingsFromText(text, { file, folder, env, exposed, ...how });
+  return settingsFromText(text, { file, folder, env, exposed: exposed(), ...how });
 }
 
 export function settingsFromText(text: string, context: SettingsContext): SettingsResult {
