@@ -113,6 +113,8 @@ export type SettingsResult =
   | {
       readonly settings: DaemonSettings;
       readonly warnings: readonly ConfigWarning[];
+      /** Mistakes of the page, which is off for them; none where they were to be told as others. */
+      readonly pageProblems: readonly ConfigProblem[];
       /** For what is found wrong later, when the machine is asked: at the place of the setting. */
       problemAt(at: Path, message: string): ConfigProblem;
     }
@@ -131,6 +133,8 @@ export interface SettingsContext {
   readonly shippedRules?: string;
   /** Signers of the wallets. Left out: their keys are read, and forms of login are forgotten with the process. */
   readonly keys?: Keys;
+  /** A page with mistakes is off, and the rest is taken. Default: they are mistakes as others. */
+  readonly pageMayBeOff?: boolean;
 }
 
 const largestConfig = 1_024 * 1_024;
@@ -175,7 +179,11 @@ const fileSettings: readonly FileSetting[] = [
 ];
 
 /** Reads a configuration from its file. Never throws for anything that a person configured. */
-export async function readSettings(file: string, env: Environment, keys?: Keys): Promise<SettingsResult> {
+export async function readSettings(
+  file: string,
+  env: Environment,
+  how: Pick<SettingsContext, "keys" | "pageMayBeOff"> = {},
+): Promise<SettingsResult> {
   const read = readTextFile(file, { largestBytes: largestConfig });
   if ("wrong" in read) {
     const fix = read.wrong === "does not exist" ? ": config.example.yaml is one to begin with" : "";
@@ -186,7 +194,7 @@ export async function readSettings(file: string, env: Environment, keys?: Keys):
   }
   const { text, exposed } = read;
   const folder = path.dirname(path.resolve(file));
-  return settingsFromText(text, { file, folder, env, exposed, ...(keys === undefined ? {} : { keys }) });
+  return settingsFromText(text, { file, folder, env, exposed: exposed(), ...how });
 }
 
 export function settingsFromText(text: string, context: SettingsContext): SettingsResult {
@@ -248,8 +256,9 @@ export function settingsFromText(text: string, context: SettingsContext): Settin
   if (channelNames.length > 0) checkRouting(source, referred);
   if (acknowledge !== undefined) checkAcknowledge(source, acknowledge);
 
+  const pageProblems = context.pageMayBeOff === true ? source.problems.filter(isOfPage(file)) : [];
   if (
-    source.problems.length > 0 ||
+    source.problems.length > pageProblems.length ||
     exchange === undefined ||
     schedules === undefined ||
     history === undefined ||
@@ -294,10 +303,14 @@ export function settingsFromText(text: string, context: SettingsContext): Settin
     ledger,
     drill,
     heartbeat,
-    dashboard,
+    dashboard: pageProblems.length > 0 ? null : dashboard,
   };
   const problemAt = (at: Path, message: string) => source.problemAt(at, message);
-  return { settings, warnings: source.warnings, problemAt };
+  return { settings, warnings: source.warnings, pageProblems, problemAt };
+}
+
+function isOfPage(file: string): (problem: ConfigProblem) => boolean {
+  return (problem) => problem.file === file && /^dashboard(\.|\[|$)/.test(problem.path);
 }
 
 /** A keystore is looked at where it is this process's to read, and not opened. */

@@ -3,9 +3,10 @@
  * status means for a message is the same for most services; where one differs, its channel says so before `verdictOf`.
  */
 import { Agent, type Dispatcher, request } from "undici";
+import type { Secret } from "../domain/hidden-secrets.ts";
 import type { ProbeResult, SendResult } from "./channel.ts";
 import { formBytes } from "./form.ts";
-import { cleanLine, shorten, withoutSecrets } from "./text.ts";
+import { shorten, withoutSecrets } from "./text.ts";
 
 /** A service's words about a refusal, not a page. */
 const usualAnswer = 65_536;
@@ -33,7 +34,7 @@ export interface PosterOptions {
   /** As people call the other side: "Slack", "the webhook". */
   readonly who: string;
   /** Never to be found in a detail. */
-  readonly secrets: readonly string[];
+  readonly secrets: readonly Secret[];
   /** One request, all in all, ms. */
   readonly timeoutMs: number;
   /** Maximum size read of an answer, bytes. Default: 65,536. */
@@ -119,7 +120,7 @@ export class Poster {
 
   /** A service's explanation of its refusal, fit to be shown. */
   words(text: string): string {
-    return shorten(withoutSecrets(cleanLine(text), this.#options.secrets), 200);
+    return shorten(withoutSecrets(text, this.#options.secrets), 200);
   }
 
   /** `answered 400: what it said`. */

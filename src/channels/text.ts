@@ -4,7 +4,7 @@
  */
 
 import { escaped, escapedLines } from "../domain/escape.ts";
-import { hideSecrets } from "../domain/hidden-secrets.ts";
+import { hideSecrets, hideSecretsAtBeginning, type Secret } from "../domain/hidden-secrets.ts";
 import type { WordedText } from "../domain/template-data.ts";
 
 /** @returns a text whose line breaks are ours, with control and invisible characters shown as escapes; tabs become spaces. */
@@ -110,15 +110,9 @@ export function safeLink(url: string | null): string | null {
 
 /** Longer texts of services are cut before they are searched. */
 const maxSearched = 4_096;
-/** The longest that one character of a secret becomes in an encoding. */
-const maxEncoded = 8;
 
 /** A text about a failure without secrets, on one line and short. */
-export function withoutSecrets(text: string, secrets: readonly string[]): string {
+export function withoutSecrets(text: string, secrets: readonly Secret[]): string {
   // As it came: the letter of an escape could be taken for a part of an encoding.
-  const line = cleanLine(hideSecrets(text.slice(0, maxSearched), secrets));
-  // At the cut there may stand the beginning of a secret, too short to be known.
-  const margin =
-    text.length > maxSearched ? maxEncoded * Math.max(0, ...secrets.map(({ length }) => length)) : 0;
-  return shorten(hideSecrets(line.slice(0, Math.max(0, line.length - margin)), secrets), 300);
+  return shorten(hideSecrets(cleanLine(hideSecretsAtBeginning(text, secrets, maxSearched)), secrets), 300);
 }

@@ -6,7 +6,13 @@ import { existsSync } from "node:fs";
 import path from "node:path";
 import type { TextFileLimits } from "../config/index.ts";
 import type { KnownWallet } from "../settings/wallets.ts";
-import type { ConfigProblem, DaemonSettings, JudgingSettings, SettingsResult } from "../settings.ts";
+import type {
+  ConfigProblem,
+  DaemonSettings,
+  JudgingSettings,
+  SettingsContext,
+  SettingsResult,
+} from "../settings.ts";
 import type { Keys } from "../signer/keys.ts";
 import { commandLineOf } from "./called.ts";
 import { type Cli, CommandFailed, defaultConfig, hint } from "./command.ts";
@@ -21,10 +27,15 @@ export type Loaded = Extract<SettingsResult, { readonly settings: DaemonSettings
  * @param keys the wallets' signers; left out: key files are read here
  * @throws {CommandFailed} status 2, with every mistake
  */
-export async function loadOwn(cli: Cli, file: string, keys?: Keys): Promise<Loaded> {
+export async function loadOwn(
+  cli: Cli,
+  file: string,
+  keys?: Keys,
+  how: Pick<SettingsContext, "pageMayBeOff"> = {},
+): Promise<Loaded> {
   mustExist(file);
   const { readSettings } = await import("../settings.ts");
-  const result = await readSettings(file, cli.env, keys);
+  const result = await readSettings(file, cli.env, { ...how, ...(keys === undefined ? {} : { keys }) });
   if ("settings" in result) return result;
   throw await misconfigured(result.problems);
 }

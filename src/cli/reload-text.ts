@@ -1,4 +1,5 @@
 /** The differences of a configuration that is read again: what the running daemon takes, and what waits for a restart. */
+import { hasSameNames } from "../dashboard/settings.ts";
 import type { DaemonSettings } from "../settings.ts";
 
 /** The sections that a reload takes. `timezone` is taken by rules; channels keep theirs. */
@@ -7,7 +8,8 @@ const taken = ["routing", "remind", "advice", "acknowledge", "timezone"] as cons
 /** A listener cannot begin or end to speak TLS. */
 function isTakenOfPage(key: string, before: DaemonSettings, after: DaemonSettings): boolean {
   if (key === "dashboard.tls") return (before.dashboard?.tls != null) === (after.dashboard?.tls != null);
-  return key === "dashboard.passwordHash" || key === "dashboard.allowedHosts";
+  if (key === "dashboard.allowedHosts") return hasSameNames(before.dashboard!, after.dashboard!);
+  return key === "dashboard.passwordHash";
 }
 
 /** The depth to which a section's keys are named; 0: the section alone. */

@@ -10,11 +10,11 @@ import { constants } from "node:os";
 import type { Command } from "commander";
 import type { Logger } from "pino";
 import type { Daemon } from "../app.ts";
-import type { ConfigWarning } from "../config/index.ts";
+import type { ConfigProblem, ConfigWarning } from "../config/index.ts";
 import type { DaemonSettings } from "../settings.ts";
 import { commandLineOf } from "./called.ts";
 import { type Cli, CommandFailed, type CommonOptions, declare, namedConfig } from "./command.ts";
-import { type Loaded, misconfigured } from "./configuration.ts";
+import { type Loaded, loadOwn, misconfigured } from "./configuration.ts";
 import { examine } from "./ground.ts";
 import { onLauncherEnd } from "./launcher.ts";
 import { type LogOptions, logFormats, logLevels } from "./log-options.ts";
@@ -100,7 +100,10 @@ async function startWith(
   tellIn: (log: Logger, onOver: () => void) => void,
 ): Promise<number> {
   // Everything that can be wrong with it is told before anything is started.
-  const loaded = signing === null ? null : await signing.load();
+  const loaded =
+    signing === null
+      ? null
+      : await loadOwn(cli, options.config, await signing.keys(), { pageMayBeOff: true });
   if (loaded !== null) await refuseUnlessFree(loaded);
   const { createLog, isPrettyLog } = await import("./log.ts");
   const format = options.json === true ? "json" : options.logFormat;
@@ -122,6 +125,7 @@ async function startWith(
       return await runDemo({ log, signal: stop.signal, out: cli.out, commandLine });
     }
     await tellWarnings(log, loaded.warnings);
+    await tellPageProblems(log, loaded.pageProblems);
     const { runDaemon } = await import("../app.ts");
     const { keepHeapSmall } = await import("../heap.ts");
     keepHeapSmall();
@@ -166,6 +170,16 @@ async function refuseUnlessFree(loaded: Loaded): Promise<void> {
 async function tellWarnings(log: Logger, warnings: readonly ConfigWarning[]): Promise<void> {
   const { formatConfigWarning } = await import("../config/index.ts");
   for (const warning of warnings) log.warn(formatConfigWarning(warning));
+}
+
+/** The monitoring goes on without the page. */
+async function tellPageProblems(log: Logger, problems: readonly ConfigProblem[]): Promise<void> {
+  if (problems.length === 0) return;
+  const { formatConfigProblem } = await import("../config/index.ts");
+  for (const line of problems.map(formatConfigProblem).join("\n").split("\n")) log.error(line);
+  log.error(
+    "the status page is off: mend this and start the daemon again; the monitoring goes on without it",
+  );
 }
 
 interface Running {

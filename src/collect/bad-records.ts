@@ -68,29 +68,29 @@ export class BadRecords {
       this.#log.warn({ endpoint, wallet, field }, `the exchange sent what is not known here: ${text}`);
     }
     if (keptMs !== undefined && now - keptMs < KEEP_AGAIN_MS) return;
-    const isKept = body !== null && this.#takePlace(now);
-    this.#kinds.set(kind, isKept || body === null ? now : Number.NEGATIVE_INFINITY);
-    if (isKept)
-      this.#keep({
-        source: endpoint,
-        wallet,
-        endpoint,
-        field,
-        problem: text,
-        body: body.slice(0, MOST_KEPT_BODY),
-      });
+    // Looking for secrets in a body takes time: done for those alone that are kept.
+    const hasPlace = this.#hasPlace(now);
+    this.#kinds.set(kind, hasPlace ? now : Number.NEGATIVE_INFINITY);
+    const kept = hasPlace ? body() : null;
+    if (kept === null) return;
+    this.#keptInHour++;
+    this.#keep({
+      source: endpoint,
+      wallet,
+      endpoint,
+      field,
+      problem: text,
+      body: kept.slice(0, MOST_KEPT_BODY),
+    });
   }
 
-  /** Takes one of this hour's places for bodies. Returns false where there is none. */
-  #takePlace(nowMs: number): boolean {
+  /** Returns false where none of this hour's places for bodies is left. */
+  #hasPlace(nowMs: number): boolean {
     if (nowMs - this.#hourMs >= KEEP_AGAIN_MS) {
       this.#hourMs = nowMs;
       this.#keptInHour = 0;
     }
-    if (this.#keptInHour < MOST_KEPT) {
-      this.#keptInHour++;
-      return true;
-    }
+    if (this.#keptInHour < MOST_KEPT) return true;
     this.#logLimit(
       `${MOST_KEPT} records that are not known here were kept within an hour: no more are kept in it`,
     );

@@ -16,8 +16,8 @@ export interface TextFileLimits {
 export type TextFile =
   | {
       readonly text: string;
-      /** The reason why a secret must not stand in it, as the end of a sentence that begins with the name; null: none. */
-      readonly exposed: string | null;
+      /** Returns the reason why a secret must not stand in it, as the end of a sentence that begins with the name; null: none. */
+      readonly exposed: () => string | null;
       readonly ownerUid: number;
     }
   | { readonly wrong: string };
@@ -54,7 +54,7 @@ export function readTextFile(name: string, limits: TextFileLimits): TextFile {
     try {
       if (bytes.length > limits.largestBytes) return tooLarge(bytes.length);
       const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-      return { text, exposed: distrust(name, stat, { ...wish, secret: true }), ownerUid: stat.uid };
+      return { text, exposed: () => distrust(name, stat, { ...wish, secret: true }), ownerUid: stat.uid };
     } catch {
       return { wrong: "is not UTF-8 text" };
     } finally {

@@ -20,7 +20,7 @@ import { type DashboardLog, silentLog } from "./log.ts";
 import { createMetrics, serveMetrics } from "./metrics.ts";
 import { buildPage, servePage } from "./page/page.ts";
 import { createServer } from "./server.ts";
-import { isLoopback, type ListenSettings } from "./settings.ts";
+import { hasSameNames, isLoopback, type ListenSettings } from "./settings.ts";
 import { listenOnSocket } from "./socket.ts";
 import { allAtOnce, oneAtATime } from "./turns.ts";
 
@@ -135,7 +135,8 @@ export function createDashboard(options: DashboardOptions): Dashboard {
       const { settings, app } = page;
       const tls = settings.tls && (next.tls ?? settings.tls);
       if (tls !== null && app.server instanceof TlsServer) app.server.setSecureContext(tls);
-      const { passwordHash, allowedHosts } = next;
+      const { passwordHash } = next;
+      const { allowedHosts } = hasSameNames(settings, next) ? next : settings;
       page = { ...page, settings: { ...settings, tls, passwordHash, allowedHosts } };
     },
     stop,

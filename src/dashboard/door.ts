@@ -30,6 +30,8 @@ export type RouteAccess = "open" | "local";
 declare module "fastify" {
   interface FastifyContextConfig {
     readonly access?: RouteAccess;
+    /** Answers under any name to those who bring no credential, as to strangers. */
+    readonly anyHost?: boolean;
   }
   interface FastifyRequest {
     caller: Caller;
@@ -53,7 +55,8 @@ export interface DoorOptions {
 export function createDoor({ settings, access, slowDown }: DoorOptions): Door {
   return (request, reply) => {
     const now = settings();
-    if (!hostTest(now)(hostName(request.headers.host ?? "")))
+    const isOurs = hostTest(now)(hostName(request.headers.host ?? ""));
+    if (!isOurs && (request.routeOptions.config.anyHost !== true || hasCredential(request)))
       throw new Refused(
         421,
         "this server is not called that; use the address that perpwatch printed at its start, or add the name to dashboard.allowedHosts",
@@ -63,6 +66,7 @@ export function createDoor({ settings, access, slowDown }: DoorOptions): Door {
         403,
         "another site made the browser ask this; open the page of perpwatch itself, or ask without a browser",
       );
+    if (!isOurs) return stranger;
     const caller = identify(request, now);
     if (caller.by === "session" && changes(request) && !isFromOwnPage(request))
       throw new Refused(403, "the browser does not say which page asks this; use a current one");
@@ -117,6 +121,10 @@ export function createDoor({ settings, access, slowDown }: DoorOptions): Door {
       { password: now.passwordHash !== null },
     );
   }
+}
+
+function hasCredential({ headers }: FastifyRequest): boolean {
+  return headers.authorization !== undefined || headers.cookie !== undefined;
 }
 
 function changes({ method }: FastifyRequest): boolean {

@@ -7,7 +7,8 @@ import { recent } from "./recent.ts";
 /** The answer of `/healthz`, which costs nothing. */
 export const alive = { alive: true } as const;
 
-const open = { config: { access: "open" } } as const;
+/** Probes call by an address. */
+const open = { config: { access: "open", anyHost: true } } as const;
 
 /** @param clock null: each answer is of its own moment; else it may be a second old */
 export function serveHealth(

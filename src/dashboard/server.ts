@@ -53,7 +53,7 @@ export function createServer({ log, door, limits }: ServerOptions): FastifyInsta
     if (request.caller?.by !== "token" || request.method === "GET" || request.method === "HEAD") return;
     const { method, caller } = request;
     log.info(
-      { token: caller.name, method, path: request.url.split("?")[0], status: reply.statusCode },
+      { by: caller.name, method, path: request.url.split("?")[0], status: reply.statusCode },
       "a program acted over the local address",
     );
   });

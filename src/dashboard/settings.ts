@@ -33,6 +33,11 @@ export function isLocal({ host, behindProxy }: ListenSettings): boolean {
   return isLoopback(host) && !behindProxy;
 }
 
+/** True if names of one are names of the other: those chosen for another address or way of serving wait for it. */
+export function hasSameNames(one: ListenSettings, other: ListenSettings): boolean {
+  return (["host", "port", "login", "behindProxy"] as const).every((key) => one[key] === other[key]);
+}
+
 /** Tests the name in `Host`. */
 export function hostTest({ host, allowedHosts }: ListenSettings): (name: string) => boolean {
   const allowed = new Set(allowedHosts.map((name) => name.toLowerCase()));

@@ -8,6 +8,8 @@ export interface Escaper {
   escaped(text: string): string;
   /** For a text whose line breaks are ours; tabs become spaces. */
   escapedLines(text: string): string;
+  /** A class of a pattern: all that cannot be seen. */
+  readonly unseen: string;
 }
 
 /** Complete in itself: the page is sent this function as it stands. */
@@ -15,15 +17,21 @@ export function createEscaper(): Escaper {
   const joining =
     "Arabic Syriac Devanagari Bengali Gurmukhi Gujarati Oriya Tamil Telugu Kannada Malayalam Sinhala Khmer Myanmar Mongolian"
       .split(" ")
-      .map((script) => `\\p{Script=${script}}`)
+      .map((script) => `\\p{Script_Extensions=${script}}`)
       .join("");
   const emoji = "\\p{Extended_Pictographic}";
+  const mongolian = "\\u1820-\\u1878\\u1880-\\u18aa";
+  /** Flags of regions, in tags: those that fonts have. More tags would hold a text. */
+  const regions = ["gbeng", "gbsct", "gbwls"]
+    .map((region) => region.replace(/./g, (letter) => `\\u{e00${letter.charCodeAt(0).toString(16)}}`))
+    .join("|");
   /** Joiners within emoji and within words of scripts that have them, styles of emoji and ideographs, flags of regions. */
   const legitimate = [
     `(?<=[${emoji}\\p{Emoji_Modifier}\\ufe0f])\\u200d(?=${emoji})`,
     `(?<=[${joining}])[\\u200c\\u200d](?=[${joining}])`,
     `(?<=[${emoji}0-9#*\\p{Script=Han}])[\\ufe00-\\ufe0f\\u{e0100}-\\u{e01ef}]`,
-    "(?<=\\u{1f3f4}[\\u{e0020}-\\u{e007e}]*)[\\u{e0020}-\\u{e007f}]",
+    `(?<=[${mongolian}])[\\u180b-\\u180f]`,
+    `(?<=\\u{1f3f4})(?:${regions})\\u{e007f}`,
     // Signs of Arabic that are seen.
     "[\\u0600-\\u0605\\u06dd\\u08e2]",
   ].join("|");
@@ -49,14 +57,16 @@ export function createEscaper(): Escaper {
 
   return {
     escaped,
+    unseen,
     escapedLines: (text) =>
       text.replaceAll("\r\n", "\n").replaceAll("\t", " ").split("\n").map(escaped).join("\n"),
   };
 }
 
-export const { escaped, escapedLines } = createEscaper();
+const { unseen, ...escapers } = createEscaper();
+export const { escaped, escapedLines } = escapers;
 
-const notPrintable = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+const notPrintable = new RegExp(`(?!\n)${unseen}`, "gu");
 
 /** JSON of the same meaning, with JSON's own escapes for all that a terminal would obey or not show. */
 export function printableJson(json: string): string {

@@ -8,62 +8,117 @@ const piece = 10;
 /** A shorter secret would be found in encoded words by chance. */
 const minEncoded = 4;
 const encodedWords = /[\w+/=%.~-]{4,}/g;
-const escapes = /(?:\\+u[\da-f]{4}){4,}/gi;
+const escapes = /(?:\\{1,8}u[\da-f]{4}){4,}/gi;
 const spacedHex = /(?:[\da-f]{2}[\s:,.-]{1,2}){3,}[\da-f]{2}/gi;
+/** The longest that one character of a secret becomes in an encoding. */
+const maxEncoded = 8;
 const mark = "…";
 
+/** `whole`: no piece of it is one, such as a path, which has ordinary words in it. */
+export type Secret = string | { readonly whole: string };
+
 /** @returns the text with each secret, and each piece of one, replaced by "…" */
-export function hideSecrets(text: string, secrets: readonly string[]): string {
-  const known = secrets.filter(({ length }) => length > 0);
+export function hideSecrets(text: string, secrets: readonly Secret[]): string {
+  const known = secrets.filter((secret) => textOf(secret) !== "");
   if (known.length === 0) return text;
   const covered = new Uint8Array(text.length);
-  for (const secret of known)
-    for (const form of new Set([secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)]))
-      for (const part of piecesOf(form, (text, from, to) => text.slice(from, to)))
-        coverAll(text, part, covered);
-  const parts = known
-    .filter(({ length }) => length >= minEncoded)
-    .flatMap((secret) => piecesOf(Buffer.from(secret), (bytes, from, to) => bytes.subarray(from, to)));
-  const cover = (pattern: RegExp, decode: (word: string) => readonly Buffer[]) => {
+  new Pieces(known, formsOf).each(text, (from, to) => covered.fill(1, from, to));
+  const long = known.filter((secret) => textOf(secret).length >= minEncoded);
+  const bytes = new Pieces(long, (secret) => [binary(secret)]);
+  const cover = (pattern: RegExp, decode: (word: string) => readonly string[]) => {
     for (const { 0: word, index } of text.matchAll(pattern))
-      if (decode(word).some((bytes) => parts.some((part) => bytes.includes(part))))
-        covered.fill(1, index, index + word.length);
+      if (decode(word).some((decoded) => bytes.isIn(decoded))) covered.fill(1, index, index + word.length);
   };
-  cover(encodedWords, decodings);
-  cover(escapes, (word) => [Buffer.from(unescaped(word))]);
-  cover(spacedHex, (word) => [Buffer.from(word.replace(/[^\da-f]/gi, ""), "hex")]);
+  cover(encodedWords, (word) => [...decodings(word), binary(percentDecoded(word))]);
+  cover(escapes, (word) => [binary(unescaped(word))]);
+  cover(spacedHex, (word) => [Buffer.from(word.replace(/[^\da-f]/gi, ""), "hex").toString("latin1")]);
   const safe = masked(text, covered);
   // Broken into lines, a blob is no word: nothing of such a text is shown.
-  const squeezed = safe.replace(/\s+|\\+[rnt]/g, "");
-  const isHidden = (squeezed.match(encodedWords) ?? []).some((word) =>
-    decodings(word).some((bytes) => parts.some((part) => bytes.includes(part))),
+  const squeezed = safe.replace(/\s+|\\{1,8}[rnt]/g, "");
+  const isHidden = (squeezed.match(encodedWords) ?? []).some(
+    (word) =>
+      decodings(word).some((decoded) => bytes.isIn(decoded)) ||
+      // Words in a row hold a short secret by chance.
+      bytes.isIn(binary(percentDecoded(word)), piece),
   );
   return isHidden ? mark : safe;
 }
 
+/**
+ * As `hideSecrets`, of the beginning of a text: at the cut there stands no part of a secret that is too short to be known.
+ * @param prepare applied to the beginning first
+ */
+export function hideSecretsAtBeginning(
+  text: string,
+  secrets: readonly Secret[],
+  longest: number,
+  prepare: (text: string) => string = (same) => same,
+): string {
+  const safe = hideSecrets(prepare(text.slice(0, longest)), secrets);
+  if (text.length <= longest) return safe;
+  const margin = maxEncoded * Math.max(0, ...secrets.map(partLength));
+  return safe.slice(0, Math.max(0, safe.length - margin));
+}
+
 /** @returns the parts of an address that may be its password: path and query, and each word of them that is long enough to be one */
-export function secretsOfAddress(address: string): string[] {
+export function secretsOfAddress(address: string): Secret[] {
   if (!URL.canParse(address)) return [];
   const { pathname, search, searchParams, username, password } = new URL(address);
   const words = [...pathname.split("/"), ...searchParams.values(), username, password];
   const long = words.flatMap((word) => [word, percentDecoded(word)]).filter(isKey);
-  return [...new Set([pathname + search, pathname, ...long])].filter(({ length }) => length > 1);
+  const whole = [...new Set([pathname + search, pathname])].filter(({ length }) => length > 1);
+  return [...new Set(long), ...whole.map((text) => ({ whole: text }))];
 }
 
 /** Not a plain word of a path, such as `webhooks`. */
 const isKey = (word: string): boolean => word.length >= 8 && (word.length >= 16 || !/^[a-z]+$/i.test(word));
 
-function piecesOf<T extends { readonly length: number }>(
-  secret: T,
-  slice: (whole: T, from: number, to: number) => T,
-): T[] {
-  if (secret.length <= piece) return [secret];
-  return Array.from({ length: secret.length - piece + 1 }, (_, at) => slice(secret, at, at + piece));
+/** The pieces of secrets. Looking for them takes time by the length of the text, however many there are. */
+class Pieces {
+  readonly #byLength = new Map<number, Set<string>>();
+
+  /** @param formsOf how a secret may be written */
+  constructor(secrets: readonly Secret[], formsOf: (secret: string) => readonly string[]) {
+    for (const secret of secrets) {
+      for (const form of formsOf(textOf(secret))) {
+        const length = typeof secret === "string" ? Math.min(piece, form.length) : form.length;
+        const known = this.#byLength.get(length) ?? new Set();
+        this.#byLength.set(length, known);
+        for (let at = 0; at + length <= form.length; at++) known.add(form.slice(at, at + length));
+      }
+    }
+  }
+
+  each(text: string, found: (from: number, to: number) => void): void {
+    for (const [length, known] of this.#byLength)
+      for (let at = 0; at + length <= text.length; at++)
+        if (known.has(text.slice(at, at + length))) found(at, at + length);
+  }
+
+  /** @param shortest pieces that count, in characters */
+  isIn(text: string, shortest = 0): boolean {
+    for (const [length, known] of this.#byLength)
+      for (let at = 0; length >= shortest && at + length <= text.length; at++)
+        if (known.has(text.slice(at, at + length))) return true;
+    return false;
+  }
 }
 
-function coverAll(text: string, part: string, covered: Uint8Array): void {
-  for (let at = text.indexOf(part); at >= 0; at = text.indexOf(part, at + 1))
-    covered.fill(1, at, at + part.length);
+function textOf(secret: Secret): string {
+  return typeof secret === "string" ? secret : secret.whole;
+}
+
+function partLength(secret: Secret): number {
+  return typeof secret === "string" ? Math.min(piece, secret.length) : secret.whole.length;
+}
+
+function formsOf(secret: string): readonly string[] {
+  return [secret, encodeURIComponent(secret.toWellFormed()), JSON.stringify(secret).slice(1, -1)];
+}
+
+/** The bytes of a text, a character each. */
+function binary(text: string): string {
+  return Buffer.from(text).toString("latin1");
 }
 
 function masked(text: string, covered: Uint8Array): string {
@@ -74,8 +129,8 @@ function masked(text: string, covered: Uint8Array): string {
   return safe;
 }
 
-/** Blobs may stand side by side, and begin within the word. */
-function decodings(word: string): readonly Buffer[] {
+/** The bytes, a character each. Blobs may stand side by side, and begin within the word. */
+function decodings(word: string): readonly string[] {
   const plain = percentDecoded(word);
   return [
     ...(plain.match(/[\w+/-]{4,}/g) ?? []).flatMap((blob) =>
@@ -84,8 +139,7 @@ function decodings(word: string): readonly Buffer[] {
     ...(plain.match(/[\da-f]{8,}/gi) ?? []).flatMap((digits) =>
       [0, 1].map((start) => Buffer.from(digits.slice(start), "hex")),
     ),
-    Buffer.from(plain),
-  ];
+  ].map((bytes) => bytes.toString("latin1"));
 }
 
 /** Encoded several times, too. */
@@ -99,7 +153,7 @@ function percentDecoded(word: string): string {
 }
 
 function unescaped(word: string): string {
-  return word.replaceAll(/\\+u([\da-f]{4})/gi, (_all, code: string) =>
+  return word.replaceAll(/\\{1,8}u([\da-f]{4})/gi, (_all, code: string) =>
     String.fromCharCode(Number.parseInt(code, 16)),
   );
 }

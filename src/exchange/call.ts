@@ -15,9 +15,9 @@ import { parseJson } from "../contract/json.ts";
 import { overlong, parseReply, type RejectedRow, shortestOverlong } from "../contract/reply.ts";
 import { encodeRequest } from "../contract/request.ts";
 import type { Clock, Random } from "../domain/clock.ts";
-import { hideSecrets } from "../domain/hidden-secrets.ts";
+import { hideSecretsAtBeginning } from "../domain/hidden-secrets.ts";
 import { BudgetFull, type Grant, type Lane, lanes, type RequestBudget, type Take } from "./budget.ts";
-import { BadRecord, cleanText, ExchangeError, refusal } from "./errors.ts";
+import { BadRecord, cleanText, ExchangeError, errorCode, refusal } from "./errors.ts";
 import { type Http, type HttpAnswer, HttpFailure } from "./http.ts";
 import { OutageEnd } from "./outage-end.ts";
 
@@ -130,13 +130,8 @@ export function createCaller({ http, budget, clock, random }: CallerOptions): Ca
           outage.answered(clock.elapsedMs());
           return read(endpoint, answer, () => secretsOf(endpoint, args, bearer));
         }
-        error = refusal(
-          name,
-          answer.status,
-          refusalText(answer.text, "error", secretsOf(endpoint, args, bearer)),
-          answer.retryAfterMs,
-          refusalText(answer.text, "message", secretsOf(endpoint, args, bearer)),
-        );
+        const said = refusalTexts(endpoint, answer.text, secretsOf(endpoint, args, bearer));
+        error = refusal(name, answer.status, said.error, answer.retryAfterMs, said.message);
       } catch (thrown) {
         if (!(thrown instanceof HttpFailure)) throw thrown;
         error = unanswered(name, thrown);
@@ -199,7 +194,7 @@ function read<E extends Endpoint>(
 ): Called<RecordOf<E>> {
   // It may repeat the token that it was asked with.
   const kept = () =>
-    endpoint.group === "auth" ? null : hideSecrets(answer.text.slice(0, mostKept), secrets());
+    endpoint.group === "auth" ? null : hideSecretsAtBeginning(answer.text, secrets(), mostKept);
   let json: unknown;
   if (endpoint.reply.kind !== "none") {
     try {
@@ -211,7 +206,7 @@ function read<E extends Endpoint>(
         endpoint.name,
         answer.status,
         { message: what, fields: [{ path: "", message: what }] },
-        kept(),
+        kept,
       );
     }
   }
@@ -222,28 +217,38 @@ function read<E extends Endpoint>(
       endpoint.name,
       answer.status,
       { message: what, fields: [{ path: "", message: what }] },
-      null,
+      () => null,
     );
   }
   const parsed = parseReply(endpoint, json);
-  if (!parsed.ok) throw new BadRecord(endpoint.name, answer.status, parsed.problem, kept());
+  if (!parsed.ok) throw new BadRecord(endpoint.name, answer.status, parsed.problem, kept);
   return parsed as Called<RecordOf<E>>;
 }
 
-/** The text of a refusal in a field; null when it does not, or the body is something else. */
-function refusalText(body: string, field: "error" | "message", secrets: readonly string[]): string | null {
+/** The texts of a refusal; null where it has none, or the body is something else. Whoever was sent credentials is quoted by code only. */
+function refusalTexts(
+  endpoint: Endpoint,
+  body: string,
+  secrets: readonly string[],
+): { readonly error: string | null; readonly message: string | null } {
   let json: unknown;
   try {
     json = JSON.parse(body);
   } catch {
-    return null;
+    return { error: null, message: null };
   }
-  const said = ((json ?? {}) as Readonly<Record<string, unknown>>)[field];
-  return typeof said === "string" && said !== "" ? cleanText(said, secrets) : null;
+  const { error, message } = (json ?? {}) as Readonly<Record<string, unknown>>;
+  const text = (said: unknown) => (typeof said === "string" && said !== "" ? said : null);
+  if (endpoint.group === "auth") return { error: errorCode(text(error)), message: null };
+  const clean = (said: unknown) => {
+    const found = text(said);
+    return found === null ? null : cleanText(found, secrets);
+  };
+  return { error: clean(error), message: clean(message) };
 }
 
 /** The secrets that must not come back to us in a message: the bearer and the arguments that the table calls secret. */
-function secretsOf(endpoint: Endpoint, args: object, bearer: string | null): string[] {
+export function secretsOf(endpoint: Endpoint, args: object, bearer: string | null): string[] {
   const secrets = bearer === null ? [] : [bearer];
   for (const [name, value] of Object.entries(args)) {
     if (endpoint.params[name]?.secret && typeof value === "string") secrets.push(value);

@@ -19,8 +19,9 @@ import { writeJson } from "../contract/json.ts";
 import type { ReplyProblem } from "../contract/reply.ts";
 import { ArgumentsRefused, checkArgs } from "../contract/request.ts";
 import type { Clock } from "../domain/clock.ts";
+import { hideSecretsAtBeginning } from "../domain/hidden-secrets.ts";
 import type { Lane } from "./budget.ts";
-import { type Called, type Caller, DEFAULT_DEADLINE_MS } from "./call.ts";
+import { type Called, type Caller, DEFAULT_DEADLINE_MS, secretsOf } from "./call.ts";
 import { BadRecord, ExchangeError, MOST_KEPT_BODY } from "./errors.ts";
 import type { WalletSession } from "./session.ts";
 import type { Sessions } from "./sessions.ts";
@@ -52,8 +53,8 @@ export interface BadRecordReport {
   /** One line: endpoint, field, what was expected, what was found. */
   readonly problem: string;
   readonly fields: ReplyProblem["fields"];
-  /** The body, or the row, as text cut to 64 Ki characters; null where it may hold secrets. */
-  readonly body: string | null;
+  /** Makes the body, or the row, as text without secrets, cut to 64 Ki characters; null: there is none to keep. */
+  readonly body: () => string | null;
 }
 
 export interface ClientOptions {
@@ -69,6 +70,7 @@ const mostReported = 50;
 export function createClient({ caller, sessions, clock, onBadRecord }: ClientOptions): ExchangeClient {
   async function ask(endpoint: Endpoint, args: object, call: ClientCall): Promise<unknown> {
     const wallet = call.wallet ?? null;
+    const secrets = secretsOf(endpoint, args, null);
     try {
       const session = wallet === null || endpoint.session === "none" ? undefined : sessions.of(wallet);
       let endMs = clock.elapsedMs() + (call.deadlineMs ?? DEFAULT_DEADLINE_MS);
@@ -83,8 +85,9 @@ export function createClient({ caller, sessions, clock, onBadRecord }: ClientOpt
         const problems = checkArgs(endpoint, args as Readonly<Record<string, unknown>>, clock.nowMs());
         if (problems.length > 0) throw new ArgumentsRefused(endpoint.name, problems);
       }
-      const send = (bearer: string | null): Promise<Called<unknown>> =>
-        caller.call(endpoint, args as never, {
+      const send = (bearer: string | null): Promise<Called<unknown>> => {
+        if (bearer !== null) secrets.push(bearer);
+        return caller.call(endpoint, args as never, {
           bearer,
           signal: call.signal,
           deadlineMs: Math.max(0, endMs - clock.elapsedMs()),
@@ -93,19 +96,22 @@ export function createClient({ caller, sessions, clock, onBadRecord }: ClientOpt
           ...(call.lane === undefined ? {} : { lane: call.lane }),
           ...(call.dueMs === undefined ? {} : { dueMs: call.dueMs }),
         });
+      };
       const called =
         endpoint.session === "required"
           ? await required(endpoint, session, wallet, send, () => ({ endMs, signal: call.signal }))
           : await optional(session, send);
       for (const row of called.rejected.slice(0, mostReported)) {
         const { message, fields } = row.problem;
-        onBadRecord({ endpoint: endpoint.name, wallet, problem: message, fields, body: textOf(row.raw) });
+        const body = () => textOf(row.raw, secrets);
+        onBadRecord({ endpoint: endpoint.name, wallet, problem: message, fields, body });
       }
       if (called.rejected.length > 0) call.onRejected?.(called.rejected.map(({ index }) => index));
       return called.record;
     } catch (error) {
       if (error instanceof BadRecord) {
-        const { message, fields, body } = error;
+        const { message, fields } = error;
+        const body = () => error.body();
         onBadRecord({ endpoint: endpoint.name, wallet, problem: message, fields, body });
       }
       throw error;
@@ -121,9 +127,10 @@ export function createClient({ caller, sessions, clock, onBadRecord }: ClientOpt
 }
 
 /** A row as text, to be kept; null where it is nested too deep to be written. */
-function textOf(row: unknown): string | null {
+function textOf(row: unknown, secrets: readonly string[]): string | null {
   try {
-    return writeJson(row)?.slice(0, MOST_KEPT_BODY) ?? null;
+    const text = writeJson(row);
+    return text === undefined ? null : hideSecretsAtBeginning(text, secrets, MOST_KEPT_BODY);
   } catch {
     return null;
   }

@@ -10,11 +10,14 @@
 import { remedyFor } from "../contract/errors.ts";
 import type { ReplyProblem } from "../contract/reply.ts";
 import { escaped } from "../domain/escape.ts";
+import { hideSecretsAtBeginning } from "../domain/hidden-secrets.ts";
 import type { FailureReason } from "../domain/observation.ts";
 
 /** Longest body that a BadRecord keeps, in characters. */
 export const MOST_KEPT_BODY = 65_536;
 const MOST_TEXT = 200;
+/** Longer texts are cut before they are searched. */
+const MOST_SEARCHED = 4_096;
 
 export interface ExchangeErrorFacts {
   readonly endpoint: string;
@@ -74,26 +77,32 @@ export class BadRecord extends ExchangeError {
   override readonly name = "BadRecord";
   /** The fields, and the expected values. */
   readonly fields: ReplyProblem["fields"];
-  /** The received body, cut to 64 Ki characters; null where it may hold secrets. Not listed, so that no log takes it. */
-  readonly #body: string | null;
+  /** Not listed, so that no log takes it. */
+  readonly #body: () => string | null;
 
   constructor(
     endpoint: string,
     status: number,
     problem: Omit<ReplyProblem, "endpoint">,
-    body: string | null,
+    body: () => string | null,
   ) {
     const what = problem.message.startsWith(`${endpoint}: `)
       ? problem.message.slice(endpoint.length + 2)
       : problem.message;
     super({ endpoint, reason: "bad-record", what, status, code: "bad_record" });
     this.fields = problem.fields;
-    this.#body = body === null ? null : body.slice(0, MOST_KEPT_BODY);
+    this.#body = body;
   }
 
-  get body(): string | null {
-    return this.#body;
+  /** Makes the received body without secrets, cut to 64 Ki characters; null where all of it may be one. */
+  body(): string | null {
+    return this.#body()?.slice(0, MOST_KEPT_BODY) ?? null;
   }
+}
+
+/** The text if it is an error's code; null: prose, or none. */
+export function errorCode(text: string | null): string | null {
+  return text !== null && /^[a-z][a-z0-9_]{1,63}$/.test(text) ? text : null;
 }
 
 /** The error for a refusing answer. `text` is what stood in its `error` field, or null. */
@@ -104,7 +113,7 @@ export function refusal(
   retryAfterMs: number | null,
   message: string | null = null,
 ): ExchangeError {
-  const code = text !== null && /^[a-z][a-z0-9_]{1,63}$/.test(text) ? text : null;
+  const code = errorCode(text);
   const what = [
     text === null ? String(status) : `${status} ${text}`,
     ...(message === null ? [] : [message]),
@@ -128,15 +137,14 @@ function refusalReason(status: number, code: string | null): FailureReason {
 }
 
 /**
- * Text from outside, fit for a message: one line, bounded, without the given secrets and without anything that could be
- * one (dotted like a token, or longer without a break than an address).
+ * Text from outside, fit for a message: one line, bounded, without the given secrets, however encoded, and without anything that
+ * could be one (dotted like a token, or longer without a break than an address).
  */
 export function cleanText(text: string, secrets: readonly string[] = []): string {
-  let clean = text;
-  for (const secret of secrets) if (secret.length >= 8) clean = clean.replaceAll(secret, "[secret]");
-  clean = escaped(
-    clean
-      .replace(/[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}/g, "[token]")
+  const known = secrets.filter(({ length }) => length >= 8);
+  const clean = escaped(
+    hideSecretsAtBeginning(text, known, MOST_SEARCHED)
+      .replace(/(?<![\w-])[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}/g, "[token]")
       .replace(/[\w+/=-]{45,}/g, "[token]")
       .trim(),
   );

@@ -23,8 +23,9 @@ import {
   sessionRefused,
 } from "../contract/index.ts";
 import type { Clock, Random } from "../domain/clock.ts";
+import { hideSecretsAtBeginning } from "../domain/hidden-secrets.ts";
 import type { BadRecordReport } from "./client.ts";
-import { cleanText, ExchangeError } from "./errors.ts";
+import { cleanText, ExchangeError, errorCode } from "./errors.ts";
 import { type LinkAuth, rotationDueMs } from "./stream-auth.ts";
 import { Liveness, type LivenessLimits } from "./stream-liveness.ts";
 import { type OpenSocket, openSocket, type SocketEnd, type StreamSocket } from "./stream-socket.ts";
@@ -339,7 +340,11 @@ export class StreamLink {
 
   /** Text of the exchange, without the token of this connection. */
   #clean(text: string): string {
-    return cleanText(text, this.#token === null ? [] : [this.#token]);
+    return cleanText(text, this.#secrets());
+  }
+
+  #secrets(): readonly string[] {
+    return this.#token === null ? [] : [this.#token];
   }
 
   /** Before its token expires it comes back with the next one, which is there by then. */
@@ -420,12 +425,13 @@ export class StreamLink {
 
   #bad(channel: string, problem: string, fields: BadRecordReport["fields"], text: string | null): void {
     this.figures.badFrames++;
+    const secrets = this.#secrets();
     this.#options.onBadFrame({
       endpoint: `stream ${channel}`,
       wallet: this.wallet,
       problem: problem.startsWith(`${channel}: `) ? `stream ${problem}` : `stream ${channel}: ${problem}`,
       fields,
-      body: text === null ? null : text.slice(0, MOST_KEPT_FRAME),
+      body: () => (text === null ? null : hideSecretsAtBeginning(text, secrets, MOST_KEPT_FRAME)),
     });
   }
 }
@@ -434,12 +440,8 @@ export class StreamLink {
 function codeIn(body: string): string | null {
   try {
     const { error } = JSON.parse(body) as { error?: unknown };
-    return typeof error === "string" ? codeOf(error) : null;
+    return typeof error === "string" ? errorCode(error) : null;
   } catch {
     return null;
   }
-}
-
-function codeOf(text: string): string | null {
-  return /^[a-z][a-z0-9_]{1,63}$/.test(text) ? text : null;
 }

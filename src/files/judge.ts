@@ -35,9 +35,11 @@ const sticky = 0o1000;
 /** Returns the first reason not to trust a file; null where only this user and root can change it (and read it, if secret). */
 export function faultOf(rights: Rights, user: User, demand: Demand = {}): Fault | null {
   const { uid, gid, mode } = rights;
-  if (uid !== user.uid && uid !== 0 && uid !== demand.owner) return { kind: "owner" };
-  // A mount that root made read-only has the modes that the mount gives it.
-  if (!(uid === 0 && demand.readOnly === true)) {
+  // A read-only mount has the modes and owners of where it comes from: in a container of root's, the host's. A service that is not
+  // root's may see all disks read-only, and their owners change them meanwhile.
+  const isFixed = demand.readOnly === true && (uid === 0 || user.uid === 0);
+  if (!isFixed) {
+    if (uid !== user.uid && uid !== 0 && uid !== demand.owner) return { kind: "owner" };
     if ((mode & everybodyWrites) !== 0) return { kind: "writable", by: "everybody" };
     if ((mode & groupWrites) !== 0 && !user.isPrivate(gid)) return { kind: "writable", by: "group" };
   }

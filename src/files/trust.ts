@@ -5,7 +5,7 @@
 import fs from "node:fs";
 import path from "node:path";
 import { type Demand, type Fault, faultOf, folderFaultOf, type Rights } from "./judge.ts";
-import { chownName, currentUser, groupName, userName } from "./user.ts";
+import { chownName, currentUser, groupName, hasName, userName } from "./user.ts";
 
 /** `secret`: others must not read it either; `owner`: another user whom it may belong to. */
 export type Wish = Pick<Demand, "secret" | "owner"> & {
@@ -17,7 +17,7 @@ export type Wish = Pick<Demand, "secret" | "owner"> & {
 export function distrust(file: string, rights: Rights, wish: Wish = {}): string | null {
   const user = currentUser();
   if (user === null) return null;
-  const demand = { ...wish, readOnly: rights.uid === 0 && isReadOnly(file) };
+  const demand = { ...wish, readOnly: isReadOnly(file) };
   const fault = faultOf(rights, user, demand);
   return fault === null ? null : wordsOf(fault, file, rights, user.uid, demand);
 }
@@ -28,12 +28,16 @@ export function distrustedWay(file: string, wish: Wish = {}): string | null {
   if (user === null) return null;
   const given = path.resolve(file);
   const link = fs.lstatSync(given, { throwIfNoEntry: false });
-  if (link?.isSymbolicLink() === true && faultOf({ ...link, mode: 0 }, user, wish) !== null)
+  const folderOfLink = path.dirname(given);
+  if (
+    link?.isSymbolicLink() === true &&
+    faultOf({ ...link, mode: 0 }, user, { ...wish, readOnly: isReadOnly(folderOfLink) }) !== null
+  )
     return `is a link of another user, ${userName(link.uid)}. Fix: name the file itself`;
-  for (const folder of new Set([path.dirname(given), path.dirname(realPath(given))])) {
+  for (const folder of new Set([folderOfLink, path.dirname(realPath(given))])) {
     const stat = fs.statSync(folder, { throwIfNoEntry: false });
     if (stat === undefined) continue;
-    const demand = { ...wish, secret: false, readOnly: stat.uid === 0 && isReadOnly(folder) };
+    const demand = { ...wish, secret: false, readOnly: isReadOnly(folder) };
     const fault = folderFaultOf(stat, user, demand);
     if (fault !== null)
       return `can be swapped by others: its folder ${folder} ${wordsOf(fault, folder, stat, user.uid, demand)}, or use another folder`;
@@ -76,12 +80,17 @@ function wordsOf(
   if (fault.kind === "owner") {
     const owner = userName(rights.uid);
     const may = uid === 0 ? ", who could have root do anything with it" : ", who can change it";
-    return `belongs to another user, ${owner}${may}. Fix: ${sudo}chown ${chownName(uid)} ${word}`;
+    return `belongs to another user, ${owner}${may}. Fix: ${
+      // In a container the owner is one of the host, who would lose the file.
+      uid === 0 && !hasName(rights.uid)
+        ? `run as that user (docker run --user ${rights.uid})`
+        : `${sudo}chown ${chownName(uid)} ${word}`
+    }`;
   }
   const by = fault.by === "group" ? `the group ${groupName(rights.gid)}` : "every user of this machine";
   const fix =
     fault.kind === "readable" && readOnly === true
-      ? "mount it with mode 0440"
+      ? `mount it with mode ${rights.uid === 0 ? "0440" : "0600"}`
       : secret === true || privately === true
         ? // A service cannot read root's file once it is root's alone.
           `${sudo === "" ? "" : `sudo chown ${chownName(uid)} ${word} && `}${sudo}chmod 600 ${word}`

@@ -23,6 +23,11 @@ export function userName(uid: number): string {
   return name === null ? String(uid) : `${name} (${uid})`;
 }
 
+/** Returns false for a user whom this machine, or this container, does not know. */
+export function hasName(uid: number): boolean {
+  return nameOf("passwd", uid) !== null;
+}
+
 /** Returns the name of a user as chown takes it, else the number. */
 export function chownName(uid: number): string {
   return nameOf("passwd", uid) ?? String(uid);

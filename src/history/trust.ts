@@ -2,7 +2,7 @@
 import fs from "node:fs";
 import path from "node:path";
 import Database from "better-sqlite3";
-import { distrust, distrustedWay, isRoot } from "../files/index.ts";
+import { distrust, distrustedWay, isRoot, shellWord } from "../files/index.ts";
 import { HistoryError } from "./errors.ts";
 import { type Migration, versionOf } from "./migrations.ts";
 
@@ -21,7 +21,13 @@ export function refuseShared(file: string, against: AgainstOthers): void {
   const ownerOf = (stat: fs.Stats | undefined) =>
     isForOther && stat !== undefined ? { owner: stat.uid } : {};
   for (const one of [...endings.map((ending) => file + ending), `${file}.lock`]) {
-    const stat = fs.statSync(one, { throwIfNoEntry: false }) ?? fs.lstatSync(one, { throwIfNoEntry: false });
+    const stat = fs.statSync(one, { throwIfNoEntry: false });
+    if (stat === undefined && fs.lstatSync(one, { throwIfNoEntry: false }) !== undefined)
+      throw new HistoryError(
+        "permission",
+        file,
+        `${one} is a link to what does not exist. Fix: rm ${shellWord(one)}, or bring back the file that it leads to`,
+      );
     if (stat === undefined) continue;
     const wrong = distrust(one, stat, {
       secret: against === "changeAndRead",

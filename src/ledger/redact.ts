@@ -3,10 +3,12 @@
  * repeat them in what they refuse.
  */
 
-import { hideSecrets, secretsOfAddress } from "../domain/hidden-secrets.ts";
+import { hideSecretsAtBeginning, secretsOfAddress } from "../domain/hidden-secrets.ts";
 
 /** Shorter words of an address (`v2`, `rpc`, `mainnet`) are no keys, and stand in ordinary sentences. */
 const shortestKey = 8;
+/** Longer texts are cut before they are searched. */
+const maxSearched = 4_096;
 /** A part of a host's name that is shorter is a name. */
 const shortestLabel = 16;
 
@@ -30,7 +32,10 @@ export function redactorFor(rpcUrl: string): (text: string) => string {
   const pattern = new RegExp(sought.join("|"), "giu");
   // What is encoded otherwise, or repeated in part.
   const keys = [...secretsOfAddress(rpcUrl), ...labels];
-  return (text) => hideSecrets(text.replace(pattern, "[ledger.rpcUrl]"), keys);
+  return (text) =>
+    hideSecretsAtBeginning(text, keys, maxSearched, (beginning) =>
+      beginning.replace(pattern, "[ledger.rpcUrl]"),
+    );
 }
 
 function decoded(part: string): readonly string[] {

@@ -131,7 +131,12 @@ export function print({ compiled: part, mayBeEmpty }: Hole, env: Env, how: Print
   if (typeof value !== "string" || value === "") return absentText;
   return how.plain === true && part.isWord === true
     ? plainWords(value)
-    : shorten(how.lines === true ? escapedLines(value) : escaped(value), how.longest ?? longestValue);
+    : shown(value, how.lines === true ? escapedLines : escaped, how.longest ?? longestValue);
+}
+
+/** Cut before it is escaped, too: the exchange says how long it is. */
+function shown(value: string, write: (text: string) => string, longest: number): string {
+  return shorten(write(value.slice(0, 4 * longest)), longest);
 }
 
 export function shorten(text: string, longest: number): string {

@@ -73,7 +73,7 @@ function refuseOpen(source: ConfigSource, settings: ListenSettings): void {
     source.problem(
       ["dashboard", "listen"],
       `${host} is beyond this machine, and what is sent there could be read on its way: add tls: { certFile, keyFile }, ` +
-        `or behindProxy: true where a proxy speaks TLS, or keep it on ${defaultListen}`,
+        `or behindProxy: true where a proxy speaks TLS, or keep it on ${defaultListen} (docs/page.md tells of containers)`,
     );
   if (login === "never" && !isLocal(settings))
     source.problem(
@@ -89,6 +89,11 @@ function refuseOpen(source: ConfigSource, settings: ListenSettings): void {
     source.problem(
       ["dashboard", "listen"],
       `${host} is every address of this machine: name those by which the page is called, as allowedHosts: [watch.example.org]`,
+    );
+  if (behindProxy && !isLoopback(host))
+    source.warn(
+      ["dashboard", "behindProxy"],
+      `whoever reaches ${host} without the proxy sends and reads plain HTTP, and names any address as theirs: let the proxy alone reach it`,
     );
   if (login === "never" && isLocal(settings))
     source.warn(

@@ -23,7 +23,7 @@ const program = fileURLToPath(new URL("hostile-server.ts", import.meta.url));
 
 /** The sample: what once did harm, or came near it. */
 const sample: ReadonlySet<string> = new Set([
-  ...["endless body", "slow headers", "gzip bomb", "redirect", "many entries", "deep"],
+  ...["endless body", "slow headers", "gzip bomb", "redirect", "many entries", "deep", "long refusal"],
   ...["compressed bomb", "endless pings", "known channels", "close codes"],
 ]);
 const chosen = <T extends string>(all: readonly T[]): readonly T[] =>

@@ -20,6 +20,7 @@ export const answersOfMalice = [
     "said to be gzip",
     "redirect",
     "too large",
+    "long refusal",
   ],
   ...[
     "wrong type",
@@ -184,6 +185,9 @@ function malign(http: Malice, incoming: IncomingMessage, response: ServerRespons
       return;
     case "too large":
       send(`"${"x".repeat(20_000_000)}"`);
+      return;
+    case "long refusal":
+      send(`{"error":"${"a".repeat(15_000_000)}","message":"${"\\\\".repeat(500_000)}"}`, json, 400);
       return;
     case "wrong type":
       send("<html>{}</html>", { "content-type": "text/html; charset=utf-16" });

@@ -16,6 +16,8 @@ import { parseReply } from "../../src/contract/reply.ts";
 import { readFrame } from "../../src/contract/streams.ts";
 import { readTime } from "../../src/contract/time.ts";
 import { parseDurationMs } from "../../src/domain/duration.ts";
+import { hideSecrets } from "../../src/domain/hidden-secrets.ts";
+import { cleanText } from "../../src/exchange/errors.ts";
 import { retryAfterMs } from "../../src/exchange/retry-after.ts";
 import { tokensFrom } from "../../src/exchange/tokens.ts";
 import { decodeChunk, encodeChunk } from "../../src/history/chunk.ts";
@@ -92,6 +94,10 @@ const expressions = [
   "trader.positions.exists(p, p.notional > 1000.0) ? true : false",
 ];
 const poster = new Poster({ who: "Slack", secrets: ["xoxb-0123456789-secret", "aa"], timeoutMs: 1 });
+const bearer = Array.from(
+  { length: 570 },
+  (_, index) => "abcdefgh.ijkl-mnopQRST01"[(index * 7919) % 24],
+).join("");
 const account = (() => {
   const data = Buffer.alloc(64);
   data.write("410128f1a60e56bc", "hex");
@@ -388,6 +394,19 @@ export const parsers: Readonly<Record<string, Parser>> = {
       forHtml(input);
       return safeLink(input) !== null;
     },
+  },
+  "texts of refusals": {
+    takesAll: true,
+    input: words(
+      ...["a", "\\", "\\u0041", "🏴\u{e0041}", "ab ", "61:", "%41", "a.b-"].map((part) =>
+        part.repeat(50_000),
+      ),
+    ),
+    run: (input: string) => {
+      hideSecrets(input.slice(0, 16_384), [bearer]);
+      return cleanText(input, [bearer]).length <= 201;
+    },
+    share: 0.1,
   },
   "questions in chats": {
     input: words("SOL=120", "SOL=-10%", "BTC=12.5", "SOL"),

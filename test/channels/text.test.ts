@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { withoutSecrets } from "../../src/channels/text.ts";
-import { secretsOfAddress } from "../../src/domain/hidden-secrets.ts";
+import { hideSecrets, secretsOfAddress } from "../../src/domain/hidden-secrets.ts";
 
 const password = "hunter2-Straße/+?=x";
 const base64 = (text: string) => Buffer.from(text).toString("base64");
@@ -62,8 +62,14 @@ test("what holds no secret stays", () => {
   expect(withoutSecrets(text, [password, "abc", ""])).toBe(text);
 });
 
+test("a short secret that words in a row hold by chance does not hide them", () => {
+  expect(withoutSecrets("the ape nodded, so be it", ["peno", "sobe"])).toBe("the ape nodded, so be it");
+});
+
 test("a long text is searched in bounded time, and shortened", () => {
   expect(withoutSecrets("a".repeat(1_000_000), [password])).toHaveLength(300);
+  expect(hideSecrets("\\".repeat(1_000_000), [password])).toHaveLength(1_000_000);
+  expect(hideSecrets("abcd ".repeat(200_000), [password.repeat(40)])).toHaveLength(1_000_000);
 });
 
 test("a blob that is broken into lines hides the whole text", () => {
@@ -85,5 +91,8 @@ test("the words of an address are its password, plain words are not", () => {
   const found = secretsOfAddress("https://host.example/api/webhooks/12345678/AbCdEf-01?key=s3cret%2Bkey&v=2");
   expect(found).toEqual(expect.arrayContaining(["12345678", "AbCdEf-01", "s3cret+key"]));
   expect(found).not.toContain("webhooks");
+  const said = "404: no webhooks are here, /api/webhooks is none; 12345678 AbCdEf";
+  expect(withoutSecrets(said, found)).toBe("404: no webhooks are here, /api/webhooks is none; … AbCdEf");
+  expect(withoutSecrets("no /a/b here", secretsOfAddress("https://host.example/a/b"))).toBe("no … here");
   expect(secretsOfAddress("no address")).toEqual([]);
 });

@@ -1,5 +1,5 @@
 /** The page of a daemon that runs as a process: how one is let in, what a reload takes, and a history that takes nothing. */
-import { readFileSync } from "node:fs";
+import { chmodSync, readFileSync } from "node:fs";
 import path from "node:path";
 import Database from "better-sqlite3";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -58,6 +58,77 @@ test("on a terminal it prints a link that logs in", async () => {
   const link = /http:\S+/.exec(line)![0];
   const headers = await followLink(link);
   expect((await fetch(`${new URL(link).origin}/api/v1/status`, { headers })).status).toBe(200);
+});
+
+test.each<[string, string, (place: Desk) => void, RegExp]>([
+  [
+    "plain HTTP beyond this machine",
+    "{ listen: 0.0.0.0:8787 }",
+    () => {},
+    /dashboard\.listen: 0\.0\.0\.0 is beyond this machine/,
+  ],
+  ["a key that is missing", "TLS", () => {}, /dashboard\.tls\.keyFile: .*c\.key does not exist/],
+  [
+    "half of a key",
+    "TLS",
+    (place) => place.write("c.key", fixture("first-test-only.key").slice(0, 200)),
+    /dashboard\.tls\.key: expected a private key in PEM/,
+  ],
+  [
+    "a key that others can read",
+    "TLS",
+    (place) => {
+      place.write("c.key", fixture("first-test-only.key"));
+      chmodSync(path.join(place.folder, "c.key"), 0o644);
+    },
+    /dashboard\.tls\.keyFile: .*can be read by others.*chmod 600/,
+  ],
+  ["a key of the section that is none", "{ listn: 127.0.0.1:0 }", () => {}, /dashboard.*listn/],
+])("a page with mistakes is off, and the monitoring begins: %s", async (_what, section, prepare, told) => {
+  using place = desk();
+  place.write("c.crt", fixture("first-test-only.crt"));
+  prepare(place);
+  const tls = "{ listen: 127.0.0.1:0, tls: { certFile: c.crt, keyFile: c.key } }";
+  place.write("config.yaml", configuration(section.replace("TLS", tls)));
+  await using daemon = startProgram(["start"], place);
+  const line = await daemon.line((one) => told.test(one));
+  expect(JSON.parse(line)).toMatchObject({ level: "error", msg: expect.stringMatching(told) });
+  const off = await daemon.line((one) => one.includes("the status page is off"));
+  expect(JSON.parse(off)).toMatchObject({ level: "error" });
+  const { msg } = JSON.parse(await daemon.line((one) => one.includes("watching main"))) as { msg: string };
+  expect(msg).not.toContain("status page");
+  expect(await run(["status"], place)).toMatchObject({ stdout: expect.stringContaining("main") });
+  expect((await run(["page"], place)).stderr).toMatch(/there is no page: .*log says what is wrong/);
+
+  place.write("config.yaml", configuration("{ listen: 127.0.0.1:0 }"));
+  void daemon.end("SIGHUP");
+  await daemon.line((one) => one.includes("as before until a restart: dashboard"));
+  expect(await daemon.end("SIGTERM")).toEqual({ status: 0, signal: null });
+});
+
+test("a page with mistakes beside others is one more of them", async () => {
+  using place = desk();
+  place.write("config.yaml", configuration("{ listen: 0.0.0.0:8787 }", "remind: { every: never }"));
+  const refused = await run(["start"], place);
+  expect([refused.status, refused.stderr]).toEqual([2, expect.stringMatching(/dashboard\.listen/)]);
+  expect(refused.stderr).toContain("remind");
+});
+
+test("what a program changes over TCP is a line in the log, with the name of its token", async () => {
+  using place = desk();
+  const port = await freePort();
+  place.write("config.yaml", configuration(`{ listen: 127.0.0.1:${port} }`));
+  await using daemon = startProgram(["start"], place);
+  await daemon.line((one) => one.includes("watching main"));
+  const token = (await run(["token", "new", "pager", "--rights", "act"], place)).stdout.trim();
+  const reply = await fetch(`http://127.0.0.1:${port}/api/v1/alerts/57/ack`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+    body: "{}",
+  });
+  const line = await daemon.line((one) => one.includes("a program acted"));
+  expect(JSON.parse(line)).toMatchObject({ by: "pager", method: "POST", status: reply.status });
+  expect(line).not.toContain(token);
 });
 
 test("SIGHUP takes a renewed certificate and a password; with bad files it goes on as it was", async () => {

@@ -16,7 +16,7 @@ function rig() {
   };
   const records = new BadRecords(clock, log, (record) => void kept.push(record));
   const take = (report: Partial<BadRecordReport>) =>
-    records.take({ endpoint: "e", wallet: null, problem: "p", fields: [], body: "b", ...report });
+    records.take({ endpoint: "e", wallet: null, problem: "p", fields: [], body: () => "b", ...report });
   const at = (path: string) => ({ fields: [{ path, message: "m" }] });
   return { clock, said, kept, records, take, at };
 }
@@ -57,7 +57,7 @@ test("paths and problems are cut", () => {
 test("however many kinds there are, each is told once, and that there are more is told once", () => {
   const { said, records, take, at } = rig();
   for (let round = 0; round < 2; round++)
-    for (let n = 0; n < 1_500; n++) take({ ...at(letters(n)), body: null });
+    for (let n = 0; n < 1_500; n++) take({ ...at(letters(n)), body: () => null });
   expect(records.count).toBe(3_000);
   expect(said).toHaveLength(1_001);
   expect(said.at(-1)!.text).toBe(

@@ -211,7 +211,7 @@ test("faults of one endpoint that name no field are told apart by what they are,
   const clock = new FakeClock();
   const records = new BadRecords(clock, { debug: () => {}, info: () => {}, warn }, () => {});
   const take = (problem: string) =>
-    records.take({ endpoint: "stream marketStats", wallet: null, problem, fields: [], body: null });
+    records.take({ endpoint: "stream marketStats", wallet: null, problem, fields: [], body: () => null });
   for (const problem of ["frame of 7 characters", "frame of 81 characters", "its time is ahead"])
     take(problem);
   expect(said).toEqual([

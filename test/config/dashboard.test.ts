@@ -70,7 +70,11 @@ describe("beyond loopback", () => {
     expect(own.dashboard).toMatchObject({ host: "192.168.1.5", allowedHosts: [] });
     expect(own.dashboard?.tls?.cert).toMatch(/^-----BEGIN CERTIFICATE/);
     const proxied = '{ listen: "10.0.0.5:80", behindProxy: true, allowedHosts: [watch.example.org] }';
-    expect(settings(proxied, at).dashboard).toMatchObject({ allowedHosts: ["watch.example.org"] });
+    const behind = settings(proxied, at);
+    expect(behind.dashboard).toMatchObject({ allowedHosts: ["watch.example.org"] });
+    expect(behind.warnings).toEqual([
+      expect.stringMatching(/whoever reaches 10\.0\.0\.5 without the proxy .*let the proxy alone reach it/),
+    ]);
     expect(settings(`{ listen: "0.0.0.0:443", ${tls}, allowedHosts: [a.example.org] }`, at).warnings).toEqual(
       [],
     );

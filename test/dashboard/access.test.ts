@@ -479,8 +479,63 @@ describe("a table that cannot be read or written", () => {
     daemon.machine.pass(2 * minute);
     expect(await daemon.code("/api/v1/status", { headers })).toBe(200);
     const out = { method: "DELETE", headers: { ...headers, origin: daemon.url } };
-    expect(await daemon.code("/api/v1/session", out)).toBe(200);
+    const told = await daemon.overTcp("/api/v1/session", out);
+    expect([told.status, told.headers["set-cookie"], told.json()]).toEqual([
+      503,
+      [expect.stringMatching(/=; .*Max-Age=0$/)],
+      { error: expect.stringMatching(/^you are logged out, .* after a restart: the disk is full/) },
+    ]);
     expect(await daemon.code("/api/v1/status", { headers })).toBe(401);
+  });
+
+  test("keeps no session that was logged out, once it can be written again", async () => {
+    const store = memoryStore();
+    await using daemon = await opened({ store });
+    const [one, other] = [await daemon.logIn(), await daemon.logIn()];
+    store.failing = full;
+    const out = { method: "DELETE", headers: { ...one, origin: daemon.url } };
+    expect(await daemon.code("/api/v1/session", out)).toBe(503);
+    const end = () => daemon.overSocket("/api/v1/access/sessions/end", { method: "POST", body: "{}" });
+    const ended = await end();
+    expect([ended.status, ended.json()]).toEqual([
+      503,
+      { error: expect.stringMatching(/^all sessions have ended, but .* after a restart: the disk is full/) },
+    ]);
+    expect(await daemon.code("/api/v1/status", { headers: other })).toBe(401);
+    expect(store.entries.size).toBe(2);
+    store.failing = null;
+    expect((await end()).json()).toEqual({ ended: 2 });
+    expect(store.entries.size).toBe(0);
+  });
+
+  test("keeps no session that was logged out after the next login", async () => {
+    const store = memoryStore();
+    await using daemon = await opened({ store });
+    const headers = await daemon.logIn();
+    store.failing = full;
+    await daemon.code("/api/v1/session", { method: "DELETE", headers: { ...headers, origin: daemon.url } });
+    store.failing = null;
+    await daemon.logIn();
+    expect(store.entries.size).toBe(1);
+  });
+
+  test("brings no revoked token back beside another of its name", async () => {
+    const store = memoryStore();
+    await using daemon = await opened({ store });
+    const post = async (at: string, body: object = {}) =>
+      (await daemon.overSocket(`/api/v1/access/tokens${at}`, { method: "POST", body: JSON.stringify(body) }))
+        .status;
+    await daemon.token("read");
+    const remove = store.removeAccess;
+    store.removeAccess = () => Promise.reject(full);
+    expect(await post("/read/revoke")).toBe(503);
+    expect(await post("", { name: "read" })).toBe(503);
+    expect(store.entries.size).toBe(1);
+    store.removeAccess = remove;
+    expect(await post("", { name: "read" })).toBe(200);
+    expect(store.entries.size).toBe(1);
+    expect(await post("/read/revoke")).toBe(200);
+    expect(store.entries.size).toBe(0);
   });
 
   test("makes no token that a restart would forget, and revokes at once", async () => {

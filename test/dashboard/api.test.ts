@@ -284,7 +284,7 @@ describe("changing, through the socket and by tokens that may act", () => {
     expect([acted.status, acted.json()]).toEqual([code, answer]);
     expect(daemon.asked).toEqual([asked, asked]);
     expect(daemon.logged).toContainEqual({
-      ...{ token: "act", method: "POST", path, status: code },
+      ...{ by: "act", method: "POST", path, status: code },
       message: "a program acted over the local address",
     });
   });

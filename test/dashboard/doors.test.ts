@@ -12,7 +12,7 @@ import {
   DashboardError,
   type ListenSettings,
 } from "../../src/dashboard/index.ts";
-import { listenWith, memoryStore, openLoggedIn, temporaryFolder } from "./open.ts";
+import { listenWith, memoryStore, openDashboard, openLoggedIn, temporaryFolder } from "./open.ts";
 import { source } from "./world.ts";
 
 const signal = new AbortController().signal;
@@ -140,6 +140,17 @@ describe("the name in Host", () => {
     }
   });
 
+  test("is no matter to probes, which learn yes or no", async () => {
+    await using daemon = await openDashboard({}, { listen: { login: "never" } });
+    const ask = (path: string, headers: Record<string, string> = {}) =>
+      daemon.overTcp(path, { headers: { host: "10.1.2.3:8787", ...headers } });
+    expect((await ask("/readyz")).json()).toEqual({ ready: true });
+    expect((await ask("/healthz")).json()).toEqual({ alive: true });
+    expect((await ask("/readyz", { cookie: "a=b" })).status).toBe(421);
+    expect((await ask("/readyz", { authorization: "Bearer x" })).status).toBe(421);
+    expect((await ask("/readyz", { "sec-fetch-site": "cross-site" })).status).toBe(403);
+  });
+
   test("may not be missing", async () => {
     await using daemon = await openLoggedIn();
     const raw = connect(Number(new URL(daemon.url).port), "127.0.0.1", () => {
@@ -164,7 +175,8 @@ describe("the name in Host", () => {
       {},
       { listen: { host: "127.0.0.1", behindProxy: true, allowedHosts: ["Watch.example.org"] } },
     );
-    const status = async (host: string) => (await daemon.overTcp("/readyz", { headers: { host } })).status;
+    const status = async (host: string) =>
+      (await daemon.overTcp("/api/v1/status", { headers: { host } })).status;
     expect(await status("watch.example.org")).toBe(200);
     expect(await status("other.example.org")).toBe(421);
   });

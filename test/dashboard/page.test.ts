@@ -427,6 +427,36 @@ describe("a browser that is not logged in", () => {
     expect(browser.text("login")).toBe("");
   });
 
+  test("uses a link that is opened while another is sent", async () => {
+    let isIn = false;
+    const browser = openBrowser();
+    browser.location.hash = "#login=old";
+    browser.answers((url, method) => {
+      if (method !== "POST") return url === "/api/v1/status" && isIn ? wire(calmStatus()) : none(false);
+      if (browser.sent.length > 1) {
+        isIn = true;
+        return {};
+      }
+      browser.location.hash = "#login=new";
+      void browser.event("hashchange");
+      return new Refusal(401, { error: "used up" });
+    });
+    runInContext(script, createContext({ ...browser.globals }));
+    await browser.turn();
+    const posts = ["old", "new"].map((link) => ({ method: "POST", body: { link } }));
+    expect(browser.sent).toEqual(posts);
+    expect(browser.text("alerts")).toContain("Nothing fires");
+  });
+
+  test("is offered a password as soon as there is one", async () => {
+    let hasPassword = false;
+    const browser = await opened(() => none(hasPassword));
+    expect(browser.root("login").innerHTML).not.toContain("<form");
+    hasPassword = true;
+    await browser.event("visibilitychange");
+    expect(browser.root("login").innerHTML).toContain("<form");
+  });
+
   test("is told that a link was used up, whatever that text holds", async () => {
     const browser = await opened(
       (_url, method) => (method === "POST" ? new Refusal(401, { error: "used <b>up</b>" }) : none(false)),

@@ -57,8 +57,11 @@ describe("a reload", () => {
 
   test("leaves alone what waits for a restart: login, address, whether it speaks TLS", async () => {
     await using daemon = await openDashboard();
-    daemon.dashboard.reload(listenWith({ login: "never", tls: first, behindProxy: true, port: 1 }));
+    const changed = { login: "never", tls: first, behindProxy: true, port: 1 } as const;
+    daemon.dashboard.reload(listenWith({ ...changed, allowedHosts: ["watch.example.org"] }));
     expect((await daemon.overTcp("/api/v1/status")).status).toBe(401);
+    const headers = { host: "watch.example.org" };
+    expect((await daemon.overTcp("/api/v1/status", { headers })).status).toBe(421);
     daemon.dashboard.reload(null);
     expect((await daemon.overTcp("/healthz")).status).toBe(200);
   });

@@ -20,6 +20,12 @@ describe("is shown as an escape", () => {
     ["soft hyphens and fillers", "a\u00ad\u034f\u115f\u3164b", "a\\u00ad\\u034f\\u115f\\u3164b"],
     ["tags that stand for a text", "a\u{e0041}\u{e0042}", "a\\u{e0041}\\u{e0042}"],
     ["selectors behind letters", "a\ufe0f\u{e0100}", "a\\ufe0f\\u{e0100}"],
+    [
+      "tags behind a flag that are no region",
+      "🏴\u{e0068}\u{e0069}\u{e007f}",
+      "🏴\\u{e0068}\\u{e0069}\\u{e007f}",
+    ],
+    ["selectors in a row behind a Mongolian letter", "ᠭ\u180b\u180c", "ᠭ\u180b\\u180c"],
     ["null", "\u0000", "\\u0000"],
   ])("%s", (_, text, shown) => {
     expect(escaped(text)).toBe(shown);
@@ -35,6 +41,8 @@ describe("stays as it is", () => {
     ["letters that are written from right to left", "שלום مرحبا"],
     ["a Persian word with a non-joiner", "می\u200cخواهم"],
     ["a Devanagari word with joiners", "क्\u200dष र्\u200cय"],
+    ["a non-joiner behind a vowel sign", "مِ\u200cخ"],
+    ["a Mongolian letter with a selector, and a separator of vowels", "ᠭ\u180bᠠ ᠨ\u180eᠠ"],
     ["an ideograph with a selector", "葛\u{e0100}"],
     ["typography", "— … “x” → ½ $1,000\u00a0USD"],
   ])("%s", (_, text) => {
@@ -53,9 +61,14 @@ test("lines of ours stay lines; in a value from outside they do not", () => {
   expect(cleanLine(" a\nb ")).toBe("a\\nb");
 });
 
+test("a text of any length is escaped in bounded time", () => {
+  const tags = "\u{e0041}".repeat(500_000);
+  expect(escaped(`🏴${tags}`)).toBe(`🏴${"\\u{e0041}".repeat(500_000)}`);
+});
+
 test("JSON keeps its meaning", () => {
-  const value = { text: "\u202e\u200b\u009b👍🏽 é\n", "a\u2028": [1] };
+  const value = { text: "\u202e\u200b\u009b👍🏽 é\n\u034f\u115f\u3164\ufe00\u{e0100}", "a\u2028": [1] };
   const json = printableJson(JSON.stringify(value, null, 1));
   expect(JSON.parse(json)).toEqual(value);
-  expect(json).not.toMatch(/(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
+  expect(json).not.toMatch(/(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\u115f\u3164]|\p{Variation_Selector}|\u034f/u);
 });

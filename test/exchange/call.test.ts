@@ -127,7 +127,7 @@ describe("what comes back", () => {
     expect(error).toBeInstanceOf(BadRecord);
     expect(error.message).toContain("exchangeStatus: active");
     expect(error).toMatchObject({ reason: "bad-record", retryable: false, status: 200 });
-    expect((error as BadRecord).body).toContain('"perhaps"');
+    expect((error as BadRecord).body()).toContain('"perhaps"');
     expect(set.badRecords).toHaveLength(1);
     expect(set.badRecords[0]).toMatchObject({ endpoint: "exchangeStatus", wallet: null });
     expect(set.badRecords[0]!.fields[0]!.path).toBe("active");
@@ -146,7 +146,21 @@ describe("what comes back", () => {
     expect(left).toEqual([1]);
     expect(set.badRecords).toHaveLength(1);
     expect(set.badRecords[0]!.problem).toContain("[1].symbol");
-    expect(JSON.parse(set.badRecords[0]!.body!)).toEqual(bent[1]);
+    expect(JSON.parse(set.badRecords[0]!.body()!)).toEqual(bent[1]);
+  });
+
+  test("a row that repeats the token is kept without it", async () => {
+    await using set = await open({ wallets: [main] });
+    set.exchange.start();
+    await set.clock.finish(set.exchange.client.notifications({ traderPubkey }, { wallet: "main" }));
+    const token = set.exchange.sessions.of("main")!.peek()!;
+    const rows = example("exchange-markets.json") as { symbol: unknown }[];
+    const pieces = [token, token.slice(5, 30), Buffer.from(token).toString("base64")];
+    const bent = rows.map((row, at) => (at === 1 ? { ...row, symbol: 7, pieces } : row));
+    set.venue.routes.set("/v1/view/exchange/markets", bent);
+    await set.clock.finish(set.exchange.client.markets({}, { wallet: "main" }));
+    expect(set.venue.seen.at(-1)!.authorization).toBe(`Bearer ${token}`);
+    expect(JSON.parse(set.badRecords[0]!.body()!)).toMatchObject({ symbol: 7, pieces: ["…", "…", "…"] });
   });
 
   test("fields that nobody knows pass", async () => {
@@ -166,7 +180,7 @@ describe("what comes back", () => {
     set.venue.fault(STATUS, { body });
     const error = await failure(set, set.exchange.client.exchangeStatus());
     expect(error).toBeInstanceOf(BadRecord);
-    expect((error as BadRecord).body).toBe(body);
+    expect((error as BadRecord).body()).toBe(body);
   });
 
   test("success without the record is a bad record, with another status it is success", async () => {
@@ -188,8 +202,8 @@ describe("what comes back", () => {
       set.exchange.client.loginWallet({ authority, signature: "x", nonceId: "y" }),
     );
     expect(error).toBeInstanceOf(BadRecord);
-    expect((error as BadRecord).body).toBeNull();
-    expect(set.badRecords[0]!.body).toBeNull();
+    expect((error as BadRecord).body()).toBeNull();
+    expect(set.badRecords[0]!.body()).toBeNull();
   });
 
   test("an answer that is larger than any record is not read to its end", async () => {
@@ -236,6 +250,36 @@ describe("what goes wrong", () => {
     expect(error).toMatchObject({ reason, retryable, status: answer.status, endpoint: "exchangeStatus" });
     expect(error.message).toContain(text);
     expect(set.venue.seen).toHaveLength(retryable ? 3 : 1);
+  });
+
+  test("a refusal of any length is told in bounded time, without the token", async () => {
+    await using set = await open({ wallets: [main] });
+    set.exchange.start();
+    await set.clock.finish(set.exchange.client.notifications({ traderPubkey }, { wallet: "main" }));
+    const token = set.exchange.sessions.of("main")!.peek()!;
+    const base64 = Buffer.from(token).toString("base64");
+    const long = ["a", "\\", "a-", "\u{e0041}", "ab "].map((part) => part.repeat(1_000_000));
+    for (const said of [...long, `no ${token.slice(9, 40)} x`, `no ${base64} x`]) {
+      set.venue.fault(STATUS, { status: 400, body: { error: said, message: `\u{1f3f4}${said}` } });
+      const asked = set.exchange.client.exchangeStatus({}, { wallet: "main" });
+      const { message } = await failure(set, asked);
+      expect(message.length).toBeLessThan(500);
+      expect(message).not.toContain(token.slice(12, 24));
+      expect(message).not.toContain(base64.slice(12, 24));
+    }
+  });
+
+  test("whoever was sent credentials is quoted by code only", async () => {
+    await using set = await open();
+    const login = () =>
+      set.exchange.client.loginWallet({ authority, signature: "signed-text", nonceId: "y" });
+    set.venue.fault("/v1/auth/login/wallet", {
+      status: 400,
+      body: { error: "invalid_request", message: "no: txet-dengis" },
+    });
+    expect((await failure(set, login())).message).toBe("loginWallet: 400 invalid_request");
+    set.venue.fault("/v1/auth/login/wallet", { status: 400, body: { error: "no: txet-dengis" } });
+    expect((await failure(set, login())).message).toBe("loginWallet: 400");
   });
 
   test("a read is repeated after a failure, with a pause that grows", async () => {

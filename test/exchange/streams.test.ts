@@ -402,7 +402,35 @@ test.each<[string, (token: string) => Refusing]>([
     await new Promise((next) => setTimeout(next, 2));
   }
   expect(JSON.stringify([told, streams.status()])).not.toContain(token);
-  expect(told[0]).toContain("[secret]");
+  expect(told[0]).toContain("…");
+  await streams.stop();
+});
+
+test("a frame that cannot be read is kept without the token", async () => {
+  const token = "opaque_token_9f8e7d6c5b4a";
+  await using server = await circle((socket) => {
+    socket.send(`no JSON, ${token}`);
+    socket.send(JSON.stringify({ channel: "exchangeStatus", id: [Buffer.from(token).toString("base64")] }));
+  });
+  const session = {
+    access: async () => token,
+    accepted: () => {},
+    peek: () => token,
+    expiresInMs: null,
+  } as unknown as WalletSession;
+  const kept: (string | null)[] = [];
+  const streams = createStreams({
+    ...quiet,
+    baseUrl: server.url,
+    clock: new FakeClock(),
+    random: seededRandom(5),
+    sessions: { of: () => session },
+    wallets: [{ name: "main", authority: "8Xk4b2nUo7QwqVf3mT1pZr6cYh5dLs9eJg2aNu4iRt7K" }],
+    listener: { ...quiet.listener, badFrame: ({ body }) => void kept.push(body()) },
+  });
+  streams.of("main")!.start();
+  await patience(() => kept.length === 2);
+  expect(kept).toEqual(["no JSON, …", '{"channel":"exchangeStatus","id":["…"]}']);
   await streams.stop();
 });
 

@@ -3,7 +3,8 @@ import { spawnSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import { readTextFile } from "../../src/config/index.ts";
+import { readTextFile, type TextFile } from "../../src/config/index.ts";
+import { refuseShared } from "../../src/history/index.ts";
 import { filesMatching } from "../../src/settings/file-pattern.ts";
 import { type Desk, desk } from "../cli/run.ts";
 
@@ -14,6 +15,15 @@ function write(place: Desk, name: string, text: string): string {
   fs.mkdirSync(path.dirname(path.join(place.folder, name)), { recursive: true });
   return place.write(name, text);
 }
+
+test("a link of a database that leads nowhere is called that", () => {
+  using place = desk();
+  const file = path.join(place.folder, "p");
+  fs.symlinkSync(path.join(place.folder, "none"), `${file}-wal`);
+  expect(() => refuseShared(file, "changeAndRead")).toThrow(
+    `${file}-wal is a link to what does not exist. Fix: rm ${file}-wal, or`,
+  );
+});
 
 describe("a file to read", () => {
   test("that everybody may change is refused with the command to type, quoted for a shell", () => {
@@ -27,10 +37,8 @@ describe("a file to read", () => {
     });
     expect(readTextFile(file, { ...limits, from: "anyones" })).toMatchObject({ text: "a: 1\n" });
     fs.chmodSync(file, 0o644);
-    expect(readTextFile(file, limits)).toMatchObject({
-      text: "a: 1\n",
-      exposed: expect.stringContaining("chmod 600"),
-    });
+    const read = readTextFile(file, limits) as Extract<TextFile, { readonly text: string }>;
+    expect([read.text, read.exposed()]).toEqual(["a: 1\n", expect.stringContaining("chmod 600")]);
   });
 
   test("in a folder in which everybody may swap it is refused, unless the folder is like /tmp", () => {
@@ -45,7 +53,7 @@ describe("a file to read", () => {
       ),
     });
     fs.chmodSync(folder, 0o1777);
-    expect(readTextFile(file, limits)).toMatchObject({ text: "a: 1\n", exposed: null });
+    expect(readTextFile(file, limits)).toMatchObject({ text: "a: 1\n" });
   });
 
   test("by a link is judged where it leads", () => {

@@ -70,6 +70,17 @@ describe("a file", () => {
     expect(said(faultOf({ uid: 1000, gid: 1000, mode: 0o600 }, root))).toBe("owner");
     expect(faultOf({ uid: 1000, gid: 1000, mode: 0o600 }, root, { owner: 1000 })).toBeNull();
   });
+
+  test("of the host's user is taken by root on a read-only mount, and its secret if nobody else reads it", () => {
+    const mounted = { readOnly: true } as const;
+    expect(faultOf({ uid: 1000, gid: 1000, mode: 0o664 }, root, mounted)).toBeNull();
+    expect(folderFaultOf({ uid: 1000, gid: 1000, mode: 0o775 }, root, mounted)).toBeNull();
+    const secret = { ...mounted, secret: true };
+    expect(faultOf({ uid: 1000, gid: 1000, mode: 0o600 }, root, secret)).toBeNull();
+    expect(said(faultOf({ uid: 1000, gid: 1000, mode: 0o644 }, root, secret))).toBe("readable by everybody");
+    // The sandbox of a service is read-only as a whole.
+    expect(said(faultOf({ uid: 1001, gid: 1001, mode: 0o600 }, ann, mounted))).toBe("owner");
+  });
 });
 
 describe("a folder", () => {

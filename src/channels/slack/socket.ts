@@ -6,6 +6,7 @@
 import { WebSocket } from "ws";
 import { z } from "zod";
 import type { Clock } from "../../domain/clock.ts";
+import type { Secret } from "../../domain/hidden-secrets.ts";
 import { trimmed } from "../address.ts";
 import { type Listening, type Source, Sources } from "../listeners.ts";
 import type { ChannelLog } from "../log.ts";
@@ -33,7 +34,7 @@ export interface App {
   readonly apiUrl: string;
   readonly appToken: string;
   /** Never to be found in a detail, beside the token. */
-  readonly secrets: readonly string[];
+  readonly secrets: readonly Secret[];
   readonly clock: Clock;
   readonly log: ChannelLog;
 }

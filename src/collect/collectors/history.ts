@@ -102,7 +102,7 @@ export function historyCollector(
       badRecords.take({
         ...{ endpoint: spec.endpoint, wallet: run.wallet.name, fields: [] },
         problem: `${spec.endpoint}: a row with ${IMPOSSIBLE_SLOT}`,
-        body: encodeForeign(row.events) ?? null,
+        body: () => encodeForeign(row.events) ?? null,
       });
     }
     if (rejected.length > 0) call.onRejected?.(rejected.sort((a, b) => a - b));

@@ -45,8 +45,8 @@ export class Access {
   readonly #entries = new Map<string, AccessEntry>();
   /** Hash → when it ends, on the monotonic clock. */
   readonly #links = new Map<string, number>();
-  /** Name → hash of tokens that were revoked and still stand in the store. */
-  readonly #revoked = new Map<string, string>();
+  /** By hash: open nothing any more, and still stand in the store. */
+  readonly #unremoved = new Map<string, Pick<AccessEntry, "kind" | "name">>();
 
   constructor({ store, clock, log }: AccessOptions) {
     this.#store = store;
@@ -58,8 +58,8 @@ export class Access {
   async load(): Promise<void> {
     try {
       for (const entry of await this.#store.accessEntries()) {
+        this.#entries.set(entry.hash, entry);
         if (this.#isOver(entry)) await this.#forget(entry.hash);
-        else this.#entries.set(entry.hash, entry);
       }
     } catch (error) {
       this.#log.warn(
@@ -91,7 +91,7 @@ export class Access {
     const ended = sessions.filter((one) => this.#isOver(one));
     if (sessions.length - ended.length >= maxSessions)
       ended.push(sessions.toSorted((a, b) => lastMs(a) - lastMs(b))[0]!);
-    for (const { hash } of ended) await this.#forget(hash);
+    await this.#forget(...ended.map(({ hash }) => hash));
     const nowMs = this.#clock.nowMs();
     const secret = newSecret();
     const entry: AccessEntry = {
@@ -120,26 +120,32 @@ export class Access {
     return used;
   }
 
+  /**
+   * The session opens nothing from here on, whatever becomes of the store.
+   * @throws when the store did not take it: it would be valid again after a restart, unless a later write succeeds
+   */
   async endSession(secret: string): Promise<void> {
     const hash = hashOf(secret);
-    if (hash === null || this.#entries.get(hash)?.kind !== "session") return;
-    await this.#forget(hash);
+    const known = hash === null ? undefined : (this.#entries.get(hash) ?? this.#unremoved.get(hash));
+    if (known?.kind === "session") await this.#remove([hash!]);
   }
 
-  /** @returns how many were ended */
+  /** As `endSession`, of all. @returns how many were ended */
   async endSessions(): Promise<number> {
-    const sessions = [...this.#entries.values()].filter(({ kind }) => kind === "session");
-    for (const { hash } of sessions) await this.#forget(hash);
+    const sessions = this.#hashes(({ kind }) => kind === "session");
+    await this.#remove(sessions);
     return sessions.length;
   }
 
-  /** Oldest first; those that are over are in it until another takes their name. */
+  /** Oldest first; those that are over are in it until another takes their name, or a restart. */
   tokens(): readonly TokenStatus[] {
     return this.#tokens().map(({ hash: _, kind: __, ...token }) => token);
   }
 
   /** @returns null where a token of that name is valid already, or there are too many  @throws when the store did not take it */
   async newToken(name: string, rights: Rights, forMs: number | null): Promise<Issued | null> {
+    // One of this name that was revoked would come back beside it.
+    await this.#remove([]);
     const before = this.#tokens();
     const namesake = before.find((one) => one.name === name);
     if (namesake ? !this.#isOver(namesake) : before.length >= maxTokens) return null;
@@ -167,14 +173,14 @@ export class Access {
    * @throws when the store did not take it: it would be valid again after a restart
    */
   async revokeToken(name: string): Promise<boolean> {
-    const found = this.#tokens().find((one) => one.name === name);
-    const hash = found?.hash ?? this.#revoked.get(name);
-    if (hash === undefined) return false;
-    this.#entries.delete(hash);
-    this.#revoked.set(name, hash);
-    await this.#store.removeAccess(hash);
-    this.#revoked.delete(name);
-    return true;
+    const hashes = this.#hashes((one) => one.kind === "token" && one.name === name);
+    await this.#remove(hashes);
+    return hashes.length > 0;
+  }
+
+  /** Those that the store still has included. */
+  #hashes(isMeant: (entry: Pick<AccessEntry, "kind" | "name">) => boolean): readonly string[] {
+    return [...this.#entries, ...this.#unremoved].filter(([, entry]) => isMeant(entry)).map(([hash]) => hash);
   }
 
   #tokens(): readonly AccessEntry[] {
@@ -186,19 +192,39 @@ export class Access {
   }
 
   async #keep(entry: AccessEntry): Promise<void> {
-    await this.#store.saveAccess(entry).catch((error: unknown) => this.#unstored(error));
+    try {
+      await this.#store.saveAccess(entry);
+    } catch (error) {
+      this.#log.warn(
+        { error: String(error) },
+        "a session of the page could not be stored; it goes on until a restart",
+      );
+      return;
+    }
+    await this.#forget();
   }
 
-  async #forget(hash: string): Promise<void> {
-    this.#entries.delete(hash);
-    await this.#store.removeAccess(hash).catch((error: unknown) => this.#unstored(error));
-  }
-
-  #unstored(error: unknown): void {
-    this.#log.warn(
-      { error: String(error) },
-      "a session of the page could not be stored; it goes on until a restart",
+  /** Removes what is over anyway, and what was to be removed before. Never rejects. */
+  async #forget(...hashes: readonly string[]): Promise<void> {
+    await this.#remove(hashes).catch((error: unknown) =>
+      this.#log.warn(
+        { error: String(error) },
+        "a session or token that has ended could not be removed from the database; it is tried again with the next login",
+      ),
     );
+  }
+
+  /** They open nothing from here on. Removes from the store what was to be removed before, too. @throws when it does not take it */
+  async #remove(hashes: readonly string[]): Promise<void> {
+    for (const hash of hashes) {
+      const entry = this.#entries.get(hash);
+      if (entry !== undefined) this.#unremoved.set(hash, { kind: entry.kind, name: entry.name });
+      this.#entries.delete(hash);
+    }
+    for (const hash of [...this.#unremoved.keys()]) {
+      await this.#store.removeAccess(hash);
+      this.#unremoved.delete(hash);
+    }
   }
 }
 

@@ -66,8 +66,13 @@ export function serveSession(app: FastifyInstance, options: SessionOptions): voi
 
   app.delete("/api/v1/session", open, async (request, reply) => {
     const name = cookieName(request.raw);
-    for (const secret of cookiesOf(request.headers.cookie, name)) await access.endSession(secret);
     reply.header("set-cookie", sessionCookie(name, null, isSecure(settings())));
+    for (const secret of cookiesOf(request.headers.cookie, name))
+      await stored(
+        access.endSession(secret),
+        "you are logged out, but the session would be valid again after a restart",
+        "perpwatch page logout removes it",
+      );
     return { result: "ended" };
   });
 }
@@ -95,11 +100,20 @@ export interface OwnersOptions {
 export function serveAccess(app: FastifyInstance, { access, link }: OwnersOptions): void {
   app.post("/api/v1/access/links", async () => {
     const made = link();
-    if (made === null) throw new Refused(409, "there is no page: dashboard.listen is off");
+    if (made === null)
+      throw new Refused(
+        409,
+        "there is no page: dashboard.listen is off, or the daemon's log says what is wrong with it",
+      );
     return made;
   });
 
-  app.post("/api/v1/access/sessions/end", async () => ({ ended: await access.endSessions() }));
+  app.post("/api/v1/access/sessions/end", async () => ({
+    ended: await stored(
+      access.endSessions(),
+      "all sessions have ended, but would be valid again after a restart",
+    ),
+  }));
 
   app.get("/api/v1/access/tokens", async () => ({ tokens: access.tokens() }));
 
@@ -131,9 +145,9 @@ export function serveAccess(app: FastifyInstance, { access, link }: OwnersOption
 }
 
 /** @throws {Refused} when the database does not take it now */
-function stored<T>(writing: Promise<T>, what: string): Promise<T> {
+function stored<T>(writing: Promise<T>, what: string, next = "run this again"): Promise<T> {
   return writing.catch((error: unknown) => {
     if (!(error instanceof CommitFailed)) throw error;
-    throw new Refused(503, `${what}: ${error.message}; run this again when that is mended`);
+    throw new Refused(503, `${what}: ${error.message}; ${next} when that is mended`);
   });
 }

@@ -11,6 +11,8 @@ export function createLogin(browser: Browser, changed: () => void) {
   /** Null: nothing says that a login is needed. */
   let locked: { readonly password: boolean; readonly told: string } | null = null;
   let isBusy = false;
+  /** A link that was opened while something else was sent. */
+  let next: { readonly link: string } | null = null;
   const entities: Record<string, string> = {
     "&": "&amp;",
     "<": "&lt;",
@@ -42,6 +44,9 @@ export function createLogin(browser: Browser, changed: () => void) {
     } finally {
       isBusy = false;
     }
+    const link = next;
+    next = null;
+    if (link !== null) return send("POST", link);
     changed();
   }
 
@@ -55,13 +60,14 @@ export function createLogin(browser: Browser, changed: () => void) {
     const [, link] = /^#login=(.+)$/.exec(browser.location.hash) ?? [];
     if (link === undefined) return null;
     browser.history.replaceState(null, "", browser.location.pathname);
+    if (isBusy) next = { link };
     return send("POST", { link });
   }
 
   /** Takes an answer that refused for want of a login. */
   async function refused(reply: Reply): Promise<void> {
     const { password = false } = (await reply.json()) as Refusal;
-    locked ??= { password, told: "" };
+    locked = { password, told: locked?.told ?? "" };
   }
 
   function accepted(): void {
