@@ -42,6 +42,19 @@ test("frames whose keys are chosen are one kind, and make no long lines", () => 
   expect(records.count).toBe(50);
 });
 
+test("a body is made only where it is kept: secrets in it are looked for then", async () => {
+  const { kept, clock, take, at } = rig();
+  let made = 0;
+  const body = () => `b${++made}`;
+  for (let n = 0; n < 1_000; n++) take({ ...at("x"), body });
+  expect([made, kept.map((one) => one.body)]).toEqual([1, ["b1"]]);
+  for (let n = 0; n < 1_000; n++) take({ ...at(letters(n)), body });
+  expect([made, kept.length]).toEqual([100, 100]);
+  await clock.advance(3_600_000);
+  take({ ...at("x"), body });
+  expect(made).toBe(101);
+});
+
 test("paths and problems are cut", () => {
   const { said, kept, take } = rig();
   take({ problem: "x".repeat(5_000), fields: [{ path: "y".repeat(5_000), message: "m" }] });
