@@ -5,10 +5,14 @@ import type { Source } from "../domain/observation.ts";
 import type { Silence } from "../domain/silence.ts";
 import type { KeyPlace } from "../settings/wallets.ts";
 import type { DaemonSettings } from "../settings.ts";
+import { openKeystore } from "../wallet/keystore.ts";
+import { mustReadKeystore } from "../wallet/keystore-file.ts";
+import { BadKey } from "../wallet/wallet-key.ts";
 import { type Cli, type CommonOptions, declare, print, printJson } from "./command.ts";
 import { type Loaded, misconfigured } from "./configuration.ts";
 import { answerWithinMs, examine, type Ground } from "./ground.ts";
 import type { Finding } from "./online.ts";
+import { passphraseFrom } from "./passphrase.ts";
 import { counted, type Paint, paintFor } from "./print.ts";
 import { gigabytes } from "./room.ts";
 import { rotaProblems } from "./rota.ts";
@@ -72,6 +76,7 @@ async function checkWith(cli: Cli, options: CheckOptions, loaded: Loaded): Promi
     print(cli, text(settings, demand, ground, paint));
     if (warnings.length > 0) print(cli, "");
     for (const warning of warnings) print(cli, paint("yellow", `warning: ${formatConfigWarning(warning)}`));
+    for (const doubt of passphraseDoubts(cli, settings)) print(cli, paint("yellow", `warning: ${doubt}`));
     for (const note of keyNotes(settings)) print(cli, paint("gray", `note: ${note}`));
   }
   const idle = ground.running ? await idleSilences(settings) : [];
@@ -188,6 +193,23 @@ function verdict(failed: number, warnings: number, online: boolean, paint: Paint
   if (!online)
     return paint(warnings === 0 ? "green" : "yellow", `No mistakes${warned}. --online tries it, too.`);
   return warnings === 0 ? paint("green", "All is well.") : paint("yellow", `Nothing failed${warned}.`);
+}
+
+/** Reasons why nobody could sign in by the keystore, where it is this user's to read. */
+function passphraseDoubts(cli: Cli, { wallets, signer }: DaemonSettings): string[] {
+  if (signer.socket !== null || !wallets.some(({ keptIn }) => keptIn === "keystore")) return [];
+  try {
+    const passphrase = passphraseFrom(signer.passphraseFile, cli.env);
+    if (passphrase !== null) openKeystore(mustReadKeystore(signer.keystore), passphrase);
+    return passphrase !== null
+      ? []
+      : [
+          `no passphrase of ${signer.keystore} is named (signer.passphraseFile): a start asks for it on its terminal, and signs in nobody elsewhere`,
+        ];
+  } catch (error) {
+    if (!(error instanceof BadKey)) throw error;
+    return [`no wallet of the keystore could sign in: ${error.message}`];
+  }
 }
 
 /** Keys that are not kept as well as they could be. */

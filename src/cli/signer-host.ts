@@ -3,7 +3,7 @@ import path from "node:path";
 import { ConfigSource, readTextFile } from "../config/index.ts";
 import { loopback } from "../exchange/settings.ts";
 import { askForKeys, readSigningPart, type SigningPart } from "../settings/signer.ts";
-import { walletFiles } from "../settings/wallets.ts";
+import { type WalletSettings, walletFiles } from "../settings/wallets.ts";
 import { formFile } from "../signer/form-file.ts";
 import { type KeyAnswer, localKeys, type OpenedKeystore, recorded } from "../signer/keys.ts";
 import { LoginForms, memoryForms } from "../signer/login-forms.ts";
@@ -39,6 +39,7 @@ export function signerHost(options: SignerHostOptions): KeyHolder {
   const formsOf = formsReader(options);
   /** Also those of earlier readings: who asks may go on by an older configuration. */
   const signers = new Map<string, WalletSigner>();
+  const logins = new Map<string, WalletSettings["login"]>();
   let isLoaded = false;
 
   const load = async (): Promise<{ readonly keys: readonly KeyAnswer[]; readonly closed: string }> => {
@@ -48,6 +49,9 @@ export function signerHost(options: SignerHostOptions): KeyHolder {
     const own = localKeys({
       forms: formsOf(part),
       loginsOnly: options.loginsOnly,
+      loginOf: (address) => logins.get(address),
+      // One that pays alone was named by a person, for a wallet that may be watched only.
+      ...(options.feePayer === null && { mayPayFor: (authority: string) => signers.has(authority) }),
       // A simulated exchange may have any time.
       nowMs: loopback.test(new URL(options.elsewhere ?? exchange.baseUrl).hostname) ? null : () => Date.now(),
       onSignature: signatureLog(
@@ -67,7 +71,8 @@ export function signerHost(options: SignerHostOptions): KeyHolder {
       if (found !== null && (found.isClosed !== true || !signers.has(found.address)))
         signers.set(found.address, found);
     });
-    if (options.feePayer === null) askForKeys(source, keys);
+    if (options.feePayer === null)
+      for (const { authority, login } of askForKeys(source, keys)) logins.set(authority, login);
     else askForFile(path.resolve(options.feePayer), keys);
     isLoaded = true;
     const shut = (keystore as OpenedKeystore | null)?.closed ?? "";

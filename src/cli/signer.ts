@@ -40,9 +40,8 @@ export function signerCommand(program: Command, cli: Cli): void {
 }
 
 async function signer(cli: Cli, options: SignerOptions): Promise<void> {
-  const [{ readConfiguration, signerHost }, { askPassphrase, passphraseFrom }, { serve }] = await Promise.all(
-    [import("./signer-host.ts"), import("./passphrase.ts"), import("../signer/serve.ts")],
-  );
+  const [{ readConfiguration, signerHost }, { askPassphrase, passphraseFrom }, { serve, signingPace }] =
+    await Promise.all([import("./signer-host.ts"), import("./passphrase.ts"), import("../signer/serve.ts")]);
   const isOwn = options.stream === undefined;
   const mayAsk = isOwn || options.ask === true;
   let typed: string | null | undefined;
@@ -62,7 +61,8 @@ async function signer(cli: Cli, options: SignerOptions): Promise<void> {
       return typed;
     },
   });
-  if (!isOwn) return serveStream(options.stream!, (stream) => serve(stream, holder));
+  const mayAskFor = signingPace(() => performance.now());
+  if (!isOwn) return serveStream(options.stream!, (stream) => serve(stream, holder, mayAskFor));
   const { part } = await readConfiguration(options.config, cli.env);
   const path = options.socket ?? part.signer.socket;
   if (path === null)
@@ -84,7 +84,7 @@ async function signer(cli: Cli, options: SignerOptions): Promise<void> {
   });
   await listen(
     path,
-    (stream) => serve(stream, holder),
+    (stream) => serve(stream, holder, mayAskFor),
     () => tell(`${held}, listens at ${path}`),
   );
 }

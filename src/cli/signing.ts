@@ -45,6 +45,8 @@ export interface Signing {
 
 /** A passphrase may be asked for meanwhile (passphrase.ts). */
 const loadWithinMs = 90_000;
+/** One that runs on its own has been asked for it at its start. */
+const ownWithinMs = 10_000;
 const againMs = 500;
 const main = path.join(import.meta.dirname, "..", `main${path.extname(import.meta.filename)}`);
 
@@ -64,7 +66,7 @@ export async function openSigning(cli: Cli, file: string, options: SigningOption
   ];
   const client = new SignerClient({
     connect: socket === null ? () => startSigner(cli, config, words, options) : () => connectTo(socket),
-    ...{ clock, loadWithinMs },
+    ...{ clock, loadWithinMs: socket === null ? loadWithinMs : ownWithinMs },
     ...(options.onTrouble ? { onTrouble: options.onTrouble } : {}),
   });
   // That of the wallets does not have the key file that a command names.

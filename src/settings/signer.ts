@@ -5,7 +5,7 @@ import { type ExchangeSettings, exchangeSettings } from "../exchange/settings.ts
 import type { Keys } from "../signer/keys.ts";
 import { type SignerSettings, signerSettings } from "../signer/settings.ts";
 import { readHistory } from "./sections.ts";
-import { readWallets } from "./wallets.ts";
+import { readWallets, type WalletSettings } from "./wallets.ts";
 
 /** @param historyPath of the database, absolute */
 export function readSigner(source: ConfigSource, historyPath: string): SignerSettings | undefined {
@@ -38,7 +38,10 @@ export function readSigningPart(
   return { exchange, signer };
 }
 
-/** Asks for every key that the configuration names; mistakes of wallets are for whoever reads the whole configuration. */
-export function askForKeys(source: ConfigSource, keys: Keys): void {
-  readWallets(source, keys);
+/**
+ * Asks for every key that the configuration names; mistakes of wallets are for whoever reads the whole configuration.
+ * @returns the wallets without mistakes
+ */
+export function askForKeys(source: ConfigSource, keys: Keys): readonly WalletSettings[] {
+  return readWallets(source, keys).wallets;
 }

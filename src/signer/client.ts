@@ -180,10 +180,11 @@ export class SignerClient {
     });
     readLines(stream, mostReplyBytes, (line) => {
       const reply = parsedLine(replyForm, line);
-      const waiting = reply && this.#waiting.get(reply.id);
-      if (reply === undefined || waiting === undefined) return;
+      // An answer that comes late is one that was asked for.
+      if (reply === undefined || reply.id >= this.#nextId) return void stream.destroy();
+      const waiting = this.#waiting.get(reply.id);
       this.#waiting.delete(reply.id);
-      waiting.resolve(reply);
+      waiting?.resolve(reply);
     });
     return stream;
   }

@@ -29,6 +29,10 @@ export interface LocalSignerOptions {
   readonly onSignature?: (entry: SignatureEntry) => void;
   /** Nothing but logins is signed. */
   readonly loginsOnly?: boolean;
+  /** True if a wallet may pay for a transaction of this authority. Left out: for any. */
+  readonly mayPayFor?: (authority: string) => boolean;
+  /** The one way in which a wallet signs in. Left out: by either. */
+  readonly loginOf?: (address: string) => "message" | "transaction" | undefined;
 }
 
 export function localSigner(key: WalletKey, options: LocalSignerOptions): WalletSigner {
@@ -58,20 +62,24 @@ async function signatureOf(key: WalletKey, act: SigningAct, options: LocalSigner
   switch (act.kind) {
     case "login text": {
       const { text, nonceId, nowMs } = act;
+      checkWay("message", address, options);
       checkTime(nowMs, options);
       await options.forms.check({ text, nonceId, address, nowMs });
       return key.signText(text);
     }
     case "login transaction": {
       const { unsigned, nonceId, nowMs } = act;
+      checkWay("transaction", address, options);
       checkTime(nowMs, options);
       const text = memoOfChallenge(address, unsigned, nonceId);
       await options.forms.check({ text, nonceId, address, nowMs }, "memo");
       return signChallenge(key, unsigned, nonceId);
     }
     case "onboarding":
+      checkPart(key, act.request, options);
       return signReviewed(key, act.wire, allowedOnboarding(act.request));
     case "stop loss": {
+      checkPart(key, act.request, options);
       const allowed = allowedStopLoss(act.request);
       const { checkBand } = await import("../ledger/stop-loss-band.ts");
       checkBand(act.wire, bandOf(act.request));
@@ -80,9 +88,25 @@ async function signatureOf(key: WalletKey, act: SigningAct, options: LocalSigner
   }
 }
 
+function checkWay(way: "message" | "transaction", address: string, { loginOf }: LocalSignerOptions): void {
+  const own = loginOf?.(address);
+  if (own !== undefined && own !== way)
+    throw new BadChallenge(`this wallet signs in by ${own}, and not by ${way}`);
+}
+
 function checkTime(toldMs: number, { nowMs = null }: LocalSignerOptions): void {
   if (nowMs !== null && Math.abs(toldMs - nowMs()) > mostApartMs)
     throw new BadChallenge("the exchange's time is more than a day from this machine's");
+}
+
+/** A wallet signs for itself, or pays for one that it may pay for. */
+function checkPart(
+  { address }: WalletKey,
+  { authority, feePayer }: { readonly authority: string; readonly feePayer: string },
+  { mayPayFor = () => true }: LocalSignerOptions,
+): void {
+  if (address === authority || (address === feePayer && mayPayFor(authority))) return;
+  throw new InstructionsRefused([`${address} has no part in what ${authority} does`]);
 }
 
 async function signReviewed(key: WalletKey, wire: string, allowed: Reviewed): Promise<string> {

@@ -25,8 +25,31 @@ const mostWaiting = 256;
 /** The most of a reply's text, characters. */
 const mostText = 8_000;
 
-/** Answers one asker, in the order of its requests, until the stream ends. Whatever is no request ends it. */
-export function serve(stream: Duplex, holder: KeyHolder): void {
+/** Signatures of one wallet that may be asked for at once, and the time in which one more may, ms. */
+const mostAtOnce = 60;
+const oneMoreMs = 5_000;
+
+/** Bounds what a wallet signs: nobody needs more, and each signature and refusal is a line that somebody may have to read. */
+export function signingPace(nowMs: () => number): (address: string) => boolean {
+  const fullMs = mostAtOnce * oneMoreMs;
+  const spentUntilMs = new Map<string, number>();
+  return (address) => {
+    const untilMs = Math.max(spentUntilMs.get(address) ?? 0, nowMs()) + oneMoreMs;
+    if (untilMs > nowMs() + fullMs) return false;
+    spentUntilMs.set(address, untilMs);
+    return true;
+  };
+}
+
+/**
+ * Answers one asker, in the order of its requests, until the stream ends. Whatever is no request ends it.
+ * @param mayAsk false where a wallet has signed enough for now
+ */
+export function serve(
+  stream: Duplex,
+  holder: KeyHolder,
+  mayAsk: (address: string) => boolean = () => true,
+): void {
   let waiting = 0;
   let last: Promise<void> = Promise.resolve();
   stream.on("error", () => {});
@@ -35,14 +58,18 @@ export function serve(stream: Duplex, holder: KeyHolder): void {
     if (request === undefined || ++waiting > mostWaiting) return void stream.destroy();
     last = last.then(async () => {
       if (stream.destroyed) return;
-      const reply = await answer(request, holder);
+      const reply = await answer(request, holder, mayAsk);
       waiting--;
       if (!stream.destroyed) stream.write(lineOf(reply));
     });
   });
 }
 
-async function answer(request: Request, holder: KeyHolder): Promise<Reply> {
+async function answer(
+  request: Request,
+  holder: KeyHolder,
+  mayAsk: (address: string) => boolean,
+): Promise<Reply> {
   const { id } = request;
   try {
     if (request.do === "load") {
@@ -50,6 +77,8 @@ async function answer(request: Request, holder: KeyHolder): Promise<Reply> {
       return { id, keys: [...keys], closed };
     }
     const signer = await holder.signerOf(request.wallet);
+    if (request.do === "sign" && !mayAsk(request.wallet))
+      throw new SignerUnavailable("more signatures are asked for than a wallet needs; try again in a while");
     if (request.do === "sign") return { id, signed: await signer.sign(request.act) };
     return { id, sessionKey: Buffer.from(await signer.sessionKey()).toString("base64") };
   } catch (error) {

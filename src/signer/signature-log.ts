@@ -1,6 +1,17 @@
 /** The signature log: a line of JSON for each signature that was given or refused. */
-import { appendFileSync, mkdirSync, renameSync, statSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  fchownSync,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  statSync,
+  writeSync,
+} from "node:fs";
 import path from "node:path";
+import { distrusted, isRoot } from "../files/index.ts";
 import type { SignatureEntry } from "./local.ts";
 
 const name = "signatures.log";
@@ -23,9 +34,28 @@ export function signatureLog(
       mkdirSync(folder, { recursive: true, mode: 0o700 });
       const stat = statSync(file, { throwIfNoEntry: false });
       if (stat !== undefined && stat.size > mostBytes) renameSync(file, `${file}.1`);
-      appendFileSync(file, `${line}\n`, { mode: 0o600 });
+      append(file, `${line}\n`);
     } catch (error) {
       onTrouble(line, error);
     }
   };
+}
+
+const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_WRONLY } = constants;
+
+/** Follows no link, waits for no reader of a pipe, and writes into no file of another user. */
+function append(file: string, line: string): void {
+  const opened = openSync(file, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o600);
+  try {
+    const stat = fstatSync(opened);
+    if (!stat.isFile()) throw new Error(`${file} is no file`);
+    const folder = statSync(path.dirname(file));
+    // Root signs for the signer's user, who goes on with the file.
+    if (isRoot() && stat.size === 0) fchownSync(opened, folder.uid, folder.gid);
+    const wrong = isRoot() ? null : distrusted(file);
+    if (wrong !== null) throw new Error(`${file} ${wrong}`);
+    writeSync(opened, line);
+  } finally {
+    closeSync(opened);
+  }
 }

@@ -65,6 +65,9 @@ const ofMarkets: ReadonlySet<BlindSource> = new Set<BlindSource>([
 /** Shipped rules that tell, once for all wallets, why nobody signs in. */
 const signInRules: ReadonlySet<string> = new Set(["LoginTextChanged", "SignerUnavailable"]);
 
+/** The time in which wallets sign in once they can: two looks at what is missing, and the longest back-off, ms. */
+const signInWithinMs = 120_000;
+
 /** The least time for which a source that is read often counts as read, ms. */
 const leastFreshMs = 5_000;
 /** A text of so short a time ago counts as one of now, ms. */
@@ -85,6 +88,8 @@ export class NoData {
   readonly #toLook = new Set<NoDataAlert>();
   /** The time of the last successful read, ms; null: none did since the start. */
   #answeredMs: number | null = null;
+  /** The time at which an alert last told why nobody signs in, ms. */
+  #signInToldMs = Number.NEGATIVE_INFINITY;
   /** The time of the first successful read after a silence, ms. */
   #silenceEndedMs = Number.NEGATIVE_INFINITY;
   readonly #silentAfterMs: number;
@@ -132,7 +137,7 @@ export class NoData {
       isToldElsewhere: (source, wallet) =>
         wallet !== null &&
         this.#failures.kindOf(source as Source, wallet) === "signed-out" &&
-        [...options.alerts.live.values()].some(({ alert }) => signInRules.has(alert.rule) && !alert.shadow),
+        this.#isSignInTold(options.draft().atMs),
       onDue: (gap, draft) => this.#onDue(gap, draft),
       isMissing: (source, wallet, nowMs) => this.#isMissing(source, wallet, nowMs),
       onMoved: (gap, from) => {
@@ -317,6 +322,15 @@ export class NoData {
   #find(wallet: string | null): NoDataAlert | undefined {
     for (const noDataAlert of this.#noDataAlerts) if (noDataAlert.wallet === wallet) return noDataAlert;
     return undefined;
+  }
+
+  /** True while an alert tells why nobody signs in, and until the wallets have had the time to, once that is over. */
+  #isSignInTold(nowMs: number): boolean {
+    const fires = [...this.#options.alerts.live.values()].some(
+      ({ alert }) => signInRules.has(alert.rule) && !alert.shadow,
+    );
+    if (fires) this.#signInToldMs = nowMs;
+    return nowMs - this.#signInToldMs <= signInWithinMs;
   }
 
   #onDue(gap: Gap, draft: Draft): void {

@@ -1,5 +1,5 @@
 /** `perpwatch wallet new, import, export, passphrase` on the keystore. */
-import { readFileSync, statSync } from "node:fs";
+import { readFileSync, rmSync, statSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
 import { readKeystore } from "../../src/wallet/keystore-file.ts";
@@ -91,4 +91,28 @@ test("a secret that is none goes nowhere, and is not repeated", async () => {
   expect(ran).toMatchObject({ status: 1, stdout: "" });
   expect(ran.stderr).not.toContain("hunter2");
   expect(readKeystore(path.join(at.folder, "keystore.json"))).toBeNull();
+});
+
+test("check says why nobody could sign in by the keystore, and notes keys in the clear", async () => {
+  using at = place();
+  await run(["wallet", "import"], { ...at, input: textOf(key) });
+  at.write("main.json", textOf(other));
+  const wallets = `[{ name: a, keystore: ${key.address} }, { name: b, keyFile: ./main.json }]`;
+  at.write(
+    "config.yaml",
+    `${plainConfig.replace(/wallets:\n.*\n/, `wallets: ${wallets}\n`)}signer: { passphraseFile: ./passphrase }\n`,
+  );
+  const told = async () => (await run(["check"], at)).stdout;
+  expect(await told()).not.toMatch(/warning/);
+  expect(await told()).toContain(
+    "note: the key of b lies in a file as it is; perpwatch wallet import puts it into the keystore",
+  );
+  at.write("passphrase", "another one");
+  expect(await told()).toContain(
+    "warning: no wallet of the keystore could sign in: the passphrase does not open the keystore",
+  );
+  rmSync(path.join(at.folder, "passphrase"));
+  expect(await told()).toMatch(
+    /warning: no wallet of the keystore could sign in: the passphrase .* does not exist/,
+  );
 });

@@ -30,6 +30,7 @@ test("one alert for all wallets, positions are watched all the same, and a perso
   await house.clock.advance(90_000);
   expect(daemon.status().watch.wallets.map(({ signedIn }) => signedIn)).toEqual([true, true]);
   expect(house.chats(/Wallets sign the exchange's login text again/)).toHaveLength(1);
+  expect(house.headlines().filter((line) => /No data/.test(line))).toEqual([]);
   expect(told().filter((line) => !/STILL/.test(line))).toHaveLength(1);
   const signed = house.log.filter(({ msg }) => msg === "signed a login text");
   expect(new Set(signed.map(({ wallet }) => wallet))).toEqual(new Set(["main", "hedge"]));

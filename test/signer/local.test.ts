@@ -210,7 +210,7 @@ describe.each([
   });
 
   test("is not signed by a wallet that has no part in it", async () => {
-    await expect(sign(wireOf(allowed), keyOf(99))).rejects.toThrow(/does not have to sign it/);
+    await expect(sign(wireOf(allowed), keyOf(99))).rejects.toThrow(/has no part in what/);
   });
 });
 
@@ -256,6 +256,44 @@ test.each<[string, SigningAct]>([
   ],
 ])("a request that names %s is refused", async (_, act) => {
   await expect(signer().made.sign(act)).rejects.toThrow(/which is the wallet's own/);
+});
+
+test("no wallet pays for a stranger, nor stands where the exchange's onboarder does", async () => {
+  const forms = new LoginForms({
+    store: memoryForms(),
+    baseUrl: "https://perp-api.phoenix.trade",
+    domain: null,
+  });
+  const own = localSigner(payer, { forms, mayPayFor: (authority) => authority === wallet.address });
+  const stranger = keyOf(98).address;
+  for (const [authority, isSigned] of [
+    [wallet.address, true],
+    [stranger, false],
+  ] as const) {
+    const request = stopLoss({ authority });
+    const signed = own.sign({ kind: "stop loss", wire: wireOf(allowedStopLoss(request)), request });
+    if (isSigned) await signed;
+    else await expect(signed).rejects.toThrow(/has no part in what/);
+  }
+  const request = onboarding({ authority: stranger, feePayer: keyOf(97).address, onboarder: payer.address });
+  const act = { kind: "onboarding", wire: wireOf(allowedOnboarding(request)), request } as const;
+  await expect(own.sign(act)).rejects.toThrow(/has no part in what/);
+});
+
+test("a wallet signs in in its own way alone", async () => {
+  const forms = new LoginForms({
+    store: memoryForms(),
+    baseUrl: "https://perp-api.phoenix.trade",
+    domain: null,
+  });
+  const made = localSigner(wallet, { forms, loginOf: () => "transaction" });
+  await expect(made.sign(loginAct())).rejects.toThrow(
+    "this wallet signs in by transaction, and not by message",
+  );
+  const other = localSigner(wallet, { forms, loginOf: () => "message" });
+  await other.sign(loginAct());
+  const act = { kind: "login transaction", unsigned: "AAAA", nonceId: "n", nowMs } as const;
+  await expect(other.sign(act)).rejects.toThrow("this wallet signs in by message, and not by transaction");
 });
 
 test("a signer of logins alone signs no transaction of the ledger", async () => {
