@@ -84,10 +84,18 @@ export class CronSchedule {
   }
 }
 
+/**
+ * The library lists the values of a range one by one: without an end by a step of 0, and without room for large numbers, which it also
+ * makes of names that are written together.
+ */
+const plainCron = /^(?![\s\S]*(?:\d{5}|\w{10}))(?![\s\S]*\/\s*(?:-|0*(?!\d)))[\w\s*,/#?-]{1,200}$/;
+
 /** The reason why an expression or zone is invalid, for people; null: it can. */
 export function cronProblem(expression: string, timezone: string): string | null {
   if (expression.trim().startsWith("@"))
     return "write out the six parts (seconds minutes hours days months weekdays)";
+  if (!plainCron.test(expression))
+    return "not a cron expression (seconds minutes hours days months weekdays): numbers have at most four digits, names nine letters, and steps begin at 1";
   if (!cron.validate(expression)) {
     const [first] = cron.validateDetailed(expression).errors;
     return `not a cron expression (seconds minutes hours days months weekdays)${first ? `: ${first.message}` : ""}`;

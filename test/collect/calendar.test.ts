@@ -72,6 +72,9 @@ test("a schedule that is asked again and again leaves nothing behind", () => {
 test.each([
   ["* * *", "UTC", /not a cron expression/],
   ["0 0 25 * * *", "UTC", /not a cron expression/],
+  ["0 0 9 1 jan mon-frifrifrifrifrifri", "UTC", /names nine letters/],
+  ["0 0-99999999999 * * * *", "UTC", /at most four digits/],
+  ["*/0 * * * * *", "UTC", /steps begin at 1/],
   ["@daily", "UTC", /six parts/],
   ["0 0 8 * * *", "Europe/Nowhere", /no time zone/],
 ])("%s in %s is refused", (expression, zone, problem) => {
