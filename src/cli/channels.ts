@@ -48,7 +48,7 @@ async function test(cli: Cli, name: string, options: CommonOptions): Promise<voi
 
 async function alone(cli: Cli, name: string, options: CommonOptions): Promise<SendOutcome> {
   const { withSigning } = await import("./signing.ts");
-  // What speaks to the network reads no key.
+  // This process speaks to the network, and reads no key.
   const { settings } = await withSigning(cli, options.config, {}, (signing) => signing.load());
   if (!Object.hasOwn(settings.channels, name))
     throw unknownName("channel", name, Object.keys(settings.channels));

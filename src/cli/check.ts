@@ -11,13 +11,13 @@ import { BadKey } from "../wallet/wallet-key.ts";
 import { type Cli, type CommonOptions, declare, print, printJson } from "./command.ts";
 import { type Loaded, misconfigured } from "./configuration.ts";
 import { answerWithinMs, examine, type Ground } from "./ground.ts";
+import { loadSettings } from "./load-settings.ts";
 import type { Finding } from "./online.ts";
 import { passphraseFrom } from "./passphrase.ts";
 import { counted, type Paint, paintFor } from "./print.ts";
 import { gigabytes } from "./room.ts";
 import { rotaProblems } from "./rota.ts";
 import { rulesByFile, rulesText } from "./rules/check.ts";
-import { loadSettings } from "./settings.ts";
 import { table } from "./table.ts";
 
 interface CheckOptions extends CommonOptions {

@@ -4,7 +4,7 @@
  */
 import { existsSync } from "node:fs";
 import path from "node:path";
-import type { TextFileLimits } from "../config/index.ts";
+import type { FileSetting, TextFileLimits } from "../config/index.ts";
 import type { KnownWallet } from "../settings/wallets.ts";
 import type {
   ConfigProblem,
@@ -19,7 +19,7 @@ import { type Cli, CommandFailed, defaultConfig, hint } from "./command.ts";
 import { findDemo } from "./demo-place.ts";
 
 /** The most that a configuration has, bytes. */
-export const largestConfig = 1_024 * 1_024;
+const largestConfig = 1_024 * 1_024;
 
 export type Loaded = Extract<SettingsResult, { readonly settings: DaemonSettings }>;
 
@@ -106,6 +106,18 @@ export async function exchangePart(
   return { exchange, wallets };
 }
 
+/** As much of a configuration as a signer needs, and its source. @throws {CommandFailed} status 2 */
+export async function signingPart(cli: Pick<Cli, "env">, file: string) {
+  const [{ readSigningPart }, { walletFiles }] = await Promise.all([
+    import("../settings/signer.ts"),
+    import("../settings/wallets.ts"),
+  ]);
+  const source = await openSource(cli, file, walletFiles);
+  const part = readSigningPart(source);
+  if ("problems" in part) throw await misconfigured(part.problems);
+  return { source, part };
+}
+
 /** The socket of a signer that runs on its own; null: there is none. @throws {CommandFailed} status 2 */
 export async function signerSocket(cli: Cli, file: string): Promise<string | null> {
   const [{ readSigner }, { readHistory }] = await Promise.all([
@@ -183,17 +195,23 @@ function mustExist(file: string): void {
   throw new CommandFailed(`${file}: there is no such configuration; ${fix}`, 2);
 }
 
-async function openSource(cli: Cli, file: string) {
-  return (await openFile(cli, file)).source;
+async function openSource(cli: Pick<Cli, "env">, file: string, files: readonly FileSetting[] = []) {
+  return (await openFile(cli, file, {}, files)).source;
 }
 
-async function openFile(cli: Cli, file: string, owner: Pick<TextFileLimits, "owner"> = {}) {
+/** @param files settings that may name a file with the value */
+async function openFile(
+  cli: Pick<Cli, "env">,
+  file: string,
+  owner: Pick<TextFileLimits, "owner"> = {},
+  files: readonly FileSetting[] = [],
+) {
   mustExist(file);
   const { ConfigSource, readTextFile } = await import("../config/index.ts");
   const read = readTextFile(file, { largestBytes: largestConfig, ...owner });
   if ("wrong" in read) throw new CommandFailed(`${file}: the configuration ${read.wrong}`, 2);
   const folder = path.dirname(path.resolve(file));
-  const source = new ConfigSource({ text: read.text, file, folder, env: cli.env, fileSettings: [] });
+  const source = new ConfigSource({ text: read.text, file, folder, env: cli.env, fileSettings: files });
   if (!source.readable) throw await misconfigured(source.problems);
   return { source, ownerUid: read.ownerUid };
 }

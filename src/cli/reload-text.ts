@@ -19,7 +19,11 @@ const depths: Readonly<Record<string, number>> = {
 };
 
 /** Settings with another name in the file. */
-const fileNames: Readonly<Record<string, string>> = { pdaIndices: "accounts", authority: "key" };
+const fileNames: Readonly<Record<string, string>> = {
+  pdaIndices: "accounts",
+  authority: "key",
+  keptIn: "key",
+};
 
 /** @returns the keys that a reload from one to the other has taken, as the file has them */
 export function takenKeys(before: DaemonSettings, after: DaemonSettings): string[] {

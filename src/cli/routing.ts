@@ -15,7 +15,7 @@ import {
   print,
   printJson,
 } from "./command.ts";
-import { loadSettings } from "./settings.ts";
+import { loadSettings } from "./load-settings.ts";
 import { unknownNames } from "./unknown-names.ts";
 
 interface TestOptions extends CommonOptions {

@@ -1,9 +1,8 @@
 /** The keys of a signer's process: those that its configuration names, checked and used as `signer/local.ts` does. */
 import path from "node:path";
-import { ConfigSource, readTextFile } from "../config/index.ts";
 import { loopback } from "../exchange/settings.ts";
-import { askForKeys, readSigningPart, type SigningPart } from "../settings/signer.ts";
-import { type WalletSettings, walletFiles } from "../settings/wallets.ts";
+import { askForKeys, type SigningPart } from "../settings/signer.ts";
+import type { WalletSettings } from "../settings/wallets.ts";
 import { formFile } from "../signer/form-file.ts";
 import { type KeyAnswer, localKeys, type OpenedKeystore, recorded } from "../signer/keys.ts";
 import { LoginForms, memoryForms } from "../signer/login-forms.ts";
@@ -14,8 +13,7 @@ import { SignerUnavailable, type WalletSigner } from "../signer/signer.ts";
 import { type Keystore, openKeystore } from "../wallet/keystore.ts";
 import { mustReadKeystore } from "../wallet/keystore-file.ts";
 import { BadKey, type WalletKey } from "../wallet/wallet-key.ts";
-import { CommandFailed } from "./command.ts";
-import { largestConfig, misconfigured } from "./configuration.ts";
+import { signingPart } from "./configuration.ts";
 
 export interface SignerHostOptions {
   readonly config: string;
@@ -43,7 +41,7 @@ export function signerHost(options: SignerHostOptions): KeyHolder {
   let isLoaded = false;
 
   const load = async (): Promise<{ readonly keys: readonly KeyAnswer[]; readonly closed: string }> => {
-    const { source, part } = await readConfiguration(options.config, options.env);
+    const { source, part } = await signingPart(options, options.config);
     const { exchange, signer } = part;
     let keystore: OpenedKeystore | null = null;
     const own = localKeys({
@@ -151,18 +149,6 @@ function formsReader({ elsewhere, tell }: SignerHostOptions): (part: SigningPart
     last = { name, forms };
     return forms;
   };
-}
-
-/** @throws {CommandFailed} status 2 */
-export async function readConfiguration(file: string, env: SignerHostOptions["env"]) {
-  const read = readTextFile(file, { largestBytes: largestConfig });
-  if ("wrong" in read) throw new CommandFailed(`${file}: the configuration ${read.wrong}`, 2);
-  const folder = path.dirname(path.resolve(file));
-  const source = new ConfigSource({ text: read.text, file, folder, env, fileSettings: walletFiles });
-  if (!source.readable) throw await misconfigured(source.problems);
-  const part = readSigningPart(source);
-  if ("problems" in part) throw await misconfigured(part.problems);
-  return { source, part };
 }
 
 const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

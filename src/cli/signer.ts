@@ -4,6 +4,7 @@ import { createServer, Socket } from "node:net";
 import type { Command } from "commander";
 import { Option } from "commander";
 import { type Cli, CommandFailed, type CommonOptions, declare } from "./command.ts";
+import { signingPart } from "./configuration.ts";
 
 interface SignerOptions extends CommonOptions {
   readonly socket?: string;
@@ -40,8 +41,12 @@ export function signerCommand(program: Command, cli: Cli): void {
 }
 
 async function signer(cli: Cli, options: SignerOptions): Promise<void> {
-  const [{ readConfiguration, signerHost }, { askPassphrase, passphraseFrom }, { serve, signingPace }] =
-    await Promise.all([import("./signer-host.ts"), import("./passphrase.ts"), import("../signer/serve.ts")]);
+  const [{ signerHost }, { askPassphrase, passphraseFrom }, { serve }, { signingPace }] = await Promise.all([
+    import("./signer-host.ts"),
+    import("./passphrase.ts"),
+    import("../signer/serve.ts"),
+    import("../signer/pace.ts"),
+  ]);
   const isOwn = options.stream === undefined;
   const mayAsk = isOwn || options.ask === true;
   let typed: string | null | undefined;
@@ -63,7 +68,7 @@ async function signer(cli: Cli, options: SignerOptions): Promise<void> {
   });
   const mayAskFor = signingPace(() => performance.now());
   if (!isOwn) return serveStream(options.stream!, (stream) => serve(stream, holder, mayAskFor));
-  const { part } = await readConfiguration(options.config, cli.env);
+  const { part } = await signingPart(cli, options.config);
   const path = options.socket ?? part.signer.socket;
   if (path === null)
     throw new CommandFailed("say where to listen: --socket PATH, or signer.socket in the configuration", 2);

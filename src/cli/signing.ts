@@ -69,7 +69,7 @@ export async function openSigning(cli: Cli, file: string, options: SigningOption
     ...{ clock, loadWithinMs: socket === null ? loadWithinMs : ownWithinMs },
     ...(options.onTrouble ? { onTrouble: options.onTrouble } : {}),
   });
-  // That of the wallets does not have the key file that a command names.
+  // The wallets' signer does not have the key file that a command names.
   const payer =
     payerFile === undefined
       ? null

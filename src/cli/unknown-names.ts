@@ -7,7 +7,7 @@ import { nearestName } from "../domain/nearest.ts";
 import type { Silence } from "../domain/silence.ts";
 import { knownNames, type Named } from "../settings/known-names.ts";
 import { type Cli, hint } from "./command.ts";
-import { settingsIfWhole } from "./settings.ts";
+import { settingsIfWhole } from "./load-settings.ts";
 
 /** Labels of alerts, each with the values that are asked for; of a pattern none. */
 export type AskedLabels = Readonly<Record<string, readonly string[]>>;

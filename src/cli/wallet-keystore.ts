@@ -6,9 +6,8 @@ import { openKeystore, sealKeystore } from "../wallet/keystore.ts";
 import { readKeystore, writeKeystore } from "../wallet/keystore-file.ts";
 import type { WalletKey } from "../wallet/wallet-key.ts";
 import { type Cli, CommandFailed, type CommonOptions, print, printJson } from "./command.ts";
-import { orDemo } from "./configuration.ts";
+import { orDemo, signingPart } from "./configuration.ts";
 import { askPassphrase, credentialName, passphraseFrom } from "./passphrase.ts";
-import { readConfiguration } from "./signer-host.ts";
 
 interface Opened {
   readonly keys: readonly WalletKey[];
@@ -80,7 +79,7 @@ export async function changePassphrase(
 }
 
 async function settingsOf(cli: Cli, { config }: CommonOptions): Promise<SignerSettings> {
-  return (await readConfiguration(orDemo(cli, config), cli.env)).part.signer;
+  return (await signingPart(cli, orDemo(cli, config))).part.signer;
 }
 
 /** Runs what changes the keystore, while no other command does. @throws {CommandFailed} when one does */

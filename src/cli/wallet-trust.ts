@@ -2,13 +2,12 @@
 import { formFile } from "../signer/form-file.ts";
 import { accepted, type KnownForms } from "../signer/login-forms.ts";
 import { type Cli, CommandFailed, type CommonOptions, print, printJson } from "./command.ts";
-import { orDemo } from "./configuration.ts";
+import { orDemo, signingPart } from "./configuration.ts";
 import { consent } from "./consent.ts";
 import { paintFor } from "./print.ts";
-import { readConfiguration } from "./signer-host.ts";
 
 export async function trust(cli: Cli, options: CommonOptions & { readonly yes?: boolean }): Promise<void> {
-  const { part } = await readConfiguration(orDemo(cli, options.config), cli.env);
+  const { part } = await signingPart(cli, orDemo(cli, options.config));
   const file = formFile(part.signer.state);
   const known = await file.load();
   const after = accepted(known);

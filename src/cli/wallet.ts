@@ -14,8 +14,8 @@ import {
 } from "./command.ts";
 import { locate } from "./configuration.ts";
 import { ask, askAbout, unknownName } from "./daemon.ts";
+import { loadSettings } from "./load-settings.ts";
 import { counted, paintFor } from "./print.ts";
-import { loadSettings } from "./settings.ts";
 import { table } from "./table.ts";
 
 /** Maximum duration of a sign-in. */

@@ -1,4 +1,6 @@
 /** The door of this room: config.yaml → values checked by schemas that others hand in, or every mistake in it. */
+
+export { readTextFile, type TextFile, type TextFileLimits } from "../files/index.ts";
 export { durationSetting } from "./duration.ts";
 export {
   type ConfigProblem,
@@ -7,6 +9,5 @@ export {
   formatConfigWarning,
 } from "./problem.ts";
 export { ConfigSource, type FileSetting, type Path, type ProblemExtra, type SourceInput } from "./source.ts";
-export { readTextFile, type TextFile, type TextFileLimits } from "./text-file.ts";
 export { shownKey } from "./tree.ts";
 export type { Environment } from "./variables.ts";

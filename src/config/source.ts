@@ -6,9 +6,9 @@ import path from "node:path";
 import type { z } from "zod";
 import { nearestName } from "../domain/nearest.ts";
 import { offsetInScalar } from "../domain/yaml-place.ts";
+import { readTextFile } from "../files/index.ts";
 import { misreadPaths, mistakesOf, type Path, parseQuietly } from "./issues.ts";
 import type { ConfigProblem, ConfigWarning } from "./problem.ts";
-import { readTextFile } from "./text-file.ts";
 import { type Entry, type MappingEntry, parseTree, plainValue, shownKey } from "./tree.ts";
 import type { Environment } from "./variables.ts";
 

@@ -30,7 +30,7 @@ export function redactorFor(rpcUrl: string): (text: string) => string {
     .sort((a, b) => b.length - a.length)
     .map((part) => part.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"));
   const pattern = new RegExp(sought.join("|"), "giu");
-  // What is encoded otherwise, or repeated in part.
+  // Other encodings, and parts.
   const keys = [...secretsOfAddress(rpcUrl), ...labels];
   return (text) =>
     hideSecretsAtBeginning(text, keys, maxSearched, (beginning) =>

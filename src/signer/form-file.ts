@@ -1,10 +1,8 @@
 /** Trusted forms of login in a file of their own, which `perpwatch wallet trust` changes beside a running signer. */
-import { randomBytes } from "node:crypto";
-import { statSync } from "node:fs";
-import { mkdir, open, readFile, rename, rm, stat } from "node:fs/promises";
+import { mkdirSync, statSync } from "node:fs";
 import path from "node:path";
 import { z } from "zod";
-import { distrusted, isRoot } from "../files/index.ts";
+import { isRoot, readTextFile, replaceFile } from "../files/index.ts";
 import { type FormStore, type KnownForms, noForms } from "./login-forms.ts";
 
 const name = "login-forms.json";
@@ -35,54 +33,30 @@ export function formFile(folder: string): FormStore & { readonly path: string } 
   return {
     path: file,
     async load() {
-      const text = await textOf(file);
+      const text = textOf(file);
       return text === null ? noForms : parsed(file, text);
     },
     async save(forms: KnownForms) {
-      await mkdir(folder, { recursive: true, mode: 0o700 });
-      // Whole or not at all, for whoever reads it at the same time.
-      const draft = `${file}.${randomBytes(6).toString("hex")}`;
-      try {
-        const handle = await open(draft, "wx", 0o600);
-        try {
-          await handle.writeFile(`${JSON.stringify(forms, null, 2)}\n`);
-          await handle.sync();
-          // Root accepts for the signer's user, who has to read it again.
-          if (isRoot()) {
-            const { uid, gid } = await stat(folder);
-            await handle.chown(uid, gid);
-          }
-        } finally {
-          await handle.close();
-        }
-        await rename(draft, file);
-      } catch (error) {
-        await rm(draft, { force: true });
-        throw error;
-      }
+      mkdirSync(folder, { recursive: true, mode: 0o700 });
+      replaceFile(file, `${JSON.stringify(forms, null, 2)}\n`);
     },
   };
 }
 
-/** Null where there is no such file. @throws {BadForms} when others can change it */
-async function textOf(file: string): Promise<string | null> {
-  const ownerUid = statSync(file, { throwIfNoEntry: false })?.uid;
+/** Null where there is no such file. @throws {BadForms} when it cannot be read, or others can change it */
+function textOf(file: string): string | null {
+  if (statSync(file, { throwIfNoEntry: false }) === undefined) return null;
   // Root accepts for the signer's user.
-  const wrong = distrusted(file, isRoot() && ownerUid !== undefined ? { owner: ownerUid } : {});
-  if (wrong !== null) throw new BadForms(`${file} ${wrong}`);
-  try {
-    return await readFile(file, "utf8");
-  } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return null;
-    throw error;
-  }
+  const owner = isRoot() ? ({ owner: "any" } as const) : {};
+  const read = readTextFile(file, { largestBytes: mostBytes, ...owner });
+  if ("wrong" in read) throw new BadForms(`${file} ${read.wrong}`);
+  return read.text;
 }
 
 /** Nothing of the file is quoted: it may be any. */
 function parsed(file: string, text: string): KnownForms {
   const broken = () =>
     new BadForms(`${file} is no record of trusted forms; remove it to trust the next plain login`);
-  if (text.length > mostBytes) throw broken();
   try {
     return fileForm.parse(JSON.parse(text));
   } catch {

@@ -62,7 +62,7 @@ function unread(): never {
 }
 
 /** A wallet whose address is known and whose key is not at hand. */
-export function closedSigner(address: string, reason: string): WalletSigner {
+function closedSigner(address: string, reason: string): WalletSigner {
   const refuse = async (): Promise<never> => {
     throw new SignerUnavailable(reason);
   };

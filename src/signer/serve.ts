@@ -25,22 +25,6 @@ const mostWaiting = 256;
 /** The most of a reply's text, characters. */
 const mostText = 8_000;
 
-/** Signatures of one wallet that may be asked for at once, and the time in which one more may, ms. */
-const mostAtOnce = 60;
-const oneMoreMs = 5_000;
-
-/** Bounds what a wallet signs: nobody needs more, and each signature and refusal is a line that somebody may have to read. */
-export function signingPace(nowMs: () => number): (address: string) => boolean {
-  const fullMs = mostAtOnce * oneMoreMs;
-  const spentUntilMs = new Map<string, number>();
-  return (address) => {
-    const untilMs = Math.max(spentUntilMs.get(address) ?? 0, nowMs()) + oneMoreMs;
-    if (untilMs > nowMs() + fullMs) return false;
-    spentUntilMs.set(address, untilMs);
-    return true;
-  };
-}
-
 /**
  * Answers one asker, in the order of its requests, until the stream ends. Whatever is no request ends it.
  * @param mayAsk false where a wallet has signed enough for now

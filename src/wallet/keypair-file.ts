@@ -1,30 +1,22 @@
 /** Key files: JSON arrays of 64 numbers (seed and public key), or base58 text; readable by their owner alone. */
 
 import { randomBytes } from "node:crypto";
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  fsyncSync,
-  openSync,
-  readSync,
-  unlinkSync,
-  writeSync,
-} from "node:fs";
-import { distrust, distrustedWay } from "../files/index.ts";
+import { closeSync, fsyncSync, openSync, unlinkSync, writeSync } from "node:fs";
+import { readTextFile } from "../files/index.ts";
 import { BadKey, WalletKey, walletKeyFromText } from "./wallet-key.ts";
 
 /** No key file is longer; anything else is not read to its end. */
-const longestFile = 4096;
+const longestFile = 4_096;
 
 /**
  * Reads a key file, once its owner alone can.
  * @throws {BadKey} when it cannot be read, others can read it (the message holds the fix), or it holds no key
  */
 export function readKeyFile(path: string): WalletKey {
-  const text = readPrivately(path);
+  const read = readTextFile(path, { largestBytes: longestFile, secret: true });
+  if ("wrong" in read) throw new BadKey(`${path}: the key file ${read.wrong}`);
   try {
-    return walletKeyFromText(text);
+    return walletKeyFromText(read.text);
   } catch (error) {
     if (error instanceof BadKey) throw new BadKey(`${path}: ${error.message}`);
     throw error;
@@ -81,40 +73,6 @@ export function writeKeypairFile(path: string, key: WalletKey): void {
     // A file that holds half a key would stand in the way of the next try.
     unlinkSync(path);
     throw new BadKey(`${path} cannot be written (${codeOf(error)})`);
-  } finally {
-    closeSync(file);
-  }
-}
-
-function readPrivately(path: string): string {
-  let file: number;
-  try {
-    // A named pipe without a writer must not hold us here.
-    file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
-  } catch (error) {
-    const code = codeOf(error);
-    throw new BadKey(
-      code === "ENOENT"
-        ? `${path}: there is no such key file`
-        : `${path}: the key file cannot be opened (${code})`,
-    );
-  }
-  try {
-    const stat = fstatSync(file);
-    if (!stat.isFile()) throw new BadKey(`${path}: is not a file`);
-    const wrong = distrust(path, stat, { secret: true }) ?? distrustedWay(path, { secret: true });
-    if (wrong !== null) throw new BadKey(`${path}: the key file ${wrong}`);
-    const buffer = Buffer.alloc(longestFile + 1);
-    let length = 0;
-    for (;;) {
-      const read = readSync(file, buffer, length, buffer.length - length, null);
-      length += read;
-      if (read === 0 || length > longestFile) break;
-    }
-    if (length > longestFile) throw new BadKey(`${path}: too long for a key file`);
-    const text = buffer.toString("utf8", 0, length);
-    buffer.fill(0);
-    return text;
   } finally {
     closeSync(file);
   }

@@ -72,7 +72,7 @@ test.each(Object.entries(parsers))(
     });
     expect(tally.longestMs, tally.longestInput).toBeLessThan(mostMs);
     expect(tally.mostMb, tally.largestInput).toBeLessThan(mostMb);
-    // What stays after a collection belongs to no input.
+    // Memory that stays after a collection belongs to no input.
     expect(tally.peakMb).toBeLessThan(mostMb);
     if (!takesAll) expect(tally.refused).toBeGreaterThan(0);
   },

@@ -195,7 +195,7 @@ test("what is missing is told", async () => {
   });
   expect(await it.run("register", "--fee-payer", "./none.json")).toMatchObject({
     status: 1,
-    stderr: expect.stringContaining("there is no such key file"),
+    stderr: expect.stringContaining("the key file does not exist"),
   });
 }, 60_000);
 

@@ -8,6 +8,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   writeFileSync,
 } from "node:fs";
@@ -136,7 +137,7 @@ describe("into an image, as a process", () => {
     expect(copied).toContain("socket: /run/perpwatch-signer/signer.sock");
     expect(modeOf(at("/etc/perpwatch/config.yaml"))).toBe("640");
     expect(first.stdout).toContain("the key of main has to go into the signer's keystore");
-    expect(first.stdout).toContain("have to be beside it now: ./keys/main.json, ./discord.url;");
+    expect(first.stdout).toContain("have to be beside it now: ./discord.url;");
     const unit = at("/etc/systemd/system/perpwatch.service");
     expect(settings(readFileSync(unit, "utf8"), "ExecStart")[0]).toBe(
       [
@@ -175,9 +176,11 @@ describe("into an image, as a process", () => {
       runProcess(["service", "install", ...args], { folder: place.folder, env: { PATH } });
     const image = path.join(place.folder, "image");
     expect(await service("--user", "--root", image)).toMatchObject({ status: 2 });
+    place.write("config.yaml", "wallets: []\n");
     const none = await service("--root", image);
     expect(none.stderr).toContain("systemd-sysusers failed: it was not found");
     programs(place);
+    rmSync(path.join(place.folder, "config.yaml"));
     const without = await service("--root", image);
     expect(without).toMatchObject({ status: 2 });
     expect(without.stderr).toMatch(
@@ -357,6 +360,30 @@ describe("on a machine", () => {
     expect(homes.notes.join("\n")).toContain("whoever can write there decides what the services do");
     const odd = rig(place, {}, { main: "/opt/perp watch/src/main.ts" });
     expect(() => installSystem(odd.installation)).toThrow(/a unit can only name paths of letters/);
+  });
+
+  test("a configuration whose keystore is the user's says how its keys come over, and leaves the passphrase behind", () => {
+    using place = desk();
+    const address = "GHYpNqWQYmSfXRF8Tm5qNtdkpu5b89MayjfBMU28JcLD";
+    const text = `wallets: [{ name: main, keystore: ${address} }]\nsigner: { passphraseFile: ./pass }\n`;
+    const here = rig(place);
+    const config = { path: "/home/ann/config.yaml", text, isNamed: true };
+    installSystem({ ...here.installation, config });
+    expect(readFileSync(here.at("/etc/perpwatch/config.yaml"), "utf8")).not.toContain("./pass");
+    expect(existsSync(here.at(sealed))).toBe(true);
+    const told = here.notes.join("\n");
+    expect(told).toContain("bring each key of /home/ann/keystore.json over");
+    expect(told).not.toContain("have to be beside it");
+  });
+
+  test("without a configuration nothing is changed", () => {
+    using place = desk();
+    const here = rig(place);
+    const config = { path: "/home/ann/none.yaml", text: null, isNamed: true };
+    expect(() => installSystem({ ...here.installation, config })).toThrow(
+      /none\.yaml: there is no such configuration/,
+    );
+    expect(linesOf(here)).toEqual([]);
   });
 
   test("what is removed with a keystore in place leaves its passphrase; without one nothing secret stays", () => {

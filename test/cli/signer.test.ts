@@ -266,7 +266,7 @@ test("a key file that is wrong is told as a mistake of the configuration, with i
   using place = home([], ["{ name: main, keyFile: ./none.json }"]);
   const started = await runProcess(["start"], place);
   expect(started).toMatchObject({ status: 2 });
-  expect(started.stderr).toMatch(/config\.yaml:2:\d+: .*there is no such key file/);
+  expect(started.stderr).toMatch(/config\.yaml:2:\d+: .*the key file does not exist/);
 });
 
 test("whoever connects without asking for what there is gets nothing", async () => {

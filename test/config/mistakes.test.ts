@@ -216,7 +216,7 @@ const cases: readonly (readonly [text: string, told: readonly string[]])[] = [
     `wallets:\n  - { name: x, authority: ${authority} }\n  - { name: x, keyFile: none.json }`,
     [
       "3:13 wallets[1].name: the name x is taken already, at config.yaml:2",
-      "3:25 wallets[1].keyFile: FOLDER/none.json: there is no such key file",
+      "3:25 wallets[1].keyFile: FOLDER/none.json: the key file does not exist",
     ],
   ],
   [

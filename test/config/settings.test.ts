@@ -331,7 +331,7 @@ test("a wallet of the keystore signs in by its address, and the keystore has to 
   ]);
   at.keystore("keystore.json", [authority]);
   expect(problemsOf(line)).toMatchObject([{ authority, keptIn: "keystore", login: "message" }]);
-  // That of a signer that runs on its own is its affair.
+  // A signer that runs on its own looks at its keystore itself.
   expect(problemsOf(`${line}\nsigner: { socket: ./s, keystore: ./none.json }`)).toMatchObject([
     { authority },
   ]);

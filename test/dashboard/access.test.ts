@@ -249,7 +249,7 @@ describe("a session", () => {
     await using after = await opened({ store });
     const cookie = headers.cookie!.replace(/^\w+/, `perpwatch_session_${after.port}`);
     expect(await after.code("/api/v1/status", { headers: { cookie } })).toBe(200);
-    // What was over is not kept.
+    // Expired entries are not kept.
     expect([...store.entries.keys()]).toEqual([session.hash]);
   });
 

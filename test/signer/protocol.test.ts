@@ -7,7 +7,8 @@ import path from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { SignerClient } from "../../src/signer/client.ts";
 import { answeredKeys, type KeyAnswer, localKeys, recorded, reference } from "../../src/signer/keys.ts";
-import { type KeyHolder, serve, signingPace } from "../../src/signer/serve.ts";
+import { signingPace } from "../../src/signer/pace.ts";
+import { type KeyHolder, serve } from "../../src/signer/serve.ts";
 import { SignerUnavailable, SigningRefused } from "../../src/signer/signer.ts";
 import { lineOf, type Request } from "../../src/signer/wire.ts";
 import { BadKey } from "../../src/wallet/wallet-key.ts";
@@ -122,7 +123,7 @@ test("what is refused and what is not there are told apart", async () => {
   });
   const other = testKey("other").address;
   await expect(client.signerOf(other).sign(login)).rejects.toThrow(SignerUnavailable);
-  // That one cannot be signed for is a trouble also while others can, and while the signer answers.
+  // One wallet that cannot be signed for is a trouble also while others can, and while the signer answers.
   await signer.sign(login);
   await client.load();
   expect(client.trouble).toBe(`the signer has no key of ${other}`);
@@ -282,5 +283,5 @@ test("keys are found by the name that the configuration gives them, and what wen
   );
   expect(keys.text("", "wallets.0.secret").address).toBe(key.address);
   expect(() => keys.text("", "wallets.1.secret")).toThrow("not asked");
-  expect(() => keys.file("/not/there")).toThrow("/not/there: there is no such key file");
+  expect(() => keys.file("/not/there")).toThrow("/not/there: the key file does not exist");
 });

@@ -50,9 +50,9 @@ test.each([0o604, 0o644, 0o602, 0o666])("mode %o is refused with the fix", (mode
 test("what is wrong in a file is told with its path", () => {
   const short = written(JSON.stringify(examplePair.slice(2)));
   expect(refusal(() => readKeyFile(short))).toBe(`${short}: a JSON keypair has 64 numbers, this one 62`);
-  expect(refusal(() => readKeyFile(join(folder, "absent")))).toContain("no such key file");
-  expect(refusal(() => readKeyFile(folder))).toContain("is not a file");
-  expect(refusal(() => readKeyFile(written(" ".repeat(5000))))).toContain("too long");
+  expect(refusal(() => readKeyFile(join(folder, "absent")))).toContain("does not exist");
+  expect(refusal(() => readKeyFile(folder))).toContain("is a folder, not a file");
+  expect(refusal(() => readKeyFile(written(" ".repeat(5000))))).toContain("too large");
 });
 
 test("a new key file is its owner's alone, reads back, and is never overwritten", () => {

@@ -126,7 +126,7 @@ test("what is no keystore is named, not quoted", () => {
   writeFileSync(file, secret, { mode: 0o600 });
   expect(() => readKeystore(file)).toThrow(new BadKey(`${file}: is no keystore of perpwatch`));
   writeFileSync(file, Buffer.alloc(300_000), { mode: 0o600 });
-  expect(() => readKeystore(file)).toThrow(/too long/);
+  expect(() => readKeystore(file)).toThrow(/too large/);
   symlinkSync("/dev/zero", path.join(folder, "zero"));
-  expect(() => readKeystore(path.join(folder, "zero"))).toThrow(/is not a file/);
+  expect(() => readKeystore(path.join(folder, "zero"))).toThrow(/belongs to the system/);
 });

@@ -5,8 +5,8 @@ import { render } from "../../channels/message.ts";
 import { type TemplateKind, templateKinds, worded } from "../../channels/template.ts";
 import { type Cli, CommandFailed, type CommonOptions, declare, print, printJson } from "../command.ts";
 import { unknownName } from "../daemon.ts";
+import { loadSettings } from "../load-settings.ts";
 import { paintFor } from "../print.ts";
-import { loadSettings } from "../settings.ts";
 import { sampleMessage } from "./sample.ts";
 
 interface Options extends CommonOptions {

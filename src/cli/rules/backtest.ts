@@ -10,8 +10,8 @@ import type { BacktestReport, LeadTime, ReportedAlert } from "../../replay/repor
 import type { LoadInput, RuleSet } from "../../rules/index.ts";
 import type { DaemonSettings } from "../../settings.ts";
 import { type Cli, CommandFailed, type CommonOptions, declare, print, printJson } from "../command.ts";
+import { loadSettings } from "../load-settings.ts";
 import { counted, type Paint, paintFor, severityTint } from "../print.ts";
-import { loadSettings } from "../settings.ts";
 import { table } from "../table.ts";
 import { timeOf } from "../values.ts";
 

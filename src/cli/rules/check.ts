@@ -12,8 +12,8 @@ import {
   printJson,
 } from "../command.ts";
 import { knownWallets } from "../configuration.ts";
+import { loadSettings } from "../load-settings.ts";
 import { counted, type Paint, paintFor, wrapped } from "../print.ts";
-import { loadSettings } from "../settings.ts";
 
 const largestFile = 512 * 1_024;
 

@@ -15,8 +15,8 @@ import type { History } from "../../history/index.ts";
 import { type Cli, CommandFailed, type CommonOptions, declare, print, printJson } from "../command.ts";
 import { locate } from "../configuration.ts";
 import { ask, noDaemon, queryOf } from "../daemon.ts";
+import { loadSettings } from "../load-settings.ts";
 import { type Paint, paintFor } from "../print.ts";
-import { loadSettings } from "../settings.ts";
 import { timeOf } from "../values.ts";
 import { progressOn, resolutions, rulesOf } from "./backtest.ts";
 

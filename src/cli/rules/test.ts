@@ -5,8 +5,8 @@ import type { Command } from "commander";
 import type { Failure, TestOutcome } from "../../replay/suite/run.ts";
 import type { RuleProblem } from "../../rules/index.ts";
 import { type Cli, CommandFailed, type CommonOptions, declare, print, printJson } from "../command.ts";
+import { loadSettings } from "../load-settings.ts";
 import { counted, type Paint, paintFor } from "../print.ts";
-import { loadSettings } from "../settings.ts";
 
 const largestFile = 512 * 1_024;
 const testEnd = /\.test\.ya?ml$/;

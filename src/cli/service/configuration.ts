@@ -27,6 +27,8 @@ export interface ServiceConfig {
   readonly relativeFiles: readonly string[];
   /** Wallets that sign with a key of their own in place of the keystore's: name or folder. */
   readonly keys: readonly string[];
+  /** A wallet signs by a keystore already, which the signer's user cannot read. */
+  readonly hasStored: boolean;
 }
 
 /** @throws {CommandFailed} status 2 where it is not YAML */
@@ -39,20 +41,42 @@ export function configForService(text: string, file: string): ServiceConfig {
       throw new CommandFailed(`${file}: ${section} is no mapping of settings`, 2);
     document.setIn(at, place);
   }
+  const list = walletsOf(document);
+  const ofSigner = new Set<unknown>(
+    list.flatMap(({ keyFile, keyDir, secretFile }) => [keyFile, keyDir, secretFile]),
+  );
+  // The keystore of the services is another one, under a passphrase of its own.
+  const passphraseFile = document.getIn(["signer", "passphraseFile"]);
+  if (typeof passphraseFile === "string" && isRelative(passphraseFile))
+    document.deleteIn(["signer", "passphraseFile"]);
   const relativeFiles: string[] = [];
   visit(document, {
     Scalar(key, { value }) {
-      if (key !== "key" && typeof value === "string" && /^(\.{1,2}|~)\//.test(value))
-        relativeFiles.push(value);
+      // Keys go into the keystore.
+      if (ofSigner.has(value)) return;
+      if (key !== "key" && typeof value === "string" && isRelative(value)) relativeFiles.push(value);
     },
   });
-  const list = (document.toJS() as { readonly wallets?: unknown }).wallets;
-  const keys = (Array.isArray(list) ? list : []).flatMap((one: unknown) => {
-    const { name, keyFile, keyDir, secret } = (one ?? {}) as Readonly<Record<string, unknown>>;
+  const keys = list.flatMap(({ name, keyFile, keyDir, secret, secretFile }) => {
     if (keyDir !== undefined) return [String(keyDir)];
-    return keyFile === undefined && secret === undefined ? [] : [String(name)];
+    return [keyFile, secret, secretFile].every((one) => one === undefined) ? [] : [String(name)];
   });
-  return { text: document.toString({ lineWidth: 0 }), relativeFiles: [...new Set(relativeFiles)], keys };
+  const hasStored = list.some(({ keystore }) => keystore !== undefined);
+  return {
+    text: document.toString({ lineWidth: 0 }),
+    relativeFiles: [...new Set(relativeFiles)],
+    keys,
+    hasStored,
+  };
+}
+
+const isRelative = (name: string): boolean => /^(\.{1,2}|~)\//.test(name);
+
+function walletsOf(document: Document): readonly Readonly<Record<string, unknown>>[] {
+  const list = (document.toJS() as { readonly wallets?: unknown } | null)?.wallets;
+  return (Array.isArray(list) ? list : []).map(
+    (one: unknown) => (one ?? {}) as Readonly<Record<string, unknown>>,
+  );
 }
 
 export interface SignerPart {

@@ -8,6 +8,7 @@ import {
   signerSection,
   signerStateFolder,
   stateFolder,
+  usualKeystore,
 } from "./configuration.ts";
 import type { Machine } from "./machine.ts";
 import { asService, type ServiceCommand } from "./run.ts";
@@ -45,6 +46,8 @@ export interface Installation {
 export function installSystem(installation: Installation): void {
   const { machine, program, template, note } = installation;
   checkPaths([program.node, program.main]);
+  if (!machine.has(serviceConfig) && installation.config.text === null)
+    throw noConfiguration(installation.config.path);
   machine.write(sysusersFile, template("perpwatch.sysusers.conf"), 0o644);
   makeUsers(machine);
   copyConfiguration(installation);
@@ -153,8 +156,8 @@ function copyConfiguration({ machine, config, note }: Installation): void {
       note(`${serviceConfig} is there already and stays as it is; ${config.path} was not copied`);
     return;
   }
-  if (config.text === null) throw noConfiguration(config.path);
-  const { text, relativeFiles, keys } = configForService(config.text, config.path);
+  const before = config.text ?? "";
+  const { text, relativeFiles, keys, hasStored } = configForService(before, config.path);
   machine.makeFolder(path.dirname(serviceConfig), 0o750);
   machine.write(serviceConfig, text, 0o640);
   note(
@@ -164,7 +167,12 @@ function copyConfiguration({ machine, config, note }: Installation): void {
   for (const name of keys)
     note(
       `the key of ${name} has to go into the signer's keystore: sudo perpwatch service run wallet import (its file as standard input); ` +
-        `then take it out of ${serviceConfig}, and delete the file`,
+        `then put the line that it prints in the place of the wallet's in ${serviceConfig}, install again, and delete the file`,
+    );
+  if (hasStored)
+    note(
+      `the signer has a keystore of its own, ${usualKeystore}: bring each key of ${signerPart(before, config.path).keystore} over, ` +
+        "`perpwatch wallet export ADDRESS FILE` and `sudo perpwatch service run wallet import < FILE`, and delete FILE",
     );
   if (relativeFiles.length > 0)
     note(

@@ -1,7 +1,7 @@
 /** Reading the text files that people write: bounded, UTF-8, and with an answer for whatever may be wrong with them. */
 import fs from "node:fs";
 import path from "node:path";
-import { distrust, distrustedWay } from "../files/index.ts";
+import { distrust, distrustedWay } from "./trust.ts";
 
 export interface TextFileLimits {
   readonly largestBytes: number;

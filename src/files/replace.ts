@@ -1,0 +1,25 @@
+/** Replaces a file as a whole: whoever reads it at the same time has the old text or the new one. */
+import fs from "node:fs";
+import path from "node:path";
+import { isRoot } from "./trust.ts";
+
+/** Writes a text in the place of a file, which its owner alone can read then. Throws as the system does; the old file stays. */
+export function replaceFile(name: string, text: string): void {
+  const draft = `${name}.${process.pid}.draft`;
+  const file = fs.openSync(draft, "wx", 0o600);
+  try {
+    fs.writeFileSync(file, text);
+    fs.fsyncSync(file);
+    // Root writes for the user whose folder it is, and who has to read it.
+    if (isRoot()) {
+      const { uid, gid } = fs.statSync(path.dirname(path.resolve(name)));
+      fs.fchownSync(file, uid, gid);
+    }
+    fs.renameSync(draft, name);
+  } catch (error) {
+    fs.rmSync(draft, { force: true });
+    throw error;
+  } finally {
+    fs.closeSync(file);
+  }
+}
