@@ -80,6 +80,8 @@ const longestSilenceMs = 10 * 31_536_000_000;
 /** Wallets whose refusals are named, and for how long, ms. */
 const maxRefused = 5;
 const refusedLatelyMs = 900_000;
+/** After whatever kept wallets from signing in is over, ms: the longest back-off of a read that needs a session. */
+const signInWithinMs = 120_000;
 /** Alerts looked through when a query narrows by what the store has no index for. */
 const searchedAlerts = 10_000;
 const searchedNotifications = 20_000;
@@ -108,6 +110,8 @@ export class DaemonSource implements DashboardSource {
   readonly #parts: DaemonParts;
   #state: DaemonStatus["state"] = "starting";
   #databaseBytes = 0;
+  /** Last time at which something that has an alert of its own kept wallets from signing in, monotonic, ms. */
+  #signInTroubleMs = Number.NEGATIVE_INFINITY;
   /** The newest number that a silence was given in this run. */
   #silenceId = 0;
   /** By alert: resolves when its acknowledgement is recorded, or was not. */
@@ -185,7 +189,7 @@ export class DaemonSource implements DashboardSource {
   figures(): DaemonFigures {
     const { exchange, outbox, collectors, loopLag } = this.#parts;
     const deliveries = outbox.figures();
-    const polls = collectors.figures();
+    const polls = collectors.figures(this.#isSignInTold());
     return {
       host: hostname(),
       lagMs: polls.lagMs,
@@ -208,6 +212,12 @@ export class DaemonSource implements DashboardSource {
       deadMessages: deliveries.deadMessages,
       badRecords: polls.badRecords,
     };
+  }
+
+  #isSignInTold(): boolean {
+    const { clock, exchange, signer } = this.#parts;
+    if (exchange.loginTrouble !== "" || signer.trouble !== "") this.#signInTroubleMs = clock.elapsedMs();
+    return clock.elapsedMs() - this.#signInTroubleMs <= signInWithinMs;
   }
 
   #streams(): NonNullable<DaemonStatus["streams"]> | null {

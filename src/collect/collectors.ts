@@ -44,6 +44,7 @@ import { type Demand, type MarketRead, marketReadsOf } from "./demand.ts";
 import { type InboxReading, readInbox } from "./inbox-reading.ts";
 import type { CollectLog } from "./log.ts";
 import { MarketBook } from "./market-book.ts";
+import type { ScheduleFigures } from "./schedule-figures.ts";
 import { Scheduler } from "./scheduler.ts";
 import { type ScheduleSettings, scheduleMs } from "./settings.ts";
 import { StreamFeed } from "./stream-feed.ts";
@@ -116,7 +117,8 @@ export interface Collectors {
   /** Nothing can be read from the exchange at all; null while anything can. */
   outage(): ExchangeOutage | null;
   demand(): Demand;
-  figures(): ReturnType<Scheduler["figures"]> & { readonly badRecords: number };
+  /** @param isSignInTold an alert tells why nobody signs in: what fails for want of a session is not counted */
+  figures(isSignInTold?: boolean): ScheduleFigures & { readonly badRecords: number };
 }
 
 type StreamFeedAsk = ConstructorParameters<typeof StreamFeed>[0]["ask"];
@@ -246,11 +248,11 @@ export function createCollectors(options: CollectorsOptions): Collectors {
       if (!scheduler) throw new Error("collecting has not begun");
       return scheduler.demand();
     },
-    figures: () => ({
+    figures: (isSignInTold) => ({
       lagMs: 0,
       failedPolls: 0,
       failingReads: "",
-      ...scheduler?.figures(),
+      ...scheduler?.figures(isSignInTold),
       badRecords: badRecords.count,
     }),
   };

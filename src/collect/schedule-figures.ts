@@ -11,31 +11,42 @@ const RECENT_MS = 10_000;
 export interface ScheduleFigures {
   /** Lateness of the latest schedule, ms. */
   readonly lagMs: number;
-  /** The most failures in a row of any schedule. */
+  /** The most failures in a row of any schedule; without what fails for want of a session while an alert tells why nobody signs in. */
   readonly failedPolls: number;
   /** `everything (connect ECONNREFUSED …)`, or the longest failing: `notifications of main (HTTP 503) and 4 more`. */
   readonly failingReads: string;
 }
 
+export interface ScheduleFiguresOptions {
+  /** Monotonic, ms. */
+  readonly nowMs: number;
+  readonly outage: ExchangeOutage | null;
+  readonly everyMs: (job: Job) => number;
+  /** An alert tells why nobody signs in. */
+  readonly isSignInTold: boolean;
+}
+
 export function scheduleFigures(
   jobs: readonly Job[],
-  { nowMs, outage, everyMs }: { nowMs: number; outage: ExchangeOutage | null; everyMs: (job: Job) => number },
+  { nowMs, outage, everyMs, isSignInTold }: ScheduleFiguresOptions,
 ): ScheduleFigures {
+  const failing = jobs.filter(
+    ({ failures, lastFailure }) => failures > 0 && !(isSignInTold && lastFailure?.reason === "signed-out"),
+  );
   let lagMs = 0;
-  let failedPolls = 0;
   for (const job of jobs) {
-    failedPolls = Math.max(failedPolls, job.failures);
     if (job.backingOff || job.cron) continue;
     const overdueMs = job.running ? nowMs - job.running.startedMs - everyMs(job) : nowMs - job.dueMs;
     lagMs = Math.max(lagMs, overdueMs, nowMs - job.lastStartMs < RECENT_MS ? job.lateMs : 0);
   }
-  return { lagMs: Math.round(lagMs), failedPolls, failingReads: failingReads(jobs, outage) };
+  failing.sort((a, b) => b.failures - a.failures);
+  const failedPolls = failing[0]?.failures ?? 0;
+  return { lagMs: Math.round(lagMs), failedPolls, failingReads: failingReads(failing, outage) };
 }
 
-function failingReads(jobs: readonly Job[], outage: ExchangeOutage | null): string {
+/** @param failing the longest first */
+function failingReads(failing: readonly Job[], outage: ExchangeOutage | null): string {
   if (outage) return `everything (${outage.detail})`;
-  const failing = jobs.filter(({ failures }) => failures > 0);
-  failing.sort((a, b) => b.failures - a.failures);
   const names = failing.slice(0, MAX_LISTED).map(({ collector, wallet, lastFailure }) => {
     const words = sourceWords[collector.source];
     const name = wallet ? `${words} of ${wallet.name}` : words;

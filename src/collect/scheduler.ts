@@ -233,8 +233,9 @@ export class Scheduler {
     });
   }
 
-  figures(): ScheduleFigures {
+  figures(isSignInTold = false): ScheduleFigures {
     return scheduleFigures(this.#jobs, {
+      isSignInTold,
       nowMs: this.#clock.elapsedMs(),
       outage: this.outage,
       everyMs: (job) => this.#everyMs(job),
