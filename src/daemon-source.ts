@@ -206,6 +206,7 @@ export class DaemonSource implements DashboardSource {
       waitingChannels: waitingChannels(outbox.status()),
       databaseBytes: this.#databaseBytes,
       authFailures: exchange.sessions.figures.authFailures,
+      repeatedAuthFailures: exchange.sessions.figures.repeatedAuthFailures,
       refusedWallets: refusedWallets(exchange.sessions),
       loginTextRefused: exchange.loginTrouble,
       signerUnavailable: this.#parts.signer.trouble,

@@ -99,6 +99,8 @@ export interface DaemonFigures {
   readonly waitingChannels: string;
   readonly databaseBytes: number;
   readonly authFailures: number;
+  /** Those that came more than a minute after their wallet's first within 15 min. */
+  readonly repeatedAuthFailures: number;
   /** The wallets of which a sign-in or session was refused within 15 min, for people; empty while none was. */
   readonly refusedWallets: string;
   /** The reason why the text of logins is not signed, for people; empty while it is. */

@@ -49,6 +49,8 @@ export interface SessionChange {
 export interface SessionFigures {
   /** Refused access tokens, refreshes and sign-ins; what got no answer, 5xx or 429 is none. */
   authFailures: number;
+  /** Those that came more than a minute after their wallet's first within 15 min: a restart of the exchange causes none. */
+  repeatedAuthFailures: number;
   logins: number;
   refreshes: number;
 }
@@ -80,6 +82,10 @@ const LONGEST_BACKOFF_MS = 60_000;
 const SHORTEST_PLAN_MS = 5_000;
 const MOST_RECOVERIES = 6;
 const RECOVERIES_MS = 60_000;
+/** Refusals no further apart belong together, ms. */
+const REFUSALS_APART_MS = 900_000;
+/** One session that is lost costs up to three refusals, of its token, its refresh and a sign-in, within this time, ms. */
+const ONE_LOSS_MS = 60_000;
 const SAVE_AGAIN_MS = 5_000;
 const STOP_MS = 5_000;
 /** A wait for the end of a back-off looks again so often: it may end early. */
@@ -115,6 +121,7 @@ export class WalletSession {
   #recoveriesMs: number[] = [];
   /** The last refusal that counts, monotonic ms. */
   #refusedMs = Number.NEGATIVE_INFINITY;
+  #firstRefusedMs = 0;
   #lastError: ExchangeError | null = null;
   #told: SessionChange | null = null;
   #running = false;
@@ -410,8 +417,12 @@ export class WalletSession {
   }
 
   #noteRefusal(): void {
-    this.#parts.figures.authFailures++;
-    this.#refusedMs = this.#parts.clock.elapsedMs();
+    const { clock, figures } = this.#parts;
+    const nowMs = clock.elapsedMs();
+    figures.authFailures++;
+    if (nowMs - this.#refusedMs > REFUSALS_APART_MS) this.#firstRefusedMs = nowMs;
+    this.#refusedMs = nowMs;
+    if (nowMs - this.#firstRefusedMs > ONE_LOSS_MS) figures.repeatedAuthFailures++;
   }
 
   /** @param isSigners no exchange refused anything: the wait ends when the signer is there */

@@ -27,7 +27,7 @@ export interface Sessions {
 }
 
 export function createSessions(options: SessionsOptions): Sessions {
-  const figures: SessionFigures = { authFailures: 0, logins: 0, refreshes: 0 };
+  const figures: SessionFigures = { authFailures: 0, repeatedAuthFailures: 0, logins: 0, refreshes: 0 };
   const parts: SessionParts = { ...options, figures };
   const sessions = new Map<string, WalletSession>();
   let running = false;

@@ -7,7 +7,11 @@ import type { Draft } from "./draft.ts";
 
 const keptName = "daemon/counts";
 
-type Counted = Pick<DaemonFigures, "authFailures" | "badRecords">;
+const names = ["authFailures", "repeatedAuthFailures", "badRecords"] as const;
+
+type Counted = Pick<DaemonFigures, (typeof names)[number]>;
+
+const none: Counted = { authFailures: 0, repeatedAuthFailures: 0, badRecords: 0 };
 
 export class Counts {
   /** The counts of earlier runs. */
@@ -16,18 +20,15 @@ export class Counts {
 
   /** @param keep what history knew at the start */
   constructor(keep: ReadonlyMap<string, string>) {
-    this.#before = { authFailures: 0, badRecords: 0, ...JSON.parse(keep.get(keptName) ?? "{}") };
+    this.#before = { ...none, ...JSON.parse(keep.get(keptName) ?? "{}") };
     this.#kept = this.#before;
   }
 
   /** @returns the counts over all runs */
-  take({ authFailures, badRecords }: Counted, draft: Draft): Counted {
-    const { authFailures: refused, badRecords: bad } = this.#kept;
-    const now = {
-      authFailures: this.#before.authFailures + authFailures,
-      badRecords: this.#before.badRecords + badRecords,
-    };
-    if (now.authFailures === refused && now.badRecords === bad) return now;
+  take(ofThisRun: Counted, draft: Draft): Counted {
+    const now: { -readonly [Name in keyof Counted]: number } = { ...none };
+    for (const name of names) now[name] = this.#before[name] + ofThisRun[name];
+    if (names.every((name) => now[name] === this.#kept[name])) return now;
     this.#kept = now;
     draft.changes.keep.push({ name: keptName, value: JSON.stringify(now) });
     return now;

@@ -1242,6 +1242,7 @@ export class Watch {
     values.waitingChannels = figures.waitingChannels;
     values.databaseBytes = figures.databaseBytes;
     values.authFailures = counts.authFailures;
+    values.repeatedAuthFailures = counts.repeatedAuthFailures;
     values.refusedWallets = figures.refusedWallets;
     values.loginTextRefused = figures.loginTextRefused;
     values.signerUnavailable = figures.signerUnavailable;

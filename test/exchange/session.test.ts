@@ -47,7 +47,7 @@ describe("signing in", () => {
     ]);
     expect(set.venue.seen[2]!.authorization).toMatch(/^Bearer /);
     expect(set.changes).toEqual([{ wallet: "main", signedIn: true, detail: "signed in by message" }]);
-    expect(set.exchange.sessions.figures).toEqual({ authFailures: 0, logins: 1, refreshes: 0 });
+    expect(set.exchange.sessions.figures).toMatchObject({ authFailures: 0, logins: 1, refreshes: 0 });
   });
 
   test("by transaction: the very bytes of the example", async () => {
@@ -303,7 +303,25 @@ describe("losing a session", () => {
     set.venue.revoke();
     await ten();
     expect(set.venue.served).toBe(20);
-    expect(set.exchange.sessions.figures).toEqual({ authFailures: 1, logins: 2, refreshes: 0 });
+    expect(set.exchange.sessions.figures).toMatchObject({ authFailures: 1, logins: 2, refreshes: 0 });
+  });
+
+  test("a loss is no repeated refusal, losses minutes apart are", async () => {
+    await using set = await open();
+    await poll(set);
+    const lost = async (): Promise<number> => {
+      set.venue.fault("/v1/auth/refresh", { status: 401, body: { error: "invalid_refresh_token" } });
+      set.venue.fault(NOTIFICATIONS, { status: 401, body: { error: "invalid_access_token" } });
+      await poll(set);
+      return set.exchange.sessions.figures.repeatedAuthFailures;
+    };
+    expect(await lost()).toBe(0);
+    expect(set.exchange.sessions.figures.authFailures).toBe(2);
+    await set.clock.advance(120_000);
+    expect(await lost()).toBe(2);
+    await set.clock.advance(1_000_000);
+    expect(await lost()).toBe(2);
+    expect(set.exchange.sessions.figures.authFailures).toBe(6);
   });
 
   test("another holder's tokens in the same store are taken over, not fought over", async () => {

@@ -99,6 +99,7 @@ export const figures: DaemonFigures = {
   oldestUndeliveredMs: 0,
   databaseBytes: 0,
   authFailures: 0,
+  repeatedAuthFailures: 0,
   deadMessages: 0,
   badRecords: 0,
 };

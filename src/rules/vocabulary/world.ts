@@ -103,6 +103,11 @@ const daemon: readonly Field[] = [
   group(["portfolio"]).text("equityMismatchAccount", "the account of that difference"),
   group(["portfolio"]).text("equityMismatchSide", "above or below, as the equity computed here is"),
   none.number("authFailures", "count", "sign-ins and sessions that the exchange refused, over all runs"),
+  none.number(
+    "repeatedAuthFailures",
+    "count",
+    "those that came more than a minute after their wallet's first within 15 min",
+  ),
   none.text("refusedWallets", "whose they were within 15 min, for people; empty while none was refused"),
   none.text("loginTextRefused", "why the text of logins is not signed, for people; empty while it is"),
   none.text("signerUnavailable", "why no wallet can be signed in, for people; empty while each can"),

@@ -237,6 +237,7 @@ class FigureJudge {
     if (this.#clear.works(life.watchesMs ?? atMs, atMs))
       this.#within(atMs, "failedPolls", figures, life.failures.inARow(atMs, this.#part(atMs)));
     this.#within(atMs, "authFailures", figures, life.refusals.at(atMs));
+    this.#within(atMs, "repeatedAuthFailures", figures, { low: 0, high: figures.authFailures });
     const dead = life.dead.at(atMs);
     this.#within(atMs, "deadMessages", figures, {
       low: dead.low,

@@ -2,7 +2,7 @@
 import type { DaemonFigures, Observation } from "../../../../src/domain/observation.ts";
 import { EquitySeen } from "./equity.ts";
 
-type Counted = "authFailures" | "badRecords";
+type Counted = "authFailures" | "repeatedAuthFailures" | "badRecords";
 
 interface Sample {
   readonly atMs: number;
@@ -49,7 +49,11 @@ export class DaemonSeen {
     const before = this.#samples.at(-1);
     const grown = (name: Counted): number =>
       (before?.counts[name] ?? 0) + figures[name] - (first ? 0 : this.figures![name]);
-    const counts = { authFailures: grown("authFailures"), badRecords: grown("badRecords") };
+    const counts = {
+      authFailures: grown("authFailures"),
+      repeatedAuthFailures: grown("repeatedAuthFailures"),
+      badRecords: grown("badRecords"),
+    };
     this.#samples.push({ atMs, counts, deadMessages: figures.deadMessages });
     this.figures = figures;
     this.isOld = false;

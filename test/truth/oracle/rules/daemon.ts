@@ -198,7 +198,7 @@ const signInsRefused = ofTheDaemon({
 
 /** @param ease 0: it may be that nothing can be judged */
 function refusedLevels(view: View, atMs: number, ease: Ease | 0 = 0): readonly Level[] | undefined {
-  const count = refusedLately(view, atMs);
+  const count = view.seen.daemon.change("repeatedAuthFailures", refusedWindowMs(view), atMs);
   const most = view.terms.least("SignInsRefused", 10);
   if (count !== undefined) return [level("warning", count >= most, count < most)];
   // Nobody knows what was there at the beginning of the window.
