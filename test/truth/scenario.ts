@@ -79,7 +79,8 @@ export function planOf(seed: number): Plan {
   return { seed, start: planStart(seed, lengthMs), world: { ...world, deeds }, troubles };
 }
 
-export async function runScenario(plan: Plan): Promise<Outcome> {
+/** @param onLeft is given the database after the end, and may copy it */
+export async function runScenario(plan: Plan, onLeft?: (file: string) => Promise<void>): Promise<Outcome> {
   const began = process.cpuUsage();
   const { seed, start, world, troubles } = plan;
   const folder = fs.mkdtempSync(path.join(databases(), "perpwatch-truth-"));
@@ -145,6 +146,7 @@ export async function runScenario(plan: Plan): Promise<Outcome> {
     const stopped = await time.runUntil(machine.stop(), stopWithinMs);
     const faults = [...machine.faults, ...(stopped ? [] : [`it did not stop within ${stopWithinMs} ms`])];
     if (!stopped) machine.kill();
+    if (machine.file !== null) await onLeft?.(machine.file);
     const left = await leftIn(machine.file, cannotReplay(plan, log) ? null : read[0]!, start.atMs);
     const used = process.cpuUsage(began);
     return {
