@@ -9,8 +9,13 @@ export const stages: Readonly<Record<string, readonly string[]>> = {
   crash: ["test/end-to-end/crash.test.ts", "test/end-to-end/soak.test.ts", "test/history/crash.test.ts"],
   /** The simulator against the exchange's official client. */
   sdk: ["test/contract-suite/**/*.test.ts", "test/ledger/sdk.test.ts"],
-  /** Scenarios of ten simulated minutes with faults, judged by an oracle. */
-  truth: ["test/truth/stage-*.test.ts"],
+  /** Scenarios of ten simulated minutes with faults, judged by an oracle, and that oracle on logs that were tampered with. */
+  truth: [
+    "test/truth/stage-*.test.ts",
+    "test/truth/oracle*.test.ts",
+    "test/truth/truth.test.ts",
+    "test/truth/regressions.test.ts",
+  ],
   /** Such scenarios twice each: equal seeds give equal hashes. */
   repeat: ["test/truth/repeat-*.test.ts"],
   /** Attacks on processes that run. */
@@ -20,6 +25,9 @@ export const stages: Readonly<Record<string, readonly string[]>> = {
   /** Installations in empty folders, and copies of the sources that are compiled. */
   launcher: ["test/launch.test.ts", "test/contract/new-endpoint.test.ts"],
 };
+
+/** All files of a worker share its process, which loads the sources, and plays a scenario that several look at, once. */
+const shared = { isolate: false, restoreMocks: true };
 
 export default defineConfig({
   test: {
@@ -40,14 +48,12 @@ export default defineConfig({
           name: "main",
           include: ["test/**/*.test.ts"],
           exclude: [...configDefaults.exclude, ...Object.values(stages).flat()],
-          // All files of a worker share its process, which loads the sources once.
-          isolate: false,
-          restoreMocks: true,
+          ...shared,
         },
       },
       ...Object.entries(stages).map(([name, include]) => ({
         extends: true as const,
-        test: { name, include: [...include] },
+        test: { name, include: [...include], ...(name === "truth" ? shared : {}) },
       })),
     ],
   },

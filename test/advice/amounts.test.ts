@@ -10,7 +10,7 @@ import type { AccountTruth, MarketRules } from "../truth/oracle/truth.ts";
 import { Harness, marketConfig, prices, rulesOf, subaccount } from "../watch/harness.ts";
 
 const seed = Number(process.env.PERPWATCH_SEED ?? Date.now() % 2 ** 31);
-const accounts = Number(process.env.PERPWATCH_ACCOUNTS ?? 1_000);
+const accounts = Number(process.env.PERPWATCH_ACCOUNTS ?? 300);
 console.log(`least amounts: PERPWATCH_SEED=${seed} PERPWATCH_ACCOUNTS=${accounts}`);
 
 const rules = rulesOf(`

@@ -18,7 +18,7 @@ const itemsOf = (content: MessageContent, of: (item: MessageItem) => MessageItem
   items: content.items.map(of),
 });
 
-/** One or two wallets each: small, since they run in each `npm test`. */
+/** One or two wallets each. */
 const seeds = [13, 17];
 
 test.each(seeds)("seed %i is the same twice, and nothing is wrong in it", async (seed) => {
