@@ -73,7 +73,7 @@ const libraryRooms: Readonly<Record<string, readonly string[]>> = {
   "@scure/base": ["contract", "wallet", "exchange", "simulator"],
   "@marcbachmann/cel-js": ["rules"],
   "@solana/kit": ["wallet", "ledger"],
-  yaml: ["config", "rules", "replay", "simulator"],
+  yaml: ["domain", "config", "rules", "replay", "simulator"],
   zod: [
     "contract",
     "config",

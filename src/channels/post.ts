@@ -216,6 +216,11 @@ export function parsed(text: string): unknown {
   }
 }
 
+/** A text of an answer, or a number as one; undefined: it is neither, and may not even be turned into a text. */
+export function textIn(value: unknown): string | undefined {
+  return typeof value === "string" || typeof value === "number" ? String(value) : undefined;
+}
+
 function codeOf(error: unknown): string | null {
   if (!(error instanceof Error)) return null;
   if ("code" in error && typeof error.code === "string") return error.code;

@@ -2,8 +2,9 @@
  * YAML text → values that know where they stand. Only what a configuration needs: mappings with text keys, lists, and
  * scalars. No aliases (so nothing can grow beyond its text), no tags of one's own, no second document.
  */
-import { type ErrorCode, isAlias, isMap, isScalar, isSeq, type Node, parseDocument, type Scalar } from "yaml";
+import { type ErrorCode, isAlias, isMap, isScalar, isSeq, type Node, type Scalar } from "yaml";
 import { nearestName } from "../domain/nearest.ts";
+import { parsedYaml, tooManyParts } from "../domain/yaml.ts";
 import { type Environment, hasMarks, markVariables, substitute } from "./variables.ts";
 
 export type ScalarValue = string | number | boolean | null;
@@ -101,7 +102,11 @@ export function parseTree(text: string, env: Environment): Tree {
   }
   let contents: Node | null;
   try {
-    const document = parseDocument(markVariables(text), { prettyErrors: false, uniqueKeys: false });
+    const document = parsedYaml(markVariables(text), { prettyErrors: false, uniqueKeys: false });
+    if (document === null) {
+      troubles.push({ at: 0, message: tooManyParts });
+      return none(false);
+    }
     const seen = new Set<number>();
     for (const { code, pos, message } of [...document.errors, ...document.warnings]) {
       const told = code === "MISSING_CHAR" ? missing(message) : (syntax[code] ?? "this is no valid YAML");

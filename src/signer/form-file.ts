@@ -34,7 +34,7 @@ export function formFile(folder: string): FormStore & { readonly path: string } 
     path: file,
     async load() {
       const text = textOf(file);
-      return text === null ? noForms : parsed(file, text);
+      return text === null ? noForms : formsFromText(file, text);
     },
     async save(forms: KnownForms) {
       mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -53,8 +53,8 @@ function textOf(file: string): string | null {
   return read.text;
 }
 
-/** Nothing of the file is quoted: it may be any. */
-function parsed(file: string, text: string): KnownForms {
+/** @throws {BadForms} when the text is none; nothing of the file is quoted: it may be any */
+export function formsFromText(file: string, text: string): KnownForms {
   const broken = () =>
     new BadForms(`${file} is no record of trusted forms; remove it to trust the next plain login`);
   try {

@@ -1,4 +1,8 @@
-/** Inputs for parsers, from a seed: valid examples with hostile pieces in them, changed bytes, and bytes by chance. */
+/**
+ * Inputs for parsers, from a seed: valid examples with hostile pieces in them, changed bytes, and bytes by chance. Most are small, so
+ * that a million of them take minutes; one in a hundred is made of any example and any piece, and one in 20,000 is as long as its source
+ * lets through.
+ */
 import { seededRandom } from "../../src/domain/clock.ts";
 
 /** As JSON, so that it may be what no value of this language is. */
@@ -93,35 +97,68 @@ const hostileText = [
   ],
 ];
 
+export type Size = "small" | "large" | "longest";
+
+/** The size of the input with this index. */
+export function sizeOf(index: number): Size {
+  if (index % 20_000 === 7) return "longest";
+  return index % 100 === 99 ? "large" : "small";
+}
+
 export interface Chance {
+  readonly size: Size;
   readonly whole: (below: number) => number;
   readonly share: (share: number) => boolean;
   readonly pick: <T>(list: readonly T[]) => T;
 }
 
-export function chance(seed: number): Chance {
+export function chance(seed: number, size: Size = "small"): Chance {
   const random = seededRandom(seed);
   const whole = (below: number) => Math.floor(random() * below);
   return {
+    size,
     whole,
     share: (share) => random() < share,
     pick: (list) => list[whole(list.length)]!,
   };
 }
 
+/** Values for small inputs and for all. */
+interface Pool<T> {
+  readonly small: readonly T[];
+  readonly all: readonly T[];
+}
+
+/** @param length of a value as input   @param most of a small one; where none is, the shortest one counts as small */
+export function poolOf<T>(all: readonly T[], length: (value: T) => number, most: number): Pool<T> {
+  const small = all.filter((one) => length(one) <= most);
+  const shortest = all.reduce((a, b) => (length(b) < length(a) ? b : a));
+  return { small: small.length > 0 ? small : [shortest], all };
+}
+
+const lengthOf = (one: { readonly length: number }) => one.length;
+const jsonPieces = poolOf(hostileJson, lengthOf, 100);
+const textPieces = poolOf(hostileText, lengthOf, 60);
+const oneOf = <T>({ size, pick }: Chance, { small, all }: Pool<T>): T => pick(size === "small" ? small : all);
+
+/** Inputs that are left as they are: the way past all checks is tried, too. */
+const unchangedShare = 0.03;
+
 const marks = ["\ue000", "\ue001", "\ue002"] as const;
 
 /** Texts of JSON: an example of which values, keys or bytes are changed. */
-export function changedJson({ whole, share, pick }: Chance, examples: readonly unknown[]): string {
+export function changedJson(by: Chance, examples: Pool<unknown>): string {
+  const { whole, share, pick } = by;
   const taken: string[] = [];
+  const target = oneOf(by, examples);
+  if (share(unchangedShare)) return asJson(target);
   const left = 1 + whole(3);
-  const target = pick(examples);
   const places = countOf(target);
   const wanted = new Set(Array.from({ length: left }, () => whole(places)));
   let at = 0;
   const change = (value: unknown): unknown => {
     if (wanted.has(at++) && taken.length < marks.length) {
-      taken.push(pick(hostileJson));
+      taken.push(oneOf(by, jsonPieces));
       return marks[taken.length - 1];
     }
     if (Array.isArray(value)) {
@@ -138,12 +175,15 @@ export function changedJson({ whole, share, pick }: Chance, examples: readonly u
       ),
     );
   };
-  let text =
-    JSON.stringify(change(target), (_key, value: unknown) =>
-      typeof value === "bigint" ? `${value}` : value,
-    ) ?? "";
+  let text = asJson(change(target));
   for (const [index, one] of taken.entries()) text = text.replace(`"${marks[index]}"`, () => one);
-  return share(0.15) ? changedText({ whole, share, pick }, [text]) : text;
+  return share(0.15) ? changedText(by, { small: [text], all: [text] }) : text;
+}
+
+export function asJson(value: unknown): string {
+  return (
+    JSON.stringify(value, (_key, inner: unknown) => (typeof inner === "bigint" ? `${inner}` : inner)) ?? ""
+  );
 }
 
 function countOf(value: unknown): number {
@@ -152,24 +192,27 @@ function countOf(value: unknown): number {
 }
 
 /** Texts: an example with pieces put in, taken out, doubled or moved. */
-export function changedText({ whole, share, pick }: Chance, examples: readonly string[]): string {
-  let text = pick(examples);
+export function changedText(by: Chance, examples: Pool<string>): string {
+  const { whole, share } = by;
+  let text = oneOf(by, examples);
+  if (share(unchangedShare)) return text;
+  const most = by.size === "small" ? 2_000 : 60_000;
   if (share(0.03)) text = "";
   for (let more = 1 + whole(4); more > 0; more--) {
     const at = whole(text.length + 1);
     const end = at + whole(12);
     switch (whole(7)) {
       case 0:
-        text = text.slice(0, at) + pick(hostileText) + text.slice(at);
+        text = text.slice(0, at) + oneOf(by, textPieces) + text.slice(at);
         break;
       case 1:
-        text = text.slice(0, at) + pick(hostileText) + text.slice(end);
+        text = text.slice(0, at) + oneOf(by, textPieces) + text.slice(end);
         break;
       case 2:
         text = text.slice(0, at) + text.slice(end);
         break;
       case 3: {
-        const other = pick(examples);
+        const other = oneOf(by, examples);
         const from = whole(other.length);
         text = text.slice(0, at) + other.slice(from, from + whole(60)) + text.slice(at);
         break;
@@ -183,15 +226,17 @@ export function changedText({ whole, share, pick }: Chance, examples: readonly s
       default:
         text = text.slice(0, at);
     }
-    if (text.length > 60_000) text = text.slice(0, 60_000);
+    if (text.length > most) text = text.slice(0, most);
   }
   return text;
 }
 
 /** Bytes: an example with bits flipped, bytes put in and taken out, or bytes by chance. */
-export function changedBytes({ whole, share, pick }: Chance, examples: readonly Uint8Array[]): Uint8Array {
+export function changedBytes(by: Chance, examples: Pool<Uint8Array>): Uint8Array {
+  const { whole, share, pick } = by;
+  if (share(unchangedShare)) return oneOf(by, examples);
   if (share(0.1)) return Uint8Array.from({ length: whole(300) }, () => whole(256));
-  const bytes = [...pick(examples)];
+  const bytes = [...oneOf(by, examples)];
   for (let more = 1 + whole(5); more > 0; more--) {
     const at = whole(bytes.length + 1);
     switch (whole(5)) {
@@ -212,4 +257,25 @@ export function changedBytes({ whole, share, pick }: Chance, examples: readonly 
     }
   }
   return Uint8Array.from(bytes);
+}
+
+/** The same input made longer: a piece of it, mostly a short one, stands there again and again. */
+export function stretchedText({ whole, share }: Chance, text: string, longest: number): string {
+  const at = whole(text.length);
+  const piece = text.slice(at, at + 1 + whole(share(0.7) ? 8 : 400)) || "a";
+  const room = Math.max(0, longest - text.length);
+  return (text.slice(0, at) + piece.repeat(Math.floor(room / piece.length)) + text.slice(at)).slice(
+    0,
+    longest,
+  );
+}
+
+export function stretchedBytes({ whole }: Chance, bytes: Uint8Array, longest: number): Uint8Array {
+  const at = whole(bytes.length);
+  const piece = bytes.subarray(at, at + 1 + whole(64));
+  const long = new Uint8Array(longest);
+  long.set(bytes.subarray(0, longest));
+  for (let to = at; piece.length > 0 && to < longest; to += piece.length)
+    long.set(piece.subarray(0, longest - to), to);
+  return long;
 }

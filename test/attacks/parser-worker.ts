@@ -1,78 +1,134 @@
 /**
- * Runs one parser on inputs from a seed: `node parser-worker.ts NAME FROM COUNT SEED`. Prints `at N` now and then, and a line of JSON at
- * its end. Ends with 3 on an error that the parser does not declare, with the input.
+ * Runs parsers of a group on inputs from a seed: `node parser-worker.ts GROUP NAME[,NAME…] FROM COUNT SEED`. Prints `at NAME N` now and
+ * then, and a line of JSON for each parser. Ends with 3 on an error that a parser does not declare, with the input.
  */
 import { writeSync } from "node:fs";
-import { chance } from "./hostile-values.ts";
-import { parsers, stubFetch } from "./parsers.ts";
+import { chance, sizeOf } from "./hostile-values.ts";
+import { groups } from "./parsers/index.ts";
+import type { Input, Parser } from "./parsers/kinds.ts";
 
-const [name = "", from = "0", count = "0", seed = "0"] = process.argv.slice(2);
-const parser = parsers[name]!;
-stubFetch();
-const say = (line: string) => void writeSync(1, `${line}\n`);
-/** Beyond this the input before is tried alone, MB. */
+/** Inputs between two looks at the memory, which takes longer than a small input. */
+const batchSize = 50;
+/** Beyond this the inputs of a batch are tried again, MB. */
 const suspectMb = 40;
-/** Times are those of the processor: on a busy machine the others say nothing of an input. */
-const tally = {
-  ...{ accepted: 0, refused: 0, longestMs: 0, longestInput: "" },
-  ...{ baseMb: 0, peakMb: 0, mostMb: 0, largestInput: "" },
-};
+const sayEveryMs = 1_000;
+
+const say = (line: string) => void writeSync(1, `${line}\n`);
+const collect = () => (globalThis as { gc?: () => void }).gc?.();
+const mb = 1_048_576;
 const memory = () => {
   const { heapUsed, external } = process.memoryUsage();
-  return (heapUsed + external) / 1_048_576;
+  return (heapUsed + external) / mb;
 };
-/** The memory that one input takes, MB. */
-const alone = async (input: string | Uint8Array): Promise<number> => {
-  (globalThis as { gc?: () => void }).gc?.();
-  const before = memory();
-  await Promise.resolve(input as never)
-    .then(parser.run)
-    .catch(() => {});
-  return memory() - before;
-};
-const shown = (input: string | Uint8Array) =>
+const highestRss = () => process.resourceUsage().maxRSS / 1_024;
+const shown = (input: Input) =>
   typeof input === "string"
     ? JSON.stringify(input.slice(0, 2_000))
     : `hex ${Buffer.from(input).toString("hex").slice(0, 2_000)}`;
 
-tally.baseMb = memory();
-const first = Number(from);
-for (let index = first; index < first + Number(count); index++) {
-  // Each input has a seed of its own, so that one of them can be tried alone.
-  const input = parser.input(chance((Number(seed) ^ Math.imul(index + 1, 0x9e3779b1)) >>> 0));
-  if (index % 1_000 === 0) say(`at ${index}`);
-  const start = process.threadCpuUsage();
-  try {
-    const found = await parser.run(input as never);
-    if (found === false) tally.refused++;
-    else tally.accepted++;
-  } catch (error) {
-    if (parser.mayThrow?.(error) !== true) {
-      say(
-        `undeclared ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\nof input ${index}: ${shown(input)}`,
-      );
-      process.exit(3);
-    }
-    tally.refused++;
+class Trial {
+  readonly #name: string;
+  readonly #parser: Parser;
+  readonly #seed: number;
+  readonly #baseMb: number;
+  #rssMb: number;
+  #saidMs = 0;
+  /** Times are those of the processor: on a busy machine the others say nothing of an input. */
+  readonly tally = {
+    ...{ accepted: 0, refused: 0, longestMs: 0, longestInput: "" },
+    ...{ peakMb: 0, mostMb: 0, largestInput: "" },
+  };
+
+  constructor(name: string, parser: Parser, seed: number) {
+    this.#name = name;
+    this.#parser = parser;
+    this.#seed = seed;
+    collect();
+    this.#baseMb = memory();
+    this.#rssMb = highestRss();
   }
-  const { user, system } = process.threadCpuUsage(start);
-  const tookMs = (user + system) / 1_000;
-  if (tookMs > tally.longestMs) {
+
+  /** Each input has a seed of its own, so that one of them can be tried alone. */
+  #input(index: number): Input {
+    return this.#parser.input(chance((this.#seed ^ Math.imul(index + 1, 0x9e3779b1)) >>> 0, sizeOf(index)));
+  }
+
+  async run(from: number, count: number): Promise<void> {
+    for (let first = from; first < from + count; first += batchSize) {
+      if (performance.now() - this.#saidMs > sayEveryMs) {
+        this.#saidMs = performance.now();
+        say(`at ${this.#name} ${first}`);
+      }
+      const indices = Array.from({ length: Math.min(batchSize, from + count - first) }, (_, i) => first + i);
+      for (const index of indices) await this.#one(index);
+      // What a parser leaves for a later turn of the loop is let go of there.
+      await new Promise(setImmediate);
+      await this.#weigh(indices);
+    }
+  }
+
+  async #one(index: number): Promise<void> {
+    const input = this.#input(index);
+    const { tally } = this;
+    const start = process.threadCpuUsage();
+    try {
+      const found = await this.#parser.run(input as never);
+      if (found === false) tally.refused++;
+      else tally.accepted++;
+    } catch (error) {
+      if (this.#parser.mayThrow?.(error) !== true) {
+        const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+        say(`undeclared ${text}\nof input ${index} of ${this.#name}: ${shown(input)}`);
+        process.exit(3);
+      }
+      tally.refused++;
+    }
+    const { user, system } = process.threadCpuUsage(start);
+    const tookMs = (user + system) / 1_000;
+    if (tookMs <= tally.longestMs) return;
     tally.longestMs = tookMs;
     tally.longestInput = `${index}: ${shown(input).slice(0, 300)}`;
   }
-  if (memory() - tally.baseMb > suspectMb) {
-    const mb = await alone(input);
-    if (mb > tally.mostMb) {
-      tally.mostMb = mb;
-      tally.largestInput = `${index}: ${shown(input).slice(0, 300)}`;
+
+  /** Looks whether an input of a batch may have taken much, and if so, which. */
+  async #weigh(indices: readonly number[]): Promise<void> {
+    const grewMb = highestRss() - this.#rssMb;
+    this.#rssMb += Math.max(0, grewMb);
+    if (memory() - this.#baseMb < suspectMb && grewMb < suspectMb) return;
+    await this.#again(indices);
+    collect();
+    this.tally.peakMb = Math.max(this.tally.peakMb, memory() - this.#baseMb);
+  }
+
+  async #again(indices: readonly number[]): Promise<void> {
+    collect();
+    const before = memory();
+    for (const index of indices)
+      await Promise.resolve(this.#input(index) as never)
+        .then(this.#parser.run)
+        .catch(() => {});
+    const grewMb = memory() - before;
+    if (grewMb >= suspectMb && indices.length > 1) {
+      const half = Math.ceil(indices.length / 2);
+      await this.#again(indices.slice(0, half));
+      await this.#again(indices.slice(half));
+    } else if (grewMb > this.tally.mostMb) {
+      this.tally.mostMb = grewMb;
+      this.tally.largestInput = `${indices.join(" ")}: ${shown(this.#input(indices[0]!)).slice(0, 300)}`;
     }
-    (globalThis as { gc?: () => void }).gc?.();
-    tally.peakMb = Math.max(tally.peakMb, memory() - tally.baseMb);
   }
 }
-if (({} as { polluted?: unknown }).polluted !== undefined) {
-  say("undeclared the prototype of all objects was changed");
-  process.exit(3);
+
+const [group = "", names = "", from = "0", count = "0", seed = "0"] = process.argv.slice(2);
+const { parsers } = await groups[group]!();
+for (const name of names === "" ? Object.keys(parsers) : names.split(",")) {
+  const start = process.cpuUsage();
+  const trial = new Trial(name, parsers[name]!, Number(seed));
+  await trial.run(Number(from), Number(count));
+  if (({} as { polluted?: unknown }).polluted !== undefined) {
+    say(`undeclared ${name} changed the prototype of all objects`);
+    process.exit(3);
+  }
+  say(JSON.stringify({ name, seconds: process.cpuUsage(start).user / 1e6, ...trial.tally }));
 }
-say(JSON.stringify(tally));
+process.exit(0);

@@ -1,14 +1,15 @@
 /**
- * Every parser of foreign bytes on hostile inputs, each in a process of its own with little memory: it ends with a result or an error that
- * it declares, within a second, and without 100 MB.
+ * Every parser of foreign bytes on hostile inputs, in a process with little memory: each input ends with a result or an error that the
+ * parser declares, within a second, and without 100 MB. In full each parser has a process of its own, in the sample each group.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { inputs, report, seed } from "./measure.ts";
-import { parsers } from "./parsers.ts";
+import { inputs, isWhole, report, seed } from "./measure.ts";
+import { groups } from "./parsers/index.ts";
+import type { Parsers } from "./parsers/kinds.ts";
 
 const worker = fileURLToPath(new URL("parser-worker.ts", import.meta.url));
 /** The heap of a process that loaded the parsers, and 100 MB. */
@@ -16,64 +17,78 @@ const heapMb = 180;
 const mostMb = 100;
 /** On a machine that does nothing else it is less by far. */
 const mostMs = 1_000;
-/** For a thousand inputs. */
-const patienceMs = 300_000;
+/** Without a word of the worker, which has one every second or after an input. */
+const patienceMs = 60_000;
+const count = inputs(1_000, 1_000_000);
 
-test.each(Object.entries(parsers))(
-  `%s (seed ${seed})`,
-  { timeout: 6 * 3_600_000 },
-  async (name, { share = 1, takesAll = false }) => {
-    const count = Math.max(
-      200,
-      Math.round(inputs(2_000, 1_000_000) * (process.env.PERPWATCH_ATTACKS === "all" ? 1 : share)),
-    );
-    const args = [
-      `--max-old-space-size=${heapMb}`,
-      "--expose-gc",
-      "--disable-warning=ExperimentalWarning",
-      worker,
-      name,
-      "0",
-      String(count),
-      String(seed),
-    ];
-    const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe"] });
-    let last = "nothing";
-    let errors = "";
-    const said: string[] = [];
-    const isOver = () => child.kill("SIGKILL");
-    let timer = setTimeout(isOver, patienceMs);
-    createInterface({ input: child.stdout }).on("line", (line) => {
-      clearTimeout(timer);
-      timer = setTimeout(isOver, patienceMs);
-      if (line.startsWith("at ")) last = line;
-      else said.push(line);
-    });
-    child.stderr.setEncoding("utf8").on("data", (part: string) => {
-      errors = (errors + part).slice(-2_000);
-    });
-    const [status, signal] = (await once(child, "close")) as [number | null, string | null];
+interface Tally {
+  readonly name: string;
+  readonly accepted: number;
+  readonly refused: number;
+  readonly longestMs: number;
+  readonly longestInput: string;
+  readonly mostMb: number;
+  readonly largestInput: string;
+  readonly peakMb: number;
+}
+
+/** @returns a tally of each parser */
+async function tried(group: string, names: readonly string[]): Promise<readonly Tally[]> {
+  const args = [
+    `--max-old-space-size=${heapMb}`,
+    "--expose-gc",
+    "--disable-warning=ExperimentalWarning",
+    ...[worker, group, names.join(","), "0", String(count), String(seed)],
+  ];
+  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe"] });
+  let last = "nothing";
+  let errors = "";
+  const said: string[] = [];
+  const isOver = () => child.kill("SIGKILL");
+  let timer = setTimeout(isOver, patienceMs);
+  createInterface({ input: child.stdout }).on("line", (line) => {
     clearTimeout(timer);
-    expect({
-      status,
-      signal,
-      said: said.filter((line) => !line.startsWith("{")),
-      errors,
-      last,
-    }).toMatchObject({
-      ...{ status: 0, signal: null, said: [] },
-    });
-    const tally = JSON.parse(said.at(-1)!);
-    report({
-      attack: `parser: ${name}`,
-      inputs: count,
-      ...tally,
-      peakMb: Math.max(tally.peakMb, tally.mostMb),
-    });
-    expect(tally.longestMs, tally.longestInput).toBeLessThan(mostMs);
-    expect(tally.mostMb, tally.largestInput).toBeLessThan(mostMb);
-    // Memory that stays after a collection belongs to no input.
-    expect(tally.peakMb).toBeLessThan(mostMb);
-    if (!takesAll) expect(tally.refused).toBeGreaterThan(0);
-  },
+    timer = setTimeout(isOver, patienceMs);
+    if (line.startsWith("at ")) last = line;
+    else said.push(line);
+  });
+  child.stderr.setEncoding("utf8").on("data", (part: string) => {
+    errors = (errors + part).slice(-2_000);
+  });
+  const [status, signal] = (await once(child, "close")) as [number | null, string | null];
+  clearTimeout(timer);
+  const other = said.filter((line) => !line.startsWith("{"));
+  expect({ status, signal, said: other, errors, last }).toMatchObject({
+    ...{ status: 0, signal: null, said: [] },
+  });
+  return said.map((line) => JSON.parse(line) as Tally);
+}
+
+function judge(tally: Tally, takesAll: boolean): void {
+  const { name, accepted, refused, longestMs, mostMb: most } = tally;
+  const peakMb = Math.max(tally.peakMb, most);
+  report({ attack: `parser: ${name}`, inputs: count, accepted, refused, longestMs, peakMb });
+  expect(accepted + refused, name).toBe(count);
+  expect(longestMs, `${name}, input ${tally.longestInput}`).toBeLessThan(mostMs);
+  expect(most, `${name}, input ${tally.largestInput}`).toBeLessThan(mostMb);
+  // Memory that stays after a collection belongs to no input.
+  expect(tally.peakMb, name).toBeLessThan(mostMb);
+  expect(accepted, `${name} takes some`).toBeGreaterThan(0);
+  if (!takesAll) expect(refused, `${name} refuses some`).toBeGreaterThan(0);
+}
+
+const all = await Promise.all(
+  Object.entries(groups).map(async ([group, load]) => [group, (await load()).parsers] as const),
 );
+const runs: (readonly [string, string, Parsers])[] = all.flatMap(([group, parsers]) =>
+  isWhole
+    ? Object.entries(parsers).map(([name, one]) => [name, group, { [name]: one }] as const)
+    : [[`parsers of ${group}`, group, parsers] as const],
+);
+
+test.each(runs)(`%s (seed ${seed})`, { timeout: 6 * 3_600_000 }, async (_title, group, parsers) => {
+  const names = Object.keys(parsers);
+  const tallies = await tried(group, names);
+  expect(tallies.map(({ name }) => name)).toEqual(names);
+  for (const tally of tallies) judge(tally, parsers[tally.name]!.takesAll === true);
+});

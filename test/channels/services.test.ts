@@ -667,3 +667,45 @@ describe("command", () => {
     expect(await plain.send(outgoing(), never)).toMatchObject({ kind: "refused", channelBroken: true });
   });
 });
+
+/** JSON that no conversion to a text survives. */
+const hostile = { toString: 1, valueOf: null };
+
+describe("answers that are no texts and numbers where these belong", () => {
+  const pushover = { type: "pushover", token: "a".repeat(30), userKey: "u".repeat(30) };
+  const telegram = { type: "telegram", token: "123456789:abcdefghijklmnopqrstuvwxyzABCDEFGHI", chatId: -1 };
+  const pagerduty = { type: "pagerduty", routingKey: "k".repeat(32) };
+  test.each([
+    ["Pushover", pushover, 200, { status: 1, receipt: hostile, request: hostile }, { kind: "delivered" }],
+    ["Pushover", pushover, 400, { errors: [hostile] }, { kind: "refused" }],
+    [
+      "Pushover",
+      pushover,
+      400,
+      { errors: ["no such user", 5] },
+      { detail: "Pushover answered 400: no such user; 5" },
+    ],
+    ["Telegram", telegram, 200, { ok: true, result: { message_id: hostile } }, { kind: "delivered" }],
+    [
+      "Telegram",
+      telegram,
+      429,
+      { description: hostile, parameters: { retry_after: hostile } },
+      { kind: "retry" },
+    ],
+    [
+      "Telegram",
+      telegram,
+      429,
+      { parameters: { retry_after: "9" } },
+      { failure: "rate-limited", afterMs: 9_000 },
+    ],
+    ["PagerDuty", pagerduty, 202, { dedup_key: hostile, message: hostile }, { kind: "delivered" }],
+    ["PagerDuty", pagerduty, 400, { message: hostile, errors: [hostile, [hostile]] }, { kind: "refused" }],
+  ])("%s (%#)", async (_name, settings, status, body, expected) => {
+    await using far = await startService(() => ({ status, body }));
+    const channel = made({ ...settings, apiUrl: far.url });
+    expect(await channel.send(outgoing({ message: message() }), never)).toMatchObject(expected);
+    await channel.stop();
+  });
+});

@@ -457,6 +457,31 @@ describe("files that are no configuration", () => {
   });
 });
 
+test.each(["[", "]", "[] ", ": ", "- ", "! ", '""', "a:\n", "|\n"])(
+  "a file full of %j is refused at once",
+  (piece) => {
+    using at = desk();
+    const before = process.memoryUsage();
+    const start = process.threadCpuUsage();
+    const found = problems(`a: ${piece.repeat(1_000_000 / piece.length)}`, at);
+    const { user } = process.threadCpuUsage(start);
+    expect(found[0]!.message).toMatch(/holds too much/);
+    // The parser itself would take seconds and hundreds of MB.
+    expect(user / 1_000).toBeLessThan(1_000);
+    expect(process.memoryUsage().heapUsed - before.heapUsed).toBeLessThan(100_000_000);
+  },
+);
+
+test("a configuration of 1,500 wallets holds as much as it may", () => {
+  using at = desk();
+  const wallets = Array.from(
+    { length: 1_500 },
+    (_, index) => `  - { name: w${index}, authority: ${authority}, labels: { desk: alpha } }`,
+  );
+  const found = problems(completed(["wallets:", ...wallets].join("\n")), at);
+  expect(found.map(({ message }) => message).join("\n")).not.toMatch(/holds too much/);
+});
+
 test("what is wrong in all files is told together, the configuration first, each file from top to bottom", () => {
   using at = desk();
   at.write(

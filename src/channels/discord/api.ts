@@ -13,6 +13,7 @@ import { Agent, type Dispatcher, request } from "undici";
 import type { Clock } from "../../domain/clock.ts";
 import type { SendFailure } from "../../domain/delivery.ts";
 import { formBytes } from "../form.ts";
+import { bounded } from "../post.ts";
 import { withoutSecrets } from "../text.ts";
 import { RateLimited, RateMemory } from "./rate-memory.ts";
 
@@ -58,6 +59,11 @@ export interface ApiCall {
   /** Default `requestTimeoutMs`. */
   readonly timeoutMs?: number;
 }
+
+/** A page of a hundred messages with all their embeds is 2 MB at most, bytes. */
+const largestAnswer = 4_194_304;
+
+class TooLong extends Error {}
 
 class ServerError extends Error {
   readonly status: number;
@@ -149,7 +155,7 @@ export class DiscordApi {
       signal: init.signal,
       ...(this.#agent === undefined ? {} : { dispatcher: this.#agent }),
     });
-    const body = await answer.body.text();
+    const body = await wholeText(answer.body);
     this.#rates.note(init.method, pathname, answer.statusCode, answer.headers, body);
     if (answer.statusCode >= 500)
       throw new ServerError(answer.statusCode, seconds(answer.headers["retry-after"]));
@@ -196,6 +202,7 @@ export class DiscordApi {
       const detail = `Discord answered ${error.status}`;
       return problem("server-error", detail, { status: error.status, afterMs: error.retryAfterMs });
     }
+    if (error instanceof TooLong) return problem("server-error", "Discord's answer is too long");
     if (error instanceof library.DiscordAPIError) return problemOfAnswer(error, problem);
     if (error instanceof SyntaxError) return problem("server-error", "Discord's answer cannot be read");
     const code = codeOf(error);
@@ -212,6 +219,18 @@ interface TransportInit {
   readonly headers: Record<string, string>;
   readonly body?: string | FormData | null;
   readonly signal: AbortSignal;
+}
+
+/** @throws {TooLong} when the answer has no end that anybody would wait for */
+async function wholeText(body: AsyncIterable<Uint8Array>): Promise<string> {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const part of body) {
+    bytes += part.length;
+    if (bytes > largestAnswer) throw new TooLong();
+    parts.push(part);
+  }
+  return Buffer.concat(parts).toString("utf8");
 }
 
 async function encoded({ headers, body = null }: TransportInit): Promise<{
@@ -241,5 +260,5 @@ function codeOf(error: unknown): string | null {
 
 function seconds(header: string | string[] | undefined): number | null {
   const value = Number(header);
-  return header !== undefined && Number.isFinite(value) && value >= 0 ? Math.ceil(value * 1_000) : null;
+  return header !== undefined && Number.isFinite(value) && value >= 0 ? bounded(value * 1_000) : null;
 }

@@ -1,4 +1,5 @@
 /** Looks for a message of ours by its id, which stands in the footer: what an attempt left of which no answer came. */
+import { z } from "zod";
 import type { Message } from "../../domain/delivery.ts";
 import type { ApiAnswer } from "./api.ts";
 import type { Destination } from "./destination.ts";
@@ -7,6 +8,7 @@ import { snowflakeAt } from "./place.ts";
 /** Discord's clock and ours may differ by this much. */
 const clockSlackMs = 5 * 60_000;
 const mostPages = 5;
+const pageLength = 100;
 
 /** @returns the message; null: it is not there; a problem: nobody knows */
 export async function lookFor(
@@ -19,24 +21,32 @@ export async function lookFor(
   for (let page = 0; page < mostPages; page++) {
     const answer = await destination.after(after, threadId, signal);
     if (answer === null || answer.kind === "problem") return answer;
-    const messages = Array.isArray(answer.data) ? (answer.data as WireMessage[]) : [];
-    const found = messages.find((one) => one.author?.bot === true && carries(one, message.id));
+    const messages = readMessages(answer.data);
+    const found = messages.find((one) => one.author.bot === true && carries(one, message.id));
     if (found !== undefined) return { kind: "ok", data: found };
     const newest = messages.map(({ id }) => BigInt(id)).reduce((a, b) => (a > b ? a : b), 0n);
-    if (messages.length < 100) return null;
+    if (messages.length < pageLength) return null;
     after = String(newest);
   }
   return null;
 }
 
-interface WireMessage {
-  readonly id: string;
-  readonly content?: string;
-  readonly author?: { readonly bot?: boolean };
-  readonly embeds?: readonly { readonly footer?: { readonly text?: string } }[];
+/** The parts by which a message of ours is known. */
+const wire = z.object({
+  id: z.string().regex(/^\d{1,20}$/),
+  content: z.string().catch(""),
+  author: z.object({ bot: z.boolean().optional() }).catch({}),
+  embeds: z.array(z.object({ footer: z.object({ text: z.string().optional() }).optional() })).catch([]),
+});
+type WireMessage = z.output<typeof wire>;
+
+/** The messages of a page; what is none is left out. */
+function readMessages(data: unknown): readonly WireMessage[] {
+  const given = Array.isArray(data) ? data.slice(0, pageLength) : [];
+  return given.flatMap((one) => wire.safeParse(one).data ?? []);
 }
 
 function carries(message: WireMessage, id: string): boolean {
-  const texts = [message.content ?? "", ...(message.embeds ?? []).map(({ footer }) => footer?.text ?? "")];
+  const texts = [message.content, ...message.embeds.map(({ footer }) => footer?.text ?? "")];
   return texts.some((text) => text.trimEnd().endsWith(` ${id}`));
 }

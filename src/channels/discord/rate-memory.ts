@@ -3,6 +3,7 @@
  * ("global"), and one for each bucket, here method and path without message ids.
  */
 import type { Clock } from "../../domain/clock.ts";
+import { bounded } from "../post.ts";
 
 /** Thrown instead of making a request, or for an answer 429. */
 export class RateLimited extends Error {
@@ -52,7 +53,7 @@ export class RateMemory {
     }
     const resetMs = number(headers["x-ratelimit-reset-after"]);
     if (number(headers["x-ratelimit-remaining"]) === 0 && resetMs !== null) {
-      this.#freeAtMs.set(bucket, now + resetMs * 1_000);
+      this.#freeAtMs.set(bucket, now + bounded(resetMs * 1_000));
       if (this.#freeAtMs.size > mostBuckets)
         for (const [known, freeAtMs] of this.#freeAtMs) if (freeAtMs <= now) this.#freeAtMs.delete(known);
     } else {
@@ -70,7 +71,7 @@ function waitOf(headers: Headers, body: string): { afterMs: number; global: bool
   }
   const header = number(headers["retry-after"]) ?? 0;
   const inBody = typeof stated.retry_after === "number" ? stated.retry_after : 0;
-  const afterMs = Math.ceil(Math.max(header, inBody) * 1_000) || defaultWaitMs;
+  const afterMs = bounded(Math.max(header, inBody, 0) * 1_000) || defaultWaitMs;
   return { afterMs, global: headers["x-ratelimit-global"] !== undefined || stated.global === true };
 }
 

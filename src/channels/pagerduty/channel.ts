@@ -11,11 +11,12 @@ import { z } from "zod";
 import type { AlertChange } from "../../domain/alert.ts";
 import type { Capacity, Message, MessageItem } from "../../domain/delivery.ts";
 import { safeAddress, trimmed } from "../address.ts";
-import type { Channel, ProbeResult, SendResult } from "../channel.ts";
+import type { Channel, ProbeResult } from "../channel.ts";
 import { ledBy } from "../lines.ts";
 import { type Block, type CommandLine, render } from "../message.ts";
-import { noDigest, Poster, parsed, probeFailure } from "../post.ts";
+import { noDigest, Poster, probeFailure } from "../post.ts";
 import { shorten } from "../text.ts";
+import { verdict } from "./verdict.ts";
 
 export const pagerdutySettings = z.strictObject({
   type: z.literal("pagerduty"),
@@ -72,27 +73,13 @@ export function createPagerduty(name: string, settings: PagerdutySettings, deps:
       // In their order, one by one: a later one of the same key may depend on the one before it.
       for (const event of events) {
         const answer = await poster.call({ url, body: { routing_key: routingKey, ...event } }, signal);
-        const said = answer.kind === "answer" ? (parsed(answer.text) as Said | undefined) : undefined;
-        const words = [said?.message, ...(Array.isArray(said?.errors) ? said.errors : [])].join("; ");
-        const result = poster.verdict(answer, "", said === undefined ? undefined : words);
-        if (result.kind !== "delivered") return ofKey(result, words);
-        receipts.push(typeof said?.dedup_key === "string" ? said.dedup_key : "accepted");
+        const result = verdict(answer, poster);
+        if (result.kind !== "delivered") return result;
+        receipts.push(result.receipt);
       }
       return { kind: "delivered", receipt: poster.words([...new Set(receipts)].join(" ")) || "accepted" };
     },
   };
-}
-
-interface Said {
-  readonly message?: unknown;
-  readonly errors?: unknown;
-  readonly dedup_key?: unknown;
-}
-
-/** A key that is refused is refused for every message. */
-function ofKey(result: Exclude<SendResult, { kind: "delivered" }>, words: string): SendResult {
-  const wrongKey = result.kind === "refused" && /routing[ _]key|integration/i.test(words);
-  return wrongKey ? { ...result, failure: "authentication", channelBroken: true } : result;
 }
 
 const links = (block: Block): readonly object[] =>

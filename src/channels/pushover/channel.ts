@@ -9,13 +9,14 @@ import type { Capacity, Message } from "../../domain/delivery.ts";
 import { parseDurationMs } from "../../domain/duration.ts";
 import type { ChatActions } from "../../domain/ports.ts";
 import { safeAddress, trimmed } from "../address.ts";
-import type { Channel, ProbeResult, SendResult } from "../channel.ts";
+import type { Channel, ProbeResult } from "../channel.ts";
 import type { ChannelLog } from "../log.ts";
 import { calls } from "../mention.ts";
 import { type CommandLine, render } from "../message.ts";
-import { type Answer, type NoAnswer, Poster, parsed, probeFailure } from "../post.ts";
+import { Poster, probeFailure } from "../post.ts";
 import { Receipts } from "./receipts.ts";
 import { textOf, titleOf } from "./render.ts";
+import { saidIn, verdict } from "./verdict.ts";
 
 const key = (what: string) =>
   z.string().regex(/^[A-Za-z0-9]{30}$/, `must be ${what} of 30 letters and digits`);
@@ -68,15 +69,6 @@ const maxLink = 512;
 export const pushoverCapacity: Capacity = { maxNamed: 8, byAccount: true };
 
 const priorities = { noSound: -2, low: -1, normal: 0, high: 1, emergency: 2 } as const;
-
-interface Said {
-  readonly status?: unknown;
-  readonly request?: unknown;
-  readonly receipt?: unknown;
-  readonly token?: unknown;
-  readonly user?: unknown;
-  readonly errors?: unknown;
-}
 
 export function createPushover(name: string, settings: PushoverSettings, deps: PushoverDeps): Channel {
   const { token, userKey, device, emergency } = settings;
@@ -154,18 +146,4 @@ function priorityOf({ content, severity }: Message): number {
   // Nobody has to be woken again and again for a drill.
   if (loud.some(({ alert }) => alert.severity === "critical" && !alert.drill)) return priorities.emergency;
   return loud.length > 0 ? priorities.high : priorities.normal;
-}
-
-function saidIn(answer: Answer | NoAnswer): Said {
-  return answer.kind === "answer" ? ((parsed(answer.text) ?? {}) as Said) : {};
-}
-
-/** The receipt of an emergency is Pushover's own, of another message the request's id. */
-function verdict(answer: Answer | NoAnswer, poster: Poster): SendResult {
-  const said = saidIn(answer);
-  const words = Array.isArray(said.errors) ? said.errors.join("; ") : undefined;
-  const result = poster.verdict(answer, String(said.receipt ?? said.request ?? "accepted"), words);
-  if (result.kind !== "refused") return result;
-  if (said.token === "invalid") return { ...result, failure: "authentication", channelBroken: true };
-  return said.user === "invalid" ? { ...result, channelBroken: true } : result;
 }

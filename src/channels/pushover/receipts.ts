@@ -12,7 +12,7 @@ import type { ChatActions } from "../../domain/ports.ts";
 import type { SendResult } from "../channel.ts";
 import type { ChannelLog } from "../log.ts";
 import { calls } from "../mention.ts";
-import { cleanLine, shorten } from "../text.ts";
+import { byOf, type State } from "./verdict.ts";
 
 export interface ReceiptsOptions {
   /** The channel's name in the configuration: the receiver of its messages. */
@@ -27,13 +27,6 @@ export interface ReceiptsOptions {
   readonly actions: ChatActions;
   readonly clock: Clock;
   readonly log: ChannelLog;
-}
-
-interface State {
-  readonly acknowledged?: unknown;
-  readonly acknowledged_by?: unknown;
-  readonly acknowledged_by_device?: unknown;
-  readonly expired?: unknown;
 }
 
 /** An alert as an emergency showed it. */
@@ -208,11 +201,4 @@ function isAcknowledgedSince(
   changeId: number,
 ): boolean {
   return changes.some(({ kind, id }) => kind === "acknowledged" && id > changeId);
-}
-
-/** The person who acknowledged, for records: the device, and as much of the user key as tells people apart. */
-function byOf({ acknowledged_by: user, acknowledged_by_device: device }: State): string {
-  const named = typeof device === "string" && device !== "" ? device : "somebody";
-  const key = typeof user === "string" ? ` ${user.slice(0, 5)}…` : "";
-  return `${shorten(cleanLine(named), 40)} (pushover${cleanLine(key) === "" ? "" : ` ${cleanLine(key)}`})`;
 }

@@ -7,8 +7,9 @@ import type { SendResult } from "../channel.ts";
 import type { ChannelLog } from "../log.ts";
 import { RefusedPresses } from "../refused-presses.ts";
 import { ownLine } from "../text.ts";
+import type { Press } from "./frames.ts";
 import { cut } from "./render.ts";
-import type { Listener, Press } from "./socket.ts";
+import type { Listener } from "./socket.ts";
 
 export interface DeskOptions {
   /** Shows a text to one person alone. */

@@ -4,23 +4,14 @@
  * now and then, and sends what is pressed meanwhile over the old one, which stays until Slack closes it.
  */
 import { WebSocket } from "ws";
-import { z } from "zod";
 import type { Clock } from "../../domain/clock.ts";
 import type { Secret } from "../../domain/hidden-secrets.ts";
 import { trimmed } from "../address.ts";
 import { type Listening, type Source, Sources } from "../listeners.ts";
 import type { ChannelLog } from "../log.ts";
 import { Poster, parsed } from "../post.ts";
-import { cleanLine, shorten } from "../text.ts";
+import { type Press, readFrame, readPresses } from "./frames.ts";
 import { judge } from "./verdict.ts";
-
-export interface Press {
-  readonly person: { readonly id: string; readonly name: string };
-  readonly channelId: string;
-  /** The thread in which the message stands; null: it stands in the channel. */
-  readonly threadTs: string | null;
-  readonly actionId: string;
-}
 
 export interface Listener {
   /** True if the message is of its channel. */
@@ -52,20 +43,6 @@ const shortMs = 30_000;
 const maxOpen = 3;
 const maxFrame = 1_048_576;
 const maxRemembered = 1_000;
-
-const envelope = z.object({
-  type: z.string(),
-  reason: z.string().optional(),
-  envelope_id: z.string().max(200).optional(),
-  payload: z.unknown().optional(),
-});
-const payload = z.object({
-  type: z.literal("block_actions"),
-  user: z.object({ id: z.string().max(40), username: z.string().optional(), name: z.string().optional() }),
-  channel: z.object({ id: z.string().max(40) }),
-  message: z.object({ thread_ts: z.string().max(40).optional() }).optional(),
-  actions: z.array(z.object({ action_id: z.string().max(255) })).max(25),
-});
 
 const sockets = new Sources<Listener>();
 
@@ -201,8 +178,8 @@ class SocketMode implements Source {
 
   /** @returns the reason why another connection is needed; null: none is */
   #take(text: string, socket: WebSocket): End | null {
-    const { data: frame } = envelope.safeParse(parsed(text));
-    if (frame === undefined) return null;
+    const frame = readFrame(text);
+    if (frame === null) return null;
     if (frame.type === "hello") {
       this.#greeted.add(socket);
       this.#works();
@@ -223,16 +200,7 @@ class SocketMode implements Source {
   }
 
   #press(raw: unknown): void {
-    const { data } = payload.safeParse(raw);
-    if (data === undefined) return;
-    const name = shorten(cleanLine(data.user.username ?? data.user.name ?? ""), 60);
-    for (const { action_id } of data.actions) {
-      const press: Press = {
-        person: { id: data.user.id, name: `${name} (slack ${data.user.id})`.trim() },
-        channelId: data.channel.id,
-        threadTs: data.message?.thread_ts ?? null,
-        actionId: action_id,
-      };
+    for (const press of readPresses(raw)) {
       // Several may stand in one channel.
       const there = [...this.#listeners].filter((one) => one.isFor(press));
       (there.find((one) => one.allows(press)) ?? there[0])?.take(press);

@@ -13,10 +13,11 @@ import type { Listening } from "../listeners.ts";
 import type { ChannelLog } from "../log.ts";
 import { type CommandLine, type Rendering, render } from "../message.ts";
 import { Parts } from "../parts.ts";
-import { type Answer, bounded, type NoAnswer, Poster, parsed, probeFailure } from "../post.ts";
+import { Poster, probeFailure, textIn } from "../post.ts";
 import { Desk } from "./desk.ts";
 import { asText, documentOf, keyboardOf, textOf, textsOf } from "./render.ts";
 import { listen } from "./updates.ts";
+import { saidIn, verdict } from "./verdict.ts";
 
 export const telegramSettings = z.strictObject({
   type: z.literal("telegram"),
@@ -54,13 +55,6 @@ const timeoutMs = 8_000;
 export const telegramCapacity: Capacity = { edits: true };
 const noPreview = { link_preview_options: { is_disabled: true } };
 
-interface Said {
-  readonly ok?: unknown;
-  readonly description?: unknown;
-  readonly result?: { readonly message_id?: unknown; readonly username?: unknown; readonly title?: unknown };
-  readonly parameters?: { readonly retry_after?: unknown };
-}
-
 export function createTelegram(name: string, settings: TelegramSettings, deps: TelegramDeps): Channel {
   const { token, chatId, topicId } = settings;
   const base = `${trimmed(settings.apiUrl)}/bot${token}`;
@@ -68,8 +62,7 @@ export function createTelegram(name: string, settings: TelegramSettings, deps: T
   const parts = new Parts<SendResult>(({ kind }) => kind === "delivered");
   const ask = async (method: string, body: object, signal: AbortSignal) => {
     const answer = await poster.call({ url: `${base}/${method}`, body }, signal);
-    const said = answer.kind === "answer" ? ((parsed(answer.text) ?? {}) as Said) : {};
-    return { answer, said };
+    return { answer, said: saidIn(answer) };
   };
 
   const sendText = async (where: object, text: string, signal: AbortSignal) => {
@@ -109,7 +102,8 @@ export function createTelegram(name: string, settings: TelegramSettings, deps: T
       if (message_id === null || text === null) return null;
       const body = { chat_id: chatId, message_id, text, ...noPreview, ...buttons(told) };
       const { answer, said } = await ask("editMessageText", body, signal);
-      if (/message is not modified/i.test(String(said.description))) return { kind: "delivered", receipt };
+      if (/message is not modified/i.test(textIn(said.description) ?? ""))
+        return { kind: "delivered", receipt };
       return verdict(answer, said, poster);
     },
   });
@@ -126,7 +120,7 @@ export function createTelegram(name: string, settings: TelegramSettings, deps: T
     const chat = await ask("getChat", { chat_id: chatId }, signal);
     const found = verdict(chat.answer, chat.said, poster);
     if (found.kind !== "delivered") return probeFailure(found, fix);
-    return { kind: "ok", detail: poster.words(`@${String(me.said.result?.username)} sees the chat`) };
+    return { kind: "ok", detail: poster.words(`@${textIn(me.said.result?.username)} sees the chat`) };
   };
 
   return {
@@ -180,21 +174,4 @@ function idOf(receipt: string | undefined): number | null {
 
 function isSoundless(message: Message): boolean {
   return message.severity === "info" || message.content.resolved || isSilent(message);
-}
-
-function verdict(answer: Answer | NoAnswer, said: Said, poster: Poster): SendResult {
-  const words = typeof said.description === "string" ? said.description : undefined;
-  const result = poster.verdict(answer, String(said.result?.message_id ?? "accepted"), words);
-  // The time to wait stands in the answer's body.
-  const seconds = Number(said.parameters?.retry_after);
-  if (result.kind === "retry" && result.failure === "rate-limited" && seconds > 0)
-    return { ...result, afterMs: bounded(seconds * 1_000) };
-  // The chat is gone, moved, or never was: no message will be taken.
-  const ofChat = /chat not found|chat_id|upgraded to a supergroup|thread not found|not enough rights/i;
-  if (result.kind === "refused" && !result.channelBroken && ofChat.test(words ?? ""))
-    return { ...result, channelBroken: true };
-  // A token that is none is answered like a path that is none.
-  if (result.kind === "refused" && answer.kind === "answer" && answer.status === 404)
-    return { ...result, failure: "authentication" };
-  return result;
 }

@@ -8,7 +8,8 @@ import type { ChannelLog } from "../log.ts";
 import { RefusedPresses } from "../refused-presses.ts";
 import { ownLine, shorten } from "../text.ts";
 import { forTelegram } from "./render.ts";
-import type { Listener, Press } from "./updates.ts";
+import type { Press } from "./update.ts";
+import type { Listener } from "./updates.ts";
 
 export interface DeskOptions {
   readonly ask: (method: string, body: object, signal: AbortSignal) => Promise<SendResult>;

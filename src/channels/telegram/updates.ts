@@ -3,22 +3,12 @@
  * the newest. A press is confirmed to Telegram, by the offset of the next poll, when it was done: a crash before that brings it again,
  * and so does a stop that came between; while nobody polls, presses wait there for a day.
  */
-import { z } from "zod";
 import type { Clock } from "../../domain/clock.ts";
 import { trimmed } from "../address.ts";
 import { type Listening, type Source, Sources } from "../listeners.ts";
 import type { ChannelLog } from "../log.ts";
 import { Poster, parsed } from "../post.ts";
-import { cleanLine, shorten } from "../text.ts";
-
-export interface Press {
-  readonly id: string;
-  readonly person: { readonly id: string; readonly name: string };
-  readonly chat: { readonly id: string; readonly username: string | null };
-  readonly topicId: number | null;
-  readonly messageId: number;
-  readonly data: string;
-}
+import { type Press, readUpdate } from "./update.ts";
 
 export interface Listener {
   /** True if the message is of its channel. */
@@ -50,24 +40,6 @@ const mostHasty = 3;
 const toldAfter = 3;
 /** Time without a conflict after which it is over, ms. */
 const overAfterMs = 90_000;
-
-const number = z.int().transform(String);
-const update = z.object({
-  update_id: z.int(),
-  callback_query: z
-    .object({
-      id: z.string(),
-      from: z.object({ id: number, first_name: z.string().default(""), username: z.string().optional() }),
-      message: z.object({
-        message_id: z.int(),
-        message_thread_id: z.int().optional(),
-        chat: z.object({ id: number, username: z.string().optional() }),
-      }),
-      data: z.string(),
-    })
-    .optional()
-    .catch(undefined),
-});
 
 const pollers = new Sources<Listener>();
 
@@ -160,28 +132,18 @@ class Poller implements Source {
 
   /** @returns false if it is the one that was taken last */
   async #take(raw: unknown): Promise<boolean> {
-    const { data } = update.safeParse(raw);
-    if (data === undefined) throw new Error("Telegram sent an update without a number");
-    if (data.update_id === this.#last) return false;
-    const query = data.callback_query;
-    if (query !== undefined) {
-      const { id, from, message } = query;
-      const name = shorten(cleanLine(from.username ?? from.first_name), 60);
-      const press: Press = {
-        id,
-        person: { id: from.id, name: `${name} (telegram ${from.id})` },
-        chat: { id: message.chat.id, username: message.chat.username ?? null },
-        topicId: message.message_thread_id ?? null,
-        messageId: message.message_id,
-        data: query.data,
-      };
+    const read = readUpdate(raw);
+    if (read === null) throw new Error("Telegram sent an update without a number");
+    const { id, press } = read;
+    if (id === this.#last) return false;
+    if (press !== null) {
       const listener = this.#listenerFor(press);
       if (listener === undefined)
         this.#bot.log.debug({ chat: press.chat.id }, "a button was pressed in a chat that no channel names");
       await listener?.take(press);
     }
-    this.#last = data.update_id;
-    this.#offset = data.update_id + 1;
+    this.#last = id;
+    this.#offset = id + 1;
     this.#confirmed = false;
     return true;
   }

@@ -1,5 +1,6 @@
 /** A rule file with its positions: where a node stands, and where a character of an expression stands. */
-import { isScalar, LineCounter, type Node, parseDocument, type Scalar } from "yaml";
+import { isScalar, LineCounter, type Node, type Scalar } from "yaml";
+import { parsedYaml, tooManyParts } from "../../domain/yaml.ts";
 import { offsetInScalar } from "../../domain/yaml-place.ts";
 import type { RuleProblem } from "../problem.ts";
 
@@ -36,7 +37,11 @@ export class RuleSource {
       return undefined;
     }
     try {
-      const document = parseDocument(this.text, { lineCounter: this.#lines, prettyErrors: false });
+      const document = parsedYaml(this.text, { lineCounter: this.#lines, prettyErrors: false });
+      if (document === null) {
+        report(problemAt(this.place(0), { message: tooManyParts }));
+        return undefined;
+      }
       for (const error of document.errors)
         report(
           problemAt(this.place(error.pos[0]), { message: `not valid YAML: ${firstLine(error.message)}` }),
