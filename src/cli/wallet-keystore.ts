@@ -2,7 +2,7 @@
 import { closeSync, openSync, rmSync } from "node:fs";
 import type { SignerSettings } from "../signer/settings.ts";
 import { writeKeypairFile } from "../wallet/keypair-file.ts";
-import { openKeystore, sealKeystore } from "../wallet/keystore.ts";
+import { keysUnder, openKeystore, sealKeystore } from "../wallet/keystore.ts";
 import { readKeystore, writeKeystore } from "../wallet/keystore-file.ts";
 import type { WalletKey } from "../wallet/wallet-key.ts";
 import { type Cli, CommandFailed, type CommonOptions, print, printJson } from "./command.ts";
@@ -103,7 +103,9 @@ function open(cli: Cli, settings: SignerSettings): Opened | null {
   const keystore = readKeystore(settings.keystore);
   if (keystore === null) return null;
   const given = passphraseFrom(settings.passphraseFile, cli.env);
-  const passphrase = given ?? askPassphrase(`Passphrase of ${settings.keystore}: `);
+  const passphrase =
+    given ??
+    askPassphrase(`Passphrase of ${settings.keystore}: `, (text) => keysUnder(keystore, text) !== null);
   if (passphrase === null) throw nobodyToAsk("signer.passphraseFile");
   return { keys: openKeystore(keystore, passphrase), passphrase };
 }
