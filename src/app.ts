@@ -337,6 +337,7 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
         const payload = { atMs: clock.nowMs(), source, wallet, body, problem };
         store.commit([changes({ payloads: [payload] })]).catch(() => {});
       },
+      secrets: () => exchange.sessions.all.flatMap(({ secrets }) => secrets),
       log,
       ...(settings.exchange.streams === "off"
         ? {}

@@ -256,7 +256,8 @@ export function settingsFromText(text: string, context: SettingsContext): Settin
   if (channelNames.length > 0) checkRouting(source, referred);
   if (acknowledge !== undefined) checkAcknowledge(source, acknowledge);
 
-  const pageProblems = context.pageMayBeOff === true ? source.problems.filter(isOfPage(file)) : [];
+  const pageProblems =
+    context.pageMayBeOff === true ? source.problems.filter((one) => source.isIn(one, "dashboard")) : [];
   if (
     source.problems.length > pageProblems.length ||
     exchange === undefined ||
@@ -307,10 +308,6 @@ export function settingsFromText(text: string, context: SettingsContext): Settin
   };
   const problemAt = (at: Path, message: string) => source.problemAt(at, message);
   return { settings, warnings: source.warnings, pageProblems, problemAt };
-}
-
-function isOfPage(file: string): (problem: ConfigProblem) => boolean {
-  return (problem) => problem.file === file && /^dashboard(\.|\[|$)/.test(problem.path);
 }
 
 /** A keystore is looked at where it is this process's to read, and not opened. */

@@ -162,7 +162,7 @@ class Fine {
 }
 
 function subjectOf(what: string, { wallets }: DaemonSettings): string {
-  if (/^(channel|rule) |^ledger$/.test(what)) return what;
+  if (/^(channel|rule) |^(ledger|signer)$/.test(what)) return what;
   const [name] = what.split(/[/:]/);
   return wallets.some((wallet) => wallet.name === name) ? name! : "exchange";
 }

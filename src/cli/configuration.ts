@@ -5,7 +5,7 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
 import type { FileSetting, TextFileLimits } from "../config/index.ts";
-import type { KnownWallet } from "../settings/wallets.ts";
+import type { KnownWallet, ReadWallets } from "../settings/wallets.ts";
 import type {
   ConfigProblem,
   DaemonSettings,
@@ -77,11 +77,16 @@ export async function locate(cli: Cli, file: string): Promise<Place> {
 
 /** The wallets of a configuration by name, as rules may name them; none where they cannot be made out. */
 export async function knownWallets(cli: Cli, file: string): Promise<readonly KnownWallet[]> {
+  return (await walletsIn(cli, file)).known;
+}
+
+/** The wallets of a configuration, without their keys: those whose address stands there, and all names. */
+export async function walletsIn(cli: Cli, file: string): Promise<ReadWallets> {
   const [{ readWallets }, { unreadKeys }] = await Promise.all([
     import("../settings/wallets.ts"),
     import("../signer/keys.ts"),
   ]);
-  return readWallets(await openSource(cli, orDemo(cli, file)), unreadKeys).known;
+  return readWallets(await openSource(cli, orDemo(cli, file)), unreadKeys);
 }
 
 /**

@@ -4,9 +4,21 @@ import { Writable } from "node:stream";
 import { text as wholeText } from "node:stream/consumers";
 import { type Cli, CommandFailed } from "./command.ts";
 
-/** @param questions asked on a terminal one after the other  @throws {CommandFailed} when the person gives up */
-export async function hiddenLines(cli: Cli, questions: readonly string[]): Promise<readonly string[]> {
-  if (cli.in.isTTY !== true) return (await wholeText(cli.in)).replace(/\r?\n$/, "").split(/\r?\n/);
+/**
+ * @param questions asked on a terminal one after the other
+ * @param check throws where the first answer will not do: nothing else is asked then
+ * @throws {CommandFailed} when the person gives up
+ */
+export async function hiddenLines(
+  cli: Cli,
+  questions: readonly string[],
+  check: (first: string) => void = () => {},
+): Promise<readonly string[]> {
+  if (cli.in.isTTY !== true) {
+    const lines = (await wholeText(cli.in)).replace(/\r?\n$/, "").split(/\r?\n/);
+    check(lines[0]!);
+    return lines;
+  }
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
   const lines = createInterface({ input: cli.in, output: silent, terminal: true });
   // Lines that are pasted at once wait in it.
@@ -19,6 +31,7 @@ export async function hiddenLines(cli: Cli, questions: readonly string[]): Promi
       const line = await given.next();
       cli.err.write("\n");
       if (line.done === true) throw new CommandFailed("given up; nothing was made");
+      if (answers.length === 0) check(line.value);
       answers.push(line.value);
     }
   } finally {

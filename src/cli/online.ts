@@ -6,6 +6,7 @@ import { ExchangeError } from "../exchange/errors.ts";
 import type { BadRecordReport, ClientCall, Exchange, ExchangeClient } from "../exchange/index.ts";
 import { unlistedSymbols } from "../rules/index.ts";
 import type { DaemonSettings, WalletSettings } from "../settings.ts";
+import { SignerUnavailable } from "../signer/signer.ts";
 import { traderAddress } from "../wallet/address.ts";
 import { WantedMarkets } from "../watch/wanted-markets.ts";
 import { memorySessions, probeChannel, withChannel, withExchange } from "./standalone.ts";
@@ -34,7 +35,7 @@ export async function checkOnline(
     settings,
     memorySessions(),
     async (exchange) => {
-      const desk = { settings, exchange, badRecords, tell };
+      const desk = { ...{ settings, exchange, badRecords, tell }, signer: new SignerTroubles() };
       if (!(await askExchange(desk))) return;
       for (const wallet of settings.wallets) await askWallet(wallet, desk);
       if (settings.ledger !== null) await askLedger(settings.ledger, desk);
@@ -51,7 +52,37 @@ export async function checkOnline(
   }
 }
 
+/** The signer of wallets that it cannot sign in: one finding, however many they are. */
+class SignerTroubles {
+  readonly #told = new Set<string>();
+
+  /** @returns true if the wallet can be signed for */
+  async permits({ key }: WalletSettings, { settings, tell }: Desk): Promise<boolean> {
+    if (key === null) return false;
+    try {
+      await key.sessionKey();
+      return true;
+    } catch (error) {
+      if (!(error instanceof SignerUnavailable)) throw error;
+      const detail = error.message;
+      if (!this.#told.has(detail))
+        tell({ what: "signer", state: "failed", detail, fix: signerFix(settings) });
+      this.#told.add(detail);
+      return false;
+    }
+  }
+}
+
+function signerFix({ signer }: DaemonSettings): string {
+  if (signer.socket !== null)
+    return "start perpwatch signer, or look at its log: it needs the passphrase in signer.passphraseFile or as its service's credential";
+  return signer.passphraseFile === null
+    ? "name a file that holds the passphrase (signer.passphraseFile), or run this on a terminal, which asks for it"
+    : `look at ${signer.passphraseFile}: it has to hold the passphrase of ${signer.keystore}`;
+}
+
 interface Desk {
+  readonly signer: SignerTroubles;
   readonly settings: DaemonSettings;
   readonly exchange: Exchange;
   readonly badRecords: BadRecordReport[];
@@ -170,7 +201,7 @@ async function askWallet(wallet: WalletSettings, desk: Desk): Promise<void> {
   if (session === undefined) {
     const detail = "watch-only: public reads, no notifications";
     desk.tell({ what: name, state: "note", detail, fix: null });
-  } else {
+  } else if (await desk.signer.permits(wallet, desk)) {
     signedIn =
       (await read(
         `${name}: sign-in`,

@@ -63,17 +63,17 @@ async function password(cli: Cli, options: CommonOptions): Promise<void> {
   const { hashPassword, maxPasswordLength, minPasswordLength } = await import(
     "../dashboard/access/password.ts"
   );
-  const [first = "", second = first, ...more] = await hiddenLines(cli, [
-    "New password (not shown): ",
-    "Once more: ",
-  ]);
+  const check = ({ length }: string) => {
+    if (length < minPasswordLength || length > maxPasswordLength)
+      throw new CommandFailed(
+        `a password has ${minPasswordLength} to ${maxPasswordLength} characters: several words make one that can be kept in mind`,
+        2,
+      );
+  };
+  const questions = ["New password (not shown): ", "Once more: "];
+  const [first = "", second = first, ...more] = await hiddenLines(cli, questions, check);
   if (more.length > 0 || first !== second)
     throw new CommandFailed("the two are not the same; nothing was made", 2);
-  if (first.length < minPasswordLength || first.length > maxPasswordLength)
-    throw new CommandFailed(
-      `a password has ${minPasswordLength} to ${maxPasswordLength} characters: several words make one that can be kept in mind`,
-      2,
-    );
   const passwordHash = await hashPassword(first);
   if (options.json) return printJson(cli, { passwordHash });
   hint(cli, "Put this into config.yaml, below dashboard:, and reload the daemon (SIGHUP):");

@@ -30,14 +30,22 @@ export function passphraseFrom(
   return text;
 }
 
-/** A question that nobody answers is over after this, ms: what watches may not wait for a person who sleeps. */
-const answerWithinMs = 60_000;
+/** A question is over after this, ms, with all its tries: what watches may not wait for a person who sleeps. */
+const answerWithinMs = 80_000;
+const mostTries = 3;
+
+/** Ctrl-C at the question. */
+export class AskingInterrupted extends BadKey {}
 
 /**
  * Asks on the terminal, whatever the standard streams are, and shows nothing.
- * @returns null where there is none, where this process is not in its foreground, or where nobody answers within a minute
+ * @param opens tells whether a passphrase is the right one; left out: any is. After a wrong one the question is put again
+ * @returns null where there is no terminal, where this process is not in its foreground, where the answer is empty, where nobody
+ * answers in time, or where the process that needs it has ended
+ * @throws {AskingInterrupted}
+ * @throws {BadKey} after the last wrong one
  */
-export function askPassphrase(question: string): string | null {
+export function askPassphrase(question: string, opens?: (passphrase: string) => boolean): string | null {
   // Whoever changes a terminal from the background is stopped by it.
   if (!isForeground()) return null;
   let terminal: number;
@@ -47,19 +55,82 @@ export function askPassphrase(question: string): string | null {
     return null;
   }
   const stream = new ReadStream(terminal);
+  // A terminal that was closed takes no further mode.
+  stream.on("error", () => {});
   try {
-    writeSync(terminal, question);
     stream.setRawMode(true);
-    return typed(terminal);
+    // What was typed while a passphrase is looked at is not shown either: all tries are one question.
+    return answerOf(terminal, question, opens);
   } finally {
     stream.setRawMode(false);
-    writeSync(terminal, "\n");
     stream.destroy();
     try {
       closeSync(terminal);
     } catch {
       // The stream has closed it.
     }
+  }
+}
+
+/**
+ * Asks as `askPassphrase` does, once: a daemon that reloads at night asks nobody. Ctrl-C is as anywhere else on a terminal: every program of
+ * the command gets it.
+ */
+export function askedOnce(): (question: string, opens: (passphrase: string) => boolean) => string | null {
+  let typed: { readonly passphrase: string | null } | { readonly wrong: unknown } | null = null;
+  return (question, opens) => {
+    try {
+      typed ??= { passphrase: askPassphrase(question, opens) };
+    } catch (error) {
+      typed = { wrong: error };
+      if (error instanceof AskingInterrupted) process.kill(0, "SIGINT");
+    }
+    if ("wrong" in typed) throw typed.wrong;
+    return typed.passphrase;
+  };
+}
+
+function answerOf(
+  terminal: number,
+  question: string,
+  opens: ((passphrase: string) => boolean) | undefined,
+): string | null {
+  const endMs = performance.now() + answerWithinMs;
+  const end = (why: string) => {
+    if (opens !== undefined) show(terminal, `${why}\n`);
+  };
+  show(terminal, question);
+  for (let left = mostTries - 1; ; left--) {
+    const line = typedLine(terminal, endMs);
+    show(terminal, "\n");
+    if ("interrupted" in line) throw new AskingInterrupted("given up; nothing was changed");
+    if ("over" in line) {
+      end(line.over);
+      return null;
+    }
+    if (opens === undefined) return line.text;
+    if (line.text === "") {
+      end("The keystore stays closed.");
+      return null;
+    }
+    if (opens(line.text)) return line.text;
+    if (left === 0) {
+      end("That passphrase does not open it; the keystore stays closed.");
+      throw new BadKey("three wrong passphrases were typed");
+    }
+    show(
+      terminal,
+      `That passphrase does not open it; ${left === 1 ? "1 try is" : `${left} tries are`} left.\n`,
+    );
+    show(terminal, question);
+  }
+}
+
+function show(terminal: number, text: string): void {
+  try {
+    writeSync(terminal, text);
+  } catch {
+    // It was closed.
   }
 }
 
@@ -78,9 +149,11 @@ function isForeground(): boolean {
   return group === foreground;
 }
 
+type TypedLine = { readonly text: string } | { readonly over: string } | { readonly interrupted: true };
+
 /** Characters of a terminal in raw mode up to the end of the line. */
-function typed(terminal: number): string | null {
-  const endMs = performance.now() + answerWithinMs;
+function typedLine(terminal: number, endMs: number): TypedLine {
+  const parent = process.ppid;
   const bytes: number[] = [];
   const one = Buffer.alloc(1);
   for (;;) {
@@ -88,16 +161,18 @@ function typed(terminal: number): string | null {
     try {
       count = readSync(terminal, one, 0, 1, null);
     } catch (error) {
-      if (error instanceof Error && "code" in error && error.code === "EAGAIN") {
-        if (performance.now() > endMs) return null;
-        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
-        continue;
-      }
-      throw error;
+      if (!(error instanceof Error && "code" in error && error.code === "EAGAIN"))
+        return { over: "The terminal was closed." };
+      if (performance.now() > endMs) return { over: "Nobody answered in time; the keystore stays closed." };
+      // Whatever is typed after the end of the command is for others.
+      if (process.ppid !== parent) return { over: "Nobody needs it any more." };
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
+      continue;
     }
     const byte = one[0]!;
-    if (count === 0 || byte === interrupt || (byte === end && bytes.length === 0)) return null;
-    if (byte === enter || byte === newline) return Buffer.from(bytes).toString("utf8");
+    if (byte === interrupt) return { interrupted: true };
+    if (count === 0 || (byte === end && bytes.length === 0)) return { over: "The keystore stays closed." };
+    if (byte === enter || byte === newline) return { text: Buffer.from(bytes).toString("utf8") };
     if (byte === kill) bytes.length = 0;
     else if (byte === backspace || byte === erase) {
       // A character of more than one byte goes as a whole.

@@ -10,7 +10,7 @@ import type { KeyHolder } from "../signer/serve.ts";
 import type { SignerSettings } from "../signer/settings.ts";
 import { signatureLog } from "../signer/signature-log.ts";
 import { SignerUnavailable, type WalletSigner } from "../signer/signer.ts";
-import { type Keystore, openKeystore } from "../wallet/keystore.ts";
+import { type Keystore, keysUnder, openKeystore } from "../wallet/keystore.ts";
 import { mustReadKeystore } from "../wallet/keystore-file.ts";
 import { BadKey, type WalletKey } from "../wallet/wallet-key.ts";
 import { signingPart } from "./configuration.ts";
@@ -24,15 +24,20 @@ export interface SignerHostOptions {
   readonly elsewhere: string | null;
   /** Sign logins and nothing else. */
   readonly loginsOnly: boolean;
-  /** @returns null where there is none @throws {BadKey} when it cannot be read */
-  readonly passphrase: (settings: SignerSettings) => string | null;
+  /**
+   * @param opens tells whether one is right
+   * @returns null where there is none @throws {BadKey} when it cannot be read, or only wrong ones were typed
+   */
+  readonly passphrase: (settings: SignerSettings, opens: (passphrase: string) => boolean) => string | null;
   /** A line for people. */
   readonly tell: (line: string) => void;
+  /** A line about what is wrong. */
+  readonly warn: (line: string) => void;
 }
 
 /** Loading throws {CommandFailed} when the configuration cannot be read; what was loaded before stays. */
 export function signerHost(options: SignerHostOptions): KeyHolder {
-  const { tell } = options;
+  const { warn } = options;
   const keystores = keystoreReader(options);
   const formsOf = formsReader(options);
   /** Also those of earlier readings: who asks may go on by an older configuration. */
@@ -55,7 +60,7 @@ export function signerHost(options: SignerHostOptions): KeyHolder {
       onSignature: signatureLog(
         signer.state,
         () => Date.now(),
-        (line, error) => tell(`the signature log cannot be written (${textOf(error)}): ${line}`),
+        (line, error) => warn(`the signature log cannot be written (${textOf(error)}): ${line}`),
       ),
       keystore: () => {
         keystore ??= keystores(signer);
@@ -75,7 +80,7 @@ export function signerHost(options: SignerHostOptions): KeyHolder {
     isLoaded = true;
     const shut = (keystore as OpenedKeystore | null)?.closed ?? "";
     const isMissed = [...signers.values()].some(({ isClosed }) => isClosed === true);
-    if (shut !== "" && !isMissed) tell(`${shut}; the keys that were opened before are used on`);
+    if (shut !== "" && !isMissed) warn(`${shut}; the keys that were opened before are used on`);
     return { keys: answers, closed: isMissed ? shut : "" };
   };
 
@@ -121,9 +126,15 @@ function keystoreReader({ passphrase }: SignerHostOptions): (settings: SignerSet
     if (opened !== null && opened.keystore.sealed === keystore.sealed)
       return { keys: opened.keys, closed: "", addresses };
     try {
-      const given = passphrase(settings);
+      let found: readonly WalletKey[] | null = null;
+      const opens = (text: string) => {
+        found = keysUnder(keystore, text);
+        return found !== null;
+      };
+      const given = passphrase(settings, opens);
       if (given === null) return shut(`${settings.keystore} is closed: no passphrase was given`, addresses);
-      const keys = new Map(openKeystore(keystore, given).map((key) => [key.address, key]));
+      found ??= openKeystore(keystore, given);
+      const keys = new Map(found.map((key) => [key.address, key]));
       opened = { keystore, keys };
       return { keys, closed: "", addresses };
     } catch (error) {
@@ -134,7 +145,7 @@ function keystoreReader({ passphrase }: SignerHostOptions): (settings: SignerSet
 }
 
 /** One record of forms as long as the exchange and its domain stay the same. */
-function formsReader({ elsewhere, tell }: SignerHostOptions): (part: SigningPart) => LoginForms {
+function formsReader({ elsewhere, tell, warn }: SignerHostOptions): (part: SigningPart) => LoginForms {
   let last: { readonly name: string; readonly forms: LoginForms } | null = null;
   return ({ exchange, signer }) => {
     const baseUrl = elsewhere ?? exchange.baseUrl;
@@ -144,7 +155,7 @@ function formsReader({ elsewhere, tell }: SignerHostOptions): (part: SigningPart
     const forms = new LoginForms({
       ...{ store: elsewhere === null ? formFile(signer.state) : memoryForms(), baseUrl, domain },
       onPinned: (form) => tell(`logins are signed in this form of text from now on: ${JSON.stringify(form)}`),
-      onTrouble: (error) => tell(`the trusted forms of login: ${textOf(error)}`),
+      onTrouble: (error) => warn(`the trusted forms of login: ${textOf(error)}`),
     });
     last = { name, forms };
     return forms;

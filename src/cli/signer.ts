@@ -6,6 +6,9 @@ import { Option } from "commander";
 import { type Cli, CommandFailed, type CommonOptions, declare } from "./command.ts";
 import { signingPart } from "./configuration.ts";
 
+/** The beginnings of its lines, by which a daemon that reads them knows warnings. */
+export const told = { signer: "signer: ", warning: "warning: " };
+
 interface SignerOptions extends CommonOptions {
   readonly socket?: string;
   readonly stream?: number;
@@ -41,7 +44,7 @@ export function signerCommand(program: Command, cli: Cli): void {
 }
 
 async function signer(cli: Cli, options: SignerOptions): Promise<void> {
-  const [{ signerHost }, { askPassphrase, passphraseFrom }, { serve }, { signingPace }] = await Promise.all([
+  const [{ signerHost }, { askedOnce, passphraseFrom }, { serve }, { signingPace }] = await Promise.all([
     import("./signer-host.ts"),
     import("./passphrase.ts"),
     import("../signer/serve.ts"),
@@ -49,21 +52,19 @@ async function signer(cli: Cli, options: SignerOptions): Promise<void> {
   ]);
   const isOwn = options.stream === undefined;
   const mayAsk = isOwn || options.ask === true;
-  let typed: string | null | undefined;
-  const tell = (line: string) => cli.err.write(`perpwatch signer: ${line}\n`);
+  const asked = askedOnce();
+  const tell = (line: string) => cli.err.write(`perpwatch ${told.signer}${line}\n`);
+  const warn = (line: string) => tell(`${told.warning}${line}`);
   const holder = signerHost({
     config: options.config,
     env: cli.env,
     feePayer: options.feePayer ?? null,
     elsewhere: options.elsewhere ?? null,
     loginsOnly: options.loginsOnly === true,
-    tell,
-    passphrase({ passphraseFile, keystore }) {
+    ...{ tell, warn },
+    passphrase({ passphraseFile, keystore }, opens) {
       const given = passphraseFrom(passphraseFile, cli.env);
-      if (given !== null || !mayAsk) return given;
-      // Once: a daemon that reloads at night asks nobody.
-      if (typed === undefined) typed = askPassphrase(`Passphrase of ${keystore}: `);
-      return typed;
+      return given !== null || !mayAsk ? given : asked(`Passphrase of ${keystore}: `, opens);
     },
   });
   const mayAskFor = signingPace(() => performance.now());
@@ -74,8 +75,8 @@ async function signer(cli: Cli, options: SignerOptions): Promise<void> {
     throw new CommandFailed("say where to listen: --socket PATH, or signer.socket in the configuration", 2);
   const load = async () => {
     const { keys, closed } = await holder.load();
-    for (const one of keys) if ("problem" in one) tell(`${one.reference}: ${one.problem}`);
-    if (closed !== "") tell(closed);
+    for (const one of keys) if ("problem" in one) warn(`${one.reference}: ${one.problem}`);
+    if (closed !== "") warn(closed);
     const count = keys.filter((one) => "address" in one).length;
     return `holds ${count === 1 ? "1 key" : `${count} keys`}`;
   };
@@ -84,7 +85,7 @@ async function signer(cli: Cli, options: SignerOptions): Promise<void> {
     load().then(
       (text) => tell(`SIGHUP: read ${options.config} again, ${text}`),
       (error) =>
-        tell(`SIGHUP: ${options.config} is not taken: ${error instanceof Error ? error.message : error}`),
+        warn(`SIGHUP: ${options.config} is not taken: ${error instanceof Error ? error.message : error}`),
     );
   });
   await listen(

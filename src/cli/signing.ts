@@ -7,7 +7,7 @@ import { statSync } from "node:fs";
 import { connect } from "node:net";
 import path from "node:path";
 import { createInterface } from "node:readline";
-import type { Duplex } from "node:stream";
+import type { Duplex, Readable } from "node:stream";
 import { systemClock } from "../domain/clock.ts";
 import { distrustedWay } from "../files/index.ts";
 import { SignerClient } from "../signer/client.ts";
@@ -15,6 +15,7 @@ import { answeredKeys, type Keys } from "../signer/keys.ts";
 import { SignerUnavailable, type WalletSigner } from "../signer/signer.ts";
 import { type Cli, CommandFailed } from "./command.ts";
 import { type Loaded, loadOwn, orDemo, signerSocket } from "./configuration.ts";
+import { told } from "./signer.ts";
 
 export interface SigningOptions {
   /** A key file that signs as well. */
@@ -27,8 +28,8 @@ export interface SigningOptions {
   readonly patienceMs?: number;
   /** The signer cannot be used, or can again (an empty text). */
   readonly onTrouble?: (trouble: string) => void;
-  /** Takes what the signer tells people, a line each. Left out: it goes to standard error. */
-  readonly onLine?: (line: string) => void;
+  /** Takes what the signer tells people, a line each, and its end. Left out: its lines go to standard error. */
+  readonly onLine?: (line: string, isWarning: boolean) => void;
 }
 
 export interface Signing {
@@ -58,6 +59,9 @@ export async function openSigning(cli: Cli, file: string, options: SigningOption
   if (socket !== null && elsewhere !== null)
     throw new CommandFailed(`the signer at ${socket} signs in to the configured exchange alone`, 2);
   const clock = systemClock();
+  let isClosed = false;
+  const onLine: SigningOptions["onLine"] =
+    options.onLine && ((line, isWarning) => isClosed || options.onLine?.(line, isWarning));
   const ask = cli.in.isTTY === true ? ["--ask"] : [];
   const words = [
     ...ask,
@@ -65,7 +69,7 @@ export async function openSigning(cli: Cli, file: string, options: SigningOption
     ...(elsewhere === null ? [] : ["--elsewhere", elsewhere]),
   ];
   const client = new SignerClient({
-    connect: socket === null ? () => startSigner(cli, config, words, options) : () => connectTo(socket),
+    connect: socket === null ? () => startSigner(cli, config, words, onLine) : () => connectTo(socket),
     ...{ clock, loadWithinMs: socket === null ? loadWithinMs : ownWithinMs },
     ...(options.onTrouble ? { onTrouble: options.onTrouble } : {}),
   });
@@ -74,7 +78,7 @@ export async function openSigning(cli: Cli, file: string, options: SigningOption
     payerFile === undefined
       ? null
       : new SignerClient({
-          connect: () => startSigner(cli, config, ["--fee-payer", path.resolve(payerFile)], options),
+          connect: () => startSigner(cli, config, ["--fee-payer", path.resolve(payerFile)], onLine),
           ...{ clock, loadWithinMs },
         });
   const keys = async (): Promise<Keys> => {
@@ -105,6 +109,7 @@ export async function openSigning(cli: Cli, file: string, options: SigningOption
       );
     },
     close() {
+      isClosed = true;
       client.close();
       payer?.close();
     },
@@ -165,7 +170,7 @@ async function startSigner(
   cli: Cli,
   config: string,
   words: readonly string[],
-  { onLine }: SigningOptions,
+  onLine: SigningOptions["onLine"],
 ): Promise<Duplex> {
   const args = [
     ...["--disable-sigusr1", "--max-semi-space-size=1", main],
@@ -181,8 +186,20 @@ async function startSigner(
       reject(new SignerUnavailable(`the signer cannot be started: ${error.message}`)),
     );
   });
-  if (child.stderr !== null && onLine !== undefined)
-    createInterface({ input: child.stderr }).on("line", (line) => onLine(line.replace(/^perpwatch /, "")));
+  if (child.stderr !== null && onLine !== undefined) readTold(child.stderr, onLine);
+  child.once("exit", (status, signal) => {
+    const how = signal === null ? `ended with exit code ${status}` : `was ended by ${signal}`;
+    onLine?.(`the signer's process ${child.pid} ${how}`, true);
+  });
   child.unref();
   return child.stdio[3] as Duplex;
+}
+
+/** Whatever is no line of the signer itself is an error of its process. */
+function readTold(stream: Readable, onLine: NonNullable<SigningOptions["onLine"]>): void {
+  createInterface({ input: stream }).on("line", (whole) => {
+    const line = whole.replace(/^perpwatch /, "");
+    const isWarning = !line.startsWith(told.signer) || line.startsWith(told.signer + told.warning);
+    onLine(line.replace(told.signer + told.warning, told.signer), isWarning);
+  });
 }

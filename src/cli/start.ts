@@ -64,18 +64,18 @@ async function start(cli: Cli, options: StartOptions, named: boolean): Promise<n
   const isDemo = !named && !existsSync(options.config);
   const { openSigning } = await import("./signing.ts");
   let onTrouble: (trouble: string) => void = () => {};
-  let onLine = (line: string): void => void cli.err.write(`perpwatch ${line}\n`);
+  let onLine = (line: string, _isWarning: boolean): void => void cli.err.write(`perpwatch ${line}\n`);
   const signing = isDemo
     ? null
     : await openSigning(cli, options.config, {
         loginsOnly: true,
         patienceMs: signerPatienceMs,
         onTrouble: (trouble) => onTrouble(trouble),
-        onLine: (line) => onLine(line),
+        onLine: (line, isWarning) => onLine(line, isWarning),
       });
   try {
     return await startWith(cli, options, named, signing, (log, onOver) => {
-      onLine = (line) => log.info(line);
+      onLine = (line, isWarning) => (isWarning ? log.warn(line) : log.info(line));
       onTrouble = (trouble) => {
         if (trouble === "") {
           log.info("the signer answers");

@@ -1,8 +1,17 @@
 /** `perpwatch token`: what programs log in to the local address with. */
 import type { Command } from "commander";
-import type { Rights, TokenStatus } from "../domain/access.ts";
+import { type Rights, type TokenStatus, tokenNameForm, tokenNameRule } from "../domain/access.ts";
 import { formatDurationMs } from "../domain/duration.ts";
-import { type Cli, type CommonOptions, declare, declareGroup, hint, print, printJson } from "./command.ts";
+import {
+  type Cli,
+  CommandFailed,
+  type CommonOptions,
+  declare,
+  declareGroup,
+  hint,
+  print,
+  printJson,
+} from "./command.ts";
 import { locate } from "./configuration.ts";
 import { ask, noDaemon } from "./daemon.ts";
 import { counted, paintFor } from "./print.ts";
@@ -54,6 +63,7 @@ export function tokenCommand(program: Command, cli: Cli): void {
 }
 
 async function make(cli: Cli, name: string, options: NewOptions): Promise<void> {
+  if (!tokenNameForm.test(name)) throw new CommandFailed(`"${name}" will not do: ${tokenNameRule}`, 2);
   const place = await locate(cli, options.config);
   const wish = {
     name,

@@ -2,11 +2,11 @@
 import { closeSync, openSync, rmSync } from "node:fs";
 import type { SignerSettings } from "../signer/settings.ts";
 import { writeKeypairFile } from "../wallet/keypair-file.ts";
-import { openKeystore, sealKeystore } from "../wallet/keystore.ts";
-import { readKeystore, writeKeystore } from "../wallet/keystore-file.ts";
+import { keysUnder, openKeystore, sealKeystore } from "../wallet/keystore.ts";
+import { mustReadKeystore, readKeystore, writeKeystore } from "../wallet/keystore-file.ts";
 import type { WalletKey } from "../wallet/wallet-key.ts";
 import { type Cli, CommandFailed, type CommonOptions, print, printJson } from "./command.ts";
-import { orDemo, signingPart } from "./configuration.ts";
+import { hasConfiguration, orDemo, signingPart, walletsIn } from "./configuration.ts";
 import { askPassphrase, credentialName, passphraseFrom } from "./passphrase.ts";
 
 interface Opened {
@@ -14,8 +14,36 @@ interface Opened {
   readonly passphrase: string;
 }
 
+/** @throws {CommandFailed} status 2 where no wallet can be called so, or one of the configuration is */
+export async function mustBeFree(cli: Cli, { config }: CommonOptions, name: string): Promise<void> {
+  const { isWalletName } = await import("../settings/wallets.ts");
+  if (!isWalletName(name))
+    throw new CommandFailed(
+      `no wallet can be called "${name}": a name has letters, digits, _ and -, at most 64, such as main or desk-2`,
+      2,
+    );
+  const { known } = hasConfiguration(cli, config) ? await walletsIn(cli, config) : { known: [] };
+  if (known.some((one) => one.name === name))
+    throw new CommandFailed(`the configuration has a wallet ${name} already; give another --name`, 2);
+}
+
+/** The name of a key's wallet: its own in the configuration, else one that is free there. */
+async function nameOf(cli: Cli, { config }: CommonOptions, address: string, index: number): Promise<string> {
+  const { wallets, known } = await walletsIn(cli, config);
+  const own = wallets.find(({ authority }) => authority === address);
+  if (own !== undefined) return own.name;
+  const isTaken = (name: string) => known.some((one) => one.name === name);
+  let name = index === 0 ? "main" : `wallet-${index + 1}`;
+  for (let number = index + 1; isTaken(name); number++) name = `wallet-${number}`;
+  return name;
+}
+
 /** Adds a key to the keystore, which is made where there is none. */
-export async function addToKeystore(cli: Cli, options: CommonOptions, key: WalletKey): Promise<void> {
+export async function addToKeystore(
+  cli: Cli,
+  options: CommonOptions & { readonly name?: string },
+  key: WalletKey,
+): Promise<void> {
   const settings = await settingsOf(cli, options);
   alone(settings, () => {
     const { keys, passphrase } = open(cli, settings) ?? {
@@ -26,11 +54,13 @@ export async function addToKeystore(cli: Cli, options: CommonOptions, key: Walle
       writeKeystore(settings.keystore, sealKeystore([...keys, key], passphrase));
   });
   if (options.json) return printJson(cli, { keystore: settings.keystore, authority: key.address });
+  const index = mustReadKeystore(settings.keystore).addresses.indexOf(key.address);
+  const name = options.name ?? (await nameOf(cli, options, key.address, index));
   print(
     cli,
     `${key.address}\n\nThe key is in ${settings.keystore}. To watch it, add to the configuration:\n`,
   );
-  print(cli, `wallets:\n  - { name: main, keystore: ${key.address} }`);
+  print(cli, `wallets:\n  - { name: ${name}, keystore: ${key.address} }`);
 }
 
 /** Writes a key of the keystore into a key file. */
@@ -103,7 +133,9 @@ function open(cli: Cli, settings: SignerSettings): Opened | null {
   const keystore = readKeystore(settings.keystore);
   if (keystore === null) return null;
   const given = passphraseFrom(settings.passphraseFile, cli.env);
-  const passphrase = given ?? askPassphrase(`Passphrase of ${settings.keystore}: `);
+  const passphrase =
+    given ??
+    askPassphrase(`Passphrase of ${settings.keystore}: `, (text) => keysUnder(keystore, text) !== null);
   if (passphrase === null) throw nobodyToAsk("signer.passphraseFile");
   return { keys: openKeystore(keystore, passphrase), passphrase };
 }

@@ -1,6 +1,6 @@
 /** `perpwatch wallet`: key files, and the sessions of the configured wallets. */
 import path from "node:path";
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import type { DaemonStatus } from "../domain/status.ts";
 import type { DaemonSettings } from "../settings.ts";
 import {
@@ -33,18 +33,21 @@ export function walletCommand(program: Command, cli: Cli): void {
       "Without a file the key goes into the keystore (signer.keystore of the configuration), which is made where there is\n" +
       "none. A file is a 64-byte JSON keypair; it is never overwritten. It is the only copy: keep a backup.",
     examples: ["wallet new", "wallet new ./keys/main.json"],
-  }).action(async (file: string | undefined, options: CommonOptions) => {
-    if (file === undefined) {
-      const [{ addToKeystore }, { newKey }] = await Promise.all([
-        import("./wallet-keystore.ts"),
-        import("../wallet/keypair-file.ts"),
-      ]);
-      return addToKeystore(cli, options, newKey());
-    }
-    const { newKeypairFile } = await import("../wallet/keypair-file.ts");
-    await folderFor(file);
-    tellNew(cli, options, file, newKeypairFile(file).address);
-  });
+  })
+    .addOption(nameOption())
+    .action(async (file: string | undefined, options: NamedOptions) => {
+      await checkName(cli, options);
+      if (file === undefined) {
+        const [{ addToKeystore }, { newKey }] = await Promise.all([
+          import("./wallet-keystore.ts"),
+          import("../wallet/keypair-file.ts"),
+        ]);
+        return addToKeystore(cli, options, newKey());
+      }
+      const { newKeypairFile } = await import("../wallet/keypair-file.ts");
+      await folderFor(file);
+      tellNew(cli, options, file, newKeypairFile(file).address);
+    });
   declare(group, {
     usage: "import [file]",
     summary:
@@ -54,25 +57,28 @@ export function walletCommand(program: Command, cli: Cli): void {
       "machine could see it. Without a file it goes into the keystore (signer.keystore of the configuration), which is made\n" +
       "where there is none.",
     examples: ["wallet import < exported.txt", "wallet import ./keys/main.json < exported.txt"],
-  }).action(async (file: string | undefined, options: CommonOptions) => {
-    const secret = await readSecret(cli);
-    if (file === undefined) {
-      const [{ addToKeystore }, { walletKeyFromText }] = await Promise.all([
-        import("./wallet-keystore.ts"),
-        import("../wallet/wallet-key.ts"),
-      ]);
-      await addToKeystore(cli, options, walletKeyFromText(secret));
-    } else {
-      const { importKeypairFile } = await import("../wallet/keypair-file.ts");
-      await folderFor(file);
-      tellNew(cli, options, file, importKeypairFile(file, secret).address);
-    }
-    if (mayBeAddress(secret))
-      cli.err.write(
-        "note: this has the length of a seed and of an address, and was taken as the seed of the wallet above. If it is the\n" +
-          `address of a wallet that you want to watch without its key, ${file === undefined ? "" : `remove ${file} and `}name it by authority: in config.yaml.\n`,
-      );
-  });
+  })
+    .addOption(nameOption())
+    .action(async (file: string | undefined, options: NamedOptions) => {
+      await checkName(cli, options);
+      const secret = await readSecret(cli);
+      if (file === undefined) {
+        const [{ addToKeystore }, { walletKeyFromText }] = await Promise.all([
+          import("./wallet-keystore.ts"),
+          import("../wallet/wallet-key.ts"),
+        ]);
+        await addToKeystore(cli, options, walletKeyFromText(secret));
+      } else {
+        const { importKeypairFile } = await import("../wallet/keypair-file.ts");
+        await folderFor(file);
+        tellNew(cli, options, file, importKeypairFile(file, secret).address);
+      }
+      if (mayBeAddress(secret))
+        cli.err.write(
+          "note: this has the length of a seed and of an address, and was taken as the seed of the wallet above. If it is the\n" +
+            `address of a wallet that you want to watch without its key, ${file === undefined ? "" : `remove ${file} and `}name it by authority: in config.yaml.\n`,
+        );
+    });
   declare(group, {
     usage: "export <address> <file>",
     summary: "write a key of the keystore into a key file that only you can read",
@@ -136,12 +142,25 @@ async function folderFor(file: string): Promise<void> {
   makeFolder(path.dirname(path.resolve(file)));
 }
 
-function tellNew(cli: Cli, options: CommonOptions, file: string, authority: string): void {
+interface NamedOptions extends CommonOptions {
+  readonly name?: string;
+}
+
+const nameOption = () =>
+  new Option("--name <name>", "the wallet's name in the lines for the configuration that are printed");
+
+async function checkName(cli: Cli, options: NamedOptions): Promise<void> {
+  if (options.name === undefined) return;
+  const { mustBeFree } = await import("./wallet-keystore.ts");
+  await mustBeFree(cli, options, options.name);
+}
+
+function tellNew(cli: Cli, options: NamedOptions, file: string, authority: string): void {
   if (options.json) {
     printJson(cli, { keyFile: file, authority });
     return;
   }
-  const name = path.basename(file).replace(/\.[^.]*$/, "");
+  const name = options.name ?? path.basename(file).replace(/\.[^.]*$/, "");
   print(
     cli,
     `${authority}\n\nThe key is in ${file}; only you can read it. To watch it, add to config.yaml:\n`,

@@ -4,6 +4,7 @@
  * characters) do not tell kinds apart. The other side chooses what it sends, so each of these has a limit.
  */
 import type { Clock } from "../domain/clock.ts";
+import { hideSecretsAtBeginning } from "../domain/hidden-secrets.ts";
 import { type BadRecordReport, MOST_KEPT_BODY } from "../exchange/index.ts";
 import type { CollectLog } from "./log.ts";
 
@@ -16,6 +17,8 @@ const MOST_KEPT = 100;
 const MOST_PATH = 200;
 const MOST_PROBLEM = 1_000;
 const MOST_WORD = 100;
+/** The part of a word in which secrets are looked for: one that is cut off could not be known. */
+const MOST_SEARCHED = 16_384;
 
 /** A body to keep. */
 export interface BadRecord {
@@ -33,6 +36,7 @@ export interface BadRecord {
 export class BadRecords {
   readonly #clock: Clock;
   readonly #log: CollectLog;
+  readonly #secrets: () => readonly string[];
   readonly #keep: (record: BadRecord) => void;
   readonly #kinds = new Map<string, number>();
   readonly #problems = new Map<string, Set<string>>();
@@ -43,11 +47,22 @@ export class BadRecords {
   readonly #limitsLogged = new Set<string>();
   count = 0;
 
-  constructor(clock: Clock, log: CollectLog, keep: (record: BadRecord) => void) {
+  /** @param secrets the tokens in use, which no text of the exchange may bring back */
+  constructor(
+    clock: Clock,
+    log: CollectLog,
+    keep: (record: BadRecord) => void,
+    secrets: () => readonly string[] = () => [],
+  ) {
+    this.#secrets = secrets;
     this.#clock = clock;
     this.#log = log;
     this.#keep = keep;
   }
+
+  /** The beginning of a text of the exchange, to be kept, without secrets. */
+  readonly withoutSecrets = (text: string, most = MOST_KEPT_BODY): string =>
+    hideSecretsAtBeginning(text, this.#secrets(), most);
 
   take({ endpoint, wallet, problem, fields, body }: BadRecordReport): void {
     this.count++;
@@ -115,10 +130,10 @@ export class BadRecords {
 
   /** A word of an enum that the rule language does not know. Not a bad record: it is read as "other". */
   unknownWord(endpoint: string, field: string, whole: string): void {
-    const word = beginningOf(whole, MOST_WORD);
-    const name = `${endpoint} ${field} ${word}`;
+    const name = `${endpoint} ${field} ${beginningOf(whole, MOST_WORD)}`;
     if (this.#words.has(name) || this.#words.size >= MOST_KINDS) return;
     this.#words.add(name);
+    const word = beginningOf(this.withoutSecrets(whole, MOST_SEARCHED), MOST_WORD);
     this.#log.warn(
       { endpoint, field, word },
       `${endpoint}: ${field} has a word that is not known here; it reads as "other"`,

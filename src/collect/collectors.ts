@@ -77,6 +77,8 @@ export interface CollectorsOptions {
   /** Keeps the body of an answer that does not fit. */
   readonly onBadRecord: (record: BadRecord) => void;
   readonly log: CollectLog;
+  /** The tokens of all sessions now: kept and logged texts of the exchange are shown without them. Left out: there are none. */
+  readonly secrets?: () => readonly string[];
   /** Makes the connections to the stream, which tell the listener; absent: everything is polled. */
   readonly streams?: (listener: StreamListener) => Streams;
 }
@@ -125,7 +127,7 @@ type StreamFeedAsk = ConstructorParameters<typeof StreamFeed>[0]["ask"];
 
 export function createCollectors(options: CollectorsOptions): Collectors {
   const { wallets, clock, log } = options;
-  const badRecords = new BadRecords(clock, log, options.onBadRecord);
+  const badRecords = new BadRecords(clock, log, options.onBadRecord, options.secrets);
   let scheduler: Scheduler | null = null;
   let feed: StreamFeed | null = null;
   const acknowledged = new Set<string>();

@@ -56,6 +56,8 @@ export class ConfigSource {
   readonly #hidden: Set<string>;
   readonly #exposed: string | null;
   readonly #problems: ConfigProblem[] = [];
+  /** The sections of mistakes that were found before any path was read. */
+  readonly #sections = new WeakMap<ConfigProblem, string>();
   readonly #warnings: ConfigWarning[] = [];
 
   constructor(input: SourceInput) {
@@ -69,7 +71,7 @@ export class ConfigSource {
     this.#root = root;
     this.#hidden = new Set(hidden);
     for (const one of troubles.slice(0, mostProblems))
-      this.#add(one.at, "", one.message, { nearest: one.nearest ?? null });
+      this.#add(one.at, "", one.message, { nearest: one.nearest ?? null }, one.section);
     if (empty) this.#add(null, "", "the file is empty: config.example.yaml shows what it may hold");
     else if (root !== null && root.kind !== "mapping")
       this.#add(root.at, "", "a configuration is a mapping of sections, such as wallets: and channels:");
@@ -82,6 +84,12 @@ export class ConfigSource {
 
   get warnings(): readonly ConfigWarning[] {
     return this.#warnings;
+  }
+
+  /** True if a mistake stands in this section of the file. */
+  isIn(problem: ConfigProblem, section: string): boolean {
+    if (problem.file !== this.file) return false;
+    return (this.#sections.get(problem) ?? problem.path.split(/[.[]/, 1)[0]) === section;
   }
 
   /** False when there is nothing that sections could be read from. */
@@ -234,14 +242,27 @@ export class ConfigSource {
     return result;
   }
 
-  #add(offset: number | null, path: string, message: string, extra: ProblemExtra = {}): void {
+  #add(
+    offset: number | null,
+    path: string,
+    message: string,
+    extra: ProblemExtra = {},
+    section?: string,
+  ): void {
     const place = offset === null ? { line: 0, column: 0 } : this.#position(offset);
     const { allowed = [], nearest = null } = extra;
     // A section that is read twice may be wrong twice.
     const same = this.#problems.some(
-      (one) => one.line === place.line && one.path === path && one.message === message,
+      (one) =>
+        one.line === place.line &&
+        one.path === path &&
+        one.message === message &&
+        this.#sections.get(one) === section,
     );
-    if (!same) this.add({ file: this.file, ...place, path, message, allowed, nearest, source: "" });
+    if (same) return;
+    const problem = { file: this.file, ...place, path, message, allowed, nearest, source: "" };
+    if (section !== undefined) this.#sections.set(problem, section);
+    this.add(problem);
   }
 
   #entry(at: Path): Entry | undefined {

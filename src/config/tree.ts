@@ -45,6 +45,8 @@ export interface TreeTrouble {
   readonly at: number;
   readonly message: string;
   readonly nearest?: string | null;
+  /** The section in which it stands; left out: none. */
+  readonly section?: string;
 }
 
 export interface Tree {
@@ -171,7 +173,9 @@ function entryOf(node: Node | null, fallbackAt: number, reading: Reading, depth:
       reading.trouble({ at: keyAt, message: `the key ${shownKey(name)} stands here for the second time` });
       continue;
     }
-    entries.set(name, { keyAt, entry: entryOf(pair.value as Node | null, keyAt, reading, depth + 1) });
+    const trouble = (one: TreeTrouble) => reading.trouble({ ...one, section: name });
+    const inside = depth === 0 ? { ...reading, trouble } : reading;
+    entries.set(name, { keyAt, entry: entryOf(pair.value as Node | null, keyAt, inside, depth + 1) });
   }
   return { kind: "mapping", at, entries };
 }

@@ -2,12 +2,15 @@
 import { createServer } from "node:net";
 import { errorCode } from "./errors.ts";
 
-/** In words that end a sentence about the address. */
-export function addressTrouble(error: unknown): string {
+/**
+ * In words that end a sentence about the address.
+ * @param setting names its port
+ */
+export function addressTrouble(error: unknown, setting = "dashboard.listen"): string {
   const code = errorCode(error);
   switch (code) {
     case "EADDRINUSE":
-      return "another program listens there; give dashboard.listen another port, or port 0 for a free one";
+      return `another program listens there; give ${setting} another port, or port 0 for a free one`;
     case "EACCES":
       return "the system does not allow it; ports below 1024 are often reserved";
     case "EADDRNOTAVAIL":

@@ -3,6 +3,11 @@
 /** `read`: everything that can be asked for. `act`: also what changes something. */
 export type Rights = "read" | "act";
 
+/** The form of a token's name, and its rule in words. */
+export const tokenNameForm = /^[A-Za-z0-9._-]{1,64}$/;
+export const tokenNameRule =
+  "a token's name has letters, digits, ., _ and -, at most 64, such as grafana or night-pager";
+
 /** A session or token as it is stored: without its secret. */
 export interface AccessEntry {
   /** SHA-256 of the secret, hex. */

@@ -6,6 +6,11 @@ export const absentText = "–";
 /** People read of a larger ratio, as of an account with next to no collateral, only that it is larger. */
 const maxRatio = 100;
 
+/** The remainder of sums of doubles, far below the smallest amount of anything: it reads as 0. */
+const restBelow = 1e-12;
+/** Dollars are counted in millionths; what is less than half of one is the rest of a sum. */
+const smallestUsd = 1e-6;
+
 /** A fraction as a percentage: 0.0812 is `8.12%`, anything above 100 is `over 10,000%`. */
 export function formatPercent(fraction: number): string {
   return bounded(fraction, formatRate);
@@ -14,7 +19,7 @@ export function formatPercent(fraction: number): string {
 /** A rate as a percentage, however large: a yearly one may be. */
 export function formatRate(fraction: number): string {
   if (!Number.isFinite(fraction)) return infinite(fraction);
-  return `${significant(fraction * 100, 3)}%`;
+  return `${significant(withoutRest(fraction) * 100, 3)}%`;
 }
 
 /** A multiple such as leverage: `3.46×`, anything above 100 is `over 100×`. */
@@ -27,10 +32,13 @@ function bounded(ratio: number, write: (ratio: number) => string): string {
   return ratio < -maxRatio ? `below ${write(-maxRatio)}` : write(ratio);
 }
 
-/** `$1,234.50`, `-$0.0042`, `$1,250,000`. */
+const withoutRest = (value: number): number => (Math.abs(value) < restBelow ? 0 : value);
+
+/** `$1,234.50`, `-$0.0042`, `$1,250,000`. Less than a cent has two digits that matter, to the millionth of a dollar. */
 export function formatUsd(value: number): string {
   if (!Number.isFinite(value)) return infinite(value);
-  const abs = Math.abs(value);
+  const whole = Math.abs(value);
+  const abs = whole < 0.01 ? Math.round(whole / smallestUsd) * smallestUsd : whole;
   const digits =
     abs >= 100_000 ? fixed(abs, 0) : abs >= 0.01 || abs === 0 ? fixed(abs, 2) : significant(abs, 2);
   return `${value < 0 && abs > 0 ? "-" : ""}$${digits}`;
@@ -54,8 +62,9 @@ export function formatPrice(value: number, tickUsd?: number): string {
 
 /** Base units and plain numbers: `180`, `0.25`, `1,234.5678`. */
 export function formatAmount(value: number): string {
-  if (Number.isInteger(value)) return fixed(value, 0);
-  return significant(value, Math.abs(value) >= 1_000 ? 8 : 6);
+  const amount = withoutRest(value);
+  if (Number.isInteger(amount)) return fixed(Math.abs(amount) === 0 ? 0 : amount, 0);
+  return significant(amount, Math.abs(value) >= 1_000 ? 8 : 6);
 }
 
 const mostDecimals = 12;

@@ -147,6 +147,11 @@ export class WalletSession {
     return this.#told?.detail ?? "not signed in yet";
   }
 
+  /** The tokens that it holds now. */
+  get secrets(): readonly string[] {
+    return this.#tokens === null ? [] : [this.#tokens.access, this.#tokens.refresh];
+  }
+
   /** ms until the access token expires; null without one. */
   get expiresInMs(): number | null {
     return this.#tokens && this.#tokens.accessExpiresMs - this.#exchangeNowMs();

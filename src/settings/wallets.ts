@@ -60,6 +60,8 @@ const walletName = z
   .string()
   .regex(nameForm, "expected letters, digits, _ and -, at most 64")
   .refine((name) => !taken.includes(name), { message: `expected another name than ${taken.join(", ")}` });
+/** True if a wallet can be called so. */
+export const isWalletName = (name: string): boolean => walletName.safeParse(name).success;
 const labels = z.record(
   z
     .string()

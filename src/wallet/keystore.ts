@@ -127,6 +127,16 @@ export function openKeystore(keystore: Keystore, passphrase: string): WalletKey[
   }
 }
 
+/** The keys; null where this is not the passphrase. */
+export function keysUnder(keystore: Keystore, passphrase: string): WalletKey[] | null {
+  try {
+    return openKeystore(keystore, passphrase);
+  } catch (error) {
+    if (error instanceof WrongPassphrase) return null;
+    throw error;
+  }
+}
+
 function keyOf(passphrase: string, { N, r, p, salt }: Keystore["kdf"]): Buffer {
   const maxmem = 128 * N * r * p + 33_554_432;
   // The same passphrase can be typed in more than one way.

@@ -318,6 +318,39 @@ describe("check --online", () => {
     expect(asked().filter((one) => !checked.includes(one))).toEqual([]);
   });
 
+  test("a keystore that does not open is one finding for the signer, with its own fix", async () => {
+    using own = desk();
+    const [main, second] = simulator.traders;
+    const stored = [main, second].map((one, index) => `  - { name: w${index}, keystore: ${one!.authority} }`);
+    own.write(
+      "config.yaml",
+      [
+        `exchange: { baseUrl: ${simulator.url}, requestsPerSecond: 1000 }`,
+        ...["wallets:", ...stored, "channels: { here: { type: console } }", "history: { path: ./p }"],
+        ...["dashboard: { listen: off }", "signer: { passphraseFile: ./passphrase }", ""],
+      ].join("\n"),
+    );
+    own.write("passphrase", "the right one");
+    for (const { name } of [main!, second!]) {
+      const input = simulator.keyOf(name).withKeypair((pair) => `[${[...pair].join(",")}]`);
+      expect(await run(["wallet", "import"], { ...own, input })).toMatchObject({ status: 0 });
+    }
+    own.write("passphrase", "a wrong one");
+    const ran = await run(["check", "--online", "--json"], own);
+    const { online: findings } = ran.json() as { online: Finding[] };
+    expect(findings.filter(({ state }) => state === "failed")).toEqual([
+      {
+        what: "signer",
+        state: "failed",
+        detail: expect.stringMatching(/keystore\.json: the passphrase does not open the keystore/),
+        fix: expect.stringMatching(
+          /^look at .*\/passphrase: it has to hold the passphrase of .*keystore\.json$/,
+        ),
+      },
+    ]);
+    expect(ran.status).toBe(1);
+  });
+
   test("a market that a rule names and the exchange does not list is worth knowing", async () => {
     const rule =
       "{ name: Far, scope: market, select: { symbol: [SOLL] }, when: market.markPrice > 1.0, severity: info, summary: far }";

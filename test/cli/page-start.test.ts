@@ -83,6 +83,12 @@ test.each<[string, string, (place: Desk) => void, RegExp]>([
     },
     /dashboard\.tls\.keyFile: .*can be read by others.*chmod 600/,
   ],
+  [
+    "a variable that is not set",
+    `{ listen: 127.0.0.1:0, passwordHash: "\${PAGE_PASSWORD}" }`,
+    () => {},
+    /the environment variable PAGE_PASSWORD is not set/,
+  ],
   ["a key of the section that is none", "{ listn: 127.0.0.1:0 }", () => {}, /dashboard.*listn/],
 ])("a page with mistakes is off, and the monitoring begins: %s", async (_what, section, prepare, told) => {
   using place = desk();

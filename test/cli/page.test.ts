@@ -6,6 +6,7 @@ import type { Cli } from "../../src/cli/command.ts";
 import { runCommand } from "../../src/cli/main.ts";
 import { isPassword, parsePasswordHash } from "../../src/dashboard/access/password.ts";
 import { cookieOf, type OpenOptions, openDashboard } from "../dashboard/open.ts";
+import { startInTerminal } from "../support/terminal.ts";
 import { desk, plainConfig, run } from "./run.ts";
 
 const docs = readFileSync(new URL("../../docs/page.md", import.meta.url), "utf8");
@@ -90,7 +91,11 @@ test("tokens: made once for a name, listed without their secret, revoked", async
     status: 1,
     stderr: "perpwatch: no token is called grafana\n",
   });
-  expect((await daemon.run("token", "new", "a/b")).stderr).toContain("letters, digits");
+  expect(await daemon.run("token", "new", "bad name")).toMatchObject({
+    status: 2,
+    stderr:
+      'perpwatch: "bad name" will not do: a token\'s name has letters, digits, ., _ and -, at most 64, such as grafana or night-pager\n',
+  });
   expect((await daemon.run("token", "new", "x", "--rights", "all")).status).toBe(2);
 });
 
@@ -157,6 +162,16 @@ describe("page password", () => {
   ])("%j is refused", async (input, told) => {
     const { status, stdout, stderr } = await run(["page", "password"], { input });
     expect([status, stdout, stderr]).toEqual([2, "", expect.stringMatching(told)]);
+  });
+
+  test("one that is too short is refused before it is asked for again", async () => {
+    using place = desk();
+    await using terminal = startInTerminal(["page", "password"], place);
+    await terminal.shown("New password (not shown): ");
+    terminal.type("short\r");
+    await terminal.line((line) => line.includes("a password has 12 to 1024 characters"));
+    expect(await terminal.status).toBe(2);
+    expect(terminal.lines.join()).not.toMatch(/Once more|short$/);
   });
 
   test("on a terminal it asks twice, and shows nothing of what is typed", async () => {

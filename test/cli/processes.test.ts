@@ -266,7 +266,9 @@ describe("simulate", () => {
     // Its port is taken now.
     const again = await run(["simulate", "--port", new URL(ready.url).port], place);
     expect(again.status).toBe(1);
-    expect(again.stderr).toMatch(/^perpwatch: listen EADDRINUSE/);
+    expect(again.stderr).toMatch(
+      /^perpwatch: 127\.0\.0\.1:\d+: another program listens there; give --port another port, or port 0 for a free one\n$/,
+    );
     expect(await program.end("SIGTERM")).toEqual({ status: 0, signal: null });
     expect(program.stdout).toHaveLength(1);
   });

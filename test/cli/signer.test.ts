@@ -137,6 +137,7 @@ test("the daemon's memory holds no key, its signer's does; both end together", a
   ]);
   expect(statSync(path.join(place.folder, "signatures.log")).mode & 0o777).toBe(0o600);
   expect(await daemon.end("SIGTERM")).toMatchObject({ status: 0 });
+  expect(daemon.stderr.join("\n")).not.toContain("the signer's process");
   await vi.waitFor(() => expect(isRunning(signer!)).toBe(false), 10_000);
 });
 
@@ -147,6 +148,10 @@ test("a signer that is killed is started again, and the watching goes on", async
   const { pid } = daemon;
   const [signer] = childrenOf(pid);
   process.kill(signer!, "SIGKILL");
+  const ended = await daemon.line((line) =>
+    line.includes(`the signer's process ${signer} was ended by SIGKILL`),
+  );
+  expect(JSON.parse(ended)).toMatchObject({ level: "warn" });
   await daemon.line((line) =>
     line.includes("no wallet can be signed in: the connection to the signer was lost"),
   );
@@ -237,7 +242,8 @@ test("a passphrase that is gone, and a keystore that is gone, stop nothing", asy
   rmSync(path.join(place.folder, "passphrase"));
   rmSync(path.join(place.folder, "keystore.json"));
   void daemon.end("SIGHUP");
-  await daemon.line((line) => line.includes("the keys that were opened before are used on"));
+  const usedOn = await daemon.line((line) => line.includes("the keys that were opened before are used on"));
+  expect(JSON.parse(usedOn)).toMatchObject({ level: "warn" });
   expect(await run(["wallet", "login", "main"], place)).toMatchObject({ status: 0 });
   expect(await daemon.end("SIGTERM")).toMatchObject({ status: 0 });
 }, 180_000);

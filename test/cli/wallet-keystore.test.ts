@@ -23,7 +23,8 @@ test("keys go in, and out again as key files", async () => {
   using at = place();
   const imported = await run(["wallet", "import"], { ...at, input: textOf(key) });
   expect(imported).toMatchObject({ status: 0, stderr: "" });
-  expect(imported.stdout).toContain(`wallets:\n  - { name: main, keystore: ${key.address} }`);
+  // The configuration has a wallet main already.
+  expect(imported.stdout).toContain(`wallets:\n  - { name: wallet-1, keystore: ${key.address} }`);
   expect(await run(["wallet", "import"], { ...at, input: textOf(other) })).toMatchObject({ status: 0 });
   // A second time it is there already.
   expect(await run(["wallet", "import"], { ...at, input: textOf(key) })).toMatchObject({ status: 0 });
@@ -41,6 +42,30 @@ test("keys go in, and out again as key files", async () => {
   });
   const unknown = await run(["wallet", "export", "8Xk4b2nUo7QwqVf3mT1pZr6cYh5dLs9eJg2aNu4iRt7K", file], at);
   expect(unknown).toMatchObject({ status: 2, stderr: expect.stringContaining(key.address) });
+});
+
+test("the name that is proposed for a wallet is free, or the one that was asked for", async () => {
+  using at = place();
+  const listing = (wallets: string) =>
+    at.write(
+      "config.yaml",
+      `${plainConfig.replace(/wallets:\n.*\n/, `wallets: [${wallets}]\n`)}signer: { passphraseFile: ./passphrase }\n`,
+    );
+  const authority = "8Xk4b2nUo7QwqVf3mT1pZr6cYh5dLs9eJg2aNu4iRt7K";
+  const proposed = async (one: WalletKey, ...words: string[]) => {
+    const ran = await run(["wallet", "import", ...words], { ...at, input: textOf(one) });
+    return /- \{ name: (\S+), /.exec(ran.stdout)?.[1] ?? ran.stderr;
+  };
+  listing(`{ name: elsewhere, authority: ${authority} }`);
+  expect(await proposed(key)).toBe("main");
+  // It may not stand in the configuration yet.
+  expect(await proposed(other)).toBe("wallet-2");
+  listing(`{ name: main, authority: ${authority} }, { name: wallet-2, keystore: ${key.address} }`);
+  expect(await proposed(key)).toBe("wallet-2");
+  expect(await proposed(other)).toBe("wallet-3");
+  expect(await proposed(other, "--name", "desk")).toBe("desk");
+  expect(await proposed(other, "--name", "main")).toContain("has a wallet main already");
+  expect(await proposed(other, "--name", "a b")).toContain('no wallet can be called "a b"');
 });
 
 test("another passphrase opens it from then on, the old one no longer", async () => {

@@ -5,7 +5,7 @@ import { readFrame } from "../../src/contract/index.ts";
 import type { BadRecordReport } from "../../src/exchange/index.ts";
 import { FakeClock } from "../support/clock.ts";
 
-function rig() {
+function rig(secrets: readonly string[] = []) {
   const clock = new FakeClock();
   const said: { readonly fields: object; readonly text: string }[] = [];
   const kept: BadRecord[] = [];
@@ -14,7 +14,12 @@ function rig() {
     info: () => {},
     warn: (fields: object, text: string) => void said.push({ fields, text }),
   };
-  const records = new BadRecords(clock, log, (record) => void kept.push(record));
+  const records = new BadRecords(
+    clock,
+    log,
+    (record) => void kept.push(record),
+    () => secrets,
+  );
   const take = (report: Partial<BadRecordReport>) =>
     records.take({ endpoint: "e", wallet: null, problem: "p", fields: [], body: () => "b", ...report });
   const at = (path: string) => ({ fields: [{ path, message: "m" }] });
@@ -53,6 +58,16 @@ test("a body is made only where it is kept: secrets in it are looked for then", 
   await clock.advance(3_600_000);
   take({ ...at("x"), body });
   expect(made).toBe(101);
+});
+
+test("a word that is not known is logged without the tokens in it", () => {
+  const { said, records } = rig(["token-of-the-session"]);
+  records.unknownWord("orderHistory", "status", `filled token-of-the-session ${"x".repeat(200)}`);
+  records.unknownWord("orderHistory", "status", Buffer.from("token-of-the-session").toString("base64"));
+  expect(said.map(({ fields }) => fields)).toEqual([
+    { endpoint: "orderHistory", field: "status", word: expect.stringMatching(/^filled … x+$/) },
+    { endpoint: "orderHistory", field: "status", word: "…" },
+  ]);
 });
 
 test("paths and problems are cut", () => {

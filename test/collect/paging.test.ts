@@ -447,7 +447,10 @@ test("rows whose slots are far ahead of the ledger are unread, beside those that
     ["row3", 1_780_000_000],
   ]);
   const log = { debug: () => {}, info: () => {}, warn: () => {} };
-  const badRecords = new BadRecords(clock, log, () => {});
+  const kept: string[] = [];
+  const keep = ({ body }: { readonly body: string }) => void kept.push(body);
+  const token = "token-of-the-session";
+  const badRecords = new BadRecords(clock, log, keep, () => [token]);
   const teller = new Teller(store, [wallet], store.kept, clock);
   const told: Event[] = [];
   let coversMs: number | undefined;
@@ -462,7 +465,11 @@ test("rows whose slots are far ahead of the ledger are unread, beside those that
           name: "all",
           page: async (_run, older, _catchUp, { onRejected }) => {
             const page = list.page(older, 10, onRejected);
-            const at = (event: Event): Event => ({ ...event, slot: slotOf.get(event.key) ?? 1 });
+            const at = (event: Event): Event => ({
+              ...event,
+              slot: slotOf.get(event.key) ?? 1,
+              ...(event.key === "row3" ? { signature: `5x ${token}` } : {}),
+            });
             return { ...page, rows: page.rows.map((row) => ({ ...row, events: row.events.map(at) })) };
           },
         },
@@ -486,6 +493,9 @@ test("rows whose slots are far ahead of the ledger are unread, beside those that
   await read();
   expect(keys(told).sort()).toEqual(["row0", "row5"]);
   expect([coversMs, badRecords.count]).toEqual([nowMs, 2]);
+  // What is kept of them repeats no token.
+  expect(kept.join()).toMatch(/row[23]/);
+  expect(kept.join()).not.toContain(token);
   // The ledger came to one of them meanwhile, the other one is sent as it is.
   slots.take(1_900, clock.nowMs(), answers);
   slotOf.set("row2", 3_000);

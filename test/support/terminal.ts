@@ -3,6 +3,7 @@
  *
  *   await using terminal = startInTerminal(["start"], { folder });
  *   await terminal.line((line) => line.includes("watching"));
+ *   terminal.type("q");
  *   terminal.close();
  *
  * Python's `pty` makes the terminal: Node has none.
@@ -14,9 +15,12 @@ import { Watched } from "./wait.ts";
 
 const main = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 
-/** Runs argv as the leader of a terminal's session, prints what it writes, closes the terminal when told to. */
+/**
+ * Runs argv as the leader of a terminal's session, prints what it writes, types what it is given on standard input, tells of the
+ * terminal's mode at a NUL, and closes the terminal at the end of standard input.
+ */
 const host = `
-import os, pty, select, sys
+import os, pty, re, select, sys, termios
 pid, terminal = pty.fork()
 if pid == 0:
     os.execvp(sys.argv[1], sys.argv[1:])
@@ -24,8 +28,17 @@ print("pid", pid, flush=True)
 while True:
     ready = select.select([terminal, 0], [], [])[0]
     if 0 in ready:
-        os.read(0, 100)
-        break
+        typed = os.read(0, 65536)
+        if typed == b"":
+            break
+        for part in re.split(b"(\\0)", typed):
+            if part == b"\\0":
+                local = termios.tcgetattr(terminal)[3]
+                shows = [name for name in ("ECHO", "ICANON", "ISIG") if local & getattr(termios, name)]
+                print("\\nmode", *shows, flush=True)
+            else:
+                os.write(terminal, part)
+        continue
     try:
         text = os.read(terminal, 65536)
     except OSError:
@@ -42,6 +55,12 @@ export interface Terminal extends AsyncDisposable {
   readonly lines: readonly string[];
   /** The first line that fits, printed already or later. */
   line(fits: (line: string) => boolean): Promise<string>;
+  /** Waits until this was printed, also where no line ends. */
+  shown(text: string): Promise<void>;
+  /** Types on its keyboard. No NUL. */
+  type(text: string): void;
+  /** The settings that are on, of ECHO, ICANON and ISIG. */
+  mode(): Promise<string>;
   /** Closes the terminal: its programs have got SIGHUP then, and every further write to it fails with EIO. */
   close(): Promise<void>;
   kill(signal: NodeJS.Signals): void;
@@ -70,6 +89,13 @@ export function startInTerminal(
   });
   const lines = new Watched<string>();
   createInterface({ input: child.stdout }).on("line", (line) => lines.add(line));
+  const printed = new Watched<{ text: string }>();
+  const all = { text: "" };
+  printed.add(all);
+  child.stdout.on("data", (chunk: Buffer) => {
+    all.text += chunk.toString("latin1");
+    printed.changed();
+  });
   const numberAfter = async (word: string) => {
     const line = await lines.waitFor((one) => one.startsWith(`${word} `), 120_000);
     return Number(line.slice(word.length));
@@ -87,8 +113,17 @@ export function startInTerminal(
   return {
     lines: lines.items,
     line: (fits) => lines.waitFor(fits, 40_000),
+    shown: async (text) => void (await printed.waitFor((one) => one.text.includes(text), 40_000)),
+    type: (text) => void child.stdin.write(text),
+    async mode() {
+      const before = lines.items.length;
+      child.stdin.write("\0");
+      const told = () => lines.items.slice(before).find((line) => line.startsWith("mode"));
+      await lines.waitFor(() => told() !== undefined, 40_000);
+      return told()!.slice("mode ".length);
+    },
     close: async () => {
-      child.stdin.end("x");
+      child.stdin.end();
       await lines.waitFor((line) => line === "closed", 40_000);
     },
     kill: (signal) => void kill(signal),

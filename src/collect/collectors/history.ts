@@ -102,7 +102,10 @@ export function historyCollector(
       badRecords.take({
         ...{ endpoint: spec.endpoint, wallet: run.wallet.name, fields: [] },
         problem: `${spec.endpoint}: a row with ${IMPOSSIBLE_SLOT}`,
-        body: () => encodeForeign(row.events) ?? null,
+        body: () => {
+          const text = encodeForeign(row.events);
+          return text === undefined ? null : badRecords.withoutSecrets(text);
+        },
       });
     }
     if (rejected.length > 0) call.onRejected?.(rejected.sort((a, b) => a - b));

@@ -1,6 +1,7 @@
 /** Logging in and out of the page, and what its owner alone may: links, tokens, the end of all sessions. */
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
+import { tokenNameForm, tokenNameRule } from "../../domain/access.ts";
 import { CommitFailed } from "../../domain/ports.ts";
 import { parse } from "../parse.ts";
 import { Refused } from "../refused.ts";
@@ -77,9 +78,7 @@ export function serveSession(app: FastifyInstance, options: SessionOptions): voi
   });
 }
 
-const tokenName = z
-  .string()
-  .regex(/^[A-Za-z0-9._-]{1,64}$/, "a token's name has letters, digits, ., _ and -, at most 64");
+const tokenName = z.string().regex(tokenNameForm, tokenNameRule);
 const tokenWish = z.strictObject({
   name: tokenName,
   rights: z.enum(["read", "act"]).default("read"),

@@ -58,15 +58,18 @@ export function formatters({ escapedLines }: Escaper) {
     return write(value);
   }
 
+  /** Less rounds to no cent, and has no sign. */
+  const leastUsd = 0.005;
   const usd = (value: number | null) =>
     finite(value, (known) => {
       const size = Math.abs(known);
       if (size >= 1e7) return `${known < 0 ? "−" : ""}$${grouped(size / 1e6, 2, 2)} M`;
       const digits = size >= 10_000 ? 0 : 2;
-      return `${known < 0 ? "−" : ""}$${grouped(size, digits, digits)}`;
+      return `${known < 0 && size >= leastUsd ? "−" : ""}$${grouped(size, digits, digits)}`;
     });
 
-  const signedUsd = (value: number | null) => (value !== null && value > 0 ? `+${usd(value)}` : usd(value));
+  const signedUsd = (value: number | null) =>
+    value !== null && value >= leastUsd ? `+${usd(value)}` : usd(value);
 
   /** Six significant digits, which is what prices of all sizes need. */
   const price = (value: number | null) =>
