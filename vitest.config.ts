@@ -28,6 +28,8 @@ export const stages: Readonly<Record<string, readonly string[]>> = {
 
 /** All files of a worker share its process, which loads the sources, and plays a scenario that several look at, once. */
 const shared = { isolate: false, restoreMocks: true };
+/** Scenarios have a clock of their own, and take what the machine leaves them. */
+const patience = { testTimeout: 600_000, hookTimeout: 600_000 };
 
 export default defineConfig({
   test: {
@@ -53,7 +55,12 @@ export default defineConfig({
       },
       ...Object.entries(stages).map(([name, include]) => ({
         extends: true as const,
-        test: { name, include: [...include], ...(name === "truth" ? shared : {}) },
+        test: {
+          name,
+          include: [...include],
+          ...(name === "truth" ? shared : {}),
+          ...(name === "truth" || name === "repeat" ? patience : {}),
+        },
       })),
     ],
   },
