@@ -18,9 +18,6 @@ interface SignerOptions extends CommonOptions {
   readonly elsewhere?: string;
 }
 
-/** Askers at the same time: a daemon and a few commands. */
-const mostAskers = 16;
-
 export function signerCommand(program: Command, cli: Cli): void {
   declare(program, {
     usage: "signer",
@@ -88,9 +85,14 @@ async function signer(cli: Cli, options: SignerOptions): Promise<void> {
         warn(`SIGHUP: ${options.config} is not taken: ${error instanceof Error ? error.message : error}`),
     );
   });
+  const { room } = await import("../signer/askers.ts");
+  const admit = room(() => performance.now());
   await listen(
     path,
-    (stream) => serve(stream, holder, mayAskFor),
+    (stream) => {
+      const onRequest = admit(stream);
+      if (onRequest !== null) serve(stream, holder, mayAskFor, onRequest);
+    },
     () => tell(`${held}, listens at ${path}`),
   );
 }
@@ -109,7 +111,6 @@ function serveStream(fd: number, begin: (stream: Socket) => void): Promise<void>
 async function listen(path: string, begin: (stream: Socket) => void, onListening: () => void): Promise<void> {
   if (existsSync(path)) await removeLeftOver(path);
   const server = createServer(begin);
-  server.maxConnections = mostAskers;
   // The daemon's group may write; the folder says who gets there.
   const mask = process.umask(0o117);
   try {

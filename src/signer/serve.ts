@@ -28,11 +28,13 @@ const mostText = 8_000;
 /**
  * Answers one asker, in the order of its requests, until the stream ends. Whatever is no request ends it.
  * @param mayAsk false where a wallet has signed enough for now
+ * @param onRequest called with each request
  */
 export function serve(
   stream: Duplex,
   holder: KeyHolder,
   mayAsk: (address: string) => boolean = () => true,
+  onRequest: () => void = () => {},
 ): void {
   let waiting = 0;
   let last: Promise<void> = Promise.resolve();
@@ -40,12 +42,28 @@ export function serve(
   readLines(stream, mostRequestBytes, (line) => {
     const request = parsedLine(requestForm, line);
     if (request === undefined || ++waiting > mostWaiting) return void stream.destroy();
+    onRequest();
     last = last.then(async () => {
       if (stream.destroyed) return;
       const reply = await answer(request, holder, mayAsk);
+      if (stream.destroyed) return;
+      // Nothing more is made for whoever does not read it.
+      if (!stream.write(lineOf(reply))) await taken(stream);
       waiting--;
-      if (!stream.destroyed) stream.write(lineOf(reply));
     });
+  });
+}
+
+/** Until the other end has read, or is gone. */
+function taken(stream: Duplex): Promise<void> {
+  return new Promise((resolve) => {
+    const over = () => {
+      stream.off("drain", over);
+      stream.off("close", over);
+      resolve();
+    };
+    stream.on("drain", over);
+    stream.on("close", over);
   });
 }
 

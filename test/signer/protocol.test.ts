@@ -4,7 +4,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { room } from "../../src/signer/askers.ts";
 import { SignerClient } from "../../src/signer/client.ts";
 import { answeredKeys, type KeyAnswer, localKeys, recorded, reference } from "../../src/signer/keys.ts";
 import { signingPace } from "../../src/signer/pace.ts";
@@ -192,6 +193,84 @@ test("a signer that answers with a trouble is asked again by itself until it is 
   await over;
   expect(troubles).toEqual(["keystore.json is closed: no passphrase was given", ""]);
   client.close();
+});
+
+/** A signer with room for 16, as one that runs on its own, and what opens a connection to it. */
+async function crowd() {
+  server.close();
+  await once(server, "close");
+  const clock = new FakeClock("2026-03-01T12:00:00Z");
+  const admit = room(() => clock.elapsedMs());
+  server = createServer((stream) => {
+    askers.add(stream);
+    const onRequest = admit(stream);
+    if (onRequest !== null) serve(stream, holder, () => true, onRequest);
+  });
+  server.listen(place);
+  await once(server, "listening");
+  const open = async () => {
+    const stream = connect(place);
+    stream.on("error", () => {});
+    const accepted = once(server, "connection");
+    await accepted;
+    return stream;
+  };
+  const ask = async (stream: Socket) => {
+    const over = new Promise<string>((resolve) => {
+      stream.once("data", () => resolve("answered"));
+      stream.once("close", () => resolve("closed"));
+    });
+    stream.write(lineOf({ id: 1, do: "load" }));
+    return over;
+  };
+  return { clock, open, ask };
+}
+
+test("connections that say nothing make place, the one that asked longest ago last", async () => {
+  const { clock, open, ask } = await crowd();
+  const daemon = await open();
+  expect(await ask(daemon)).toBe("answered");
+  const silent: Socket[] = [];
+  for (let n = 0; n < 15; n++) silent.push(await open());
+  // Too new to be sent away: there is no room.
+  expect(await ask(await open())).toBe("closed");
+  await clock.advance(3_000);
+  const gone = once(silent[0]!, "close");
+  expect(await ask(await open())).toBe("answered");
+  await gone;
+  for (let n = 0; n < 14; n++) expect(await ask(await open())).toBe("answered");
+  // Whoever has asked is left alone for longer.
+  expect(await ask(await open())).toBe("closed");
+  expect(await ask(daemon)).toBe("answered");
+});
+
+test("for an asker that reads nothing replies are not made without end", async () => {
+  let made = 0;
+  holder = {
+    ...holder,
+    load: async () => {
+      made++;
+      return { keys: [], closed: "x".repeat(8_000) };
+    },
+  };
+  const stream = connect(place);
+  stream.pause();
+  const over = once(stream, "close");
+  stream.on("error", () => {});
+  await once(stream, "connect");
+  const [served] = askers.size > 0 ? [...askers] : await once(server, "connection");
+  const closed = once(served as Socket, "close");
+  const requests = (count: number) =>
+    Array.from({ length: count }, (_, id) => lineOf({ id, do: "load" })).join("");
+  // So many may wait; were they answered, the next ones might, too.
+  stream.write(requests(200));
+  await vi.waitFor(() => expect(made).toBeGreaterThan(1));
+  stream.write(requests(150));
+  await closed;
+  // As much as the system takes between two sockets, and a reply more.
+  expect(made).toBeLessThan(150);
+  stream.resume();
+  await over;
 });
 
 test("an asker that is closed asks nobody any more", async () => {
