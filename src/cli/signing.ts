@@ -118,7 +118,7 @@ export async function openSigning(cli: Cli, file: string, options: SigningOption
 
 const notAsked = "the signer has read another state of the configuration; try again";
 const nameAddress =
-  "so the address of this key is not known. Start the signer, or name the wallet by keystore:";
+  "so the address of this key is not known. Start the signer, or name it: address: beside keyFile:";
 
 /** Opens a signer for as long as `use` runs. */
 export async function withSigning<T>(

@@ -1,7 +1,7 @@
 /**
  * `wallets:` and `walletDefaults:` → wallets with their keys read.
  *
- *   - { name, keyFile | secret }   signs in
+ *   - { name, keyFile | secret }   signs in; with `address` it is watched also while nobody can say whose key that is
  *   - { name, keystore: address }  signs in, with the key of this address in the keystore
  *   - { name, authority }          watch-only: public reads
  *   - { keyDir }                   every key file in a folder, each named after its file
@@ -14,7 +14,7 @@ import { ownLabels } from "../domain/alert.ts";
 import { type Limits, limitsOf, mergedLimits } from "../domain/limits.ts";
 import { nearestName } from "../domain/nearest.ts";
 import { ownNames } from "../domain/subject.ts";
-import type { Keys } from "../signer/keys.ts";
+import { type Keys, UnknownKey } from "../signer/keys.ts";
 import type { WalletSigner } from "../signer/signer.ts";
 import { isAddress } from "../wallet/address.ts";
 import { BadKey } from "../wallet/wallet-key.ts";
@@ -92,22 +92,22 @@ const login = z.enum(["message", "transaction"]);
 const shared = { labels: labels.default({}), limits: limits.default({}), accounts: accounts.optional() };
 const keyed = { ...shared, login: login.optional() };
 const defaultsForm = z.strictObject(keyed);
-const fileForm = z
-  .strictObject({ name: walletName, keyFile: z.string().min(1), ...keyed })
-  .transform(({ keyFile, ...rest }) => ({ ...rest, given: keyFile }));
-const secretForm = z
-  .strictObject({ name: walletName, secret: z.string().min(1), ...keyed })
-  .transform(({ secret, ...rest }) => ({ ...rest, given: secret }));
 // Whoever puts a secret here by mistake must not read it in a log.
 const address = z
   .string()
   .refine(isAddress, { message: "expected an address, base58 of 32 bytes; what was found is none" });
+const fileForm = z
+  .strictObject({ name: walletName, keyFile: z.string().min(1), address: address.optional(), ...keyed })
+  .transform(({ keyFile, ...rest }) => ({ ...rest, given: keyFile }));
+const secretForm = z
+  .strictObject({ name: walletName, secret: z.string().min(1), address: address.optional(), ...keyed })
+  .transform(({ secret, ...rest }) => ({ ...rest, given: secret }));
 const storedForm = z
   .strictObject({ name: walletName, keystore: address, ...keyed })
   .transform(({ keystore, ...rest }) => ({ ...rest, given: keystore }));
 const authorityForm = z.strictObject({ name: walletName, authority: address, ...shared });
 const kindKeys = ["keyFile", "secret", "keystore", "authority", "keyDir"];
-const walletKeys = ["name", ...kindKeys, ...Object.keys(keyed)];
+const walletKeys = ["name", "address", ...kindKeys, ...Object.keys(keyed)];
 const folderForm = z.strictObject({ keyDir: z.string().min(1), ...keyed });
 
 type Shared = Omit<z.output<typeof folderForm>, "keyDir">;
@@ -186,7 +186,7 @@ function readEntry(at: Path, reading: Reading): void {
 function readKeyed(
   at: Path,
   from: KeyPlace,
-  form: z.ZodType<Shared & { name: string; given: string }>,
+  form: z.ZodType<Shared & { name: string; given: string; address?: string | undefined }>,
   keyOf: (text: string) => WalletSigner,
   reading: Reading,
 ): void {
@@ -198,9 +198,24 @@ function readKeyed(
   if (from === "keystore" && found === undefined) return;
   if (typeof given !== "string" || given === "" || source.isBroken([...at, from])) return;
   // The key is looked at whatever else is wrong, so that its mistakes are told too.
-  const key = keyFrom([...at, from], source, () => keyOf(given));
+  const key = keyFrom([...at, from], source, () =>
+    ofAddress(found?.address, () => keyOf(given), reading.keys),
+  );
   if (found !== undefined && key !== undefined && free)
     add([...at, from], reading, found.name, key, from, found);
+}
+
+/** @param address of the key as the configuration names it; undefined: it does not */
+function ofAddress(address: string | undefined, find: () => WalletSigner, keys: Keys): WalletSigner {
+  if (address === undefined) return find();
+  try {
+    const key = find();
+    if (key.address === address) return key;
+    throw new BadKey(`this is the key of ${key.address}, not of the address that is named`);
+  } catch (error) {
+    if (error instanceof UnknownKey) return keys.stored(address);
+    throw error;
+  }
 }
 
 function readFolder(at: Path, reading: Reading): void {

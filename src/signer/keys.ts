@@ -14,6 +14,9 @@ export interface Keys {
   stored(address: string): WalletSigner;
 }
 
+/** The signer has not answered: nothing is known of the key. */
+export class UnknownKey extends BadKey {}
+
 export interface OpenedKeystore {
   /** By address. */
   readonly keys: ReadonlyMap<string, WalletKey>;
@@ -113,7 +116,7 @@ export function answeredKeys(
   const known = new Map(answers.map((answer) => [answer.reference, answer]));
   const find = (name: string): WalletSigner => {
     const answer = known.get(name);
-    if (answer === undefined) throw new BadKey(missing);
+    if (answer === undefined) throw known.size === 0 ? new UnknownKey(missing) : new BadKey(missing);
     if ("problem" in answer) throw new BadKey(answer.problem);
     return signerOf(answer.address);
   };

@@ -88,6 +88,19 @@ wallets:
     );
   });
 
+  test("a key is that of the address beside it", () => {
+    using at = desk();
+    const first = at.key("first.json", 1);
+    const of = (address: string) =>
+      `${channels}wallets: [{ name: a, keyFile: first.json, address: ${address} }]`;
+    expect(read(of(first), at).settings.wallets).toMatchObject([{ authority: first }]);
+    expect(told(of(authority), at)).toEqual([
+      expect.stringContaining(
+        `wallets[0].keyFile: this is the key of ${first}, not of the address that is named`,
+      ),
+    ]);
+  });
+
   test("have keys from files, folders, text and the environment, or none", () => {
     using at = desk();
     const first = at.key("first.json", 1);
