@@ -87,7 +87,7 @@ const bot = {
 };
 
 /** The answers of a Discord that is well. */
-function well({ method, url = "" }: IncomingMessage, response: ServerResponse): void {
+function well({ method, url = "" }: IncomingMessage, response: ServerResponse): unknown {
   const send = (body: unknown, status = 200) => {
     response.writeHead(status, json);
     response.end(JSON.stringify(body));
@@ -115,7 +115,7 @@ function malign(
   incoming: IncomingMessage,
   response: ServerResponse,
   elsewhere: string,
-): void {
+): unknown {
   const { socket } = incoming;
   const send = (text: string, status = 200, headers: Record<string, string | number> = {}) => {
     response.writeHead(status, { ...json, ...headers });
@@ -196,7 +196,7 @@ const ready = {
   },
 };
 
-/** What somebody pressed or typed, in forms that Discord never sends, and by people who may not. */
+/** Presses and commands in forms that Discord never sends, and by people who may not. */
 function* presses(): Generator<object> {
   const people = [ids.user, "1100000000000000999", "9".repeat(40), "", 5, null];
   const wishes = [
@@ -227,7 +227,7 @@ function* presses(): Generator<object> {
 }
 
 /** One connection to the gateway. */
-function greet(one: WebSocket, socket: Socket, gateway: GatewayMalice | null): void {
+function greet(one: WebSocket, socket: Socket, gateway: GatewayMalice | null): unknown {
   one.on("error", () => {});
   const say = (value: unknown) => {
     if (one.readyState === WebSocket.OPEN && socket.writableLength < 20_000_000)
@@ -294,7 +294,7 @@ function greet(one: WebSocket, socket: Socket, gateway: GatewayMalice | null): v
         for (let many = 0; many < 100; many++) say({ op: 1, d: null });
       }, 3);
     default:
-      say(hello(41_250));
+      return say(hello(41_250));
   }
 }
 

@@ -14,6 +14,7 @@
  * they are there. Where they are not, connecting fails: better no presence than one that can end the process.
  */
 import type { SimpleShardingStrategy } from "discord.js";
+import { isSafeSocket } from "../address.ts";
 
 export type ShardManager = ConstructorParameters<typeof SimpleShardingStrategy>[0];
 
@@ -23,7 +24,7 @@ interface Socket {
   terminate(): void;
 }
 
-/** Of what its sockets receive a connection without intents needs little, characters. */
+/** A connection without intents needs little of what its sockets receive, characters. */
 const longestFrame = 1_048_576;
 /** Discord asks for 41 s. */
 const fastestBeatMs = 100;
@@ -139,6 +140,10 @@ export class GatewayGuard {
           this.cut();
           throw new Error("it asks for heartbeats as Discord never does");
         }
+        if (isElsewhere(packet)) {
+          this.cut();
+          throw new Error("it names an address to resume at that is none, or not safe");
+        }
         return packet;
       },
     });
@@ -197,6 +202,16 @@ function isHello(
 function hasPlainBeat({ d }: { readonly d?: { readonly heartbeat_interval?: unknown } | null }): boolean {
   const ms = d?.heartbeat_interval;
   return typeof ms === "number" && ms >= fastestBeatMs && ms <= slowestBeatMs;
+}
+
+/** The token goes to the address at which a session is resumed. */
+function isElsewhere(packet: unknown): boolean {
+  const { t, d } = (packet ?? {}) as {
+    readonly t?: unknown;
+    readonly d?: { resume_gateway_url?: unknown } | null;
+  };
+  const url = t === "READY" ? d?.resume_gateway_url : undefined;
+  return url !== undefined && !(typeof url === "string" && isSafeSocket(url));
 }
 
 function isSocket(value: unknown): value is Socket {

@@ -8,7 +8,9 @@
  */
 import type { Client } from "discord.js";
 import type { Clock, Random } from "../../domain/clock.ts";
+import { isSafeSocket } from "../address.ts";
 import type { ChannelLog } from "../log.ts";
+import { parsed } from "../post.ts";
 import { withoutSecrets } from "../text.ts";
 import { requestTimeoutMs } from "./api.ts";
 import { GatewayGuard } from "./gateway-guard.ts";
@@ -108,6 +110,7 @@ export class DiscordGateway {
         rejectOnRateLimit: () => true,
         makeRequest: async (url, init) => {
           const { answer, body } = await asked(url, init as unknown as TransportInit, undefined);
+          if (/\/gateway\/bot$/.test(url)) checkGatewayAddress(body);
           return responseOf(answer, body);
         },
         ...(apiUrl === undefined ? {} : { api: apiUrl.replace(/\/+$/, "") }),
@@ -190,4 +193,11 @@ export class DiscordGateway {
     clearTimeout(timer);
     guard.cut();
   }
+}
+
+/** The bot's token goes to the address that Discord names. @throws where that would be a plain connection over a network */
+function checkGatewayAddress(body: string): void {
+  const { url } = (parsed(body) ?? {}) as { readonly url?: unknown };
+  if (typeof url === "string" && !isSafeSocket(url))
+    throw new Error("Discord names an address for its gateway that is none, or not safe");
 }

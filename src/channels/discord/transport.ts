@@ -13,7 +13,7 @@ export class TooLong extends Error {
   }
 }
 
-/** What discord.js asks for. */
+/** A request as discord.js wants it made. */
 export interface TransportInit {
   readonly method: string;
   readonly headers: Record<string, string>;
