@@ -9,6 +9,8 @@ import { supportsNode } from "./node-version.ts";
 if (supportsNode(process.versions.node)) {
   // What was compiled once is kept where it can be: the next command begins sooner, with no compiler in its memory.
   module.enableCompileCache(path.join(import.meta.dirname, "..", ".runtime", "compiled"));
+  const { endAtCrash } = await import("./cli/crash.ts");
+  endAtCrash();
   const { main } = await import("./cli/main.ts");
   process.exitCode = await main(process.argv.slice(2));
 } else {

@@ -26,3 +26,10 @@ export const secretWord = z.string().regex(/^[\x21-\x7e]+$/, "must be one word w
 
 /** Without the slashes at its end. */
 export const trimmed = (url: string): string => url.replace(/\/+$/, "");
+
+/** True for the address of a WebSocket; a plain one could be read on the way, but for one to this machine. */
+export function isSafeSocket(address: string): boolean {
+  if (!URL.canParse(address)) return false;
+  const { protocol, hostname } = new URL(address);
+  return protocol === "wss:" || (protocol === "ws:" && /^(localhost|127\.0\.0\.1|\[::1\])$/.test(hostname));
+}

@@ -15,6 +15,7 @@ import type { DaemonSettings } from "../settings.ts";
 import { commandLineOf } from "./called.ts";
 import { type Cli, CommandFailed, type CommonOptions, declare, namedConfig } from "./command.ts";
 import { type Loaded, loadOwn, misconfigured } from "./configuration.ts";
+import { tellCrashBy } from "./crash.ts";
 import { examine } from "./ground.ts";
 import { onLauncherEnd } from "./launcher.ts";
 import { type LogOptions, logFormats, logLevels } from "./log-options.ts";
@@ -108,6 +109,10 @@ async function startWith(
   const { createLog, isPrettyLog } = await import("./log.ts");
   const format = options.json === true ? "json" : options.logFormat;
   const { log, flush } = await createLog(cli, { level: options.logLevel, format });
+  const letGo = tellCrashBy((text) => {
+    log.fatal(text);
+    flush();
+  });
   const commandLine = commandLineOf(cli, named ? options.config : null);
   const stop = new AbortController();
   let running: Running | null = null;
@@ -147,6 +152,7 @@ async function startWith(
     });
   } finally {
     release();
+    letGo();
     flush();
   }
 }

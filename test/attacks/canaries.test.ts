@@ -29,6 +29,7 @@ import {
 import { isWhole, report } from "./measure.ts";
 import { canary, encodings, SecretFinder } from "./secret-finder.ts";
 
+const crashing = new URL("crashing.ts", import.meta.url).href;
 const finder = new SecretFinder();
 const mark = (name: string, length = 32, before = "") => {
   const made = canary(length);
@@ -392,6 +393,27 @@ test("the daemon that tells of all this to services that are well", { timeout: 1
   }
   searchFiles("after it");
 });
+
+test.each(["exception", "rejection"])(
+  "a daemon that an unexpected %s ends",
+  { timeout: 90_000 },
+  async (how) => {
+    const env = {
+      ...{ NODE_OPTIONS: `--import=${crashing}`, PERPWATCH_CRASH: how },
+      PERPWATCH_CANARIES: [...finder.all.values()].filter((one) => !one.includes("\0")).join(" "),
+    };
+    await using crashed = startProgram(["start", "--log-level", "debug"], { folder: place.folder, env });
+    await crashed.line((line) => line.includes("watching "), 60_000);
+    process.kill(crashed.pid, "SIGUSR2");
+    expect(await crashed.ended).toEqual({ status: 1, signal: null });
+    const text = [...crashed.stderr, ...crashed.stdout].join("\n");
+    // Told is what kind of error it was, and where it came from.
+    expect(text).toMatch(/"level":"fatal".*TypeError ERR_INVALID_URL.*crashing\.ts:\d+/);
+    said.push([`text of a crash by ${how}`, text]);
+    searchFiles(`after a crash by ${how}`);
+    tried++;
+  },
+);
 
 test("no piece of a secret was said anywhere", () => {
   const found = said.flatMap(([where, text]) =>

@@ -3,7 +3,6 @@
  * bounded, no redirect is followed, and when it ends all goes on by itself.
  */
 import { type ChildProcess, spawn } from "node:child_process";
-import { request } from "node:http";
 import path from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
@@ -12,6 +11,7 @@ import { type Simulator, startSimulator } from "../../src/simulator/index.ts";
 import { type Desk, desk } from "../cli/run.ts";
 import { type Program, startProgram } from "../support/program.ts";
 import { Watched } from "../support/wait.ts";
+import { ask, longestGap, memoryMb, pause, polls } from "./asking.ts";
 import { answersOfMalice, type Orders, streamsOfMalice } from "./hostile-server.ts";
 import { isWhole, report } from "./measure.ts";
 
@@ -80,38 +80,7 @@ async function order(given: Partial<Orders>): Promise<void> {
   );
 }
 
-const stateOf = (index: number) => `/v1/trader/state/${simulator.traders[index]!.authority}`;
-const polls = (index: number) => simulator.requests.query(stateOf(index)).requests.map(({ atMs }) => atMs);
-
-/** The longest time without a poll of a wallet's state, between two moments, ms. */
-function longestGap(index: number, fromMs: number, toMs: number): number {
-  const times = [fromMs, ...polls(index).filter((ms) => ms >= fromMs && ms <= toMs), toMs];
-  return Math.round(Math.max(...times.slice(1).map((ms, at) => ms - times[at]!)));
-}
-
-function ask(at: string): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const outgoing = request(
-      { socketPath: path.join(place.folder, "p.sock"), path: at, agent: false },
-      (answer) => {
-        let text = "";
-        answer.setEncoding("utf8").on("data", (part: string) => {
-          text += part;
-        });
-        answer.on("end", () => resolve(text));
-      },
-    );
-    outgoing.on("error", reject);
-    outgoing.end();
-  });
-}
-
-async function memoryMb(): Promise<number> {
-  const found = /^process_resident_memory_bytes (\S+)/m.exec(await ask("/metrics"));
-  return Number(found?.[1]) / 1_048_576;
-}
-
-const pause = (ms: number) => new Promise((next) => setTimeout(next, ms));
+const polled = (index: number) => polls(simulator, index);
 
 async function attacked(name: string, given: Partial<Orders>): Promise<void> {
   onTestFailed(() => console.log(daemon.stderr.slice(-30).join("\n")));
@@ -121,12 +90,12 @@ async function attacked(name: string, given: Partial<Orders>): Promise<void> {
   let peakMb = 0;
   const endMs = performance.now() + attackMs;
   while (performance.now() < endMs) {
-    peakMb = Math.max(peakMb, await memoryMb());
+    peakMb = Math.max(peakMb, await memoryMb(place.folder));
     await pause(250);
   }
   const toMs = simulator.nowMs();
-  const gap = longestGap(0, fromMs, toMs);
-  const tries = polls(0).length;
+  const gap = longestGap(simulator, 0, fromMs, toMs);
+  const tries = polled(0).length;
   report({ attack: name, inputs: tries, accepted: tries, refused: 0, longestMs: gap, peakMb });
   expect(gap).toBeLessThan(longestMs);
   expect(peakMb).toBeLessThan(mostMb);
@@ -134,10 +103,10 @@ async function attacked(name: string, given: Partial<Orders>): Promise<void> {
   // Both are polled again, by themselves.
   const backMs = simulator.nowMs();
   const patienceMs = performance.now() + 90_000;
-  while (![0, 1].every((index) => polls(index).some((ms) => ms > backMs)) && performance.now() < patienceMs)
+  while (![0, 1].every((index) => polled(index).some((ms) => ms > backMs)) && performance.now() < patienceMs)
     await pause(50);
-  expect([0, 1].map((index) => polls(index).some((ms) => ms > backMs))).toEqual([true, true]);
-  expect(JSON.parse(await ask("/api/v1/status"))).toMatchObject({ state: "running" });
+  expect([0, 1].map((index) => polled(index).some((ms) => ms > backMs))).toEqual([true, true]);
+  expect(JSON.parse(await ask(place.folder, "/api/v1/status"))).toMatchObject({ state: "running" });
   expect(said.items.filter((line) => line.startsWith("trap"))).toEqual([]);
   expect(daemon.stderr.filter((line) => /"level":"fatal"|should not have happened/.test(line))).toEqual([]);
 }

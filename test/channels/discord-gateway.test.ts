@@ -281,7 +281,7 @@ describe("an outage", () => {
 });
 
 describe("a gateway that talks nonsense", () => {
-  const hello = { op: 10, d: { heartbeat_interval: 20 } };
+  const hello = { op: 10, d: { heartbeat_interval: 100 } };
   const ready = (d: object) => ({ op: 0, s: 1, t: "READY", d });
   const me = { id: "1100000000000000001", username: "perpwatch", discriminator: "0" };
 
@@ -317,6 +317,33 @@ describe("a gateway that talks nonsense", () => {
     await one.gateway.stop();
     server.close();
     expect(escaped).toEqual([]);
+  });
+
+  const beat = (heartbeat_interval: unknown) => ({ op: 10, d: { heartbeat_interval } });
+  test.each<[string, readonly unknown[]]>([
+    ["heartbeats without a pause", [beat(0)]],
+    ["heartbeats of a negative time", [beat(-1)]],
+    ["heartbeats once in a century", [beat(3e12)]],
+    ["heartbeats after a text", [beat("41250")]],
+    ["a frame of 2 MB", [hello, "x".repeat(2_000_000)]],
+    ["frames without end", [hello, ...Array.from({ length: 1_001 }, () => ({ op: 11 }))]],
+  ])("%s end the connection, and the next one comes after a wait", async (_what, packets) => {
+    await using one = await rig();
+    const server = new WebSocketServer({ port: 0, host: "127.0.0.1" });
+    await once(server, "listening");
+    gatewayAt(one.discord, `ws://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    let connections = 0;
+    server.on("connection", (socket) => {
+      connections++;
+      for (const packet of packets) socket.send(typeof packet === "string" ? packet : JSON.stringify(packet));
+    });
+    one.gateway.start();
+    await one.clock.asked();
+    expect({ connections, state: one.gateway.state }).toEqual({ connections: 1, state: "waiting" });
+    one.discord.clearFaults();
+    one.clock.pass(6_000);
+    await one.discord.gateway.waitForSession();
+    server.close();
   });
 
   test("dispatches that the bot has no use for do nothing to it", async () => {

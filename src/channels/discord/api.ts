@@ -9,13 +9,13 @@
  *  - the token is set anew before every request.
  */
 import type { DiscordAPIError, REST } from "discord.js";
-import { Agent, type Dispatcher, request } from "undici";
+import { Agent } from "undici";
 import type { Clock } from "../../domain/clock.ts";
 import type { SendFailure } from "../../domain/delivery.ts";
-import { formBytes } from "../form.ts";
 import { bounded } from "../post.ts";
 import { withoutSecrets } from "../text.ts";
 import { RateLimited, RateMemory } from "./rate-memory.ts";
+import { asked, responseOf, TooLong, type TransportInit } from "./transport.ts";
 
 /** Maximum duration of one request, ms: connecting, waiting, and the whole answer. */
 export const requestTimeoutMs = 3_000;
@@ -59,11 +59,6 @@ export interface ApiCall {
   /** Default `requestTimeoutMs`. */
   readonly timeoutMs?: number;
 }
-
-/** A page of a hundred messages with all their embeds is 2 MB at most, bytes. */
-const largestAnswer = 4_194_304;
-
-class TooLong extends Error {}
 
 class ServerError extends Error {
   readonly status: number;
@@ -147,24 +142,11 @@ export class DiscordApi {
   async #transport(url: string, init: TransportInit): Promise<Response> {
     const { pathname } = new URL(url);
     this.#rates.check(init.method, pathname);
-    const { headers, body: sent } = await encoded(init);
-    const answer = await request(url, {
-      method: init.method as Dispatcher.HttpMethod,
-      headers,
-      body: sent,
-      signal: init.signal,
-      ...(this.#agent === undefined ? {} : { dispatcher: this.#agent }),
-    });
-    const body = await wholeText(answer.body);
+    const { answer, body } = await asked(url, init, this.#agent);
     this.#rates.note(init.method, pathname, answer.statusCode, answer.headers, body);
     if (answer.statusCode >= 500)
       throw new ServerError(answer.statusCode, seconds(answer.headers["retry-after"]));
-    const empty = answer.statusCode === 204 || answer.statusCode === 304;
-    return new Response(empty ? null : body, {
-      status: answer.statusCode,
-      // discord.js takes any JSON for readable, that of an empty answer too.
-      headers: empty ? {} : { "content-type": String(answer.headers["content-type"] ?? "application/json") },
-    });
+    return responseOf(answer, body);
   }
 
   /** A name that Discord gave, fit to be shown. @throws {TypeError} when it is no text */
@@ -213,34 +195,6 @@ export class DiscordApi {
 }
 
 type Library = typeof import("discord.js");
-
-interface TransportInit {
-  readonly method: string;
-  readonly headers: Record<string, string>;
-  readonly body?: string | FormData | null;
-  readonly signal: AbortSignal;
-}
-
-/** @throws {TooLong} when the answer has no end that anybody would wait for */
-async function wholeText(body: AsyncIterable<Uint8Array>): Promise<string> {
-  const parts: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const part of body) {
-    bytes += part.length;
-    if (bytes > largestAnswer) throw new TooLong();
-    parts.push(part);
-  }
-  return Buffer.concat(parts).toString("utf8");
-}
-
-async function encoded({ headers, body = null }: TransportInit): Promise<{
-  readonly headers: Record<string, string>;
-  readonly body: string | Buffer | null;
-}> {
-  if (!(body instanceof FormData)) return { headers, body };
-  const { type, bytes } = await formBytes(body);
-  return { headers: { ...headers, "content-type": type }, body: bytes };
-}
 
 function problemOfAnswer(
   error: DiscordAPIError,

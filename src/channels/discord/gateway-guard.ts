@@ -6,6 +6,7 @@
  *  - its sockets keep an `error` listener for their whole life: discord.js takes its own away from a socket that is
  *    still connecting, and leaves it open. A socket that another replaces, or whose client was given up, is cut;
  *  - what it does in the background tells of a failure instead of throwing it where nobody catches it;
+ *  - frames are short and few, and beats neither faster nor slower than any of Discord's: else the connection ends;
  *  - of what Discord dispatches it passes on to discord.js what a connection needs; discord.js works on some of the rest
  *    later, out of reach. What people press and type goes to whoever answers it, as it came.
  *
@@ -13,6 +14,7 @@
  * they are there. Where they are not, connecting fails: better no presence than one that can end the process.
  */
 import type { SimpleShardingStrategy } from "discord.js";
+import { isSafeSocket } from "../address.ts";
 
 export type ShardManager = ConstructorParameters<typeof SimpleShardingStrategy>[0];
 
@@ -21,6 +23,16 @@ interface Socket {
   on(event: "error" | "close", listener: () => void): unknown;
   terminate(): void;
 }
+
+/** A connection without intents needs little of what its sockets receive, characters. */
+const longestFrame = 1_048_576;
+/** Discord asks for 41 s. */
+const fastestBeatMs = 100;
+const slowestBeatMs = 600_000;
+const hello = 10;
+/** Presses and beats of a busy server are less than a tenth of it. */
+const mostFrames = 1_000;
+const framesWithinMs = 10_000;
 
 interface Emitter {
   on(event: string, listener: (packet: { data?: { t?: unknown; d?: unknown } }) => void): unknown;
@@ -35,13 +47,22 @@ export class GatewayGuard {
   readonly #failed: (error: unknown) => void;
   readonly #interaction: (data: unknown) => void;
   readonly #sockets = new Set<Socket>();
+  readonly #elapsedMs: () => number;
   #retired = false;
+  #frames = 0;
+  #countedFromMs = 0;
 
   /**
+   * @param elapsedMs monotonic
    * @param failed is told what a shard threw in the background
    * @param interaction is told what somebody pressed or typed, unread. Neither may throw
    */
-  constructor(failed: (error: unknown) => void, interaction: (data: unknown) => void = () => {}) {
+  constructor(
+    elapsedMs: () => number,
+    failed: (error: unknown) => void,
+    interaction: (data: unknown) => void = () => {},
+  ) {
+    this.#elapsedMs = elapsedMs;
     this.#failed = failed;
     this.#interaction = interaction;
   }
@@ -79,11 +100,13 @@ export class GatewayGuard {
       if (typeof method !== "function") throw unknownParts(name);
       Object.defineProperty(shard, name, {
         value: (...given: unknown[]) =>
-          this.#retired && connectsAgain(name, given[0])
+          (this.#retired && connectsAgain(name, given[0])) ||
+          (name === "onMessage" && this.#refused(given[0]))
             ? Promise.resolve()
             : this.#contained(() => Reflect.apply(method, shard, given)),
       });
     }
+    this.#fenceHello(shard);
     if (!Object.hasOwn(shard, "connection") || Reflect.get(shard, "connection") !== null) {
       throw unknownParts("connection");
     }
@@ -104,6 +127,45 @@ export class GatewayGuard {
       if (!passedOn.includes(packet.data?.t)) return;
       Reflect.apply(manager.emit, manager, ["dispatch", { ...packet, shardId: id }]);
     });
+  }
+
+  /** Timers take 0, and what is too much for them, for a millisecond. */
+  #fenceHello(shard: object): void {
+    const unpack: unknown = Reflect.get(shard, "unpackMessage");
+    if (typeof unpack !== "function") throw unknownParts("unpackMessage");
+    Object.defineProperty(shard, "unpackMessage", {
+      value: async (...given: unknown[]) => {
+        const packet: unknown = await Reflect.apply(unpack, shard, given);
+        if (isHello(packet) && !hasPlainBeat(packet)) {
+          this.cut();
+          throw new Error("it asks for heartbeats as Discord never does");
+        }
+        if (isElsewhere(packet)) {
+          this.cut();
+          throw new Error("it names an address to resume at that is none, or not safe");
+        }
+        return packet;
+      },
+    });
+  }
+
+  /** @returns true for a frame that is not read: its connection is over, and told of as lost */
+  #refused(data: unknown): boolean {
+    if (this.#retired) return true;
+    const length = typeof data === "string" ? data.length : data instanceof ArrayBuffer ? data.byteLength : 0;
+    const nowMs = this.#elapsedMs();
+    if (nowMs - this.#countedFromMs >= framesWithinMs) {
+      this.#countedFromMs = nowMs;
+      this.#frames = 0;
+    }
+    this.#frames++;
+    if (length <= longestFrame && this.#frames <= mostFrames) return false;
+    this.#retired = true;
+    this.cut();
+    this.#failed(
+      new Error(length > longestFrame ? `it sent a frame of ${length} bytes` : "it sends frames without end"),
+    );
+    return true;
   }
 
   #adopt(socket: Socket): void {
@@ -129,6 +191,27 @@ function connectsAgain(name: string, options: unknown): boolean {
   if (name === "internalConnect") return true;
   if (name !== "destroy" || typeof options !== "object" || options === null) return false;
   return Reflect.get(options, "recover") !== undefined;
+}
+
+function isHello(
+  packet: unknown,
+): packet is { readonly d?: { readonly heartbeat_interval?: unknown } | null } {
+  return typeof packet === "object" && packet !== null && Reflect.get(packet, "op") === hello;
+}
+
+function hasPlainBeat({ d }: { readonly d?: { readonly heartbeat_interval?: unknown } | null }): boolean {
+  const ms = d?.heartbeat_interval;
+  return typeof ms === "number" && ms >= fastestBeatMs && ms <= slowestBeatMs;
+}
+
+/** The token goes to the address at which a session is resumed. */
+function isElsewhere(packet: unknown): boolean {
+  const { t, d } = (packet ?? {}) as {
+    readonly t?: unknown;
+    readonly d?: { resume_gateway_url?: unknown } | null;
+  };
+  const url = t === "READY" ? d?.resume_gateway_url : undefined;
+  return url !== undefined && !(typeof url === "string" && isSafeSocket(url));
 }
 
 function isSocket(value: unknown): value is Socket {

@@ -8,10 +8,13 @@
  */
 import type { Client } from "discord.js";
 import type { Clock, Random } from "../../domain/clock.ts";
+import { isSafeSocket } from "../address.ts";
 import type { ChannelLog } from "../log.ts";
+import { parsed } from "../post.ts";
 import { withoutSecrets } from "../text.ts";
 import { requestTimeoutMs } from "./api.ts";
 import { GatewayGuard } from "./gateway-guard.ts";
+import { asked, responseOf, type TransportInit } from "./transport.ts";
 
 export interface GatewayOptions {
   readonly apiUrl: string | undefined;
@@ -32,6 +35,8 @@ const longestWaitMs = 5 * 60_000;
 /** Reconnections that are left to discord.js before it is built anew. */
 const mostReconnects = 3;
 const stopWithinMs = 2_000;
+/** A connection that lasts this long ends a row of failures, ms. */
+const steadyMs = 60_000;
 
 export type GatewayState = "off" | "connecting" | "online" | "waiting";
 
@@ -82,9 +87,15 @@ export class DiscordGateway {
   async #login({ Client, Events, SimpleShardingStrategy }: Library, life: AbortSignal): Promise<void> {
     const { apiUrl, token, log, helloWithinMs } = this.#options;
     const lost = (why: unknown) => {
-      if (this.#client === client) this.#lost(why, life);
+      if (this.#client !== client) return;
+      ended();
+      this.#lost(why, life);
     };
-    const guard = new GatewayGuard((error) => lost(error), this.#options.onInteraction);
+    const guard = new GatewayGuard(
+      () => this.#options.clock.elapsedMs(),
+      (error) => lost(error),
+      this.#options.onInteraction,
+    );
     const client = new Client({
       intents: [],
       ws: {
@@ -97,17 +108,30 @@ export class DiscordGateway {
         timeout: requestTimeoutMs,
         retries: 0,
         rejectOnRateLimit: () => true,
+        makeRequest: async (url, init) => {
+          const { answer, body } = await asked(url, init as unknown as TransportInit, undefined);
+          if (/\/gateway\/bot$/.test(url)) checkGatewayAddress(body);
+          return responseOf(answer, body);
+        },
         ...(apiUrl === undefined ? {} : { api: apiUrl.replace(/\/+$/, "") }),
       },
     });
     this.#client = client;
     this.#guard = guard;
     let reconnects = 0;
+    let onlineFromMs: number | null = null;
     const online = () => {
       if (this.#client !== client) return;
-      reconnects = 0;
-      this.#failures = 0;
+      onlineFromMs ??= this.#options.clock.elapsedMs();
       this.#state = "online";
+    };
+    // Whoever lets us in to send us away at once would have us come back without end.
+    const ended = () => {
+      if (onlineFromMs !== null && this.#options.clock.elapsedMs() - onlineFromMs >= steadyMs) {
+        reconnects = 0;
+        this.#failures = 0;
+      }
+      onlineFromMs = null;
     };
     client.on(Events.ClientReady, () => {
       online();
@@ -116,8 +140,10 @@ export class DiscordGateway {
     client.on(Events.ShardReady, online);
     client.on(Events.ShardResume, online);
     client.on(Events.ShardReconnecting, () => {
+      if (this.#client !== client) return;
+      ended();
       reconnects += 1;
-      if (this.#client === client) this.#state = "connecting";
+      this.#state = "connecting";
       if (reconnects > mostReconnects) lost("it could not be reconnected");
     });
     client.on(Events.ShardDisconnect, ({ code }) => lost(`closed with code ${code}`));
@@ -167,4 +193,11 @@ export class DiscordGateway {
     clearTimeout(timer);
     guard.cut();
   }
+}
+
+/** The bot's token goes to the address that Discord names. @throws where that would be a plain connection over a network */
+function checkGatewayAddress(body: string): void {
+  const { url } = (parsed(body) ?? {}) as { readonly url?: unknown };
+  if (typeof url === "string" && !isSafeSocket(url))
+    throw new Error("Discord names an address for its gateway that is none, or not safe");
 }

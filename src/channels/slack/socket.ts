@@ -6,7 +6,7 @@
 import { WebSocket } from "ws";
 import type { Clock } from "../../domain/clock.ts";
 import type { Secret } from "../../domain/hidden-secrets.ts";
-import { trimmed } from "../address.ts";
+import { isSafeSocket, trimmed } from "../address.ts";
 import { type Listening, type Source, Sources } from "../listeners.ts";
 import type { ChannelLog } from "../log.ts";
 import { Poster, parsed } from "../post.ts";
@@ -64,17 +64,10 @@ export async function openConnection(
   const { result } = judge(answer, poster);
   if (result.kind !== "delivered") return { ...result, url: null };
   const said = answer.kind === "answer" ? (parsed(answer.text) as { url?: unknown } | undefined) : undefined;
-  const given = typeof said?.url === "string" && isSafe(said.url) ? said.url : null;
+  const given = typeof said?.url === "string" && isSafeSocket(said.url) ? said.url : null;
   return given === null
     ? { kind: "retry" as const, detail: "Slack gave no address to connect to", url: null }
     : { kind: "delivered" as const, detail: "", url: given };
-}
-
-/** A plain connection could be read on the way, but for one to this machine. */
-function isSafe(address: string): boolean {
-  if (!URL.canParse(address)) return false;
-  const { protocol, hostname } = new URL(address);
-  return protocol === "wss:" || (protocol === "ws:" && /^(localhost|127\.0\.0\.1|\[::1\])$/.test(hostname));
 }
 
 type End = "lost" | "refresh" | "disabled";

@@ -1,0 +1,32 @@
+/** Errors that end the process: nothing is told of them that may hold a secret. */
+import { expect, test } from "vitest";
+import { crashText } from "../../src/cli/crash.ts";
+
+const secret = "s3cretOfSomeLength";
+
+test("kind, code and places are told; message, properties, cause and whatever looks like a place in the message are not", () => {
+  const error = Object.assign(
+    new TypeError(`${secret}\n    at ${secret} (file:///x:1:1)\n    at ${secret}`),
+    {
+      ...{ code: "ERR_INVALID_URL", input: secret, cause: new Error(secret) },
+    },
+  );
+  const text = crashText(error);
+  expect(text).toMatch(
+    /^ended by an error that nobody expected: TypeError ERR_INVALID_URL at .*crash\.test\.ts:\d+:\d+/,
+  );
+  expect(text).not.toContain(secret);
+  const other = new Error("first");
+  expect(other.stack).toContain("first");
+  other.message = "changed";
+  expect(crashText(other)).toBe("ended by an error that nobody expected: Error");
+});
+
+test.each([
+  ["an error by another name", Object.assign(new Error("x"), { name: secret, code: secret, stack: secret })],
+  ["a text", secret],
+  ["an object", { name: secret, code: 5, stack: { toString: 1 } }],
+  ["nothing", undefined],
+])("%s is told of as one", (_what, thrown) => {
+  expect(crashText(thrown)).toBe("ended by an error that nobody expected: something that is no error");
+});
