@@ -105,7 +105,7 @@ async function startWith(
     signing === null
       ? null
       : await loadOwn(cli, options.config, await signing.keys(), { pageMayBeOff: true });
-  const taken = loaded === null ? null : await refuseUnlessFree(loaded);
+  if (loaded !== null) await refuseUnlessFree(loaded);
   const { createLog, isPrettyLog } = await import("./log.ts");
   const format = options.json === true ? "json" : options.logFormat;
   const { log, flush } = await createLog(cli, { level: options.logLevel, format });
@@ -130,13 +130,11 @@ async function startWith(
       return await runDemo({ log, signal: stop.signal, out: cli.out, commandLine });
     }
     await tellWarnings(log, loaded.warnings);
-    await tellPageProblems(log, [...loaded.pageProblems, ...(taken === null ? [] : [taken])]);
-    // Whoever takes the page's address may not keep anything from being watched.
-    const settings = taken === null ? loaded.settings : { ...loaded.settings, dashboard: null };
+    await tellPageProblems(log, loaded.pageProblems);
     const { runDaemon } = await import("../app.ts");
     const { keepHeapSmall } = await import("../heap.ts");
     keepHeapSmall();
-    return await runDaemon(settings, {
+    return await runDaemon(loaded.settings, {
       log,
       signal: stop.signal,
       signer: signing,
@@ -157,12 +155,9 @@ async function startWith(
   }
 }
 
-/**
- * A daemon that could not run, or not beside another one, signs in nowhere and opens nothing.
- * @returns the mistake of a page's address that cannot be had; null: it can
- */
-async function refuseUnlessFree(loaded: Loaded): Promise<ConfigProblem | null> {
-  const { problems, address, running, database } = await examine(loaded);
+/** A daemon that could not run, or not beside another one, signs in nowhere and opens nothing. */
+async function refuseUnlessFree(loaded: Loaded): Promise<void> {
+  const { problems, running, database } = await examine(loaded);
   if (problems.length > 0) throw await misconfigured(problems);
   if (running) {
     const { writerOf } = await import("../history/index.ts");
@@ -172,7 +167,6 @@ async function refuseUnlessFree(loaded: Loaded): Promise<ConfigProblem | null> {
         "stop it first, or give this one another history.path",
     );
   }
-  return address;
 }
 
 async function tellWarnings(log: Logger, warnings: readonly ConfigWarning[]): Promise<void> {

@@ -26,6 +26,8 @@ import { allAtOnce, oneAtATime } from "./turns.ts";
 
 /** The time for which `stop` lets answers that are under way finish, ms. */
 const drainMs = 1_000;
+/** A page whose address cannot be had is tried again after this time, ms. */
+const pageAgainMs = 30_000;
 
 export interface DashboardOptions {
   /** The listener of the page; port 0: a free one. Null: only the socket. */
@@ -42,8 +44,9 @@ export interface DashboardOptions {
 
 export interface Dashboard {
   /**
+   * The page opens later where its address cannot be had now; commands do not wait for it.
    * @returns where the page is: `http://127.0.0.1:8787`, or null without one
-   * @throws {DashboardError} when another daemon has the socket, or an address cannot be had; nothing is left open
+   * @throws {DashboardError} when another daemon has the socket; nothing is left open
    */
   start(signal: AbortSignal): Promise<{ readonly url: string | null }>;
   /** Makes a one-time link to the page; the page's own address where it needs no login. Null: there is no page. */
@@ -71,7 +74,12 @@ export function createDashboard(options: DashboardOptions): Dashboard {
     readonly settings: ListenSettings;
   } | null = null;
 
+  let isStopped = false;
+  let cancelAgain = (): void => {};
+
   async function stop(): Promise<void> {
+    isStopped = true;
+    cancelAgain();
     page = null;
     await Promise.all(servers.splice(0).map((server) => close(server, clock, log)));
   }
@@ -105,17 +113,43 @@ export function createDashboard(options: DashboardOptions): Dashboard {
     await local.ready();
     await listenOnSocket(local.server, socketPath);
     signal.throwIfAborted();
-    if (!listen) return null;
+    if (listen === null) return null;
     const slowDown = new SlowDown(machine, log);
     const parts = { settings: () => page?.settings ?? listen, access, slowDown };
-    const app = createServer({ log, door: createDoor(parts), limits: { clock, log, tls: listen.tls } });
-    await serve(app, false);
-    serveSession(app, { ...parts, passwords: new Passwords(slowDown) });
-    await app.ready();
-    const port = await listenOnTcp(app, listen);
-    page = { app, port, settings: listen };
+    const openPage = async (): Promise<string> => {
+      const app = createServer({ log, door: createDoor(parts), limits: { clock, log, tls: listen.tls } });
+      await serve(app, false);
+      serveSession(app, { ...parts, passwords: new Passwords(slowDown) });
+      await app.ready();
+      const port = await listenOnTcp(app, listen);
+      page = { app, port, settings: listen };
+      return pageUrl(listen, port);
+    };
+    const url = await openPage().catch((error: unknown) => {
+      if (!(error instanceof DashboardError)) throw error;
+      log.error(
+        {},
+        `${error.message}; the monitoring goes on, and the page opens once its address can be had`,
+      );
+      again(openPage);
+      return null;
+    });
     signal.throwIfAborted();
-    return pageUrl(listen, port);
+    return url;
+  }
+
+  function again(openPage: () => Promise<string>): void {
+    cancelAgain = machine.after(pageAgainMs, async () => {
+      const before = servers.length;
+      try {
+        log.info({ url: await openPage() }, "the page is open");
+        if (isStopped) await stop();
+      } catch (error) {
+        if (!(error instanceof DashboardError)) log.error({ err: error }, "the page cannot be opened");
+        await Promise.all(servers.splice(before).map((server) => close(server, clock, log)));
+        if (!isStopped) again(openPage);
+      }
+    });
   }
 
   return {

@@ -190,7 +190,7 @@ describe("start", () => {
     const checked = await run(["check", "--json"], place);
     await using daemon = startProgram(["start"], place);
     expect(await daemon.line((line) => line.includes("another program listens there"))).toMatch(
-      /config\.yaml:5:22: dashboard\.listen: 127\.0\.0\.1:\d+: another program/,
+      /dashboard\.listen 127\.0\.0\.1:\d+: another program.*once its address can be had/,
     );
     await daemon.line((line) => line.includes("signed in by message"));
     await new Promise((resolve) => taken.close(resolve));

@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, lstatSync, readFileSync, writeFileSync } from "node:fs";
-import { connect } from "node:net";
+import { type AddressInfo, connect, createServer } from "node:net";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { hostName } from "../../src/dashboard/door.ts";
@@ -12,13 +12,18 @@ import {
   DashboardError,
   type ListenSettings,
 } from "../../src/dashboard/index.ts";
+import { FakeClock } from "../support/clock.ts";
 import { listenWith, memoryStore, openDashboard, openLoggedIn, temporaryFolder } from "./open.ts";
-import { source } from "./world.ts";
+import { nowMs, source } from "./world.ts";
 
 const signal = new AbortController().signal;
-const at = (socketPath: string, listen: Partial<ListenSettings> | null = null) =>
+const at = (
+  socketPath: string,
+  listen: Partial<ListenSettings> | null = null,
+  parts: Partial<Parameters<typeof createDashboard>[0]> = {},
+) =>
   createDashboard({
-    ...{ listen: listen && listenWith(listen), socketPath, source: source(), store: memoryStore() },
+    ...{ listen: listen && listenWith(listen), socketPath, source: source(), store: memoryStore(), ...parts },
   });
 
 const refusal = async (starting: Promise<unknown>): Promise<DashboardError> => {
@@ -87,15 +92,38 @@ describe("the socket", () => {
     expect(error.message).toContain(temporary.folder);
   });
 
-  test("is closed again when the page's address is taken", async () => {
-    await using first = await openLoggedIn();
+  test("a page whose address is taken opens once that is free; the socket is open meanwhile", async () => {
+    const taken = createServer();
+    await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", resolve));
+    const { port } = taken.address() as AddressInfo;
     using temporary = temporaryFolder();
     const socketPath = path.join(temporary.folder, "perpwatch.sock");
-    const port = Number(new URL(first.url).port);
-    const error = await refusal(at(socketPath, { host: "127.0.0.1", port }).start(signal));
-    expect(error.failure).toBe("address");
-    expect(error.message).toContain(`dashboard.listen 127.0.0.1:${port}: another program listens there`);
+    const lines: string[] = [];
+    const keep = (_: object, text: string) => void lines.push(text);
+    const clock = new FakeClock(nowMs);
+    const dashboard = at(
+      socketPath,
+      { host: "127.0.0.1", port },
+      { log: { debug: keep, info: keep, warn: keep, error: keep }, machine: clock },
+    );
+    expect(await dashboard.start(signal)).toEqual({ url: null });
+    expect(lines).toEqual([
+      expect.stringContaining(`dashboard.listen 127.0.0.1:${port}: another program listens there`),
+      "the local API is open",
+    ]);
+    expect(await askDaemon({ socketPath, method: "GET", path: "/healthz" })).toMatchObject({
+      kind: "answered",
+    });
+    expect(dashboard.link()).toBeNull();
+    // Still taken.
+    await clock.advance(30_000);
+    await new Promise((resolve) => taken.close(resolve));
+    while (dashboard.link() === null) await clock.advance(30_000);
+    expect(lines).toEqual([...lines.slice(0, 2), "the page is open"]);
+    expect((await fetch(`http://127.0.0.1:${port}/healthz`)).status).toBe(200);
+    await dashboard.stop();
     expect(existsSync(socketPath)).toBe(false);
+    await expect(fetch(`http://127.0.0.1:${port}/healthz`)).rejects.toThrow();
   });
 
   test("a start that is aborted leaves nothing", async () => {

@@ -24,7 +24,7 @@ async function opened(
   let elapsedMs = 0;
   const server = limitedServer(answer, {
     clock: { ...systemClock(), elapsedMs: () => elapsedMs },
-    log: { debug: () => {}, info: () => {}, warn: (fields) => void warnings.push(fields) },
+    log: { debug: () => {}, info: () => {}, warn: (fields) => void warnings.push(fields), error: () => {} },
     limits: { ...usualLimits, ...limits },
     tls,
   });

@@ -88,6 +88,7 @@ export async function openDashboard(of: Partial<DashboardSource> = {}, options: 
       warnings.push(message);
       logged.push({ ...fields, message });
     },
+    error: (fields: object, message: string) => void logged.push({ ...fields, message }),
   };
   const store = options.store ?? memoryStore();
   const listen = listenWith(options.listen);

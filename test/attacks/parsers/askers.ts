@@ -16,7 +16,7 @@ import { clock, listenWith, memoryStore } from "../../dashboard/open.ts";
 import { source } from "../../dashboard/world.ts";
 import { isSyntax, json, type Parsers, words } from "./kinds.ts";
 
-const log = { debug: () => {}, info: () => {}, warn: () => {} };
+const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 const store = memoryStore();
 const access = new Access({ store, clock, log });
 const slowDown = new SlowDown(clock, log);
