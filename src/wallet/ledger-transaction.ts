@@ -113,12 +113,15 @@ export function readTransaction(wire: string): LedgerTransaction {
   if ("addressTableLookups" in message && (message.addressTableLookups?.length ?? 0) > 0) {
     throw new BadTransaction("the transaction takes accounts from lookup tables");
   }
-  // What is cut short or followed by more bytes comes out of the decoder as if it were well.
-  const again = attempt(() => getCompiledTransactionMessageEncoder().encode(message));
-  if (!same(again, transaction.messageBytes) || !same(getTransactionEncoder().encode(transaction), bytes))
-    throw new BadTransaction("the transaction is cut short, or more follows it");
   const { header, staticAccounts } = message;
   if (header.numSignerAccounts < 1) throw new BadTransaction("nobody has to sign the transaction");
+  // What is cut short or followed by more bytes comes out of the decoder as if it were well.
+  const again = attempt(() => ({
+    message: getCompiledTransactionMessageEncoder().encode(message),
+    whole: getTransactionEncoder().encode(transaction),
+  }));
+  if (!same(again.message, transaction.messageBytes) || !same(again.whole, bytes))
+    throw new BadTransaction("the transaction is cut short, or more follows it");
   if (new Set(staticAccounts).size !== staticAccounts.length)
     throw new BadTransaction("an account is named twice");
   const accounts = staticAccounts.map((pubkey, index) => ({

@@ -105,3 +105,8 @@ test("what the ledger would not take is not put together", () => {
   expect(() => assembleTransaction({ ...whole, feePayer: "x", instructions: [] })).toThrow(BadTransaction);
   expect(() => assembleTransaction({ ...whole, blockhash: "x", instructions: [] })).toThrow(BadTransaction);
 });
+
+test("bytes that nobody has to sign are no transaction", () => {
+  for (const bytes of [Buffer.alloc(38), Buffer.from([0, 0, 0, 0, 1, ...new Uint8Array(65), 0])])
+    expect(() => readTransaction(bytes.toString("base64"))).toThrow(BadTransaction);
+});
