@@ -6,6 +6,8 @@ import { isRoot } from "./trust.ts";
 /** Writes a text in the place of a file, which its owner alone can read then. Throws as the system does; the old file stays. */
 export function replaceFile(name: string, text: string): void {
   const draft = `${name}.${process.pid}.draft`;
+  // A process of the same number that was killed may have left one; containers give the same numbers again and again.
+  fs.rmSync(draft, { force: true });
   const file = fs.openSync(draft, "wx", 0o600);
   try {
     fs.writeFileSync(file, text);
@@ -16,10 +18,21 @@ export function replaceFile(name: string, text: string): void {
       fs.fchownSync(file, uid, gid);
     }
     fs.renameSync(draft, name);
+    syncFolder(path.dirname(path.resolve(name)));
   } catch (error) {
     fs.rmSync(draft, { force: true });
     throw error;
   } finally {
     fs.closeSync(file);
+  }
+}
+
+/** A name outlives a power cut once its folder is written, too. */
+function syncFolder(folder: string): void {
+  const handle = fs.openSync(folder, "r");
+  try {
+    fs.fsyncSync(handle);
+  } finally {
+    fs.closeSync(handle);
   }
 }

@@ -1,0 +1,21 @@
+/** Files that are replaced as a whole, also beside what a killed process left. */
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { expect, test } from "vitest";
+import { replaceFile } from "../../src/files/replace.ts";
+
+test("what a killed process of the same number left is no hindrance", () => {
+  const folder = mkdtempSync(path.join(tmpdir(), "perpwatch-"));
+  try {
+    const file = path.join(folder, "login-forms.json");
+    writeFileSync(file, "old");
+    writeFileSync(`${file}.${process.pid}.draft`, "half of a t");
+    replaceFile(file, "new");
+    expect(readFileSync(file, "utf8")).toBe("new");
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(readdirSync(folder)).toEqual(["login-forms.json"]);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
