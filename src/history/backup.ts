@@ -83,6 +83,7 @@ export async function restoreDatabase(
     } finally {
       db.close();
     }
+    forgetLogins(partial);
     const aside = putAside(target, atMs);
     fs.renameSync(partial, target);
     syncFolder(target);
@@ -90,6 +91,18 @@ export async function restoreDatabase(
   } finally {
     lock.release();
   }
+}
+
+/** Tokens and sessions of the page in a backup may be revoked since, or made by whoever made the file: none is taken over. */
+function forgetLogins(file: string): void {
+  const db = new Database(file, { fileMustExist: true });
+  try {
+    const has = db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'access'").get();
+    if (has !== undefined) db.exec("DELETE FROM access");
+  } finally {
+    db.close();
+  }
+  sync(file);
 }
 
 /** A file that may be anything. @throws {HistoryError} unless it is a history of this version or an older one */

@@ -26,5 +26,9 @@ async function run(cli: Cli, file: string, options: CommonOptions): Promise<void
   const restored = await restoreDatabase(place.databasePath, file, Date.now(), progressOn(cli));
   if (options.json) return printJson(cli, restored);
   print(cli, `${restored.file} is the backup now`);
+  print(
+    cli,
+    "tokens and sessions of the page are not taken over: make new ones (`perpwatch token new`, `perpwatch page`)",
+  );
   if (restored.aside !== null) print(cli, `what was there is kept as ${restored.aside}`);
 }
