@@ -59,7 +59,7 @@ export function askPassphrase(question: string, opens?: (passphrase: string) => 
   stream.on("error", () => {});
   try {
     stream.setRawMode(true);
-    // What was typed while a passphrase is looked at is not shown either: all tries are one question.
+    // All tries are one question: nothing typed while a passphrase is looked at is shown, either.
     return answerOf(terminal, question, opens);
   } finally {
     stream.setRawMode(false);

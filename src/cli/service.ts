@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { type Command, Option } from "commander";
+import { readTextFile, userName } from "../files/index.ts";
 import {
   type Cli,
   CommandFailed,
@@ -59,7 +60,7 @@ export function serviceCommand(program: Command, cli: Cli): void {
     ),
   ).action((options: ServiceOptions & { readonly withKey: string }, command: Command) => {
     act(cli, options, (machine, note) => {
-      const installation = prepared(options, command, machine, note);
+      const installation = prepared(options, command, machine, note, cli.env.SUDO_UID);
       if (options.user === true) installUser(installation, userFolder(cli));
       else installSystem(installation);
     });
@@ -156,6 +157,7 @@ function prepared(
   command: Command,
   machine: Machine,
   note: (text: string) => void,
+  sudoUid: string | undefined,
 ): Installation {
   const config = path.resolve(options.config);
   const main = import.meta.filename.endsWith(".ts") ? "src/main.ts" : "dist/main.js";
@@ -173,13 +175,30 @@ function prepared(
     template: (name) => readFileSync(path.join(programFolder, "deploy", name), "utf8"),
     config: {
       path: config,
-      text: existsSync(config) ? readFileSync(config, "utf8") : null,
+      text: existsSync(config) ? configText(config, sudoUid) : null,
       isNamed: namedConfig(command),
     },
     newPassphrase: () => randomBytes(32).toString("base64url"),
     withKey: options.withKey,
     note,
   };
+}
+
+const largestConfig = 1_024 * 1_024;
+
+/**
+ * @param sudoUid the user who called sudo: the configuration may be theirs
+ * @throws {CommandFailed} where somebody else owns it, or others can write it: as root's copy it would be trusted
+ */
+function configText(file: string, sudoUid: string | undefined): string {
+  const found = readTextFile(file, {
+    largestBytes: largestConfig,
+    ...(sudoUid !== undefined && { owner: "any" }),
+  });
+  if ("wrong" in found) throw new CommandFailed(`${file}: ${found.wrong}`, 2);
+  if (![0, process.getuid?.(), Number(sudoUid)].includes(found.ownerUid))
+    throw new CommandFailed(`${file}: it belongs to another user, ${userName(found.ownerUid)}`, 2);
+  return found.text;
 }
 
 function userFolder({ env }: Cli): string {

@@ -221,7 +221,8 @@ function scalarOf(node: Scalar, at: number, fallbackAt: number, reading: Reading
       message: `${shown} is no name of an environment variable: letters, digits and _ are allowed`,
     });
   }
-  reading.hidden.push(...values, ...(values.length > 0 ? [text] : []));
+  for (const hidden of values) reading.hidden.push(hidden);
+  if (values.length > 0) reading.hidden.push(text);
   const other = whole && node.type === "PLAIN" ? typed(text) : undefined;
   const broken = unset.length + badNames.length > 0;
   return { kind: "scalar", at, value: text, other, hidden: values.length > 0, broken };

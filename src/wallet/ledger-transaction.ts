@@ -115,7 +115,7 @@ export function readTransaction(wire: string): LedgerTransaction {
   }
   const { header, staticAccounts } = message;
   if (header.numSignerAccounts < 1) throw new BadTransaction("nobody has to sign the transaction");
-  // What is cut short or followed by more bytes comes out of the decoder as if it were well.
+  // The decoder takes bytes that are cut short, or followed by more, without an error.
   const again = attempt(() => ({
     message: getCompiledTransactionMessageEncoder().encode(message),
     whole: getTransactionEncoder().encode(transaction),

@@ -61,7 +61,7 @@ class Trial {
       }
       const indices = Array.from({ length: Math.min(batchSize, from + count - first) }, (_, i) => first + i);
       for (const index of indices) await this.#one(index);
-      // What a parser leaves for a later turn of the loop is let go of there.
+      // The next turn of the loop frees whatever a parser left for it.
       await new Promise(setImmediate);
       await this.#weigh(indices);
     }

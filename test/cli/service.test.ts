@@ -10,6 +10,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from "node:fs";
 import path from "node:path";
@@ -186,6 +187,22 @@ describe("into an image, as a process", () => {
     expect(without.stderr).toMatch(
       /config\.yaml: there is no such configuration; copy config\.example\.yaml/,
     );
+    place.write("config.yaml", "wallets: *SECRETTOKEN\n");
+    const alias = await service("--root", image);
+    expect(alias).toMatchObject({ status: 2 });
+    expect(alias.stderr).toContain("config.yaml: is not YAML that can be read");
+    expect(alias.stderr).not.toContain("SECRETTOKEN");
+    chmodSync(path.join(place.folder, "config.yaml"), 0o666);
+    expect((await service("--root", image)).stderr).toMatch(/config\.yaml: can be changed by others.*chmod/);
+    chmodSync(path.join(place.folder, "config.yaml"), 0o600);
+    const victim = path.join(place.folder, "victim");
+    mkdirSync(victim);
+    mkdirSync(path.join(place.folder, "linked", "etc"), { recursive: true });
+    symlinkSync(victim, path.join(place.folder, "linked", "etc", "sysusers.d"));
+    expect((await service("--root", path.join(place.folder, "linked"))).stderr).toMatch(
+      /sysusers\.d leads out of/,
+    );
+    expect(readdirSync(victim)).toEqual([]);
     place.write("config.yaml", "- a list\n");
     expect((await service("--root", image)).stderr).toContain("the configuration is no mapping of settings");
   });

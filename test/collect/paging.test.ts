@@ -493,7 +493,7 @@ test("rows whose slots are far ahead of the ledger are unread, beside those that
   await read();
   expect(keys(told).sort()).toEqual(["row0", "row5"]);
   expect([coversMs, badRecords.count]).toEqual([nowMs, 2]);
-  // What is kept of them repeats no token.
+  // The kept rows repeat no token.
   expect(kept.join()).toMatch(/row[23]/);
   expect(kept.join()).not.toContain(token);
   // The ledger came to one of them meanwhile, the other one is sent as it is.

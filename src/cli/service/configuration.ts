@@ -1,6 +1,7 @@
 /** config.yaml as the services use it: the user's own, with the places of history, keystore and socket set. */
 import path from "node:path";
-import { type Document, isMap, parseDocument, visit } from "yaml";
+import { type Document, isMap, visit } from "yaml";
+import { parsedYaml, tooManyParts } from "../../domain/yaml.ts";
 import { CommandFailed } from "../command.ts";
 
 export const serviceConfig = "/etc/perpwatch/config.yaml";
@@ -41,7 +42,7 @@ export function configForService(text: string, file: string): ServiceConfig {
       throw new CommandFailed(`${file}: ${section} is no mapping of settings`, 2);
     document.setIn(at, place);
   }
-  const list = walletsOf(document);
+  const list = walletsOf(document, file);
   const ofSigner = new Set<unknown>(
     list.flatMap(({ keyFile, keyDir, secretFile }) => [keyFile, keyDir, secretFile]),
   );
@@ -72,8 +73,8 @@ export function configForService(text: string, file: string): ServiceConfig {
 
 const isRelative = (name: string): boolean => /^(\.{1,2}|~)\//.test(name);
 
-function walletsOf(document: Document): readonly Readonly<Record<string, unknown>>[] {
-  const list = (document.toJS() as { readonly wallets?: unknown } | null)?.wallets;
+function walletsOf(document: Document, file: string): readonly Readonly<Record<string, unknown>>[] {
+  const list = (plainOf(document, file) as { readonly wallets?: unknown } | null)?.wallets;
   return (Array.isArray(list) ? list : []).map(
     (one: unknown) => (one ?? {}) as Readonly<Record<string, unknown>>,
   );
@@ -90,7 +91,7 @@ export interface SignerPart {
 
 /** @param file the path of the configuration, which others are relative to */
 export function signerPart(text: string, file: string): SignerPart {
-  const signer = (parsed(text, file).toJS() as { readonly signer?: unknown } | null)?.signer;
+  const signer = (plainOf(parsed(text, file), file) as { readonly signer?: unknown } | null)?.signer;
   const {
     keystore = "keystore.json",
     passphraseFile,
@@ -103,11 +104,25 @@ export function signerPart(text: string, file: string): SignerPart {
   };
 }
 
+/** @throws {CommandFailed} with places alone: a file that is no configuration may hold a secret */
 function parsed(text: string, file: string): Document {
-  const document = parseDocument(text);
+  const document = parsedYaml(text, {});
+  if (document === null) throw new CommandFailed(`${file}: ${tooManyParts}`, 2);
   const [problem] = document.errors;
-  if (problem !== undefined) throw new CommandFailed(`${file}: ${problem.message.split("\n")[0]}`, 2);
+  if (problem !== undefined)
+    throw new CommandFailed(`${file}:${problem.linePos?.[0].line ?? 1}: is not YAML`, 2);
   if (document.contents !== null && !isMap(document.contents))
     throw new CommandFailed(`${file}: the configuration is no mapping of settings`, 2);
   return document;
+}
+
+function plainOf(document: Document, file: string): unknown {
+  try {
+    return document.toJS();
+  } catch {
+    throw new CommandFailed(
+      `${file}: is not YAML that can be read: an alias without its anchor, or too many of them`,
+      2,
+    );
+  }
 }

@@ -5,6 +5,7 @@ import {
   existsSync,
   mkdirSync,
   readFileSync,
+  realpathSync,
   renameSync,
   rmSync,
   statSync,
@@ -118,8 +119,16 @@ export class Machine {
     return this.#options.runner([name, "--version"]).status !== null;
   }
 
+  /** @throws {CommandFailed} where a link of an image leads out of it: the change would be one of this machine */
   #at(file: string): string {
-    return path.join(this.#options.root, file);
+    const at = path.join(this.#options.root, file);
+    if (this.image === null || !existsSync(this.image)) return at;
+    let folder = path.dirname(at);
+    while (!existsSync(folder)) folder = path.dirname(folder);
+    const inside = path.relative(realpathSync(this.image), realpathSync(folder));
+    if (inside === ".." || inside.startsWith("../"))
+      throw new CommandFailed(`${path.dirname(at)} leads out of ${this.image}`);
+    return at;
   }
 }
 

@@ -91,7 +91,7 @@ export const parsers: Parsers = {
     ),
     run: (input: string) => {
       const url = `/${inHeader(input.slice(1)).replace(/\s/g, "%20")}`;
-      // What stands for a socket here takes no such address; real sockets are attacked in listener.test.ts.
+      // The stand-in for a socket takes no such address; real sockets are attacked in listener.test.ts.
       if (!URL.canParse(url.replace(/^\/\//, "/"), "http://localhost")) return false;
       return asked(tcp, {
         ...{ method: "GET", url },
