@@ -50,6 +50,23 @@ const headOf = (text: string, at: number): number =>
     text.charCodeAt(at + 3) * 131) &
   0xffff;
 
+const character = (_: string, digits: string) => String.fromCharCode(Number.parseInt(digits, 16));
+
+/** A text with its escapes of JSON read, those too that another text of JSON escaped again. */
+const withoutEscapes = (text: string) =>
+  text
+    .replace(/\\+u([\da-f]{4})/gi, character)
+    .replace(/\\+[nrt]/g, " ")
+    .replace(/\\+(["/])/g, "$1");
+
+/** The forms of a text in which it is searched. Colons, line breaks and escapes hide nothing. */
+function views(text: string): Iterable<string> {
+  const read = withoutEscapes(text);
+  const once = read.replace(/%([\da-f]{2})/gi, character);
+  const twice = once.replace(/%([\da-f]{2})/gi, character);
+  return new Set([text, read, once, twice].flatMap((one) => [one, one.replace(/[\s:]+/g, "")]));
+}
+
 export class SecretFinder {
   readonly #secrets = new Map<string, string>();
   #needles: Needles | null = null;
@@ -65,11 +82,9 @@ export class SecretFinder {
 
   /** @returns `name (encoding)` of each secret of which a piece is found */
   leaks(bytes: Buffer | string): string[] {
-    // Colons, line breaks and the like between digits hide nothing.
-    const raw = typeof bytes === "string" ? bytes : bytes.toString("latin1");
     const found = new Set<string>();
     this.#needles ??= this.#make();
-    for (const text of [raw, raw.replace(/[\s:]+/g, "")])
+    for (const text of views(typeof bytes === "string" ? bytes : bytes.toString("latin1")))
       for (let at = 0; at + shortest <= text.length; at++) {
         // Few places begin like a piece of a secret.
         const groups = this.#needles[headOf(text, at)];
@@ -95,7 +110,7 @@ export class SecretFinder {
       for (let at = 0; at + piece <= secret.length; at++) {
         const part = secret.slice(at, at + piece);
         add(part, name);
-        for (const encoding of ["hex", "hex, upper", "percent", "percent, upper", "JSON, escaped"])
+        for (const encoding of ["hex", "hex, upper"])
           add(encodings[encoding]!(part), `${name} (${encoding})`);
         // Eight bytes from a multiple of three on are the same wherever the piece stands; the last characters are not.
         for (const encoding of ["base64", "base64url"] as const)
