@@ -9,6 +9,8 @@ import { supportsNode } from "./node-version.ts";
 if (supportsNode(process.versions.node)) {
   // What was compiled once is kept where it can be: the next command begins sooner, with no compiler in its memory.
   module.enableCompileCache(path.join(import.meta.dirname, "..", ".runtime", "compiled"));
+  const { checkCertificates } = await import("./cli/certificates.ts");
+  checkCertificates(process.env);
   const { endAtCrash } = await import("./cli/crash.ts");
   endAtCrash();
   const { main } = await import("./cli/main.ts");

@@ -189,8 +189,19 @@ export function foundOf(entry: Entry): string {
       if (entry.hidden) return "a value that is not shown";
       if (typeof entry.value !== "string") return String(entry.other ?? entry.value);
       if (entry.value === "") return "an empty text";
+      if (entry.value.includes("://")) return shownAddress(entry.value);
       const quotable = entry.value.length <= longestQuote && !/[\r\n]/.test(entry.value);
       return quotable ? `"${entry.value}"` : `a text of ${entry.value.length} characters`;
     }
   }
+}
+
+/** An address as far as its host: what comes before and after that may be a password or a key. */
+function shownAddress(text: string): string {
+  if (!/^(https?|wss?):/i.test(text) || !URL.canParse(text)) return "an address that is not shown";
+  const { protocol, host, username, password, pathname, search, hash } = new URL(text);
+  const user = username + password === "" ? "" : "…@";
+  const rest = pathname + search + hash;
+  const shown = `${protocol}//${user}${host}${/^\/?$/.test(rest) ? "" : "/…"}`;
+  return shown.length <= longestQuote ? `"${shown}"` : "an address that is not shown";
 }

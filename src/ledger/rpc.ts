@@ -13,6 +13,7 @@ import {
 } from "@solana/kit";
 import { z } from "zod";
 import { escaped } from "../domain/escape.ts";
+import { isAddress } from "../wallet/address.ts";
 import { redactorFor } from "./redact.ts";
 
 /** The chain's node could not be asked, or refused. Never repeats its address, which may hold a secret. */
@@ -73,10 +74,14 @@ const patienceMs = 15_000;
 const mostLogs = 8;
 const mostAnswerBytes = 1_000_000;
 
-const whole = z.union([z.bigint(), z.int().transform(BigInt)]);
+const whole = z
+  .union([z.bigint(), z.int().transform(BigInt)])
+  .refine((value) => value >= 0n && value < 1n << 64n, "expected a number of 64 bits");
+/** 32 bytes in base 58. */
+const key = z.string().refine(isAddress, "expected an address");
 /** As much of the answers as is used. */
 const answers = {
-  latestBlockhash: z.object({ value: z.object({ blockhash: z.string(), lastValidBlockHeight: whole }) }),
+  latestBlockhash: z.object({ value: z.object({ blockhash: key, lastValidBlockHeight: whole }) }),
   blockHeight: whole,
   statuses: z.object({
     value: z
@@ -90,9 +95,9 @@ const answers = {
       )
       .max(1),
   }),
-  accounts: z.object({ value: z.array(z.object({ owner: z.string(), lamports: whole }).nullable()) }),
+  accounts: z.object({ value: z.array(z.object({ owner: key, lamports: whole }).nullable()) }),
   head: z.object({
-    value: z.object({ owner: z.string(), data: z.tuple([z.base64(), z.literal("base64")]) }).nullable(),
+    value: z.object({ owner: key, data: z.tuple([z.base64(), z.literal("base64")]) }).nullable(),
   }),
   simulation: z.object({
     value: z.object({

@@ -270,7 +270,7 @@ const cases: readonly (readonly [text: string, told: readonly string[]])[] = [
     `channels: { chat: { type: discord, token: ${"x".repeat(30)}, channelId: "123456789012345678", apiUrl: http://discord.example/api } }`,
     [
       "1:116 channels.chat.apiUrl: has to begin with https:// (http:// only for this machine: 127.0.0.1, [::1], localhost), " +
-        'found "http://discord.example/api"',
+        'found "http://discord.example/…"',
     ],
   ],
   [

@@ -34,6 +34,13 @@ const places = [
   "wallets: [{ name: x, secret: @, keyDir: x }]",
   "wallets: [{ name: x, secret: @@ }]",
   "wallets: [{ name: x, secret: @, login: x }]",
+  // An address may hold a password or a key wherever one stands, also where none belongs.
+  "exchange: { baseUrl: https://h/@ }",
+  "exchange: { baseUrl: https://h/v1?k=@ }",
+  "exchange: { baseUrl: 'h://@' }",
+  "dashboard: { listen: https://h/@ }",
+  "channels: { chat: { type: telegram, token: 1:x, chatId: 1, apiUrl: http://h/@ } }",
+  "heartbeat: { url: http://h/@ }",
 ];
 /** Only what came from the environment is known to be secret here. */
 const elsewhere = [
@@ -81,6 +88,13 @@ test.each(cases.map((text) => [text.replaceAll(word, "WORD").replaceAll(key, "KE
     expect(leaks(told)).toEqual([]);
   },
 );
+
+test("a password in an address is not repeated", () => {
+  using at = desk();
+  const told = output(`exchange: { baseUrl: "https://me:${word}@exchange.example" }\n${rest}`, at);
+  expect(told).toContain('may not hold a user name or password, found "https://…@exchange.example"');
+  expect(leaks(told)).toEqual([]);
+});
 
 test("a key that swallowed its secret is not repeated", () => {
   using at = desk();

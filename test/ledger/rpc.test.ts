@@ -167,6 +167,33 @@ test.each<[string, (ledger: ReturnType<typeof createLedger>) => Promise<unknown>
     (ledger) => ledger.latestBlockhash(),
     { value: { blockhash: 7, lastValidBlockHeight: 1 } },
   ],
+  ...["", "odd", "0OIl".repeat(11), "1".repeat(31), "1".repeat(45)].map(
+    (blockhash): [string, (ledger: ReturnType<typeof createLedger>) => Promise<unknown>, unknown] => [
+      `latestBlockhash, ${blockhash || "empty"}`,
+      (ledger) => ledger.latestBlockhash(),
+      { value: { blockhash, lastValidBlockHeight: 1 } },
+    ],
+  ),
+  [
+    "accounts, an owner that is no address",
+    (ledger) => ledger.accounts(["11111111111111111111111111111111"]),
+    { value: [{ owner: "x", lamports: 1 }] },
+  ],
+  [
+    "accounts, a negative balance",
+    (ledger) => ledger.accounts(["11111111111111111111111111111111"]),
+    { value: [{ owner: "11111111111111111111111111111111", lamports: -1 }] },
+  ],
+  [
+    "accounts, a balance of more than 64 bits",
+    (ledger) => ledger.accounts(["11111111111111111111111111111111"]),
+    { value: [{ owner: "11111111111111111111111111111111", lamports: 2 ** 70 }] },
+  ],
+  [
+    "simulate, a negative balance",
+    (ledger) => ledger.simulate("AQID", []),
+    { value: { accounts: [{ lamports: -1 }] } },
+  ],
   [
     "status",
     (ledger) => ledger.status("1".repeat(64)),
@@ -190,10 +217,10 @@ test.each<[string, (ledger: ReturnType<typeof createLedger>) => Promise<unknown>
 
 test("balances beyond what a double holds are exact", async () => {
   const raw =
-    '{"jsonrpc":"2.0","id":"0","result":{"context":{"slot":1},"value":[{"owner":"x","lamports":500000000000000001}]}}';
+    '{"jsonrpc":"2.0","id":"0","result":{"context":{"slot":1},"value":[{"owner":"11111111111111111111111111111111","lamports":500000000000000001}]}}';
   await using place = await node(() => ({ raw }));
   expect(await createLedger({ rpcUrl: place.rpcUrl }).accounts(["11111111111111111111111111111111"])).toEqual(
-    [{ owner: "x", lamports: 500_000_000_000_000_001n }],
+    [{ owner: "11111111111111111111111111111111", lamports: 500_000_000_000_000_001n }],
   );
 });
 
@@ -206,9 +233,9 @@ test("the head of an account is no longer than what was asked for, and is base64
     await honest.accountHead(traderAddress(marketPubkey, { pdaIndex: 0, subaccount: 9 }), 64),
   ).toBeNull();
   const values: [unknown, RegExp][] = [
-    [{ owner: "a", data: ["AAAA", "base64"] }, /more than what was asked for/],
-    [{ owner: "a", data: ["*", "base64"] }, /another form than expected at value\.data\.0/],
-    [{ owner: "a", data: ["AA==", "base58"] }, /another form/],
+    [{ owner: marketPubkey, data: ["AAAA", "base64"] }, /more than what was asked for/],
+    [{ owner: marketPubkey, data: ["*", "base64"] }, /another form than expected at value\.data\.0/],
+    [{ owner: marketPubkey, data: ["AA==", "base58"] }, /another form/],
     [{ data: ["AA==", "base64"] }, /another form/],
   ];
   for (const [value, said] of values) {
