@@ -81,11 +81,12 @@ interface WorldOptions extends Pick<HarnessOptions, "atMs" | "routing" | "capaci
 /** A harness that notes with each change what else fires then, by the figures of that moment. */
 class Noted extends Harness {
   readonly standing = new Map<number, readonly Standing[]>();
+  readonly #firing = new Set<number>();
 
   override see(observation: Observation): Changes {
     const changes = super.see(observation);
-    const firing = new Set<number>();
-    for (const { alert } of this.changes)
+    const firing = this.#firing;
+    for (const { alert } of changes.alertChanges)
       alert.state === "firing" ? firing.add(alert.id) : firing.delete(alert.id);
     for (const { id, alertId } of changes.alertChanges)
       this.standing.set(

@@ -44,6 +44,9 @@ export class Crash {
   harness: Harness;
   readonly messages: ReplayedMessage[] = [];
   readonly changes: AlertChange[] = [];
+  readonly #byId = new Map<number, AlertChange>();
+  /** The newest change of each alert that fires. */
+  readonly #firing = new Map<number, AlertChange>();
   #options: HarnessOptions;
   readonly #delivery: Delivery;
   readonly #marks = new Map<string, number>(symbols.map((symbol) => [symbol, 100]));
@@ -105,8 +108,12 @@ export class Crash {
     for (; this.#handed < this.harness.all.length; this.#handed++) {
       const { owed, alertChanges } = this.harness.all[this.#handed]!;
       this.changes.push(...alertChanges);
-      const known = new Map(this.changes.map((change) => [change.id, change]));
-      const items = owed.map((item) => ({ item, change: known.get(item.changeId)! }));
+      for (const change of alertChanges) {
+        this.#byId.set(change.id, change);
+        if (change.alert.state === "firing") this.#firing.set(change.alertId, change);
+        else this.#firing.delete(change.alertId);
+      }
+      const items = owed.map((item) => ({ item, change: this.#byId.get(item.changeId)! }));
       this.#delivery.owe(items, Math.max(...owed.map(({ owedAtMs }) => owedAtMs), Number.NEGATIVE_INFINITY));
     }
     this.#delivery.passTo(this.harness.nowMs);
@@ -141,8 +148,7 @@ export class Crash {
 
   /** The newest change of each alert that fires. */
   get firing(): readonly AlertChange[] {
-    const newest = new Map(this.changes.map((change) => [change.alertId, change]));
-    return [...newest.values()].filter(({ alert }) => alert.state === "firing");
+    return [...this.#firing.values()];
   }
 
   /** Somebody acknowledges what fires of these wallets. */

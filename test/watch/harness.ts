@@ -240,6 +240,8 @@ export function settingsOf(options: HarnessOptions): WatchSettings {
 export class Harness {
   watch: Watch;
   readonly all: Changes[] = [];
+  /** The alert changes of the first so many of them. */
+  #gathered: { of: number; readonly changes: AlertChange[] } = { of: 0, changes: [] };
   readonly asks: string[] = [];
   readonly notes: string[] = [];
   readonly #before: Remembered;
@@ -341,8 +343,12 @@ export class Harness {
     return this.changes.map(describe);
   }
 
+  /** All so far, in a list of the caller's own. */
   get changes(): AlertChange[] {
-    return this.all.flatMap((one) => one.alertChanges);
+    if (this.all.length < this.#gathered.of) this.#gathered = { of: 0, changes: [] };
+    for (; this.#gathered.of < this.all.length; this.#gathered.of++)
+      this.#gathered.changes.push(...this.all[this.#gathered.of]!.alertChanges);
+    return [...this.#gathered.changes];
   }
 
   get owed(): string[] {
