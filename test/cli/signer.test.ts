@@ -12,6 +12,7 @@ import {
 } from "node:fs";
 import { connect } from "node:net";
 import path from "node:path";
+import { createInterface } from "node:readline";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { type Simulator, startSimulator } from "../../src/simulator/index.ts";
 import { walletKeyFromText } from "../../src/wallet/wallet-key.ts";
@@ -276,6 +277,40 @@ test("a key file that is wrong is told as a mistake of the configuration, with i
   const started = await runProcess(["start"], place);
   expect(started).toMatchObject({ status: 2 });
   expect(started.stderr).toMatch(/config\.yaml:2:\d+: .*the key file does not exist/);
+});
+
+test("the text of a login is held against the machine's clock, whatever time its asker says it is", async () => {
+  using place = desk();
+  const { keyFile, authority } = simulator.traders[main]!;
+  place.write(
+    "config.yaml",
+    `wallets: [ { name: main, keyFile: ${keyFile} } ]\nsigner: { socket: ./signer.sock }\n`,
+  );
+  await using signer = startProgram(["signer"], place);
+  await signer.line((line) => line.includes("holds 1 key, listens at"));
+  const stream = connect(path.join(place.folder, "signer.sock"));
+  const replies = createInterface({ input: stream })[Symbol.asyncIterator]();
+  const ask = async (textMs: number, toldMs: number): Promise<Record<string, unknown>> => {
+    const text = `Sign in to the exchange\nwallet:${authority}\nnonce:a1b2c3d4\nexpires:${new Date(textMs).toISOString()}`;
+    const act = { kind: "login text", text, nonceId: "n-1", nowMs: toldMs };
+    stream.write(`${JSON.stringify({ id: 1, do: "sign", wallet: authority, act })}\n`);
+    return JSON.parse((await replies.next()).value as string) as Record<string, unknown>;
+  };
+  try {
+    for (const hours of [-24, -1, 1, 24]) {
+      const textMs = Date.now() + hours * 3_600_000;
+      expect(await ask(textMs, textMs)).toMatchObject({
+        refused: expect.stringMatching(
+          /the clocks of this machine and of the exchange differ by (1h|1d|\d+m)/,
+        ),
+      });
+      expect(await ask(textMs, Date.now())).toMatchObject({ refused: expect.stringContaining("15 minutes") });
+    }
+    const nowMs = Date.now();
+    expect(await ask(nowMs, nowMs)).toMatchObject({ signed: expect.any(String) });
+  } finally {
+    stream.destroy();
+  }
 });
 
 test("whoever connects without asking for what there is gets nothing", async () => {

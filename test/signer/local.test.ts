@@ -86,10 +86,31 @@ describe("a login text", () => {
     expect(new Set(entries.map(({ hash }) => hash)).size).toBe(2);
   });
 
-  test.each([-27, 27])("whose exchange is %i h from the machine's time is refused", async (hours) => {
-    const { made } = signer(wallet, nowMs + hours * 3_600_000);
-    await expect(made.sign(loginAct())).rejects.toThrow("more than a day from this machine's");
-    await signer(wallet, nowMs + Math.sign(hours) * 3_600_000).made.sign(loginAct());
+  test.each([
+    [-6, "behind"],
+    [6, "ahead"],
+  ])(
+    "for an exchange %i min from the machine's time is refused, with the difference",
+    async (minutes, side) => {
+      const machineMs = nowMs + minutes * 60_000;
+      await expect(signer(wallet, machineMs).made.sign(loginAct())).rejects.toThrow(
+        `differ by 6m (this machine's is ${side})`,
+      );
+      await signer(wallet, nowMs + Math.sign(minutes) * 5 * 60_000).made.sign(loginAct());
+    },
+  );
+
+  test.each([
+    ["of yesterday", -86_400_000],
+    ["of tomorrow", 86_400_000],
+    ["that is over for 21 min", -21 * 60_000],
+    ["that begins in 21 min", 21 * 60_000],
+  ])("%s is not signed, whatever time its asker says it is", async (_when, awayMs) => {
+    const { made, entries } = signer(wallet, nowMs);
+    const dated = `${text()}\nissued:${new Date(nowMs + awayMs).toISOString()}`;
+    for (let toldMs = nowMs - 2 * 86_400_000; toldMs <= nowMs + 2 * 86_400_000; toldMs += 60_000)
+      await expect(made.sign(loginAct({ text: dated, nowMs: toldMs }))).rejects.toThrow(SigningRefused);
+    expect(entries.every(({ refused }) => refused !== null)).toBe(true);
   });
 });
 
