@@ -40,9 +40,9 @@ export function signerHost(options: SignerHostOptions): KeyHolder {
   const { warn } = options;
   const keystores = keystoreReader(options);
   const formsOf = formsReader(options);
-  /** Also those of earlier readings: who asks may go on by an older configuration. */
-  const signers = new Map<string, WalletSigner>();
-  const logins = new Map<string, WalletSettings["login"]>();
+  /** Those of the last reading. Earlier ones stay after a reading with mistakes: daemons go on by the configuration before. */
+  let signers: ReadonlyMap<string, WalletSigner> = new Map();
+  let logins: ReadonlyMap<string, WalletSettings["login"]> = new Map();
   let isLoaded = false;
 
   const load = async (): Promise<{ readonly keys: readonly KeyAnswer[]; readonly closed: string }> => {
@@ -68,15 +68,22 @@ export function signerHost(options: SignerHostOptions): KeyHolder {
       },
     });
     const answers: KeyAnswer[] = [];
-    const keys = recorded(own, (answer, found) => {
+    const found = new Map<string, WalletSigner>();
+    const keys = recorded(own, (answer, one) => {
       answers.push(answer);
+      if (one === null) return;
       // One whose keystore is closed now may have been open before.
-      if (found !== null && (found.isClosed !== true || !signers.has(found.address)))
-        signers.set(found.address, found);
+      const before = one.isClosed === true ? (found.get(one.address) ?? signers.get(one.address)) : undefined;
+      found.set(one.address, before ?? one);
     });
-    if (options.feePayer === null)
-      for (const { authority, login } of askForKeys(source, keys)) logins.set(authority, login);
-    else askForFile(path.resolve(options.feePayer), keys);
+    const ways =
+      options.feePayer === null
+        ? askForKeys(source, keys).map(({ authority, login }) => [authority, login] as const)
+        : [];
+    if (options.feePayer !== null) askForFile(path.resolve(options.feePayer), keys);
+    const hasMistakes = source.problems.length > 0 || answers.some((answer) => "problem" in answer);
+    signers = hasMistakes ? new Map([...signers, ...found]) : found;
+    logins = new Map(hasMistakes ? [...logins, ...ways] : ways);
     isLoaded = true;
     const shut = (keystore as OpenedKeystore | null)?.closed ?? "";
     const isMissed = [...signers.values()].some(({ isClosed }) => isClosed === true);

@@ -57,6 +57,8 @@ export class SignerClient {
   /** By wallet, and of the signer as a whole. */
   readonly #troubles = new Map<string, string>();
   #trouble = "";
+  /** The wallets whose troubles count; null: all. */
+  #wanted: ReadonlySet<string> | null = null;
   #underWay = 0;
   readonly #turns: (() => void)[] = [];
   #isClosed = false;
@@ -83,6 +85,12 @@ export class SignerClient {
     for (const answer of reply.keys) if ("address" in answer) this.#troubles.delete(answer.address);
     this.#note(whole, reply.closed);
     return { keys: reply.keys, closed: reply.closed };
+  }
+
+  /** Ends the troubles of all other wallets: the configuration names them no more. */
+  keepTroublesOf(addresses: readonly string[]): void {
+    this.#wanted = new Set([whole, ...addresses]);
+    for (const name of this.#troubles.keys()) if (!this.#wanted.has(name)) this.#note(name, "");
   }
 
   signerOf(address: string): WalletSigner {
@@ -198,7 +206,7 @@ export class SignerClient {
   /** While there is a trouble the signer is asked again, at growing intervals: it may be over without anybody signing in. */
   #note(name: string, trouble: string): void {
     if (this.#isClosed) return;
-    if (trouble === "") this.#troubles.delete(name);
+    if (trouble === "" || this.#wanted?.has(name) === false) this.#troubles.delete(name);
     else this.#troubles.set(name, trouble);
     const [first = ""] = this.#troubles.values();
     this.#tell(first);

@@ -108,6 +108,26 @@ function heldBy(pid: number, contents: Readonly<Record<string, Buffer>>): string
   return [...found].sort();
 }
 
+/** Asks the signer of a place over its socket. */
+function askerAt(place: Desk) {
+  const stream = connect(path.join(place.folder, "signer.sock"));
+  const replies = createInterface({ input: stream })[Symbol.asyncIterator]();
+  const ask = async (request: object): Promise<Record<string, unknown>> => {
+    stream.write(`${JSON.stringify({ id: 1, ...request })}\n`);
+    return JSON.parse((await replies.next()).value as string) as Record<string, unknown>;
+  };
+  return {
+    ask,
+    /** @param toldMs the time that the asker says it is */
+    login(wallet: string, textMs = Date.now(), toldMs = textMs) {
+      const expires = new Date(textMs).toISOString();
+      const text = `Sign in to the exchange\nwallet:${wallet}\nnonce:a1b2c3d4\nexpires:${expires}`;
+      return ask({ do: "sign", wallet, act: { kind: "login text", text, nonceId: "n-1", nowMs: toldMs } });
+    },
+    [Symbol.dispose]: () => stream.destroy(),
+  };
+}
+
 test("the daemon's memory holds no key, its signer's does; both end together", async () => {
   using place = home([]);
   await using daemon = startProgram(["start"], place);
@@ -288,30 +308,70 @@ test("the text of a login is held against the machine's clock, whatever time its
   );
   await using signer = startProgram(["signer"], place);
   await signer.line((line) => line.includes("holds 1 key, listens at"));
-  const stream = connect(path.join(place.folder, "signer.sock"));
-  const replies = createInterface({ input: stream })[Symbol.asyncIterator]();
-  const ask = async (textMs: number, toldMs: number): Promise<Record<string, unknown>> => {
-    const text = `Sign in to the exchange\nwallet:${authority}\nnonce:a1b2c3d4\nexpires:${new Date(textMs).toISOString()}`;
-    const act = { kind: "login text", text, nonceId: "n-1", nowMs: toldMs };
-    stream.write(`${JSON.stringify({ id: 1, do: "sign", wallet: authority, act })}\n`);
-    return JSON.parse((await replies.next()).value as string) as Record<string, unknown>;
-  };
-  try {
-    for (const hours of [-24, -1, 1, 24]) {
-      const textMs = Date.now() + hours * 3_600_000;
-      expect(await ask(textMs, textMs)).toMatchObject({
-        refused: expect.stringMatching(
-          /the clocks of this machine and of the exchange differ by (1h|1d|\d+m)/,
-        ),
-      });
-      expect(await ask(textMs, Date.now())).toMatchObject({ refused: expect.stringContaining("15 minutes") });
-    }
-    const nowMs = Date.now();
-    expect(await ask(nowMs, nowMs)).toMatchObject({ signed: expect.any(String) });
-  } finally {
-    stream.destroy();
+  using asker = askerAt(place);
+  const ask = (textMs: number, toldMs: number) => asker.login(authority, textMs, toldMs);
+  for (const hours of [-24, -1, 1, 24]) {
+    const textMs = Date.now() + hours * 3_600_000;
+    expect(await ask(textMs, textMs)).toMatchObject({
+      refused: expect.stringMatching(/the clocks of this machine and of the exchange differ by (1h|1d|\d+m)/),
+    });
+    expect(await ask(textMs, Date.now())).toMatchObject({ refused: expect.stringContaining("15 minutes") });
   }
+  const nowMs = Date.now();
+  expect(await ask(nowMs, nowMs)).toMatchObject({ signed: expect.any(String) });
 });
+
+test("a wallet that is gone from the configuration is signed for no more once it is read again", async () => {
+  const wallet = (name: string, trader: number) =>
+    `{ name: ${name}, keyFile: ${simulator.traders[trader]!.keyFile} }`;
+  const socket = ["signer: { socket: ./signer.sock }"];
+  using place = home(socket, [wallet("main", main), wallet("two", second)]);
+  const rewrite = (wallets: string[]) => {
+    using other = home(socket, wallets);
+    place.write("config.yaml", readFileSync(path.join(other.folder, "config.yaml"), "utf8"));
+  };
+  await using signer = startProgram(["signer"], place);
+  await signer.line((line) => line.includes("holds 2 keys, listens at"));
+  using asker = askerAt(place);
+  const signed = { signed: expect.any(String) };
+  expect(await asker.login(addressOf(second))).toMatchObject(signed);
+  // A configuration with a mistake is one that no daemon takes.
+  rewrite([wallet("main", main), "{ name: two, keyFile: ./none.json }"]);
+  void signer.end("SIGHUP");
+  await signer.line((line) => /SIGHUP: read .* again, holds 1 key$/.test(line));
+  expect(await asker.login(addressOf(second))).toMatchObject(signed);
+  rewrite([wallet("main", main)]);
+  expect(await asker.ask({ do: "load" })).toMatchObject({ keys: [{ address: addressOf(main) }] });
+  expect(await asker.login(addressOf(second))).toMatchObject({
+    unavailable: `the signer has no key of ${addressOf(second)}`,
+  });
+  expect(await asker.login(addressOf(main))).toMatchObject(signed);
+});
+
+test("a wallet that the signer has no key of is a trouble until the daemon reads a configuration without it", async () => {
+  const wallet = (name: string, trader: number) => `{ name: ${name}, keystore: ${addressOf(trader)} }`;
+  const socket = ["signer: { socket: ./signer.sock, passphraseFile: ./passphrase }"];
+  using place = home(socket, [wallet("main", main), wallet("two", second)]);
+  place.write("passphrase", passphrase);
+  await runProcess(["wallet", "import"], { ...place, input: keyText(main) });
+  await using daemon = startProgram(["start"], place);
+  await daemon.line((line) => line.includes("No wallet can sign in: the signer at"));
+  const config = readFileSync(path.join(place.folder, "config.yaml"), "utf8");
+  const less = config.replace(`, ${wallet("two", second)}`, "");
+  place.write("signer.yaml", less);
+  await using signer = startProgram(["signer", "--config", "signer.yaml"], place);
+  await signer.line((line) => line.includes("holds 1 key, listens at"));
+  await daemon.line((line) =>
+    line.includes(`no wallet can be signed in: the signer has no key of ${addressOf(second)}`),
+  );
+  place.write("config.yaml", less);
+  void daemon.end("SIGHUP");
+  await daemon.line((line) =>
+    line.includes("SIGHUP: changed, and as before until a restart: wallets.two (gone)"),
+  );
+  await daemon.line((line) => line.includes("the signer answers"));
+  expect(await daemon.end("SIGTERM")).toMatchObject({ status: 0 });
+}, 180_000);
 
 test("whoever connects without asking for what there is gets nothing", async () => {
   using place = home([`signer: { socket: ./signer.sock }`]);
