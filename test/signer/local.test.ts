@@ -1,4 +1,8 @@
 /** Acts of a signer: each is signed as asked, or refused whole, whatever its asker says about it. */
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import path from "node:path";
 import { base58 } from "@scure/base";
 import { describe, expect, test } from "vitest";
 import { plainInstructions, type Reviewed } from "../../src/ledger/review.ts";
@@ -234,6 +238,42 @@ describe.each([
     await expect(sign(wireOf(allowed), keyOf(99))).rejects.toThrow(/has no part in what/);
   });
 });
+
+test("a transaction is noted with the hash of its message, as the ledger has it, whoever has signed before", async () => {
+  const sha256 = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
+  const allowed = allowedOnboarding(onboarding());
+  const wire = wireOf(allowed);
+  const { message } = readTransaction(wire);
+  const [own, payers] = [signer(), signer(payer)];
+  const act = { kind: "onboarding", request: onboarding() } as const;
+  const once = await own.made.sign({ ...act, wire });
+  const twice = await payers.made.sign({ ...act, wire: once });
+  expect([...own.entries, ...payers.entries].map(({ hash }) => hash)).toEqual([
+    sha256(message),
+    sha256(message),
+  ]);
+  // As README has it recomputed from the chain's bytes.
+  const recipe = /base64 -d \| tail -c \+\S+ \| sha256sum/.exec(
+    readFileSync(path.join(import.meta.dirname, "../../README.md"), "utf8"),
+  )![0];
+  const signatures = readTransaction(twice).signatures.size;
+  const ran = execFileSync("sh", ["-c", recipe.replace("N", String(signatures))], {
+    input: twice,
+    encoding: "utf8",
+  });
+  expect(ran.split(" ")[0]).toBe(sha256(message));
+});
+
+test.each(["", "AAAA", "not base64", Buffer.alloc(66, 255).toString("base64")])(
+  "what is no transaction is noted with the hash of all of it: %#",
+  async (unsigned) => {
+    const { made, entries } = signer();
+    await expect(made.sign({ kind: "login transaction", unsigned, nonceId: "n-1", nowMs })).rejects.toThrow(
+      SigningRefused,
+    );
+    expect(entries.map(({ hash }) => hash)).toEqual([createHash("sha256").update(unsigned).digest("hex")]);
+  },
+);
 
 test.each<[string, Partial<StopLossRequest["order"]>, Partial<StopLossRequest["known"]>, RegExp]>([
   [
