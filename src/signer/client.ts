@@ -56,6 +56,8 @@ export class SignerClient {
   #cancelAgain: (() => void) | null = null;
   /** By wallet, and of the signer as a whole. */
   readonly #troubles = new Map<string, string>();
+  /** The wallets whose trouble only a signature ends. */
+  readonly #failing = new Set<string>();
   #trouble = "";
   /** The wallets whose troubles count; null: all. */
   #wanted: ReadonlySet<string> | null = null;
@@ -82,7 +84,8 @@ export class SignerClient {
       this.#note(whole, error instanceof Error ? error.message : String(error));
       throw error;
     }
-    for (const answer of reply.keys) if ("address" in answer) this.#troubles.delete(answer.address);
+    for (const answer of reply.keys)
+      if ("address" in answer && !this.#failing.has(answer.address)) this.#troubles.delete(answer.address);
     this.#note(whole, reply.closed);
     return { keys: reply.keys, closed: reply.closed };
   }
@@ -118,7 +121,9 @@ export class SignerClient {
       if (error instanceof SignerUnavailable && !this.#isClosed) this.#note(address, error.message);
       throw error;
     }
-    this.#note(address, "unavailable" in reply ? reply.unavailable : "");
+    if ("failed" in reply) this.#failing.add(address);
+    else if (request.do === "sign") this.#failing.delete(address);
+    this.#note(address, "failed" in reply ? reply.failed : "unavailable" in reply ? reply.unavailable : "");
     return reply;
   }
 
@@ -238,5 +243,6 @@ export class SignerClient {
 function failureOf(reply: Reply): Error {
   if ("refused" in reply) return new SigningRefused(reply.refused, reply.see);
   if ("unavailable" in reply) return new SignerUnavailable(reply.unavailable);
+  if ("failed" in reply) return new SignerUnavailable(reply.failed);
   return new SignerUnavailable("the signer answered something else than was asked for");
 }

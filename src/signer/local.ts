@@ -14,9 +14,9 @@ export interface SignatureEntry {
   readonly act: SigningAct["kind"];
   /** Base58. */
   readonly wallet: string;
-  /** SHA-256 of that which was to be signed, hex. */
+  /** As of `hashOf`. */
   readonly hash: string;
-  /** Null: it was signed. */
+  /** The reason why it was not signed; null: it was. */
   readonly refused: string | null;
 }
 
@@ -39,6 +39,11 @@ export interface LocalSignerOptions {
   readonly loginOf?: (address: string) => "message" | "transaction" | undefined;
 }
 
+/** By name: two of them would load the ledger's library. Whatever else is thrown is a failure of this program or its disk. */
+const refusals: ReadonlySet<string> = new Set([
+  ...["BadChallenge", "InstructionsRefused", "BadStopLoss", "BadTransaction"],
+]);
+
 export function localSigner(key: WalletKey, options: LocalSignerOptions): WalletSigner {
   return {
     address: key.address,
@@ -52,7 +57,9 @@ export function localSigner(key: WalletKey, options: LocalSignerOptions): Wallet
         return signed;
       } catch (error) {
         const reason = error instanceof Error ? error.message : String(error);
-        note(reason);
+        const isRefusal = error instanceof Error && refusals.has(error.name);
+        note(isRefusal ? reason : `failed: ${reason}`);
+        if (!isRefusal) throw error;
         throw new SigningRefused(reason, error instanceof FormRefused ? "perpwatch wallet trust" : "");
       }
     },

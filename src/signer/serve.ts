@@ -87,6 +87,6 @@ async function answer(
     const text = (error instanceof Error ? error.message : String(error)).slice(0, mostText);
     if (error instanceof SigningRefused) return { id, refused: text, see: error.see };
     if (error instanceof SignerUnavailable) return { id, unavailable: text };
-    return { id, unavailable: `the signer failed: ${text}` };
+    return { id, failed: `the signer failed: ${text}` };
   }
 }

@@ -373,6 +373,25 @@ test("a wallet that the signer has no key of is a trouble until the daemon reads
   expect(await daemon.end("SIGTERM")).toMatchObject({ status: 0 });
 }, 180_000);
 
+test("errors of the listening socket are told, and end nothing", async () => {
+  using place = home(["signer: { socket: ./signer.sock }"]);
+  const fault = `
+    import net from "node:net";
+    const { listen } = net.Server.prototype;
+    net.Server.prototype.listen = function (...args) {
+      this.once("listening", () => setImmediate(() => {
+        for (const code of ["ENOBUFS", "EMFILE"]) this.emit("error", Object.assign(new Error("accept " + code), { code }));
+      }));
+      return listen.apply(this, args);
+    };`;
+  const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(fault)}` };
+  await using signer = startProgram(["signer"], { ...place, env });
+  for (const code of ["ENOBUFS", "EMFILE"])
+    await signer.line((line) => line.includes(`warning: the socket failed: accept ${code}`));
+  using asker = askerAt(place);
+  expect(await asker.login(addressOf(main))).toMatchObject({ signed: expect.any(String) });
+});
+
 test("whoever connects without asking for what there is gets nothing", async () => {
   using place = home([`signer: { socket: ./signer.sock }`]);
   await using signer = startProgram(["signer"], place);

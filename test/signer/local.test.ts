@@ -275,6 +275,15 @@ test.each(["", "AAAA", "not base64", Buffer.alloc(66, 255).toString("base64")])(
   },
 );
 
+test("an error that nobody expects is no refusal, and is noted as what it is", async () => {
+  const entries: SignatureEntry[] = [];
+  const broken = { check: () => Promise.reject(new TypeError("a bug")) } as unknown as LoginForms;
+  const made = localSigner(wallet, { forms: broken, onSignature: (entry) => void entries.push(entry) });
+  const thrown = await made.sign(loginAct()).catch((error: unknown) => error);
+  expect(thrown).toBeInstanceOf(TypeError);
+  expect(entries).toMatchObject([{ refused: "failed: a bug" }]);
+});
+
 test.each<[string, Partial<StopLossRequest["order"]>, Partial<StopLossRequest["known"]>, RegExp]>([
   [
     "far from the mark",
