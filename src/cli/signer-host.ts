@@ -4,8 +4,11 @@ import { loopback } from "../exchange/settings.ts";
 import { askForKeys, type SigningPart } from "../settings/signer.ts";
 import type { WalletSettings } from "../settings/wallets.ts";
 import { formFile } from "../signer/form-file.ts";
+import { hashOf } from "../signer/hash.ts";
 import { type KeyAnswer, localKeys, type OpenedKeystore, recorded } from "../signer/keys.ts";
+import type { SignatureEntry } from "../signer/local.ts";
 import { LoginForms, memoryForms } from "../signer/login-forms.ts";
+import { signingPace } from "../signer/pace.ts";
 import type { KeyHolder } from "../signer/serve.ts";
 import type { SignerSettings } from "../signer/settings.ts";
 import { signatureLog } from "../signer/signature-log.ts";
@@ -44,10 +47,19 @@ export function signerHost(options: SignerHostOptions): KeyHolder {
   let signers: ReadonlyMap<string, WalletSigner> = new Map();
   let logins: ReadonlyMap<string, WalletSettings["login"]> = new Map();
   let isLoaded = false;
+  let note: (entry: SignatureEntry) => void = () => {};
+  // Whoever floods may name any wallet: all lines of this kind together have the pace of one.
+  const mayNote = signingPace(() => performance.now());
+  let withoutLine = 0;
 
   const load = async (): Promise<{ readonly keys: readonly KeyAnswer[]; readonly closed: string }> => {
     const { source, part } = await signingPart(options, options.config);
     const { exchange, signer } = part;
+    note = signatureLog(
+      signer.state,
+      () => Date.now(),
+      (line, error) => warn(`the signature log cannot be written (${textOf(error)}): ${line}`),
+    );
     let keystore: OpenedKeystore | null = null;
     const own = localKeys({
       forms: formsOf(part),
@@ -57,11 +69,7 @@ export function signerHost(options: SignerHostOptions): KeyHolder {
       ...(options.feePayer === null && { mayPayFor: (authority: string) => signers.has(authority) }),
       // A simulated exchange may have any time.
       nowMs: loopback.test(new URL(options.elsewhere ?? exchange.baseUrl).hostname) ? null : () => Date.now(),
-      onSignature: signatureLog(
-        signer.state,
-        () => Date.now(),
-        (line, error) => warn(`the signature log cannot be written (${textOf(error)}): ${line}`),
-      ),
+      onSignature: (entry) => note(entry),
       keystore: () => {
         keystore ??= keystores(signer);
         return keystore;
@@ -98,6 +106,15 @@ export function signerHost(options: SignerHostOptions): KeyHolder {
       const signer = signers.get(address);
       if (signer === undefined) throw new SignerUnavailable(`the signer has no key of ${address}`);
       return signer;
+    },
+    noteRefused(wallet, act, reason) {
+      if (!mayNote("")) {
+        withoutLine++;
+        return;
+      }
+      const more = withoutLine === 0 ? "" : ` (${withoutLine} refusals before it have no line)`;
+      withoutLine = 0;
+      note({ act: act.kind, wallet, hash: hashOf(act), refused: `${reason}${more}` });
     },
   };
 }

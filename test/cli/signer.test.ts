@@ -373,6 +373,31 @@ test("a wallet that the signer has no key of is a trouble until the daemon reads
   expect(await daemon.end("SIGTERM")).toMatchObject({ status: 0 });
 }, 180_000);
 
+test("each refusal is a line of the signature log, also by pace and of a wallet that is none, and a flood does not fill it", async () => {
+  using place = home(["signer: { socket: ./signer.sock }"]);
+  await using signer = startProgram(["signer"], place);
+  await signer.line((line) => line.includes("holds 1 key, listens at"));
+  using asker = askerAt(place);
+  const lines = () => readFileSync(path.join(place.folder, "signatures.log"), "utf8").trim().split("\n");
+  const last = () => JSON.parse(lines().at(-1)!) as { wallet: string; refused: string | null };
+  const stranger = addressOf(second);
+  expect(await asker.login(stranger)).toMatchObject({ unavailable: expect.stringContaining("no key of") });
+  expect(last()).toMatchObject({
+    ...{ act: "login text", wallet: stranger, sha256: expect.stringMatching(/^[0-9a-f]{64}$/) },
+    refused: `the signer has no key of ${stranger}`,
+  });
+  for (let count = 0; count < 80; count++) await asker.login(addressOf(main));
+  expect(last()).toMatchObject({
+    wallet: addressOf(main),
+    refused: expect.stringContaining("more signatures are asked for than a wallet needs"),
+  });
+  const before = lines().length;
+  for (let count = 0; count < 300; count++) await asker.login(`${stranger.slice(4)}${1_000 + count}`);
+  // A line in 5 s once the first ones are spent.
+  expect(lines().length - before).toBeLessThan(100);
+  expect(lines().length - before).toBeGreaterThan(10);
+});
+
 test("errors of the listening socket are told, and end nothing", async () => {
   using place = home(["signer: { socket: ./signer.sock }"]);
   const fault = `
