@@ -2,6 +2,7 @@
 
 import { randomBytes } from "node:crypto";
 import { closeSync, fsyncSync, openSync, unlinkSync, writeSync } from "node:fs";
+import { errorCode } from "../domain/error-code.ts";
 import { readTextFile } from "../files/index.ts";
 import { BadKey, WalletKey, walletKeyFromText } from "./wallet-key.ts";
 
@@ -56,8 +57,8 @@ export function writeKeypairFile(path: string, key: WalletKey): void {
     // Never follows to, or truncates, what is already there.
     file = openSync(path, "wx", 0o600);
   } catch (error) {
-    if (codeOf(error) === "EEXIST") throw new BadKey(`${path} exists already and is not overwritten`);
-    throw new BadKey(`${path} cannot be written (${codeOf(error)})`);
+    if (errorCode(error) === "EEXIST") throw new BadKey(`${path} exists already and is not overwritten`);
+    throw new BadKey(`${path} cannot be written (${errorCode(error) ?? "unknown error"})`);
   }
   try {
     key.withKeypair((pair) => {
@@ -72,12 +73,8 @@ export function writeKeypairFile(path: string, key: WalletKey): void {
   } catch (error) {
     // A file that holds half a key would stand in the way of the next try.
     unlinkSync(path);
-    throw new BadKey(`${path} cannot be written (${codeOf(error)})`);
+    throw new BadKey(`${path} cannot be written (${errorCode(error) ?? "unknown error"})`);
   } finally {
     closeSync(file);
   }
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && "code" in error ? String(error.code) : "unknown error";
 }

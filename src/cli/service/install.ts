@@ -1,6 +1,7 @@
 /** `perpwatch service install`: users, configuration, passphrase and units of the services. A second run upgrades them. */
 import path from "node:path";
 import { CommandFailed } from "../command.ts";
+import { credentialName } from "../passphrase.ts";
 import {
   configForService,
   serviceConfig,
@@ -12,15 +13,7 @@ import {
 } from "./configuration.ts";
 import type { Machine } from "./machine.ts";
 import { asService, type ServiceCommand } from "./run.ts";
-import {
-  type Credential,
-  checkPaths,
-  credentialName,
-  credentialPaths,
-  type Program,
-  systemUnit,
-  userUnit,
-} from "./units.ts";
+import { type Credential, checkPaths, credentialPaths, type Program, systemUnit, userUnit } from "./units.ts";
 
 export const unitFolder = "/etc/systemd/system";
 export const systemUnits = ["perpwatch-signer.service", "perpwatch.service"] as const;
