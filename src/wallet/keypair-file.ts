@@ -6,7 +6,7 @@ import { errorCode } from "../domain/error-code.ts";
 import { readTextFile } from "../files/index.ts";
 import { BadKey, WalletKey, walletKeyFromText } from "./wallet-key.ts";
 
-/** No key file is longer; anything else is not read to its end. */
+/** No key file is longer, bytes; a longer file is refused. */
 const longestFile = 4_096;
 
 /**
@@ -24,14 +24,14 @@ export function readKeyFile(path: string): WalletKey {
   }
 }
 
-/** @param seed 32 bytes; random ones unless handed in */
+/** @param seed 32 bytes; random by default */
 export function newKey(seed: Uint8Array = randomBytes(32)): WalletKey {
   return WalletKey.fromSeed(seed);
 }
 
 /**
- * Makes a new wallet and keeps it in a file that did not exist before (mode 0600).
- * @param seed 32 bytes; random ones unless handed in
+ * Makes a key and writes it into a new file (mode 0600).
+ * @param seed 32 bytes; random by default
  * @throws {BadKey} when the file exists or cannot be written
  */
 export function newKeypairFile(path: string, seed?: Uint8Array): WalletKey {
@@ -50,7 +50,7 @@ export function importKeypairFile(path: string, text: string): WalletKey {
   return key;
 }
 
-/** Keeps a key in a file that did not exist before (mode 0600). @throws {BadKey} as `newKeypairFile` */
+/** Writes a key into a new file (mode 0600). @throws {BadKey} when the file exists or cannot be written */
 export function writeKeypairFile(path: string, key: WalletKey): void {
   let file: number;
   try {
