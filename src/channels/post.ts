@@ -3,6 +3,7 @@
  * status means for a message is the same for most services; where one differs, its channel says so before `verdictOf`.
  */
 import { Agent, type Dispatcher, request } from "undici";
+import { errorCode } from "../domain/error-code.ts";
 import type { Secret } from "../domain/hidden-secrets.ts";
 import type { ProbeResult, SendResult } from "./channel.ts";
 import { formBytes } from "./form.ts";
@@ -112,7 +113,7 @@ export class Poster {
       const detail = `${who} did not answer within ${timeoutMs / 1_000} s`;
       return { kind: "none", failure: "timeout", detail };
     }
-    const code = codeOf(error);
+    const code = errorCode(error);
     const failure = code !== null && /TIMEOUT/.test(code) ? "timeout" : "unreachable";
     const how = failure === "timeout" ? "did not answer" : "cannot be reached";
     return { kind: "none", failure, detail: `${who} ${how}${code === null ? "" : ` (${code})`}` };
@@ -219,10 +220,4 @@ export function parsed(text: string): unknown {
 /** A text of an answer, or a number as one; undefined: it is neither, and may not even be turned into a text. */
 export function textIn(value: unknown): string | undefined {
   return typeof value === "string" || typeof value === "number" ? String(value) : undefined;
-}
-
-function codeOf(error: unknown): string | null {
-  if (!(error instanceof Error)) return null;
-  if ("code" in error && typeof error.code === "string") return error.code;
-  return error.cause === undefined ? null : codeOf(error.cause);
 }

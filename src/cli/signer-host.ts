@@ -4,8 +4,11 @@ import { loopback } from "../exchange/settings.ts";
 import { askForKeys, type SigningPart } from "../settings/signer.ts";
 import type { WalletSettings } from "../settings/wallets.ts";
 import { formFile } from "../signer/form-file.ts";
+import { hashOf } from "../signer/hash.ts";
 import { type KeyAnswer, localKeys, type OpenedKeystore, recorded } from "../signer/keys.ts";
+import type { SignatureEntry } from "../signer/local.ts";
 import { LoginForms, memoryForms } from "../signer/login-forms.ts";
+import { signingPace } from "../signer/pace.ts";
 import type { KeyHolder } from "../signer/serve.ts";
 import type { SignerSettings } from "../signer/settings.ts";
 import { signatureLog } from "../signer/signature-log.ts";
@@ -40,14 +43,23 @@ export function signerHost(options: SignerHostOptions): KeyHolder {
   const { warn } = options;
   const keystores = keystoreReader(options);
   const formsOf = formsReader(options);
-  /** Also those of earlier readings: who asks may go on by an older configuration. */
-  const signers = new Map<string, WalletSigner>();
-  const logins = new Map<string, WalletSettings["login"]>();
+  /** Those of the last reading. Earlier ones stay after a reading with mistakes: daemons go on by the configuration before. */
+  let signers: ReadonlyMap<string, WalletSigner> = new Map();
+  let logins: ReadonlyMap<string, WalletSettings["login"]> = new Map();
   let isLoaded = false;
+  let note: (entry: SignatureEntry) => void = () => {};
+  // Whoever floods may name any wallet: all lines of this kind together have the pace of one.
+  const mayNote = signingPace(() => performance.now());
+  let withoutLine = 0;
 
   const load = async (): Promise<{ readonly keys: readonly KeyAnswer[]; readonly closed: string }> => {
     const { source, part } = await signingPart(options, options.config);
     const { exchange, signer } = part;
+    note = signatureLog(
+      signer.state,
+      () => Date.now(),
+      (line, error) => warn(`the signature log cannot be written (${textOf(error)}): ${line}`),
+    );
     let keystore: OpenedKeystore | null = null;
     const own = localKeys({
       forms: formsOf(part),
@@ -57,26 +69,29 @@ export function signerHost(options: SignerHostOptions): KeyHolder {
       ...(options.feePayer === null && { mayPayFor: (authority: string) => signers.has(authority) }),
       // A simulated exchange may have any time.
       nowMs: loopback.test(new URL(options.elsewhere ?? exchange.baseUrl).hostname) ? null : () => Date.now(),
-      onSignature: signatureLog(
-        signer.state,
-        () => Date.now(),
-        (line, error) => warn(`the signature log cannot be written (${textOf(error)}): ${line}`),
-      ),
+      onSignature: (entry) => note(entry),
       keystore: () => {
         keystore ??= keystores(signer);
         return keystore;
       },
     });
     const answers: KeyAnswer[] = [];
-    const keys = recorded(own, (answer, found) => {
+    const found = new Map<string, WalletSigner>();
+    const keys = recorded(own, (answer, one) => {
       answers.push(answer);
+      if (one === null) return;
       // One whose keystore is closed now may have been open before.
-      if (found !== null && (found.isClosed !== true || !signers.has(found.address)))
-        signers.set(found.address, found);
+      const before = one.isClosed === true ? (found.get(one.address) ?? signers.get(one.address)) : undefined;
+      found.set(one.address, before ?? one);
     });
-    if (options.feePayer === null)
-      for (const { authority, login } of askForKeys(source, keys)) logins.set(authority, login);
-    else askForFile(path.resolve(options.feePayer), keys);
+    const ways =
+      options.feePayer === null
+        ? askForKeys(source, keys).map(({ authority, login }) => [authority, login] as const)
+        : [];
+    if (options.feePayer !== null) askForFile(path.resolve(options.feePayer), keys);
+    const hasMistakes = source.problems.length > 0 || answers.some((answer) => "problem" in answer);
+    signers = hasMistakes ? new Map([...signers, ...found]) : found;
+    logins = new Map(hasMistakes ? [...logins, ...ways] : ways);
     isLoaded = true;
     const shut = (keystore as OpenedKeystore | null)?.closed ?? "";
     const isMissed = [...signers.values()].some(({ isClosed }) => isClosed === true);
@@ -91,6 +106,15 @@ export function signerHost(options: SignerHostOptions): KeyHolder {
       const signer = signers.get(address);
       if (signer === undefined) throw new SignerUnavailable(`the signer has no key of ${address}`);
       return signer;
+    },
+    noteRefused(wallet, act, reason) {
+      if (!mayNote("")) {
+        withoutLine++;
+        return;
+      }
+      const more = withoutLine === 0 ? "" : ` (${withoutLine} refusals before it have no line)`;
+      withoutLine = 0;
+      note({ act: act.kind, wallet, hash: hashOf(act), refused: `${reason}${more}` });
     },
   };
 }

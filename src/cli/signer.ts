@@ -94,6 +94,7 @@ async function signer(cli: Cli, options: SignerOptions): Promise<void> {
       if (onRequest !== null) serve(stream, holder, mayAskFor, onRequest);
     },
     () => tell(`${held}, listens at ${path}`),
+    (error) => warn(`the socket failed: ${error.message}`),
   );
 }
 
@@ -107,8 +108,13 @@ function serveStream(fd: number, begin: (stream: Socket) => void): Promise<void>
   });
 }
 
-/** Until SIGTERM or SIGINT. */
-async function listen(path: string, begin: (stream: Socket) => void, onListening: () => void): Promise<void> {
+/** Until SIGTERM or SIGINT. @param onError told of later errors: it listens on */
+async function listen(
+  path: string,
+  begin: (stream: Socket) => void,
+  onListening: () => void,
+  onError: (error: Error) => void,
+): Promise<void> {
   if (existsSync(path)) await removeLeftOver(path);
   const server = createServer(begin);
   // The daemon's group may write; the folder says who gets there.
@@ -118,6 +124,7 @@ async function listen(path: string, begin: (stream: Socket) => void, onListening
       server.once("error", reject);
       server.listen(path, resolve);
     });
+    server.removeAllListeners("error").on("error", onError);
   } finally {
     process.umask(mask);
   }

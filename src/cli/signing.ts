@@ -100,7 +100,11 @@ export async function openSigning(cli: Cli, file: string, options: SigningOption
       return client.trouble;
     },
     keys,
-    load: async () => loadOwn(cli, config, await keys()),
+    async load() {
+      const loaded = await loadOwn(cli, config, await keys());
+      client.keepTroublesOf(loaded.settings.wallets.map(({ authority }) => authority));
+      return loaded;
+    },
     async feePayer() {
       if (payer === null || payerFile === undefined) return null;
       const { keys: answers } = await payer.load();

@@ -132,12 +132,17 @@ function alone<T>({ keystore }: SignerSettings, act: () => T): T {
 function open(cli: Cli, settings: SignerSettings): Opened | null {
   const keystore = readKeystore(settings.keystore);
   if (keystore === null) return null;
-  const given = passphraseFrom(settings.passphraseFile, cli.env);
+  let keys: readonly WalletKey[] | null = null;
+  const opens = (text: string): boolean => {
+    keys = keysUnder(keystore, text);
+    return keys !== null;
+  };
   const passphrase =
-    given ??
-    askPassphrase(`Passphrase of ${settings.keystore}: `, (text) => keysUnder(keystore, text) !== null);
+    passphraseFrom(settings.passphraseFile, cli.env) ??
+    askPassphrase(`Passphrase of ${settings.keystore}: `, opens);
   if (passphrase === null) throw nobodyToAsk("signer.passphraseFile");
-  return { keys: openKeystore(keystore, passphrase), passphrase };
+  // A typed one has opened it already: scrypt takes long on purpose.
+  return { keys: keys ?? openKeystore(keystore, passphrase), passphrase };
 }
 
 function mustOpen(cli: Cli, settings: SignerSettings): Opened {

@@ -1,6 +1,12 @@
 /** `perpwatch wallet trust`: the form of login text that wallets sign, one that was refused, and its acceptance. */
 import { formFile } from "../signer/form-file.ts";
-import { accepted, type KnownForms } from "../signer/login-forms.ts";
+import {
+  accepted,
+  type FormStore,
+  type KnownForms,
+  type LoginFormKind,
+  type RefusedForm,
+} from "../signer/login-forms.ts";
 import { type Cli, CommandFailed, type CommonOptions, print, printJson } from "./command.ts";
 import { orDemo, signingPart } from "./configuration.ts";
 import { consent } from "./consent.ts";
@@ -10,41 +16,61 @@ export async function trust(cli: Cli, options: CommonOptions & { readonly yes?: 
   const { part } = await signingPart(cli, orDemo(cli, options.config));
   const file = formFile(part.signer.state);
   const known = await file.load();
-  const after = accepted(known);
-  const isAccepted = after !== null && (options.yes === true || !options.json);
-  if (!options.json) print(cli, shown(known, paintFor(cli.out)).join("\n"));
-  if (isAccepted) {
-    if (!options.json)
-      await consent(cli, "\nAll wallets will sign texts of the new form.", options.yes === true);
-    // The exchange may have changed it while it was read.
-    const now = await file.load();
-    if (now.refused?.form !== known.refused?.form)
-      throw new CommandFailed("another form was refused meanwhile; look at it again");
-    await file.save(after);
+  const { text, memo, refused } = known;
+  const kinds = refused.filter(({ form }) => form !== null).map(({ kind }) => kind);
+  if (options.json) {
+    if (options.yes === true) for (const kind of kinds) await accept(file, known, kind);
+    const trusted = options.yes === true && kinds.length > 0;
+    return printJson(cli, { pinned: { text, memo }, refused, trusted });
   }
-  const { refused } = known;
-  const pinned = known[refused?.kind ?? (known.text === null ? "memo" : "text")];
-  if (options.json) printJson(cli, { pinned, refused, trusted: isAccepted });
-  else if (isAccepted) print(cli, "Accepted. Wallets sign in within a minute.");
+  if (refused.length === 0) return print(cli, shownTrusted(known).join("\n"));
+  let declined: unknown = null;
+  for (const [index, one] of refused.entries()) {
+    print(cli, [...(index > 0 ? [""] : []), ...shownRefused(known, one, paintFor(cli.out))].join("\n"));
+    if (one.form === null) continue;
+    try {
+      await consent(cli, "\nAll wallets will sign texts of the new form.", options.yes === true);
+    } catch (error) {
+      declined = error;
+      continue;
+    }
+    await accept(file, known, one.kind);
+    print(cli, "Accepted. Wallets sign in within a minute.");
+  }
+  if (declined !== null) throw declined;
 }
 
-function shown({ text, memo, refused }: KnownForms, paint: ReturnType<typeof paintFor>): string[] {
-  if (refused === null) {
-    const named = [
-      ["Wallets sign logins of this form, and no other:", text],
-      ["Memos of login transactions have this form, and no other:", memo],
-    ] as const;
-    const lines = named.flatMap(([title, form]) => (form === null ? [] : [title, "", ...linesOf(form), ""]));
-    return lines.length === 0 ? ["No login text was seen yet."] : lines.slice(0, -1);
-  }
-  const pinned = refused.kind === "text" ? text : memo;
+/** Trusts the refused form of a kind that a person has seen, and leaves all else as it is by now. */
+async function accept(file: FormStore, seen: KnownForms, kind: LoginFormKind): Promise<void> {
+  const refusedIn = ({ refused }: KnownForms) => refused.find((one) => one.kind === kind)?.form;
+  const now = await file.load();
+  const after = accepted(now, kind);
+  if (after === null || refusedIn(now) !== refusedIn(seen) || now[kind] !== seen[kind])
+    throw new CommandFailed("the trusted or the refused form was changed meanwhile; look at it again");
+  await file.save(after);
+}
+
+function shownTrusted({ text, memo }: KnownForms): string[] {
+  const named = [
+    ["Wallets sign logins of this form, and no other:", text],
+    ["Memos of login transactions have this form, and no other:", memo],
+  ] as const;
+  const lines = named.flatMap(([title, form]) => (form === null ? [] : [title, "", ...linesOf(form), ""]));
+  return lines.length === 0 ? ["No login text was seen yet."] : lines.slice(0, -1);
+}
+
+function shownRefused(
+  known: KnownForms,
+  { kind, form, reason }: RefusedForm,
+  paint: ReturnType<typeof paintFor>,
+): string[] {
+  const pinned = known[kind];
   const before = pinned === null ? [] : ["", "Trusted:", ...linesOf(pinned)];
-  const reason = paint("yellow", `Refused: ${refused.reason}.`);
-  if (refused.form === null)
-    return [reason, ...before, "", "No wallet may sign such a text: it cannot be accepted."];
+  const title = paint("yellow", `Refused: ${reason}.`);
+  if (form === null) return [title, ...before, "", "No wallet may sign such a text: it cannot be accepted."];
   return [
-    ...[reason, ...before, "", "Now:"],
-    ...linesOf(refused.form),
+    ...[title, ...before, "", "Now:"],
+    ...linesOf(form),
     ...["", "{address}, {nonce …} and {time} stand for what differs from login to login."],
   ];
 }

@@ -1,6 +1,7 @@
 /** Reading the text files that people write: bounded, UTF-8, and with an answer for whatever may be wrong with them. */
 import fs from "node:fs";
 import path from "node:path";
+import { errorCode } from "../domain/error-code.ts";
 import { distrust, distrustedWay } from "./trust.ts";
 
 export interface TextFileLimits {
@@ -97,7 +98,7 @@ function sizeOf(bytes: number): string {
 }
 
 function whyNot(error: unknown): string {
-  const code = error instanceof Error && "code" in error ? String(error.code) : "unknown error";
+  const code = errorCode(error) ?? "unknown error";
   switch (code) {
     case "ENOENT":
       return "does not exist";

@@ -13,11 +13,13 @@ export function readSigner(source: ConfigSource, historyPath: string): SignerSet
   if (found === undefined) return undefined;
   const { socket, keystore, passphraseFile, state } = found;
   const absolute = (name: string | undefined) => (name === undefined ? null : source.resolve(name));
+  // A signer that runs on its own may not enter the daemon's folder; the keystore's folder is its own.
+  const ownFile = socket === undefined ? historyPath : source.resolve(keystore);
   return {
     socket: absolute(socket),
     keystore: source.resolve(keystore),
     passphraseFile: absolute(passphraseFile),
-    state: absolute(state) ?? path.dirname(historyPath),
+    state: absolute(state) ?? path.dirname(ownFile),
   };
 }
 

@@ -11,6 +11,7 @@ import path from "node:path";
 import { z } from "zod";
 import { type ConfigSource, type FileSetting, type Path, shownKey } from "../config/index.ts";
 import { ownLabels } from "../domain/alert.ts";
+import { errorCode } from "../domain/error-code.ts";
 import { type Limits, limitsOf, mergedLimits } from "../domain/limits.ts";
 import { nearestName } from "../domain/nearest.ts";
 import { ownNames } from "../domain/subject.ts";
@@ -231,7 +232,7 @@ function readFolder(at: Path, reading: Reading): void {
       .filter((file) => !file.startsWith("."))
       .sort();
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? String(error.code) : "unknown error";
+    const code = errorCode(error) ?? "unknown error";
     const why =
       code === "ENOENT" ? "does not exist" : code === "ENOTDIR" ? "is no folder" : `cannot be read (${code})`;
     source.problem(place, source.hide(`${folder} ${why}`));

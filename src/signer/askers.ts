@@ -1,11 +1,11 @@
-/** Room for those who ask a signer: whoever says nothing makes place for whoever comes. */
+/** Limits the connections to a signer: a new one replaces one that has been silent for long. */
 import type { Duplex } from "node:stream";
 
-/** Askers at the same time: a daemon and a few commands. */
+/** Connections at the same time: a daemon and a few commands. */
 const mostAskers = 16;
-/** Each says at once what it wants. One that has not for so long, ms, has nothing to ask. */
+/** A connection without a request for so long, ms, may be closed for a new one: perpwatch sends its first request at once. */
 const silentMs = 3_000;
-/** One that has asked is a daemon, perhaps, and comes back by itself: it makes place after a longer time. */
+/** The same since its last request, ms: it may be a daemon's, which connects again by itself. */
 const idleMs = 60_000;
 
 interface Asker {
@@ -16,7 +16,7 @@ interface Asker {
 
 /**
  * @param elapsedMs monotonic
- * @returns admits a connection, and gives what is to be called with each of its requests; null: there is no room, and it is closed
+ * @returns admits a connection and returns a callback for each of its requests; null: there was no room, and it was closed
  */
 export function room(elapsedMs: () => number): (stream: Duplex) => (() => void) | null {
   const askers = new Set<Asker>();

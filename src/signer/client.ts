@@ -56,7 +56,11 @@ export class SignerClient {
   #cancelAgain: (() => void) | null = null;
   /** By wallet, and of the signer as a whole. */
   readonly #troubles = new Map<string, string>();
+  /** The wallets whose trouble only a signature ends. */
+  readonly #failing = new Set<string>();
   #trouble = "";
+  /** The wallets whose troubles count; null: all. */
+  #wanted: ReadonlySet<string> | null = null;
   #underWay = 0;
   readonly #turns: (() => void)[] = [];
   #isClosed = false;
@@ -80,9 +84,16 @@ export class SignerClient {
       this.#note(whole, error instanceof Error ? error.message : String(error));
       throw error;
     }
-    for (const answer of reply.keys) if ("address" in answer) this.#troubles.delete(answer.address);
+    for (const answer of reply.keys)
+      if ("address" in answer && !this.#failing.has(answer.address)) this.#troubles.delete(answer.address);
     this.#note(whole, reply.closed);
     return { keys: reply.keys, closed: reply.closed };
+  }
+
+  /** Ends the troubles of all other wallets: the configuration names them no more. */
+  keepTroublesOf(addresses: readonly string[]): void {
+    this.#wanted = new Set([whole, ...addresses]);
+    for (const name of this.#troubles.keys()) if (!this.#wanted.has(name)) this.#note(name, "");
   }
 
   signerOf(address: string): WalletSigner {
@@ -110,7 +121,9 @@ export class SignerClient {
       if (error instanceof SignerUnavailable && !this.#isClosed) this.#note(address, error.message);
       throw error;
     }
-    this.#note(address, "unavailable" in reply ? reply.unavailable : "");
+    if ("failed" in reply) this.#failing.add(address);
+    else if (request.do === "sign") this.#failing.delete(address);
+    this.#note(address, "failed" in reply ? reply.failed : "unavailable" in reply ? reply.unavailable : "");
     return reply;
   }
 
@@ -198,7 +211,7 @@ export class SignerClient {
   /** While there is a trouble the signer is asked again, at growing intervals: it may be over without anybody signing in. */
   #note(name: string, trouble: string): void {
     if (this.#isClosed) return;
-    if (trouble === "") this.#troubles.delete(name);
+    if (trouble === "" || this.#wanted?.has(name) === false) this.#troubles.delete(name);
     else this.#troubles.set(name, trouble);
     const [first = ""] = this.#troubles.values();
     this.#tell(first);
@@ -230,5 +243,6 @@ export class SignerClient {
 function failureOf(reply: Reply): Error {
   if ("refused" in reply) return new SigningRefused(reply.refused, reply.see);
   if ("unavailable" in reply) return new SignerUnavailable(reply.unavailable);
+  if ("failed" in reply) return new SignerUnavailable(reply.failed);
   return new SignerUnavailable("the signer answered something else than was asked for");
 }

@@ -14,17 +14,20 @@ export class BadForms extends Error {
 }
 
 const form = z.string().max(8_192);
+const refusedForm = z.strictObject({
+  kind: z.enum(["text", "memo"]),
+  form: form.nullable(),
+  reason: z.string().max(1_024),
+  address: z.string().max(44),
+});
 const fileForm = z.strictObject({
   text: form.nullable(),
   memo: form.nullable(),
-  refused: z
-    .strictObject({
-      kind: z.enum(["text", "memo"]),
-      form: form.nullable(),
-      reason: z.string().max(1_024),
-      address: z.string().max(44),
-    })
-    .nullable(),
+  // A record had one place for both kinds before.
+  refused: z.union([
+    z.array(refusedForm).max(2),
+    refusedForm.nullable().transform((one) => (one === null ? [] : [one])),
+  ]),
 });
 
 /** @param folder made when it is needed */

@@ -1,4 +1,5 @@
 /** A signer that holds the key in this process: the one place where a wallet's key signs anything. */
+import { formatDurationMs } from "../domain/duration.ts";
 import { InstructionsRefused, type Reviewed, reviewTransaction } from "../ledger/review.ts";
 import { allowedOnboarding, allowedStopLoss, bandOf } from "../ledger/signing.ts";
 import { sessionInfo } from "../wallet/seal.ts";
@@ -13,18 +14,21 @@ export interface SignatureEntry {
   readonly act: SigningAct["kind"];
   /** Base58. */
   readonly wallet: string;
-  /** SHA-256 of that which was to be signed, hex. */
+  /** As of `hashOf`. */
   readonly hash: string;
-  /** Null: it was signed. */
+  /** The reason why it was not signed; null: it was. */
   readonly refused: string | null;
 }
 
-/** Between the exchange's time, as it is told, and the machine's own, ms: no clock is set worse. */
-const mostApartMs = 26 * 3_600_000;
+/**
+ * Between the exchange's time, which the asker states, and this machine's, ms. Times in a text lie within 15 minutes of the exchange's,
+ * so that this adds to the bound on them.
+ */
+const maxClockDifferenceMs = 5 * 60_000;
 
 export interface LocalSignerOptions {
   readonly forms: LoginForms;
-  /** The machine's time, ms; null: any time that is told is taken. */
+  /** This machine's time, ms; null: the exchange is a simulated one, which may have any time. */
   readonly nowMs?: (() => number) | null;
   readonly onSignature?: (entry: SignatureEntry) => void;
   /** Nothing but logins is signed. */
@@ -34,6 +38,11 @@ export interface LocalSignerOptions {
   /** The one way in which a wallet signs in. Left out: by either. */
   readonly loginOf?: (address: string) => "message" | "transaction" | undefined;
 }
+
+/** By name: two of them would load the ledger's library. Whatever else is thrown is a failure of this program or its disk. */
+const refusals: ReadonlySet<string> = new Set([
+  ...["BadChallenge", "InstructionsRefused", "BadStopLoss", "BadTransaction"],
+]);
 
 export function localSigner(key: WalletKey, options: LocalSignerOptions): WalletSigner {
   return {
@@ -48,7 +57,9 @@ export function localSigner(key: WalletKey, options: LocalSignerOptions): Wallet
         return signed;
       } catch (error) {
         const reason = error instanceof Error ? error.message : String(error);
-        note(reason);
+        const isRefusal = error instanceof Error && refusals.has(error.name);
+        note(isRefusal ? reason : `failed: ${reason}`);
+        if (!isRefusal) throw error;
         throw new SigningRefused(reason, error instanceof FormRefused ? "perpwatch wallet trust" : "");
       }
     },
@@ -63,14 +74,14 @@ async function signatureOf(key: WalletKey, act: SigningAct, options: LocalSigner
     case "login text": {
       const { text, nonceId, nowMs } = act;
       checkWay("message", address, options);
-      checkTime(nowMs, options);
+      checkClocks(nowMs, options);
       await options.forms.check({ text, nonceId, address, nowMs });
       return key.signText(text);
     }
     case "login transaction": {
       const { unsigned, nonceId, nowMs } = act;
       checkWay("transaction", address, options);
-      checkTime(nowMs, options);
+      checkClocks(nowMs, options);
       const text = memoOfChallenge(address, unsigned, nonceId);
       await options.forms.check({ text, nonceId, address, nowMs }, "memo");
       return signChallenge(key, unsigned, nonceId);
@@ -94,9 +105,14 @@ function checkWay(way: "message" | "transaction", address: string, { loginOf }: 
     throw new BadChallenge(`this wallet signs in by ${own}, and not by ${way}`);
 }
 
-function checkTime(toldMs: number, { nowMs = null }: LocalSignerOptions): void {
-  if (nowMs !== null && Math.abs(toldMs - nowMs()) > mostApartMs)
-    throw new BadChallenge("the exchange's time is more than a day from this machine's");
+function checkClocks(exchangeMs: number, { nowMs = null }: LocalSignerOptions): void {
+  const aheadMs = nowMs === null ? 0 : nowMs() - exchangeMs;
+  if (Math.abs(aheadMs) <= maxClockDifferenceMs) return;
+  const difference = formatDurationMs(Math.abs(aheadMs));
+  throw new BadChallenge(
+    `the clocks of this machine and of the exchange differ by ${difference} (this machine's is ${aheadMs > 0 ? "ahead" : "behind"}); ` +
+      `wallets sign in up to a difference of ${formatDurationMs(maxClockDifferenceMs)}`,
+  );
 }
 
 /** A wallet signs for itself, or pays for one that it may pay for. */

@@ -13,7 +13,7 @@ import { plainness } from "./plain-login.ts";
 
 export type LoginFormKind = "text" | "memo";
 
-/** A form that was refused last. */
+/** The form of its kind that was refused last. */
 export interface RefusedForm {
   readonly kind: LoginFormKind;
   /** Null: no person can accept it. */
@@ -27,10 +27,11 @@ export interface RefusedForm {
 export interface KnownForms {
   readonly text: string | null;
   readonly memo: string | null;
-  readonly refused: RefusedForm | null;
+  /** One of a kind at most. */
+  readonly refused: readonly RefusedForm[];
 }
 
-export const noForms: KnownForms = { text: null, memo: null, refused: null };
+export const noForms: KnownForms = { text: null, memo: null, refused: [] };
 
 export interface FormStore {
   load(): Promise<KnownForms>;
@@ -90,8 +91,8 @@ export class LoginForms {
     }
     const pinned = this.#known[kind];
     if (form === pinned) {
-      const isOver = this.#known.refused?.address === text.address;
-      if (isOver) await this.#save({ ...this.#known, refused: null });
+      const refused = this.#known.refused.filter(({ address }) => address !== text.address);
+      if (refused.length < this.#known.refused.length) await this.#save({ ...this.#known, refused });
       else if (this.#isUnsaved) await this.#save(this.#known);
       return;
     }
@@ -106,7 +107,7 @@ export class LoginForms {
       throw new FormRefused(`the ${named} ${reason}`);
     }
     this.#options.onPinned?.(form);
-    await this.#save({ ...this.#known, [kind]: form, refused: null });
+    await this.#save(trusting(this.#known, kind, form));
   }
 
   async #refuse(
@@ -115,16 +116,12 @@ export class LoginForms {
     form: string | null,
     reason: string,
   ): Promise<void> {
-    const before = this.#known.refused;
-    if (
-      before?.kind === kind &&
-      before.form === form &&
-      before.reason === reason &&
-      before.address === address &&
-      !this.#isUnsaved
-    )
+    const { refused } = this.#known;
+    const before = refused.find((one) => one.kind === kind);
+    if (before?.form === form && before.reason === reason && before.address === address && !this.#isUnsaved)
       return;
-    await this.#save({ ...this.#known, refused: { kind, form, reason, address } });
+    const others = refused.filter((one) => one.kind !== kind);
+    await this.#save({ ...this.#known, refused: [...others, { kind, form, reason, address }] });
   }
 
   async #save(forms: KnownForms): Promise<void> {
@@ -160,10 +157,12 @@ export class LoginForms {
 /** A person may accept the form of this text. */
 export class FormRefused extends BadChallenge {}
 
-/** @returns the forms with the refused one accepted; null where none was refused that a person can accept */
-export function accepted(forms: KnownForms): KnownForms | null {
-  const { refused } = forms;
-  return refused === null || refused.form === null
-    ? null
-    : { ...forms, [refused.kind]: refused.form, refused: null };
+/** @returns the forms with the refused one of a kind accepted; null where none was refused that a person can accept */
+export function accepted(forms: KnownForms, kind: LoginFormKind): KnownForms | null {
+  const form = forms.refused.find((one) => one.kind === kind)?.form ?? null;
+  return form === null ? null : trusting(forms, kind, form);
+}
+
+function trusting(forms: KnownForms, kind: LoginFormKind, form: string): KnownForms {
+  return { ...forms, [kind]: form, refused: forms.refused.filter((one) => one.kind !== kind) };
 }

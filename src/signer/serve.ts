@@ -1,7 +1,7 @@
 /** The signer's side of the protocol: one asker on a stream. */
 import type { Duplex } from "node:stream";
 import type { KeyAnswer } from "./keys.ts";
-import { SignerUnavailable, SigningRefused, type WalletSigner } from "./signer.ts";
+import { SignerUnavailable, type SigningAct, SigningRefused, type WalletSigner } from "./signer.ts";
 import {
   lineOf,
   mostRequestBytes,
@@ -18,6 +18,8 @@ export interface KeyHolder {
   load(): Promise<{ readonly keys: readonly KeyAnswer[]; readonly closed: string }>;
   /** @throws {SignerUnavailable} where the wallet is not one of those that were loaded */
   signerOf(address: string): Promise<WalletSigner>;
+  /** Notes an act that came to no signer, for the signature log. */
+  noteRefused?(wallet: string, act: SigningAct, reason: string): void;
 }
 
 /** Requests that may wait on one stream; an asker with more is no perpwatch (client.ts has fewer under way). */
@@ -78,15 +80,32 @@ async function answer(
       const { keys, closed } = await holder.load();
       return { id, keys: [...keys], closed };
     }
+    if (request.do === "sign") {
+      const signer = await admitted(request, holder, mayAsk);
+      return { id, signed: await signer.sign(request.act) };
+    }
     const signer = await holder.signerOf(request.wallet);
-    if (request.do === "sign" && !mayAsk(request.wallet))
-      throw new SignerUnavailable("more signatures are asked for than a wallet needs; try again in a while");
-    if (request.do === "sign") return { id, signed: await signer.sign(request.act) };
     return { id, sessionKey: Buffer.from(await signer.sessionKey()).toString("base64") };
   } catch (error) {
     const text = (error instanceof Error ? error.message : String(error)).slice(0, mostText);
     if (error instanceof SigningRefused) return { id, refused: text, see: error.see };
     if (error instanceof SignerUnavailable) return { id, unavailable: text };
-    return { id, unavailable: `the signer failed: ${text}` };
+    return { id, failed: `the signer failed: ${text}` };
+  }
+}
+
+/** The signer of a wallet that it has, and that has not signed enough for now. @throws {SignerUnavailable} */
+async function admitted(
+  { wallet, act }: Extract<Request, { readonly do: "sign" }>,
+  holder: KeyHolder,
+  mayAsk: (address: string) => boolean,
+): Promise<WalletSigner> {
+  try {
+    const signer = await holder.signerOf(wallet);
+    if (mayAsk(wallet)) return signer;
+    throw new SignerUnavailable("more signatures are asked for than a wallet needs; try again in a while");
+  } catch (error) {
+    if (error instanceof SignerUnavailable) holder.noteRefused?.(wallet, act, error.message);
+    throw error;
   }
 }

@@ -6,7 +6,7 @@ export const signerSettings = z.strictObject({
   socket: z.string().min(1).optional(),
   keystore: z.string().min(1).default("keystore.json"),
   passphraseFile: z.string().min(1).optional(),
-  /** Folder of the trusted forms of login and of the signature log. Left out: that of the database. */
+  /** Folder of the trusted forms of login and of the signature log. Left out: that of the database; with `socket`, that of the keystore. */
   state: z.string().min(1).optional(),
 });
 

@@ -6,6 +6,7 @@
  *   ► {"id":3,"do":"sessionKey","wallet":"…"}             ◄ {"id":3,"sessionKey":"… (base64)"}
  *                                                         ◄ {"id":2,"refused":"…","see":"…"}
  *                                                         ◄ {"id":2,"unavailable":"…"}
+ *                                                         ◄ {"id":2,"failed":"…"}
  */
 import type { Duplex } from "node:stream";
 import { z } from "zod";
@@ -34,6 +35,8 @@ export const replyForm = z.union([
   z.strictObject({ id, sessionKey: z.string().length(44) }),
   z.strictObject({ id, refused: text, see: text }),
   z.strictObject({ id, unavailable: text }),
+  /** An error that nobody expects. */
+  z.strictObject({ id, failed: text }),
 ]);
 export type Reply = z.infer<typeof replyForm>;
 

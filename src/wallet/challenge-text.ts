@@ -11,15 +11,13 @@
  * (signer/login-forms.ts), and nothing else is signed.
  */
 import { isAddress } from "./address.ts";
-import { BadChallenge } from "./transaction.ts";
+import { BadChallenge, unprintable } from "./transaction.ts";
 
 /** In UTF-8. */
 const mostBytes = 1_024;
 /** Between now and a time in the text, before or after, ms. */
 const mostFromNowMs = 15 * 60_000;
 
-/** Control and format characters, those of private use and none at all; breaks of lines and paragraphs but newline. */
-const unprintable = /(?!\n)[\p{C}\p{Zl}\p{Zp}]/u;
 const base58Word = /[1-9A-HJ-NP-Za-km-z]+/g;
 const labelledNonces = /\bnonce\b["']?\s*[:=]?\s*["']?([\w-]+)/gi;
 const day = /\d{4}-\d\d-\d\d/;

@@ -2,10 +2,11 @@
 
 import { randomBytes } from "node:crypto";
 import { closeSync, fsyncSync, openSync, unlinkSync, writeSync } from "node:fs";
+import { errorCode } from "../domain/error-code.ts";
 import { readTextFile } from "../files/index.ts";
 import { BadKey, WalletKey, walletKeyFromText } from "./wallet-key.ts";
 
-/** No key file is longer; anything else is not read to its end. */
+/** No key file is longer, bytes; a longer file is refused. */
 const longestFile = 4_096;
 
 /**
@@ -23,14 +24,14 @@ export function readKeyFile(path: string): WalletKey {
   }
 }
 
-/** @param seed 32 bytes; random ones unless handed in */
+/** @param seed 32 bytes; random by default */
 export function newKey(seed: Uint8Array = randomBytes(32)): WalletKey {
   return WalletKey.fromSeed(seed);
 }
 
 /**
- * Makes a new wallet and keeps it in a file that did not exist before (mode 0600).
- * @param seed 32 bytes; random ones unless handed in
+ * Makes a key and writes it into a new file (mode 0600).
+ * @param seed 32 bytes; random by default
  * @throws {BadKey} when the file exists or cannot be written
  */
 export function newKeypairFile(path: string, seed?: Uint8Array): WalletKey {
@@ -49,15 +50,15 @@ export function importKeypairFile(path: string, text: string): WalletKey {
   return key;
 }
 
-/** Keeps a key in a file that did not exist before (mode 0600). @throws {BadKey} as `newKeypairFile` */
+/** Writes a key into a new file (mode 0600). @throws {BadKey} when the file exists or cannot be written */
 export function writeKeypairFile(path: string, key: WalletKey): void {
   let file: number;
   try {
     // Never follows to, or truncates, what is already there.
     file = openSync(path, "wx", 0o600);
   } catch (error) {
-    if (codeOf(error) === "EEXIST") throw new BadKey(`${path} exists already and is not overwritten`);
-    throw new BadKey(`${path} cannot be written (${codeOf(error)})`);
+    if (errorCode(error) === "EEXIST") throw new BadKey(`${path} exists already and is not overwritten`);
+    throw new BadKey(`${path} cannot be written (${errorCode(error) ?? "unknown error"})`);
   }
   try {
     key.withKeypair((pair) => {
@@ -72,12 +73,8 @@ export function writeKeypairFile(path: string, key: WalletKey): void {
   } catch (error) {
     // A file that holds half a key would stand in the way of the next try.
     unlinkSync(path);
-    throw new BadKey(`${path} cannot be written (${codeOf(error)})`);
+    throw new BadKey(`${path} cannot be written (${errorCode(error) ?? "unknown error"})`);
   } finally {
     closeSync(file);
   }
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && "code" in error ? String(error.code) : "unknown error";
 }

@@ -1,5 +1,6 @@
 /** The file of a keystore: read whole, replaced whole, readable by its owner alone. */
 import { statSync } from "node:fs";
+import { errorCode } from "../domain/error-code.ts";
 import { isRoot, readTextFile, replaceFile } from "../files/index.ts";
 import { type Keystore, keystoreFromText, keystoreText } from "./keystore.ts";
 import { BadKey } from "./wallet-key.ts";
@@ -32,7 +33,7 @@ export function writeKeystore(path: string, keystore: Keystore): void {
   try {
     replaceFile(path, keystoreText(keystore));
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? String(error.code) : "unknown error";
+    const code = errorCode(error) ?? "unknown error";
     throw new BadKey(`${path}: the keystore cannot be written (${code})`);
   }
 }

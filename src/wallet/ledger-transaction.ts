@@ -26,6 +26,7 @@ import {
 } from "@solana/kit";
 import { addressBytes, addressOf } from "./address.ts";
 import { verifyBytes } from "./ed25519.ts";
+import { maxTransactionBytes } from "./transaction.ts";
 import type { WalletKey } from "./wallet-key.ts";
 
 /** Bytes that are no transaction, or one that cannot be. */
@@ -62,9 +63,6 @@ export interface LedgerTransaction {
   readonly wire: string;
 }
 
-/** The ledger takes no longer ones. */
-export const longestTransactionBytes = 1_232;
-
 /**
  * A version-0 transaction without lookup tables, signed by nobody yet.
  * @throws {BadTransaction} when an address is none or the whole is too long for the ledger
@@ -98,9 +96,9 @@ export function readTransaction(wire: string): LedgerTransaction {
   const bytes = new Uint8Array(Buffer.from(wire, "base64"));
   if (bytes.length === 0 || Buffer.from(bytes).toString("base64") !== wire)
     throw new BadTransaction("not base64");
-  if (bytes.length > longestTransactionBytes) {
+  if (bytes.length > maxTransactionBytes) {
     throw new BadTransaction(
-      `the transaction has ${bytes.length} bytes, the ledger takes ${longestTransactionBytes}`,
+      `the transaction has ${bytes.length} bytes, the ledger takes ${maxTransactionBytes}`,
     );
   }
   const { transaction, message } = attempt(() => {

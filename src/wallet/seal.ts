@@ -1,6 +1,6 @@
 /**
- * Sessions at rest: a JSON value under AES-256-GCM, with a key derived from the wallet's own secret (`WalletKey.deriveKey`), so that
- * nothing more has to be typed or stored, and what one wallet sealed no other can open.
+ * Sessions at rest: a JSON value under AES-256-GCM. The key is derived from the wallet's secret (`WalletKey.deriveKey`); the signer
+ * derives it and gives it to the daemon (`WalletSigner.sessionKey`). No other wallet opens what one has sealed.
  *
  *   version (1 byte) · nonce (12) · ciphertext · tag (16);  associated data: the wallet's address
  */
@@ -16,7 +16,7 @@ const version = 1;
 const nonceLength = 12;
 const tagLength = 16;
 
-/** For `deriveKey`. */
+/** The `info` of a session's key, for `WalletKey.deriveKey`. */
 export const sessionInfo = "perpwatch session v1";
 
 /**
@@ -48,7 +48,7 @@ export function seal(
 }
 
 /**
- * Opens what `seal` made with the same wallet. The shape of the value is for the caller to check.
+ * Opens what `seal` made with the same key and address. The shape of the value is for the caller to check.
  * @throws {SealBroken} when it was changed, cut, or sealed by another wallet or a later version
  */
 export function open(key: Uint8Array, address: string, sealed: Uint8Array): unknown {

@@ -25,8 +25,10 @@ const memoPrograms = [
 const computeBudget = "ComputeBudget111111111111111111111111111111";
 const lighthouse = "L2TExMFKdjpN9kozasaurPirfHy9P8sbXoAN1qA3S95";
 
-/** The ledger takes no longer ones. */
-const mostBytes = 1_232;
+/** The ledger takes no longer transactions. */
+export const maxTransactionBytes = 1_232;
+/** Control and format characters, those of private use and none at all; breaks of lines and paragraphs but newline. */
+export const unprintable = /(?!\n)[\p{C}\p{Zl}\p{Zp}]/u;
 
 /** A message header, an account, a blockhash and an empty list of instructions. */
 const shortestMessage = 3 + 1 + 32 + 32 + 1;
@@ -55,7 +57,8 @@ export function memoOfChallenge(wallet: string, unsigned: string, nonceId: strin
 function parsed(wallet: string, unsigned: string, nonceId: string) {
   const wire = Buffer.from(unsigned, "base64");
   if (wire.length === 0 || wire.toString("base64") !== unsigned) throw new BadChallenge("not base64");
-  if (wire.length > mostBytes) throw new BadChallenge(`the transaction has more than ${mostBytes} bytes`);
+  if (wire.length > maxTransactionBytes)
+    throw new BadChallenge(`the transaction has more than ${maxTransactionBytes} bytes`);
   // A compact count is one byte below 128.
   if (wire[0] !== 1) throw new BadChallenge("not exactly one signature is asked for");
   const message = wire.subarray(65);
@@ -99,7 +102,7 @@ function checkMessage(message: Uint8Array, wallet: string, nonceId: string): str
 function memoOf(data: Uint8Array, nonceId: string): string {
   const bytes = Buffer.from(data);
   const text = bytes.toString("utf8");
-  if (!Buffer.from(text).equals(bytes) || /(?!\n)[\p{C}\p{Zl}\p{Zp}]/u.test(text))
+  if (!Buffer.from(text).equals(bytes) || unprintable.test(text))
     throw new BadChallenge("the memo is no printable text");
   if (nonceId === "" || !text.includes(nonceId))
     throw new BadChallenge("the memo does not name this challenge");

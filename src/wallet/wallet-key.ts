@@ -48,8 +48,8 @@ export class WalletKey {
   }
 
   /**
-   * Signs a text's UTF-8 bytes, exactly as it stands; base58, as message login wants it. Text from outside goes through
-   * `signChallengeText`, which looks at it first.
+   * Signs a text's UTF-8 bytes, exactly as it stands; base58, as message login wants it. A text from outside has to pass
+   * `LoginForms.check` first.
    */
   signText(text: string): string {
     return base58.encode(this.sign(new TextEncoder().encode(text)));

@@ -21,6 +21,12 @@ export interface Ran {
   json(): unknown;
 }
 
+/** Another user, whom root runs a process as. */
+interface ProcessOptions extends RunOptions {
+  readonly uid?: number;
+  readonly gid?: number;
+}
+
 export interface RunOptions {
   /** The working folder. */
   readonly folder?: string;
@@ -58,10 +64,14 @@ export async function run(args: readonly string[], options: RunOptions = {}): Pr
 }
 
 /** Runs a command as a process of its own. */
-export function runProcess(args: readonly string[], options: RunOptions = {}): Promise<Ran> {
-  const { folder = tmpdir(), env = {}, input = "" } = options;
+export function runProcess(args: readonly string[], options: ProcessOptions = {}): Promise<Ran> {
+  const { folder = tmpdir(), env = {}, input = "", uid, gid } = options;
+  const user = { ...(uid === undefined ? {} : { uid }), ...(gid === undefined ? {} : { gid }) };
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [main, ...args], { cwd: folder, env: { ...environment, ...env } });
+    const child = spawn(process.execPath, [main, ...args], {
+      ...{ cwd: folder, env: { ...environment, ...env } },
+      ...user,
+    });
     let [stdout, stderr] = ["", ""];
     child.stdout.setEncoding("utf8").on("data", (text: string) => {
       stdout += text;

@@ -347,6 +347,45 @@ describe("on a machine", () => {
     expect(linesOf(unchecked).at(-1)).toMatch(/^systemctl restart/);
   });
 
+  test.each([
+    [
+      "a rule test that fails",
+      { status: 1, stdout: "own.test.yaml: 1 failed\n", stderr: "" },
+      /status 1: a rule test fails.*own\.test\.yaml: 1 failed/s,
+    ],
+    [
+      "a check that cannot be made",
+      { status: 1, stdout: "", stderr: "no bus" },
+      /status 1.*could not be checked.*no bus/s,
+    ],
+    ["no systemd-run", missing, /systemd-run was not found/],
+    [
+      "a warning",
+      { ...done, stdout: "fine\nwarning: the disk is full\n" },
+      /^perpwatch check warns: the disk is full$/,
+    ],
+  ])("%s is told, and the services are started", (_what, answer, told) => {
+    using place = desk();
+    const here = rig(place, { "systemd-run": answer });
+    installSystem(here.installation);
+    expect(here.notes.filter((note) => told.test(note))).toHaveLength(1);
+    expect(linesOf(here).at(-1)).toMatch(/^systemctl restart/);
+  });
+
+  test.each([203, 226, 243])(
+    "where systemd cannot set up the service (%i) nothing is restarted",
+    (status) => {
+      using place = desk();
+      const here = rig(place, { "systemd-run": { status, stdout: "", stderr: "" } });
+      expect(() => installSystem(here.installation)).toThrow(
+        new RegExp(`Installed, and not started: systemd cannot set up the service \\(status ${status};`),
+      );
+      const user = rig(place, { "systemd-run": { status, stdout: "", stderr: "" } });
+      expect(() => installUser(user.installation, "/home/ann/.config")).toThrow(/What ran before runs on/);
+      for (const one of [here, user]) expect(linesOf(one).some((line) => /restart/.test(line))).toBe(false);
+    },
+  );
+
   test("without systemd-sysusers users are added, and a command that fails ends it with what it said", () => {
     using place = desk();
     const gone = { status: 1, stdout: "", stderr: "" };

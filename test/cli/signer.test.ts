@@ -12,6 +12,7 @@ import {
 } from "node:fs";
 import { connect } from "node:net";
 import path from "node:path";
+import { createInterface } from "node:readline";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { type Simulator, startSimulator } from "../../src/simulator/index.ts";
 import { walletKeyFromText } from "../../src/wallet/wallet-key.ts";
@@ -105,6 +106,26 @@ function heldBy(pid: number, contents: Readonly<Record<string, Buffer>>): string
     closeSync(memory);
   }
   return [...found].sort();
+}
+
+/** Asks the signer of a place over its socket. */
+function askerAt(place: Desk) {
+  const stream = connect(path.join(place.folder, "signer.sock"));
+  const replies = createInterface({ input: stream })[Symbol.asyncIterator]();
+  const ask = async (request: object): Promise<Record<string, unknown>> => {
+    stream.write(`${JSON.stringify({ id: 1, ...request })}\n`);
+    return JSON.parse((await replies.next()).value as string) as Record<string, unknown>;
+  };
+  return {
+    ask,
+    /** @param toldMs the time that the asker says it is */
+    login(wallet: string, textMs = Date.now(), toldMs = textMs) {
+      const expires = new Date(textMs).toISOString();
+      const text = `Sign in to the exchange\nwallet:${wallet}\nnonce:a1b2c3d4\nexpires:${expires}`;
+      return ask({ do: "sign", wallet, act: { kind: "login text", text, nonceId: "n-1", nowMs: toldMs } });
+    },
+    [Symbol.dispose]: () => stream.destroy(),
+  };
 }
 
 test("the daemon's memory holds no key, its signer's does; both end together", async () => {
@@ -276,6 +297,124 @@ test("a key file that is wrong is told as a mistake of the configuration, with i
   const started = await runProcess(["start"], place);
   expect(started).toMatchObject({ status: 2 });
   expect(started.stderr).toMatch(/config\.yaml:2:\d+: .*the key file does not exist/);
+});
+
+test("the text of a login is held against the machine's clock, whatever time its asker says it is", async () => {
+  using place = desk();
+  const { keyFile, authority } = simulator.traders[main]!;
+  place.write(
+    "config.yaml",
+    `wallets: [ { name: main, keyFile: ${keyFile} } ]\nsigner: { socket: ./signer.sock }\n`,
+  );
+  await using signer = startProgram(["signer"], place);
+  await signer.line((line) => line.includes("holds 1 key, listens at"));
+  using asker = askerAt(place);
+  const ask = (textMs: number, toldMs: number) => asker.login(authority, textMs, toldMs);
+  for (const hours of [-24, -1, 1, 24]) {
+    const textMs = Date.now() + hours * 3_600_000;
+    expect(await ask(textMs, textMs)).toMatchObject({
+      refused: expect.stringMatching(/the clocks of this machine and of the exchange differ by (1h|1d|\d+m)/),
+    });
+    expect(await ask(textMs, Date.now())).toMatchObject({ refused: expect.stringContaining("15 minutes") });
+  }
+  const nowMs = Date.now();
+  expect(await ask(nowMs, nowMs)).toMatchObject({ signed: expect.any(String) });
+});
+
+test("a wallet that is gone from the configuration is signed for no more once it is read again", async () => {
+  const wallet = (name: string, trader: number) =>
+    `{ name: ${name}, keyFile: ${simulator.traders[trader]!.keyFile} }`;
+  const socket = ["signer: { socket: ./signer.sock }"];
+  using place = home(socket, [wallet("main", main), wallet("two", second)]);
+  const rewrite = (wallets: string[]) => {
+    using other = home(socket, wallets);
+    place.write("config.yaml", readFileSync(path.join(other.folder, "config.yaml"), "utf8"));
+  };
+  await using signer = startProgram(["signer"], place);
+  await signer.line((line) => line.includes("holds 2 keys, listens at"));
+  using asker = askerAt(place);
+  const signed = { signed: expect.any(String) };
+  expect(await asker.login(addressOf(second))).toMatchObject(signed);
+  // A configuration with a mistake is one that no daemon takes.
+  rewrite([wallet("main", main), "{ name: two, keyFile: ./none.json }"]);
+  void signer.end("SIGHUP");
+  await signer.line((line) => /SIGHUP: read .* again, holds 1 key$/.test(line));
+  expect(await asker.login(addressOf(second))).toMatchObject(signed);
+  rewrite([wallet("main", main)]);
+  expect(await asker.ask({ do: "load" })).toMatchObject({ keys: [{ address: addressOf(main) }] });
+  expect(await asker.login(addressOf(second))).toMatchObject({
+    unavailable: `the signer has no key of ${addressOf(second)}`,
+  });
+  expect(await asker.login(addressOf(main))).toMatchObject(signed);
+});
+
+test("a wallet that the signer has no key of is a trouble until the daemon reads a configuration without it", async () => {
+  const wallet = (name: string, trader: number) => `{ name: ${name}, keystore: ${addressOf(trader)} }`;
+  const socket = ["signer: { socket: ./signer.sock, passphraseFile: ./passphrase }"];
+  using place = home(socket, [wallet("main", main), wallet("two", second)]);
+  place.write("passphrase", passphrase);
+  await runProcess(["wallet", "import"], { ...place, input: keyText(main) });
+  await using daemon = startProgram(["start"], place);
+  await daemon.line((line) => line.includes("No wallet can sign in: the signer at"));
+  const config = readFileSync(path.join(place.folder, "config.yaml"), "utf8");
+  const less = config.replace(`, ${wallet("two", second)}`, "");
+  place.write("signer.yaml", less);
+  await using signer = startProgram(["signer", "--config", "signer.yaml"], place);
+  await signer.line((line) => line.includes("holds 1 key, listens at"));
+  await daemon.line((line) =>
+    line.includes(`no wallet can be signed in: the signer has no key of ${addressOf(second)}`),
+  );
+  place.write("config.yaml", less);
+  void daemon.end("SIGHUP");
+  await daemon.line((line) =>
+    line.includes("SIGHUP: changed, and as before until a restart: wallets.two (gone)"),
+  );
+  await daemon.line((line) => line.includes("the signer answers"));
+  expect(await daemon.end("SIGTERM")).toMatchObject({ status: 0 });
+}, 180_000);
+
+test("each refusal is a line of the signature log, also by pace and of a wallet that is none, and a flood does not fill it", async () => {
+  using place = home(["signer: { socket: ./signer.sock }"]);
+  await using signer = startProgram(["signer"], place);
+  await signer.line((line) => line.includes("holds 1 key, listens at"));
+  using asker = askerAt(place);
+  const lines = () => readFileSync(path.join(place.folder, "signatures.log"), "utf8").trim().split("\n");
+  const last = () => JSON.parse(lines().at(-1)!) as { wallet: string; refused: string | null };
+  const stranger = addressOf(second);
+  expect(await asker.login(stranger)).toMatchObject({ unavailable: expect.stringContaining("no key of") });
+  expect(last()).toMatchObject({
+    ...{ act: "login text", wallet: stranger, sha256: expect.stringMatching(/^[0-9a-f]{64}$/) },
+    refused: `the signer has no key of ${stranger}`,
+  });
+  for (let count = 0; count < 80; count++) await asker.login(addressOf(main));
+  expect(last()).toMatchObject({
+    wallet: addressOf(main),
+    refused: expect.stringContaining("more signatures are asked for than a wallet needs"),
+  });
+  const before = lines().length;
+  for (let count = 0; count < 300; count++) await asker.login(`${stranger.slice(4)}${1_000 + count}`);
+  // A line in 5 s once the first ones are spent.
+  expect(lines().length - before).toBeLessThan(100);
+  expect(lines().length - before).toBeGreaterThan(10);
+});
+
+test("errors of the listening socket are told, and end nothing", async () => {
+  using place = home(["signer: { socket: ./signer.sock }"]);
+  const fault = `
+    import net from "node:net";
+    const { listen } = net.Server.prototype;
+    net.Server.prototype.listen = function (...args) {
+      this.once("listening", () => setImmediate(() => {
+        for (const code of ["ENOBUFS", "EMFILE"]) this.emit("error", Object.assign(new Error("accept " + code), { code }));
+      }));
+      return listen.apply(this, args);
+    };`;
+  const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(fault)}` };
+  await using signer = startProgram(["signer"], { ...place, env });
+  for (const code of ["ENOBUFS", "EMFILE"])
+    await signer.line((line) => line.includes(`warning: the socket failed: accept ${code}`));
+  using asker = askerAt(place);
+  expect(await asker.login(addressOf(main))).toMatchObject({ signed: expect.any(String) });
 });
 
 test("whoever connects without asking for what there is gets nothing", async () => {

@@ -1,7 +1,10 @@
 /** `perpwatch wallet trust`: the file of trusted forms, as a person reads and changes it. */
 import { readFileSync } from "node:fs";
 import path from "node:path";
+import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
+import type { Cli } from "../../src/cli/command.ts";
+import { runCommand } from "../../src/cli/main.ts";
 import { type KnownForms, noForms } from "../../src/signer/login-forms.ts";
 import { type Desk, desk, plainConfig, run } from "./run.ts";
 
@@ -23,7 +26,7 @@ function place(
 }
 
 test("shows what was refused beside what was trusted, and accepts it with --yes alone", async () => {
-  using it = place({ text, memo: null, refused: { kind: "text", form, reason, address } });
+  using it = place({ text, memo: null, refused: [{ kind: "text", form, reason, address }] });
   const asked = await it.trust();
   expect(asked.stdout.split("\n")).toEqual([
     `Refused: ${reason}.`,
@@ -48,14 +51,14 @@ test("shows what was refused beside what was trusted, and accepts it with --yes 
     status: 0,
     stdout: expect.stringContaining("Accepted. Wallets sign in within a minute."),
   });
-  expect(it.known()).toEqual({ text: form, memo: null, refused: null });
+  expect(it.known()).toEqual({ text: form, memo: null, refused: [] });
 });
 
 test("as JSON it only shows, unless --yes", async () => {
-  using it = place({ text, memo: null, refused: { kind: "text", form, reason, address } });
+  using it = place({ text, memo: null, refused: [{ kind: "text", form, reason, address }] });
   expect((await it.trust("--json")).json()).toMatchObject({
-    pinned: text,
-    refused: { form },
+    pinned: { text, memo: null },
+    refused: [{ kind: "text", form }],
     trusted: false,
   });
   expect((await it.trust("--json", "--yes")).json()).toMatchObject({ trusted: true });
@@ -65,12 +68,12 @@ test("a refused memo leaves the trusted text as it is", async () => {
   using it = place({
     text,
     memo: "sign-in:{nonce}",
-    refused: { kind: "memo", form: "log-in:{nonce}", reason, address },
+    refused: [{ kind: "memo", form: "log-in:{nonce}", reason, address }],
   });
   expect((await it.trust("--yes")).stdout).toContain(
     "Trusted:\n   1  sign-in:{nonce}\n\nNow:\n   1  log-in:{nonce}\n",
   );
-  expect(it.known()).toEqual({ text, memo: "log-in:{nonce}", refused: null });
+  expect(it.known()).toEqual({ text, memo: "log-in:{nonce}", refused: [] });
 });
 
 test("says what is trusted where nothing was refused", async () => {
@@ -90,7 +93,7 @@ test("writes letters that look like others, and spaces that nobody sees, as thei
     reason: "it is another",
     address,
   } as const;
-  using it = place({ ...noForms, refused });
+  using it = place({ ...noForms, refused: [refused] });
   expect((await it.trust("--json")).status).toBe(0);
   expect((await it.trust("--yes")).stdout.split("\n").slice(0, 6)).toEqual([
     "Refused: it is another.",
@@ -106,7 +109,7 @@ test("a text that no wallet may sign cannot be accepted", async () => {
   const known = {
     text,
     memo: null,
-    refused: { kind: "text", form: null, reason: "it holds no nonce", address },
+    refused: [{ kind: "text", form: null, reason: "it holds no nonce", address }],
   } as const;
   using it = place(known);
   const { status, stdout } = await it.trust("--yes");
@@ -114,6 +117,73 @@ test("a text that no wallet may sign cannot be accepted", async () => {
   expect(stdout).toContain("No wallet may sign such a text: it cannot be accepted.");
   expect(it.known()).toEqual(known);
 });
+
+/** Runs it at a terminal, where a person answers each question. @param answer called at each, before yes is typed */
+async function atTerminal(folder: string, answer: (number: number) => string): Promise<string> {
+  const input = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => {} });
+  const [out, err] = [new PassThrough(), new PassThrough()];
+  let questions = 0;
+  err.setEncoding("utf8").on("data", (shown: string) => {
+    if (shown.includes("Type yes")) input.write(`${answer(++questions)}\n`);
+  });
+  let told = "";
+  for (const stream of [out, err])
+    stream.setEncoding("utf8").on("data", (shown: string) => {
+      told += shown;
+    });
+  const cli = { in: input, out, err, env: {}, status: 0 } as unknown as Cli;
+  await runCommand(["wallet", "trust", "--config", path.join(folder, "config.yaml")], cli);
+  return told;
+}
+
+test("what is seen while a person reads is kept", async () => {
+  using it = place({ text, memo: null, refused: [{ kind: "text", form, reason, address }] });
+  const memo = "sign-in:{nonce}";
+  const other = { kind: "memo", form: "log-in:{nonce}", reason, address: "other" } as const;
+  const said = await atTerminal(it.folder, () => {
+    it.write(
+      "login-forms.json",
+      JSON.stringify({ ...it.known(), memo, refused: [...it.known().refused, other] }),
+    );
+    return "yes";
+  });
+  expect(said).toContain("Accepted.");
+  expect(it.known()).toEqual({ text: form, memo, refused: [other] });
+});
+
+test.each<[string, Partial<KnownForms>]>([
+  ["another form was refused", { refused: [{ kind: "text", form: `${form}\nmore`, reason, address }] }],
+  ["another form was accepted", { text: form, refused: [] }],
+  ["another form is trusted now", { text: `${text}\nother` }],
+])("where %s while a person reads, nothing is changed", async (_what, change) => {
+  using it = place({ text, memo: null, refused: [{ kind: "text", form, reason, address }] });
+  const after = { ...it.known(), ...change };
+  const said = await atTerminal(it.folder, () => {
+    it.write("login-forms.json", JSON.stringify(after));
+    return "yes";
+  });
+  expect(said).toContain("changed meanwhile");
+  expect(it.known()).toEqual(after);
+});
+
+test("a text and a memo that were refused are asked about apart", async () => {
+  const memo = { kind: "memo", form: "log-in:{nonce}", reason, address } as const;
+  using it = place({ text, memo: null, refused: [{ kind: "text", form, reason, address }, memo] });
+  const said = await atTerminal(it.folder, (number) => (number === 1 ? "no" : "yes"));
+  expect(said.match(/Refused: /g)).toHaveLength(2);
+  expect(it.known()).toMatchObject({ text, memo: memo.form, refused: [{ kind: "text" }] });
+  expect(await it.trust("--yes")).toMatchObject({ status: 0 });
+  expect(it.known()).toEqual({ text: form, memo: memo.form, refused: [] });
+});
+
+test.each([null, { kind: "text", form, reason, address }])(
+  "a record of the form before, with one place for refusals, is read: %#",
+  async (refused) => {
+    using it = place(null);
+    it.write("login-forms.json", JSON.stringify({ text, memo: null, refused }));
+    expect((await it.trust("--json")).json()).toMatchObject({ refused: refused === null ? [] : [refused] });
+  },
+);
 
 test.each(["{", "[]", '{"text":1}', "x".repeat(100_000)])(
   "a file that is no record is named, not quoted: %#",

@@ -20,13 +20,13 @@ test("one alert for all wallets, positions are watched all the same, and a perso
   await house.clock.advance(5_000);
   expect(house.chats(/SOL long is 3% from liquidation/)).toHaveLength(1);
   const known = await loginForms.load();
-  expect(known.refused!.form).toBe(
+  expect(known.refused[0]!.form).toBe(
     "Sign in to the exchange\nwallet:{address}\nnonce:{nonce hex}\nexpires:{time}",
   );
   // Wallets that are not signed in for that reason have no alert of their own.
   await house.clock.advance(600_000);
   expect(house.headlines().filter((line) => /No data/.test(line))).toEqual([]);
-  await loginForms.save(accepted(known)!);
+  await loginForms.save(accepted(known, "text")!);
   await house.clock.advance(90_000);
   expect(daemon.status().watch.wallets.map(({ signedIn }) => signedIn)).toEqual([true, true]);
   expect(house.chats(/Wallets sign the exchange's login text again/)).toHaveLength(1);

@@ -93,6 +93,28 @@ test("ages in the status, and times of silences, are by the corrected clock", as
   expect(await house.ask("GET", "/api/v1/silences")).toMatchObject({ nowMs });
 });
 
+test("a machine 3 h fast signs in nobody and watches on: one alert names the difference, until the clock is set", async () => {
+  await using house = await openHouse({ signerHasClock: true, wallets: ["main", "hedge"] });
+  await house.hold(holding);
+  house.clock.setWall(house.clock.nowMs() + 3 * hourMs);
+  const { daemon } = await house.start();
+  await house.clock.advance(20_000);
+  const told = () => house.headlines().filter((line) => /No wallet signs in/.test(line));
+  expect(told()).toEqual([expect.stringContaining("differ by 3h (this machine's is ahead)")]);
+  expect(daemon.status().watch.wallets.map(({ signedIn }) => signedIn)).toEqual([false, false]);
+  await house.bring("SOL", 0.03);
+  await house.clock.advance(5_000);
+  expect(house.chats(/SOL long is 3% from liquidation/)).toHaveLength(1);
+  // Ten minutes on, no wallet has an alert of its own for it.
+  await house.clock.advance(600_000);
+  expect(house.headlines().filter((line) => /No data/.test(line))).toEqual([]);
+  house.clock.setWall(house.clock.nowMs() - 3 * hourMs);
+  await house.clock.advance(120_000);
+  expect(daemon.status().watch.wallets.map(({ signedIn }) => signedIn)).toEqual([true, true]);
+  expect(house.chats(/Wallets sign the exchange's login text again/)).toHaveLength(1);
+  expect(told().filter((line) => !/STILL/.test(line))).toHaveLength(1);
+});
+
 describe("a wallet's first start", () => {
   /** An exchange an hour into its day, with a deposit in the past, and a machine whose clock is ahead of its. */
   async function opened(fastMs: number): Promise<House> {

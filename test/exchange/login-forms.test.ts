@@ -30,7 +30,7 @@ test("a changed text signs no wallet in; once accepted, all of them sign in", as
   // The alert about the text says it; that somebody else uses the key is another matter.
   expect(set.exchange.sessions.figures.authFailures).toBe(0);
   expect(set.exchange.loginTrouble).toMatch(/another form/);
-  await store.save(accepted(await store.load())!);
+  await store.save(accepted(await store.load(), "text")!);
   for (const { name } of wallets) await set.clock.finish(login(name));
   expect(set.exchange.sessions.all.map(({ signedIn }) => signedIn)).toEqual([true, true]);
   expect(set.exchange.loginTrouble).toBe("");

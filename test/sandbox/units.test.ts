@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { systemUnit } from "../../src/cli/service/units.ts";
+import { systemUnit, userUnit } from "../../src/cli/service/units.ts";
 import { linesOf, root } from "./bubblewrap.ts";
 
 /** The largest exposure that is allowed, in tenths: 1.5 of 10. */
@@ -36,6 +36,54 @@ test.each(["perpwatch.service", "perpwatch-signer.service"])("%s has an exposure
     const file = path.join(folder, name);
     writeFileSync(file, template.replaceAll(/^(Protect|Private|Restrict|SystemCall|Capab).*\n/gm, ""));
     expect(exposureOf(file)).toEqual({ status: 1, exposure: expect.any(Number) as number });
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+/** Settings that need namespaces or the rights of root, which a user's service manager may not have. */
+const notOfUsers = [
+  ...[
+    "PrivateDevices=",
+    "PrivateMounts=",
+    "PrivateTmp=",
+    "PrivateUsers=",
+    "DeviceAllow=",
+    "RootDirectory=/RootImage=",
+  ],
+  ...["ProtectClock=", "ProtectControlGroups=", "ProtectHome=", "ProtectHostname=", "ProtectKernelLogs="],
+  ...["ProtectKernelModules=", "ProtectKernelTunables=", "ProtectProc=", "ProtectSystem=", "ProcSubset="],
+  ...["IPAddressDeny=", "RemoveIPC="],
+];
+/** Settings that the daemon cannot have: it compiles, and speaks with the network and with commands. */
+const notOfDaemons = [
+  ...["MemoryDenyWriteExecute=", "PrivateNetwork="],
+  ...["(INET|INET6)", "UNIX", "NETLINK"].map((family) => `RestrictAddressFamilies=~AF_${family}`),
+];
+
+test("perpwatch-user.service has all of the sandbox that a user's service manager can give", () => {
+  const folder = mkdtempSync(path.join(tmpdir(), "perpwatch-units-"));
+  try {
+    const name = "perpwatch-user.service";
+    const template = readFileSync(path.join(root, "deploy", name), "utf8");
+    const program = {
+      node: "/opt/node/bin/node",
+      folder: "/opt/perpwatch",
+      main: "/opt/perpwatch/src/main.ts",
+    };
+    const place = { config: "/home/ann/.config/perpwatch/config.yaml", home: "/home/ann/.config" };
+    for (const text of [template, userUnit(template, program, place, "file")]) {
+      const file = path.join(folder, name);
+      // systemd judges system services; one of a user is not root's, and has no capabilities.
+      writeFileSync(file, text.replace("[Service]\n", "[Service]\nUser=ann\nCapabilityBoundingSet=\n"));
+      const args = ["security", "--offline=true", "--json=short", "--no-pager", file];
+      const { stdout } = spawnSync("systemd-analyze", args, { encoding: "utf8" });
+      const judged = JSON.parse(stdout) as { readonly name: string; readonly set: boolean | null }[];
+      const lacking = judged.filter(({ set }) => set === false).map((one) => one.name);
+      expect(judged.length).toBeGreaterThan(50);
+      expect(lacking.filter((one) => ![...notOfUsers, ...notOfDaemons].includes(one))).toEqual([]);
+      expect(exposureOf(file).exposure).toBeLessThanOrEqual(3.4);
+    }
   } finally {
     rmSync(folder, { recursive: true });
   }

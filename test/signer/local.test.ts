@@ -1,4 +1,8 @@
 /** Acts of a signer: each is signed as asked, or refused whole, whatever its asker says about it. */
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import path from "node:path";
 import { base58 } from "@scure/base";
 import { describe, expect, test } from "vitest";
 import { plainInstructions, type Reviewed } from "../../src/ledger/review.ts";
@@ -86,10 +90,31 @@ describe("a login text", () => {
     expect(new Set(entries.map(({ hash }) => hash)).size).toBe(2);
   });
 
-  test.each([-27, 27])("whose exchange is %i h from the machine's time is refused", async (hours) => {
-    const { made } = signer(wallet, nowMs + hours * 3_600_000);
-    await expect(made.sign(loginAct())).rejects.toThrow("more than a day from this machine's");
-    await signer(wallet, nowMs + Math.sign(hours) * 3_600_000).made.sign(loginAct());
+  test.each([
+    [-6, "behind"],
+    [6, "ahead"],
+  ])(
+    "for an exchange %i min from the machine's time is refused, with the difference",
+    async (minutes, side) => {
+      const machineMs = nowMs + minutes * 60_000;
+      await expect(signer(wallet, machineMs).made.sign(loginAct())).rejects.toThrow(
+        `differ by 6m (this machine's is ${side})`,
+      );
+      await signer(wallet, nowMs + Math.sign(minutes) * 5 * 60_000).made.sign(loginAct());
+    },
+  );
+
+  test.each([
+    ["of yesterday", -86_400_000],
+    ["of tomorrow", 86_400_000],
+    ["that is over for 21 min", -21 * 60_000],
+    ["that begins in 21 min", 21 * 60_000],
+  ])("%s is not signed, whatever time its asker says it is", async (_when, awayMs) => {
+    const { made, entries } = signer(wallet, nowMs);
+    const dated = `${text()}\nissued:${new Date(nowMs + awayMs).toISOString()}`;
+    for (let toldMs = nowMs - 2 * 86_400_000; toldMs <= nowMs + 2 * 86_400_000; toldMs += 60_000)
+      await expect(made.sign(loginAct({ text: dated, nowMs: toldMs }))).rejects.toThrow(SigningRefused);
+    expect(entries.every(({ refused }) => refused !== null)).toBe(true);
   });
 });
 
@@ -212,6 +237,51 @@ describe.each([
   test("is not signed by a wallet that has no part in it", async () => {
     await expect(sign(wireOf(allowed), keyOf(99))).rejects.toThrow(/has no part in what/);
   });
+});
+
+test("a transaction is noted with the hash of its message, as the ledger has it, whoever has signed before", async () => {
+  const sha256 = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
+  const allowed = allowedOnboarding(onboarding());
+  const wire = wireOf(allowed);
+  const { message } = readTransaction(wire);
+  const [own, payers] = [signer(), signer(payer)];
+  const act = { kind: "onboarding", request: onboarding() } as const;
+  const once = await own.made.sign({ ...act, wire });
+  const twice = await payers.made.sign({ ...act, wire: once });
+  expect([...own.entries, ...payers.entries].map(({ hash }) => hash)).toEqual([
+    sha256(message),
+    sha256(message),
+  ]);
+  // As README has it recomputed from the chain's bytes.
+  const recipe = /base64 -d \| tail -c \+\S+ \| sha256sum/.exec(
+    readFileSync(path.join(import.meta.dirname, "../../README.md"), "utf8"),
+  )![0];
+  const signatures = readTransaction(twice).signatures.size;
+  const ran = execFileSync("sh", ["-c", recipe.replace("N", String(signatures))], {
+    input: twice,
+    encoding: "utf8",
+  });
+  expect(ran.split(" ")[0]).toBe(sha256(message));
+});
+
+test.each(["", "AAAA", "not base64", Buffer.alloc(66, 255).toString("base64")])(
+  "what is no transaction is noted with the hash of all of it: %#",
+  async (unsigned) => {
+    const { made, entries } = signer();
+    await expect(made.sign({ kind: "login transaction", unsigned, nonceId: "n-1", nowMs })).rejects.toThrow(
+      SigningRefused,
+    );
+    expect(entries.map(({ hash }) => hash)).toEqual([createHash("sha256").update(unsigned).digest("hex")]);
+  },
+);
+
+test("an error that nobody expects is no refusal, and is noted as what it is", async () => {
+  const entries: SignatureEntry[] = [];
+  const broken = { check: () => Promise.reject(new TypeError("a bug")) } as unknown as LoginForms;
+  const made = localSigner(wallet, { forms: broken, onSignature: (entry) => void entries.push(entry) });
+  const thrown = await made.sign(loginAct()).catch((error: unknown) => error);
+  expect(thrown).toBeInstanceOf(TypeError);
+  expect(entries).toMatchObject([{ refused: "failed: a bug" }]);
 });
 
 test.each<[string, Partial<StopLossRequest["order"]>, Partial<StopLossRequest["known"]>, RegExp]>([

@@ -1,6 +1,13 @@
 /** Trust in the form of login texts: the first plain one, one that a person accepted, and nothing else. */
 import { describe, expect, test } from "vitest";
-import { accepted, FormRefused, type KnownForms, LoginForms, noForms } from "../../src/signer/login-forms.ts";
+import {
+  accepted,
+  FormRefused,
+  type KnownForms,
+  type LoginFormKind,
+  LoginForms,
+  noForms,
+} from "../../src/signer/login-forms.ts";
 import { BadChallenge } from "../../src/wallet/transaction.ts";
 import { testKey } from "../exchange/local-exchange.ts";
 import { exampleAddress as address } from "../wallet/example.ts";
@@ -31,13 +38,13 @@ function forms(
   const pinned: string[] = [];
   const made = new LoginForms({ store, baseUrl, domain, onPinned: (form) => void pinned.push(form) });
   const check = (text: string, nonceId = "nonce-0001") => made.check({ text, nonceId, address, nowMs });
-  const trouble = () => store.known.refused?.reason ?? "";
+  const trouble = () => store.known.refused.map(({ reason }) => reason).join(", ");
   return { made, check, pinned, store, trouble };
 }
 
 /** As `perpwatch wallet trust` does. */
-function accept(store: Store): void {
-  const after = accepted(store.known);
+function accept(store: Store, kind: LoginFormKind = "text"): void {
+  const after = accepted(store.known, kind);
   expect(after).not.toBeNull();
   store.known = after!;
 }
@@ -156,13 +163,10 @@ test("a text that no person can accept is told as well, and accepted by nobody",
   const { check, store, trouble } = forms();
   await check(plain());
   await expect(check(`${plain()}\nuntil 9999-12-31`)).rejects.toThrow(BadChallenge);
-  expect(store.known.refused).toEqual({
-    kind: "text",
-    form: null,
-    reason: "the text to be signed names a day without its time",
-    address,
-  });
-  expect(accepted(store.known)).toBeNull();
+  expect(store.known.refused).toEqual([
+    { kind: "text", form: null, reason: "the text to be signed names a day without its time", address },
+  ]);
+  expect(accepted(store.known, "text")).toBeNull();
   await check(plain());
   expect(trouble()).toBe("");
 });
@@ -191,8 +195,30 @@ test("the memo of a login transaction has a form of its own, trusted in the same
     /memo of the login transaction has another form/,
   );
   expect([pinned.length, store.known.text]).toEqual([1, null]);
-  accept(store);
+  accept(store, "memo");
   await memo("wallet sign-in:0f0e0d0c");
+});
+
+test("a refused memo hides no refused text, nor its acceptance", async () => {
+  const { made, check, store } = forms();
+  const other = testKey("hedge").address;
+  const memo = (text: string) => made.check({ text, nonceId: "0f0e0d0c", address: other, nowMs }, "memo");
+  await check(plain());
+  await memo("exchange sign-in:0f0e0d0c");
+  const [text, changed] = [`${plain()}\nnetwork:main`, "wallet sign-in:0f0e0d0c"];
+  await expect(check(text)).rejects.toThrow(/another form/);
+  await expect(memo(changed)).rejects.toThrow(/another form/);
+  expect(store.known.refused.map(({ kind, address: of }) => [kind, of])).toEqual([
+    ["text", address],
+    ["memo", other],
+  ]);
+  accept(store, "memo");
+  expect(store.known.refused.map(({ kind }) => kind)).toEqual(["text"]);
+  await memo(changed);
+  expect(store.known.refused.map(({ kind }) => kind)).toEqual(["text"]);
+  accept(store, "text");
+  await check(text);
+  expect(store.known.refused).toEqual([]);
 });
 
 test("every other form is refused from then on, also by another process, until a person accepts it", async () => {
@@ -203,12 +229,12 @@ test("every other form is refused from then on, also by another process, until a
   expect(store.known.text).toBe(
     "Sign in to the exchange\nwallet:{address}\nnonce:{nonce hex}\nexpires:{time}",
   );
-  expect(store.known.refused!.form).toBe(`${store.known.text}\nnetwork:main`);
+  expect(store.known.refused[0]!.form).toBe(`${store.known.text}\nnetwork:main`);
   const next = forms(null, undefined, store);
   await expect(next.check(other)).rejects.toThrow(/another form/);
   accept(store);
   await next.check(other);
-  expect(store.known.refused).toBeNull();
+  expect(store.known.refused).toEqual([]);
   await expect(next.check(plain())).rejects.toThrow(/another form/);
   // The first process has read it, too.
   await check(other);

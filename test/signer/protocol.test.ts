@@ -54,7 +54,7 @@ afterEach(() => {
 async function listen(): Promise<void> {
   server = createServer((stream) => {
     askers.add(stream);
-    serve(stream, holder);
+    serve(stream, { load: () => holder.load(), signerOf: (address) => holder.signerOf(address) });
   });
   server.listen(place);
   await once(server, "listening");
@@ -157,6 +157,26 @@ test("an asker whose signer ended is told so, and is back by itself when the sig
   await back;
   expect(client.trouble).toBe("");
   await signer.sign(login);
+  client.close();
+});
+
+test("a signer that fails to sign is a trouble until it signs, whatever it holds", async () => {
+  const works = holder.signerOf;
+  const { client, troubles } = asker();
+  holder = {
+    ...holder,
+    signerOf: async (address) => ({
+      ...(await works(address)),
+      sign: () => Promise.reject(new TypeError("a bug")),
+    }),
+  };
+  const signer = client.signerOf(key.address);
+  await expect(signer.sign(login)).rejects.toThrow(SignerUnavailable);
+  await client.load();
+  expect(client.trouble).toBe("the signer failed: a bug");
+  holder = { ...holder, signerOf: works };
+  await signer.sign(login);
+  expect(troubles).toEqual(["the signer failed: a bug", ""]);
   client.close();
 });
 

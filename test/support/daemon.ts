@@ -46,6 +46,8 @@ export interface HouseOptions {
   readonly wallets?: readonly string[];
   /** The folder of the database. Default: a folder of the house's own. */
   readonly databaseFolder?: string;
+  /** The signer holds the exchange's time against the machine's clock, as it does for an exchange that is not simulated. */
+  readonly signerHasClock?: boolean;
 }
 
 export interface Holding {
@@ -102,6 +104,7 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
     discord,
     smtp,
     databaseFolder: options.databaseFolder ?? folder,
+    signerHasClock: options.signerHasClock ?? false,
   });
 }
 
@@ -109,6 +112,7 @@ interface HouseParts {
   readonly clock: FakeClock;
   readonly folder: string;
   readonly databaseFolder: string;
+  readonly signerHasClock: boolean;
   readonly simulator: Simulator;
   readonly discord: LocalDiscord;
   readonly smtp: LocalSmtp;
@@ -125,6 +129,7 @@ export class House implements AsyncDisposable {
   readonly databasePath: string;
   readonly log: LogLine[] = [];
   readonly #runs = new Set<Run>();
+  readonly #signerHasClock: boolean;
   #seed = 1;
   #broken: unknown;
 
@@ -135,6 +140,7 @@ export class House implements AsyncDisposable {
     this.smtp = parts.smtp;
     this.folder = parts.folder;
     this.databasePath = path.join(parts.databaseFolder, "perpwatch.db");
+    this.#signerHasClock = parts.signerHasClock;
     this.clock.allow(() => this.simulator.held());
   }
 
@@ -190,7 +196,7 @@ export class House implements AsyncDisposable {
     // JSON is YAML.
     const text = JSON.stringify({ ...this.sections(), ...changes });
     const forms = new LoginForms({ store: this.loginForms, baseUrl: this.simulator.url, domain: null });
-    const keys = localKeys({ forms });
+    const keys = localKeys({ forms, nowMs: this.#signerHasClock ? () => this.clock.nowMs() : null });
     const read = settingsFromText(text, { file: null, folder: this.folder, env: {}, keys });
     if ("problems" in read)
       throw new Error(read.problems.map(({ path: at, message }) => `${at}: ${message}`).join("\n"));

@@ -35,14 +35,22 @@ export interface ProgramOptions {
   /** Besides what a program needs to run at all; nothing else of this process is handed on. */
   readonly env?: Readonly<Record<string, string>>;
   readonly folder?: string;
+  /** Another user, whom root runs it as. */
+  readonly uid?: number;
+  readonly gid?: number;
 }
 
 /** Runs `perpwatch` with these arguments. */
-export function startProgram(args: readonly string[], { env = {}, folder }: ProgramOptions = {}): Program {
+export function startProgram(
+  args: readonly string[],
+  { env = {}, folder, uid, gid }: ProgramOptions = {},
+): Program {
   const child = spawn(process.execPath, [main, ...args], {
     stdio: ["ignore", "pipe", "pipe"],
     env: { PATH: process.env.PATH ?? "", HOME: process.env.HOME ?? "", TZ: "UTC", ...env },
     ...(folder === undefined ? {} : { cwd: folder }),
+    ...(uid === undefined ? {} : { uid }),
+    ...(gid === undefined ? {} : { gid }),
   });
   const lines = new Watched<string>();
   const stdout = linesOf(child.stdout, lines);

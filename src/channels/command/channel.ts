@@ -11,6 +11,7 @@ import path from "node:path";
 import { z } from "zod";
 import type { Capacity } from "../../domain/delivery.ts";
 import { parseDurationMs } from "../../domain/duration.ts";
+import { errorCode } from "../../domain/error-code.ts";
 import { printableJson } from "../../domain/escape.ts";
 import type { Channel, ProbeResult, SendResult } from "../channel.ts";
 import { documentOf } from "../document.ts";
@@ -68,7 +69,12 @@ export function createCommand(name: string, settings: CommandSettings, deps: Com
       return { kind: "ok", detail: `${command} can be run; channels test ${name} runs it` };
     } catch (error) {
       const fix = "check command: the full path of a program that the user of the daemon may run";
-      return { kind: "failed", failure: "rejected", detail: `${command} ${whyNot(codeOf(error))}`, fix };
+      return {
+        kind: "failed",
+        failure: "rejected",
+        detail: `${command} ${whyNot(errorCode(error) ?? "")}`,
+        fix,
+      };
     }
   };
 
@@ -124,7 +130,7 @@ export function createCommand(name: string, settings: CommandSettings, deps: Com
         }, timeout);
         signal.addEventListener("abort", abort, { once: true });
         child.on("error", (error) => {
-          const detail = `${command} ${whyNot(codeOf(error))}`;
+          const detail = `${command} ${whyNot(errorCode(error) ?? "")}`;
           finish(() => resolve({ kind: "refused", failure: "rejected", detail, channelBroken: true }));
         });
         child.stdout.setEncoding("utf8").on("data", (text: string) => {
@@ -163,10 +169,6 @@ function verdict(
 }
 
 const firstLine = (text: string): string => shorten(cleanLine(text.trim().split("\n", 1)[0] ?? ""), 200);
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
-}
 
 function whyNot(code: string): string {
   if (code === "ENOENT") return "does not exist";

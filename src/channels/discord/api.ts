@@ -12,6 +12,7 @@ import type { DiscordAPIError, REST } from "discord.js";
 import { Agent } from "undici";
 import type { Clock } from "../../domain/clock.ts";
 import type { SendFailure } from "../../domain/delivery.ts";
+import { errorCode } from "../../domain/error-code.ts";
 import { bounded } from "../post.ts";
 import { withoutSecrets } from "../text.ts";
 import { RateLimited, RateMemory } from "./rate-memory.ts";
@@ -187,7 +188,7 @@ export class DiscordApi {
     if (error instanceof TooLong) return problem("server-error", "Discord's answer is too long");
     if (error instanceof library.DiscordAPIError) return problemOfAnswer(error, problem);
     if (error instanceof SyntaxError) return problem("server-error", "Discord's answer cannot be read");
-    const code = codeOf(error);
+    const code = errorCode(error);
     if (code !== null && /TIMEOUT|ETIMEDOUT/.test(code))
       return problem("timeout", `Discord did not answer (${code})`);
     return problem("unreachable", `Discord cannot be reached${code === null ? "" : ` (${code})`}`);
@@ -204,12 +205,6 @@ function problemOfAnswer(
   const denied = error.status === 401 || error.status === 403;
   const detail = `Discord answered ${error.status}: ${error.message}${code === null ? "" : ` (${code})`}`;
   return problem(denied ? "authentication" : "rejected", detail, { status: error.status, code });
-}
-
-function codeOf(error: unknown): string | null {
-  if (!(error instanceof Error)) return null;
-  if ("code" in error && typeof error.code === "string") return error.code;
-  return error.cause === undefined ? null : codeOf(error.cause);
 }
 
 function seconds(header: string | string[] | undefined): number | null {

@@ -1,6 +1,7 @@
 /** `perpwatch service install`: users, configuration, passphrase and units of the services. A second run upgrades them. */
 import path from "node:path";
 import { CommandFailed } from "../command.ts";
+import { credentialName } from "../passphrase.ts";
 import {
   configForService,
   serviceConfig,
@@ -12,15 +13,7 @@ import {
 } from "./configuration.ts";
 import type { Machine } from "./machine.ts";
 import { asService, type ServiceCommand } from "./run.ts";
-import {
-  type Credential,
-  checkPaths,
-  credentialName,
-  credentialPaths,
-  type Program,
-  systemUnit,
-  userUnit,
-} from "./units.ts";
+import { type Credential, checkPaths, credentialPaths, type Program, systemUnit, userUnit } from "./units.ts";
 
 export const unitFolder = "/etc/systemd/system";
 export const systemUnits = ["perpwatch-signer.service", "perpwatch.service"] as const;
@@ -70,7 +63,7 @@ export function installSystem(installation: Installation): void {
   machine.run(["systemctl", "daemon-reload"]);
   machine.run(["systemctl", "enable", ...systemUnits]);
   const unit = systemUnit(template("perpwatch.service"), program, credential);
-  checkConfiguration(machine, { unit, args: ["check"], config: serviceConfig });
+  checkConfiguration(machine, { unit, args: ["check"], config: serviceConfig }, note);
   machine.run(["systemctl", "restart", ...systemUnits]);
   note("its log: journalctl -u perpwatch -u perpwatch-signer -f");
 }
@@ -88,7 +81,7 @@ export function installUser(installation: Installation, home: string): void {
   machine.write(file, unit, 0o644);
   machine.run(["systemctl", "--user", "daemon-reload"]);
   machine.run(["systemctl", "--user", "enable", "perpwatch.service"]);
-  checkConfiguration(machine, { unit, args: ["check"], config: config.path, user: true });
+  checkConfiguration(machine, { unit, args: ["check"], config: config.path, user: true }, note);
   machine.run(["systemctl", "--user", "restart", "perpwatch.service"]);
   note("it ends with your last session; `loginctl enable-linger` keeps it running, and starts it at boot");
   note("its log: journalctl --user -u perpwatch -f");
@@ -228,15 +221,34 @@ function passphrase({ machine, newPassphrase, withKey, note }: Installation): Cr
   return "file";
 }
 
-/** Reads the configuration as the daemon will. With mistakes nothing is started, and what runs goes on. */
-function checkConfiguration(machine: Machine, command: ServiceCommand): void {
+/** Statuses with which systemd says that it could not set up a service, such as 203 (EXEC) and 243 (CREDENTIALS). */
+const isSetUpFailure = (status: number | null): boolean => status !== null && status >= 200 && status < 256;
+
+/**
+ * Reads the configuration as the daemon will. With mistakes, and where systemd cannot set the service up, nothing is started, and what
+ * runs goes on. Warnings, rule tests that fail and a check that could not be made are told, and stop nothing.
+ */
+function checkConfiguration(machine: Machine, command: ServiceCommand, note: (text: string) => void): void {
   const ran = machine.tryRun(asService(command));
-  if (ran?.status !== 2) return;
+  if (ran === null) return;
+  const { status } = ran;
   const text = `${ran.stdout}${ran.stderr}`.trim().replace(/^perpwatch: /, "");
-  throw new CommandFailed(
-    `${text}\n\nInstalled, and not started. Mend ${command.config}, then run \`perpwatch service install\` again`,
-    2,
-  );
+  if (status === 2)
+    throw new CommandFailed(
+      `${text}\n\nInstalled, and not started. Mend ${command.config}, then run \`perpwatch service install\` again`,
+      2,
+    );
+  if (isSetUpFailure(status))
+    throw new CommandFailed(
+      `${text}\n\nInstalled, and not started: systemd cannot set up the service (status ${status}; \`man systemd.exec\` has them, ` +
+        "and the journal the reason). What ran before runs on",
+    );
+  for (const [, warning] of text.matchAll(/^warning: (.*)$/gm)) note(`perpwatch check warns: ${warning}`);
+  if (status !== 0)
+    note(
+      `perpwatch check ended with ${status === null ? "nothing: systemd-run was not found" : `status ${status}`}: a rule test fails, ` +
+        `or the configuration could not be checked. The service is started all the same${text === "" ? "" : `\n${text}`}`,
+    );
 }
 
 function imageOption({ image }: Machine): readonly string[] {

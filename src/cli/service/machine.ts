@@ -12,6 +12,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import path from "node:path";
+import { shellWord } from "../../files/index.ts";
 import { CommandFailed } from "../command.ts";
 
 /** One change, or one that was not needed. */
@@ -104,7 +105,7 @@ export class Machine {
    * @returns how it ended; null in a dry run
    */
   tryRun(command: readonly string[], options: RunOptions = {}): Ran | null {
-    this.#options.report({ do: "run", command: command.map(quoted).join(" ") });
+    this.#options.report({ do: "run", command: command.map(shellWord).join(" ") });
     return this.isDry ? null : this.#options.runner(command, options);
   }
 
@@ -136,12 +137,7 @@ function failureOf(command: readonly string[], { status, stderr }: Ran): Command
   if (status === null)
     return new CommandFailed(`${command[0]} was not found: install it, and run this again`);
   const said = stderr.trim() === "" ? "" : `\n${stderr.trim()}`;
-  return new CommandFailed(`${command.map(quoted).join(" ")} failed (status ${status})${said}`);
-}
-
-/** As a shell takes it for one word. */
-function quoted(word: string): string {
-  return /^[\w@%+=:,./~-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+  return new CommandFailed(`${command.map(shellWord).join(" ")} failed (status ${status})${said}`);
 }
 
 /**

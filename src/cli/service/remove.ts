@@ -1,9 +1,10 @@
 /** `perpwatch service remove`: stops the services and removes their units. Data, configuration and users stay. */
 import path from "node:path";
+import { credentialName } from "../passphrase.ts";
 import { serviceConfig, signerPart, signerStateFolder, stateFolder, usualKeystore } from "./configuration.ts";
 import { systemUnits, sysusersFile, tmpfilesFile, unitFolder, userUnitFile } from "./install.ts";
 import type { Machine } from "./machine.ts";
-import { credentialName, credentialPaths } from "./units.ts";
+import { credentialPaths } from "./units.ts";
 
 export function removeSystem(machine: Machine, note: (text: string) => void): void {
   const units = systemUnits.filter((name) => machine.has(`${unitFolder}/${name}`));

@@ -1,6 +1,7 @@
 /** Unit files from the templates in deploy/, which are units for Node in /usr/bin and the program in /opt/perpwatch. */
 import path from "node:path";
 import { CommandFailed } from "../command.ts";
+import { credentialName } from "../passphrase.ts";
 
 /** The program as a service runs it. */
 export interface Program {
@@ -15,7 +16,6 @@ export interface Program {
 /** The form in which the passphrase of the keystore is kept; `none`: the signer has it from elsewhere, or runs locked. */
 export type Credential = "sealed" | "file" | "none";
 
-export const credentialName = "perpwatch-passphrase";
 export const credentialPaths = {
   sealed: `/etc/credstore.encrypted/${credentialName}`,
   file: `/etc/credstore/${credentialName}`,
