@@ -7,7 +7,7 @@ import { silentLog } from "../../src/dashboard/log.ts";
 import type { AccessEntry } from "../../src/domain/access.ts";
 import { CommitFailed } from "../../src/domain/ports.ts";
 import { handClock } from "../channels/hand-clock.ts";
-import { type Asking, cookieOf, memoryStore, type OpenOptions, openDashboard } from "./open.ts";
+import { type Asking, clock, cookieOf, memoryStore, type OpenOptions, openDashboard } from "./open.ts";
 
 const minute = 60_000;
 const day = 86_400_000;
@@ -261,6 +261,30 @@ describe("a session", () => {
     expect(await status(`theme=dark; ${name}=x;${cookie} ; a`)).toBe(200);
     expect(await status(cookie.replace(name, "perpwatch_session_1"))).toBe(401);
     expect(await status(`${name}=${"A".repeat(43)}; ${name}; =; ;`)).toBe(401);
+  });
+
+  test("is looked for in the first eight cookies of its name", async () => {
+    await using daemon = await opened();
+    const { cookie } = await daemon.logIn();
+    const name = cookie.split("=")[0]!;
+    const others = (count: number) => `${name}=x; `.repeat(count);
+    const status = (text: string) => daemon.code("/api/v1/status", { headers: { cookie: text } });
+    expect(await status(others(7) + cookie)).toBe(200);
+    expect(await status(others(8) + cookie)).toBe(401);
+    expect(await status(`x${cookie}`)).toBe(401);
+  });
+
+  test("and a token are answered while strangers are refused; so are metrics, and a login by link", async () => {
+    await using daemon = await opened({ clock: { ...clock, elapsedMs: () => 0 } });
+    const [session, token] = [await daemon.logIn(), await daemon.token("read")];
+    for (let asked = 0; asked < 100; asked++) expect(await daemon.code("/")).toBe(200);
+    expect(await daemon.code("/api/v1/status")).toBe(429);
+    expect(await daemon.code("/api/v1/status", bearer("A".repeat(43)))).toBe(429);
+    expect(await daemon.code("/api/v1/status", { headers: session })).toBe(200);
+    expect(await daemon.code("/api/v1/status", bearer(token))).toBe(200);
+    expect(await daemon.code("/metrics")).toBe(200);
+    expect(await daemon.code("/readyz")).toBe(200);
+    expect((await daemon.follow(daemon.link())).status).toBe(200);
   });
 
   test("reads, and changes nothing", async () => {

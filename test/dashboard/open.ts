@@ -73,6 +73,8 @@ export interface OpenOptions {
   readonly store?: ReturnType<typeof memoryStore>;
   /** For lifetimes of sessions, links and tokens, and for slowing down. */
   readonly machine?: Clock;
+  /** For bounds on requests, and what answers say the time is. */
+  readonly clock?: Clock;
 }
 
 export async function openDashboard(of: Partial<DashboardSource> = {}, options: OpenOptions = {}) {
@@ -95,7 +97,8 @@ export async function openDashboard(of: Partial<DashboardSource> = {}, options: 
   // Its own address is not the one that it prints.
   const free = listen.behindProxy ? { port: await freePort() } : {};
   const dashboard = createDashboard({
-    ...{ listen: { ...listen, ...free }, socketPath, source: answers, store, log, clock },
+    ...{ listen: { ...listen, ...free }, socketPath, source: answers, store, log },
+    clock: options.clock ?? clock,
     ...(options.machine ? { machine: options.machine } : {}),
   });
   const { url } = await dashboard.start(new AbortController().signal);

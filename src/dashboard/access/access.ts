@@ -103,11 +103,15 @@ export class Access {
     return { secret, expiresMs: entry.expiresMs };
   }
 
+  /** Returns true if a session or token has this secret and is not over. Does not count as its use. */
+  holds(secret: string, kind: AccessEntry["kind"]): boolean {
+    return this.#valid(secret, kind) !== null;
+  }
+
   /** @returns the session or token with this secret; null: there is none, or it is over */
   find(secret: string, kind: AccessEntry["kind"]): AccessEntry | null {
-    const hash = hashOf(secret);
-    const entry = hash === null ? undefined : this.#entries.get(hash);
-    if (entry === undefined || entry.kind !== kind || this.#isOver(entry)) return null;
+    const entry = this.#valid(secret, kind);
+    if (entry === null) return null;
     const nowMs = this.#clock.nowMs();
     if (entry.usedMs !== null && Math.abs(nowMs - entry.usedMs) < usedEveryMs) return entry;
     const used = {
@@ -118,6 +122,12 @@ export class Access {
     this.#entries.set(entry.hash, used);
     void this.#keep(used);
     return used;
+  }
+
+  #valid(secret: string, kind: AccessEntry["kind"]): AccessEntry | null {
+    const hash = hashOf(secret);
+    const entry = hash === null ? undefined : this.#entries.get(hash);
+    return entry === undefined || entry.kind !== kind || this.#isOver(entry) ? null : entry;
   }
 
   /**
