@@ -68,6 +68,8 @@ export function createDoor({ settings, access, slowDown }: DoorOptions): Door {
       );
     if (!isOurs) return stranger;
     const caller = identify(request, now);
+    if (caller.by === "session" || caller.by === "token")
+      slowDown.know(addressGroup(clientAddress(request.raw, now.behindProxy)));
     if (caller.by === "session" && changes(request) && !isFromOwnPage(request))
       throw new Refused(403, "the browser does not say which page asks this; use a current one");
     admit(request, reply, caller, now);
