@@ -253,6 +253,27 @@ describe("a session", () => {
     expect([...store.entries.keys()]).toEqual([session.hash]);
   });
 
+  test("has its rights and its longest time whatever is stored; odd rows open nothing and are logged", async () => {
+    const store = memoryStore();
+    let headers: Record<string, string>;
+    {
+      await using before = await opened({ store });
+      headers = await before.logIn();
+    }
+    const [session] = store.entries.values();
+    store.entries.set(session!.hash, { ...session!, rights: "act", expiresMs: 1e15 });
+    store.odd = 2;
+    await using after = await opened({ store });
+    expect(after.logged).toContainEqual({ rows: 2, message: expect.stringContaining("they open nothing") });
+    const cookie = headers.cookie!.replace(/^\w+/, `perpwatch_session_${after.port}`);
+    const as = { headers: { cookie, origin: after.url } };
+    const post = { ...as, method: "POST", body: '{"by":"ann"}' };
+    expect(await after.code("/api/v1/alerts/57/ack", post)).toBe(403);
+    expect(after.asked).toEqual([]);
+    after.machine.pass(30 * day);
+    expect(await after.code("/api/v1/status", as)).toBe(401);
+  });
+
   test("is found among other cookies; a made up one opens nothing", async () => {
     await using daemon = await opened();
     const { cookie } = await daemon.logIn();

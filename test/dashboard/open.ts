@@ -44,17 +44,20 @@ export function listenWith(of: Partial<ListenSettings> = {}): ListenSettings {
 /** Keeps sessions and tokens as the database does, and can be made to fail. */
 export function memoryStore(): AccessStore & {
   readonly entries: Map<string, AccessEntry>;
+  /** Rows that are not as they are stored. */
+  odd: number;
   failing: Error | null;
   writes: number;
 } {
   const entries = new Map<string, AccessEntry>();
   return {
     entries,
+    odd: 0,
     failing: null,
     writes: 0,
     async accessEntries() {
       if (this.failing) throw this.failing;
-      return [...entries.values()];
+      return [...entries.values(), ...Array<null>(this.odd).fill(null)];
     },
     async saveAccess(entry) {
       if (this.failing) throw this.failing;

@@ -57,7 +57,14 @@ export class Access {
   /** Takes up what an earlier run stored. Never rejects: without it everybody logs in anew. */
   async load(): Promise<void> {
     try {
-      for (const entry of await this.#store.accessEntries()) {
+      const entries = await this.#store.accessEntries();
+      const known = entries.filter((entry) => entry !== null);
+      if (known.length < entries.length)
+        this.#log.warn(
+          { rows: entries.length - known.length },
+          "stored sessions or tokens are not as perpwatch writes them: they open nothing",
+        );
+      for (const entry of known.map((one) => this.#bounded(one))) {
         this.#entries.set(entry.hash, entry);
         if (this.#isOver(entry)) await this.#forget(entry.hash);
       }
@@ -67,6 +74,13 @@ export class Access {
         "stored sessions and tokens cannot be read: they open nothing until the next start",
       );
     }
+  }
+
+  /** Sessions have their rights and their longest time from here, whatever is stored. */
+  #bounded(entry: AccessEntry): AccessEntry {
+    if (entry.kind === "token") return entry;
+    const mostMs = this.#clock.nowMs() + sessionMs;
+    return { ...entry, rights: sessionRights, expiresMs: Math.min(entry.expiresMs ?? 0, mostMs) };
   }
 
   newLink(): Issued {
@@ -207,7 +221,9 @@ export class Access {
     } catch (error) {
       this.#log.warn(
         { error: String(error) },
-        "a session of the page could not be stored; it goes on until a restart",
+        entry.kind === "session"
+          ? "a session of the page could not be stored; it goes on until a restart"
+          : "the last use of a token could not be stored; the token goes on",
       );
       return;
     }
