@@ -13,6 +13,7 @@ import {
 import { createServer as createTlsServer } from "node:https";
 import type { Socket } from "node:net";
 import type { Clock } from "../domain/clock.ts";
+import { answerHeaders, jsonType } from "./headers.ts";
 import { alive } from "./health.ts";
 import type { DashboardLog } from "./log.ts";
 
@@ -70,7 +71,7 @@ export const usualLimits: Limits = {
 /** The times of headers and requests are looked after this often, ms. */
 const checkEveryMs = 1_000;
 const tellEveryMs = 60_000;
-const plainHeaders = { "content-type": "application/json; charset=utf-8", "cache-control": "no-store" };
+const plainHeaders = { ...answerHeaders, "content-type": jsonType };
 
 export interface LimitOptions {
   readonly clock: Clock;

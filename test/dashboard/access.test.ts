@@ -299,7 +299,11 @@ describe("a session", () => {
     await using daemon = await opened({ clock: { ...clock, elapsedMs: () => 0 } });
     const [session, token] = [await daemon.logIn(), await daemon.token("read")];
     for (let asked = 0; asked < 100; asked++) expect(await daemon.code("/")).toBe(200);
-    expect(await daemon.code("/api/v1/status")).toBe(429);
+    const refused = await daemon.overTcp("/api/v1/status");
+    expect([refused.status, refused.headers]).toEqual([
+      429,
+      expect.objectContaining({ "retry-after": "1", "x-frame-options": "DENY" }),
+    ]);
     expect(await daemon.code("/api/v1/status", bearer("A".repeat(43)))).toBe(429);
     expect(await daemon.code("/api/v1/status", { headers: session })).toBe(200);
     expect(await daemon.code("/api/v1/status", bearer(token))).toBe(200);
