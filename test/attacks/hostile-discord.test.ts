@@ -128,7 +128,7 @@ async function attacked(name: string, given: Partial<DiscordOrders>): Promise<vo
   expect(gap).toBeLessThan(longestMs);
   expect(peakMb).toBeLessThan(mostMb);
   expect(JSON.parse(await ask(place.folder, "/api/v1/status"))).toMatchObject({ state: "running" });
-  // Nobody who may not has silenced anything, and nobody who may has by a button of no message.
+  // Nothing was silenced: not by people who may not, and not by a button of a message that does not exist.
   expect(JSON.parse(await ask(place.folder, "/api/v1/silences"))).toMatchObject({ silences: [] });
   expect(counted(before, "trap")).toBe(0);
   expect(counted(before, "connected"), "connections").toBeLessThanOrEqual(mostConnections);
