@@ -1,13 +1,13 @@
 /** `perpwatch api`: every endpoint of the exchange from the shell, by the table that client and simulator go by. */
-import { readFileSync } from "node:fs";
-import { text as wholeText } from "node:stream/consumers";
 import type { Command } from "commander";
 import type { Endpoint } from "../contract/index.ts";
 import { printableJson } from "../domain/escape.ts";
 import { nearestName } from "../domain/nearest.ts";
+import { readTextFile } from "../files/index.ts";
 import type { Keys } from "../signer/keys.ts";
 import type { ApiOptions } from "./api/arguments.ts";
 import type { PageRead } from "./api/pages.ts";
+import { boundedInput } from "./bounded-input.ts";
 import {
   type Cli,
   CommandFailed,
@@ -271,13 +271,13 @@ async function endpointNamed(name: string): Promise<Endpoint> {
   throw new CommandFailed(`there is no endpoint ${name}; ${fix}`, 2);
 }
 
+const mostBytes = 1_024 * 1_024;
+
 async function readText(cli: Cli, file: string): Promise<string> {
-  if (file === "-") return wholeText(cli.in);
-  try {
-    return readFileSync(file, "utf8");
-  } catch (cause) {
-    throw new CommandFailed(`${file} cannot be read: ${(cause as NodeJS.ErrnoException).code ?? "?"}`, 2);
-  }
+  if (file === "-") return boundedInput(cli.in, mostBytes);
+  const read = readTextFile(file, { largestBytes: mostBytes, from: "anyones" });
+  if ("wrong" in read) throw new CommandFailed(`${file} ${read.wrong}`, 2);
+  return read.text;
 }
 
 function optionsText(endpoint: Endpoint): string {

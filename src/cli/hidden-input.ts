@@ -1,13 +1,15 @@
 /** Reads a secret: a line that a terminal does not show, else all of standard input. */
 import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
-import { text as wholeText } from "node:stream/consumers";
+import { boundedInput } from "./bounded-input.ts";
 import { type Cli, CommandFailed } from "./command.ts";
+
+const mostBytes = 64 * 1_024;
 
 /**
  * @param questions asked on a terminal one after the other
  * @param check throws where the first answer will not do: nothing else is asked then
- * @throws {CommandFailed} when the person gives up
+ * @throws {CommandFailed} when the person gives up, or standard input holds too much
  */
 export async function hiddenLines(
   cli: Cli,
@@ -15,7 +17,7 @@ export async function hiddenLines(
   check: (first: string) => void = () => {},
 ): Promise<readonly string[]> {
   if (cli.in.isTTY !== true) {
-    const lines = (await wholeText(cli.in)).replace(/\r?\n$/, "").split(/\r?\n/);
+    const lines = (await boundedInput(cli.in, mostBytes)).replace(/\r?\n$/, "").split(/\r?\n/);
     check(lines[0]!);
     return lines;
   }

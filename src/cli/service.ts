@@ -211,7 +211,9 @@ function runAsService(cli: Cli, words: readonly string[], user: boolean): number
   const file = user ? userUnitFile(userFolder(cli)) : path.join(unitFolder, unitFor(words));
   if (!existsSync(file))
     throw new CommandFailed(`${file} is not there: \`perpwatch service install\` installs the services`);
-  const unit = readFileSync(file, "utf8");
+  const found = readTextFile(file, { largestBytes: largestConfig });
+  if ("wrong" in found) throw new CommandFailed(`${file} ${found.wrong}`);
+  const unit = found.text;
   const onTerminal = cli.in.isTTY === true && cli.out.isTTY === true;
   const command = asService({ unit, args: words, config: configOf(unit), user, onTerminal });
   const { status } = runProgram(command, { onTerminal: true });

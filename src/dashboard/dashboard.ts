@@ -2,12 +2,14 @@
  * The local API behind two doors: a Unix socket for its owner, and a TCP listener for browsers and programs, which need a session
  * or a token unless the configuration says otherwise: the page, its JSON, metrics, health.
  */
+import type { IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Server as TlsServer } from "node:tls";
 import type { FastifyInstance } from "fastify";
 import { type Clock, systemClock } from "../domain/clock.ts";
 import type { AccessStore, DashboardSource } from "../domain/ports.ts";
 import { Access } from "./access/access.ts";
+import { isKnown } from "./access/credential.ts";
 import { Passwords } from "./access/passwords.ts";
 import { serveAccess, serveSession } from "./access/routes.ts";
 import { SlowDown } from "./access/slow-down.ts";
@@ -117,7 +119,9 @@ export function createDashboard(options: DashboardOptions): Dashboard {
     const slowDown = new SlowDown(machine, log);
     const parts = { settings: () => page?.settings ?? listen, access, slowDown };
     const openPage = async (): Promise<string> => {
-      const app = createServer({ log, door: createDoor(parts), limits: { clock, log, tls: listen.tls } });
+      const known = (request: IncomingMessage) => isKnown(request, access);
+      const limits = { clock, log, isKnown: known, tls: listen.tls };
+      const app = createServer({ log, door: createDoor(parts), limits });
       await serve(app, false);
       serveSession(app, { ...parts, passwords: new Passwords(slowDown) });
       await app.ready();

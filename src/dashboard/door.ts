@@ -11,7 +11,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Rights } from "../domain/access.ts";
 import type { Access } from "./access/access.ts";
 import { addressGroup, clientAddress } from "./access/client-address.ts";
-import { cookieName, cookiesOf } from "./access/cookie.ts";
+import { credentialOf } from "./access/credential.ts";
 import type { SlowDown } from "./access/slow-down.ts";
 import { Refused } from "./refused.ts";
 import { hostTest, isLocal, isSecure, type ListenSettings } from "./settings.ts";
@@ -68,6 +68,8 @@ export function createDoor({ settings, access, slowDown }: DoorOptions): Door {
       );
     if (!isOurs) return stranger;
     const caller = identify(request, now);
+    if (caller.by === "session" || caller.by === "token")
+      slowDown.know(addressGroup(clientAddress(request.raw, now.behindProxy)));
     if (caller.by === "session" && changes(request) && !isFromOwnPage(request))
       throw new Refused(403, "the browser does not say which page asks this; use a current one");
     admit(request, reply, caller, now);
@@ -75,10 +77,9 @@ export function createDoor({ settings, access, slowDown }: DoorOptions): Door {
   };
 
   function identify(request: FastifyRequest, now: ListenSettings): Caller {
-    // Another scheme is a proxy's own, such as Basic.
-    const [isBearer, secret = ""] = /^Bearer\b *(\S*)/i.exec(request.headers.authorization ?? "") ?? [];
-    if (isBearer !== undefined) {
-      const token = access.find(secret, "token");
+    const credential = credentialOf(request.raw);
+    if (credential.kind === "token") {
+      const token = access.find(credential.secret, "token");
       if (token !== null) return { by: "token", name: token.name, rights: token.rights };
       const address = clientAddress(request.raw, now.behindProxy);
       slowDown.failed(addressGroup(address), address, "token");
@@ -87,7 +88,7 @@ export function createDoor({ settings, access, slowDown }: DoorOptions): Door {
         "this token is not valid: it was revoked, has expired, or never was one; perpwatch token new NAME makes one",
       );
     }
-    for (const secret of cookiesOf(request.headers.cookie, cookieName(request.raw))) {
+    for (const secret of credential.secrets) {
       const session = access.find(secret, "session");
       if (session !== null) return { by: "session", name: null, rights: session.rights };
     }

@@ -1,6 +1,7 @@
 /**
  * The HTTP server of an address that others can reach. Connections, requests and their times are bounded, so that whoever asks too
- * much is refused, and neither the daemon nor the others who ask are held up.
+ * much is refused, and neither the daemon nor the others who ask are held up. Requests belong to a share by who asks and for what, and
+ * no share can be used up by those of another: strangers leave those their place who are logged in.
  */
 import {
   createServer as createHttpServer,
@@ -12,18 +13,32 @@ import {
 import { createServer as createTlsServer } from "node:https";
 import type { Socket } from "node:net";
 import type { Clock } from "../domain/clock.ts";
+import { answerHeaders, jsonType } from "./headers.ts";
 import { alive } from "./health.ts";
 import type { DashboardLog } from "./log.ts";
 
-export interface Limits {
-  /** With one more, the one that has gone longest without an answer is closed. */
-  readonly connections: number;
-  readonly requestsPerConnection: number;
-  readonly inFlightPerConnection: number;
-  readonly inFlight: number;
+/**
+ * `known`: with a valid credential. Without one: `monitoring` for readiness and metrics, `logins` for logging in, `strangers` for
+ * all else.
+ */
+export type Share = "known" | "monitoring" | "logins" | "strangers";
+
+export interface ShareLimits {
   readonly requestsPerSecond: number;
   /** Requests at once after a pause. */
   readonly burst: number;
+  readonly inFlight: number;
+}
+
+export interface Limits {
+  /**
+   * With one more, the one that has gone longest without an answer is closed: of those over which no credential came, where they are
+   * more than half.
+   */
+  readonly connections: number;
+  readonly requestsPerConnection: number;
+  readonly inFlightPerConnection: number;
+  readonly shares: Readonly<Record<Share, ShareLimits>>;
   readonly headersMs: number;
   readonly requestMs: number;
   /** From a request's headers to the end of its answer: whoever does not read is cut off. */
@@ -39,9 +54,12 @@ export const usualLimits: Limits = {
   requestsPerConnection: 100,
   // Browsers open a second connection instead.
   inFlightPerConnection: 4,
-  inFlight: 32,
-  requestsPerSecond: 50,
-  burst: 100,
+  shares: {
+    known: { requestsPerSecond: 50, burst: 100, inFlight: 32 },
+    monitoring: { requestsPerSecond: 10, burst: 20, inFlight: 8 },
+    logins: { requestsPerSecond: 20, burst: 50, inFlight: 8 },
+    strangers: { requestsPerSecond: 50, burst: 100, inFlight: 32 },
+  },
   headersMs: 5_000,
   requestMs: 10_000,
   answerMs: 15_000,
@@ -53,13 +71,13 @@ export const usualLimits: Limits = {
 /** The times of headers and requests are looked after this often, ms. */
 const checkEveryMs = 1_000;
 const tellEveryMs = 60_000;
-/** The part of the burst that is kept for those who ask whether the daemon is ready. */
-const keptForReadiness = 0.2;
-const plainHeaders = { "content-type": "application/json; charset=utf-8", "cache-control": "no-store" };
+const plainHeaders = { ...answerHeaders, "content-type": jsonType };
 
 export interface LimitOptions {
   readonly clock: Clock;
   readonly log: DashboardLog;
+  /** Returns true for a request with a valid credential. Asked for each request, so it has to be cheap. */
+  readonly isKnown: (request: IncomingMessage) => boolean;
   readonly limits?: Limits;
   /** PEM. Null or left out: plain HTTP. */
   readonly tls?: { readonly cert: string; readonly key: string } | null;
@@ -68,19 +86,26 @@ export interface LimitOptions {
 interface Connection {
   inFlight: number;
   asked: number;
+  /** A valid credential came over it. */
+  isKnown: boolean;
 }
 
 export function limitedServer(answer: RequestListener, options: LimitOptions): Server {
-  const { clock, limits = usualLimits, tls = null } = options;
-  const tell = teller(options);
-  const takeRequest = bucket(clock, limits.requestsPerSecond, limits.burst);
+  const { clock, isKnown, limits = usualLimits, tls = null } = options;
+  const { tell, end } = refusalLog(options);
+  const shareOf = (request: IncomingMessage): Share =>
+    isKnown(request) ? "known" : (sharesByPath[`${request.method} ${request.url}`] ?? "strangers");
+  const shares = {
+    known: openShare(clock, limits.shares.known),
+    monitoring: openShare(clock, limits.shares.monitoring),
+    logins: openShare(clock, limits.shares.logins),
+    strangers: openShare(clock, limits.shares.strangers),
+  };
   const takeHandshake = bucket(clock, limits.handshakesPerSecond, limits.handshakeBurst);
-  const take = (isReadiness: boolean) => takeRequest(isReadiness ? 0 : limits.burst * keptForReadiness);
   /** By the socket of TCP. The one that was answered last stands last. */
   const connections = new Map<Socket, Connection>();
   /** Socket of TLS → the one below it. */
   const below = new WeakMap<Socket, Socket>();
-  let inFlight = 0;
 
   function ask(request: IncomingMessage, response: ServerResponse): void {
     const { socket } = request;
@@ -99,17 +124,20 @@ export function limitedServer(answer: RequestListener, options: LimitOptions): S
       response.writeHead(200, plainHeaders).end(JSON.stringify(alive));
       return;
     }
-    if (inFlight >= limits.inFlight) {
+    const name = shareOf(request);
+    const share = shares[name];
+    if (name === "known") own.isKnown = true;
+    if (share.inFlight >= limits.shares[name].inFlight) {
       refuse("inFlight", response, 503);
       return;
     }
-    if (!take(request.url === "/readyz")) {
+    if (!share.take()) {
       refuse("tooMany", response, 429);
       return;
     }
-    inFlight++;
+    share.inFlight++;
     track(socket, own, response, () => {
-      inFlight--;
+      share.inFlight--;
     });
     answer(request, response);
   }
@@ -161,23 +189,23 @@ export function limitedServer(answer: RequestListener, options: LimitOptions): S
   server.on("checkExpectation", ask);
   const raws = new Map<string, Socket>();
   server.on("connection", (socket: Socket) => {
-    if (tls !== null && !takeHandshake(0)) {
+    if (tls !== null && !takeHandshake()) {
       tell("handshakes");
       socket.destroy();
       return;
     }
     const name = peerOf(socket);
-    connections.set(socket, { inFlight: 0, asked: 0 });
+    connections.set(socket, { inFlight: 0, asked: 0, isKnown: false });
     if (tls !== null) raws.set(name, socket);
     socket.once("close", () => {
       connections.delete(socket);
       if (raws.get(name) === socket) raws.delete(name);
     });
     if (connections.size <= limits.connections) return;
-    const [oldest] = connections.keys();
     tell("connections");
-    close(oldest!);
+    close(oldest(connections));
   });
+  server.once("close", end);
   server.on("secureConnection", (socket: Socket) => {
     const raw = raws.get(peerOf(socket));
     if (raw === undefined || !connections.has(raw)) socket.destroy();
@@ -200,33 +228,64 @@ function peerOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`;
 }
 
+/** Requests without a credential. */
+const sharesByPath: Readonly<Record<string, Share>> = {
+  "GET /metrics": "monitoring",
+  "GET /readyz": "monitoring",
+  "POST /api/v1/session": "logins",
+};
+
+/** Half of the places are kept for connections over which a credential came. */
+function oldest(connections: ReadonlyMap<Socket, Connection>): Socket {
+  const strangers = [...connections].filter(([, { isKnown }]) => !isKnown);
+  const [first] =
+    strangers.length > connections.size / 2 ? strangers.map(([socket]) => socket) : connections.keys();
+  return first!;
+}
+
 type Refusal = "connections" | "handshakes" | "inFlight" | "pipelined" | "tooMany";
 
-/** Says at most once a minute that somebody asks too much. */
-function teller({ clock, log }: LimitOptions): (why: Refusal) => void {
+/** Says at most once a minute that somebody asks too much; what was refused since is said a minute later at the latest. */
+function refusalLog({ clock, log }: LimitOptions): { tell(why: Refusal): void; end(): void } {
   let counts: Partial<Record<Refusal, number>> = {};
   let toldMs = Number.NEGATIVE_INFINITY;
-  return (why) => {
-    counts[why] = (counts[why] ?? 0) + 1;
-    if (clock.elapsedMs() - toldMs < tellEveryMs) return;
+  let cancel = (): void => {};
+  const write = (): void => {
+    cancel();
+    if (Object.keys(counts).length === 0) return;
     toldMs = clock.elapsedMs();
     log.warn(
       { refused: counts },
       "somebody asks the local address too much; what exceeds its limits is refused",
     );
     counts = {};
+    cancel = clock.after(tellEveryMs, write);
+  };
+  return {
+    tell(why) {
+      counts[why] = (counts[why] ?? 0) + 1;
+      if (clock.elapsedMs() - toldMs >= tellEveryMs) write();
+    },
+    end() {
+      write();
+      cancel();
+    },
   };
 }
 
-/** Returns a function that takes one of what may be had now, unless fewer than so many would be left. */
-function bucket(clock: Clock, perSecond: number, burst: number): (kept: number) => boolean {
+function openShare(clock: Clock, { requestsPerSecond, burst }: ShareLimits) {
+  return { take: bucket(clock, requestsPerSecond, burst), inFlight: 0 };
+}
+
+/** Returns a function that takes one of what may be had now. */
+function bucket(clock: Clock, perSecond: number, burst: number): () => boolean {
   let left = burst;
   let atMs = clock.elapsedMs();
-  return (kept) => {
+  return () => {
     const nowMs = clock.elapsedMs();
     left = Math.min(burst, left + ((nowMs - atMs) / 1_000) * perSecond);
     atMs = nowMs;
-    if (left < 1 + kept) return false;
+    if (left < 1) return false;
     left--;
     return true;
   };

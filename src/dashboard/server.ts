@@ -2,9 +2,17 @@
  * One HTTP server with what every answer of ours has in common: JSON with errors as `{ error }`, bounds, headers that
  * leave a browser no room, and a door before any route where others than its owner can reach it.
  */
-import type { Server } from "node:http";
-import fastify, { type FastifyError, type FastifyInstance } from "fastify";
+import { type Server, STATUS_CODES } from "node:http";
+import type { Socket } from "node:net";
+import fastify, {
+  type ConnectionError,
+  type FastifyError,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+} from "fastify";
 import { type Door, owner } from "./door.ts";
+import { answerHeaders, jsonType } from "./headers.ts";
 import { type LimitOptions, limitedServer } from "./limits.ts";
 import type { DashboardLog } from "./log.ts";
 import { Refused } from "./refused.ts";
@@ -20,16 +28,6 @@ export interface ServerOptions {
   readonly limits: LimitOptions | null;
 }
 
-const headers = {
-  "cache-control": "no-store",
-  "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
-  "cross-origin-opener-policy": "same-origin",
-  "cross-origin-resource-policy": "same-origin",
-  "referrer-policy": "no-referrer",
-  "x-content-type-options": "nosniff",
-  "x-frame-options": "DENY",
-};
-
 export function createServer({ log, door, limits }: ServerOptions): FastifyInstance {
   const app = fastify<Server>({
     logger: false,
@@ -39,13 +37,15 @@ export function createServer({ log, door, limits }: ServerOptions): FastifyInsta
     connectionTimeout: 0,
     keepAliveTimeout: 15_000,
     routerOptions: { maxParamLength: 200 },
+    frameworkErrors: (_error, request, reply) => refuseMalformed(request, reply, door),
+    clientErrorHandler: answerNoHttp,
     ...(limits === null ? {} : { serverFactory: (answer) => limitedServer(answer, limits) }),
   });
   app.setReplySerializer((payload) => toWire(payload));
 
   app.decorateRequest("caller");
   app.addHook("onRequest", async (request, reply) => {
-    reply.headers(headers);
+    reply.headers(answerHeaders);
     request.caller = door === null ? owner : door(request, reply);
   });
   app.addHook("onResponse", async (request, reply) => {
@@ -74,4 +74,36 @@ export function createServer({ log, door, limits }: ServerOptions): FastifyInsta
     return reply.code(status).send({ error: "the daemon failed to answer this; its log says why" });
   });
   return app;
+}
+
+/** Answers a request whose path cannot be read. No route is asked, and no hook runs: it passes the door here. */
+function refuseMalformed(request: FastifyRequest, reply: FastifyReply, door: Door | null): void {
+  reply.headers(answerHeaders).type(jsonType);
+  let refused = new Refused(400, "the path of this request is malformed");
+  try {
+    door?.(request, reply);
+  } catch (error) {
+    refused = error instanceof Refused ? error : new Refused(500, "the daemon failed to answer this");
+  }
+  reply.code(refused.status).send(JSON.stringify({ error: refused.message, ...refused.facts }));
+}
+
+/** Answers what is no request that could be passed on, and closes the connection. */
+function answerNoHttp(error: ConnectionError, socket: Socket): void {
+  if (error.code !== "ECONNRESET" && socket.writable) {
+    const [status, message] =
+      error.code === "ERR_HTTP_REQUEST_TIMEOUT"
+        ? [408, "this request did not come to its end in time"]
+        : error.code === "HPE_HEADER_OVERFLOW"
+          ? [431, "the headers of this request are too large"]
+          : [400, "this is no request of HTTP/1.1"];
+    const body = JSON.stringify({ error: message });
+    const headers = {
+      ...answerHeaders,
+      ...{ "content-type": jsonType, "content-length": body.length, connection: "close" },
+    };
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+    socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join("")}\r\n${body}`);
+  }
+  socket.destroy(error);
 }

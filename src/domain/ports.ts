@@ -144,7 +144,8 @@ export interface SessionStore {
 
 /** Sessions and tokens of the local listener at rest. Saved and removed durably before the call returns. */
 export interface AccessStore {
-  accessEntries(): Promise<readonly AccessEntry[]>;
+  /** Null for each that is not as perpwatch stores them. */
+  accessEntries(): Promise<readonly (AccessEntry | null)[]>;
   /** Takes the place of one with the same hash. */
   saveAccess(entry: AccessEntry): Promise<void>;
   removeAccess(hash: string): Promise<void>;

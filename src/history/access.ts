@@ -1,17 +1,29 @@
 /** The table of sessions and tokens. */
 import type Database from "better-sqlite3";
 import { z } from "zod";
-import type { AccessEntry } from "../domain/access.ts";
+import { type AccessEntry, tokenNameForm } from "../domain/access.ts";
 
-const row = z.object({
+const common = {
   hash: z.string().regex(/^[0-9a-f]{64}$/),
-  kind: z.enum(["session", "token"]),
-  name: z.string(),
-  rights: z.enum(["read", "act"]),
   createdMs: z.number(),
-  expiresMs: z.number().nullable(),
   usedMs: z.number().nullable(),
-});
+};
+const row = z.discriminatedUnion("kind", [
+  z.object({
+    ...common,
+    kind: z.literal("session"),
+    name: z.enum(["link", "password"]),
+    rights: z.literal("read"),
+    expiresMs: z.number(),
+  }),
+  z.object({
+    ...common,
+    kind: z.literal("token"),
+    name: z.string().regex(tokenNameForm),
+    rights: z.enum(["read", "act"]),
+    expiresMs: z.number().nullable(),
+  }),
+]);
 
 export class AccessTable {
   readonly #db: Database.Database;
@@ -20,18 +32,15 @@ export class AccessTable {
     this.#db = db;
   }
 
-  /** Rows that are not as perpwatch writes them are left out: they open nothing. */
-  entries(): readonly AccessEntry[] {
+  /** Null for each row that is not as perpwatch writes them. */
+  entries(): readonly (AccessEntry | null)[] {
     const rows = this.#db
       .prepare(
         `SELECT hash, kind, name, rights, created_ms AS createdMs, expires_ms AS expiresMs, used_ms AS usedMs
          FROM access ORDER BY created_ms, hash`,
       )
       .all();
-    return rows.flatMap((one) => {
-      const read = row.safeParse(one);
-      return read.success ? [read.data] : [];
-    });
+    return rows.map((one) => row.safeParse(one).data ?? null);
   }
 
   save({ hash, kind, name, rights, createdMs, expiresMs, usedMs }: AccessEntry): void {

@@ -11,7 +11,7 @@ import { errorCode, HistoryError, openFailure } from "./errors.ts";
 import { makeFolder } from "./folder.ts";
 import { takeWriterLock } from "./lock.ts";
 import { migrations, newestOf, refuseNewer, versionOf } from "./migrations.ts";
-import { refuseActive, refuseOtherSchema, refuseShared } from "./trust.ts";
+import { refuseActive, refuseOtherSchema, refuseShared, refuseSpecial } from "./trust.ts";
 
 /** Pages copied between two looks at the progress. */
 const pagesAtOnce = 2_048;
@@ -107,7 +107,9 @@ function forgetLogins(file: string): void {
 
 /** A file that may be anything. @throws {HistoryError} unless it is a history of this version or an older one */
 function openForeign(file: string): Database.Database {
-  if (!fs.existsSync(file)) throw new HistoryError("missing", file, `${file}: there is no such file`);
+  const stat = fs.statSync(file, { throwIfNoEntry: false });
+  if (stat === undefined) throw new HistoryError("missing", file, `${file}: there is no such file`);
+  refuseSpecial(file, stat);
   let db: Database.Database | undefined;
   try {
     db = new Database(file, { readonly: true, fileMustExist: true });

@@ -223,7 +223,7 @@ class SqliteStore implements History {
     this.#durably(() => removeSession.run(wallet));
   }
 
-  async accessEntries(): Promise<readonly AccessEntry[]> {
+  async accessEntries(): Promise<readonly (AccessEntry | null)[]> {
     this.#reading();
     return this.#access.entries();
   }

@@ -29,6 +29,7 @@ export function refuseShared(file: string, against: AgainstOthers): void {
         `${one} is a link to what does not exist. Fix: rm ${shellWord(one)}, or bring back the file that it leads to`,
       );
     if (stat === undefined) continue;
+    refuseSpecial(one, stat);
     const wrong = distrust(one, stat, {
       secret: against === "changeAndRead",
       privately: true,
@@ -39,6 +40,16 @@ export function refuseShared(file: string, against: AgainstOthers): void {
   const folder = fs.statSync(path.dirname(file), { throwIfNoEntry: false });
   const wrong = distrustedWay(file, ownerOf(folder));
   if (wrong !== null) throw new HistoryError("permission", file, `${file} ${wrong}`);
+}
+
+/** @throws {HistoryError} for a pipe, device or socket: opening one can wait without end, reading it does not end */
+export function refuseSpecial(file: string, stat: fs.Stats): void {
+  if (stat.isFile() || stat.isDirectory()) return;
+  throw new HistoryError(
+    "notADatabase",
+    file,
+    `${file}: is not a regular file, so there is no history in it`,
+  );
 }
 
 /** @throws {HistoryError} when the file has triggers or views, which would run with what is written */

@@ -1,5 +1,5 @@
 /** The simulator as a program: what may be said on its command line, and running it until it is told to stop. */
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { z } from "zod";
 import type { Clock } from "../domain/clock.ts";
 import { moreMarketSpecs } from "./markets.ts";
@@ -92,11 +92,17 @@ export async function runSimulator(
   return simulator;
 }
 
+const maxScenarioBytes = 1_024 * 1_024;
+
 function scenarioText(path: string): string {
   let text: string;
   try {
+    const stat = statSync(path);
+    if (!stat.isFile() || stat.size > maxScenarioBytes)
+      throw new BadSettings([`scenario: ${path} is no file, or larger than ${maxScenarioBytes / 1_024} KiB`]);
     text = readFileSync(path, "utf8");
   } catch (error) {
+    if (error instanceof BadSettings) throw error;
     throw new BadSettings([`scenario: ${path} cannot be read (${(error as NodeJS.ErrnoException).code})`]);
   }
   try {

@@ -6,6 +6,7 @@ import path from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { hashPassword } from "../../src/dashboard/access/password.ts";
 import { type Simulator, startSimulator } from "../../src/simulator/index.ts";
 import { type Desk, desk, run, runProcess } from "../cli/run.ts";
 import { type Program, startProgram } from "../support/program.ts";
@@ -88,6 +89,15 @@ async function strangersSocket(at: string) {
   };
 }
 
+/** Files beside those of `home`, by the setting that names them. */
+const others: readonly (readonly [name: string, setting: string])[] = [
+  ["page-password", "dashboard: { listen: 127.0.0.1:0, passwordHashFile: page-password }"],
+  [
+    "page.key",
+    "dashboard: { listen: 127.0.0.1:0, tls: { certFile: page.crt, keyFile: page.key }, allowedHosts: [a.test] }",
+  ],
+];
+
 const check = () => run(["check"], place);
 const started = async (daemon: Program) => daemon.line((line) => line.includes("signed in by message"));
 
@@ -104,6 +114,25 @@ describe("what others can change is refused by check and start, with the command
           `${name}.* by others than its owner: every user of this machine.*Fix: chmod (600|go-w) \\S*${name}`,
         ),
       );
+    }
+  });
+
+  test.each(others)("%s", async (name, setting) => {
+    using _ = home();
+    place.write("page-password", `${await hashPassword("correct horse battery")}\n`);
+    for (const ending of ["crt", "key"])
+      fs.copyFileSync(
+        new URL(`../dashboard/fixtures/first-test-only.${ending}`, import.meta.url),
+        file(`page.${ending}`),
+      );
+    for (const secret of ["page-password", "page.key"]) fs.chmodSync(file(secret), 0o600);
+    place.write("config.yaml", configuration().replace("dashboard: { listen: off }", setting));
+    expect(await check()).toMatchObject({ status: 0 });
+    for (const wide of [0o602, 0o604]) {
+      fs.chmodSync(file(name), wide);
+      const { status, stderr } = await check();
+      expect(status).toBe(2);
+      expect(stderr).toMatch(new RegExp(`${name}.* by others than its owner: .*Fix: chmod 600 \\S*${name}`));
     }
   });
 
@@ -272,8 +301,15 @@ describe("rules", () => {
     ["/dev/zero", "is no file of a disk"],
     ["./pipe", "is not a regular file"],
     ["./large.yaml", "is too large"],
+    ["./lin[k]ed/*.yaml", "leaves its folder, to "],
+    ["./**/linked/*.yaml", "no file matches"],
+    ["./deep/**/*.yaml", "does not end"],
   ])("%s are refused by check", async (pattern, text) => {
+    using elsewhere = desk();
+    elsewhere.write("other.yaml", ruleOf("Other"));
     using _ = home();
+    fs.symlinkSync(elsewhere.folder, file("linked"));
+    if (pattern.includes("deep")) fs.mkdirSync(file(`deep/${"d/".repeat(20)}`), { recursive: true });
     spawnSync("mkfifo", ["-m", "600", file("pipe")]);
     place.write("large.yaml", "");
     fs.truncateSync(file("large.yaml"), 1e12);
@@ -282,4 +318,17 @@ describe("rules", () => {
     expect(status).toBe(2);
     expect(stderr).toContain(text);
   });
+
+  test.each(["./rules/**/*.yaml", "./rules/*.yaml", "./rules/again/**/*.yaml", "./rules/again/again/*.yaml"])(
+    "%s with a link to its own folder is read once, and comes to its end",
+    async (pattern) => {
+      using _ = home();
+      fs.mkdirSync(file("rules"));
+      place.write("rules/own.yaml", ruleOf("Own"));
+      fs.symlinkSync(".", file("rules/again"));
+      fs.symlinkSync("round", file("rules/round"));
+      place.write("config.yaml", configuration().replace("./mine.yaml", `"${pattern}"`));
+      expect(await check()).toMatchObject({ status: 0 });
+    },
+  );
 });

@@ -1,10 +1,12 @@
 /**
- * A program that attacks a listener: `node listener-flood.ts KIND PORT MS`. It prints a line of JSON with the answers by status at its
- * end. A process of its own, so that it takes no time of whom it attacks or of who looks on.
+ * A program that attacks a listener: `node listener-flood.ts KIND PORT MS [MANNER]`. It prints a line of JSON with its connections and
+ * the answers by status at its end. A process of its own, so that it takes no time of whom it attacks or of who looks on.
  */
 import { Agent, type AgentOptions, request } from "node:http";
+import { request as requestOverTls, Agent as TlsAgent } from "node:https";
 import { connect, type Socket } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
+import { connect as connectOverTls } from "node:tls";
 
 export const floods = [
   "pipelined",
@@ -20,28 +22,43 @@ export const floods = [
 ] as const;
 export type Flood = (typeof floods)[number];
 
+/** The way to the listener. `forged`: through a proxy, from another address each time; `wrong`: with a header that names none. */
+export const manners = ["plain", "tls", "forged", "wrong"] as const;
+export type Manner = (typeof manners)[number];
+
 const counts: Record<string, number> = {};
 const count = (what: string | number): void => {
   counts[what] = (counts[what] ?? 0) + 1;
 };
 
 if (import.meta.main) {
-  const [kind, port, ms] = process.argv.slice(2);
+  const [kind, port, ms, manner = "plain"] = process.argv.slice(2);
+  if (!manners.includes(manner as Manner)) throw new Error(`no manner ${manner}`);
   const endMs = performance.now() + Number(ms);
-  await attack(kind as Flood, Number(port), () => performance.now() < endMs);
+  await attack(kind as Flood, Number(port), manner as Manner, () => performance.now() < endMs);
   console.log(JSON.stringify(counts));
   process.exit(0);
 }
 
-async function attack(kind: Flood, port: number, goesOn: () => boolean): Promise<void> {
+async function attack(kind: Flood, port: number, manner: Manner, goesOn: () => boolean): Promise<void> {
+  const isTls = manner === "tls";
+  const host = manner === "forged" || manner === "wrong" ? "watch.example.org" : "localhost";
   const dial = (): Socket => {
-    const socket = connect(port, "127.0.0.1");
+    const to = { port, host: "127.0.0.1" };
+    const socket = isTls ? connectOverTls({ ...to, rejectUnauthorized: false }) : connect(to);
+    count("connections");
     socket.on("error", () => count("cut off"));
     return socket;
   };
-  const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
-  const post =
-    "POST /api/v1/session HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 60000\r\n\r\n";
+  /** Returns the header by which a proxy names whom it asks for. */
+  const forwarded = (): Record<string, string> => {
+    const part = () => Math.floor(Math.random() * 256);
+    if (manner === "forged")
+      return { "x-forwarded-for": `127.0.0.1, ${part()}.${part()}.${part()}.${part()}` };
+    return manner === "wrong" ? { "x-forwarded-for": `${part()}, nonsense` } : {};
+  };
+  const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: ${host}\r\n\r\n`;
+  const post = `POST /api/v1/session HTTP/1.1\r\nHost: ${host}\r\nContent-Type: application/json\r\nContent-Length: 60000\r\n\r\n`;
   /** Connections that send a bit each 100 ms, and are replaced when they are closed. */
   const slowly = async (first: string, bit: string, many: number) => {
     const open = new Set<Socket>();
@@ -57,9 +74,9 @@ async function attack(kind: Flood, port: number, goesOn: () => boolean): Promise
     }
   };
   const asking = async (path: string, many: number, options: AgentOptions, body?: () => string) => {
-    const agent = new Agent(options);
+    const agent = isTls ? new TlsAgent({ ...options, rejectUnauthorized: false }) : new Agent(options);
     const one = async () => {
-      while (goesOn()) count(await ask(port, path, agent, body?.()));
+      while (goesOn()) count(await ask({ port, path, agent, headers: { host, ...forwarded() } }, body?.()));
     };
     await Promise.all(Array.from({ length: many }, one));
   };
@@ -79,7 +96,7 @@ async function attack(kind: Flood, port: number, goesOn: () => boolean): Promise
     case "connections that say nothing":
       return slowly("", "", 500);
     case "slow headers":
-      return slowly("GET / HTTP/1.1\r\nHost: localhost\r\nX: ", "x", 300);
+      return slowly(`GET / HTTP/1.1\r\nHost: ${host}\r\nX: `, "x", 300);
     case "slow bodies":
       return slowly(post, "x", 300);
     case "status without a pause":
@@ -94,14 +111,27 @@ async function attack(kind: Flood, port: number, goesOn: () => boolean): Promise
       return asking("/api/v1/session", 50, { keepAlive: true }, () =>
         JSON.stringify({ password: `guess ${Math.random()}` }),
       );
+    default:
+      throw new Error(`no flood ${kind satisfies never}`);
   }
 }
 
+interface Asking {
+  readonly port: number;
+  readonly path: string;
+  readonly agent: Agent | TlsAgent;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
 /** @returns the status, or the error's code */
-function ask(port: number, path: string, agent: Agent, body?: string): Promise<number | string> {
-  const how = body === undefined ? {} : { method: "POST", headers: { "content-type": "application/json" } };
+function ask({ agent, headers, ...to }: Asking, body?: string): Promise<number | string> {
+  const how =
+    body === undefined
+      ? { headers }
+      : { method: "POST", headers: { ...headers, "content-type": "application/json" } };
+  const send = agent instanceof TlsAgent ? requestOverTls : request;
   return new Promise((resolve) => {
-    const outgoing = request({ host: "127.0.0.1", port, path, agent, ...how }, (incoming) => {
+    const outgoing = send({ host: "127.0.0.1", ...to, agent, ...how }, (incoming) => {
       incoming.resume().once("close", () => resolve(incoming.statusCode ?? 0));
     });
     outgoing.on("error", (error: NodeJS.ErrnoException) => resolve(error.code ?? "error"));

@@ -1,9 +1,13 @@
 /**
- * Attacks on the page's address of a daemon that runs: polls of the exchange go on, and afterwards it answers as before.
- * PERPWATCH_ATTACK_MS sets how long each attack lasts.
+ * Attacks on the page's address of a daemon that runs: polls of the exchange go on, who is logged in is answered meanwhile, and
+ * afterwards it answers as before. Without a login, with one, over TLS and behind a proxy. PERPWATCH_ATTACK_MS sets how long each
+ * attack lasts.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { chmodSync, readFileSync } from "node:fs";
+import { Agent, type IncomingMessage, request } from "node:http";
+import { request as requestOverTls, Agent as TlsAgent } from "node:https";
 import { type AddressInfo, createServer } from "node:net";
 import path from "node:path";
 import { text as wholeText } from "node:stream/consumers";
@@ -14,19 +18,56 @@ import { askDaemon } from "../../src/dashboard/index.ts";
 import { type Simulator, startSimulator } from "../../src/simulator/index.ts";
 import { type Desk, desk } from "../cli/run.ts";
 import { type Program, startProgram } from "../support/program.ts";
-import { floods } from "./listener-flood.ts";
+import { pause } from "./asking.ts";
+import { type Flood, floods, type Manner } from "./listener-flood.ts";
+import { isWhole } from "./measure.ts";
 
 const attackMs = Number(process.env.PERPWATCH_ATTACK_MS ?? 6_000);
 /** The longest time between two polls of a schedule of one second, ms. */
 const longestMs = 3_000;
 const program = fileURLToPath(new URL("listener-flood.ts", import.meta.url));
 
+const fixtures = new URL("../dashboard/fixtures/", import.meta.url);
+const password = "correct horse battery";
+
+interface Setting {
+  readonly name: string;
+  /** The rest of `dashboard:`. */
+  readonly dashboard: string;
+  readonly manners: readonly Manner[];
+}
+
+const settings: readonly Setting[] = [
+  // Floods get as far as what costs: with a login all but passwords end at the door.
+  { name: "login: never", dashboard: "login: never", manners: ["plain"] },
+  { name: "with a login", dashboard: "login: always", manners: ["plain"] },
+  {
+    name: "over TLS",
+    dashboard: "tls: { certFile: page.crt, keyFile: page.key }, allowedHosts: [localhost]",
+    manners: ["tls"],
+  },
+  {
+    name: "behind a proxy",
+    dashboard: "behindProxy: true, allowedHosts: [watch.example.org]",
+    manners: ["forged", "wrong"],
+  },
+];
+
+/** The floods of a sample, of all settings but the first: those that could reach further there. */
+const sample: ReadonlySet<Flood> = new Set([
+  "slow bodies",
+  "status without a pause",
+  "a connection for each request",
+  "passwords without a pause",
+]);
+
 let place: Desk;
 let simulator: Simulator;
 let daemon: Program;
 let port: number;
+let token: string;
 
-beforeAll(async () => {
+async function begin(setting: Setting): Promise<void> {
   place = desk();
   simulator = await startSimulator({
     port: 0,
@@ -35,6 +76,9 @@ beforeAll(async () => {
     keysDir: path.join(place.folder, "keys"),
   });
   port = await freePort();
+  for (const name of ["crt", "key"])
+    place.write(`page.${name}`, readFileSync(new URL(`first-test-only.${name}`, fixtures), "utf8"));
+  chmodSync(path.join(place.folder, "page.key"), 0o600);
   const wallets = simulator.traders.map(({ name, keyFile }) => `  - { name: ${name}, keyFile: ${keyFile} }`);
   place.write(
     "config.yaml",
@@ -44,40 +88,107 @@ beforeAll(async () => {
       "channels: { here: { type: console } }",
       "schedules: { traderState: { every: 1s }, notifications: { every: 1s } }",
       "history: { path: ./p }",
-      // Floods get as far as what costs: without a login all but passwords would end at the door.
-      `dashboard: { listen: 127.0.0.1:${port}, login: never, passwordHash: "${await hashPassword("correct horse battery")}" }`,
+      `dashboard: { listen: 127.0.0.1:${port}, ${setting.dashboard}, passwordHash: "${await hashPassword(password)}" }`,
       "",
     ].join("\n"),
   );
   daemon = startProgram(["start"], { folder: place.folder });
   await daemon.line((line) => line.includes("signed in by message"));
-}, 60_000);
+  const made = await askDaemon({
+    socketPath: path.join(place.folder, "p.sock"),
+    method: "POST",
+    path: "/api/v1/access/tokens",
+    body: { name: "t" },
+  });
+  token = (made as { body: { token: string } }).body.token;
+}
 
-afterAll(async () => {
+async function end(): Promise<void> {
   await daemon?.[Symbol.asyncDispose]();
   await simulator?.stop();
   place?.[Symbol.dispose]();
+}
+
+/** Asks over TLS or through a proxy as the manner says, with the token or without. @returns the status, or the error's code */
+function askWith(agent: Agent, manner: Manner, at: string, hasToken: boolean): Promise<number | string> {
+  const isProxied = manner === "forged" || manner === "wrong";
+  const headers = {
+    host: isProxied ? "watch.example.org" : "localhost",
+    ...(isProxied && { "x-forwarded-for": "192.0.2.1" }),
+    ...(hasToken && { authorization: `Bearer ${token}` }),
+  };
+  const to = { host: "127.0.0.1", port, path: at, agent, headers };
+  return new Promise((resolve) => {
+    const answered = (incoming: IncomingMessage) => {
+      incoming.resume().once("close", () => resolve(incoming.statusCode ?? 0));
+    };
+    const outgoing = manner === "tls" ? requestOverTls(to, answered) : request(to, answered);
+    outgoing.on("error", (error: NodeJS.ErrnoException) => resolve(error.code ?? "error"));
+    outgoing.end();
+  });
+}
+
+const keptAlive = (manner: Manner): Agent =>
+  manner === "tls"
+    ? new TlsAgent({ keepAlive: true, maxSockets: 1, rejectUnauthorized: false })
+    : new Agent({ keepAlive: true, maxSockets: 1 });
+
+/** Polls go on, the token is answered over the connection that it has, and afterwards all is as before. */
+async function attacked(kind: Flood, manner: Manner, name: string): Promise<void> {
+  const agent = keptAlive(manner);
+  while ((await askWith(agent, manner, "/api/v1/status", true)) !== 200) await pause(200);
+  simulator.requests.clear();
+  const args = [program, kind, String(port), String(attackMs), manner];
+  const attacker = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
+  const said = wholeText(attacker.stdout);
+  const exit = once(attacker, "exit");
+  const asked: (number | string)[] = [];
+  // Fewer than a connection may bring.
+  for (let tries = 0; tries < 40 && attacker.exitCode === null; tries++) {
+    await pause(Math.min(attackMs / 45, 2_000));
+    asked.push(await askWith(agent, manner, "/api/v1/status", true));
+  }
+  expect(await exit).toEqual([0, null]);
+  const endMs = simulator.nowMs();
+  const counts = JSON.parse(await said) as Record<string, number>;
+  const gap = longestGap(attackMs, endMs);
+  console.log(
+    `${name}, ${kind}: longest time between two polls ${gap} ms; answers: ${JSON.stringify(counts)}`,
+  );
+  expect(Object.values(counts).reduce((sum, one) => sum + one, 0)).toBeGreaterThan(10);
+  expect(asked.length).toBeGreaterThan(20);
+  expect(asked).toEqual(asked.map(() => 200));
+  expect(gap).toBeLessThan(longestMs);
+  agent.destroy();
+  for (const at of ["/healthz", "/api/v1/status"]) {
+    const after = keptAlive(manner);
+    for (let tries = 0; (await askWith(after, manner, at, true)) !== 200; tries++) {
+      expect([at, tries]).toEqual([at, expect.closeTo(0, -2)]);
+      await pause(200);
+    }
+    after.destroy();
+  }
+  expect(daemon.stderr.filter((line) => /"level":"(error|fatal)"/.test(line))).toEqual([]);
+}
+
+describe.each(settings.slice(1))(`for ${attackMs / 1_000} s, $name`, (setting) => {
+  beforeAll(() => begin(setting), 60_000);
+  afterAll(end);
+  const attacks = setting.manners.flatMap((manner) =>
+    floods.filter((one) => isWhole || sample.has(one)).map((kind) => ({ kind, manner })),
+  );
+  test.each(attacks)("$kind, $manner", { timeout: attackMs + 60_000 }, ({ kind, manner }) =>
+    attacked(kind, manner, setting.name),
+  );
 });
 
 describe(`for ${attackMs / 1_000} s`, () => {
+  beforeAll(() => begin(settings[0]!), 60_000);
+  afterAll(end);
   test.each(floods)(
     "%s: polls go on, and the page answers afterwards",
     { timeout: attackMs + 60_000 },
-    async (kind) => {
-      simulator.requests.clear();
-      const args = [program, kind, String(port), String(attackMs)];
-      const attacker = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
-      const said = wholeText(attacker.stdout);
-      await once(attacker, "exit");
-      const { atMs } = { atMs: simulator.nowMs() };
-      const counts = await said;
-      const gap = longestGap(attackMs, atMs);
-      console.log(`${kind}: longest time between two polls ${gap} ms; answers: ${counts.trim()}`);
-      expect(gap).toBeLessThan(longestMs);
-      expect(await answered("/healthz")).toEqual({ alive: true });
-      expect(await answered("/api/v1/status")).toMatchObject({ state: "running" });
-      expect(daemon.stderr.filter((line) => /"level":"(error|fatal)"/.test(line))).toEqual([]);
-    },
+    (kind) => attacked(kind, "plain", settings[0]!.name),
   );
 
   test("after all those guesses a token is taken at once, and the right password within a minute", {
@@ -89,18 +200,10 @@ describe(`for ${attackMs / 1_000} s`, () => {
         headers: { "content-type": "application/json" },
         body: JSON.stringify(body),
       });
-    const socketPath = path.join(place.folder, "p.sock");
-    const made = await askDaemon({
-      socketPath,
-      method: "POST",
-      path: "/api/v1/access/tokens",
-      body: { name: "t" },
-    });
-    const { token } = (made as { body: { token: string } }).body;
     const headers = { authorization: `Bearer ${token}` };
     expect((await fetch(`http://127.0.0.1:${port}/api/v1/status`, { headers })).status).toBe(200);
     for (let tries = 0; ; tries++) {
-      const reply = await login({ password: "correct horse battery" });
+      const reply = await login({ password });
       if (reply.status === 200) break;
       expect([reply.status, tries]).toEqual([429, expect.any(Number)]);
       const waitMs = Number(reply.headers.get("retry-after")) * 1_000;
@@ -134,16 +237,6 @@ function longestGap(lastedMs: number, endMs: number): number {
     return times.slice(1).map((ms, index) => ms - times[index]!);
   });
   return Math.round(Math.max(...gaps));
-}
-
-/** Asks until it is answered with 200: what an attack has left may still be refused. */
-async function answered(at: string): Promise<unknown> {
-  for (let tries = 0; ; tries++) {
-    const response = await fetch(`http://127.0.0.1:${port}${at}`).catch((error: Error) => error);
-    if (response instanceof Response && response.status === 200) return response.json();
-    if (tries === 50) throw new Error(`${at}: ${response instanceof Response ? response.status : response}`);
-    await new Promise((next) => setTimeout(next, 200));
-  }
 }
 
 async function freePort(): Promise<number> {

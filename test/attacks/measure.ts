@@ -17,9 +17,12 @@ export function inputs(sample: number, all: number): number {
 
 export interface Row {
   readonly attack: string;
-  readonly inputs: number;
-  readonly accepted: number;
-  readonly refused: number;
+  /** Left out of attacks that last a time. */
+  readonly inputs?: number;
+  readonly accepted?: number;
+  readonly refused?: number;
+  /** The number of polls during an attack that lasts a time. */
+  readonly polls?: number;
   /** The longest that one input took, or that something was held up, ms. */
   readonly longestMs: number;
   /** MB. */
@@ -32,16 +35,19 @@ export function report(row: Row): void {
   if (file !== undefined) appendFileSync(file, `${JSON.stringify({ ...row, seed })}\n`);
 }
 
-export const heading = ["attack", "inputs", "accepted", "refused", "longest ms", "peak MB"] as const;
+export const heading: readonly string[] = "attack,inputs,accepted,refused,polls,longest ms,peak MB".split(
+  ",",
+);
 
 export function cells(row: Row): readonly string[] {
-  const { attack, inputs, accepted, refused, longestMs, peakMb } = row;
-  return [attack, inputs, accepted, refused, longestMs.toFixed(1), Math.round(peakMb)].map(String);
+  const { attack, inputs = "", accepted = "", refused = "", polls = "", longestMs, peakMb } = row;
+  return [attack, inputs, accepted, refused, polls, longestMs.toFixed(1), Math.round(peakMb)].map(String);
 }
 
 export function lineOf(row: Row): string {
   return `${cells(row)
     .map((cell, index) => `${heading[index]}: ${cell}`)
+    .filter((text) => !text.endsWith(": "))
     .join(" · ")} (seed ${seed})`;
 }
 

@@ -1,4 +1,5 @@
 /** `perpwatch api`, against the simulated exchange over its socket, and the completion that knows of it. */
+import { spawnSync } from "node:child_process";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import path from "node:path";
@@ -286,7 +287,25 @@ describe("asking", () => {
     const gone = await api("market", "--symbol", "@nowhere.txt");
     expect(gone).toMatchObject({
       status: 2,
-      stderr: expect.stringContaining("nowhere.txt cannot be read: ENOENT"),
+      stderr: expect.stringContaining("nowhere.txt does not exist"),
+    });
+    for (const [file, reason] of [
+      ["/dev/zero", "is no file of a disk"],
+      ["pipe", "is not a regular file"],
+      ["large", "is too large"],
+    ] as const) {
+      if (file === "pipe") spawnSync("mkfifo", [path.join(place.folder, file)]);
+      if (file === "large") place.write(file, "x".repeat(1_100_000));
+      const ran = await api("market", "--symbol", `@${file}`);
+      expect(ran).toMatchObject({ status: 2, stderr: expect.stringContaining(`${file} ${reason}`) });
+    }
+    const endless = await run(["api", "market", "--symbol", "@-", "--url", simulator.url], {
+      ...place,
+      input: "x".repeat(1_100_000),
+    });
+    expect(endless).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining("more than 1024 KiB came over standard input"),
     });
   });
 });

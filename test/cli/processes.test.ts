@@ -329,6 +329,20 @@ describe("wallet", () => {
     expect(existsSync(path.join(place.folder, "bad.json"))).toBe(false);
   });
 
+  test("import reads 64 KiB of standard input at most, and so does page password", async () => {
+    using place = desk();
+    const input = `${"x".repeat(1_000_000)}\n`;
+    for (const command of [
+      ["wallet", "import", "main.json"],
+      ["page", "password"],
+    ])
+      expect(await runProcess(command, { ...place, input })).toMatchObject({
+        ...{ status: 2, stdout: "" },
+        stderr: expect.stringContaining("more than 64 KiB came over standard input"),
+      });
+    expect(existsSync(path.join(place.folder, "main.json"))).toBe(false);
+  });
+
   test("login and logout work without a daemon: the next start finds the session", async () => {
     using place = home("# nothing more");
     const stored = async () => {

@@ -2,6 +2,7 @@
  * `perpwatch service`: as a process that installs into the folder of an image, with programs of systemd that write down how they
  * were called; and on a machine that is a folder, for what only a machine that runs has (a sealed passphrase, started services).
  */
+import { spawnSync } from "node:child_process";
 import {
   chmodSync,
   existsSync,
@@ -475,6 +476,24 @@ describe("on a machine", () => {
     if (text !== null) here.machine.write("/etc/perpwatch/config.yaml", text, 0o640);
     removeSystem(here.machine, () => {});
     expect(existsSync(here.at(sealed))).toBe(true);
+  });
+});
+
+describe("what stands where a service has its files is read only where it is a text file with a bound", () => {
+  test.each([
+    ["a pipe", "is not a regular file", (at: string) => spawnSync("mkfifo", [at])],
+    ["a file without end", "is no file of a disk", (at: string) => symlinkSync("/dev/zero", at)],
+    ["a large file", "is too large", (at: string) => writeFileSync(at, "x".repeat(1_100_000))],
+    ["bytes", "is not UTF-8 text", (at: string) => writeFileSync(at, Buffer.of(0xff, 0xfe))],
+  ])("%s", (_, reason, put) => {
+    for (const file of ["/etc/perpwatch/config.yaml", "/etc/systemd/system/perpwatch.service"]) {
+      using place = desk();
+      const one = rig(place);
+      mkdirSync(path.dirname(one.at(file)), { recursive: true });
+      put(one.at(file));
+      expect(() => installSystem(one.installation)).toThrow(`${file} ${reason}`);
+      expect(() => one.machine.read(file)).toThrow(CommandFailed);
+    }
   });
 });
 

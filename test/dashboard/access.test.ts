@@ -7,7 +7,7 @@ import { silentLog } from "../../src/dashboard/log.ts";
 import type { AccessEntry } from "../../src/domain/access.ts";
 import { CommitFailed } from "../../src/domain/ports.ts";
 import { handClock } from "../channels/hand-clock.ts";
-import { type Asking, cookieOf, memoryStore, type OpenOptions, openDashboard } from "./open.ts";
+import { type Asking, clock, cookieOf, memoryStore, type OpenOptions, openDashboard } from "./open.ts";
 
 const minute = 60_000;
 const day = 86_400_000;
@@ -253,6 +253,27 @@ describe("a session", () => {
     expect([...store.entries.keys()]).toEqual([session.hash]);
   });
 
+  test("has its rights and its longest time whatever is stored; odd rows open nothing and are logged", async () => {
+    const store = memoryStore();
+    let headers: Record<string, string>;
+    {
+      await using before = await opened({ store });
+      headers = await before.logIn();
+    }
+    const [session] = store.entries.values();
+    store.entries.set(session!.hash, { ...session!, rights: "act", expiresMs: 1e15 });
+    store.odd = 2;
+    await using after = await opened({ store });
+    expect(after.logged).toContainEqual({ rows: 2, message: expect.stringContaining("they open nothing") });
+    const cookie = headers.cookie!.replace(/^\w+/, `perpwatch_session_${after.port}`);
+    const as = { headers: { cookie, origin: after.url } };
+    const post = { ...as, method: "POST", body: '{"by":"ann"}' };
+    expect(await after.code("/api/v1/alerts/57/ack", post)).toBe(403);
+    expect(after.asked).toEqual([]);
+    after.machine.pass(30 * day);
+    expect(await after.code("/api/v1/status", as)).toBe(401);
+  });
+
   test("is found among other cookies; a made up one opens nothing", async () => {
     await using daemon = await opened();
     const { cookie } = await daemon.logIn();
@@ -261,6 +282,34 @@ describe("a session", () => {
     expect(await status(`theme=dark; ${name}=x;${cookie} ; a`)).toBe(200);
     expect(await status(cookie.replace(name, "perpwatch_session_1"))).toBe(401);
     expect(await status(`${name}=${"A".repeat(43)}; ${name}; =; ;`)).toBe(401);
+  });
+
+  test("is looked for in the first eight cookies of its name", async () => {
+    await using daemon = await opened();
+    const { cookie } = await daemon.logIn();
+    const name = cookie.split("=")[0]!;
+    const others = (count: number) => `${name}=x; `.repeat(count);
+    const status = (text: string) => daemon.code("/api/v1/status", { headers: { cookie: text } });
+    expect(await status(others(7) + cookie)).toBe(200);
+    expect(await status(others(8) + cookie)).toBe(401);
+    expect(await status(`x${cookie}`)).toBe(401);
+  });
+
+  test("and a token are answered while strangers are refused; so are metrics, and a login by link", async () => {
+    await using daemon = await opened({ clock: { ...clock, elapsedMs: () => 0 } });
+    const [session, token] = [await daemon.logIn(), await daemon.token("read")];
+    for (let asked = 0; asked < 100; asked++) expect(await daemon.code("/")).toBe(200);
+    const refused = await daemon.overTcp("/api/v1/status");
+    expect([refused.status, refused.headers]).toEqual([
+      429,
+      expect.objectContaining({ "retry-after": "1", "x-frame-options": "DENY" }),
+    ]);
+    expect(await daemon.code("/api/v1/status", bearer("A".repeat(43)))).toBe(429);
+    expect(await daemon.code("/api/v1/status", { headers: session })).toBe(200);
+    expect(await daemon.code("/api/v1/status", bearer(token))).toBe(200);
+    expect(await daemon.code("/metrics")).toBe(200);
+    expect(await daemon.code("/readyz")).toBe(200);
+    expect((await daemon.follow(daemon.link())).status).toBe(200);
   });
 
   test("reads, and changes nothing", async () => {

@@ -261,7 +261,15 @@ describe("what a page elsewhere makes a browser ask", () => {
 
 test("every answer holds a browser to its place", async () => {
   await using daemon = await openLoggedIn();
-  for (const page of ["/", "/api/v1/status", "/metrics", "/icon.svg", "/nowhere", "/api/v1/alerts?limit=x"]) {
+  for (const page of [
+    "/",
+    "/api/v1/status",
+    "/metrics",
+    "/healthz",
+    "/icon.svg",
+    "/nowhere",
+    "/api/v1/alerts?limit=x",
+  ]) {
     const { headers } = await daemon.overTcp(page, { headers: { origin: "https://evil.test" } });
     expect(headers).toMatchObject({
       "x-content-type-options": "nosniff",
@@ -273,3 +281,92 @@ test("every answer holds a browser to its place", async () => {
     expect(headers["access-control-allow-origin"]).toBeUndefined();
   }
 });
+
+describe("an answer of the framework or of Node has the form of all others", () => {
+  const host = "Host: localhost\r\nConnection: close\r\n";
+  const get = (path: string, more = "") => `GET ${path} HTTP/1.1\r\n${host}${more}\r\n`;
+  const login = (more: string, body = "") =>
+    `POST /api/v1/session HTTP/1.1\r\n${host}Content-Length: ${body.length}\r\n${more}\r\n${body}`;
+  const json = "Content-Type: application/json\r\n";
+
+  test.each([
+    ["a path that cannot be decoded", 401, get("/%")],
+    ["a path that is no UTF-8", 401, get("/api/v1/alerts/%ff?x=%")],
+    ["a name in a path that is too long", 401, get(`/api/v1/rules/${"x".repeat(300)}/explanation`)],
+    ["a path that is too long and cannot be decoded", 401, get(`/${"%".repeat(9_000)}`)],
+    ["the path of a proxy", 401, get("http://localhost/api/v1/status")],
+    ["a malformed path under another name", 421, get("/%").replace("localhost", "evil.test")],
+    ["a malformed path for another site", 403, get("/%", "Sec-Fetch-Site: cross-site\r\n")],
+    ["an upgrade", 401, get("/api/v1/status", "Connection: upgrade\r\nUpgrade: websocket\r\n")],
+    ["an upgrade to HTTP/2", 401, get("/nowhere", "Connection: upgrade\r\nUpgrade: h2c\r\n")],
+    ["OPTIONS", 401, get("/").replace("GET", "OPTIONS")],
+    ["OPTIONS of all", 401, get("*").replace("GET", "OPTIONS")],
+    ["TRACE", 401, get("/").replace("GET", "TRACE")],
+    ["PROPFIND", 401, get("/").replace("GET", "PROPFIND")],
+    ["QUERY", 401, get("/api/v1/status").replace("GET", "QUERY")],
+    ["an expectation", 401, get("/api/v1/status", "Expect: nonsense\r\n")],
+    ["another type of content", 415, login("Content-Type: text/xml\r\n", "<x/>")],
+    ["a type of content that is none", 415, login("Content-Type: ;;;\r\n", "<x/>")],
+    ["no type of content", 415, login("", "{}")],
+    ["bad JSON", 400, login(json, '{"password":"a-secret')],
+    ["JSON with a prototype", 400, login(json, '{"__proto__":{"link":"x"}}')],
+    ["no JSON", 400, login(json)],
+    ["a body that is too large", 413, login(json, " ".repeat(70_000))],
+    ["a body of another length", 400, login(`${json}Content-Length: 7\r\n`, "{}")],
+    ["a body of two lengths", 400, login(`${json}Transfer-Encoding: chunked\r\n`, "{}")],
+    ["a bad chunk", 400, `${login(json).replace("Content-Length: 0", "Transfer-Encoding: chunked")}zz\r\n`],
+    ["no HTTP", 400, "NONSENSE a-secret\r\n\r\n"],
+    ["HTTP/2", 400, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"],
+    ["TLS", 400, "\x16\x03\x01\x02\x00\x01\x00"],
+    ["headers that are too large", 431, get("/", `X: ${"x".repeat(20_000)}\r\n`)],
+    ["too many headers", 431, get("/api/v1/status", "X: x\r\n".repeat(2_500))],
+  ] as const)("%s: %i", async (_, status, text) => {
+    await using daemon = await openDashboard();
+    const answer = await over(daemon.port, text);
+    const [head = "", body = ""] = answer.split("\r\n\r\n");
+    const [first, ...lines] = head.split("\r\n");
+    expect(first).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+    const headers = Object.fromEntries(
+      lines.map((line) => [line.split(": ", 1)[0]!.toLowerCase(), line.slice(line.indexOf(": ") + 2)]),
+    );
+    expect(headers).toMatchObject({
+      "content-type": "application/json; charset=utf-8",
+      "cache-control": "no-store",
+      "x-content-type-options": "nosniff",
+      "x-frame-options": "DENY",
+      "referrer-policy": "no-referrer",
+      "cross-origin-resource-policy": "same-origin",
+      "content-security-policy": expect.stringContaining("default-src 'none'"),
+    });
+    const said = JSON.parse(body) as object;
+    expect(Object.keys(said).filter((key) => key !== "password")).toEqual(["error"]);
+    expect(answer).not.toMatch(/a-secret|FST_|Fastify|node_modules/);
+    expect(daemon.asked).toEqual([]);
+  });
+
+  test("CONNECT has none", async () => {
+    await using daemon = await openDashboard();
+    expect(await over(daemon.port, "CONNECT evil.test:443 HTTP/1.1\r\nHost: localhost\r\n\r\n")).toBe("");
+  });
+
+  test("a malformed path is told as such to who is logged in, also through the socket", async () => {
+    await using daemon = await openLoggedIn();
+    for (const reply of [await daemon.overTcp("/%"), await daemon.overSocket("/%")]) {
+      expect([reply.status, reply.json()]).toEqual([400, { error: "the path of this request is malformed" }]);
+      expect(reply.headers["x-frame-options"]).toBe("DENY");
+    }
+  });
+});
+
+/** Sends a text and returns all that comes until the connection is closed. */
+async function over(port: number, text: string): Promise<string> {
+  const socket = connect(port, "127.0.0.1");
+  socket.on("error", () => {});
+  let all = "";
+  socket.setEncoding("latin1").on("data", (part: string) => {
+    all += part;
+  });
+  socket.write(text, "latin1");
+  await once(socket, "close");
+  return all;
+}

@@ -5,7 +5,14 @@ import type { RequestListener } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { type LimitOptions, type Limits, limitedServer, usualLimits } from "../../src/dashboard/limits.ts";
+import {
+  type LimitOptions,
+  type Limits,
+  limitedServer,
+  type ShareLimits,
+  usualLimits,
+} from "../../src/dashboard/limits.ts";
+import { silentLog } from "../../src/dashboard/log.ts";
 import { recent } from "../../src/dashboard/recent.ts";
 import { oneAtATime } from "../../src/dashboard/turns.ts";
 import { systemClock } from "../../src/domain/clock.ts";
@@ -25,6 +32,7 @@ async function opened(
   const server = limitedServer(answer, {
     clock: { ...systemClock(), elapsedMs: () => elapsedMs },
     log: { debug: () => {}, info: () => {}, warn: (fields) => void warnings.push(fields), error: () => {} },
+    isKnown: ({ headers }) => headers.authorization === "known",
     limits: { ...usualLimits, ...limits },
     tls,
   });
@@ -37,13 +45,22 @@ async function opened(
     pass: (ms: number) => {
       elapsedMs += ms;
     },
-    ask: async (path = "/") => (await fetch(`http://127.0.0.1:${port}${path}`)).status,
+    ask: async (path = "/", how: RequestInit = {}) =>
+      (await fetch(`http://127.0.0.1:${port}${path}`, how)).status,
     async [Symbol.asyncDispose]() {
       server.close();
       server.closeAllConnections();
       await once(server, "close");
     },
   };
+}
+
+const known = { headers: { authorization: "known" } };
+
+/** Limits of all shares. */
+function shares(of: Partial<ShareLimits>): Limits["shares"] {
+  const one = { ...usualLimits.shares.strangers, ...of };
+  return { known: one, monitoring: one, logins: one, strangers: one };
 }
 
 /** A connection, and all that came over it until it was closed. */
@@ -117,6 +134,31 @@ describe("a connection", () => {
   });
 });
 
+test("a connection over which a credential came goes on while strangers open more than there may be", async () => {
+  await using server = await opened({ connections: 4 });
+  const mine = await dial(server.port);
+  mine.socket.write("GET / HTTP/1.1\r\nHost: localhost\r\nAuthorization: known\r\n\r\n");
+  await once(mine.socket, "data");
+  const strangers = [];
+  for (let index = 0; index < 12; index++) strangers.push(await dial(server.port));
+  mine.socket.write(get("/"));
+  await once(mine.socket, "data");
+  for (const { socket } of [mine, ...strangers]) socket.destroy();
+});
+
+test("strangers have half of the connections", async () => {
+  await using server = await opened({ connections: 4 });
+  const open = [];
+  for (let index = 0; index < 8; index++) {
+    const one = await dial(server.port);
+    one.socket.write("GET / HTTP/1.1\r\nHost: localhost\r\nAuthorization: known\r\n\r\n");
+    await once(one.socket, "data");
+    open.push(one);
+  }
+  expect(await server.ask()).toBe(200);
+  for (const { socket } of open) socket.destroy();
+});
+
 test.each([
   ["HTTP/1.0, kept alive", "GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n"],
   ["without a host", "GET / HTTP/1.1\r\n\r\n"],
@@ -138,7 +180,7 @@ test.each([
 
 test("whoever does not read an answer is cut off, and others are answered meanwhile", async () => {
   const large = Buffer.alloc(6_000_000);
-  await using server = await opened({ answerMs: 500, inFlight: 4 }, (request, to) =>
+  await using server = await opened({ answerMs: 500, shares: shares({ inFlight: 4 }) }, (request, to) =>
     to.end(request.url === "/large" ? large : "yes"),
   );
   const deaf = await Promise.all([dial(server.port), dial(server.port)]);
@@ -153,29 +195,81 @@ test("whoever does not read an answer is cut off, and others are answered meanwh
 });
 
 describe("requests", () => {
-  test("beyond those of a second are refused; some are kept for the daemon's health", async () => {
-    await using server = await opened({ burst: 10, requestsPerSecond: 5 });
+  test("beyond those of a second are refused; its sign of life is always answered", async () => {
+    await using server = await opened({ shares: shares({ burst: 8, requestsPerSecond: 3 }) });
     const several = async (count: number, path?: string) => {
       const found = [];
       for (let index = 0; index < count; index++) found.push(await server.ask(path));
       return found;
     };
     expect(await several(9)).toEqual([...Array(8).fill(200), 429]);
-    expect(await several(3, "/readyz")).toEqual([200, 200, 429]);
-    // Its sign of life is always answered.
     expect(await several(5, "/healthz")).toEqual(Array(5).fill(200));
     server.pass(1_000);
     expect(await several(5)).toEqual([200, 200, 200, 429, 429]);
     server.pass(3_600_000);
     expect(await several(9)).toEqual([...Array(8).fill(200), 429]);
     // One line a minute.
-    expect(server.warnings).toEqual([{ refused: { tooMany: 1 } }, { refused: { tooMany: 4 } }]);
+    expect(server.warnings).toEqual([{ refused: { tooMany: 1 } }, { refused: { tooMany: 3 } }]);
+  });
+
+  const each = [
+    ["with a credential", "/", known],
+    ["for readiness", "/readyz", {}],
+    ["for metrics", "/metrics", {}],
+    ["to log in", "/api/v1/session", { method: "POST" }],
+  ] as const;
+
+  test.each(each)("%s have a share that strangers cannot use up", async (_, path, how) => {
+    await using server = await opened({ shares: shares({ burst: 3 }) });
+    for (let index = 0; index < 10; index++) await server.ask();
+    expect(await server.ask()).toBe(429);
+    const codes = [];
+    for (let index = 0; index < 4; index++) codes.push(await server.ask(path, how));
+    expect(codes).toEqual([200, 200, 200, 429]);
+  });
+
+  test.each(each)("%s are answered while those of strangers in flight are too many", async (_, path, how) => {
+    await using server = await opened({ shares: shares({ inFlight: 1 }) }, (request, to) => {
+      if (request.url !== "/held") to.end();
+    });
+    const held = await dial(server.port);
+    held.socket.write(get("/held"));
+    while ((await server.ask()) !== 503) await pause(5);
+    expect(await server.ask(path, how)).toBe(200);
+    held.socket.destroy();
+  });
+
+  test("that are refused after the line of a minute are counted in a later one", async () => {
+    const clock = new FakeClock();
+    const warnings: object[] = [];
+    const log = { ...silentLog, warn: (fields: object) => void warnings.push(fields) };
+    const server = limitedServer((_, to) => to.end(), {
+      ...{ clock, log, isKnown: () => false, limits: { ...usualLimits, shares: shares({ burst: 1 }) } },
+    });
+    server.listen({ host: "127.0.0.1", port: 0 });
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    const several = async (count: number) => {
+      for (let index = 0; index < count; index++) await fetch(`http://127.0.0.1:${port}/`);
+    };
+    await several(4);
+    expect(warnings).toEqual([{ refused: { tooMany: 1 } }]);
+    await clock.advance(60_000);
+    expect(warnings).toEqual([{ refused: { tooMany: 1 } }, { refused: { tooMany: 2 } }]);
+    await clock.advance(600_000);
+    expect(warnings).toHaveLength(2);
+    await several(2);
+    await several(1);
+    server.close();
+    server.closeAllConnections();
+    await once(server, "close");
+    expect(warnings.slice(2)).toEqual([{ refused: { tooMany: 1 } }, { refused: { tooMany: 1 } }]);
   });
 
   test("in flight are bounded over all connections, and free again when one hangs up", async () => {
     const held: (() => void)[] = [];
     const arrived = { now: Promise.withResolvers<void>() };
-    await using server = await opened({ inFlight: 2 }, (request, to) => {
+    await using server = await opened({ shares: shares({ inFlight: 2 }) }, (request, to) => {
       if (request.url === "/held") held.push(() => to.end());
       else to.end();
       arrived.now.resolve();

@@ -44,17 +44,20 @@ export function listenWith(of: Partial<ListenSettings> = {}): ListenSettings {
 /** Keeps sessions and tokens as the database does, and can be made to fail. */
 export function memoryStore(): AccessStore & {
   readonly entries: Map<string, AccessEntry>;
+  /** Rows that are not as they are stored. */
+  odd: number;
   failing: Error | null;
   writes: number;
 } {
   const entries = new Map<string, AccessEntry>();
   return {
     entries,
+    odd: 0,
     failing: null,
     writes: 0,
     async accessEntries() {
       if (this.failing) throw this.failing;
-      return [...entries.values()];
+      return [...entries.values(), ...Array<null>(this.odd).fill(null)];
     },
     async saveAccess(entry) {
       if (this.failing) throw this.failing;
@@ -73,6 +76,8 @@ export interface OpenOptions {
   readonly store?: ReturnType<typeof memoryStore>;
   /** For lifetimes of sessions, links and tokens, and for slowing down. */
   readonly machine?: Clock;
+  /** For bounds on requests, and what answers say the time is. */
+  readonly clock?: Clock;
 }
 
 export async function openDashboard(of: Partial<DashboardSource> = {}, options: OpenOptions = {}) {
@@ -95,7 +100,8 @@ export async function openDashboard(of: Partial<DashboardSource> = {}, options: 
   // Its own address is not the one that it prints.
   const free = listen.behindProxy ? { port: await freePort() } : {};
   const dashboard = createDashboard({
-    ...{ listen: { ...listen, ...free }, socketPath, source: answers, store, log, clock },
+    ...{ listen: { ...listen, ...free }, socketPath, source: answers, store, log },
+    clock: options.clock ?? clock,
     ...(options.machine ? { machine: options.machine } : {}),
   });
   const { url } = await dashboard.start(new AbortController().signal);

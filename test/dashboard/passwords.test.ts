@@ -126,6 +126,63 @@ describe("whoever guesses", () => {
     );
   });
 
+  describe("from many addresses", () => {
+    const from = (address: string) => ({ "x-forwarded-for": address });
+    const guessing = async () => {
+      const daemon = await opened({ behindProxy: true, allowedHosts: ["localhost"] });
+      let sent = 0;
+      return {
+        ...daemon,
+        async guess() {
+          for (let failures = 0; failures < 20; failures++) {
+            const reply = await daemon.logInWith("wrong horse battery", from(`198.51.100.${sent++}`));
+            expect(reply.status).toBe(401);
+          }
+        },
+      };
+    };
+
+    test("makes one wait that nobody has logged in from, and none that somebody has, by password, link or token", async () => {
+      await using daemon = await guessing();
+      const host = { host: "localhost" };
+      expect((await daemon.logInWith(password, from("203.0.113.1"))).status).toBe(200);
+      const link = new URL(daemon.dashboard.link()!.url).hash.replace("#login=", "");
+      const body = JSON.stringify({ link });
+      const how = { method: "POST", headers: { ...host, ...from("203.0.113.2") }, body };
+      expect((await daemon.overTcp("/api/v1/session", how)).status).toBe(200);
+      const bearer = { authorization: `Bearer ${await daemon.token("read")}` };
+      const asked = { headers: { ...host, ...bearer, ...from("203.0.113.3") } };
+      expect((await daemon.overTcp("/api/v1/status", asked)).status).toBe(200);
+      await daemon.guess();
+      expect((await daemon.logInWith(password, from("203.0.113.9"))).status).toBe(429);
+      for (const address of ["203.0.113.1", "203.0.113.2", "203.0.113.3"])
+        expect((await daemon.logInWith(password, from(address))).status).toBe(200);
+    });
+
+    test("leaves an address that somebody has logged in from its own wait", async () => {
+      await using daemon = await guessing();
+      expect((await daemon.logInWith(password, from("203.0.113.1"))).status).toBe(200);
+      for (let failures = 0; failures < 6; failures++)
+        await daemon.logInWith("wrong horse battery", from("203.0.113.1"));
+      // A session that is used from there does not end it.
+      expect((await daemon.logInWith(password, from("203.0.113.1"))).status).toBe(429);
+      const { cookie } = await daemon.logIn();
+      const used = { headers: { cookie, host: "localhost", ...from("203.0.113.1") } };
+      expect((await daemon.overTcp("/api/v1/status", used)).status).toBe(200);
+      expect((await daemon.logInWith(password, from("203.0.113.1"))).status).toBe(429);
+    });
+  });
+
+  test("from addresses without number is forgotten, a hundred known ones are kept", () => {
+    const slowDown = new SlowDown(handClock(), silentLog);
+    for (let one = 0; one <= 100; one++) slowDown.know(`known ${one}`);
+    for (let one = 0; one < 5_000; one++) slowDown.failed(`a ${one}`, "a", "password");
+    expect(slowDown.isKnown("known 0")).toBe(false);
+    expect(slowDown.isKnown("known 1")).toBe(true);
+    expect(slowDown.waitMs("known 100")).toBe(0);
+    expect(slowDown.waitMs("another")).toBeGreaterThan(0);
+  });
+
   test("cannot pass for others by a header where no proxy is configured, nor as none behind one", async () => {
     await using daemon = await opened();
     for (let failures = 0; failures < 6; failures++)

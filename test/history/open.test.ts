@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import fs from "node:fs";
@@ -315,4 +315,14 @@ test("a reader sees each commit of a writer that goes on beside it", async () =>
   }
   await writer.close();
   await reader.close();
+});
+
+test("a pipe is opened by nobody: neither waits for who writes into it", () => {
+  using folder = temporaryFolder();
+  const file = folder.file();
+  expect(spawnSync("mkfifo", ["-m", "600", file]).status).toBe(0);
+  for (const readonly of [false, true])
+    expect(refusal(() => openStore({ path: file, readonly }))).toMatchObject({
+      ...{ problem: "notADatabase", message: expect.stringContaining("is not a regular file") },
+    });
 });

@@ -238,12 +238,23 @@ test("sessions and tokens of the listener outlive a restart; rows that perpwatch
   await store.removeAccess("c".repeat(64));
   await store.close();
   const db = new Database(folder.file());
-  db.exec(
-    `INSERT INTO access VALUES ('x', 'token', 'odd hash', 'act', 1, NULL, NULL), ('${"d".repeat(64)}', 'token', 'odd rights', 'all', 1, NULL, NULL)`,
-  );
+  const odd = [
+    "('x', 'token', 'odd-hash', 'act', 1, NULL, NULL)",
+    `('${"1".repeat(64)}', 'token', 'odd-rights', 'all', 1, NULL, NULL)`,
+    `('${"2".repeat(64)}', 'token', 'odd name', 'read', 1, NULL, NULL)`,
+    `('${"3".repeat(64)}', 'link', 'odd-kind', 'read', 1, NULL, NULL)`,
+    `('${"4".repeat(64)}', 'session', 'link', 'act', 1, 2, NULL)`,
+    `('${"5".repeat(64)}', 'session', 'link', 'read', 1, NULL, NULL)`,
+    `('${"6".repeat(64)}', 'session', 'odd-name', 'read', 1, 2, NULL)`,
+  ];
+  db.exec(`INSERT INTO access VALUES ${odd.join(", ")}`);
   db.close();
   const again = openStore({ path: folder.file() });
-  expect(await again.accessEntries()).toEqual([{ ...token, usedMs: t0 + 5 }, session]);
+  expect(await again.accessEntries()).toEqual([
+    ...odd.map(() => null),
+    { ...token, usedMs: t0 + 5 },
+    session,
+  ]);
   await again.close();
 });
 

@@ -375,6 +375,7 @@ test("as a program it prints one line, writes keys for their owner only, and ref
   ]);
   expect(await mistakes({ port: -1, speed: "fast", walk: "maybe" })).toHaveLength(3);
   expect(await mistakes({ scenario: join(folder, "none.yaml") })).toEqual([expect.stringMatching(/ENOENT/)]);
+  expect(await mistakes({ scenario: "/dev/zero" })).toEqual([expect.stringMatching(/is no file/)]);
   await rm(folder, { recursive: true });
 });
 

@@ -4,7 +4,6 @@ import {
   chmodSync,
   existsSync,
   mkdirSync,
-  readFileSync,
   realpathSync,
   renameSync,
   rmSync,
@@ -12,8 +11,10 @@ import {
   writeFileSync,
 } from "node:fs";
 import path from "node:path";
-import { shellWord } from "../../files/index.ts";
+import { readTextFile, shellWord } from "../../files/index.ts";
 import { CommandFailed } from "../command.ts";
+
+const mostBytes = 1_024 * 1_024;
 
 /** One change, or one that was not needed. */
 export type Step =
@@ -62,8 +63,12 @@ export class Machine {
     return existsSync(this.#at(file));
   }
 
+  /** @throws {CommandFailed} where something is there that is no text file, or a large one */
   read(file: string): string | null {
-    return this.has(file) ? readFileSync(this.#at(file), "utf8") : null;
+    if (!this.has(file)) return null;
+    const read = readTextFile(this.#at(file), { largestBytes: mostBytes, from: "anyones" });
+    if ("wrong" in read) throw new CommandFailed(`${file} ${read.wrong}`);
+    return read.text;
   }
 
   /** Makes a folder with its parents; one that is there keeps its mode. */

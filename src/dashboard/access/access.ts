@@ -57,7 +57,14 @@ export class Access {
   /** Takes up what an earlier run stored. Never rejects: without it everybody logs in anew. */
   async load(): Promise<void> {
     try {
-      for (const entry of await this.#store.accessEntries()) {
+      const entries = await this.#store.accessEntries();
+      const known = entries.filter((entry) => entry !== null);
+      if (known.length < entries.length)
+        this.#log.warn(
+          { rows: entries.length - known.length },
+          "stored sessions or tokens are not as perpwatch writes them: they open nothing",
+        );
+      for (const entry of known.map((one) => this.#bounded(one))) {
         this.#entries.set(entry.hash, entry);
         if (this.#isOver(entry)) await this.#forget(entry.hash);
       }
@@ -67,6 +74,13 @@ export class Access {
         "stored sessions and tokens cannot be read: they open nothing until the next start",
       );
     }
+  }
+
+  /** Sessions have their rights and their longest time from here, whatever is stored. */
+  #bounded(entry: AccessEntry): AccessEntry {
+    if (entry.kind === "token") return entry;
+    const mostMs = this.#clock.nowMs() + sessionMs;
+    return { ...entry, rights: sessionRights, expiresMs: Math.min(entry.expiresMs ?? 0, mostMs) };
   }
 
   newLink(): Issued {
@@ -103,11 +117,15 @@ export class Access {
     return { secret, expiresMs: entry.expiresMs };
   }
 
+  /** Returns true if a session or token has this secret and is not over. Does not count as its use. */
+  holds(secret: string, kind: AccessEntry["kind"]): boolean {
+    return this.#valid(secret, kind) !== null;
+  }
+
   /** @returns the session or token with this secret; null: there is none, or it is over */
   find(secret: string, kind: AccessEntry["kind"]): AccessEntry | null {
-    const hash = hashOf(secret);
-    const entry = hash === null ? undefined : this.#entries.get(hash);
-    if (entry === undefined || entry.kind !== kind || this.#isOver(entry)) return null;
+    const entry = this.#valid(secret, kind);
+    if (entry === null) return null;
     const nowMs = this.#clock.nowMs();
     if (entry.usedMs !== null && Math.abs(nowMs - entry.usedMs) < usedEveryMs) return entry;
     const used = {
@@ -118,6 +136,12 @@ export class Access {
     this.#entries.set(entry.hash, used);
     void this.#keep(used);
     return used;
+  }
+
+  #valid(secret: string, kind: AccessEntry["kind"]): AccessEntry | null {
+    const hash = hashOf(secret);
+    const entry = hash === null ? undefined : this.#entries.get(hash);
+    return entry === undefined || entry.kind !== kind || this.#isOver(entry) ? null : entry;
   }
 
   /**
@@ -197,7 +221,9 @@ export class Access {
     } catch (error) {
       this.#log.warn(
         { error: String(error) },
-        "a session of the page could not be stored; it goes on until a restart",
+        entry.kind === "session"
+          ? "a session of the page could not be stored; it goes on until a restart"
+          : "the last use of a token could not be stored; the token goes on",
       );
       return;
     }

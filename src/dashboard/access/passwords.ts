@@ -8,13 +8,13 @@ interface Wait {
   readonly ms: number;
 }
 
-/** Each holds a request for a third of a second. */
+/** Each holds a request for a third of a second. As many from addresses that somebody has logged in from. */
 const maxWaiting = 4;
 
 export class Passwords {
   readonly #slowDown: SlowDown;
   #last: Promise<unknown> = Promise.resolve();
-  #present = 0;
+  readonly #present = { known: 0, unknown: 0 };
 
   constructor(slowDown: SlowDown) {
     this.#slowDown = slowDown;
@@ -22,8 +22,9 @@ export class Passwords {
 
   /** @param shown the address as the log has it */
   async check(password: string, hash: string, address: string, shown: string): Promise<PasswordAnswer> {
-    if (this.#present > maxWaiting) return { kind: "wait", ms: 1_000 };
-    this.#present++;
+    const group = this.#slowDown.isKnown(address) ? "known" : "unknown";
+    if (this.#present[group] > maxWaiting) return { kind: "wait", ms: 1_000 };
+    this.#present[group]++;
     const own = this.#last.then(async (): Promise<PasswordAnswer> => {
       const ms = this.#slowDown.waitMs(address);
       if (ms > 0) return { kind: "wait", ms };
@@ -34,7 +35,7 @@ export class Passwords {
       else this.#slowDown.failed(address, shown, "password");
       return { kind: isRight ? "right" : "wrong" };
     });
-    this.#last = own.catch(() => {}).finally(() => this.#present--);
+    this.#last = own.catch(() => {}).finally(() => this.#present[group]--);
     return own;
   }
 }

@@ -60,6 +60,7 @@ export function serveSession(app: FastifyInstance, options: SessionOptions): voi
       }
       if (answer.kind === "wrong") throw new Refused(401, "this password is wrong", { password: true });
     }
+    slowDown.know(address);
     const { secret, expiresMs } = await access.newSession("link" in given ? "link" : "password");
     reply.header("set-cookie", sessionCookie(cookieName(request.raw), secret, isSecure(now)));
     return { expiresMs };

@@ -1,6 +1,9 @@
 /**
- * Slows down whoever fails to log in, by address and over all addresses, and logs it. Nobody is locked out: the wait of an address
- * ends by itself and grows to a minute at most, asking during it changes nothing, and links and tokens never wait.
+ * Slows down whoever guesses passwords, by address and over all addresses that nobody has logged in from, and logs it. The wait of an
+ * address ends by itself and grows to a minute at most, and asking during it changes nothing. Links, sessions and tokens never wait.
+ *
+ * Guesses from elsewhere do not make an address wait from which somebody has logged in since the start. Guesses from the same address
+ * do, as do those of many addresses one from which nobody has logged in: as long as they go on, a password may find no turn there.
  */
 import type { Clock } from "../../domain/clock.ts";
 import type { DashboardLog } from "../log.ts";
@@ -12,6 +15,8 @@ const maxWaitMs = 60_000;
 /** An address that failed no more for so long begins anew. */
 const forgetMs = 3_600_000;
 const maxAddresses = 1_000;
+/** Addresses that somebody has logged in from. */
+const maxKnown = 100;
 /** Failures of all addresses together, at once and each second after it. */
 const overallBurst = 20;
 const overallPerSecond = 0.5;
@@ -30,6 +35,8 @@ export class SlowDown {
   readonly #log: DashboardLog;
   /** The one that failed last stands last. */
   readonly #addresses = new Map<string, Failures>();
+  /** The one that was used last stands last. */
+  readonly #known = new Set<string>();
   #left = overallBurst;
   #leftAtMs: number;
   #lines = { sinceMs: Number.NEGATIVE_INFINITY, count: 0, untold: 0 };
@@ -44,7 +51,8 @@ export class SlowDown {
   waitMs(address: string): number {
     this.#refill();
     const ownMs = (this.#addresses.get(address)?.untilMs ?? 0) - this.#clock.elapsedMs();
-    const overallMs = this.#left >= 1 ? 0 : ((1 - this.#left) / overallPerSecond) * 1_000;
+    const overallMs =
+      this.#left >= 1 || this.isKnown(address) ? 0 : ((1 - this.#left) / overallPerSecond) * 1_000;
     return Math.max(0, ownMs, overallMs);
   }
 
@@ -54,7 +62,7 @@ export class SlowDown {
     // Nobody guesses 256 bits: what is slowed down is guessing passwords.
     if (what !== "password") return;
     this.#refill();
-    this.#left = Math.max(0, this.#left - 1);
+    if (!this.isKnown(address)) this.#left = Math.max(0, this.#left - 1);
     const nowMs = this.#clock.elapsedMs();
     const before = this.#addresses.get(address);
     const count = before && nowMs - before.lastMs < forgetMs ? before.count + 1 : 1;
@@ -65,8 +73,21 @@ export class SlowDown {
     if (this.#addresses.size > maxAddresses) this.#addresses.delete(oldest!);
   }
 
+  /** A password was right. */
   succeeded(address: string): void {
     this.#addresses.delete(address);
+  }
+
+  /** Notes that somebody is logged in there. Changes nothing about the waits of guesses from the same address. */
+  know(address: string): void {
+    this.#known.delete(address);
+    this.#known.add(address);
+    const [oldest] = this.#known;
+    if (this.#known.size > maxKnown) this.#known.delete(oldest!);
+  }
+
+  isKnown(address: string): boolean {
+    return this.#known.has(address);
   }
 
   #refill(): void {
