@@ -138,7 +138,11 @@ export function parseRecord<S extends Schema>(
   json: unknown,
   at = "",
 ): ParsedReply<Output<S>> {
-  const parsed = z.safeParse(schema, json);
+  const parsed = checked(schema, json);
+  if (parsed === null) {
+    const message = `${source}: more mistakes than can be listed`;
+    return { ok: false, problem: { endpoint: source, fields: [], message } };
+  }
   if (parsed.success) return { ok: true, record: parsed.data, rejected: NONE };
   const issues = parsed.error.issues;
   const fields = issues.slice(0, MOST_FIELDS).map((issue) => ({
@@ -148,6 +152,16 @@ export function parseRecord<S extends Schema>(
   const more = issues.length > fields.length ? `, and ${issues.length - fields.length} more` : "";
   const list = fields.map((f) => `${f.path === "" ? "the reply" : f.path}: ${f.message}`).join("; ");
   return { ok: false, problem: { endpoint: source, fields, message: `${source}: ${list}${more}` } };
+}
+
+/** @returns null where the schema has more mistakes to tell than fit on the stack: of about 100 000 on, or nested as deeply */
+function checked<S extends Schema>(schema: S, json: unknown) {
+  try {
+    return z.safeParse(schema, json);
+  } catch (error) {
+    if (error instanceof RangeError) return null;
+    throw error;
+  }
 }
 
 /** A symbol is the key of a map, which the server chose: any key is one path. */

@@ -16,13 +16,18 @@ export function encode(value: unknown): string {
   });
 }
 
+/** @throws {SyntaxError} also where a text with such numbers is nested too deeply, from some thousand levels on */
 export function decode<T>(text: string): T {
   if (!text.includes('{"$number":')) return JSON.parse(text) as T;
-  return JSON.parse(text, (_key, inner: unknown) => {
-    if (typeof inner !== "object" || inner === null) return inner;
-    const { $number } = inner as { $number?: unknown };
-    return typeof $number === "string" && marks.has($number) ? Number($number) : inner;
-  }) as T;
+  try {
+    return JSON.parse(text, (_key, inner: unknown) => {
+      if (typeof inner !== "object" || inner === null) return inner;
+      const { $number } = inner as { $number?: unknown };
+      return typeof $number === "string" && marks.has($number) ? Number($number) : inner;
+    }) as T;
+  } catch (error) {
+    throw error instanceof RangeError ? new SyntaxError("it is nested too deeply") : error;
+  }
 }
 
 /** Foreign JSON, for a record of the exchange: nothing in it is taken for a mark of ours when it is read back. */

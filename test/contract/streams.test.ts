@@ -136,3 +136,14 @@ test("closes that mean the session is refused", () => {
   expect(sessionRefused(1006, "")).toBe(false);
   expect(sessionRefused(1001, "going away")).toBe(false);
 });
+
+test("a frame with more mistakes than can be listed does not fit, and throws nothing", () => {
+  const frame = structuredClone(example("ws-trader-state-snapshot")) as {
+    subaccounts: { positions: unknown }[];
+  };
+  frame.subaccounts[0]!.positions = new Array(200_000).fill(0);
+  expect(readFrame(frame)).toMatchObject({
+    ...{ kind: "misfit", channel: "traderState" },
+    problem: { message: "traderState: more mistakes than can be listed" },
+  });
+});
