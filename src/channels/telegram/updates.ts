@@ -7,7 +7,7 @@ import type { Clock } from "../../domain/clock.ts";
 import { trimmed } from "../address.ts";
 import { type Listening, type Source, Sources } from "../listeners.ts";
 import type { ChannelLog } from "../log.ts";
-import { Poster, parsed } from "../post.ts";
+import { largeAnswer, Poster, parsed } from "../post.ts";
 import { type Press, readUpdate } from "./update.ts";
 
 export interface Listener {
@@ -32,8 +32,6 @@ const pollSeconds = 30;
 const pollTimeoutMs = 40_000;
 const firstWaitMs = 1_000;
 const maxWaitMs = 60_000;
-/** An update holds the message with the one that it replies to, bytes. */
-const largestAnswer = 1_048_576;
 /** Polls in a row that bring nothing new within a second before the next one waits. */
 const mostHasty = 3;
 /** Polls that fail in a row before it is said. */
@@ -72,7 +70,7 @@ class Poller implements Source {
       who: "Telegram",
       secrets: [bot.token],
       timeoutMs: pollTimeoutMs,
-      largestAnswer,
+      largestAnswer: largeAnswer,
     });
     this.#running = Promise.resolve().then(() => this.#run());
   }
