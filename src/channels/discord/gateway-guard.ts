@@ -15,6 +15,7 @@
  */
 import type { SimpleShardingStrategy } from "discord.js";
 import { isSafeSocket } from "../address.ts";
+import { FrameBound } from "../frame-bound.ts";
 
 export type ShardManager = ConstructorParameters<typeof SimpleShardingStrategy>[0];
 
@@ -24,15 +25,10 @@ interface Socket {
   terminate(): void;
 }
 
-/** A connection without intents needs little of what its sockets receive, characters. */
-const longestFrame = 1_048_576;
 /** Discord asks for 41 s. */
 const fastestBeatMs = 100;
 const slowestBeatMs = 600_000;
 const hello = 10;
-/** Presses and beats of a busy server are less than a tenth of it. */
-const mostFrames = 1_000;
-const framesWithinMs = 10_000;
 
 interface Emitter {
   on(event: string, listener: (packet: { data?: { t?: unknown; d?: unknown } }) => void): unknown;
@@ -47,10 +43,8 @@ export class GatewayGuard {
   readonly #failed: (error: unknown) => void;
   readonly #interaction: (data: unknown) => void;
   readonly #sockets = new Set<Socket>();
-  readonly #elapsedMs: () => number;
+  readonly #bound: FrameBound;
   #retired = false;
-  #frames = 0;
-  #countedFromMs = 0;
 
   /**
    * @param elapsedMs monotonic
@@ -62,7 +56,7 @@ export class GatewayGuard {
     failed: (error: unknown) => void,
     interaction: (data: unknown) => void = () => {},
   ) {
-    this.#elapsedMs = elapsedMs;
+    this.#bound = new FrameBound(elapsedMs);
     this.#failed = failed;
     this.#interaction = interaction;
   }
@@ -153,18 +147,11 @@ export class GatewayGuard {
   #refused(data: unknown): boolean {
     if (this.#retired) return true;
     const length = typeof data === "string" ? data.length : data instanceof ArrayBuffer ? data.byteLength : 0;
-    const nowMs = this.#elapsedMs();
-    if (nowMs - this.#countedFromMs >= framesWithinMs) {
-      this.#countedFromMs = nowMs;
-      this.#frames = 0;
-    }
-    this.#frames++;
-    if (length <= longestFrame && this.#frames <= mostFrames) return false;
+    const why = this.#bound.refusal(length);
+    if (why === null) return false;
     this.#retired = true;
     this.cut();
-    this.#failed(
-      new Error(length > longestFrame ? `it sent a frame of ${length} bytes` : "it sends frames without end"),
-    );
+    this.#failed(new Error(why));
     return true;
   }
 

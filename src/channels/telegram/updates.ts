@@ -5,6 +5,7 @@
  */
 import type { Clock } from "../../domain/clock.ts";
 import { trimmed } from "../address.ts";
+import { FrameBound } from "../frame-bound.ts";
 import { type Listening, type Source, Sources } from "../listeners.ts";
 import type { ChannelLog } from "../log.ts";
 import { largeAnswer, Poster, parsed } from "../post.ts";
@@ -52,6 +53,7 @@ class Poller implements Source {
   readonly #poster: Poster;
   readonly #listeners: ReadonlySet<Listener>;
   readonly #life = new AbortController();
+  readonly #bound: FrameBound;
   /** The next update; undefined: the oldest that nobody confirmed. */
   #offset: number | undefined;
   #confirmed = true;
@@ -66,6 +68,7 @@ class Poller implements Source {
   constructor(bot: Bot, listeners: ReadonlySet<Listener>) {
     this.#bot = bot;
     this.#listeners = listeners;
+    this.#bound = new FrameBound(() => bot.clock.elapsedMs());
     this.#poster = new Poster({
       who: "Telegram",
       secrets: [bot.token],
@@ -120,10 +123,14 @@ class Poller implements Source {
       const words = typeof said?.description === "string" ? said.description : undefined;
       return this.#failed(this.#poster.detail(answer, words), answer.status);
     }
+    // It is not confirmed, and comes again.
+    if (this.#bound.refusal(answer.text.length) !== null)
+      return this.#failed("Telegram sends presses without end", null);
     this.#confirmed = true;
     this.#works();
-    let isNew = false;
-    for (const one of said.result as unknown[]) isNew = (await this.#take(one)) || isNew;
+    // No more than was asked for.
+    const [update] = said.result as unknown[];
+    const isNew = update !== undefined && (await this.#take(update));
     this.#hasty = isNew || this.#bot.clock.elapsedMs() - beganMs >= firstWaitMs ? 0 : this.#hasty + 1;
     return true;
   }
