@@ -40,6 +40,7 @@ const inBackground = ["internalConnect", "onMessage", "onError", "onClose", "hea
 const passedOn: readonly unknown[] = ["READY", "RESUMED"];
 
 export class GatewayGuard {
+  readonly #apiUrl: string;
   readonly #failed: (error: unknown) => void;
   readonly #interaction: (data: unknown) => void;
   readonly #sockets = new Set<Socket>();
@@ -48,15 +49,18 @@ export class GatewayGuard {
 
   /**
    * @param elapsedMs monotonic
+   * @param apiUrl the address of Discord's API
    * @param failed is told what a shard threw in the background
    * @param interaction is told what somebody pressed or typed, unread. Neither may throw
    */
   constructor(
     elapsedMs: () => number,
+    apiUrl: string,
     failed: (error: unknown) => void,
     interaction: (data: unknown) => void = () => {},
   ) {
     this.#bound = new FrameBound(elapsedMs);
+    this.#apiUrl = apiUrl;
     this.#failed = failed;
     this.#interaction = interaction;
   }
@@ -134,7 +138,7 @@ export class GatewayGuard {
           this.cut();
           throw new Error("it asks for heartbeats as Discord never does");
         }
-        if (isElsewhere(packet)) {
+        if (isElsewhere(packet, this.#apiUrl)) {
           this.cut();
           throw new Error("it names an address to resume at that is none, or not safe");
         }
@@ -192,13 +196,13 @@ function hasPlainBeat({ d }: { readonly d?: { readonly heartbeat_interval?: unkn
 }
 
 /** The token goes to the address at which a session is resumed. */
-function isElsewhere(packet: unknown): boolean {
+function isElsewhere(packet: unknown, apiUrl: string): boolean {
   const { t, d } = (packet ?? {}) as {
     readonly t?: unknown;
     readonly d?: { resume_gateway_url?: unknown } | null;
   };
   const url = t === "READY" ? d?.resume_gateway_url : undefined;
-  return url !== undefined && !(typeof url === "string" && isSafeSocket(url));
+  return url !== undefined && !(typeof url === "string" && isSafeSocket(url, apiUrl));
 }
 
 function isSocket(value: unknown): value is Socket {

@@ -68,7 +68,7 @@ export async function openConnection(
   const { result } = judge(answer, poster);
   if (result.kind !== "delivered") return { ...result, url: null };
   const said = answer.kind === "answer" ? (parsed(answer.text) as { url?: unknown } | undefined) : undefined;
-  const given = typeof said?.url === "string" && isSafeSocket(said.url) ? said.url : null;
+  const given = typeof said?.url === "string" && isSafeSocket(said.url, app.apiUrl) ? said.url : null;
   return given === null
     ? { kind: "retry" as const, detail: "Slack gave no address to connect to", url: null }
     : { kind: "delivered" as const, detail: "", url: given };
