@@ -4,7 +4,7 @@
  */
 
 /** The largest frame, bytes. */
-export const maxFrame = 1_048_576;
+const maxFrame = 1_048_576;
 const maxFrames = 1_000;
 const maxBytes = 4 * maxFrame;
 const withinMs = 10_000;

@@ -7,7 +7,7 @@ import { WebSocket } from "ws";
 import type { Clock } from "../../domain/clock.ts";
 import type { Secret } from "../../domain/hidden-secrets.ts";
 import { isSafeSocket, trimmed } from "../address.ts";
-import { FrameBound, maxFrame } from "../frame-bound.ts";
+import { FrameBound } from "../frame-bound.ts";
 import { type Listening, type Source, Sources } from "../listeners.ts";
 import type { ChannelLog } from "../log.ts";
 import { Poster, parsed } from "../post.ts";
@@ -44,6 +44,8 @@ const shortMs = 30_000;
 const steadyMs = 60_000;
 /** Connections that are open at once: the newest, and those that Slack still has to close. */
 const maxOpen = 3;
+/** A press brings the message under which it was, 100 KB in escapes at most; deep JSON of a megabyte takes a third of a second, bytes. */
+const maxPressFrame = 262_144;
 /** Answers to envelopes that Slack does not read, bytes. */
 const maxUnread = 262_144;
 const maxRemembered = 1_000;
@@ -157,7 +159,12 @@ class SocketMode implements Source {
     const { clock } = this.#app;
     return new Promise((resolve) => {
       const socket = new WebSocket(url, {
-        ...{ handshakeTimeout: timeoutMs, maxPayload: maxFrame, perMessageDeflate: false, autoPong: false },
+        ...{
+          handshakeTimeout: timeoutMs,
+          maxPayload: maxPressFrame,
+          perMessageDeflate: false,
+          autoPong: false,
+        },
       });
       this.#open.add(socket);
       const [oldest] = this.#open;
