@@ -43,6 +43,7 @@ import { readDigest } from "./settings/digest.ts";
 import { type DrillSettings, readDrill } from "./settings/drill.ts";
 import { type HeartbeatSettings, heartbeatSettings } from "./settings/heartbeat.ts";
 import { readPairs } from "./settings/pairs.ts";
+import { warnOfPlainAddresses } from "./settings/plain-addresses.ts";
 import { checkAcknowledge, checkRouting } from "./settings/references.ts";
 import { readRotas } from "./settings/rotas.ts";
 import { type RuleTexts, readRules } from "./settings/rule-files.ts";
@@ -255,6 +256,7 @@ export function settingsFromText(text: string, context: SettingsContext): Settin
   };
   if (channelNames.length > 0) checkRouting(source, referred);
   if (acknowledge !== undefined) checkAcknowledge(source, acknowledge);
+  warnOfPlainAddresses(source, channels, heartbeat);
 
   const pageProblems =
     context.pageMayBeOff === true ? source.problems.filter((one) => source.isIn(one, "dashboard")) : [];

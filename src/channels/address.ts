@@ -27,9 +27,14 @@ export const secretWord = z.string().regex(/^[\x21-\x7e]+$/, "must be one word w
 /** Without the slashes at its end. */
 export const trimmed = (url: string): string => url.replace(/\/+$/, "");
 
-/** True for the address of a WebSocket; a plain one could be read on the way, but for one to this machine. */
-export function isSafeSocket(address: string): boolean {
+/**
+ * True for the address of a WebSocket that a service names. A plain one could be read on the way, and one to this machine lead to any
+ * program here: it is safe only where the service itself is on this machine.
+ * @param apiUrl the configured address of the service
+ */
+export function isSafeSocket(address: string, apiUrl: string): boolean {
   if (!URL.canParse(address)) return false;
   const { protocol, hostname } = new URL(address);
-  return protocol === "wss:" || (protocol === "ws:" && /^(localhost|127\.0\.0\.1|\[::1\])$/.test(hostname));
+  if (protocol === "wss:") return true;
+  return protocol === "ws:" && loopback.test(hostname) && loopback.test(new URL(apiUrl).hostname);
 }

@@ -11,6 +11,8 @@ import { shorten, withoutSecrets } from "./text.ts";
 
 /** A service's words about a refusal, not a page. */
 const usualAnswer = 65_536;
+/** For services that repeat the message in their answer, in escapes, with the one that it replies to, bytes. */
+export const largeAnswer = 1_048_576;
 /** The longest wait that another side may ask for, ms: a day. */
 const longestWaitMs = 86_400_000;
 
@@ -131,15 +133,19 @@ export class Poster {
   }
 
   /**
-   * The result that a status means, for a message, for a service that keeps to HTTP.
+   * The result that an answer means, for a message.
+   * @param receipt of a message that was taken; null: the words do not confirm that, so a success of HTTP alone is none
    * @param said the service's own words, where its answer is more than words
-   * @param receipt of a message that was taken
    */
-  verdict(answer: Answer | NoAnswer, receipt: string, said?: string): SendResult {
+  verdict(answer: Answer | NoAnswer, receipt: string | null, said?: string): SendResult {
     if (answer.kind === "none") return { ...answer, kind: "retry", afterMs: null };
     const { status, headers } = answer;
-    if (status >= 200 && status < 300)
-      return { kind: "delivered", receipt: this.words(receipt) || "accepted" };
+    if (status >= 200 && status < 300) {
+      if (receipt !== null) return { kind: "delivered", receipt: this.words(receipt) || "accepted" };
+      if (answer.cut !== undefined) return this.verdict(answer.cut, null);
+      const detail = `${this.#options.who} answered ${status} without confirming it: ${this.words(answer.text) || "nothing"}`;
+      return { kind: "retry", failure: "server-error", detail, afterMs: null };
+    }
     const detail = this.detail(answer, said);
     if (status === 429) return { kind: "retry", failure: "rate-limited", detail, afterMs: waitOf(headers) };
     if (status >= 500 || status === 408 || status === 425)
@@ -216,6 +222,9 @@ export function parsed(text: string): unknown {
     return undefined;
   }
 }
+
+/** True for a page for people, as a network that asks for a login puts in the place of a service's answer. */
+export const isPage = (text: string): boolean => /^\s*</.test(text);
 
 /** A text of an answer, or a number as one; undefined: it is neither, and may not even be turned into a text. */
 export function textIn(value: unknown): string | undefined {

@@ -3,12 +3,11 @@
  * standard input is a JSON value { rest, gateway } with the ways of answering from then on. Prints `asked PATH` for each request to REST
  * that is not about a registration, and `connected` for each connection to the gateway.
  */
-import { once } from "node:events";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
-import { createInterface } from "node:readline";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import { gzipSync } from "node:zlib";
-import { WebSocket, WebSocketServer } from "ws";
+import { WebSocket } from "ws";
+import { serve } from "./hostile-service.ts";
 
 export const restOfMalice = [
   ...["endless body", "slow body", "silence", "large body", "large refusal", "gzip bomb", "redirect"],
@@ -37,45 +36,8 @@ export const ids = {
 const json = { "content-type": "application/json" };
 const million = "x".repeat(1_000_000);
 const bomb = import.meta.main ? gzipSync(Buffer.alloc(200_000_000)) : Buffer.alloc(0);
-let orders: DiscordOrders = { rest: null, gateway: null };
 let port = 0;
 let made = 0n;
-
-async function serve(): Promise<void> {
-  // Whoever follows a redirect, with credentials or without, comes here.
-  const trap = createServer((incoming, response) => {
-    console.log(`trap ${incoming.url}`);
-    response.end("{}");
-  }).listen(0, "127.0.0.1");
-  await once(trap, "listening");
-  const elsewhere = `http://127.0.0.1:${(trap.address() as AddressInfo).port}`;
-  const server = createServer((incoming, response) => {
-    incoming.on("error", () => {});
-    response.on("error", () => {});
-    incoming.resume();
-    console.log(`asked ${incoming.method} ${incoming.url}`);
-    if (orders.rest === null) well(incoming, response);
-    else malign(orders.rest, incoming, response, elsewhere);
-  });
-  server.on("clientError", (_error, socket) => socket.destroy());
-  const sockets = new WebSocketServer({ noServer: true });
-  server.on("upgrade", (incoming: IncomingMessage, socket: Socket, head: Buffer) => {
-    console.log("connected");
-    socket.on("error", () => {});
-    sockets.handleUpgrade(incoming, socket, head, (one) => greet(one, socket, orders.gateway));
-  });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  ({ port } = server.address() as AddressInfo);
-  console.log(`port ${port}`);
-  for await (const line of createInterface({ input: process.stdin })) {
-    orders = JSON.parse(line) as DiscordOrders;
-    server.closeAllConnections();
-    for (const one of sockets.clients) one.terminate();
-    console.log("ready");
-  }
-  process.exit(0);
-}
 
 const bot = {
   id: ids.bot,
@@ -298,4 +260,15 @@ function greet(one: WebSocket, socket: Socket, gateway: GatewayMalice | null): u
   }
 }
 
-if (import.meta.main) await serve();
+if (import.meta.main)
+  await serve<DiscordOrders>({
+    listens(at) {
+      port = at;
+    },
+    answer(incoming, response, orders, elsewhere) {
+      const rest = orders?.rest ?? null;
+      if (rest === null) well(incoming, response);
+      else malign(rest, incoming, response, elsewhere);
+    },
+    greet: (one, socket, orders) => greet(one, socket, orders?.gateway ?? null),
+  });

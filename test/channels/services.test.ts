@@ -700,7 +700,11 @@ describe("answers that are no texts and numbers where these belong", () => {
       { parameters: { retry_after: "9" } },
       { failure: "rate-limited", afterMs: 9_000 },
     ],
-    ["PagerDuty", pagerduty, 202, { dedup_key: hostile, message: hostile }, { kind: "delivered" }],
+    [
+      ...(["PagerDuty", pagerduty, 202] as const),
+      { status: "success", dedup_key: hostile, message: hostile },
+      { kind: "delivered" },
+    ],
     ["PagerDuty", pagerduty, 400, { message: hostile, errors: [hostile, [hostile]] }, { kind: "refused" }],
   ])("%s (%#)", async (_name, settings, status, body, expected) => {
     await using far = await startService(() => ({ status, body }));

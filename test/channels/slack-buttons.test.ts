@@ -290,15 +290,16 @@ describe("a connection", () => {
     },
   );
 
-  test("that is to be replaced again and again is replaced after a wait, and few stay open", async () => {
+  test("that is to be replaced again and again is replaced after a wait that grows, and few stay open", async () => {
     await using one = await rig();
     await one.sockets.connected(1);
-    for (let number = 1; number < 8; number++) {
+    for (let number = 1; number < 6; number++) {
       one.sockets.disconnect("refresh_requested");
       if (number > 1) {
-        await one.clock.asked(1_000);
+        const waitMs = 1_000 * 2 ** (number - 2);
+        await one.clock.asked(waitMs);
         expect(one.sockets.connections.items).toHaveLength(number);
-        one.clock.pass(1_000);
+        one.clock.pass(waitMs);
       }
       await one.sockets.connected(number + 1);
     }
@@ -414,5 +415,62 @@ describe("a connection", () => {
     await second.stop();
     await one.sockets.connections.waitFor(({ open }) => !open);
     expect(one.sockets.connections.items).toHaveLength(1);
+  });
+});
+
+describe("a Slack that floods", () => {
+  test("frames without end end the connection, which is said at once, and another one is opened after a minute", async () => {
+    await using one = await rig();
+    const first = await one.sockets.connected(1);
+    for (let count = 0; count <= 1_000; count++) first.socket.send('{"type":"x"}');
+    await one.log.waitFor((line) => line.startsWith("buttons on Slack do not work now"));
+    expect(one.channel.trouble?.()).toContain("it sends frames without end");
+    await one.clock.asked(60_000);
+    one.clock.pass(60_000);
+    await one.sockets.connected(2);
+    await one.log.waitFor((line) => line.startsWith("buttons on Slack work again"));
+  });
+
+  test("large frames end it, too, before there are many", async () => {
+    await using one = await rig();
+    const first = await one.sockets.connected(1);
+    for (let count = 0; count < 20; count++)
+      first.socket.send(`{"type":"x","reason":"${"y".repeat(250_000)}"}`);
+    await one.log.waitFor((line) => line.includes("it sends frames without end"));
+  });
+
+  test("answers that it does not read end the connection", async () => {
+    await using one = await rig();
+    const { socket } = await one.sockets.connected(1);
+    const { posted } = await one.post();
+    socket.pause();
+    const ended = one.log.waitFor((line) => line.includes("it reads no answers"), 60_000);
+    let isOver = false;
+    void ended.then(() => {
+      isOver = true;
+    });
+    const envelope = JSON.stringify({ type: "x", envelope_id: "e".repeat(199) });
+    // Few enough each time; what nobody reads fills the buffers of the system first.
+    for (let batch = 0; batch < 200 && !isOver; batch++) {
+      for (let count = 0; count < 900; count++) socket.send(envelope);
+      await Promise.race([ended, one.press(posted, "Acknowledge", marta).catch(() => {})]);
+      one.clock.pass(10_000);
+    }
+    await ended;
+    expect(one.channel.trouble?.()).toContain("it reads no answers");
+  });
+
+  test("presses of somebody who may are logged twenty times a minute, then counted", async () => {
+    await using one = await rig();
+    await one.sockets.connected(1);
+    const { posted } = await one.post();
+    for (let count = 0; count < 30; count++) one.world.press(posted, "Acknowledge", marta);
+    await one.world.ephemerals.waitFor(() => one.world.ephemerals.items.length === 30);
+    const lines = () => one.log.items.filter((line) => line.startsWith("acted from Slack"));
+    expect(lines()).toHaveLength(20);
+    one.clock.pass(60_000);
+    expect(one.log.items).toContain('10 more lines within a minute about presses from Slack {"count":10}');
+    await one.press(posted, "Acknowledge", marta);
+    expect(lines()).toHaveLength(21);
   });
 });

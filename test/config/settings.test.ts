@@ -287,6 +287,37 @@ describe("rules", () => {
   });
 });
 
+test("an address that is a secret and leaves this machine by http is warned of, and not shown", () => {
+  using at = desk();
+  const warnings = (channel: string, more = "") =>
+    read(`${rest.replace("here: { type: console }", `here: ${channel}`)}${more}`, at).warnings.map(
+      formatConfigWarning,
+    );
+  const plain = [
+    warnings("{ type: ntfy, topic: t0p1c-never, url: http://ntfy.lan }"),
+    warnings('{ type: webhook, url: "http://nas.lan:8080/s3cret-never" }'),
+    warnings('{ type: webhook, url: "http://nas.lan:8080/?key=s3cret-never" }'),
+    warnings(
+      "{ type: console }",
+      'heartbeat: { url: "http://up.lan/s3cret-never", failUrl: "http://up.lan/f" }\n',
+    ),
+  ].flat();
+  expect(plain).toHaveLength(5);
+  for (const line of plain) {
+    expect(line).toMatch(/leaves this machine without TLS/);
+    expect(line).not.toMatch(/never|lan/);
+  }
+  for (const channel of [
+    "{ type: ntfy, topic: t0p1c }",
+    "{ type: ntfy, topic: t0p1c, url: http://127.0.0.1:2586 }",
+    '{ type: webhook, url: "https://nas.lan/s3cret" }',
+    '{ type: webhook, url: "http://nas.lan:8080" }',
+    '{ type: alertmanager, url: "http://am.lan:9093" }',
+  ])
+    expect(warnings(channel), channel).toEqual([]);
+  expect(warnings("{ type: console }", 'heartbeat: { url: "https://up.lan/x" }\n')).toEqual([]);
+});
+
 test("what is odd but no mistake is warned of", () => {
   using at = desk();
   const text = `${rest.replace("here: { type: console }", "here: { type: console }, spare: { type: console }, anna: { type: console }, duty: { type: rota, people: [anna, here], turn: Mon 09:00 }, idle: { type: rota, people: [anna, here], turn: Mon 09:00 }")}

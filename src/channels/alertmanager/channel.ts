@@ -13,7 +13,7 @@ import { anyAddress, isPlain, secretWord, trimmed } from "../address.ts";
 import type { Channel, ProbeResult } from "../channel.ts";
 import { shownParts } from "../lines.ts";
 import { type Block, type CommandLine, render } from "../message.ts";
-import { noDigest, Poster, parsed, probeFailure } from "../post.ts";
+import { type Answer, isPage, type NoAnswer, noDigest, Poster, parsed, probeFailure } from "../post.ts";
 
 const labelName = z
   .string()
@@ -73,7 +73,7 @@ export function createAlertmanager(
 
   const probe = async (signal: AbortSignal): Promise<ProbeResult> => {
     const answer = await poster.call({ method: "GET", url: `${base}/api/v2/status`, headers }, signal);
-    const verdict = poster.verdict(answer, "");
+    const verdict = poster.verdict(answer, isOwn(answer) ? "" : null);
     if (verdict.kind === "delivered") {
       const status = answer.kind === "answer" ? (parsed(answer.text) as Status | undefined) : undefined;
       const version = status?.versionInfo?.version;
@@ -116,9 +116,14 @@ export function createAlertmanager(
               alertsOf(change, blocks[i]!, labels, [...notes, `message ${message.id}`]),
             );
       const answer = await poster.call({ url: `${base}/api/v2/alerts`, headers, body }, signal);
-      return poster.verdict(answer, `${body.length} taken`);
+      return poster.verdict(answer, isOwn(answer) ? `${body.length} taken` : null);
     },
   };
+}
+
+/** Alertmanager's own success has no words. Those of a server like it are its own matter, but for a page. */
+function isOwn(answer: Answer | NoAnswer): boolean {
+  return answer.kind === "answer" && !isPage(answer.text);
 }
 
 interface Status {

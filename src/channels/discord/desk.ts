@@ -23,6 +23,7 @@ import {
   rulesAnswer,
   statusAnswer,
 } from "../answers.ts";
+import { BoundedLog } from "../bounded-log.ts";
 import { readPress } from "../buttons.ts";
 import type { ChannelLog } from "../log.ts";
 import { RefusedPresses } from "../refused-presses.ts";
@@ -63,6 +64,7 @@ const codes = { unknownInteraction: 10062, alreadyTaken: 40060 } as const;
 
 export class Desk {
   readonly #options: DeskOptions;
+  readonly #log: BoundedLog;
   readonly #acting: Acting;
   readonly #refused: RefusedPresses;
   readonly #seen = new Set<string>();
@@ -70,8 +72,9 @@ export class Desk {
   readonly #life = new AbortController();
 
   constructor(options: DeskOptions) {
-    this.#options = options;
-    this.#acting = new Acting({ ...options, where: "Discord" });
+    this.#log = new BoundedLog({ ...options, where: "Discord" });
+    this.#options = { ...options, log: this.#log };
+    this.#acting = new Acting({ ...this.#options, where: "Discord" });
     this.#refused = new RefusedPresses({ ...options, where: "Discord" });
   }
 
@@ -93,6 +96,7 @@ export class Desk {
   stop(): void {
     this.#life.abort();
     this.#refused.stop();
+    this.#log.stop();
     for (const cancel of this.#waits) cancel();
     this.#waits.clear();
   }

@@ -15,6 +15,7 @@
  */
 import type { SimpleShardingStrategy } from "discord.js";
 import { isSafeSocket } from "../address.ts";
+import { FrameBound } from "../frame-bound.ts";
 
 export type ShardManager = ConstructorParameters<typeof SimpleShardingStrategy>[0];
 
@@ -24,15 +25,10 @@ interface Socket {
   terminate(): void;
 }
 
-/** A connection without intents needs little of what its sockets receive, characters. */
-const longestFrame = 1_048_576;
 /** Discord asks for 41 s. */
 const fastestBeatMs = 100;
 const slowestBeatMs = 600_000;
 const hello = 10;
-/** Presses and beats of a busy server are less than a tenth of it. */
-const mostFrames = 1_000;
-const framesWithinMs = 10_000;
 
 interface Emitter {
   on(event: string, listener: (packet: { data?: { t?: unknown; d?: unknown } }) => void): unknown;
@@ -44,25 +40,27 @@ const inBackground = ["internalConnect", "onMessage", "onError", "onClose", "hea
 const passedOn: readonly unknown[] = ["READY", "RESUMED"];
 
 export class GatewayGuard {
+  readonly #apiUrl: string;
   readonly #failed: (error: unknown) => void;
   readonly #interaction: (data: unknown) => void;
   readonly #sockets = new Set<Socket>();
-  readonly #elapsedMs: () => number;
+  readonly #bound: FrameBound;
   #retired = false;
-  #frames = 0;
-  #countedFromMs = 0;
 
   /**
    * @param elapsedMs monotonic
+   * @param apiUrl the address of Discord's API
    * @param failed is told what a shard threw in the background
    * @param interaction is told what somebody pressed or typed, unread. Neither may throw
    */
   constructor(
     elapsedMs: () => number,
+    apiUrl: string,
     failed: (error: unknown) => void,
     interaction: (data: unknown) => void = () => {},
   ) {
-    this.#elapsedMs = elapsedMs;
+    this.#bound = new FrameBound(elapsedMs);
+    this.#apiUrl = apiUrl;
     this.#failed = failed;
     this.#interaction = interaction;
   }
@@ -140,7 +138,7 @@ export class GatewayGuard {
           this.cut();
           throw new Error("it asks for heartbeats as Discord never does");
         }
-        if (isElsewhere(packet)) {
+        if (isElsewhere(packet, this.#apiUrl)) {
           this.cut();
           throw new Error("it names an address to resume at that is none, or not safe");
         }
@@ -153,18 +151,11 @@ export class GatewayGuard {
   #refused(data: unknown): boolean {
     if (this.#retired) return true;
     const length = typeof data === "string" ? data.length : data instanceof ArrayBuffer ? data.byteLength : 0;
-    const nowMs = this.#elapsedMs();
-    if (nowMs - this.#countedFromMs >= framesWithinMs) {
-      this.#countedFromMs = nowMs;
-      this.#frames = 0;
-    }
-    this.#frames++;
-    if (length <= longestFrame && this.#frames <= mostFrames) return false;
+    const why = this.#bound.refusal(length);
+    if (why === null) return false;
     this.#retired = true;
     this.cut();
-    this.#failed(
-      new Error(length > longestFrame ? `it sent a frame of ${length} bytes` : "it sends frames without end"),
-    );
+    this.#failed(new Error(why));
     return true;
   }
 
@@ -205,13 +196,13 @@ function hasPlainBeat({ d }: { readonly d?: { readonly heartbeat_interval?: unkn
 }
 
 /** The token goes to the address at which a session is resumed. */
-function isElsewhere(packet: unknown): boolean {
+function isElsewhere(packet: unknown, apiUrl: string): boolean {
   const { t, d } = (packet ?? {}) as {
     readonly t?: unknown;
     readonly d?: { resume_gateway_url?: unknown } | null;
   };
   const url = t === "READY" ? d?.resume_gateway_url : undefined;
-  return url !== undefined && !(typeof url === "string" && isSafeSocket(url));
+  return url !== undefined && !(typeof url === "string" && isSafeSocket(url, apiUrl));
 }
 
 function isSocket(value: unknown): value is Socket {

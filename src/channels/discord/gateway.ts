@@ -30,6 +30,7 @@ export interface GatewayOptions {
 
 type Library = typeof import("discord.js");
 
+const ownUrl = "https://discord.com/api";
 const firstWaitMs = 5_000;
 const longestWaitMs = 5 * 60_000;
 /** Reconnections that are left to discord.js before it is built anew. */
@@ -93,6 +94,7 @@ export class DiscordGateway {
     };
     const guard = new GatewayGuard(
       () => this.#options.clock.elapsedMs(),
+      apiUrl ?? ownUrl,
       (error) => lost(error),
       this.#options.onInteraction,
     );
@@ -110,7 +112,7 @@ export class DiscordGateway {
         rejectOnRateLimit: () => true,
         makeRequest: async (url, init) => {
           const { answer, body } = await asked(url, init as unknown as TransportInit, undefined);
-          if (/\/gateway\/bot$/.test(url)) checkGatewayAddress(body);
+          if (/\/gateway\/bot$/.test(url)) checkGatewayAddress(body, apiUrl ?? ownUrl);
           return responseOf(answer, body);
         },
         ...(apiUrl === undefined ? {} : { api: apiUrl.replace(/\/+$/, "") }),
@@ -196,8 +198,8 @@ export class DiscordGateway {
 }
 
 /** The bot's token goes to the address that Discord names. @throws where that would be a plain connection over a network */
-function checkGatewayAddress(body: string): void {
+function checkGatewayAddress(body: string, apiUrl: string): void {
   const { url } = (parsed(body) ?? {}) as { readonly url?: unknown };
-  if (typeof url === "string" && !isSafeSocket(url))
+  if (typeof url === "string" && !isSafeSocket(url, apiUrl))
     throw new Error("Discord names an address for its gateway that is none, or not safe");
 }

@@ -85,7 +85,8 @@ export class DiscordSender {
       put: async (receipt, told, signal, parts) => {
         const body = this.#bodyOf(parts, endingsIn(told, options.timezone));
         const answer = await destination.edit(receipt, body, signal);
-        return answer.kind === "ok" ? { kind: "delivered", receipt } : resultOf(answer);
+        if (answer.kind === "problem") return resultOf(answer);
+        return idOf(answer.data) === null ? unnamed : { kind: "delivered", receipt };
       },
     });
   }
@@ -104,10 +105,7 @@ export class DiscordSender {
     const { answer, threadId } = edited ?? (await this.#create(outgoing, threads, signal));
     if (answer.kind === "problem") return resultOf(answer);
     const id = idOf(answer.data);
-    if (id === null) {
-      const detail = "Discord accepted the message without naming its id";
-      return { kind: "retry", failure: "server-error", detail, afterMs: null };
-    }
+    if (id === null) return unnamed;
     const receipt = receiptOf({ threadId, id });
     // A chart takes the place of the files that are there.
     const hasList = message.content.items.length > mostEmbeds;
@@ -327,6 +325,11 @@ export class DiscordSender {
     }
   }
 }
+
+const unnamed: SendResult = {
+  ...{ kind: "retry", failure: "server-error", afterMs: null },
+  detail: "Discord accepted the message without naming its id",
+};
 
 /** The outcome of sending a message, and its place: in a thread, or (null) in the channel itself. */
 interface Put {

@@ -9,7 +9,7 @@ import { anyAddress, isPlain, secretWord, trimmed } from "../address.ts";
 import type { Channel, Outgoing, ProbeResult } from "../channel.ts";
 import { blockLines, lineOf, maxLine, sectionLines } from "../lines.ts";
 import { type CommandLine, type Rendering, render, type Tone } from "../message.ts";
-import { Poster, parsed, probeFailure } from "../post.ts";
+import { type Answer, type NoAnswer, Poster, parsed, probeFailure } from "../post.ts";
 import { shorten } from "../text.ts";
 
 export const ntfySettings = z
@@ -63,7 +63,7 @@ export function createNtfy(name: string, settings: NtfySettings, deps: NtfyDeps)
 
   const probe = async (signal: AbortSignal): Promise<ProbeResult> => {
     const answer = await poster.call({ method: "GET", url: `${base}/${topic}/auth`, headers }, signal);
-    const verdict = poster.verdict(answer, "");
+    const verdict = poster.verdict(answer, saidIn(answer)?.success === true ? "" : null);
     if (verdict.kind === "delivered") return { kind: "ok", detail: `${new URL(base).host} takes messages` };
     return probeFailure(verdict, {
       denied: "check token, and that it may write to this topic",
@@ -82,15 +82,24 @@ export function createNtfy(name: string, settings: NtfySettings, deps: NtfyDeps)
     stop: () => poster.close(),
     async send(outgoing, signal) {
       const answer = await poster.call({ url: base, headers, body: bodyOf(outgoing, topic, deps) }, signal);
-      const said =
-        answer.kind === "answer" ? (parsed(answer.text) as { id?: unknown; error?: unknown }) : undefined;
+      const said = saidIn(answer);
       return poster.verdict(
         answer,
-        typeof said?.id === "string" ? said.id : "accepted",
+        typeof said?.id === "string" ? said.id : null,
         typeof said?.error === "string" ? said.error : undefined,
       );
     },
   };
+}
+
+interface Said {
+  readonly id?: unknown;
+  readonly error?: unknown;
+  readonly success?: unknown;
+}
+
+function saidIn(answer: Answer | NoAnswer): Said | undefined {
+  return answer.kind === "answer" ? (parsed(answer.text) as Said | undefined) : undefined;
 }
 
 function bodyOf({ message, late }: Outgoing, topic: string, deps: NtfyDeps): object {

@@ -3,6 +3,7 @@ import type { SendResult } from "../channel.ts";
 import { type Answer, type NoAnswer, type Poster, parsed, textIn } from "../post.ts";
 
 interface Said {
+  readonly status?: unknown;
   readonly message?: unknown;
   readonly errors?: unknown;
   readonly dedup_key?: unknown;
@@ -14,9 +15,10 @@ export function verdict(answer: Answer | NoAnswer, poster: Poster): SendResult {
   const words = [said?.message, ...(Array.isArray(said?.errors) ? said.errors : [])]
     .flatMap((one) => textIn(one) ?? [])
     .join("; ");
+  const receipt = typeof said?.dedup_key === "string" ? said.dedup_key : "accepted";
   const result = poster.verdict(
     answer,
-    typeof said?.dedup_key === "string" ? said.dedup_key : "accepted",
+    said?.status === "success" ? receipt : null,
     said === undefined ? undefined : words,
   );
   return result.kind === "delivered" ? result : ofKey(result, words);

@@ -4,6 +4,7 @@ import { type Answer, type NoAnswer, type Poster, parsed, textIn } from "../post
 import { cleanLine, shorten } from "../text.ts";
 
 interface Said {
+  /** 1: it did what was asked. */
   readonly status?: unknown;
   readonly request?: unknown;
   readonly receipt?: unknown;
@@ -30,7 +31,8 @@ export function verdict(answer: Answer | NoAnswer, poster: Poster): SendResult {
   const words = Array.isArray(said.errors)
     ? said.errors.flatMap((one) => textIn(one) ?? []).join("; ")
     : undefined;
-  const result = poster.verdict(answer, textIn(said.receipt) ?? textIn(said.request) ?? "accepted", words);
+  const receipt = said.status === 1 ? (textIn(said.receipt) ?? textIn(said.request) ?? "accepted") : null;
+  const result = poster.verdict(answer, receipt, words);
   if (result.kind !== "refused") return result;
   if (said.token === "invalid") return { ...result, failure: "authentication", channelBroken: true };
   return said.user === "invalid" ? { ...result, channelBroken: true } : result;

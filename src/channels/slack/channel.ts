@@ -18,7 +18,7 @@ import type { Listening } from "../listeners.ts";
 import type { ChannelLog } from "../log.ts";
 import { calls, loudest, type MentionOfSeverity } from "../mention.ts";
 import { type CommandLine, type Rendering, render } from "../message.ts";
-import { Poster, probeFailure } from "../post.ts";
+import { largeAnswer, Poster, probeFailure } from "../post.ts";
 import { Desk } from "./desk.ts";
 import { bodyOf, plainText } from "./render.ts";
 import { listen, openConnection } from "./socket.ts";
@@ -107,11 +107,16 @@ export function createSlack(
     ...(bot === null ? secretsOfAddress(target) : [bot.token]),
     ...(appToken === undefined ? [] : [appToken]),
   ];
-  const poster = new Poster({ who: "Slack", secrets, timeoutMs });
+  const how = { who: "Slack", secrets, timeoutMs, largestAnswer: largeAnswer };
+  const poster = new Poster(how);
   // Over connections of their own: no message waits for answers to presses.
-  const answering = new Poster({ who: "Slack", secrets, timeoutMs });
+  const answering = new Poster(how);
   const ask = async (url: string, body: object | undefined, signal: AbortSignal, by = poster) =>
-    judge(await by.call({ url, headers, ...(body === undefined ? {} : { body }) }, signal), by);
+    judge(
+      await by.call({ url, headers, ...(body === undefined ? {} : { body }) }, signal),
+      by,
+      bot === null ? "webhook" : "bot",
+    );
   const users = bot?.allow?.users ?? [];
   const app = appToken === undefined ? null : { apiUrl: bot?.apiUrl ?? "", appToken, secrets, ...deps };
   const actions = users.length === 0 || app === null ? undefined : deps.actions;

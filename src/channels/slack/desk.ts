@@ -3,6 +3,7 @@ import type { Clock } from "../../domain/clock.ts";
 import type { ChatActions } from "../../domain/ports.ts";
 import { Acting, mayNot } from "../acting.ts";
 import type { Answer } from "../answers.ts";
+import { BoundedLog } from "../bounded-log.ts";
 import type { SendResult } from "../channel.ts";
 import type { ChannelLog } from "../log.ts";
 import { RefusedPresses } from "../refused-presses.ts";
@@ -25,24 +26,30 @@ export interface DeskOptions {
 
 const maxLine = 400;
 const maxText = 3_800;
+/** Answers to presses on their way to Slack; more are done without one. */
+const maxTelling = 50;
 
 export class Desk implements Listener {
   readonly #options: DeskOptions;
+  readonly #log: BoundedLog;
   readonly #acting: Acting;
   readonly #refused: RefusedPresses;
   readonly #life = new AbortController();
   /** Somebody who may not act is being told so. */
   #refusing = false;
+  #telling = 0;
 
   constructor(options: DeskOptions) {
-    this.#options = options;
-    this.#acting = new Acting({ ...options, where: "Slack" });
+    this.#log = new BoundedLog({ ...options, where: "Slack" });
+    this.#options = { ...options, log: this.#log };
+    this.#acting = new Acting({ ...this.#options, where: "Slack" });
     this.#refused = new RefusedPresses({ ...options, where: "Slack" });
   }
 
   stop(): void {
     this.#life.abort();
     this.#refused.stop();
+    this.#log.stop();
   }
 
   isFor({ channelId }: Press): boolean {
@@ -69,7 +76,13 @@ export class Desk implements Listener {
     const answer = await this.#acting.withinPatience(this.#acting.pressed(actionId, person.name));
     const told = answer.title || ownLine([answer.lines[0] ?? ""].flat().join(" "));
     log.info({ who: person.name, what: actionId }, `acted from Slack: ${told}`);
-    await this.#tell(press, answer);
+    if (this.#telling >= maxTelling) return;
+    this.#telling++;
+    try {
+      await this.#tell(press, answer);
+    } finally {
+      this.#telling--;
+    }
   }
 
   /** One at a time: whoever presses without end takes no request from those who may act. */

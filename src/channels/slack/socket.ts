@@ -7,6 +7,7 @@ import { WebSocket } from "ws";
 import type { Clock } from "../../domain/clock.ts";
 import type { Secret } from "../../domain/hidden-secrets.ts";
 import { isSafeSocket, trimmed } from "../address.ts";
+import { FrameBound } from "../frame-bound.ts";
 import { type Listening, type Source, Sources } from "../listeners.ts";
 import type { ChannelLog } from "../log.ts";
 import { Poster, parsed } from "../post.ts";
@@ -39,9 +40,14 @@ const maxWaitMs = 60_000;
 const toldAfter = 3;
 /** A connection that is to be replaced within this time after another one was has a successor after a wait, ms. */
 const shortMs = 30_000;
+/** A connection that lasts this long ends a row of failures: one that greets and leaves would be opened again and again, ms. */
+const steadyMs = 60_000;
 /** Connections that are open at once: the newest, and those that Slack still has to close. */
 const maxOpen = 3;
-const maxFrame = 1_048_576;
+/** A press brings the message under which it was, 100 KB in escapes at most; deep JSON of a megabyte takes a third of a second, bytes. */
+const maxPressFrame = 262_144;
+/** Answers to envelopes that Slack does not read, bytes. */
+const maxUnread = 262_144;
 const maxRemembered = 1_000;
 
 const sockets = new Sources<Listener>();
@@ -64,7 +70,7 @@ export async function openConnection(
   const { result } = judge(answer, poster);
   if (result.kind !== "delivered") return { ...result, url: null };
   const said = answer.kind === "answer" ? (parsed(answer.text) as { url?: unknown } | undefined) : undefined;
-  const given = typeof said?.url === "string" && isSafeSocket(said.url) ? said.url : null;
+  const given = typeof said?.url === "string" && isSafeSocket(said.url, app.apiUrl) ? said.url : null;
   return given === null
     ? { kind: "retry" as const, detail: "Slack gave no address to connect to", url: null }
     : { kind: "delivered" as const, detail: "", url: given };
@@ -81,6 +87,9 @@ class SocketMode implements Source {
   /** Envelopes that came, which Slack may send again over another connection. */
   readonly #seen = new Set<string>();
   readonly #greeted = new WeakSet<WebSocket>();
+  readonly #bound: FrameBound;
+  /** The reason why its connections were ended here; null: they were not. */
+  #ended: string | null = null;
   #failures = 0;
   #trouble: string | null = null;
   readonly #running: Promise<void>;
@@ -88,6 +97,7 @@ class SocketMode implements Source {
   constructor(app: App, listeners: ReadonlySet<Listener>) {
     this.#app = app;
     this.#listeners = listeners;
+    this.#bound = new FrameBound(() => app.clock.elapsedMs());
     this.#poster = new Poster({ who: "Slack", secrets: [app.appToken, ...app.secrets], timeoutMs });
     this.#running = Promise.resolve().then(() => this.#run());
   }
@@ -112,10 +122,23 @@ class SocketMode implements Source {
         const { kind, detail, url } = await openConnection(this.#app, this.#poster, signal);
         if (url === null) this.#failed(detail, kind === "refused");
         else {
+          const beganMs = clock.elapsedMs();
           const end = await this.#connect(url, signal);
+          if (clock.elapsedMs() - beganMs >= steadyMs) this.#failures = 0;
+          if (this.#ended !== null) {
+            // It is said at once.
+            this.#failures = toldAfter;
+            this.#failed(this.#ended, false);
+            this.#ended = null;
+            await this.#wait(signal, maxWaitMs);
+            continue;
+          }
           if (end === "refresh") {
             const sinceMs = clock.elapsedMs() - refreshedMs;
-            if (sinceMs < shortMs) await this.#wait(signal);
+            if (sinceMs < shortMs) {
+              this.#failures++;
+              await this.#wait(signal);
+            }
             refreshedMs = clock.elapsedMs();
             continue;
           }
@@ -135,8 +158,14 @@ class SocketMode implements Source {
     signal.throwIfAborted();
     const { clock } = this.#app;
     return new Promise((resolve) => {
-      const how = { handshakeTimeout: timeoutMs, maxPayload: maxFrame, perMessageDeflate: false };
-      const socket = new WebSocket(url, how);
+      const socket = new WebSocket(url, {
+        ...{
+          handshakeTimeout: timeoutMs,
+          maxPayload: maxPressFrame,
+          perMessageDeflate: false,
+          autoPong: false,
+        },
+      });
       this.#open.add(socket);
       const [oldest] = this.#open;
       if (this.#open.size > maxOpen) oldest?.terminate();
@@ -149,13 +178,18 @@ class SocketMode implements Source {
         cancel = clock.after(beatMs, beat);
       };
       cancel = clock.after(beatMs, beat);
-      const hears = () => {
+      /** Returns false if a frame is not read. */
+      const hears = ({ length }: { readonly length: number }): boolean => {
+        if (socket.readyState !== WebSocket.OPEN) return false;
         heard = true;
+        return this.#isWithin(length, socket);
       };
-      socket.on("ping", hears);
+      socket.on("ping", (data) => {
+        if (hears(data)) socket.pong(data);
+      });
       socket.on("pong", hears);
-      socket.on("message", (data) => {
-        hears();
+      socket.on("message", (data: Buffer) => {
+        if (!hears(data)) return;
         const end = this.#take(String(data), socket);
         if (end !== null) resolve(end);
       });
@@ -167,6 +201,15 @@ class SocketMode implements Source {
         resolve("lost");
       });
     });
+  }
+
+  /** @returns false if a frame is too much; then all connections end */
+  #isWithin(bytes: number, { bufferedAmount }: WebSocket): boolean {
+    const why = bufferedAmount > maxUnread ? "it reads no answers" : this.#bound.refusal(bytes);
+    if (why === null) return true;
+    this.#ended = why;
+    for (const one of this.#open) one.terminate();
+    return false;
   }
 
   /** @returns the reason why another connection is needed; null: none is */
@@ -201,7 +244,6 @@ class SocketMode implements Source {
   }
 
   #works(): void {
-    this.#failures = 0;
     if (this.#trouble === null) return;
     this.#trouble = null;
     this.#app.log.info({}, "buttons on Slack work again");
@@ -217,8 +259,10 @@ class SocketMode implements Source {
     if (isNew) this.#app.log.warn({ detail: `${detail}${fix}` }, "buttons on Slack do not work now");
   }
 
-  #wait(signal: AbortSignal): Promise<void> {
-    const ms = Math.min(firstWaitMs * 2 ** Math.max(0, this.#failures - 1), maxWaitMs);
+  #wait(
+    signal: AbortSignal,
+    ms = Math.min(firstWaitMs * 2 ** Math.max(0, this.#failures - 1), maxWaitMs),
+  ): Promise<void> {
     return new Promise((resolve) => {
       const over = () => {
         cancel();

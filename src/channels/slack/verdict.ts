@@ -63,8 +63,8 @@ export interface Judged {
   readonly error: string | null;
 }
 
-/** A bot's answers are all 200 with `ok` in the body; a webhook's are a status with a word. */
-export function judge(answer: Answer | NoAnswer, poster: Poster): Judged {
+/** A bot's answers are all 200 with `ok` in the body; a webhook's are a status with a word, "ok" for a message that it took. */
+export function judge(answer: Answer | NoAnswer, poster: Poster, by: "bot" | "webhook" = "bot"): Judged {
   if (answer.kind === "none") return { result: poster.verdict(answer, ""), error: null };
   // Its words say if it took the message.
   if (answer.cut !== undefined) return { result: poster.verdict(answer.cut, ""), error: null };
@@ -84,8 +84,7 @@ export function judge(answer: Answer | NoAnswer, poster: Poster): Judged {
       return { result: { kind: "retry", failure: "server-error", detail, afterMs: null }, error };
     return { result: { kind: "refused", failure: "rejected", detail, channelBroken: false }, error };
   }
-  return {
-    result: poster.verdict(answer, typeof said?.ts === "string" ? said.ts : "accepted", error ?? undefined),
-    error,
-  };
+  const taken = by === "bot" ? said?.ok === true : answer.text.trim() === "ok";
+  const receipt = typeof said?.ts === "string" ? said.ts : "accepted";
+  return { result: poster.verdict(answer, taken ? receipt : null, error ?? undefined), error };
 }

@@ -13,7 +13,7 @@ import type { Listening } from "../listeners.ts";
 import type { ChannelLog } from "../log.ts";
 import { type CommandLine, type Rendering, render } from "../message.ts";
 import { Parts } from "../parts.ts";
-import { Poster, probeFailure, textIn } from "../post.ts";
+import { largeAnswer, Poster, probeFailure, textIn } from "../post.ts";
 import { Desk } from "./desk.ts";
 import { asText, documentOf, keyboardOf, textOf, textsOf } from "./render.ts";
 import { listen } from "./updates.ts";
@@ -58,7 +58,7 @@ const noPreview = { link_preview_options: { is_disabled: true } };
 export function createTelegram(name: string, settings: TelegramSettings, deps: TelegramDeps): Channel {
   const { token, chatId, topicId } = settings;
   const base = `${trimmed(settings.apiUrl)}/bot${token}`;
-  const poster = new Poster({ who: "Telegram", secrets: [token], timeoutMs });
+  const poster = new Poster({ who: "Telegram", secrets: [token], timeoutMs, largestAnswer: largeAnswer });
   const parts = new Parts<SendResult>(({ kind }) => kind === "delivered");
   const ask = async (method: string, body: object, signal: AbortSignal) => {
     const answer = await poster.call({ url: `${base}/${method}`, body }, signal);

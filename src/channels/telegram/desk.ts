@@ -3,6 +3,7 @@ import type { Clock } from "../../domain/clock.ts";
 import type { ChatActions } from "../../domain/ports.ts";
 import { Acting, mayNot } from "../acting.ts";
 import type { Answer } from "../answers.ts";
+import { BoundedLog } from "../bounded-log.ts";
 import type { SendResult } from "../channel.ts";
 import type { ChannelLog } from "../log.ts";
 import { RefusedPresses } from "../refused-presses.ts";
@@ -30,6 +31,7 @@ const maxStory = 3_800;
 
 export class Desk implements Listener {
   readonly #options: DeskOptions;
+  readonly #log: BoundedLog;
   readonly #acting: Acting;
   readonly #refused: RefusedPresses;
   readonly #life = new AbortController();
@@ -37,14 +39,16 @@ export class Desk implements Listener {
   #refusing = false;
 
   constructor(options: DeskOptions) {
-    this.#options = options;
-    this.#acting = new Acting({ ...options, where: "Telegram" });
+    this.#log = new BoundedLog({ ...options, where: "Telegram" });
+    this.#options = { ...options, log: this.#log };
+    this.#acting = new Acting({ ...this.#options, where: "Telegram" });
     this.#refused = new RefusedPresses({ ...options, where: "Telegram" });
   }
 
   stop(): void {
     this.#life.abort();
     this.#refused.stop();
+    this.#log.stop();
   }
 
   isFor({ chat, topicId }: Press): boolean {

@@ -5,9 +5,10 @@
  */
 import type { Clock } from "../../domain/clock.ts";
 import { trimmed } from "../address.ts";
+import { FrameBound } from "../frame-bound.ts";
 import { type Listening, type Source, Sources } from "../listeners.ts";
 import type { ChannelLog } from "../log.ts";
-import { Poster, parsed } from "../post.ts";
+import { largeAnswer, Poster, parsed } from "../post.ts";
 import { type Press, readUpdate } from "./update.ts";
 
 export interface Listener {
@@ -32,8 +33,6 @@ const pollSeconds = 30;
 const pollTimeoutMs = 40_000;
 const firstWaitMs = 1_000;
 const maxWaitMs = 60_000;
-/** An update holds the message with the one that it replies to, bytes. */
-const largestAnswer = 1_048_576;
 /** Polls in a row that bring nothing new within a second before the next one waits. */
 const mostHasty = 3;
 /** Polls that fail in a row before it is said. */
@@ -54,6 +53,7 @@ class Poller implements Source {
   readonly #poster: Poster;
   readonly #listeners: ReadonlySet<Listener>;
   readonly #life = new AbortController();
+  readonly #bound: FrameBound;
   /** The next update; undefined: the oldest that nobody confirmed. */
   #offset: number | undefined;
   #confirmed = true;
@@ -68,11 +68,12 @@ class Poller implements Source {
   constructor(bot: Bot, listeners: ReadonlySet<Listener>) {
     this.#bot = bot;
     this.#listeners = listeners;
+    this.#bound = new FrameBound(() => bot.clock.elapsedMs());
     this.#poster = new Poster({
       who: "Telegram",
       secrets: [bot.token],
       timeoutMs: pollTimeoutMs,
-      largestAnswer,
+      largestAnswer: largeAnswer,
     });
     this.#running = Promise.resolve().then(() => this.#run());
   }
@@ -122,10 +123,14 @@ class Poller implements Source {
       const words = typeof said?.description === "string" ? said.description : undefined;
       return this.#failed(this.#poster.detail(answer, words), answer.status);
     }
+    // It is not confirmed, and comes again.
+    if (this.#bound.refusal(answer.text.length) !== null)
+      return this.#failed("Telegram sends presses without end", null);
     this.#confirmed = true;
     this.#works();
-    let isNew = false;
-    for (const one of said.result as unknown[]) isNew = (await this.#take(one)) || isNew;
+    // No more than was asked for.
+    const [update] = said.result as unknown[];
+    const isNew = update !== undefined && (await this.#take(update));
     this.#hasty = isNew || this.#bot.clock.elapsedMs() - beganMs >= firstWaitMs ? 0 : this.#hasty + 1;
     return true;
   }

@@ -15,7 +15,8 @@ export function saidIn(answer: Answer | NoAnswer): Said {
 
 export function verdict(answer: Answer | NoAnswer, said: Said, poster: Poster): SendResult {
   const words = typeof said.description === "string" ? said.description : undefined;
-  const result = poster.verdict(answer, textIn(said.result?.message_id) ?? "accepted", words);
+  const receipt = said.ok === true ? (textIn(said.result?.message_id) ?? "accepted") : null;
+  const result = poster.verdict(answer, receipt, words);
   // The time to wait stands in the answer's body.
   const seconds = Number(textIn(said.parameters?.retry_after));
   if (result.kind === "retry" && result.failure === "rate-limited" && seconds > 0)

@@ -1,0 +1,36 @@
+/**
+ * The bound on what a service may send over a connection that it keeps open, or in answers that are asked for again and again. Presses and
+ * beats of a busy chat are less than a tenth of it; what is beyond would take the daemon's time and memory.
+ */
+
+/** The largest frame, bytes. */
+const maxFrame = 1_048_576;
+const maxFrames = 1_000;
+const maxBytes = 4 * maxFrame;
+const withinMs = 10_000;
+
+export class FrameBound {
+  readonly #elapsedMs: () => number;
+  #fromMs = Number.NEGATIVE_INFINITY;
+  #frames = 0;
+  #bytes = 0;
+
+  /** @param elapsedMs monotonic */
+  constructor(elapsedMs: () => number) {
+    this.#elapsedMs = elapsedMs;
+  }
+
+  /** Counts a frame. @returns the reason why it is not read; null: it is */
+  refusal(bytes: number): string | null {
+    const nowMs = this.#elapsedMs();
+    if (nowMs - this.#fromMs >= withinMs) {
+      this.#fromMs = nowMs;
+      this.#frames = 0;
+      this.#bytes = 0;
+    }
+    this.#frames++;
+    this.#bytes += bytes;
+    if (bytes > maxFrame) return `it sent a frame of ${bytes} bytes`;
+    return this.#frames > maxFrames || this.#bytes > maxBytes ? "it sends frames without end" : null;
+  }
+}
