@@ -197,6 +197,23 @@ describe("whoever guesses", () => {
     expect(JSON.stringify(proxied.logged)).not.toMatch(/nonsense|script/);
   });
 
+  test.each([
+    ["203.0.113.7:4711", "203.0.113.7"],
+    ["[2001:db8::1]:4711", "2001:db8::1"],
+    ["[2001:db8::1]", "2001:db8::1"],
+    // No port, and no address: the proxy's own counts.
+    ["203.0.113.7:471111", "127.0.0.1"],
+    ["203.0.113.7:", "127.0.0.1"],
+    ["2001:db8::1]:4711", "127.0.0.1"],
+    ["[203.0.113.7]:4711", "127.0.0.1"],
+    ["[2001:db8::1", "127.0.0.1"],
+    ["watch.example.org:4711", "127.0.0.1"],
+  ])("as X-Forwarded-For %j is %s", async (header, address) => {
+    await using daemon = await opened({ behindProxy: true, allowedHosts: ["localhost"] });
+    await daemon.logInWith("wrong horse battery", { "x-forwarded-for": `192.0.2.1, ${header}` });
+    expect(daemon.logged).toContainEqual(expect.objectContaining({ address, with: "password" }));
+  });
+
   test("with many addresses gets one attempt in two seconds after the first twenty, and an address its turn", () => {
     const clock = handClock();
     const slowDown = new SlowDown(clock, silentLog);

@@ -2,13 +2,18 @@
 import type { IncomingMessage } from "node:http";
 import { isIP } from "node:net";
 
+/** `203.0.113.7:4711`, `[2001:db8::1]`, `[2001:db8::1]:4711`: some proxies add a port. */
+const withPort = /^(?:(?<v4>[\d.]+):\d{1,5}|\[(?<v6>[\da-f]*:[\da-f:.]*)\](?::\d{1,5})?)$/i;
+
 /** @param behindProxy the last entry of X-Forwarded-For counts, which the proxy itself wrote; else nothing in a header does */
 export function clientAddress({ headers, socket }: IncomingMessage, behindProxy: boolean): string {
   const own = socket.remoteAddress ?? "unknown";
   if (!behindProxy) return own;
   const [forwarded] = [headers["x-forwarded-for"] ?? []].flat().slice(-1);
   const last = forwarded?.split(",").at(-1)?.trim() ?? "";
-  return isIP(last) === 0 ? own : last;
+  const { v4, v6 } = withPort.exec(last)?.groups ?? {};
+  const address = v4 ?? v6 ?? last;
+  return isIP(address) === 0 ? own : address;
 }
 
 /** Addresses that one host has at will are one: a whole /64 of IPv6, and IPv4 in either form. */

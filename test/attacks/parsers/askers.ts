@@ -126,7 +126,12 @@ export const parsers: Parsers = {
   "names of hosts and clients": {
     takesAll: true,
     input: words(
-      ["perpwatch_session_8787=abc; a=b", "LocalHost.:80", "[fe80::1%eth0]:1", "2001:db8::1, 10.0.0.1"],
+      [
+        "perpwatch_session_8787=abc; a=b",
+        "LocalHost.:80",
+        "[fe80::1%eth0]:1",
+        "2001:db8::1, [2001:db8::1]:4711",
+      ],
       16_000,
     ),
     run: (input: string) => {
