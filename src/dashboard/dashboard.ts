@@ -120,7 +120,8 @@ export function createDashboard(options: DashboardOptions): Dashboard {
     const parts = { settings: () => page?.settings ?? listen, access, slowDown };
     const openPage = async (): Promise<string> => {
       const known = (request: IncomingMessage) => isKnown(request, access);
-      const limits = { clock, log, isKnown: known, tls: listen.tls };
+      const isKnownAddress = (address: string) => slowDown.isKnown(address);
+      const limits = { clock, log, isKnown: known, isKnownAddress, tls: listen.tls };
       const app = createServer({ log, door: createDoor(parts), limits });
       await serve(app, false);
       serveSession(app, { ...parts, passwords: new Passwords(slowDown) });

@@ -13,6 +13,8 @@ import {
 import { createServer as createTlsServer } from "node:https";
 import type { Socket } from "node:net";
 import type { Clock } from "../domain/clock.ts";
+import { bucket } from "./bucket.ts";
+import { type HandshakeLimits, handshakeBounds } from "./handshakes.ts";
 import { answerHeaders, jsonType } from "./headers.ts";
 import { alive } from "./health.ts";
 import type { DashboardLog } from "./log.ts";
@@ -44,9 +46,7 @@ export interface Limits {
   /** From a request's headers to the end of its answer: whoever does not read is cut off. */
   readonly answerMs: number;
   readonly idleMs: number;
-  /** TLS handshakes, which cost about a millisecond of the daemon's own thread each. */
-  readonly handshakesPerSecond: number;
-  readonly handshakeBurst: number;
+  readonly handshakes: HandshakeLimits;
 }
 
 export const usualLimits: Limits = {
@@ -64,8 +64,7 @@ export const usualLimits: Limits = {
   requestMs: 10_000,
   answerMs: 15_000,
   idleMs: 5_000,
-  handshakesPerSecond: 20,
-  handshakeBurst: 64,
+  handshakes: { perSecond: 20, burst: 64, addressPerSecond: 5, addressBurst: 16 },
 };
 
 /** The times of headers and requests are looked after this often, ms. */
@@ -78,6 +77,8 @@ export interface LimitOptions {
   readonly log: DashboardLog;
   /** Returns true for a request with a valid credential. Asked for each request, so it has to be cheap. */
   readonly isKnown: (request: IncomingMessage) => boolean;
+  /** Returns true for an address, as `addressGroup` has it, that somebody has logged in from. */
+  readonly isKnownAddress: (address: string) => boolean;
   readonly limits?: Limits;
   /** PEM. Null or left out: plain HTTP. */
   readonly tls?: { readonly cert: string; readonly key: string } | null;
@@ -91,7 +92,7 @@ interface Connection {
 }
 
 export function limitedServer(answer: RequestListener, options: LimitOptions): Server {
-  const { clock, isKnown, limits = usualLimits, tls = null } = options;
+  const { clock, isKnown, isKnownAddress, limits = usualLimits, tls = null } = options;
   const { tell, end } = refusalLog(options);
   const shareOf = (request: IncomingMessage): Share =>
     isKnown(request) ? "known" : (sharesByPath[`${request.method} ${request.url}`] ?? "strangers");
@@ -101,7 +102,7 @@ export function limitedServer(answer: RequestListener, options: LimitOptions): S
     logins: openShare(clock, limits.shares.logins),
     strangers: openShare(clock, limits.shares.strangers),
   };
-  const takeHandshake = bucket(clock, limits.handshakesPerSecond, limits.handshakeBurst);
+  const takeHandshake = handshakeBounds(clock, limits.handshakes, isKnownAddress);
   /** By the socket of TCP. The one that was answered last stands last. */
   const connections = new Map<Socket, Connection>();
   /** Socket of TLS → the one below it. */
@@ -189,7 +190,7 @@ export function limitedServer(answer: RequestListener, options: LimitOptions): S
   server.on("checkExpectation", ask);
   const raws = new Map<string, Socket>();
   server.on("connection", (socket: Socket) => {
-    if (tls !== null && !takeHandshake()) {
+    if (tls !== null && !takeHandshake(socket)) {
       tell("handshakes");
       socket.destroy();
       return;
@@ -275,18 +276,4 @@ function refusalLog({ clock, log }: LimitOptions): { tell(why: Refusal): void; e
 
 function openShare(clock: Clock, { requestsPerSecond, burst }: ShareLimits) {
   return { take: bucket(clock, requestsPerSecond, burst), inFlight: 0 };
-}
-
-/** Returns a function that takes one of what may be had now. */
-function bucket(clock: Clock, perSecond: number, burst: number): () => boolean {
-  let left = burst;
-  let atMs = clock.elapsedMs();
-  return () => {
-    const nowMs = clock.elapsedMs();
-    left = Math.min(burst, left + ((nowMs - atMs) / 1_000) * perSecond);
-    atMs = nowMs;
-    if (left < 1) return false;
-    left--;
-    return true;
-  };
 }

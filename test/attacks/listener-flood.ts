@@ -12,6 +12,7 @@ export const floods = [
   "pipelined",
   "pipelined, never read",
   "connections that say nothing",
+  "connections from elsewhere",
   "slow headers",
   "slow bodies",
   "status without a pause",
@@ -95,6 +96,17 @@ async function attack(kind: Flood, port: number, manner: Manner, goesOn: () => b
       return;
     case "connections that say nothing":
       return slowly("", "", 500);
+    case "connections from elsewhere": {
+      // TCP alone, 200 a second. Any address of 127.0.0.0/8 is ours on Linux; elsewhere the system refuses this one.
+      const begunMs = performance.now();
+      for (let made = 0; goesOn(); await pause(5))
+        for (; made < (performance.now() - begunMs) / 5; made++) {
+          count("connections");
+          const socket = connect({ port, host: "127.0.0.1", localAddress: "127.0.0.2" });
+          socket.on("error", () => count("cut off")).resume();
+        }
+      return;
+    }
     case "slow headers":
       return slowly(`GET / HTTP/1.1\r\nHost: ${host}\r\nX: `, "x", 300);
     case "slow bodies":

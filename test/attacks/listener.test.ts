@@ -53,8 +53,12 @@ const settings: readonly Setting[] = [
   },
 ];
 
+/** During this one others get new connections. */
+const fromElsewhere = "connections from elsewhere";
+
 /** The floods of a sample, of all settings but the first: those that could reach further there. */
 const sample: ReadonlySet<Flood> = new Set([
+  fromElsewhere,
   "slow bodies",
   "status without a pause",
   "a connection for each request",
@@ -143,10 +147,15 @@ async function attacked(kind: Flood, manner: Manner, name: string): Promise<void
   const said = wholeText(attacker.stdout);
   const exit = once(attacker, "exit");
   const asked: (number | string)[] = [];
+  const probed: (number | string)[] = [];
   // Fewer than a connection may bring.
   for (let tries = 0; tries < 40 && attacker.exitCode === null; tries++) {
     await pause(Math.min(attackMs / 45, 2_000));
     asked.push(await askWith(agent, manner, "/api/v1/status", true));
+    if (kind !== fromElsewhere || tries % 4 !== 0) continue;
+    const probe = keptAlive(manner);
+    probed.push(await askWith(probe, manner, "/healthz", false));
+    probe.destroy();
   }
   expect(await exit).toEqual([0, null]);
   const endMs = simulator.nowMs();
@@ -158,6 +167,7 @@ async function attacked(kind: Flood, manner: Manner, name: string): Promise<void
   expect(Object.values(counts).reduce((sum, one) => sum + one, 0)).toBeGreaterThan(10);
   expect(asked.length).toBeGreaterThan(20);
   expect(asked).toEqual(asked.map(() => 200));
+  expect(probed).toEqual(probed.map(() => 200));
   expect(gap).toBeLessThan(longestMs);
   agent.destroy();
   for (const at of ["/healthz", "/api/v1/status"]) {

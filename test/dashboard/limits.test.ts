@@ -5,6 +5,7 @@ import type { RequestListener } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
+import { handshakeBounds } from "../../src/dashboard/handshakes.ts";
 import {
   type LimitOptions,
   type Limits,
@@ -33,6 +34,7 @@ async function opened(
     clock: { ...systemClock(), elapsedMs: () => elapsedMs },
     log: { debug: () => {}, info: () => {}, warn: (fields) => void warnings.push(fields), error: () => {} },
     isKnown: ({ headers }) => headers.authorization === "known",
+    isKnownAddress: () => false,
     limits: { ...usualLimits, ...limits },
     tls,
   });
@@ -244,7 +246,8 @@ describe("requests", () => {
     const warnings: object[] = [];
     const log = { ...silentLog, warn: (fields: object) => void warnings.push(fields) };
     const server = limitedServer((_, to) => to.end(), {
-      ...{ clock, log, isKnown: () => false, limits: { ...usualLimits, shares: shares({ burst: 1 }) } },
+      ...{ clock, log, isKnown: () => false, isKnownAddress: () => false },
+      limits: { ...usualLimits, shares: shares({ burst: 1 }) },
     });
     server.listen({ host: "127.0.0.1", port: 0 });
     await once(server, "listening");
@@ -302,7 +305,8 @@ describe("over TLS", () => {
     );
 
   test("handshakes are bounded: they take the daemon's own time", async () => {
-    await using server = await opened({ handshakesPerSecond: 2, handshakeBurst: 3 }, undefined, tls);
+    const handshakes = { ...usualLimits.handshakes, perSecond: 2, burst: 3 };
+    await using server = await opened({ handshakes }, undefined, tls);
     const several = async (count: number) => {
       const served = [];
       for (let index = 0; index < count; index++) served.push(await isServed(server.port));
@@ -312,6 +316,22 @@ describe("over TLS", () => {
     expect(server.warnings).toEqual([{ refused: { handshakes: 1 } }]);
     server.pass(1_000);
     expect(await several(3)).toEqual([true, true, false]);
+  });
+
+  test("silent connections from one address do not keep another from being served", async () => {
+    await using server = await opened({}, undefined, tls);
+    const silent: Socket[] = [];
+    for (let index = 0; index < 300; index++) {
+      const socket = connect({ port: server.port, host: "127.0.0.1", localAddress: "127.0.0.2" });
+      socket.on("error", () => {});
+      await once(socket, "connect");
+      silent.push(socket);
+    }
+    const served = [];
+    for (let index = 0; index < 10; index++) served.push(await isServed(server.port));
+    for (const socket of silent) socket.destroy();
+    expect(served).toEqual(Array(10).fill(true));
+    expect(server.warnings).toEqual([{ refused: { handshakes: 1 } }]);
   });
 
   test("of more connections than there may be, the one that has gone longest without an answer is closed", async () => {
@@ -343,6 +363,64 @@ describe("over TLS", () => {
     socket.resume().write(get("/").repeat(3_000));
     await closed;
     expect(made).toBeLessThanOrEqual(usualLimits.inFlightPerConnection);
+  });
+});
+
+describe("handshakes", () => {
+  const peer = (remoteAddress: string, localAddress = "192.0.2.1") => ({ remoteAddress, localAddress });
+  const limits = { perSecond: 20, burst: 64, addressPerSecond: 5, addressBurst: 16 };
+  const opened = (known: readonly string[] = [], of: Partial<typeof limits> = {}) => {
+    let elapsedMs = 0;
+    const take = handshakeBounds(
+      { ...systemClock(), elapsedMs: () => elapsedMs },
+      ...([{ ...limits, ...of }, (address: string) => known.includes(address)] as const),
+    );
+    return {
+      take,
+      several: (count: number, of: Parameters<typeof take>[0]) =>
+        Array.from({ length: count }, () => take(of)).filter(Boolean).length,
+      pass: (ms: number) => {
+        elapsedMs += ms;
+      },
+    };
+  };
+
+  test.each([
+    ["an address", ["203.0.113.7", "::ffff:203.0.113.7"]],
+    ["a /64 of IPv6", ["2001:db8:0:1::1", "2001:db8:0:1:ffff::2"]],
+    ["an address of loopback", ["127.0.0.1", "::ffff:127.0.0.1"]],
+  ])("of %s are bounded", (_, [one, other]) => {
+    const { several, pass } = opened();
+    expect(several(10, peer(one!)) + several(10, peer(other!))).toBe(16);
+    pass(1_000);
+    expect(several(20, peer(other!))).toBe(5);
+  });
+
+  test("of all addresses are bounded, of those known and of this machine apart", () => {
+    const { several, take, pass } = opened(["203.0.113.1", "2001:db8:0:1::/64"]);
+    let taken = 0;
+    for (let index = 0; index < 200; index++) taken += several(3, peer(`198.51.100.${index}`));
+    expect(taken).toBe(64);
+    expect(take(peer("203.0.113.2"))).toBe(false);
+    for (const known of ["203.0.113.1", "2001:db8:0:1::9"]) expect(several(20, peer(known))).toBe(16);
+    const own = ["127.0.0.1", "127.0.0.2", "::ffff:127.0.0.3"].map((one) => several(20, peer(one)));
+    expect([...own, several(20, peer("192.0.2.1"))]).toEqual([16, 16, 16, 16]);
+    // Nor has this machine more than its share.
+    expect(take(peer("127.0.0.4"))).toBe(false);
+    expect(take(peer("::1", "::1"))).toBe(false);
+    pass(1_000);
+    taken = 0;
+    for (let index = 0; index < 200; index++) taken += several(3, peer(`198.51.100.${index}`));
+    expect(taken).toBe(20);
+  });
+
+  test("are counted for a thousand addresses", () => {
+    const { several } = opened([], { burst: 10_000 });
+    expect(several(20, peer("203.0.113.7"))).toBe(16);
+    for (let index = 0; index < 999; index++) several(1, peer(`10.0.${index >> 8}.${index & 255}`));
+    expect(several(1, peer("203.0.113.7"))).toBe(0);
+    for (let index = 0; index < 1_000; index++) several(1, peer(`10.1.${index >> 8}.${index & 255}`));
+    expect(several(1, peer("203.0.113.7"))).toBe(1);
   });
 });
 
