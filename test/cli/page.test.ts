@@ -29,7 +29,7 @@ async function opened(options: OpenOptions = {}) {
   };
 }
 
-const linkOf = (url: string) => JSON.stringify({ link: new URL(url.trim()).hash.replace("#login=", "") });
+const linkOf = (url: string) => ({ "perpwatch-link": new URL(url.trim()).hash.replace("#login=", "") });
 
 test("every command of docs/page.md does what it says", async () => {
   await using daemon = await opened();
@@ -44,7 +44,7 @@ test("page prints a link that logs in once; page logout ends what began so", asy
   const printed = await daemon.run("page");
   expect(printed).toMatchObject({ status: 0, stderr: "This link logs in once, within 10 minutes:\n" });
   expect(printed.stdout).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/#login=[\w-]{43}\n$/);
-  const post = { method: "POST", body: linkOf(printed.stdout) };
+  const post = { method: "POST", headers: linkOf(printed.stdout) };
   const cookie = cookieOf(await daemon.overTcp("/api/v1/session", post));
   const status = async () => (await daemon.overTcp("/api/v1/status", { headers: { cookie } })).status;
   expect(await status()).toBe(200);

@@ -20,7 +20,10 @@ async function opened(options: Omit<OpenOptions, "machine"> = {}) {
     ...daemon,
     ...{ machine, link },
     follow: (secret: string, headers: Record<string, string> = {}) =>
-      daemon.overTcp("/api/v1/session", { method: "POST", headers, body: JSON.stringify({ link: secret }) }),
+      daemon.overTcp("/api/v1/session", {
+        method: "POST",
+        headers: { ...headers, "perpwatch-link": secret },
+      }),
     code: async (at: string, how: Asking = {}) => (await daemon.overTcp(at, how)).status,
   };
 }
@@ -138,6 +141,14 @@ describe("a one-time link", () => {
     const secret = daemon.link();
     const replies = await Promise.all([daemon.follow(secret), daemon.follow(secret), daemon.follow(secret)]);
     expect(replies.map(({ status }) => status).sort()).toEqual([200, 401, 401]);
+  });
+
+  test("logs in while strangers use up what there is for logins", async () => {
+    await using daemon = await opened({ clock: { ...clock, elapsedMs: () => 0 } });
+    const guess = () => daemon.code("/api/v1/session", { method: "POST", body: '{"password":"x"}' });
+    while ((await guess()) !== 429);
+    expect((await daemon.follow("A".repeat(43))).status).toBe(429);
+    expect((await daemon.follow(daemon.link())).status).toBe(200);
   });
 
   test("is over after 10 minutes", async () => {

@@ -134,7 +134,7 @@ export async function openDashboard(of: Partial<DashboardSource> = {}, options: 
     /** Follows a one-time link as the page does. @returns the headers of a browser that is logged in */
     async logIn(): Promise<{ readonly cookie: string }> {
       const link = new URL(dashboard.link()!.url).hash.replace("#login=", "");
-      const reply = await overTcp("/api/v1/session", post({ link }));
+      const reply = await overTcp("/api/v1/session", { method: "POST", headers: { "perpwatch-link": link } });
       return { cookie: cookieOf(reply) };
     },
     async [Symbol.asyncDispose]() {

@@ -70,10 +70,17 @@ function openBrowser() {
       },
     },
     addEventListener: document.addEventListener,
-    fetch: async (url: string, { method = "GET", body }: { method?: string; body?: string } = {}) => {
+    fetch: async (
+      url: string,
+      { method = "GET", headers, body }: { method?: string; headers?: object; body?: string } = {},
+    ) => {
       asked.push(url);
       if (method !== "GET")
-        sent.push({ method, ...(body === undefined ? {} : { body: JSON.parse(body) as unknown }) });
+        sent.push({
+          method,
+          ...(headers && { headers }),
+          ...(body === undefined ? {} : { body: JSON.parse(body) as unknown }),
+        });
       const told = answer(url, method);
       if (told instanceof Refusal) return { ok: false, status: told.status, json: async () => told.body };
       return { ok: typeof told !== "number", status: Number(told), json: async () => told };
@@ -422,7 +429,7 @@ describe("a browser that is not logged in", () => {
       browser.location.hash = "#login=abc";
       await browser.event("hashchange");
     }
-    expect(browser.sent).toEqual([{ method: "POST", body: { link: "abc" } }]);
+    expect(browser.sent).toEqual([{ method: "POST", headers: { "perpwatch-link": "abc" } }]);
     expect(browser.text("alerts")).toContain("Nothing fires");
     expect(browser.text("login")).toBe("");
   });
@@ -443,7 +450,7 @@ describe("a browser that is not logged in", () => {
     });
     runInContext(script, createContext({ ...browser.globals }));
     await browser.turn();
-    const posts = ["old", "new"].map((link) => ({ method: "POST", body: { link } }));
+    const posts = ["old", "new"].map((link) => ({ method: "POST", headers: { "perpwatch-link": link } }));
     expect(browser.sent).toEqual(posts);
     expect(browser.text("alerts")).toContain("Nothing fires");
   });
@@ -479,7 +486,13 @@ describe("a browser that is not logged in", () => {
       .find((node) => node.getAttribute("type") === "password")!;
     Object.assign(field, { value: "correct horse" });
     await browser.event("submit");
-    expect(browser.sent).toEqual([{ method: "POST", body: { password: "correct horse" } }]);
+    expect(browser.sent).toEqual([
+      {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: { password: "correct horse" },
+      },
+    ]);
     expect(browser.text("login")).toContain("this password is wrong");
     isIn = true;
     await browser.event("submit");

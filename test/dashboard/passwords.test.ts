@@ -147,8 +147,10 @@ describe("whoever guesses", () => {
       const host = { host: "localhost" };
       expect((await daemon.logInWith(password, from("203.0.113.1"))).status).toBe(200);
       const link = new URL(daemon.dashboard.link()!.url).hash.replace("#login=", "");
-      const body = JSON.stringify({ link });
-      const how = { method: "POST", headers: { ...host, ...from("203.0.113.2") }, body };
+      const how = {
+        method: "POST",
+        headers: { ...host, ...from("203.0.113.2"), "perpwatch-link": link },
+      };
       expect((await daemon.overTcp("/api/v1/session", how)).status).toBe(200);
       const bearer = { authorization: `Bearer ${await daemon.token("read")}` };
       const asked = { headers: { ...host, ...bearer, ...from("203.0.113.3") } };

@@ -20,9 +20,9 @@ test("its link, its cookie and its API are of HTTPS", async () => {
   expect(daemon.url).toBe(`https://127.0.0.1:${daemon.port}`);
   const { url } = daemon.dashboard.link()!;
   expect(url).toMatch(/^https:\/\/127\.0\.0\.1:\d+\/#login=/);
-  const body = JSON.stringify({ link: new URL(url).hash.replace("#login=", "") });
+  const link = { "perpwatch-link": new URL(url).hash.replace("#login=", "") };
   const from = (origin: string) =>
-    daemon.overTcp("/api/v1/session", { method: "POST", headers: { origin }, body });
+    daemon.overTcp("/api/v1/session", { method: "POST", headers: { origin, ...link } });
   expect((await from(daemon.url.replace("https", "http"))).status).toBe(403);
   const reply = await from(daemon.url);
   expect(reply.headers["set-cookie"]).toEqual([
@@ -91,9 +91,9 @@ describe("behind a proxy", () => {
     await using daemon = await opened(proxied);
     const { url } = daemon.dashboard.link()!;
     expect(url).toMatch(/^https:\/\/watch\.example\.org\/#login=/);
-    const body = JSON.stringify({ link: new URL(url).hash.replace("#login=", "") });
+    const link = { "perpwatch-link": new URL(url).hash.replace("#login=", "") };
     const as = (origin: string, host = "watch.example.org") =>
-      daemon.overTcp("/api/v1/session", { method: "POST", headers: { origin, host }, body });
+      daemon.overTcp("/api/v1/session", { method: "POST", headers: { origin, host, ...link } });
     expect((await as("https://evil.test")).status).toBe(403);
     expect((await as("http://watch.example.org")).status).toBe(403);
     expect((await as("https://watch.example.org", "evil.test")).status).toBe(421);

@@ -5,8 +5,7 @@ export async function followLink(link: string): Promise<{ readonly cookie: strin
   const { origin, hash } = new URL(link);
   const reply = await fetch(`${origin}/api/v1/session`, {
     method: "POST",
-    headers: { "content-type": "application/json", origin },
-    body: JSON.stringify({ link: hash.replace("#login=", "") }),
+    headers: { "perpwatch-link": hash.replace("#login=", ""), origin },
   });
   if (reply.status !== 200) throw new Error(`the link was refused: ${reply.status} ${await reply.text()}`);
   return { cookie: reply.headers.getSetCookie()[0]!.split(";")[0]! };

@@ -93,10 +93,15 @@ export class Access {
 
   /** Uses a link up. @returns true the first time, within its 10 minutes */
   takeLink(secret: string): boolean {
+    const isGood = this.holdsLink(secret);
+    if (isGood) this.#links.delete(hashOf(secret)!);
+    return isGood;
+  }
+
+  /** Returns true if a link with this secret logs in now. Does not use it up. */
+  holdsLink(secret: string): boolean {
     const hash = hashOf(secret);
-    if (hash === null) return false;
-    const endsMs = this.#links.get(hash);
-    this.#links.delete(hash);
+    const endsMs = hash === null ? undefined : this.#links.get(hash);
     return endsMs !== undefined && this.#clock.elapsedMs() < endsMs;
   }
 

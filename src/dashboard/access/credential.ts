@@ -14,8 +14,16 @@ export function credentialOf(request: IncomingMessage): Credential {
   return { kind: "session", secrets: cookiesOf(request.headers.cookie, cookieName(request)) };
 }
 
-/** Returns true for a request that bears a valid credential. Costs a few hashes at most, and leaves no trace of use. */
+/** The secret of a one-time link. In a header, so that it is looked up before anything of a body is read. Null: none. */
+export function linkOf(request: IncomingMessage): string | null {
+  const secret = request.headers["perpwatch-link"];
+  return typeof secret === "string" ? secret : null;
+}
+
+/** Returns true for a request that bears a valid credential, also that of a link. Costs a few hashes at most, and leaves no trace of use. */
 export function isKnown(request: IncomingMessage, access: Access): boolean {
+  const link = linkOf(request);
+  if (link !== null && access.holdsLink(link)) return true;
   const credential = credentialOf(request);
   if (credential.kind === "token") return access.holds(credential.secret, "token");
   return credential.secrets.some((secret) => access.holds(secret, "session"));

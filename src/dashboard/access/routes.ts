@@ -9,14 +9,12 @@ import { isSecure, type ListenSettings } from "../settings.ts";
 import { type Access, maxTokens } from "./access.ts";
 import { addressGroup, clientAddress } from "./client-address.ts";
 import { cookieName, cookiesOf, sessionCookie } from "./cookie.ts";
+import { linkOf } from "./credential.ts";
 import { maxPasswordLength } from "./password.ts";
 import type { Passwords } from "./passwords.ts";
 import type { SlowDown } from "./slow-down.ts";
 
-const login = z.union([
-  z.strictObject({ link: z.string().max(200) }),
-  z.strictObject({ password: z.string().max(maxPasswordLength) }),
-]);
+const login = z.strictObject({ password: z.string().max(maxPasswordLength) });
 const open = { config: { access: "open" } } as const;
 
 export interface SessionOptions {
@@ -34,11 +32,11 @@ export function serveSession(app: FastifyInstance, options: SessionOptions): voi
 
   app.post("/api/v1/session", open, async (request, reply) => {
     const now = settings();
-    const given = parse(login, request.body, "body");
+    const link = linkOf(request.raw);
     const shown = clientAddress(request.raw, now.behindProxy);
     const address = addressGroup(shown);
-    if ("link" in given) {
-      if (!access.takeLink(given.link)) {
+    if (link !== null) {
+      if (!access.takeLink(link)) {
         slowDown.failed(address, shown, "link");
         throw new Refused(
           401,
@@ -47,6 +45,7 @@ export function serveSession(app: FastifyInstance, options: SessionOptions): voi
         );
       }
     } else {
+      const given = parse(login, request.body, "body");
       if (now.passwordHash === null)
         throw new Refused(409, "no password is configured; perpwatch page makes a link to log in");
       const answer = await passwords.check(given.password, now.passwordHash, address, shown);
@@ -61,7 +60,7 @@ export function serveSession(app: FastifyInstance, options: SessionOptions): voi
       if (answer.kind === "wrong") throw new Refused(401, "this password is wrong", { password: true });
     }
     slowDown.know(address);
-    const { secret, expiresMs } = await access.newSession("link" in given ? "link" : "password");
+    const { secret, expiresMs } = await access.newSession(link !== null ? "link" : "password");
     reply.header("set-cookie", sessionCookie(cookieName(request.raw), secret, isSecure(now)));
     return { expiresMs };
   });

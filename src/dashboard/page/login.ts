@@ -12,7 +12,7 @@ export function createLogin(browser: Browser, changed: () => void) {
   let locked: { readonly password: boolean; readonly told: string } | null = null;
   let isBusy = false;
   /** A link that was opened while something else was sent. */
-  let next: { readonly link: string } | null = null;
+  let next: string | null = null;
   const entities: Record<string, string> = {
     "&": "&amp;",
     "<": "&lt;",
@@ -21,7 +21,12 @@ export function createLogin(browser: Browser, changed: () => void) {
     "'": "&#39;",
   };
 
-  async function send(method: string, body: object | null): Promise<void> {
+  interface Sending {
+    readonly headers?: Readonly<Record<string, string>>;
+    readonly body?: string;
+  }
+
+  async function send(method: string, how: Sending = {}): Promise<void> {
     if (isBusy) return;
     isBusy = true;
     const password = locked?.password ?? false;
@@ -30,9 +35,7 @@ export function createLogin(browser: Browser, changed: () => void) {
         method,
         signal: browser.AbortSignal.timeout(15_000),
         cache: "no-store",
-        ...(body === null
-          ? {}
-          : { body: JSON.stringify(body), headers: { "content-type": "application/json" } }),
+        ...how,
       });
       if (reply.ok) locked = null;
       else {
@@ -46,7 +49,7 @@ export function createLogin(browser: Browser, changed: () => void) {
     }
     const link = next;
     next = null;
-    if (link !== null) return send("POST", link);
+    if (link !== null) return send("POST", { headers: { "perpwatch-link": link } });
     changed();
   }
 
@@ -60,8 +63,8 @@ export function createLogin(browser: Browser, changed: () => void) {
     const [, link] = /^#login=(.+)$/.exec(browser.location.hash) ?? [];
     if (link === undefined) return null;
     browser.history.replaceState(null, "", browser.location.pathname);
-    if (isBusy) next = { link };
-    return send("POST", { link });
+    if (isBusy) next = link;
+    return send("POST", { headers: { "perpwatch-link": link } });
   }
 
   /** Takes an answer that refused for want of a login. */
@@ -86,10 +89,14 @@ export function createLogin(browser: Browser, changed: () => void) {
   browser.document.addEventListener("submit", (event) => {
     event.preventDefault();
     const password = browser.document.getElementById("password")?.value ?? "";
-    if (password !== "") void send("POST", { password });
+    if (password !== "")
+      void send("POST", {
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ password }),
+      });
   });
   browser.document.addEventListener("click", (event) => {
-    if (event.target?.id === "logout") void send("DELETE", null);
+    if (event.target?.id === "logout") void send("DELETE");
   });
   browser.addEventListener("hashchange", () => void followLink());
 

@@ -67,7 +67,7 @@ export const parsers: Parsers = {
       { channels: ["chat"], by: "anna" },
       { receivers: ["chat"] },
       { name: "grafana", rights: "read", forMs: 86_400_000 },
-      { link: "a".repeat(43) },
+      { password: "correct horse battery" },
     ]),
     run: (input: string) =>
       asked(turn % posts.length === posts.length - 1 ? tcp : socket, {
