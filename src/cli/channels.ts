@@ -49,7 +49,7 @@ async function test(cli: Cli, name: string, options: CommonOptions): Promise<voi
 async function alone(cli: Cli, name: string, options: CommonOptions): Promise<SendOutcome> {
   const { withSigning } = await import("./signing.ts");
   // This process speaks to the network, and reads no key.
-  const { settings } = await withSigning(cli, options.config, {}, (signing) => signing.load());
+  const { settings } = await withSigning(cli, options.config, {}, (signing) => signing.look());
   if (!Object.hasOwn(settings.channels, name))
     throw unknownName("channel", name, Object.keys(settings.channels));
   const { sendTest } = await import("../daemon-source.ts");

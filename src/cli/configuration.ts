@@ -111,16 +111,24 @@ export async function exchangePart(
   return { exchange, wallets };
 }
 
+/**
+ * A configuration with the files that its wallets name, for a signer.
+ * @param known its text as it was read before; left out: the file is read
+ * @throws {CommandFailed} status 2
+ */
+export async function signingSource(cli: Pick<Cli, "env">, file: string, known?: string) {
+  const { walletFiles } = await import("../settings/wallets.ts");
+  const text = known ?? (await readConfig(file)).text;
+  return { source: await sourceOf(cli, file, text, walletFiles), text };
+}
+
 /** As much of a configuration as a signer needs, and its source. @throws {CommandFailed} status 2 */
-export async function signingPart(cli: Pick<Cli, "env">, file: string) {
-  const [{ readSigningPart }, { walletFiles }] = await Promise.all([
-    import("../settings/signer.ts"),
-    import("../settings/wallets.ts"),
-  ]);
-  const source = await openSource(cli, file, walletFiles);
+export async function signingPart(cli: Pick<Cli, "env">, file: string, known?: string) {
+  const { readSigningPart } = await import("../settings/signer.ts");
+  const { source, text } = await signingSource(cli, file, known);
   const part = readSigningPart(source);
   if ("problems" in part) throw await misconfigured(part.problems);
-  return { source, part };
+  return { source, part, text };
 }
 
 /** The socket of a signer that runs on its own; null: there is none. @throws {CommandFailed} status 2 */
@@ -200,23 +208,34 @@ function mustExist(file: string): void {
   throw new CommandFailed(`${file}: there is no such configuration; ${fix}`, 2);
 }
 
-async function openSource(cli: Pick<Cli, "env">, file: string, files: readonly FileSetting[] = []) {
-  return (await openFile(cli, file, {}, files)).source;
+async function openSource(cli: Pick<Cli, "env">, file: string) {
+  return (await openFile(cli, file)).source;
+}
+
+async function openFile(cli: Pick<Cli, "env">, file: string, owner: Pick<TextFileLimits, "owner"> = {}) {
+  const { text, ownerUid } = await readConfig(file, owner);
+  return { source: await sourceOf(cli, file, text), ownerUid };
+}
+
+/** @throws {CommandFailed} status 2 */
+async function readConfig(file: string, owner: Pick<TextFileLimits, "owner"> = {}) {
+  mustExist(file);
+  const { readTextFile } = await import("../config/index.ts");
+  const read = readTextFile(file, { largestBytes: largestConfig, ...owner });
+  if ("wrong" in read) throw new CommandFailed(`${file}: the configuration ${read.wrong}`, 2);
+  return read;
 }
 
 /** @param files settings that may name a file with the value */
-async function openFile(
+async function sourceOf(
   cli: Pick<Cli, "env">,
   file: string,
-  owner: Pick<TextFileLimits, "owner"> = {},
+  text: string,
   files: readonly FileSetting[] = [],
 ) {
-  mustExist(file);
-  const { ConfigSource, readTextFile } = await import("../config/index.ts");
-  const read = readTextFile(file, { largestBytes: largestConfig, ...owner });
-  if ("wrong" in read) throw new CommandFailed(`${file}: the configuration ${read.wrong}`, 2);
+  const { ConfigSource } = await import("../config/index.ts");
   const folder = path.dirname(path.resolve(file));
-  const source = new ConfigSource({ text: read.text, file, folder, env: cli.env, fileSettings: files });
+  const source = new ConfigSource({ text, file, folder, env: cli.env, fileSettings: files });
   if (!source.readable) throw await misconfigured(source.problems);
-  return { source, ownerUid: read.ownerUid };
+  return source;
 }

@@ -14,7 +14,7 @@ export async function loadSettings(cli: Cli, file: string): Promise<Loaded> {
   if (!existsSync(config) || (await signerSocket(cli, config).catch(() => null)) === null)
     return loadOwn(cli, config);
   const { withSigning } = await import("./signing.ts");
-  return withSigning(cli, config, {}, (signing) => signing.load());
+  return withSigning(cli, config, {}, (signing) => signing.look());
 }
 
 /** As `loadSettings`, for what can do without: null where there are mistakes, or secrets that this shell has not. */

@@ -1,7 +1,8 @@
 /** The keys of a signer's process: those that its configuration names, checked and used as `signer/local.ts` does. */
 import path from "node:path";
+import { PUBLIC_BASE_URL } from "../contract/index.ts";
 import { loopback } from "../exchange/settings.ts";
-import { askForKeys, type SigningPart } from "../settings/signer.ts";
+import { askForKeys, readSigningPart, type SigningPart } from "../settings/signer.ts";
 import type { WalletSettings } from "../settings/wallets.ts";
 import { formFile } from "../signer/form-file.ts";
 import { hashOf } from "../signer/hash.ts";
@@ -12,11 +13,13 @@ import { signingPace } from "../signer/pace.ts";
 import type { KeyHolder } from "../signer/serve.ts";
 import type { SignerSettings } from "../signer/settings.ts";
 import { signatureLog } from "../signer/signature-log.ts";
-import { SignerUnavailable, type WalletSigner } from "../signer/signer.ts";
+import { SignerUnavailable, SigningRefused, type WalletSigner } from "../signer/signer.ts";
+import type { LoadKind } from "../signer/wire.ts";
 import { type Keystore, keysUnder, openKeystore } from "../wallet/keystore.ts";
 import { mustReadKeystore } from "../wallet/keystore-file.ts";
 import { BadKey, type WalletKey } from "../wallet/wallet-key.ts";
-import { signingPart } from "./configuration.ts";
+import { CommandFailed } from "./command.ts";
+import { signingPart, signingSource } from "./configuration.ts";
 
 export interface SignerHostOptions {
   readonly config: string;
@@ -38,33 +41,57 @@ export interface SignerHostOptions {
   readonly warn: (line: string) => void;
 }
 
-/** Loading throws {CommandFailed} when the configuration cannot be read; what was loaded before stays. */
-export function signerHost(options: SignerHostOptions): KeyHolder {
+interface Held {
+  readonly keys: readonly KeyAnswer[];
+  readonly closed: string;
+}
+
+export interface SignerHost extends KeyHolder {
+  /**
+   * Takes the configuration at the signer's own start or SIGHUP. A wallet's way of login remains valid beside another one that stands
+   * there now: a running daemon signs in by it until it is started again, and loads then.
+   * @throws {CommandFailed} when it cannot be read; the one in force goes on
+   */
+  read(): Promise<Held>;
+}
+
+/** Without a text of the file: replies become alerts, which leave the machine. */
+const mistakes = "the configuration has mistakes: run perpwatch check";
+
+export function signerHost(options: SignerHostOptions): SignerHost {
   const { warn } = options;
   const keystores = keystoreReader(options);
   const formsOf = formsReader(options);
-  /** Those of the last reading. Earlier ones stay after a reading with mistakes: daemons go on by the configuration before. */
+  /** Those in force. Earlier ones stay after a reading with mistakes: daemons go on by the configuration before. */
   let signers: ReadonlyMap<string, WalletSigner> = new Map();
-  let logins: ReadonlyMap<string, WalletSettings["login"]> = new Map();
-  let isLoaded = false;
+  /** The one way of login of a wallet; null: either. */
+  let logins: ReadonlyMap<string, WalletSettings["login"] | null> = new Map();
+  /** The text of the configuration in force; null: none is. */
+  let inForce: string | null = null;
+  /** Folder of the records, from the first load on: another one would know no trusted form. */
+  let state: string | null = null;
   let note: (entry: SignatureEntry) => void = () => {};
   // Whoever floods may name any wallet: all lines of this kind together have the pace of one.
   const mayNote = signingPace(() => performance.now());
   let withoutLine = 0;
 
-  const load = async (): Promise<{ readonly keys: readonly KeyAnswer[]; readonly closed: string }> => {
-    const { source, part } = await signingPart(options, options.config);
+  /** Loads the file, or the text in force. @param keepsWays earlier ways of login remain valid beside those that stand there */
+  const take = async (known: string | null, keepsWays: boolean): Promise<Held> => {
+    const { source, part, text } = await signingPart(options, options.config, known ?? undefined);
     const { exchange, signer } = part;
+    if (state !== null && known === null && signer.state !== state)
+      warn(`the records of forms and signatures stay in ${state} until the signer is started again`);
+    state ??= signer.state;
     note = signatureLog(
-      signer.state,
+      state,
       () => Date.now(),
       (line, error) => warn(`the signature log cannot be written (${textOf(error)}): ${line}`),
     );
     let keystore: OpenedKeystore | null = null;
     const own = localKeys({
-      forms: formsOf(part),
+      forms: formsOf(part, state),
       loginsOnly: options.loginsOnly,
-      loginOf: (address) => logins.get(address),
+      loginOf: (address) => logins.get(address) ?? undefined,
       // One that pays alone was named by a person, for a wallet that may be watched only.
       ...(options.feePayer === null && { mayPayFor: (authority: string) => signers.has(authority) }),
       // A simulated exchange may have any time.
@@ -91,20 +118,54 @@ export function signerHost(options: SignerHostOptions): KeyHolder {
     if (options.feePayer !== null) askForFile(path.resolve(options.feePayer), keys);
     const hasMistakes = source.problems.length > 0 || answers.some((answer) => "problem" in answer);
     signers = hasMistakes ? new Map([...signers, ...found]) : found;
-    logins = new Map(hasMistakes ? [...logins, ...ways] : ways);
-    isLoaded = true;
+    const before = logins;
+    const valid = ways.map(([address, login]) => {
+      const isChanged = before.has(address) && before.get(address) !== login;
+      return [address, isChanged && (keepsWays || hasMistakes) ? null : login] as const;
+    });
+    logins = new Map(hasMistakes ? [...before, ...valid] : valid);
+    inForce = text;
     const shut = (keystore as OpenedKeystore | null)?.closed ?? "";
     const isMissed = [...signers.values()].some(({ isClosed }) => isClosed === true);
     if (shut !== "" && !isMissed) warn(`${shut}; the keys that were opened before are used on`);
     return { keys: answers, closed: isMissed ? shut : "" };
   };
 
+  const look = async (): Promise<Held> => {
+    const { source } = await signingSource(options, options.config);
+    const part = readSigningPart(source);
+    const keys: KeyAnswer[] = [];
+    const forms = new LoginForms({ store: memoryForms(), baseUrl: PUBLIC_BASE_URL, domain: null });
+    const keystore = () => unopened("problems" in part ? null : part.signer.keystore);
+    askForKeys(
+      source,
+      recorded(localKeys({ forms, keystore }), (answer) => keys.push(answer)),
+    );
+    return { keys, closed: "" };
+  };
+
+  const load = async (how: LoadKind): Promise<Held> => {
+    try {
+      if (how === "look") return await look();
+      return await (how === "renew" ? take(inForce, true) : take(null, false));
+    } catch (error) {
+      if (!(error instanceof CommandFailed)) throw error;
+      if (how === "load") warn(`${options.config} is not taken: ${error.message}`);
+      const reason = "problems" in error.facts ? mistakes : error.message;
+      throw how === "look" || inForce !== null ? new SigningRefused(reason) : new SignerUnavailable(reason);
+    }
+  };
+
   return {
     load,
+    read: () => take(null, true),
     async signerOf(address) {
-      if (!isLoaded) await load();
+      if (inForce === null) await load("renew");
       const signer = signers.get(address);
-      if (signer === undefined) throw new SignerUnavailable(`the signer has no key of ${address}`);
+      if (signer === undefined)
+        throw new SignerUnavailable(
+          `the signer has no key of ${address}; it takes a changed configuration at its own start or SIGHUP, and at the daemon's start`,
+        );
       return signer;
     },
     noteRefused(wallet, act, reason) {
@@ -125,6 +186,17 @@ function askForFile(file: string, keys: ReturnType<typeof localKeys>): void {
     keys.file(file);
   } catch (error) {
     if (!(error instanceof BadKey)) throw error;
+  }
+}
+
+/** A keystore as far as it can be known without its passphrase. @param file null: its name cannot be made out */
+function unopened(file: string | null): OpenedKeystore {
+  const shut = { keys: new Map(), closed: "the keystore was not opened" };
+  try {
+    return { ...shut, addresses: file === null ? null : mustReadKeystore(file).addresses };
+  } catch (error) {
+    if (!(error instanceof BadKey)) throw error;
+    return { ...shut, addresses: null };
   }
 }
 
@@ -169,15 +241,19 @@ function keystoreReader({ passphrase }: SignerHostOptions): (settings: SignerSet
 }
 
 /** One record of forms as long as the exchange and its domain stay the same. */
-function formsReader({ elsewhere, tell, warn }: SignerHostOptions): (part: SigningPart) => LoginForms {
+function formsReader({
+  elsewhere,
+  tell,
+  warn,
+}: SignerHostOptions): (part: SigningPart, state: string) => LoginForms {
   let last: { readonly name: string; readonly forms: LoginForms } | null = null;
-  return ({ exchange, signer }) => {
+  return ({ exchange }, state) => {
     const baseUrl = elsewhere ?? exchange.baseUrl;
     const domain = elsewhere === null ? (exchange.loginDomain ?? null) : null;
-    const name = JSON.stringify([baseUrl, domain, signer.state]);
+    const name = JSON.stringify([baseUrl, domain]);
     if (last?.name === name) return last.forms;
     const forms = new LoginForms({
-      ...{ store: elsewhere === null ? formFile(signer.state) : memoryForms(), baseUrl, domain },
+      ...{ store: elsewhere === null ? formFile(state) : memoryForms(), baseUrl, domain },
       onPinned: (form) => tell(`logins are signed in this form of text from now on: ${JSON.stringify(form)}`),
       onTrouble: (error) => warn(`the trusted forms of login: ${textOf(error)}`),
     });

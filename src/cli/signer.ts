@@ -71,7 +71,7 @@ async function signer(cli: Cli, options: SignerOptions): Promise<void> {
   if (path === null)
     throw new CommandFailed("say where to listen: --socket PATH, or signer.socket in the configuration", 2);
   const load = async () => {
-    const { keys, closed } = await holder.load();
+    const { keys, closed } = await holder.read();
     for (const one of keys) if ("problem" in one) warn(`${one.reference}: ${one.problem}`);
     if (closed !== "") warn(closed);
     const count = keys.filter((one) => "address" in one).length;

@@ -10,9 +10,10 @@ import { createInterface } from "node:readline";
 import type { Duplex, Readable } from "node:stream";
 import { systemClock } from "../domain/clock.ts";
 import { distrustedWay } from "../files/index.ts";
+import type { SettingsContext } from "../settings.ts";
 import { SignerClient } from "../signer/client.ts";
 import { answeredKeys, type Keys } from "../signer/keys.ts";
-import { SignerUnavailable, type WalletSigner } from "../signer/signer.ts";
+import { SignerUnavailable, SigningRefused, type WalletSigner } from "../signer/signer.ts";
 import { type Cli, CommandFailed } from "./command.ts";
 import { type Loaded, loadOwn, orDemo, signerSocket } from "./configuration.ts";
 import { told } from "./signer.ts";
@@ -35,10 +36,16 @@ export interface SigningOptions {
 export interface Signing {
   /** The reason why nothing can be signed now; empty: it can. */
   readonly trouble: string;
-  /** Reads the configuration, here and in the signer. @throws {CommandFailed} */
+  /** Reads the configuration, with its keys by the signer's answers; the signer goes on as it was. @throws {CommandFailed} */
+  look(how?: Pick<SettingsContext, "pageMayBeOff">): Promise<Loaded>;
+  /** As `look`, to sign by it: a signer of this process's own takes it; one that runs on its own goes on as it was. */
   load(): Promise<Loaded>;
-  /** The signers of the keys that a configuration names. */
+  /** The signers of the keys that a configuration names, to sign by them, as of `load`. */
   keys(): Promise<Keys>;
+  /** Has the signer take the configuration, also one that runs on its own. One that cannot is a trouble of `trouble`. */
+  take(): Promise<void>;
+  /** Has the signer read the keys of the configuration in force again. @param wallets addresses whose troubles count from now on */
+  renew(wallets: readonly string[]): Promise<void>;
   /** The key file that signs as well; null: none was named. @throws {BadKey} @throws {SignerUnavailable} */
   feePayer(): Promise<WalletSigner | null>;
   close(): void;
@@ -81,29 +88,42 @@ export async function openSigning(cli: Cli, file: string, options: SigningOption
           connect: () => startSigner(cli, config, ["--fee-payer", path.resolve(payerFile)], onLine),
           ...{ clock, loadWithinMs },
         });
-  const keys = async (): Promise<Keys> => {
+  const lookForKeys = async (): Promise<Keys> => {
     const signerOf = (address: string) => client.signerOf(address);
     const endMs = clock.elapsedMs() + patienceMs;
     for (;;) {
       try {
-        return answeredKeys((await client.load()).keys, signerOf, notAsked);
+        return answeredKeys((await client.look()).keys, signerOf, notAsked);
       } catch (error) {
-        if (!(error instanceof SignerUnavailable)) throw error;
+        if (!isSignerError(error)) throw error;
         // Wallets whose address the configuration names are watched without it.
-        if (clock.elapsedMs() >= endMs) return answeredKeys([], signerOf, `${error.message}; ${nameAddress}`);
+        if (error instanceof SigningRefused || clock.elapsedMs() >= endMs)
+          return answeredKeys([], signerOf, `${error.message}; ${nameAddress}`);
       }
       await clock.sleep(againMs);
     }
   };
+  const look: Signing["look"] = async (how = {}) => loadOwn(cli, config, await lookForKeys(), how);
+  const take = async () => void (await client.load().catch(unlessSignerError));
   return {
     get trouble() {
       return client.trouble;
     },
-    keys,
+    look,
     async load() {
-      const loaded = await loadOwn(cli, config, await keys());
-      client.keepTroublesOf(loaded.settings.wallets.map(({ authority }) => authority));
+      const loaded = await look();
+      if (socket === null) await take();
       return loaded;
+    },
+    async keys() {
+      const keys = await lookForKeys();
+      if (socket === null) await take();
+      return keys;
+    },
+    take,
+    async renew(wallets) {
+      client.keepTroublesOf(wallets);
+      await client.renew().catch(unlessSignerError);
     },
     async feePayer() {
       if (payer === null || payerFile === undefined) return null;
@@ -118,6 +138,13 @@ export async function openSigning(cli: Cli, file: string, options: SigningOption
       payer?.close();
     },
   };
+}
+
+const isSignerError = (error: unknown): error is SignerUnavailable | SigningRefused =>
+  error instanceof SignerUnavailable || error instanceof SigningRefused;
+
+function unlessSignerError(error: unknown): void {
+  if (!isSignerError(error)) throw error;
 }
 
 const notAsked = "the signer has read another state of the configuration; try again";

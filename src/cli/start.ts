@@ -14,7 +14,7 @@ import type { ConfigProblem, ConfigWarning } from "../config/index.ts";
 import type { DaemonSettings } from "../settings.ts";
 import { commandLineOf } from "./called.ts";
 import { type Cli, CommandFailed, type CommonOptions, declare, namedConfig } from "./command.ts";
-import { type Loaded, loadOwn, misconfigured } from "./configuration.ts";
+import { type Loaded, misconfigured } from "./configuration.ts";
 import { tellCrashBy } from "./crash.ts";
 import { examine } from "./ground.ts";
 import { onLauncherEnd } from "./launcher.ts";
@@ -101,11 +101,10 @@ async function startWith(
   tellIn: (log: Logger, onOver: () => void) => void,
 ): Promise<number> {
   // Everything that can be wrong with it is told before anything is started.
-  const loaded =
-    signing === null
-      ? null
-      : await loadOwn(cli, options.config, await signing.keys(), { pageMayBeOff: true });
+  const loaded = signing === null ? null : await signing.look({ pageMayBeOff: true });
   if (loaded !== null) await refuseUnlessFree(loaded);
+  // One that does not answer reads it at its own start.
+  if (signing?.trouble === "") await signing.take();
   const { createLog, isPrettyLog } = await import("./log.ts");
   const format = options.json === true ? "json" : options.logFormat;
   const { log, flush } = await createLog(cli, { level: options.logLevel, format });
@@ -196,10 +195,12 @@ interface Running {
 async function reload(signing: Signing, config: string, running: Running, log: Logger): Promise<void> {
   const { daemon, started, current } = running;
   try {
-    const { settings, warnings } = await signing.load();
+    const { settings, warnings } = await signing.look();
     await tellWarnings(log, warnings);
     const waiting = await daemon.reload(settings);
     running.current = settings;
+    // Wallets, their ways of login and the exchange are as before until a restart, also at the signer.
+    await signing.renew(settings.wallets.map(({ authority }) => authority));
     const { changedKeys, takenKeys } = await import("./reload-text.ts");
     const taken = takenKeys(current, settings);
     log.info(

@@ -40,7 +40,7 @@ export interface ExchangeOptions {
 export interface Exchange {
   readonly client: ExchangeClient;
   readonly sessions: Sessions;
-  /** The reason why a wallet's login text is not signed, for people; empty: each is. */
+  /** The reasons why a login text or a login transaction is not signed, for people, one of each; empty: all are. */
   readonly loginTrouble: string;
   readonly budget: RequestBudget;
   readonly http: Http;
@@ -54,6 +54,9 @@ export interface Exchange {
   /** Lets renewals under way be stored (at most 5 s), then ends all connections. Repeatable; fine when unstarted. */
   stop(): Promise<void>;
 }
+
+/** The order in which refusals are told. */
+const loginActs = ["login text", "login transaction"] as const;
 
 export function createExchange(options: ExchangeOptions): Exchange {
   const { settings, clock, random, version, dispatcher } = options;
@@ -69,12 +72,13 @@ export function createExchange(options: ExchangeOptions): Exchange {
     requestsPerSecond: settings.requestsPerSecond === "auto" ? null : settings.requestsPerSecond,
   });
   const caller = createCaller({ http, budget, clock, random });
-  let refused: { readonly wallet: string; readonly reason: string } | null = null;
+  /** Refused logins: the last one of each kind. */
+  const refused = new Map<SignatureEntry["act"], { readonly wallet: string; readonly reason: string }>();
   const sessions = createSessions({
     onSignature(wallet, entry) {
       // The next login of the same wallet that is signed ends it: others may have a form that was trusted before.
-      if (entry.refused !== null) refused = { wallet, reason: entry.refused };
-      else if (refused?.wallet === wallet) refused = null;
+      if (entry.refused !== null) refused.set(entry.act, { wallet, reason: entry.refused });
+      else for (const [act, one] of refused) if (one.wallet === wallet) refused.delete(act);
       options.onSignature?.(wallet, entry);
     },
     caller,
@@ -90,7 +94,8 @@ export function createExchange(options: ExchangeOptions): Exchange {
     client,
     sessions,
     get loginTrouble() {
-      return refused?.reason ?? "";
+      const reasons = loginActs.flatMap((act) => refused.get(act)?.reason ?? []);
+      return [...new Set(reasons)].join("; ");
     },
     budget,
     http,

@@ -7,6 +7,7 @@ import type { Clock } from "../domain/clock.ts";
 import type { KeyAnswer } from "./keys.ts";
 import { SignerUnavailable, type SigningAct, SigningRefused, type WalletSigner } from "./signer.ts";
 import {
+  type LoadKind,
   lineOf,
   mostReplyBytes,
   parsedLine,
@@ -74,20 +75,40 @@ export class SignerClient {
     return this.#trouble;
   }
 
-  /** Has the signer read its configuration again. @throws {SignerUnavailable} */
-  async load(): Promise<LoadedKeys> {
-    let reply: Reply;
+  /** Has the signer take its configuration as it is now. @throws {SignerUnavailable} @throws {SigningRefused} where it goes on as it was */
+  load(): Promise<LoadedKeys> {
+    return this.#load("load");
+  }
+
+  /** Has the signer read the keys of the configuration in force again. @throws {SignerUnavailable} */
+  renew(): Promise<LoadedKeys> {
+    return this.#load("renew");
+  }
+
+  /** The keys that the configuration names now; the signer goes on as it was. @throws {SignerUnavailable} @throws {SigningRefused} */
+  look(): Promise<LoadedKeys> {
+    return this.#read("look");
+  }
+
+  async #load(how: LoadKind): Promise<LoadedKeys> {
+    const loaded = await this.#read(how);
+    for (const answer of loaded.keys)
+      if ("address" in answer && !this.#failing.has(answer.address)) this.#troubles.delete(answer.address);
+    this.#note(whole, loaded.closed);
+    return loaded;
+  }
+
+  async #read(how: LoadKind): Promise<LoadedKeys> {
     try {
-      reply = await this.#ask({ do: "load" }, this.#options.loadWithinMs);
+      const reply = await this.#ask({ do: how }, this.#options.loadWithinMs);
       if (!("keys" in reply)) throw failureOf(reply);
+      return { keys: reply.keys, closed: reply.closed };
     } catch (error) {
-      this.#note(whole, error instanceof Error ? error.message : String(error));
+      // A configuration that is not taken changes nothing about the keys that are held.
+      if (!(error instanceof SigningRefused))
+        this.#note(whole, error instanceof Error ? error.message : String(error));
       throw error;
     }
-    for (const answer of reply.keys)
-      if ("address" in answer && !this.#failing.has(answer.address)) this.#troubles.delete(answer.address);
-    this.#note(whole, reply.closed);
-    return { keys: reply.keys, closed: reply.closed };
   }
 
   /** Ends the troubles of all other wallets: the configuration names them no more. */
@@ -223,7 +244,7 @@ export class SignerClient {
       this.#cancelAgain ??= this.#options.clock.after(this.#pauseMs, () => {
         this.#cancelAgain = null;
         this.#pauseMs = Math.min(longestPauseMs, this.#pauseMs * 2);
-        this.load().catch(() => {});
+        this.renew().catch(() => {});
       });
   }
 

@@ -3,6 +3,7 @@ import type { Duplex } from "node:stream";
 import type { KeyAnswer } from "./keys.ts";
 import { SignerUnavailable, type SigningAct, SigningRefused, type WalletSigner } from "./signer.ts";
 import {
+  type LoadKind,
   lineOf,
   mostRequestBytes,
   parsedLine,
@@ -14,8 +15,8 @@ import {
 
 /** The keys of a signer's process. */
 export interface KeyHolder {
-  /** Reads the configuration again. */
-  load(): Promise<{ readonly keys: readonly KeyAnswer[]; readonly closed: string }>;
+  /** @throws {SigningRefused} where it is not taken, and the one in force goes on @throws {SignerUnavailable} where none is in force */
+  load(how: LoadKind): Promise<{ readonly keys: readonly KeyAnswer[]; readonly closed: string }>;
   /** @throws {SignerUnavailable} where the wallet is not one of those that were loaded */
   signerOf(address: string): Promise<WalletSigner>;
   /** Notes an act that came to no signer, for the signature log. */
@@ -76,16 +77,16 @@ async function answer(
 ): Promise<Reply> {
   const { id } = request;
   try {
-    if (request.do === "load") {
-      const { keys, closed } = await holder.load();
-      return { id, keys: [...keys], closed };
-    }
     if (request.do === "sign") {
       const signer = await admitted(request, holder, mayAsk);
       return { id, signed: await signer.sign(request.act) };
     }
-    const signer = await holder.signerOf(request.wallet);
-    return { id, sessionKey: Buffer.from(await signer.sessionKey()).toString("base64") };
+    if (request.do === "sessionKey") {
+      const signer = await holder.signerOf(request.wallet);
+      return { id, sessionKey: Buffer.from(await signer.sessionKey()).toString("base64") };
+    }
+    const { keys, closed } = await holder.load(request.do);
+    return { id, keys: [...keys], closed };
   } catch (error) {
     const text = (error instanceof Error ? error.message : String(error)).slice(0, mostText);
     if (error instanceof SigningRefused) return { id, refused: text, see: error.see };

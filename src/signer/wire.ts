@@ -1,7 +1,7 @@
 /**
  * The protocol between a signer and those who ask it, over a stream that only they can use: a JSON object a line.
  *
- *   ► {"id":1,"do":"load"}                                ◄ {"id":1,"keys":[{"reference":"file /…","address":"…"}],"closed":""}
+ *   ► {"id":1,"do":"load"}  (look, renew)                 ◄ {"id":1,"keys":[{"reference":"file /…","address":"…"}],"closed":""}
  *   ► {"id":2,"do":"sign","wallet":"…","act":{…}}         ◄ {"id":2,"signed":"…"}
  *   ► {"id":3,"do":"sessionKey","wallet":"…"}             ◄ {"id":3,"sessionKey":"… (base64)"}
  *                                                         ◄ {"id":2,"refused":"…","see":"…"}
@@ -16,8 +16,18 @@ const id = z.int().min(0);
 const wallet = z.string().max(44);
 const text = z.string().max(8_192);
 
+/**
+ * The ways in which a signer reads its configuration:
+ *
+ *   load    reads the file, and signs by it from now on
+ *   look    reads the file, answers which keys it names, and goes on as it was; opens no keystore
+ *   renew   reads the keys of the configuration in force again: files and keystores that were missing may be there
+ */
+const loadKind = z.enum(["load", "look", "renew"]);
+export type LoadKind = z.infer<typeof loadKind>;
+
 export const requestForm = z.discriminatedUnion("do", [
-  z.strictObject({ id, do: z.literal("load") }),
+  z.strictObject({ id, do: loadKind }),
   z.strictObject({ id, do: z.literal("sign"), wallet, act: signingAct }),
   z.strictObject({ id, do: z.literal("sessionKey"), wallet }),
 ]);
@@ -33,6 +43,7 @@ export const replyForm = z.union([
   z.strictObject({ id, keys: z.array(keyAnswer), closed: text }),
   z.strictObject({ id, signed: text }),
   z.strictObject({ id, sessionKey: z.string().length(44) }),
+  /** Also of a configuration that is not taken, while the one in force is signed by. */
   z.strictObject({ id, refused: text, see: text }),
   z.strictObject({ id, unavailable: text }),
   /** An error that nobody expects. */

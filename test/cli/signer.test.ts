@@ -12,11 +12,11 @@ import {
 } from "node:fs";
 import { connect } from "node:net";
 import path from "node:path";
-import { createInterface } from "node:readline";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { type Simulator, startSimulator } from "../../src/simulator/index.ts";
 import { walletKeyFromText } from "../../src/wallet/wallet-key.ts";
 import { startProgram } from "../support/program.ts";
+import { askerAt } from "./asker.ts";
 import { type Desk, desk, run, runProcess } from "./run.ts";
 
 let simulator: Simulator;
@@ -30,6 +30,7 @@ afterAll(async () => {
   keys[Symbol.dispose]();
 });
 
+const takesAt = "it takes a changed configuration at its own start or SIGHUP, and at the daemon's start";
 const passphrase = "correct horse battery staple";
 const [main, second] = [0, 1];
 const keyText = (trader: number) => readFileSync(simulator.traders[trader]!.keyFile!, "utf8").trim();
@@ -106,26 +107,6 @@ function heldBy(pid: number, contents: Readonly<Record<string, Buffer>>): string
     closeSync(memory);
   }
   return [...found].sort();
-}
-
-/** Asks the signer of a place over its socket. */
-function askerAt(place: Desk) {
-  const stream = connect(path.join(place.folder, "signer.sock"));
-  const replies = createInterface({ input: stream })[Symbol.asyncIterator]();
-  const ask = async (request: object): Promise<Record<string, unknown>> => {
-    stream.write(`${JSON.stringify({ id: 1, ...request })}\n`);
-    return JSON.parse((await replies.next()).value as string) as Record<string, unknown>;
-  };
-  return {
-    ask,
-    /** @param toldMs the time that the asker says it is */
-    login(wallet: string, textMs = Date.now(), toldMs = textMs) {
-      const expires = new Date(textMs).toISOString();
-      const text = `Sign in to the exchange\nwallet:${wallet}\nnonce:a1b2c3d4\nexpires:${expires}`;
-      return ask({ do: "sign", wallet, act: { kind: "login text", text, nonceId: "n-1", nowMs: toldMs } });
-    },
-    [Symbol.dispose]: () => stream.destroy(),
-  };
 }
 
 test("the daemon's memory holds no key, its signer's does; both end together", async () => {
@@ -343,7 +324,7 @@ test("a wallet that is gone from the configuration is signed for no more once it
   rewrite([wallet("main", main)]);
   expect(await asker.ask({ do: "load" })).toMatchObject({ keys: [{ address: addressOf(main) }] });
   expect(await asker.login(addressOf(second))).toMatchObject({
-    unavailable: `the signer has no key of ${addressOf(second)}`,
+    unavailable: `the signer has no key of ${addressOf(second)}; ${takesAt}`,
   });
   expect(await asker.login(addressOf(main))).toMatchObject(signed);
 });
@@ -384,7 +365,7 @@ test("each refusal is a line of the signature log, also by pace and of a wallet 
   expect(await asker.login(stranger)).toMatchObject({ unavailable: expect.stringContaining("no key of") });
   expect(last()).toMatchObject({
     ...{ act: "login text", wallet: stranger, sha256: expect.stringMatching(/^[0-9a-f]{64}$/) },
-    refused: `the signer has no key of ${stranger}`,
+    refused: `the signer has no key of ${stranger}; ${takesAt}`,
   });
   for (let count = 0; count < 80; count++) await asker.login(addressOf(main));
   expect(last()).toMatchObject({

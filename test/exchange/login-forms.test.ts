@@ -1,8 +1,12 @@
 /** Sessions of wallets whose exchange changes the text of its login. */
+import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { accepted, memoryForms } from "../../src/signer/login-forms.ts";
 import { testForms, testKey, testSigner } from "./local-exchange.ts";
 import { main, rig } from "./rig.ts";
+
+const example = (name: string): Record<string, string> =>
+  JSON.parse(readFileSync(new URL(`../contract/examples/${name}`, import.meta.url), "utf8"));
 
 test("a changed text signs no wallet in; once accepted, all of them sign in", async () => {
   const store = memoryForms();
@@ -33,5 +37,34 @@ test("a changed text signs no wallet in; once accepted, all of them sign in", as
   await store.save(accepted(await store.load(), "text")!);
   for (const { name } of wallets) await set.clock.finish(login(name));
   expect(set.exchange.sessions.all.map(({ signedIn }) => signedIn)).toEqual([true, true]);
+  expect(set.exchange.loginTrouble).toBe("");
+});
+
+test("a refused text and a refused memo are both told, in the same order whichever came last, until each wallet signs in", async () => {
+  const store = memoryForms();
+  const forms = testForms(store);
+  const byText = { ...main, name: "hedge", key: testSigner(testKey("hedge"), forms) };
+  const byMemo = { ...main, key: testSigner(testKey(), forms), login: "transaction" } as const;
+  await using set = await rig({ wallets: [byMemo, byText] });
+  const { unsigned_transaction } = example("auth-transaction-challenge.json");
+  const { signed_transaction } = example("auth-login-transaction-request.json");
+  set.venue.acceptTransaction(unsigned_transaction!, signed_transaction!);
+  set.venue.loginWords = "Sign in to another site";
+  const login = (name: string) =>
+    set.clock.finish(set.exchange.sessions.of(name)!.login({ endMs: set.clock.elapsedMs() + 20_000 }));
+  const both = expect.stringMatching(
+    /^the login text is more than .*; the memo of the login transaction is more than [^;]*$/,
+  );
+  const troubleAfter = async (name: string) => {
+    await expect(login(name)).rejects.toThrow(/is more than a plain login/);
+    return set.exchange.loginTrouble;
+  };
+  await troubleAfter("hedge");
+  expect([await troubleAfter("main"), await troubleAfter("hedge")]).toEqual([both, both]);
+  await store.save(accepted(await store.load(), "memo")!);
+  await login("main");
+  expect(set.exchange.loginTrouble).toMatch(/^the login text is more than [^;]*$/);
+  await store.save(accepted(await store.load(), "text")!);
+  await login("hedge");
   expect(set.exchange.loginTrouble).toBe("");
 });

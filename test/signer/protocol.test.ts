@@ -54,7 +54,7 @@ afterEach(() => {
 async function listen(): Promise<void> {
   server = createServer((stream) => {
     askers.add(stream);
-    serve(stream, { load: () => holder.load(), signerOf: (address) => holder.signerOf(address) });
+    serve(stream, { load: (how) => holder.load(how), signerOf: (address) => holder.signerOf(address) });
   });
   server.listen(place);
   await once(server, "listening");
@@ -212,6 +212,43 @@ test("a signer that answers with a trouble is asked again by itself until it is 
   await clock.advance(60_000);
   await over;
   expect(troubles).toEqual(["keystore.json is closed: no passphrase was given", ""]);
+  client.close();
+});
+
+test("a signer is asked for the keys of the configuration in force by itself, and never to take another one", async () => {
+  const { client, clock, nextTrouble } = asker();
+  const asked: string[] = [];
+  const load = holder.load;
+  holder = {
+    ...holder,
+    load: (how) => {
+      asked.push(how);
+      return load(how);
+    },
+  };
+  closed = "keystore.json is closed: no passphrase was given";
+  await client.load();
+  closed = "";
+  const over = nextTrouble();
+  await clock.advance(60_000);
+  await over;
+  await client.look();
+  expect(asked).toEqual(["load", "renew", "look"]);
+  client.close();
+});
+
+test("a configuration that is not taken is no trouble, a signer that has none is one", async () => {
+  const { client, troubles } = asker();
+  const refuse = (error: Error) => {
+    holder = { ...holder, load: () => Promise.reject(error) };
+  };
+  refuse(new SigningRefused("the configuration has mistakes"));
+  for (const read of [client.load(), client.look()])
+    await expect(read).rejects.toThrow(new SigningRefused("the configuration has mistakes"));
+  expect(troubles).toEqual([]);
+  refuse(new SignerUnavailable("the configuration has mistakes"));
+  await expect(client.load()).rejects.toThrow(SignerUnavailable);
+  expect(troubles).toEqual(["the configuration has mistakes"]);
   client.close();
 });
 

@@ -79,6 +79,7 @@ export const parsers: Parsers = {
   "requests to a signer": {
     input: json([
       { id: 1, do: "load" },
+      { id: 1, do: "renew" },
       { id: 2, do: "sign", wallet: key.address, act },
       { id: 3, do: "sessionKey", wallet: key.address },
     ]),

@@ -1,0 +1,213 @@
+/** A signer signs by the configuration that was taken, whatever stands in the file meanwhile. */
+import { readdirSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Simulator, startSimulator } from "../../src/simulator/index.ts";
+import { type Program, startProgram } from "../support/program.ts";
+import { askerAt } from "./asker.ts";
+import { type Desk, desk, run, runProcess } from "./run.ts";
+
+let simulator: Simulator;
+let keys: Desk;
+beforeAll(async () => {
+  keys = desk();
+  simulator = await startSimulator({ port: 0, traders: 2, walk: false, keysDir: keys.folder });
+});
+afterAll(async () => {
+  await simulator.stop();
+  keys[Symbol.dispose]();
+});
+
+const [main, second] = [0, 1];
+const addressOf = (trader: number) => simulator.traders[trader]!.authority;
+const walletOf = (more = "") => `{ name: main, keyFile: ${simulator.traders[main]!.keyFile}${more} }`;
+const byTransaction = ", login: transaction";
+const socket = "signer: { socket: ./signer.sock, passphraseFile: ./passphrase, state: ./records }";
+const signed = { signed: expect.any(String) };
+const otherWay = { refused: "this wallet signs in by transaction, and not by message" };
+
+/** Sections of a configuration; others in their place make another one. */
+const sections = (): Record<string, string> => ({
+  exchange: `exchange: { baseUrl: ${simulator.url}, requestsPerSecond: 1000 }`,
+  wallets: `wallets: [ ${walletOf()} ]`,
+  channels: "channels: { here: { type: console } }",
+  history: "history: { path: ./p }",
+  dashboard: "dashboard: { listen: off }",
+  rules: 'rules: ["shipped"]\nruleOverrides: { SignerUnavailable: { for: 0s } }',
+  signer: "signer: {}",
+});
+const write = (place: Desk, other: Readonly<Record<string, string>> = {}, name = "config.yaml") =>
+  place.write(name, `${Object.values({ ...sections(), ...other }).join("\n")}\n`);
+
+async function hangUp(daemon: Program, outcome: RegExp): Promise<string> {
+  void daemon.end("SIGHUP");
+  return daemon.line((line) => outcome.test(line));
+}
+
+test("a reload that is not taken, and one that waits for a restart, change no way of login", async () => {
+  using place = desk();
+  write(place);
+  await using daemon = startProgram(["start"], place);
+  await daemon.line((line) => line.includes("signed in by message"));
+  const again = async () => {
+    expect(await run(["wallet", "logout", "main"], place)).toMatchObject({ status: 0 });
+    return run(["wallet", "login", "main"], place);
+  };
+  const wallets = `wallets: [ ${walletOf(byTransaction)} ]`;
+  write(place, { wallets, dashboard: "dashboard: { listen: off, mistake: 1 }" });
+  await hangUp(daemon, /SIGHUP: \S+ is not taken, the daemon goes on as it was/);
+  expect(await again()).toMatchObject({ status: 0, stdout: expect.stringContaining("signed in by message") });
+  write(place, { wallets });
+  await hangUp(daemon, /as before until a restart: wallets\.main\.login/);
+  expect(await again()).toMatchObject({ status: 0, stdout: expect.stringContaining("signed in by message") });
+  expect(daemon.stderr.join("\n")).not.toMatch(/and not by message/);
+  expect(await daemon.end("SIGTERM")).toMatchObject({ status: 0 });
+  expect(await run(["wallet", "logout", "main"], place)).toMatchObject({ status: 0 });
+  await using next = startProgram(["start"], place);
+  await next.line((line) => line.includes("signed in by transaction"));
+  expect(await next.end("SIGTERM")).toMatchObject({ status: 0 });
+}, 60_000);
+
+describe("a signer on its own", () => {
+  test("is asked by commands which keys an edited file names, and signs as before", async () => {
+    using place = desk();
+    write(place, { signer: socket });
+    await using signer = startProgram(["signer"], place);
+    await signer.line((line) => line.includes("holds 1 key, listens at"));
+    using asker = askerAt(place);
+    expect(await asker.login(addressOf(main))).toMatchObject(signed);
+    const added = `{ name: two, keyFile: ${simulator.traders[second]!.keyFile} }`;
+    write(place, {
+      signer: socket.replace("./records", "./others"),
+      wallets: `wallets: [ ${walletOf(byTransaction)}, ${added} ]`,
+      history: "history: { path: ./q }",
+    });
+    for (const words of [["check"], ["channels", "test", "here"], ["wallet", "list"]])
+      expect(await run(words, place)).toMatchObject({ status: 0 });
+    expect((await run(["check"], place)).stdout).toContain(
+      "main (signs in by transaction), two (signs in by message)",
+    );
+    expect(await asker.ask({ do: "look" })).toMatchObject({
+      keys: [{ address: addressOf(main) }, { address: addressOf(second) }],
+    });
+    expect(await asker.login(addressOf(main))).toMatchObject(signed);
+    expect(await asker.login(addressOf(second))).toMatchObject({
+      unavailable: expect.stringContaining("has no key of"),
+    });
+    expect(readdirSync(path.join(place.folder, "records")).sort()).toEqual([
+      "login-forms.json",
+      "signatures.log",
+    ]);
+    expect(await asker.ask({ do: "load" })).toMatchObject({ closed: "" });
+    expect(await asker.login(addressOf(main))).toMatchObject(otherWay);
+    expect(await asker.login(addressOf(second))).toMatchObject(signed);
+  });
+
+  test("keeps the way of login of a running daemon at its own SIGHUP, until a daemon starts", async () => {
+    using place = desk();
+    write(place, { signer: socket });
+    await using signer = startProgram(["signer"], place);
+    await signer.line((line) => line.includes("holds 1 key, listens at"));
+    using asker = askerAt(place);
+    write(place, { signer: socket, wallets: `wallets: [ ${walletOf(byTransaction)} ]` });
+    await hangUp(signer, /SIGHUP: read .* again, holds 1 key$/);
+    expect(await asker.login(addressOf(main))).toMatchObject(signed);
+    await asker.ask({ do: "renew" });
+    expect(await asker.login(addressOf(main))).toMatchObject(signed);
+    await using daemon = startProgram(["start"], place);
+    await daemon.line((line) => line.includes("signed in by transaction"));
+    expect(await asker.login(addressOf(main))).toMatchObject(otherWay);
+    expect(await daemon.end("SIGTERM")).toMatchObject({ status: 0 });
+  });
+
+  test("that is asked again for want of a passphrase takes no edited file", async () => {
+    using place = desk();
+    const kept = `{ name: two, keystore: ${addressOf(second)} }`;
+    write(place, { signer: socket, wallets: `wallets: [ ${walletOf()}, ${kept} ]` });
+    place.write("passphrase", "correct horse battery staple");
+    const input = readFileSync(simulator.traders[second]!.keyFile!, "utf8");
+    expect(await runProcess(["wallet", "import"], { ...place, input })).toMatchObject({ status: 0 });
+    place.write("passphrase", "another one");
+    await using signer = startProgram(["signer"], place);
+    await signer.line((line) => line.includes("holds 2 keys, listens at"));
+    await using daemon = startProgram(["start"], place);
+    await daemon.line((line) => line.includes("No wallet can sign in:"));
+    write(place, { signer: socket, wallets: `wallets: [ ${walletOf(byTransaction)} ]` });
+    place.write("passphrase", "correct horse battery staple");
+    await daemon.line((line) => line.includes("signed in by message") && line.includes('"two"'));
+    using asker = askerAt(place);
+    expect(await asker.login(addressOf(main))).toMatchObject(signed);
+    expect(await asker.login(addressOf(second))).toMatchObject(signed);
+    expect(await daemon.end("SIGTERM")).toMatchObject({ status: 0 });
+  }, 60_000);
+
+  test("keeps its records where they were until it is started again", async () => {
+    using place = desk();
+    write(place, { signer: socket });
+    await using signer = startProgram(["signer"], place);
+    await signer.line((line) => line.includes("holds 1 key, listens at"));
+    using asker = askerAt(place);
+    expect(await asker.login(addressOf(main))).toMatchObject(signed);
+    write(place, { signer: socket.replace("./records", "./others") });
+    const warned = await hangUp(signer, /the records of forms and signatures stay in/);
+    expect(warned).toMatch(/warning: .* stay in \S+\/records until the signer is started again$/);
+    await asker.ask({ do: "load" });
+    // First trust is not open again.
+    const text = `Log in to the exchange\nwallet:${addressOf(main)}\nnonce:a1b2c3d4`;
+    const act = { kind: "login text", text, nonceId: "n-1", nowMs: Date.now() };
+    expect(await asker.ask({ do: "sign", wallet: addressOf(main), act })).toMatchObject({
+      refused: expect.stringContaining("another form than the one that was trusted"),
+    });
+    expect(readdirSync(place.folder)).not.toContain("others");
+  });
+});
+
+const canary = "CANARY77";
+const mistakes = "the configuration has mistakes: run perpwatch check";
+const broken: readonly [string, () => Readonly<Record<string, string>>][] = [
+  [
+    "exchange:",
+    () => ({ exchange: `exchange: { baseUrl: ${simulator.url}, requestsPerSecond: ${canary} }` }),
+  ],
+  ["signer:", () => ({ signer: `${socket.slice(0, -2)}, keystore: [ ${canary} ] }` })],
+  ["history:", () => ({ history: `history: { path: ./p, ${canary}: 1 }` })],
+  ["YAML that does not parse", () => ({ history: `history: { path: "${canary}` })],
+];
+
+test.each(broken)(
+  "a mistake in %s takes nothing from a signer, which says nothing of the file",
+  async (_, other) => {
+    using place = desk();
+    write(place, { signer: socket });
+    await using signer = startProgram(["signer"], place);
+    await signer.line((line) => line.includes("holds 1 key, listens at"));
+    await using daemon = startProgram(["start"], place);
+    await daemon.line((line) => line.includes("signed in by message"));
+    write(place, { signer: socket, ...other() });
+    using asker = askerAt(place);
+    expect(await asker.ask({ do: "load" })).toEqual({ id: 1, refused: mistakes, see: "" });
+    expect(JSON.stringify(await asker.ask({ do: "look" }))).not.toContain(canary);
+    await hangUp(daemon, /SIGHUP: \S+ is not taken, the daemon goes on as it was/);
+    expect(await asker.login(addressOf(main))).toMatchObject(signed);
+    const told = daemon.stderr.join("\n");
+    expect(told).not.toContain("no wallet can be signed in");
+    expect(told).not.toContain("the address of this key is not known");
+    expect(await daemon.end("SIGTERM")).toMatchObject({ status: 0 });
+  },
+);
+
+test("a signer that begins by a file with mistakes is a trouble that says nothing of the file", async () => {
+  using place = desk();
+  write(place);
+  await using daemon = startProgram(["start"], place);
+  await daemon.line((line) => line.includes("signed in by message"));
+  const exchange = `exchange: { baseUrl: ${simulator.url}, requestsPerSecond: ${canary} }`;
+  write(place, { exchange });
+  const [child] = readFileSync(`/proc/${daemon.pid}/task/${daemon.pid}/children`, "utf8").trim().split(" ");
+  process.kill(Number(child), "SIGKILL");
+  await daemon.line((line) => line.includes(`No wallet can sign in: ${mistakes}`));
+  write(place);
+  await daemon.line((line) => line.includes("the signer answers"));
+  expect([...daemon.stdout, ...daemon.stderr].join("\n")).not.toContain(canary);
+  expect(await daemon.end("SIGTERM")).toMatchObject({ status: 0 });
+}, 60_000);
