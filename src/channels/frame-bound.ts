@@ -5,19 +5,20 @@
 
 /** The largest frame, bytes. */
 const maxFrame = 1_048_576;
-const maxFrames = 1_000;
 const maxBytes = 4 * maxFrame;
 const withinMs = 10_000;
 
 export class FrameBound {
   readonly #elapsedMs: () => number;
+  readonly #maxFrames: number;
   #fromMs = Number.NEGATIVE_INFINITY;
   #frames = 0;
   #bytes = 0;
 
-  /** @param elapsedMs monotonic */
-  constructor(elapsedMs: () => number) {
+  /** @param elapsedMs monotonic   @param maxFrames in 10 s */
+  constructor(elapsedMs: () => number, maxFrames: number) {
     this.#elapsedMs = elapsedMs;
+    this.#maxFrames = maxFrames;
   }
 
   /** Counts a frame. @returns the reason why it is not read; null: it is */
@@ -31,6 +32,6 @@ export class FrameBound {
     this.#frames++;
     this.#bytes += bytes;
     if (bytes > maxFrame) return `it sent a frame of ${bytes} bytes`;
-    return this.#frames > maxFrames || this.#bytes > maxBytes ? "it sends frames without end" : null;
+    return this.#frames > this.#maxFrames || this.#bytes > maxBytes ? "it sends frames without end" : null;
   }
 }

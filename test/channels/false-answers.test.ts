@@ -116,6 +116,13 @@ async function tried(
   return results;
 }
 
+test.each(["ok", "ok\n", { ok: true }, { success: true }, { result: "success", msg: "" }])(
+  "a webhook that takes Slack's messages answers %j",
+  async (body) => {
+    expect((await tried(kinds["Slack, as a webhook"]!, body))[0]).toMatchObject({ kind: "delivered" });
+  },
+);
+
 describe.each(Object.entries(kinds))("%s", (_name, kind) => {
   test("what it takes is delivered", async () => {
     expect((await tried(kind, kind.taken))[0]).toMatchObject({ kind: "delivered" });

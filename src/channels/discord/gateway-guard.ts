@@ -27,6 +27,8 @@ interface Socket {
 
 /** Discord asks for 41 s. */
 const fastestBeatMs = 100;
+/** Events of all servers that the bot is in come here, in 10 s. */
+const maxFrames = 1_000;
 const slowestBeatMs = 600_000;
 const hello = 10;
 
@@ -59,7 +61,7 @@ export class GatewayGuard {
     failed: (error: unknown) => void,
     interaction: (data: unknown) => void = () => {},
   ) {
-    this.#bound = new FrameBound(elapsedMs);
+    this.#bound = new FrameBound(elapsedMs, maxFrames);
     this.#apiUrl = apiUrl;
     this.#failed = failed;
     this.#interaction = interaction;

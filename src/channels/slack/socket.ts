@@ -42,6 +42,8 @@ const toldAfter = 3;
 const shortMs = 30_000;
 /** A connection that lasts this long ends a row of failures: one that greets and leaves would be opened again and again, ms. */
 const steadyMs = 60_000;
+/** Presses of a busy chat and pings, in 10 s. A thousand presses take the daemon three seconds on two busy cores. */
+const maxFrames = 250;
 /** Connections that are open at once: the newest, and those that Slack still has to close. */
 const maxOpen = 3;
 /** A press brings the message under which it was, 100 KB in escapes at most; deep JSON of a megabyte takes a third of a second, bytes. */
@@ -97,7 +99,7 @@ class SocketMode implements Source {
   constructor(app: App, listeners: ReadonlySet<Listener>) {
     this.#app = app;
     this.#listeners = listeners;
-    this.#bound = new FrameBound(() => app.clock.elapsedMs());
+    this.#bound = new FrameBound(() => app.clock.elapsedMs(), maxFrames);
     this.#poster = new Poster({ who: "Slack", secrets: [app.appToken, ...app.secrets], timeoutMs });
     this.#running = Promise.resolve().then(() => this.#run());
   }

@@ -63,12 +63,25 @@ export interface Judged {
   readonly error: string | null;
 }
 
+interface Said {
+  readonly ok?: unknown;
+  readonly error?: unknown;
+  readonly ts?: unknown;
+  readonly success?: unknown;
+  readonly result?: unknown;
+}
+
+/** The answers of Slack's webhooks, and of servers that take the same messages (Mattermost, Rocket.Chat, Zulip). */
+function isTaken(text: string, said: Said | undefined): boolean {
+  return text === "ok" || said?.ok === true || said?.success === true || said?.result === "success";
+}
+
 /** A bot's answers are all 200 with `ok` in the body; a webhook's are a status with a word, "ok" for a message that it took. */
 export function judge(answer: Answer | NoAnswer, poster: Poster, by: "bot" | "webhook" = "bot"): Judged {
   if (answer.kind === "none") return { result: poster.verdict(answer, ""), error: null };
   // Its words say if it took the message.
   if (answer.cut !== undefined) return { result: poster.verdict(answer.cut, ""), error: null };
-  const said = parsed(answer.text) as { ok?: unknown; error?: unknown; ts?: unknown } | undefined;
+  const said = parsed(answer.text) as Said | undefined;
   const failed = said?.ok === false || answer.status >= 400;
   const word = typeof said?.error === "string" ? said.error : answer.text.trim();
   const error = failed && /^[a-z_]{2,60}$/.test(word) ? word : null;
@@ -84,7 +97,7 @@ export function judge(answer: Answer | NoAnswer, poster: Poster, by: "bot" | "we
       return { result: { kind: "retry", failure: "server-error", detail, afterMs: null }, error };
     return { result: { kind: "refused", failure: "rejected", detail, channelBroken: false }, error };
   }
-  const taken = by === "bot" ? said?.ok === true : answer.text.trim() === "ok";
+  const taken = by === "bot" ? said?.ok === true : isTaken(answer.text.trim(), said);
   const receipt = typeof said?.ts === "string" ? said.ts : "accepted";
   return { result: poster.verdict(answer, taken ? receipt : null, error ?? undefined), error };
 }

@@ -31,6 +31,8 @@ export interface Bot {
 
 const pollSeconds = 30;
 const pollTimeoutMs = 40_000;
+/** Answers with updates in 10 s; each brings one press at most. */
+const maxFrames = 250;
 const firstWaitMs = 1_000;
 const maxWaitMs = 60_000;
 /** Polls in a row that bring nothing new within a second before the next one waits. */
@@ -68,7 +70,7 @@ class Poller implements Source {
   constructor(bot: Bot, listeners: ReadonlySet<Listener>) {
     this.#bot = bot;
     this.#listeners = listeners;
-    this.#bound = new FrameBound(() => bot.clock.elapsedMs());
+    this.#bound = new FrameBound(() => bot.clock.elapsedMs(), maxFrames);
     this.#poster = new Poster({
       who: "Telegram",
       secrets: [bot.token],
