@@ -19,7 +19,6 @@ import { worded } from "./channels/template.ts";
 import { CronSchedule } from "./collect/calendar.ts";
 import { type Collectors, createCollectors } from "./collect/index.ts";
 import { charts, chatActions, DaemonSource } from "./daemon-source.ts";
-import { createDashboard, type PageLink } from "./dashboard/index.ts";
 import type { DigestSettings } from "./deliver/digest/settings.ts";
 import {
   acknowledgeWith,
@@ -59,6 +58,7 @@ import type { DaemonSettings } from "./settings.ts";
 import { steadyClock } from "./steady-clock.ts";
 import { version } from "./version.ts";
 import type { WatchSettings } from "./watch/settings.ts";
+import { createDashboard, type PageLink } from "./web/index.ts";
 
 export interface DaemonDeps {
   readonly log: Logger;

@@ -30,7 +30,6 @@ import {
   type Path,
   readTextFile,
 } from "./config/index.ts";
-import type { ListenSettings } from "./dashboard/settings.ts";
 import type { DigestSettings } from "./deliver/digest/settings.ts";
 import { systemClock } from "./domain/clock.ts";
 import { type ExchangeSettings, exchangeSettings, plannedPerSecond } from "./exchange/settings.ts";
@@ -56,6 +55,7 @@ import { LoginForms, memoryForms } from "./signer/login-forms.ts";
 import type { SignerSettings } from "./signer/settings.ts";
 import { mustReadKeystore } from "./wallet/keystore-file.ts";
 import type { WatchedPair } from "./watch/settings.ts";
+import type { ListenSettings } from "./web/settings.ts";
 
 export {
   type ConfigProblem,

@@ -33,7 +33,7 @@ const mayImport = {
   ledger: ["domain", "contract", "wallet"],
   collect: ["domain", "contract", "exchange", "wallet"],
   deliver: ["domain", "alerts", "exchange", "channels"],
-  dashboard: ["domain", "files"],
+  web: ["domain", "files"],
   replay: ["domain", "rules", "alerts", "watch", "ingest"],
 } as const satisfies Record<string, readonly string[]>;
 
@@ -87,15 +87,15 @@ const libraryRooms: Readonly<Record<string, readonly string[]>> = {
     "ledger",
     "signer",
     "collect",
-  ].concat(["deliver", "dashboard", "replay", "watch"]),
+  ].concat(["deliver", "web", "replay", "watch"]),
   "node-cron": ["collect", "deliver"],
-  fastify: ["simulator", "dashboard"],
-  "prom-client": ["dashboard"],
+  fastify: ["simulator", "web"],
+  "prom-client": ["web"],
 };
 
 /** Parts of Node that only some rooms may use. Pure rooms use none at all. */
 const nodeRooms: Readonly<Record<string, readonly string[]>> = {
-  "node:crypto": ["wallet", "signer", "exchange", "simulator", "history", "channels", "deliver", "dashboard"],
+  "node:crypto": ["wallet", "signer", "exchange", "simulator", "history", "channels", "deliver", "web"],
   "node:child_process": ["channels"],
   "node:worker_threads": ["history"],
   "node:module": [],
@@ -344,8 +344,8 @@ describe("bad source is told", () => {
     ],
     [
       "a library in the wrong room",
-      { "dashboard/a.ts": 'import Database from "better-sqlite3";' },
-      "dashboard/a.ts: better-sqlite3 does not belong in dashboard",
+      { "web/a.ts": 'import Database from "better-sqlite3";' },
+      "web/a.ts: better-sqlite3 does not belong in web",
     ],
     [
       "a library's inner file",

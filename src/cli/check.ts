@@ -169,7 +169,7 @@ function subjectOf(what: string, { wallets }: DaemonSettings): string {
 
 /** Silences of the running daemon that ask for what nothing has: they hold nothing. */
 async function idleSilences(settings: DaemonSettings): Promise<readonly string[]> {
-  const { askDaemon } = await import("../dashboard/index.ts");
+  const { askDaemon } = await import("../web/index.ts");
   const { askedOf, unknownNames } = await import("./unknown-names.ts");
   const socketPath = `${settings.history.path}.sock`;
   const signal = AbortSignal.timeout(answerWithinMs);

@@ -1,8 +1,8 @@
 /** The parts that all commands share: their streams, how they are declared, how they fail. */
 import { type Command, Option } from "commander";
-import { toWire } from "../dashboard/wire.ts";
 import { printableJson } from "../domain/escape.ts";
 import { nearestName } from "../domain/nearest.ts";
+import { toWire } from "../web/wire.ts";
 import { forTerminal } from "./print.ts";
 
 /** The process as a command sees it. */

@@ -1,8 +1,9 @@
 /** Asking the running daemon, over its socket beside the database. */
-import { askDaemon } from "../dashboard/client.ts";
-import { DashboardError } from "../dashboard/errors.ts";
+
 import { nearestName } from "../domain/nearest.ts";
 import type { DaemonStatus } from "../domain/status.ts";
+import { askDaemon } from "../web/client.ts";
+import { DashboardError } from "../web/errors.ts";
 import { CommandFailed } from "./command.ts";
 import type { Place } from "./configuration.ts";
 

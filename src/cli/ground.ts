@@ -28,7 +28,7 @@ export type DatabaseState = "there" | "new" | "newFolder";
 export const answerWithinMs = 3_000;
 
 export async function examine({ settings, problemAt }: Loaded): Promise<Ground> {
-  const { askDaemon, longestPathBytes, tryAddress, whyForeign } = await import("../dashboard/index.ts");
+  const { askDaemon, longestPathBytes, tryAddress, whyForeign } = await import("../web/index.ts");
   const { history, dashboard } = settings;
   const found = examineDatabase(history.path);
   const socketPath = `${history.path}.sock`;

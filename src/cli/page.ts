@@ -60,9 +60,7 @@ async function link(cli: Cli, options: CommonOptions): Promise<void> {
 }
 
 async function password(cli: Cli, options: CommonOptions): Promise<void> {
-  const { hashPassword, maxPasswordLength, minPasswordLength } = await import(
-    "../dashboard/access/password.ts"
-  );
+  const { hashPassword, maxPasswordLength, minPasswordLength } = await import("../web/access/password.ts");
   const check = ({ length }: string) => {
     if (length < minPasswordLength || length > maxPasswordLength)
       throw new CommandFailed(

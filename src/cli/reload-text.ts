@@ -1,6 +1,7 @@
 /** The differences of a configuration that is read again: what the running daemon takes, and what waits for a restart. */
-import { hasSameNames } from "../dashboard/settings.ts";
+
 import type { DaemonSettings } from "../settings.ts";
+import { hasSameNames } from "../web/settings.ts";
 
 /** The sections that a reload takes. `timezone` is taken by rules; channels keep theirs. */
 const taken = ["routing", "remind", "advice", "acknowledge", "timezone"] as const;

@@ -70,7 +70,7 @@ async function simulate(cli: Cli, settings: Readonly<Record<string, unknown>>): 
     for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => resolve());
     onLauncherEnd(resolve);
   });
-  const { addressTrouble } = await import("../dashboard/address.ts");
+  const { addressTrouble } = await import("../web/address.ts");
   const simulator = await runSimulator(settings, cli.out, cli.err).catch((error: unknown) => {
     if (error instanceof BadSettings) throw new CommandFailed(error.message, 2, { problems: error.problems });
     if (!(error instanceof Error && "syscall" in error && error.syscall === "listen")) throw error;

@@ -1,7 +1,5 @@
 /** `perpwatch status`: what the daemon knows and how it is doing; without one, what it left. */
 import type { Command } from "commander";
-import type { StatusAnswer } from "../dashboard/api.ts";
-import type { Wire, WireNumber } from "../dashboard/wire.ts";
 import { type Alert, severityRank } from "../domain/alert.ts";
 import type { Message } from "../domain/delivery.ts";
 import { formatDurationMs } from "../domain/duration.ts";
@@ -13,6 +11,8 @@ import { sourceWords, stretchedText } from "../domain/source-words.ts";
 import type { FiringAlert } from "../domain/status.ts";
 import { formatTime, timeOfDay } from "../domain/time-text.ts";
 import type { Unit } from "../rules/vocabulary.ts";
+import type { StatusAnswer } from "../web/api.ts";
+import type { Wire, WireNumber } from "../web/wire.ts";
 import { type Cli, type CommonOptions, declare, print, printJson } from "./command.ts";
 import { locate, type Place } from "./configuration.ts";
 import { ask } from "./daemon.ts";

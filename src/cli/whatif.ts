@@ -1,12 +1,12 @@
 /** `perpwatch whatif`: a wallet's accounts at other prices, after a deposit, after positions were closed. */
 import type { Command } from "commander";
 import { InvalidArgumentError } from "commander";
-import type { Wire, WireNumber } from "../dashboard/wire.ts";
 import type { Severity } from "../domain/alert.ts";
 import { formatDurationMs } from "../domain/duration.ts";
 import { plainWords } from "../domain/plain-words.ts";
 import type { ClearAmounts, WhatIfAnswer } from "../domain/what-if.ts";
 import type { Unit } from "../rules/vocabulary.ts";
+import type { Wire, WireNumber } from "../web/wire.ts";
 import { type Cli, CommandFailed, type CommonOptions, declare, print, printJson } from "./command.ts";
 import { locate } from "./configuration.ts";
 import { ask, askAbout, noDaemon } from "./daemon.ts";

@@ -6,8 +6,8 @@ import path from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { hashPassword } from "../../src/dashboard/access/password.ts";
 import { type Simulator, startSimulator } from "../../src/simulator/index.ts";
+import { hashPassword } from "../../src/web/access/password.ts";
 import { type Desk, desk, run, runProcess } from "../cli/run.ts";
 import { type Program, startProgram } from "../support/program.ts";
 
@@ -122,7 +122,7 @@ describe("what others can change is refused by check and start, with the command
     place.write("page-password", `${await hashPassword("correct horse battery")}\n`);
     for (const ending of ["crt", "key"])
       fs.copyFileSync(
-        new URL(`../dashboard/fixtures/first-test-only.${ending}`, import.meta.url),
+        new URL(`../web/fixtures/first-test-only.${ending}`, import.meta.url),
         file(`page.${ending}`),
       );
     for (const secret of ["page-password", "page.key"]) fs.chmodSync(file(secret), 0o600);

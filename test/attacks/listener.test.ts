@@ -13,9 +13,9 @@ import path from "node:path";
 import { text as wholeText } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { hashPassword } from "../../src/dashboard/access/password.ts";
-import { askDaemon } from "../../src/dashboard/index.ts";
 import { type Simulator, startSimulator } from "../../src/simulator/index.ts";
+import { hashPassword } from "../../src/web/access/password.ts";
+import { askDaemon } from "../../src/web/index.ts";
 import { type Desk, desk } from "../cli/run.ts";
 import { type Program, startProgram } from "../support/program.ts";
 import { pause } from "./asking.ts";
@@ -27,7 +27,7 @@ const attackMs = Number(process.env.PERPWATCH_ATTACK_MS ?? 6_000);
 const longestMs = 3_000;
 const program = fileURLToPath(new URL("listener-flood.ts", import.meta.url));
 
-const fixtures = new URL("../dashboard/fixtures/", import.meta.url);
+const fixtures = new URL("../web/fixtures/", import.meta.url);
 const password = "correct horse battery";
 
 interface Setting {

@@ -1,8 +1,8 @@
 /** `perpwatch notifications audit`, over the local API's real socket. */
 import { expect, test } from "vitest";
 import type { InboxAudit } from "../../src/domain/inbox.ts";
-import { openDashboard } from "../dashboard/open.ts";
-import { nowMs } from "../dashboard/world.ts";
+import { openDashboard } from "../web/open.ts";
+import { nowMs } from "../web/world.ts";
 import { desk, run } from "./run.ts";
 
 const good: InboxAudit = {

@@ -4,9 +4,9 @@ import path from "node:path";
 import { describe, expect, test } from "vitest";
 import type { DashboardSource } from "../../src/domain/ports.ts";
 import type { WhatIfAccount } from "../../src/domain/what-if.ts";
-import { openDashboard } from "../dashboard/open.ts";
-import { alert, calmStatus, darkStatus, nowMs, status } from "../dashboard/world.ts";
 import { alertChange, event, message, owedItem } from "../history/examples.ts";
+import { openDashboard } from "../web/open.ts";
+import { alert, calmStatus, darkStatus, nowMs, status } from "../web/world.ts";
 import { desk, run } from "./run.ts";
 
 /** A daemon's socket, and a configuration whose daemon is behind it. */

@@ -1,9 +1,9 @@
 /** `perpwatch drill`, over the local API's real socket. */
 import { expect, test } from "vitest";
 import type { DashboardSource } from "../../src/domain/ports.ts";
-import { openDashboard } from "../dashboard/open.ts";
-import { alert, nowMs } from "../dashboard/world.ts";
 import { alertChange, message, owedItem } from "../history/examples.ts";
+import { openDashboard } from "../web/open.ts";
+import { alert, nowMs } from "../web/world.ts";
 import { desk, run } from "./run.ts";
 
 const told = alert({

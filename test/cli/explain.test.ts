@@ -5,7 +5,6 @@ import { explanationText } from "../../src/cli/rules/explain.ts";
 import { builtInRules } from "../../src/domain/built-in.ts";
 import type { ExplainedPart, Explanation } from "../../src/domain/explanation.ts";
 import { explainParts } from "../../src/rules/index.ts";
-import { openDashboard } from "../dashboard/open.ts";
 import { env } from "../rules/kit.ts";
 import {
   Harness,
@@ -16,6 +15,7 @@ import {
   startMs,
   subaccount,
 } from "../watch/harness.ts";
+import { openDashboard } from "../web/open.ts";
 import { desk, run } from "./run.ts";
 
 const rules = `

@@ -3,13 +3,13 @@ import { chmodSync, readFileSync } from "node:fs";
 import path from "node:path";
 import Database from "better-sqlite3";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { hashPassword } from "../../src/dashboard/access/password.ts";
 import { type Simulator, startSimulator } from "../../src/simulator/index.ts";
-import { freePort } from "../dashboard/open.ts";
+import { hashPassword } from "../../src/web/access/password.ts";
 import { followLink } from "../support/page.ts";
 import { startProgram } from "../support/program.ts";
 import { startInTerminal } from "../support/terminal.ts";
 import { secured } from "../support/tls.ts";
+import { freePort } from "../web/open.ts";
 import { type Desk, desk, run } from "./run.ts";
 
 let simulator: Simulator;
@@ -34,8 +34,7 @@ const configuration = (dashboard: string, more = "") =>
     "",
   ].join("\n");
 
-const fixture = (name: string) =>
-  readFileSync(new URL(`../dashboard/fixtures/${name}`, import.meta.url), "utf8");
+const fixture = (name: string) => readFileSync(new URL(`../web/fixtures/${name}`, import.meta.url), "utf8");
 
 test("without a terminal the log says how to ask for a link, and holds none", async () => {
   using place = desk();

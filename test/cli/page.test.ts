@@ -4,9 +4,9 @@ import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
 import type { Cli } from "../../src/cli/command.ts";
 import { runCommand } from "../../src/cli/main.ts";
-import { isPassword, parsePasswordHash } from "../../src/dashboard/access/password.ts";
-import { cookieOf, type OpenOptions, openDashboard } from "../dashboard/open.ts";
+import { isPassword, parsePasswordHash } from "../../src/web/access/password.ts";
 import { startInTerminal } from "../support/terminal.ts";
+import { cookieOf, type OpenOptions, openDashboard } from "../web/open.ts";
 import { desk, plainConfig, run } from "./run.ts";
 
 const docs = readFileSync(new URL("../../docs/page.md", import.meta.url), "utf8");

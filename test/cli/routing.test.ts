@@ -4,8 +4,8 @@ import path from "node:path";
 import { text } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
 import type { DashboardSource } from "../../src/domain/ports.ts";
-import { openDashboard } from "../dashboard/open.ts";
-import { alert, nowMs } from "../dashboard/world.ts";
+import { openDashboard } from "../web/open.ts";
+import { alert, nowMs } from "../web/world.ts";
 import { desk, run } from "./run.ts";
 
 const wallets =

@@ -3,9 +3,9 @@ import path from "node:path";
 import { expect, test } from "vitest";
 import { changes } from "../../src/domain/changes.ts";
 import { openStore } from "../../src/history/index.ts";
-import { openDashboard } from "../dashboard/open.ts";
-import { darkStatus, status } from "../dashboard/world.ts";
 import { acknowledgement, alert, alertChange, event, message, owedItem, t0 } from "../history/examples.ts";
+import { openDashboard } from "../web/open.ts";
+import { darkStatus, status } from "../web/world.ts";
 import { desk, plainConfig, run } from "./run.ts";
 
 const [rule, wallet] = ["NearLiquidationAfterHours", "market-maker-of-the-second-desk"];

@@ -1,12 +1,11 @@
 /** The section of the status page: who may use it from where, and what is refused. */
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { hashPassword } from "../../src/dashboard/access/password.ts";
 import { formatConfigProblem, formatConfigWarning, settingsFromText } from "../../src/settings.ts";
+import { hashPassword } from "../../src/web/access/password.ts";
 import { type Desk, desk, rest } from "./desk.ts";
 
-const fixture = (name: string) =>
-  readFileSync(new URL(`../dashboard/fixtures/${name}`, import.meta.url), "utf8");
+const fixture = (name: string) => readFileSync(new URL(`../web/fixtures/${name}`, import.meta.url), "utf8");
 
 function read(dashboard: string, at: Desk) {
   return settingsFromText(`dashboard: ${dashboard}\n${rest}`, {

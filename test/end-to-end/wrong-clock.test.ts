@@ -1,8 +1,8 @@
 /** Machines, and servers of the exchange, whose clocks are wrong: what the daemon does is by the true time. */
 import { Pool } from "undici";
 import { describe, expect, test, vi } from "vitest";
-import type { StatusAnswer } from "../../src/dashboard/index.ts";
 import type { HttpDispatcher } from "../../src/exchange/index.ts";
+import type { StatusAnswer } from "../../src/web/index.ts";
 import { type House, openHouse } from "../support/daemon.ts";
 
 // An upper bound for slow machines: nothing here waits for real time.

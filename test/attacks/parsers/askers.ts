@@ -1,19 +1,19 @@
 /** Requests to the daemon at both doors: headers, addresses and bodies; and what a daemon answers to a command. */
 import type { InjectOptions } from "fastify";
-import { Access } from "../../../src/dashboard/access/access.ts";
-import { addressGroup, clientAddress } from "../../../src/dashboard/access/client-address.ts";
-import { cookiesOf } from "../../../src/dashboard/access/cookie.ts";
-import { Passwords } from "../../../src/dashboard/access/passwords.ts";
-import { serveAccess, serveSession } from "../../../src/dashboard/access/routes.ts";
-import { SlowDown } from "../../../src/dashboard/access/slow-down.ts";
-import { serveApi } from "../../../src/dashboard/api.ts";
-import { createDoor, hostName } from "../../../src/dashboard/door.ts";
-import { createServer } from "../../../src/dashboard/server.ts";
-import { allAtOnce } from "../../../src/dashboard/turns.ts";
-import { toWire } from "../../../src/dashboard/wire.ts";
 import { decode } from "../../../src/domain/json.ts";
-import { clock, listenWith, memoryStore } from "../../dashboard/open.ts";
-import { source } from "../../dashboard/world.ts";
+import { Access } from "../../../src/web/access/access.ts";
+import { addressGroup, clientAddress } from "../../../src/web/access/client-address.ts";
+import { cookiesOf } from "../../../src/web/access/cookie.ts";
+import { Passwords } from "../../../src/web/access/passwords.ts";
+import { serveAccess, serveSession } from "../../../src/web/access/routes.ts";
+import { SlowDown } from "../../../src/web/access/slow-down.ts";
+import { serveApi } from "../../../src/web/api.ts";
+import { createDoor, hostName } from "../../../src/web/door.ts";
+import { createServer } from "../../../src/web/server.ts";
+import { allAtOnce } from "../../../src/web/turns.ts";
+import { toWire } from "../../../src/web/wire.ts";
+import { clock, listenWith, memoryStore } from "../../web/open.ts";
+import { source } from "../../web/world.ts";
 import { isSyntax, json, type Parsers, words } from "./kinds.ts";
 
 const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };

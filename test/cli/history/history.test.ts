@@ -9,9 +9,9 @@ import { changes } from "../../../src/domain/changes.ts";
 import { seededRandom } from "../../../src/domain/clock.ts";
 import type { Tick } from "../../../src/domain/observation.ts";
 import { openStore } from "../../../src/history/index.ts";
-import { openDashboard } from "../../dashboard/open.ts";
-import { nowMs } from "../../dashboard/world.ts";
 import { event } from "../../history/examples.ts";
+import { openDashboard } from "../../web/open.ts";
+import { nowMs } from "../../web/world.ts";
 import { desk, plainConfig, run, runProcess } from "../run.ts";
 
 const minuteMs = 60_000;

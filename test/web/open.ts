@@ -5,10 +5,10 @@ import { request as requestOverTls } from "node:https";
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { createDashboard, type ListenSettings } from "../../src/dashboard/index.ts";
 import type { AccessEntry, Rights } from "../../src/domain/access.ts";
 import { type Clock, systemClock } from "../../src/domain/clock.ts";
 import type { AccessStore, DashboardSource } from "../../src/domain/ports.ts";
+import { createDashboard, type ListenSettings } from "../../src/web/index.ts";
 import { nowMs, source } from "./world.ts";
 
 /** Stands at the world's instant; its timers run. */

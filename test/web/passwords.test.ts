@@ -1,9 +1,9 @@
 /** Logging in by password: right and wrong, slowed down and logged, behind a proxy and not. */
 import { beforeAll, describe, expect, test } from "vitest";
-import { addressGroup } from "../../src/dashboard/access/client-address.ts";
-import { hashPassword } from "../../src/dashboard/access/password.ts";
-import { SlowDown } from "../../src/dashboard/access/slow-down.ts";
-import { silentLog } from "../../src/dashboard/log.ts";
+import { addressGroup } from "../../src/web/access/client-address.ts";
+import { hashPassword } from "../../src/web/access/password.ts";
+import { SlowDown } from "../../src/web/access/slow-down.ts";
+import { silentLog } from "../../src/web/log.ts";
 import { handClock } from "../channels/hand-clock.ts";
 import { cookieOf, type OpenOptions, openDashboard } from "./open.ts";
 

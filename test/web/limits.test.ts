@@ -5,18 +5,18 @@ import type { RequestListener } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { handshakeBounds } from "../../src/dashboard/handshakes.ts";
+import { systemClock } from "../../src/domain/clock.ts";
+import { handshakeBounds } from "../../src/web/handshakes.ts";
 import {
   type LimitOptions,
   type Limits,
   limitedServer,
   type ShareLimits,
   usualLimits,
-} from "../../src/dashboard/limits.ts";
-import { silentLog } from "../../src/dashboard/log.ts";
-import { recent } from "../../src/dashboard/recent.ts";
-import { oneAtATime } from "../../src/dashboard/turns.ts";
-import { systemClock } from "../../src/domain/clock.ts";
+} from "../../src/web/limits.ts";
+import { silentLog } from "../../src/web/log.ts";
+import { recent } from "../../src/web/recent.ts";
+import { oneAtATime } from "../../src/web/turns.ts";
 import { FakeClock } from "../support/clock.ts";
 import { secured } from "../support/tls.ts";
 import { openLoggedIn } from "./open.ts";

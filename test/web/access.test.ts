@@ -2,10 +2,10 @@
 import { connect } from "node:net";
 import { text as wholeText } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
-import { Access } from "../../src/dashboard/access/access.ts";
-import { silentLog } from "../../src/dashboard/log.ts";
 import type { AccessEntry } from "../../src/domain/access.ts";
 import { CommitFailed } from "../../src/domain/ports.ts";
+import { Access } from "../../src/web/access/access.ts";
+import { silentLog } from "../../src/web/log.ts";
 import { handClock } from "../channels/hand-clock.ts";
 import { type Asking, clock, cookieOf, memoryStore, type OpenOptions, openDashboard } from "./open.ts";
 

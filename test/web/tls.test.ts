@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { connect as dial } from "node:net";
 import { describe, expect, test } from "vitest";
-import type { ListenSettings } from "../../src/dashboard/index.ts";
+import type { ListenSettings } from "../../src/web/index.ts";
 import { secured } from "../support/tls.ts";
 import { cookieOf, listenWith, openDashboard } from "./open.ts";
 

@@ -1,6 +1,6 @@
 import { connect } from "node:net";
 import { describe, expect, test } from "vitest";
-import { askDaemon } from "../../src/dashboard/index.ts";
+import { askDaemon } from "../../src/web/index.ts";
 import { openLoggedIn } from "./open.ts";
 import { nowMs, status } from "./world.ts";
 

@@ -5,13 +5,8 @@ import { existsSync, lstatSync, readFileSync, writeFileSync } from "node:fs";
 import { type AddressInfo, connect, createServer } from "node:net";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import { hostName } from "../../src/dashboard/door.ts";
-import {
-  askDaemon,
-  createDashboard,
-  DashboardError,
-  type ListenSettings,
-} from "../../src/dashboard/index.ts";
+import { hostName } from "../../src/web/door.ts";
+import { askDaemon, createDashboard, DashboardError, type ListenSettings } from "../../src/web/index.ts";
 import { FakeClock } from "../support/clock.ts";
 import { listenWith, memoryStore, openDashboard, openLoggedIn, temporaryFolder } from "./open.ts";
 import { nowMs, source } from "./world.ts";
