@@ -15,21 +15,21 @@ const root = path.join(import.meta.dirname, "..");
 const mayImport = {
   domain: [],
   contract: ["domain"],
-  risk: ["domain"],
+  margin: ["domain"],
   files: ["domain"],
   wallet: ["domain", "files"],
   config: ["domain", "files"],
   history: ["domain", "files"],
-  rules: ["domain", "risk"],
+  rules: ["domain", "margin"],
   alerts: ["domain"],
   channels: ["domain"],
-  state: ["domain", "risk", "rules"],
-  advice: ["domain", "risk", "rules", "state"],
-  watch: ["domain", "risk", "rules", "alerts", "state", "advice"],
+  state: ["domain", "margin", "rules"],
+  advice: ["domain", "margin", "rules", "state"],
+  watch: ["domain", "margin", "rules", "alerts", "state", "advice"],
   ingest: ["domain", "watch"],
   signer: ["domain", "files", "contract", "wallet", "ledger"],
   exchange: ["domain", "contract", "wallet", "signer"],
-  simulator: ["domain", "contract", "wallet", "risk"],
+  simulator: ["domain", "contract", "wallet", "margin"],
   ledger: ["domain", "contract", "wallet"],
   collect: ["domain", "contract", "exchange", "wallet"],
   deliver: ["domain", "alerts", "exchange", "channels"],
@@ -56,7 +56,7 @@ const roof = [
 ];
 
 /** Rooms that decide and do not act: no I/O, no clock, no chance, no environment. */
-const pureRooms = ["domain", "contract", "risk", "rules", "alerts", "state", "advice", "watch"];
+const pureRooms = ["domain", "contract", "margin", "rules", "alerts", "state", "advice", "watch"];
 
 /** The one file in them that holds the real thing, to be handed in: systemClock. */
 const ambientFiles = ["domain/clock.ts"];
@@ -323,8 +323,8 @@ describe("bad source is told", () => {
     ],
     [
       "an import type expression",
-      { "risk/a.ts": 'let x: import("../contract/b.ts").X;', "contract/b.ts": "" },
-      "risk/a.ts: risk may not know contract (../contract/b.ts)",
+      { "margin/a.ts": 'let x: import("../contract/b.ts").X;', "contract/b.ts": "" },
+      "margin/a.ts: margin may not know contract (../contract/b.ts)",
     ],
     [
       "app.ts from below",
@@ -334,8 +334,8 @@ describe("bad source is told", () => {
     ["an unknown room", { "util/a.ts": "" }, 'util/a.ts: "util" is no room of the house'],
     [
       "a file that is not there",
-      { "risk/a.ts": 'import { x } from "./b.js";' },
-      "risk/a.ts: imports ./b.js, which does not exist",
+      { "margin/a.ts": 'import { x } from "./b.js";' },
+      "margin/a.ts: imports ./b.js, which does not exist",
     ],
     [
       "a file outside src",
@@ -383,7 +383,7 @@ describe("bad source is told", () => {
       { "alerts/a.ts": "const t = +new Date;" },
       "alerts/a.ts: uses new Date() in a pure room",
     ],
-    ["chance", { "risk/a.ts": "const r = Math.random();" }, "risk/a.ts: uses Math.random in a pure room"],
+    ["chance", { "margin/a.ts": "const r = Math.random();" }, "margin/a.ts: uses Math.random in a pure room"],
     [
       "monotonic time",
       { "domain/a.ts": "performance.now()" },
@@ -406,8 +406,8 @@ describe("bad source is told", () => {
     ],
     [
       "two files in a ring",
-      { "risk/a.ts": 'import "./b.ts";', "risk/b.ts": 'import { type A } from "./a.ts";' },
-      "import cycle: risk/a.ts → risk/b.ts → risk/a.ts",
+      { "margin/a.ts": 'import "./b.ts";', "margin/b.ts": 'import { type A } from "./a.ts";' },
+      "import cycle: margin/a.ts → margin/b.ts → margin/a.ts",
     ],
     [
       "three files in a ring",
@@ -424,8 +424,8 @@ test("two files of a room may know each other's types", () => {
   const a = 'import { b } from "./b.ts"; export type A = 1;';
   const b = 'import type { A } from "./a.ts"; export const b: A = 1;';
   const files = new Map([
-    ["risk/a.ts", a],
-    ["risk/b.ts", b],
+    ["margin/a.ts", a],
+    ["margin/b.ts", b],
   ]);
   expect(problemsOf(files, declared)).toEqual([]);
 });

@@ -4,10 +4,10 @@
  * also the least that ends only what is critical.
  */
 import type { Clearing } from "../domain/what-if.ts";
-import { withDeposit, withReduction } from "../risk/hypothetical.ts";
-import { leastAmount } from "../risk/least-amount.ts";
-import type { AccountRisk, Markets, MarkTicks, PositionRisk } from "../risk/model.ts";
-import { unitsFromBaseLots, usdFromTicks } from "../risk/units.ts";
+import { withDeposit, withReduction } from "../margin/hypothetical.ts";
+import { leastAmount } from "../margin/least-amount.ts";
+import type { AccountRisk, Markets, MarkTicks, PositionRisk } from "../margin/model.ts";
+import { unitsFromBaseLots, usdFromTicks } from "../margin/units.ts";
 import type { Situation, Supposed } from "./situation.ts";
 import { Standing } from "./standing.ts";
 import { writtenQuoteLots } from "./texts.ts";

@@ -1,6 +1,6 @@
 /** The amounts that clear an account, in USD and units. */
 import type { ClearAmounts, EnoughAmounts } from "../domain/what-if.ts";
-import { shrink, unitsFromBaseLots, usdFromQuoteLots, usdFromTicks } from "../risk/units.ts";
+import { shrink, unitsFromBaseLots, usdFromQuoteLots, usdFromTicks } from "../margin/units.ts";
 import { type AmountsOptions, type Closing, type Enough, leastAmounts } from "./amounts.ts";
 import type { Situation, Supposed } from "./situation.ts";
 

@@ -5,7 +5,7 @@
 import type { Advice } from "../domain/alert.ts";
 import { timeOfDay } from "../domain/time-text.ts";
 import type { ClearAmounts, Clearing } from "../domain/what-if.ts";
-import { usdFromTicks } from "../risk/units.ts";
+import { usdFromTicks } from "../margin/units.ts";
 import { formatPercent, formatPrice } from "../rules/index.ts";
 import type { Situation } from "./situation.ts";
 import { enoughUsd, listed, obstaclesOf, waysOf } from "./texts.ts";

@@ -7,12 +7,12 @@
  */
 import type { PositionState } from "../domain/account.ts";
 import type { Severity } from "../domain/alert.ts";
-import { assessAccount } from "../risk/assess.ts";
-import { fundingUntilMaintenanceMs } from "../risk/funding.ts";
-import { atMarks } from "../risk/hypothetical.ts";
-import type { AccountRisk, Assessment, Markets, MarkTicks, PositionRisk } from "../risk/model.ts";
-import { movesToLiquidation } from "../risk/moves.ts";
-import { usdFromQuoteLots, usdFromTicks } from "../risk/units.ts";
+import { assessAccount } from "../margin/assess.ts";
+import { fundingUntilMaintenanceMs } from "../margin/funding.ts";
+import { atMarks } from "../margin/hypothetical.ts";
+import type { AccountRisk, Assessment, Markets, MarkTicks, PositionRisk } from "../margin/model.ts";
+import { movesToLiquidation } from "../margin/moves.ts";
+import { usdFromQuoteLots, usdFromTicks } from "../margin/units.ts";
 import { type ConditionRule, type Env, type Facts, judge, type Window } from "../rules/index.ts";
 import {
   fundingFacts,

@@ -1,7 +1,7 @@
 /** Judges one account as it would be against how it stands: about its marks, and after a further adverse move. */
 import { type Severity, severityRank } from "../domain/alert.ts";
-import { adverseMarks } from "../risk/hypothetical.ts";
-import type { AccountRisk, MarkTicks } from "../risk/model.ts";
+import { adverseMarks } from "../margin/hypothetical.ts";
+import type { AccountRisk, MarkTicks } from "../margin/model.ts";
 import type { ConditionRule } from "../rules/index.ts";
 import {
   type Conclusion,

@@ -1,8 +1,8 @@
 /** The functions of rules and templates that ask with how much money, or after which trade, a condition would hold. */
-import { withDeposit, withReduction } from "../risk/hypothetical.ts";
-import { leastAmount } from "../risk/least-amount.ts";
-import type { AccountRisk } from "../risk/model.ts";
-import { shrink, unitsFromBaseLots, usdFromQuoteLots } from "../risk/units.ts";
+import { withDeposit, withReduction } from "../margin/hypothetical.ts";
+import { leastAmount } from "../margin/least-amount.ts";
+import type { AccountRisk } from "../margin/model.ts";
+import { shrink, unitsFromBaseLots, usdFromQuoteLots } from "../margin/units.ts";
 import { type Env, isUnknown, Unknown, type Value } from "../rules/index.ts";
 import { firstDeposit, firstPart, maxDeposit } from "./amounts.ts";
 import { Outlook, type Situation } from "./situation.ts";

@@ -1,15 +1,15 @@
 /** Answers what a wallet's accounts would be at other prices, after a deposit, after positions were closed. */
 import { type Severity, severities, severityRank, worseOf } from "../domain/alert.ts";
 import type { AccountOutlook, Rung, WhatIfAccount, WhatIfQuestion, WhatIfRule } from "../domain/what-if.ts";
-import { adverseMarks, type Reduction, withDeposit, withReduction } from "../risk/hypothetical.ts";
-import type { MarkTicks } from "../risk/model.ts";
+import { adverseMarks, type Reduction, withDeposit, withReduction } from "../margin/hypothetical.ts";
+import type { MarkTicks } from "../margin/model.ts";
 import {
   baseLotsFromUnits,
   quoteLotsFromUsd,
   ticksFromUsd,
   unitsFromBaseLots,
   usdFromTicks,
-} from "../risk/units.ts";
+} from "../margin/units.ts";
 import { type Facts, formatAmount, formatPercent, formatPrice, formatUsd } from "../rules/index.ts";
 import { numbers, priced } from "../state/shown-figures.ts";
 import type { AmountsOptions } from "./amounts.ts";

@@ -9,7 +9,7 @@
  * One act an account and step; after it the account is looked at again in the next step. The house is liquidator,
  * backstop and caller.
  */
-import type { AccountTotals } from "../risk/model.ts";
+import type { AccountTotals } from "../margin/model.ts";
 import { dropOrder } from "./book.ts";
 import { sweep } from "./collateral.ts";
 import { abs, max, min, sign } from "./decimals.ts";

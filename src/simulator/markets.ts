@@ -1,5 +1,5 @@
 /** The markets of the simulated exchange: what is fixed about them. */
-import type { MarketRisk } from "../risk/model.ts";
+import type { MarketRisk } from "../margin/model.ts";
 
 export interface MarketSpec {
   readonly symbol: string;

@@ -1,5 +1,5 @@
 /** Resting orders fill and triggers fire when the mark crosses them. */
-import { unitsFromBaseLots, usdFromTicks } from "../risk/units.ts";
+import { unitsFromBaseLots, usdFromTicks } from "../margin/units.ts";
 import { dropOrder } from "./book.ts";
 import { sweep } from "./collateral.ts";
 import { abs, min } from "./decimals.ts";

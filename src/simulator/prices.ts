@@ -4,7 +4,7 @@
  * only operations that every machine rounds alike.
  */
 import type { Random } from "../domain/clock.ts";
-import { baseLotsFromUnits } from "../risk/units.ts";
+import { baseLotsFromUnits } from "../margin/units.ts";
 import type { Bar, Market, World } from "./state.ts";
 import { slotAt } from "./time.ts";
 

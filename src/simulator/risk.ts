@@ -1,6 +1,6 @@
 /** An account as the margin arithmetic wants it. */
-import { assessAccount } from "../risk/assess.ts";
-import type { AccountRisk, AccountTotals, Assessment, PositionRisk } from "../risk/model.ts";
+import { assessAccount } from "../margin/assess.ts";
+import type { AccountRisk, AccountTotals, Assessment, PositionRisk } from "../margin/model.ts";
 import { spotRisk } from "./spot.ts";
 import type { Account, World } from "./state.ts";
 import { unsettledFunding } from "./trade.ts";

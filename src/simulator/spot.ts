@@ -1,7 +1,7 @@
 /** Native SOL as collateral: what an account holds of it, and what that is worth. */
 import { writeAmount } from "../contract/index.ts";
-import type { SpotRisk } from "../risk/model.ts";
-import { priceSpot } from "../risk/spot.ts";
+import type { SpotRisk } from "../margin/model.ts";
+import { priceSpot } from "../margin/spot.ts";
 import type { Account, Market, World } from "./state.ts";
 
 /** Balances in native units. The discount is the same for every balance. */

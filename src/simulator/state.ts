@@ -7,7 +7,7 @@
  * hold exactly after every step, with no rounding in between.
  */
 import type { Random } from "../domain/clock.ts";
-import type { MarketRisk } from "../risk/model.ts";
+import type { MarketRisk } from "../margin/model.ts";
 import type { Journal } from "./journal.ts";
 import type { Ledger } from "./ledger.ts";
 import type { MarketSpec } from "./markets.ts";

@@ -1,6 +1,6 @@
 /**
  * From a trader account's state and the marks to the figures that rules see. Pure arithmetic; the margin and the
- * liquidation prices are `risk/`'s, in exact integers, and become doubles only here.
+ * liquidation prices are `margin/`'s, in exact integers, and become doubles only here.
  */
 import type { PositionState, SubaccountState, TriggerState } from "../domain/account.ts";
 import { symbolKey } from "../domain/symbol.ts";
@@ -14,8 +14,8 @@ import type {
   OrderRisk,
   PositionRisk,
   SpotRisk,
-} from "../risk/model.ts";
-import { entryPriceUsd, shrink, unitsFromBaseLots, usdFromQuoteLots, usdFromTicks } from "../risk/units.ts";
+} from "../margin/model.ts";
+import { entryPriceUsd, shrink, unitsFromBaseLots, usdFromQuoteLots, usdFromTicks } from "../margin/units.ts";
 import type { Facts } from "../rules/index.ts";
 
 /** Room for an account as the margin arithmetic reads it: written over by each answer, used for every mark. */

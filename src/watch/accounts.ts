@@ -13,12 +13,12 @@ import { FewMap } from "../domain/few-map.ts";
 import type { Observation, Source } from "../domain/observation.ts";
 import type { AccountRef } from "../domain/subject.ts";
 import { symbolKey } from "../domain/symbol.ts";
-import { assessAccount } from "../risk/assess.ts";
-import { isActive } from "../risk/fast.ts";
-import { fundingUntilMaintenanceMs } from "../risk/funding.ts";
-import { movesToLiquidation } from "../risk/moves.ts";
-import { Sheet } from "../risk/sheet.ts";
-import { unitsFromBaseLots, usdFromQuoteLots, usdFromTicks } from "../risk/units.ts";
+import { assessAccount } from "../margin/assess.ts";
+import { isActive } from "../margin/fast.ts";
+import { fundingUntilMaintenanceMs } from "../margin/funding.ts";
+import { movesToLiquidation } from "../margin/moves.ts";
+import { Sheet } from "../margin/sheet.ts";
+import { unitsFromBaseLots, usdFromQuoteLots, usdFromTicks } from "../margin/units.ts";
 import type { FactRecord } from "../rules/index.ts";
 import {
   fundingFacts,

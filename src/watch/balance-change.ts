@@ -6,7 +6,7 @@
  */
 import type { PositionState, SpotCollateralState } from "../domain/account.ts";
 import { symbolKey } from "../domain/symbol.ts";
-import { usdFromQuoteLots } from "../risk/units.ts";
+import { usdFromQuoteLots } from "../margin/units.ts";
 
 /** The part of an account's state that its cash depends on. */
 export interface Balance {

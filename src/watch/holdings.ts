@@ -5,8 +5,8 @@
  */
 import type { SpotCollateralState } from "../domain/account.ts";
 import { type AccountRef, accountName } from "../domain/subject.ts";
-import type { MarketRisk } from "../risk/model.ts";
-import { shrink, unitsFromBaseLots } from "../risk/units.ts";
+import type { MarketRisk } from "../margin/model.ts";
+import { shrink, unitsFromBaseLots } from "../margin/units.ts";
 import type { AccountEntry, Held } from "./accounts.ts";
 import type { Balance } from "./balance-change.ts";
 import { type Draft, walletKeepPrefix } from "./draft.ts";

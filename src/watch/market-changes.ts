@@ -2,7 +2,7 @@
 import type { MarketConfig } from "../domain/account.ts";
 import { formatDurationMs } from "../domain/duration.ts";
 import type { Event } from "../domain/event.ts";
-import { unitsFromBaseLots } from "../risk/units.ts";
+import { unitsFromBaseLots } from "../margin/units.ts";
 import { formatAmount } from "../rules/index.ts";
 import { own } from "./own-events.ts";
 

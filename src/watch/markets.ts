@@ -1,8 +1,8 @@
 /** The state of the markets: configuration, live figures, funding rates; and the facts that rules see of them. */
 import type { CollateralAsset, MarketConfig, MarketPrices, SpotCollateralState } from "../domain/account.ts";
 import type { Observation, Source } from "../domain/observation.ts";
-import type { MarketRisk } from "../risk/model.ts";
-import { shrink, ticksFromUsd, unitsFromBaseLots, usdFromTicks } from "../risk/units.ts";
+import type { MarketRisk } from "../margin/model.ts";
+import { shrink, ticksFromUsd, unitsFromBaseLots, usdFromTicks } from "../margin/units.ts";
 import type { Facts } from "../rules/index.ts";
 import { type Comparison, decideFundingUnit, type FundingUnit, inFraction } from "./funding-unit.ts";
 

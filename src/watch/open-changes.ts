@@ -10,7 +10,7 @@
  */
 
 import { FewMap } from "../domain/few-map.ts";
-import { usdFromQuoteLots } from "../risk/units.ts";
+import { usdFromQuoteLots } from "../margin/units.ts";
 import {
   type Balance,
   balanceChange,

@@ -4,7 +4,7 @@
  */
 import type { SpotCollateralState } from "../domain/account.ts";
 import type { Event } from "../domain/event.ts";
-import { unitsFromBaseLots } from "../risk/units.ts";
+import { unitsFromBaseLots } from "../margin/units.ts";
 import type { AccountEntry, Accounts, AccountsSeen } from "./accounts.ts";
 import {
   type Balance,

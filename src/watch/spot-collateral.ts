@@ -4,9 +4,9 @@
  *   balances (account state) + discounts (collateral assets) + index prices (market statistics) ──► SpotRisk
  */
 import type { SubaccountState } from "../domain/account.ts";
-import type { SpotRisk } from "../risk/model.ts";
-import { priceSpot } from "../risk/spot.ts";
-import { ticksFromUsd } from "../risk/units.ts";
+import type { SpotRisk } from "../margin/model.ts";
+import { priceSpot } from "../margin/spot.ts";
+import { ticksFromUsd } from "../margin/units.ts";
 import type { Markets } from "./markets.ts";
 
 /** Returns true if the account holds collateral in another asset than the quote token. */

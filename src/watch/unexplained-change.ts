@@ -1,7 +1,7 @@
 /**
  * One change of an account's collateral that is not explained, and the part of it that records of the histories leave to explain. Pure.
  */
-import { usdFromQuoteLots } from "../risk/units.ts";
+import { usdFromQuoteLots } from "../margin/units.ts";
 import type { Balance, BalanceChange, TakenSpots } from "./balance-change.ts";
 import { pdaIndexOf } from "./slots.ts";
 

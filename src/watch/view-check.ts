@@ -3,15 +3,15 @@
  * the account again at the view's marks, and is made only where both speak of the same positions.
  */
 import type { TraderViewState } from "../domain/account.ts";
-import { assessAccount } from "../risk/assess.ts";
-import type { SpotRisk } from "../risk/model.ts";
+import { assessAccount } from "../margin/assess.ts";
+import type { SpotRisk } from "../margin/model.ts";
 import {
   quoteLotsFromUsd,
   ticksFromUsd,
   unitsFromBaseLots,
   usdFromQuoteLots,
   usdFromTicks,
-} from "../risk/units.ts";
+} from "../margin/units.ts";
 import type { AccountEntry } from "./accounts.ts";
 import type { Markets } from "./markets.ts";
 

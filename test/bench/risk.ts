@@ -1,10 +1,10 @@
 /** Measures the cost of assessing one account, in microseconds of processor time: `node test/bench/risk.ts`. */
 
-import { assessAccount } from "../../src/risk/assess.ts";
-import type { AccountRisk } from "../../src/risk/model.ts";
-import { movesToLiquidation } from "../../src/risk/moves.ts";
-import { Sheet } from "../../src/risk/sheet.ts";
-import { exampleAccount, markets, marks } from "../risk/wire.ts";
+import { assessAccount } from "../../src/margin/assess.ts";
+import type { AccountRisk } from "../../src/margin/model.ts";
+import { movesToLiquidation } from "../../src/margin/moves.ts";
+import { Sheet } from "../../src/margin/sheet.ts";
+import { exampleAccount, markets, marks } from "../margin/wire.ts";
 
 const cross = exampleAccount(0);
 const isolated = exampleAccount(1);

@@ -36,7 +36,7 @@ import { buildRegister } from "../../src/contract/records/onboarding.ts";
 import { type ParsedReply, parseRecord, parseReply } from "../../src/contract/reply.ts";
 import { readFrame } from "../../src/contract/streams.ts";
 import { readTime } from "../../src/contract/time.ts";
-import { usdFromTicks } from "../../src/risk/units.ts";
+import { usdFromTicks } from "../../src/margin/units.ts";
 import { example } from "./example.ts";
 
 /** A list in a list, so many deep. */

@@ -4,8 +4,8 @@
  */
 import { describe, expect, test } from "vitest";
 import { seededRandom } from "../../src/domain/clock.ts";
-import { assessAccount } from "../../src/risk/assess.ts";
-import type { AccountRisk } from "../../src/risk/model.ts";
+import { assessAccount } from "../../src/margin/assess.ts";
+import type { AccountRisk } from "../../src/margin/model.ts";
 import { moveExternally } from "../../src/simulator/collateral.ts";
 import { settleIn } from "../../src/simulator/population.ts";
 import { riskOfAccount, totals } from "../../src/simulator/risk.ts";

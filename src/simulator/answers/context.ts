@@ -1,6 +1,6 @@
 /** The input of every answer, and what several of them need. */
 import type { IncomingHttpHeaders } from "node:http";
-import { unitsFromBaseLots, usdFromQuoteLots } from "../../risk/units.ts";
+import { unitsFromBaseLots, usdFromQuoteLots } from "../../margin/units.ts";
 import { priceUsd } from "../orders.ts";
 import { Refusal, type Session, type Sessions } from "../sessions.ts";
 import type { Account, Market, Wallet, World } from "../state.ts";

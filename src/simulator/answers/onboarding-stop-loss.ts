@@ -6,7 +6,7 @@ import {
   type StopLossOrder,
   stopLossInstruction,
 } from "../../contract/index.ts";
-import { baseLotsFromUnits, ticksFromUsd } from "../../risk/units.ts";
+import { baseLotsFromUnits, ticksFromUsd } from "../../margin/units.ts";
 import { abs } from "../decimals.ts";
 import { stopLossParts } from "../ledger-accounts.ts";
 import { Refusal } from "../sessions.ts";

@@ -6,7 +6,7 @@
  *   equity = deposits less withdrawals + realized + funding − fees + unrealized
  */
 import type { Handlers } from "../../contract/index.ts";
-import { leverageAt } from "../../risk/tiers.ts";
+import { leverageAt } from "../../margin/tiers.ts";
 import { abs, divideUp, writeDecimal } from "../decimals.ts";
 import { momentAt, pastFrom, sampleAt } from "../past.ts";
 import type { Account, AccountSample, MarketTotals, World } from "../state.ts";

@@ -1,6 +1,6 @@
 /** Trader accounts as the exchange shows them: state in exact lots, view with margin and risk. */
 import { type Handlers, priceText, type WireFor, writeAmount } from "../../contract/index.ts";
-import type { MarketAssessment } from "../../risk/model.ts";
+import type { MarketAssessment } from "../../margin/model.ts";
 import { abs, divideRound, scaledRound, writeDecimal } from "../decimals.ts";
 import { capabilitiesOf, jointRights } from "../rights.ts";
 import { assess } from "../risk.ts";

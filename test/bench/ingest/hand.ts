@@ -6,9 +6,14 @@
 import { subaccountState } from "../../../src/collect/translate/trader-state.ts";
 import type { SubaccountState } from "../../../src/domain/account.ts";
 import type { Observation } from "../../../src/domain/observation.ts";
-import type { MarketRisk } from "../../../src/risk/model.ts";
-import { Sheet } from "../../../src/risk/sheet.ts";
-import { ticksFromUsd, unitsFromBaseLots, usdFromQuoteLots, usdFromTicks } from "../../../src/risk/units.ts";
+import type { MarketRisk } from "../../../src/margin/model.ts";
+import { Sheet } from "../../../src/margin/sheet.ts";
+import {
+  ticksFromUsd,
+  unitsFromBaseLots,
+  usdFromQuoteLots,
+  usdFromTicks,
+} from "../../../src/margin/units.ts";
 import { createWindow, type Window } from "../../../src/rules/index.ts";
 import { RiskRoom } from "../../../src/state/account-facts.ts";
 import { marketConfig, prices } from "../daemon/judging.ts";

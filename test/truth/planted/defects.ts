@@ -103,7 +103,7 @@ const others: readonly Defect[] = [
   ),
   one(
     "risk: the leverage is twice what it is",
-    "src/risk/assess.ts",
+    "src/margin/assess.ts",
     "leverage: ratioOf(sums.grossNotionalQuoteLots, effective),",
     "leverage: 2 * ratioOf(sums.grossNotionalQuoteLots, effective),",
   ),
@@ -199,19 +199,19 @@ const others: readonly Defect[] = [
   ),
   one(
     "risk: the maintenance margin is 2 % less",
-    "src/risk/fast.ts",
+    "src/margin/fast.ts",
     "into.maintenanceMarginQuoteLots = shareDown(initial, it.maintenanceBps);",
     "into.maintenanceMarginQuoteLots = shareDown(initial, it.maintenanceBps * 0.98);",
   ),
   one(
     "risk: funding that is not settled is left out of the liquidation price",
-    "src/risk/assess.ts",
+    "src/margin/assess.ts",
     "add(account.collateralQuoteLots, funding),\n",
     "add(account.collateralQuoteLots, 0),\n",
   ),
   one(
     "risk: equity lacks the unsettled funding",
-    "src/risk/assess.ts",
+    "src/margin/assess.ts",
     "const settled = add(collateral, funding);",
     "const settled = add(collateral, 0);",
   ),

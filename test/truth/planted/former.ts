@@ -21,7 +21,7 @@ export const former: readonly Defect[] = [
   ),
   one(
     "the liquidation price takes the value of spot collateral as fixed",
-    "src/risk/assess.ts",
+    "src/margin/assess.ts",
     "spots.filter((spot) => spot.repricing?.symbol === leg.symbol)",
     "spots.filter((spot) => spot.repricing === null)",
   ),
@@ -331,12 +331,12 @@ export const former: readonly Defect[] = [
     name: "formerly: a funding rate that is not known is none",
     changes: [
       {
-        file: "src/risk/sheet.ts",
+        file: "src/margin/sheet.ts",
         from: "if (rate === undefined) return Number.NaN;\n      paidPerHour",
         to: "if (rate === undefined) continue;\n      paidPerHour",
       },
       {
-        file: "src/risk/funding.ts",
+        file: "src/margin/funding.ts",
         from: "if (rate === undefined || figures === undefined) return Number.NaN;",
         to: "if (figures === undefined) return Number.NaN;\n    if (rate === undefined) continue;",
       },

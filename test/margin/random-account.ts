@@ -1,10 +1,10 @@
 /** Random accounts for property tests: every shape of position, order and market, at every magnitude. */
 
 import fc from "fast-check";
-import { activeOrders } from "../../src/risk/assess.ts";
-import { fastExcess, fastMarket } from "../../src/risk/fast.ts";
-import type { AccountRisk, MarketRisk, OrderRisk, PositionRisk } from "../../src/risk/model.ts";
-import { shrink } from "../../src/risk/units.ts";
+import { activeOrders } from "../../src/margin/assess.ts";
+import { fastExcess, fastMarket } from "../../src/margin/fast.ts";
+import type { AccountRisk, MarketRisk, OrderRisk, PositionRisk } from "../../src/margin/model.ts";
+import { shrink } from "../../src/margin/units.ts";
 
 export interface RandomCase {
   account: AccountRisk;

@@ -1,15 +1,15 @@
 import { describe, expect, test } from "vitest";
 import type { MarketConfig, SubaccountState } from "../../src/domain/account.ts";
-import { assessAccount, ratioOf, riskStateOf, riskTierOf } from "../../src/risk/assess.ts";
+import { assessAccount, ratioOf, riskStateOf, riskTierOf } from "../../src/margin/assess.ts";
 import type {
   AccountRisk,
   LeverageTier,
   MarketAssessment,
   MarketFigures,
   MarketRisk,
-} from "../../src/risk/model.ts";
-import { Sheet } from "../../src/risk/sheet.ts";
-import { usdFromTicks } from "../../src/risk/units.ts";
+} from "../../src/margin/model.ts";
+import { Sheet } from "../../src/margin/sheet.ts";
+import { usdFromTicks } from "../../src/margin/units.ts";
 import { crossView, exampleAccount, isolatedView, markets, marks, type WireView } from "./wire.ts";
 
 const assess = (account: AccountRisk) => assessAccount(account, markets, marks);

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { assessAccount } from "../../src/risk/assess.ts";
-import { fundingUntilMaintenanceMs } from "../../src/risk/funding.ts";
-import type { AccountRisk } from "../../src/risk/model.ts";
-import { movesToLiquidation } from "../../src/risk/moves.ts";
-import { Sheet } from "../../src/risk/sheet.ts";
+import { assessAccount } from "../../src/margin/assess.ts";
+import { fundingUntilMaintenanceMs } from "../../src/margin/funding.ts";
+import type { AccountRisk } from "../../src/margin/model.ts";
+import { movesToLiquidation } from "../../src/margin/moves.ts";
+import { Sheet } from "../../src/margin/sheet.ts";
 import { edgeCase, flatCase, type RandomCase, randomCase, seed } from "./random-account.ts";
 
 const runs = Number(process.env.PERPWATCH_RUNS ?? 600);

@@ -1,9 +1,9 @@
 /** Stress figures of the contract's worked examples, each against what a person gets with pencil and paper. */
 import { describe, expect, test } from "vitest";
-import { assessAccount } from "../../src/risk/assess.ts";
-import { fundingUntilMaintenanceMs } from "../../src/risk/funding.ts";
-import type { AccountRisk, MarkTicks } from "../../src/risk/model.ts";
-import { movesToLiquidation } from "../../src/risk/moves.ts";
+import { assessAccount } from "../../src/margin/assess.ts";
+import { fundingUntilMaintenanceMs } from "../../src/margin/funding.ts";
+import type { AccountRisk, MarkTicks } from "../../src/margin/model.ts";
+import { movesToLiquidation } from "../../src/margin/moves.ts";
 import { exampleAccount, markets, marks } from "./wire.ts";
 
 const cross = exampleAccount(0);

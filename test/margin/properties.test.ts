@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { assessAccount } from "../../src/risk/assess.ts";
-import { exactFigures, exactMarket, liquidatableAt, maxTicks } from "../../src/risk/exact.ts";
-import type { Assessment, MarketAssessment } from "../../src/risk/model.ts";
-import { movesToLiquidation } from "../../src/risk/moves.ts";
+import { assessAccount } from "../../src/margin/assess.ts";
+import { exactFigures, exactMarket, liquidatableAt, maxTicks } from "../../src/margin/exact.ts";
+import type { Assessment, MarketAssessment } from "../../src/margin/model.ts";
+import { movesToLiquidation } from "../../src/margin/moves.ts";
 import { type RandomCase, randomCase, seed } from "./random-account.ts";
 
 console.log(`risk properties: PERPWATCH_SEED=${seed}`);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { leverageAt, limitOrderFactorAt } from "../../src/risk/tiers.ts";
+import { leverageAt, limitOrderFactorAt } from "../../src/margin/tiers.ts";
 import {
   baseLotsFromUnits,
   bpsFromPercent,
@@ -9,7 +9,7 @@ import {
   unitsFromBaseLots,
   usdFromQuoteLots,
   usdFromTicks,
-} from "../../src/risk/units.ts";
+} from "../../src/margin/units.ts";
 import { markets } from "./wire.ts";
 
 const tiers = [

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { assessAccount } from "../../src/risk/assess.ts";
-import type { AccountRisk, PositionRisk } from "../../src/risk/model.ts";
-import { movesToLiquidation } from "../../src/risk/moves.ts";
-import { priceSpot } from "../../src/risk/spot.ts";
+import { assessAccount } from "../../src/margin/assess.ts";
+import type { AccountRisk, PositionRisk } from "../../src/margin/model.ts";
+import { movesToLiquidation } from "../../src/margin/moves.ts";
+import { priceSpot } from "../../src/margin/spot.ts";
 import { exampleAccount, markets, marks } from "./wire.ts";
 
 const moves = (account: AccountRisk) => movesToLiquidation(account, markets, marks);

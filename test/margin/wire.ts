@@ -1,8 +1,8 @@
 /** Reads the example records into the shapes of `risk/`. The daemon has its own reader; tests keep to this one. */
 
 import { readFileSync } from "node:fs";
-import type { AccountRisk, MarketRisk, Side } from "../../src/risk/model.ts";
-import { bpsFromPercent, intFrom } from "../../src/risk/units.ts";
+import type { AccountRisk, MarketRisk, Side } from "../../src/margin/model.ts";
+import { bpsFromPercent, intFrom } from "../../src/margin/units.ts";
 
 export interface TokenAmount {
   value: number;
