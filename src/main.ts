@@ -4,7 +4,7 @@
  */
 import module from "node:module";
 import path from "node:path";
-import { supportsNode } from "./node-version.ts";
+import { supportsNode } from "./cli/node-version.ts";
 
 if (supportsNode(process.versions.node)) {
   // What was compiled once is kept where it can be: the next command begins sooner, with no compiler in its memory.

@@ -1,6 +1,6 @@
 /** The chart of an alert: the series that its rule compares with a number, from where history keeps it. */
 import { expect, test } from "vitest";
-import { chartSeries } from "../src/chart-series.ts";
+import { chartSeries } from "../src/daemon/chart-series.ts";
 import type { Alert } from "../src/domain/alert.ts";
 import type { Tick } from "../src/domain/observation.ts";
 import type { TickQuery } from "../src/domain/ports.ts";

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { daemonFlags } from "../launch.mjs";
 
 test("this Node knows every flag that keeps the heap small", () => {
-  const heap = JSON.stringify(new URL("../src/heap.ts", import.meta.url).href);
+  const heap = JSON.stringify(new URL("../src/daemon/heap.ts", import.meta.url).href);
   const code = `const { keepHeapSmall } = await import(${heap}); keepHeapSmall(); console.log("small");`;
   const quiet = ["--disable-warning=ExperimentalWarning", "--input-type=module"];
   const { status, stdout, stderr } = spawnSync(process.execPath, [...daemonFlags, ...quiet, "-e", code], {

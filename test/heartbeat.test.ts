@@ -2,8 +2,8 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, test } from "vitest";
-import { Heartbeat, type HeartbeatOptions } from "../src/heartbeat.ts";
-import { settingsFromText } from "../src/settings.ts";
+import { Heartbeat, type HeartbeatOptions } from "../src/daemon/heartbeat.ts";
+import { settingsFromText } from "../src/daemon/settings.ts";
 import { rig } from "./deliver/support.ts";
 import { FakeClock } from "./support/clock.ts";
 

@@ -11,7 +11,7 @@ import { ambientUses, importsOf } from "./source-scanner.ts";
 
 const root = path.join(import.meta.dirname, "..");
 
-/** Room → rooms that it may import, itself aside. app.ts and cli/ may import all; only they import app.ts. */
+/** Room → rooms that it may import, itself aside. daemon/ and cli/ may import all; only cli/ and main.ts import daemon/, and only main.ts cli/. */
 const mayImport = {
   domain: [],
   contract: ["domain"],
@@ -37,23 +37,8 @@ const mayImport = {
   replay: ["domain", "rules", "alerts", "watch", "ingest"],
 } as const satisfies Record<string, readonly string[]>;
 
-/** The files in which everything is put together. */
-const roof = [
-  "app.ts",
-  "steady-clock.ts",
-  "cli",
-  "main.ts",
-  "node-version.ts",
-  "daemon-source.ts",
-  "heartbeat.ts",
-  "chart-series.ts",
-  "heap.ts",
-  "loop-lag.ts",
-  "version.ts",
-  "set-notes.ts",
-  "settings",
-  "settings.ts",
-];
+/** The folders and the file in which everything is put together. */
+const roof = ["daemon", "cli", "main.ts"];
 
 /** Rooms that decide and do not act: no I/O, no clock, no chance, no environment. */
 const pureRooms = ["domain", "contract", "margin", "rules", "alerts", "state", "advice", "watch"];
@@ -145,7 +130,7 @@ function relativeProblem(file: string, specifier: string, files: SourceFiles): s
   if (!files.has(target)) return `imports ${specifier}, which does not exist`;
   const [from, to] = [roomOf(file), roomOf(target)];
   if (from === to) return undefined;
-  if (to === "app.ts" && !["cli", "main.ts"].includes(from)) return "imports app.ts";
+  if (from === "daemon" && to === "cli") return "daemon may not know cli";
   if (roof.includes(from)) return undefined;
   const allowed: readonly string[] = mayImport[from as keyof typeof mayImport] ?? [];
   return allowed.includes(to) ? undefined : `${from} may not know ${to} (${specifier})`;
@@ -327,9 +312,14 @@ describe("bad source is told", () => {
       "margin/a.ts: margin may not know contract (../contract/b.ts)",
     ],
     [
-      "app.ts from below",
-      { "deliver/a.ts": 'import "../app.ts";', "app.ts": "" },
-      "deliver/a.ts: imports app.ts",
+      "the daemon from below",
+      { "deliver/a.ts": 'import "../daemon/app.ts";', "daemon/app.ts": "" },
+      "deliver/a.ts: deliver may not know daemon (../daemon/app.ts)",
+    ],
+    [
+      "the command line from the daemon",
+      { "daemon/a.ts": 'import "../cli/b.ts";', "cli/b.ts": "" },
+      "daemon/a.ts: daemon may not know cli",
     ],
     ["an unknown room", { "util/a.ts": "" }, 'util/a.ts: "util" is no room of the house'],
     [

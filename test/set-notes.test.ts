@@ -1,8 +1,8 @@
 /** Notes of the rules and routes in use reach history once each, whatever the disk takes. */
 import { expect, test } from "vitest";
+import { SetNotes } from "../src/daemon/set-notes.ts";
 import type { Changes, Milestone } from "../src/domain/changes.ts";
 import { CommitFailed } from "../src/domain/ports.ts";
-import { SetNotes } from "../src/set-notes.ts";
 import { FakeClock } from "./support/clock.ts";
 
 const settings = (ruleSetText: string) => ({ ruleSetText, routing: { receivers: ["chat"] } });

@@ -1,6 +1,6 @@
 /** Silences as people ask for them, from a shell and from chats at once. */
 import { expect, test } from "vitest";
-import { type DaemonParts, DaemonSource } from "../src/daemon-source.ts";
+import { type DaemonParts, DaemonSource } from "../src/daemon/daemon-source.ts";
 import type { Observation } from "../src/domain/observation.ts";
 import type { Silence } from "../src/domain/silence.ts";
 import { FakeClock } from "./support/clock.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { steadyClock } from "../src/steady-clock.ts";
+import { steadyClock } from "../src/daemon/steady-clock.ts";
 import { FakeClock } from "./support/clock.ts";
 
 test("the machine's time, less what it is off", async () => {

@@ -1,10 +1,10 @@
 /** `perpwatch check`: everything that can be known before the daemon runs. */
 import type { Command } from "commander";
+import type { KeyPlace } from "../daemon/settings/wallets.ts";
+import type { DaemonSettings } from "../daemon/settings.ts";
 import { formatDurationMs } from "../domain/duration.ts";
 import type { Source } from "../domain/observation.ts";
 import type { Silence } from "../domain/silence.ts";
-import type { KeyPlace } from "../settings/wallets.ts";
-import type { DaemonSettings } from "../settings.ts";
 import { openKeystore } from "../wallet/keystore.ts";
 import { mustReadKeystore } from "../wallet/keystore-file.ts";
 import { BadKey } from "../wallet/wallet-key.ts";

@@ -5,14 +5,14 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
 import type { FileSetting, TextFileLimits } from "../config/index.ts";
-import type { KnownWallet, ReadWallets } from "../settings/wallets.ts";
+import type { KnownWallet, ReadWallets } from "../daemon/settings/wallets.ts";
 import type {
   ConfigProblem,
   DaemonSettings,
   JudgingSettings,
   SettingsContext,
   SettingsResult,
-} from "../settings.ts";
+} from "../daemon/settings.ts";
 import type { Keys } from "../signer/keys.ts";
 import { commandLineOf } from "./called.ts";
 import { type Cli, CommandFailed, defaultConfig, hint } from "./command.ts";
@@ -34,7 +34,7 @@ export async function loadOwn(
   how: Pick<SettingsContext, "pageMayBeOff"> = {},
 ): Promise<Loaded> {
   mustExist(file);
-  const { readSettings } = await import("../settings.ts");
+  const { readSettings } = await import("../daemon/settings.ts");
   const result = await readSettings(file, cli.env, { ...how, ...(keys === undefined ? {} : { keys }) });
   if ("settings" in result) return result;
   throw await misconfigured(result.problems);
@@ -62,7 +62,7 @@ export interface Place {
 
 /** @throws {CommandFailed} status 2 when the file or its `history:` cannot be read; other mistakes do not matter here */
 export async function locate(cli: Cli, file: string): Promise<Place> {
-  const { readHistory, readTimezone } = await import("../settings/sections.ts");
+  const { readHistory, readTimezone } = await import("../daemon/settings/sections.ts");
   const { isRoot } = await import("../files/index.ts");
   // Root that asks a daemon does nothing with its configuration but find it.
   const { source, ownerUid } = await openFile(cli, orDemo(cli, file), isRoot() ? { owner: "any" } : {});
@@ -83,7 +83,7 @@ export async function knownWallets(cli: Cli, file: string): Promise<readonly Kno
 /** The wallets of a configuration, without their keys: those whose address stands there, and all names. */
 export async function walletsIn(cli: Cli, file: string): Promise<ReadWallets> {
   const [{ readWallets }, { unreadKeys }] = await Promise.all([
-    import("../settings/wallets.ts"),
+    import("../daemon/settings/wallets.ts"),
     import("../signer/keys.ts"),
   ]);
   return readWallets(await openSource(cli, orDemo(cli, file)), unreadKeys);
@@ -100,7 +100,7 @@ export async function exchangePart(
   keys: Keys | null,
 ): Promise<Pick<DaemonSettings, "exchange" | "wallets">> {
   const [{ readWallets }, { exchangeSettings }] = await Promise.all([
-    import("../settings/wallets.ts"),
+    import("../daemon/settings/wallets.ts"),
     import("../exchange/settings.ts"),
   ]);
   const source = await openSource(cli, orDemo(cli, file));
@@ -117,14 +117,14 @@ export async function exchangePart(
  * @throws {CommandFailed} status 2
  */
 export async function signingSource(cli: Pick<Cli, "env">, file: string, known?: string) {
-  const { walletFiles } = await import("../settings/wallets.ts");
+  const { walletFiles } = await import("../daemon/settings/wallets.ts");
   const text = known ?? (await readConfig(file)).text;
   return { source: await sourceOf(cli, file, text, walletFiles), text };
 }
 
 /** As much of a configuration as a signer needs, and its source. @throws {CommandFailed} status 2 */
 export async function signingPart(cli: Pick<Cli, "env">, file: string, known?: string) {
-  const { readSigningPart } = await import("../settings/signer.ts");
+  const { readSigningPart } = await import("../daemon/settings/signer.ts");
   const { source, text } = await signingSource(cli, file, known);
   const part = readSigningPart(source);
   if ("problems" in part) throw await misconfigured(part.problems);
@@ -134,8 +134,8 @@ export async function signingPart(cli: Pick<Cli, "env">, file: string, known?: s
 /** The socket of a signer that runs on its own; null: there is none. @throws {CommandFailed} status 2 */
 export async function signerSocket(cli: Cli, file: string): Promise<string | null> {
   const [{ readSigner }, { readHistory }] = await Promise.all([
-    import("../settings/signer.ts"),
-    import("../settings/sections.ts"),
+    import("../daemon/settings/signer.ts"),
+    import("../daemon/settings/sections.ts"),
   ]);
   const source = await openSource(cli, file);
   const history = readHistory(source);
@@ -150,7 +150,7 @@ export async function signerSocket(cli: Cli, file: string): Promise<string | nul
  * @throws {CommandFailed} status 2, with every mistake that does
  */
 export async function judgingPart(cli: Cli, file: string): Promise<JudgingSettings> {
-  const { readJudging } = await import("../settings.ts");
+  const { readJudging } = await import("../daemon/settings.ts");
   const source = await openSource(cli, orDemo(cli, file));
   const read = readJudging(source);
   if ("settings" in read) return read.settings;
@@ -163,8 +163,8 @@ export async function judgingPart(cli: Cli, file: string): Promise<JudgingSettin
  */
 export async function rotaPlans(cli: Cli, file: string): Promise<DaemonSettings["rotas"]> {
   const [{ readTimezone }, { readRotas }, { channelSettings }] = await Promise.all([
-    import("../settings/sections.ts"),
-    import("../settings/rotas.ts"),
+    import("../daemon/settings/sections.ts"),
+    import("../daemon/settings/rotas.ts"),
     import("../channels/registry.ts"),
   ]);
   const source = await openSource(cli, orDemo(cli, file));

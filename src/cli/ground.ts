@@ -4,8 +4,8 @@
  */
 import { accessSync, constants, mkdtempSync, rmdirSync, statSync } from "node:fs";
 import path from "node:path";
+import type { ConfigProblem } from "../daemon/settings.ts";
 import { shellWord } from "../files/index.ts";
-import type { ConfigProblem } from "../settings.ts";
 import type { Loaded } from "./configuration.ts";
 import { type Room, roomFor, shortOfRoom } from "./room.ts";
 

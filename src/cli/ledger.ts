@@ -1,10 +1,10 @@
 /** The parts that commands which build transactions share: whose wallet, who pays, which ledger, and how it is shown. */
 import type { NamedInstruction } from "../contract/index.ts";
+import type { DaemonSettings, WalletSettings } from "../daemon/settings.ts";
 import type { Exchange } from "../exchange/index.ts";
 import type { Cost } from "../ledger/onboarding.ts";
 import type { Reviewed } from "../ledger/review.ts";
 import type { Ledger } from "../ledger/rpc.ts";
-import type { DaemonSettings, WalletSettings } from "../settings.ts";
 import type { WalletSigner } from "../signer/signer.ts";
 import { CommandFailed } from "./command.ts";
 import { unknownName } from "./daemon.ts";

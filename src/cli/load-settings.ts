@@ -1,6 +1,6 @@
 /** The whole configuration for commands beside the daemon, with every mistake told. */
 import { existsSync } from "node:fs";
-import type { DaemonSettings } from "../settings.ts";
+import type { DaemonSettings } from "../daemon/settings.ts";
 import type { Cli } from "./command.ts";
 import { type Loaded, loadOwn, orDemo, signerSocket } from "./configuration.ts";
 

@@ -3,7 +3,7 @@
  * `--help` and questions to the daemon answer at once.
  */
 import { Command, CommanderError } from "commander";
-import { version } from "../version.ts";
+import { version } from "../daemon/version.ts";
 import { alertsCommand } from "./alerts.ts";
 import { apiCommand } from "./api.ts";
 import { channelsCommand } from "./channels.ts";

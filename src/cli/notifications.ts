@@ -137,7 +137,7 @@ async function list(cli: Cli, options: ListOptions): Promise<void> {
   const notifications = running
     ? answer.body.notifications
     : await withPast(cli, place, async (history) => {
-        const { notificationRows } = await import("../daemon-source.ts");
+        const { notificationRows } = await import("../daemon/daemon-source.ts");
         return notificationRows(history, { ...(wallet === undefined ? {} : { wallet }), unacked, limit });
       });
   if (options.json) {

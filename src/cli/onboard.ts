@@ -2,10 +2,10 @@
 import type { Command } from "commander";
 import { onboardedCapabilities } from "../contract/instructions.ts";
 import { MAX_POSITIONS, MIN_MAX_POSITIONS } from "../contract/program.ts";
+import type { WalletSettings } from "../daemon/settings.ts";
 import { systemClock } from "../domain/clock.ts";
 import type { ExchangeError } from "../exchange/errors.ts";
 import type { OnboardingParts, Plan, Sent } from "../ledger/onboarding.ts";
-import type { WalletSettings } from "../settings.ts";
 import { commandLineOf } from "./called.ts";
 import {
   type Cli,

@@ -2,10 +2,11 @@
  * `perpwatch check --online`: each wallet signs in, each endpoint in use is read once, each channel is looked at. The
  * sessions are this command's own and revoked at its end; nothing is stored, sent or acknowledged.
  */
+
+import type { DaemonSettings, WalletSettings } from "../daemon/settings.ts";
 import { ExchangeError } from "../exchange/errors.ts";
 import type { BadRecordReport, ClientCall, Exchange, ExchangeClient } from "../exchange/index.ts";
 import { unlistedSymbols } from "../rules/index.ts";
-import type { DaemonSettings, WalletSettings } from "../settings.ts";
 import { SignerUnavailable } from "../signer/signer.ts";
 import { traderAddress } from "../wallet/address.ts";
 import { WantedMarkets } from "../watch/wanted-markets.ts";

@@ -1,7 +1,7 @@
 /** The way into the status page, for whoever has started the daemon. */
 import type { Writable } from "node:stream";
 import type { Logger } from "pino";
-import type { Daemon } from "../app.ts";
+import type { Daemon } from "../daemon/app.ts";
 import type { CommandLine } from "./called.ts";
 
 export interface LinkPlace {

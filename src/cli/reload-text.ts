@@ -1,6 +1,6 @@
 /** The differences of a configuration that is read again: what the running daemon takes, and what waits for a restart. */
 
-import type { DaemonSettings } from "../settings.ts";
+import type { DaemonSettings } from "../daemon/settings.ts";
 import { hasSameNames } from "../web/settings.ts";
 
 /** The sections that a reload takes. `timezone` is taken by rules; channels keep theirs. */

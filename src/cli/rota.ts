@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import { addressee, faultsOf, onDuty, type Piece, piecesOf, type RotaPlan } from "../channels/rota/plan.ts";
 import { faultText, formatShiftTime } from "../channels/rota/words.ts";
-import type { ConfigProblem } from "../settings.ts";
+import type { ConfigProblem } from "../daemon/settings.ts";
 import { type Cli, CommandFailed, type CommonOptions, declare, print, printJson } from "./command.ts";
 import { type Loaded, rotaPlans } from "./configuration.ts";
 import { paintFor } from "./print.ts";

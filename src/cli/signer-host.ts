@@ -1,9 +1,9 @@
 /** The keys of a signer's process: those that its configuration names, checked and used as `signer/local.ts` does. */
 import path from "node:path";
 import { PUBLIC_BASE_URL } from "../contract/index.ts";
+import { askForKeys, readSigningPart, type SigningPart } from "../daemon/settings/signer.ts";
+import type { WalletSettings } from "../daemon/settings/wallets.ts";
 import { loopback } from "../exchange/settings.ts";
-import { askForKeys, readSigningPart, type SigningPart } from "../settings/signer.ts";
-import type { WalletSettings } from "../settings/wallets.ts";
 import { formFile } from "../signer/form-file.ts";
 import { hashOf } from "../signer/hash.ts";
 import { type KeyAnswer, localKeys, type OpenedKeystore, recorded } from "../signer/keys.ts";

@@ -1,11 +1,11 @@
 /** The abilities of commands without a daemon: they speak to the exchange and to channels, once. */
 import type { Channel, ProbeResult } from "../channels/channel.ts";
 import { createChannels, programEnvironment } from "../channels/registry.ts";
+import type { DaemonSettings } from "../daemon/settings.ts";
+import { version } from "../daemon/version.ts";
 import { systemClock } from "../domain/clock.ts";
 import type { SessionStore } from "../domain/ports.ts";
 import { type BadRecordReport, createExchange, type Exchange } from "../exchange/index.ts";
-import type { DaemonSettings } from "../settings.ts";
-import { version } from "../version.ts";
 
 /** The exchange with the configured wallets, signed in by nobody yet, for as long as `use` runs. */
 export async function withExchange<T>(

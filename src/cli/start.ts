@@ -9,9 +9,9 @@ import { existsSync } from "node:fs";
 import { constants } from "node:os";
 import type { Command } from "commander";
 import type { Logger } from "pino";
-import type { Daemon } from "../app.ts";
 import type { ConfigProblem, ConfigWarning } from "../config/index.ts";
-import type { DaemonSettings } from "../settings.ts";
+import type { Daemon } from "../daemon/app.ts";
+import type { DaemonSettings } from "../daemon/settings.ts";
 import { commandLineOf } from "./called.ts";
 import { type Cli, CommandFailed, type CommonOptions, declare, namedConfig } from "./command.ts";
 import { type Loaded, misconfigured } from "./configuration.ts";
@@ -130,8 +130,8 @@ async function startWith(
     }
     await tellWarnings(log, loaded.warnings);
     await tellPageProblems(log, loaded.pageProblems);
-    const { runDaemon } = await import("../app.ts");
-    const { keepHeapSmall } = await import("../heap.ts");
+    const { runDaemon } = await import("../daemon/app.ts");
+    const { keepHeapSmall } = await import("../daemon/heap.ts");
     keepHeapSmall();
     return await runDaemon(loaded.settings, {
       log,

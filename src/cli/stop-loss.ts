@@ -2,10 +2,10 @@
 
 import { type Command, InvalidArgumentError } from "commander";
 import { decimalText } from "../contract/amount.ts";
+import type { WalletSettings } from "../daemon/settings.ts";
 import { formatPercent, formatPrice, formatUsd } from "../domain/number-text.ts";
 import { farSentence } from "../ledger/far-sentence.ts";
 import type { StopLossPlan } from "../ledger/stop-loss.ts";
-import type { WalletSettings } from "../settings.ts";
 import { type Cli, CommandFailed, type CommonOptions, declare, hint, print, printJson } from "./command.ts";
 import { consent } from "./consent.ts";
 import { accountRows, closing, facts, feePayerOf, openLedger, signOut, walletNamed } from "./ledger.ts";

@@ -2,10 +2,11 @@
  * Names on the command line that the configuration does not know. No question is refused for them, since a rule or a wallet
  * may have been removed and still have a past; whoever mistyped one is warned, instead of finding nothing.
  */
+
+import { knownNames, type Named } from "../daemon/settings/known-names.ts";
 import { drillRule } from "../domain/alert.ts";
 import { nearestName } from "../domain/nearest.ts";
 import type { Silence } from "../domain/silence.ts";
-import { knownNames, type Named } from "../settings/known-names.ts";
 import { type Cli, hint } from "./command.ts";
 import { settingsIfWhole } from "./load-settings.ts";
 

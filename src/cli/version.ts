@@ -1,6 +1,6 @@
 /** `perpwatch version`: the version of the program, and of what it runs on. */
 import type { Command } from "commander";
-import { version } from "../version.ts";
+import { version } from "../daemon/version.ts";
 import { type Cli, type CommonOptions, declare, print, printJson } from "./command.ts";
 
 export function versionCommand(program: Command, cli: Cli): void {

@@ -16,7 +16,7 @@ interface Opened {
 
 /** @throws {CommandFailed} status 2 where no wallet can be called so, or one of the configuration is */
 export async function mustBeFree(cli: Cli, { config }: CommonOptions, name: string): Promise<void> {
-  const { isWalletName } = await import("../settings/wallets.ts");
+  const { isWalletName } = await import("../daemon/settings/wallets.ts");
   if (!isWalletName(name))
     throw new CommandFailed(
       `no wallet can be called "${name}": a name has letters, digits, _ and -, at most 64, such as main or desk-2`,

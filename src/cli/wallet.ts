@@ -1,8 +1,8 @@
 /** `perpwatch wallet`: key files, and the sessions of the configured wallets. */
 import path from "node:path";
 import { type Command, Option } from "commander";
+import type { DaemonSettings } from "../daemon/settings.ts";
 import type { DaemonStatus } from "../domain/status.ts";
-import type { DaemonSettings } from "../settings.ts";
 import {
   type Cli,
   CommandFailed,

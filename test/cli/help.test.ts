@@ -1,9 +1,9 @@
 /** The parts that all commands share: help with an example, wrong use, JSON failures. */
 import { describe, expect, test } from "vitest";
+import { version } from "../../src/daemon/version.ts";
 import { controlCalls } from "../../src/simulator/control.ts";
 import { startSimulator } from "../../src/simulator/index.ts";
 import { parseScenario } from "../../src/simulator/scenario.ts";
-import { version } from "../../src/version.ts";
 import { desk, run } from "./run.ts";
 
 /** Names below "Commands:" of a help text. */

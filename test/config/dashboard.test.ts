@@ -1,7 +1,7 @@
 /** The section of the status page: who may use it from where, and what is refused. */
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { formatConfigProblem, formatConfigWarning, settingsFromText } from "../../src/settings.ts";
+import { formatConfigProblem, formatConfigWarning, settingsFromText } from "../../src/daemon/settings.ts";
 import { hashPassword } from "../../src/web/access/password.ts";
 import { type Desk, desk, rest } from "./desk.ts";
 

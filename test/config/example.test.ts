@@ -1,7 +1,7 @@
 /** config.example.yaml is valid as it stands, with everything in it switched on, and says what the usual values are. */
 import fs from "node:fs";
 import { expect, test } from "vitest";
-import { type DaemonSettings, formatConfigProblem, settingsFromText } from "../../src/settings.ts";
+import { type DaemonSettings, formatConfigProblem, settingsFromText } from "../../src/daemon/settings.ts";
 import { type Desk, desk, rest } from "./desk.ts";
 
 const example = fs.readFileSync(new URL("../../config.example.yaml", import.meta.url), "utf8");

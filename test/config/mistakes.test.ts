@@ -6,7 +6,7 @@ import {
   formatConfigProblem,
   readSettings,
   settingsFromText,
-} from "../../src/settings.ts";
+} from "../../src/daemon/settings.ts";
 import { authority, type Desk, desk, rest } from "./desk.ts";
 
 const env = { HOME: "/nowhere", PORT: "587", WORD: "some", EMPTY: "" };

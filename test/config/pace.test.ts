@@ -1,7 +1,7 @@
 /** Ages of data at the pace that the exchange's limits leave. */
 import { describe, expect, test } from "vitest";
-import { Pace, rulesAtPace } from "../../src/settings/pace.ts";
-import { type DaemonSettings, settingsFromText } from "../../src/settings.ts";
+import { Pace, rulesAtPace } from "../../src/daemon/settings/pace.ts";
+import { type DaemonSettings, settingsFromText } from "../../src/daemon/settings.ts";
 
 const authority = "GHYpNqWQYmSfXRF8Tm5qNtdkpu5b89MayjfBMU28JcLD";
 

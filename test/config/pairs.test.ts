@@ -1,6 +1,6 @@
 /** Declared hedges: each mistake is one message with its line, and hides no other. */
 import { describe, expect, test } from "vitest";
-import { settingsFromText } from "../../src/settings.ts";
+import { settingsFromText } from "../../src/daemon/settings.ts";
 import { desk } from "./desk.ts";
 
 const wallets = `

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { onDuty } from "../../src/channels/rota/plan.ts";
-import { settingsFromText } from "../../src/settings.ts";
+import { settingsFromText } from "../../src/daemon/settings.ts";
 import { type Desk, desk, rest } from "./desk.ts";
 
 const page = readFileSync(new URL("../../docs/channels/rota.md", import.meta.url), "utf8");

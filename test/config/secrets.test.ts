@@ -3,7 +3,7 @@
 import { inspect } from "node:util";
 import { base58 } from "@scure/base";
 import { expect, test } from "vitest";
-import { formatConfigProblem, settingsFromText } from "../../src/settings.ts";
+import { formatConfigProblem, settingsFromText } from "../../src/daemon/settings.ts";
 import { exampleSeed, leaks } from "../wallet/example.ts";
 import { type Desk, desk, rest } from "./desk.ts";
 

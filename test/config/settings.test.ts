@@ -5,14 +5,14 @@ import path from "node:path";
 import { base58 } from "@scure/base";
 import { describe, expect, test } from "vitest";
 import { scheduleSettings } from "../../src/collect/settings.ts";
-import { defaultRetention } from "../../src/history/index.ts";
 import {
   type Environment,
   formatConfigProblem,
   formatConfigWarning,
   readSettings,
   settingsFromText,
-} from "../../src/settings.ts";
+} from "../../src/daemon/settings.ts";
+import { defaultRetention } from "../../src/history/index.ts";
 import { exampleAddress, exampleSeed } from "../wallet/example.ts";
 import { authority, type Desk, desk, oneRule, rest } from "./desk.ts";
 

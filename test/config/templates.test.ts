@@ -2,7 +2,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: ${NAME} is the configuration's own syntax.
 import { expect, test } from "vitest";
 import { takenKeys } from "../../src/cli/reload-text.ts";
-import { formatConfigProblem, settingsFromText } from "../../src/settings.ts";
+import { formatConfigProblem, settingsFromText } from "../../src/daemon/settings.ts";
 import { type Desk, desk, rest } from "./desk.ts";
 
 const env = { HOME: "/nowhere", HELD: "secret-word {{ alert.secretword }}", GOOD: "{{ alert.rule }}" };

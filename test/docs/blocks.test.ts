@@ -5,7 +5,7 @@
 import { readdirSync, readFileSync, symlinkSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import { formatConfigProblem, settingsFromText } from "../../src/settings.ts";
+import { formatConfigProblem, settingsFromText } from "../../src/daemon/settings.ts";
 import { startSimulator } from "../../src/simulator/index.ts";
 import { desk, run } from "../cli/run.ts";
 import { authority, desk as configDesk, oneRule } from "../config/desk.ts";

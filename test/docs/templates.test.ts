@@ -5,8 +5,8 @@ import { parse } from "yaml";
 import { templateKinds } from "../../src/channels/template.ts";
 import { printers, templatesMarkdown } from "../../src/cli/channels/reference.ts";
 import { sampleFacts } from "../../src/cli/channels/sample.ts";
+import { formatConfigProblem, settingsFromText } from "../../src/daemon/settings.ts";
 import { compileMessageTemplate, functionRows, messageVocabulary } from "../../src/rules/index.ts";
-import { formatConfigProblem, settingsFromText } from "../../src/settings.ts";
 import { desk, rest } from "../config/desk.ts";
 
 const read = (name: string) => readFileSync(new URL(`../../${name}`, import.meta.url), "utf8");

@@ -5,9 +5,9 @@ import path from "node:path";
 import { PassThrough } from "node:stream";
 import { pino } from "pino";
 import { expect, test, vi } from "vitest";
-import { startDaemon } from "../../src/app.ts";
+import { startDaemon } from "../../src/daemon/app.ts";
+import { settingsFromText } from "../../src/daemon/settings.ts";
 import { seededRandom } from "../../src/domain/clock.ts";
-import { settingsFromText } from "../../src/settings.ts";
 import { startSimulator } from "../../src/simulator/index.ts";
 import { every, openHouse } from "../support/daemon.ts";
 

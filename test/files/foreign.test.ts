@@ -4,8 +4,8 @@ import fs from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { readTextFile, type TextFile } from "../../src/config/index.ts";
+import { filesMatching } from "../../src/daemon/settings/file-pattern.ts";
 import { refuseShared } from "../../src/history/index.ts";
-import { filesMatching } from "../../src/settings/file-pattern.ts";
 import { type Desk, desk } from "../cli/run.ts";
 
 const limits = { largestBytes: 100 };

@@ -1,6 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: ${NAME} is the configuration's own syntax.
 import { expect, test } from "vitest";
-import { formatConfigProblem, settingsFromText } from "../../src/settings.ts";
+import { formatConfigProblem, settingsFromText } from "../../src/daemon/settings.ts";
 import { desk, rest } from "../config/desk.ts";
 
 function read(text: string, env: Record<string, string> = {}) {

@@ -12,10 +12,10 @@ import { brotliDecompressSync } from "node:zlib";
 import { titleOf } from "../../src/alerts/reported.ts";
 import { mailParts } from "../../src/channels/email/render.ts";
 import { leadOf, render } from "../../src/channels/message.ts";
+import { watchSettingsOf } from "../../src/daemon/settings/watch.ts";
 import type { AlertChange } from "../../src/domain/alert.ts";
 import { openStore } from "../../src/history/index.ts";
 import { backtest } from "../../src/replay/backtest.ts";
-import { watchSettingsOf } from "../../src/settings/watch.ts";
 import { settingsOf } from "../truth/config.ts";
 
 export const runsFolder = path.join(import.meta.dirname, "runs");

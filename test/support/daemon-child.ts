@@ -9,8 +9,8 @@
  */
 import { flushCompileCache } from "node:module";
 import { pino } from "pino";
-import { startDaemon } from "../../src/app.ts";
-import { readSettings } from "../../src/settings.ts";
+import { startDaemon } from "../../src/daemon/app.ts";
+import { readSettings } from "../../src/daemon/settings.ts";
 // The program loads these when it needs them.
 import "discord.js";
 import "nodemailer";

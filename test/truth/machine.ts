@@ -8,11 +8,11 @@
 import fs from "node:fs";
 import path from "node:path";
 import { pino } from "pino";
-import { type Daemon, startDaemon } from "../../src/app.ts";
+import { type Daemon, startDaemon } from "../../src/daemon/app.ts";
+import type { DaemonSettings } from "../../src/daemon/settings.ts";
 import { seededRandom } from "../../src/domain/clock.ts";
 import type { DaemonStatus } from "../../src/domain/status.ts";
 import { type History, HistoryError, openStore, type StoreOptions } from "../../src/history/index.ts";
-import type { DaemonSettings } from "../../src/settings.ts";
 import { toWire } from "../../src/web/index.ts";
 import { channelsOf, type FarSides } from "./channels.ts";
 import type { ProcessClock, VirtualTime } from "./clock.ts";

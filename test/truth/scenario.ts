@@ -5,14 +5,14 @@
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
+import { watchSettingsOf } from "../../src/daemon/settings/watch.ts";
+import type { DaemonSettings } from "../../src/daemon/settings.ts";
 import type { AlertChange } from "../../src/domain/alert.ts";
 import { seededRandom } from "../../src/domain/clock.ts";
 import type { Message, OwedItem } from "../../src/domain/delivery.ts";
 import type { DaemonStatus } from "../../src/domain/status.ts";
 import { type History, openStore } from "../../src/history/index.ts";
 import { backtest } from "../../src/replay/backtest.ts";
-import { watchSettingsOf } from "../../src/settings/watch.ts";
-import type { DaemonSettings } from "../../src/settings.ts";
 import { type Simulator, startSimulator } from "../../src/simulator/index.ts";
 import type { Change } from "../../src/simulator/transaction.ts";
 import { VirtualTime } from "./clock.ts";

@@ -1,5 +1,5 @@
 /** Selects the exchange and the caller of `perpwatch api`. */
-import type { DaemonSettings } from "../../settings.ts";
+import type { DaemonSettings } from "../../daemon/settings.ts";
 import type { Keys } from "../../signer/keys.ts";
 import { type Cli, CommandFailed } from "../command.ts";
 import { exchangePart, hasConfiguration } from "../configuration.ts";

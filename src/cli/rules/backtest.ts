@@ -1,6 +1,7 @@
 /** `perpwatch rules backtest`: what rules would have done over the recorded past. */
 import { writeFileSync } from "node:fs";
 import type { Command } from "commander";
+import type { DaemonSettings } from "../../daemon/settings.ts";
 import { formatDurationMs } from "../../domain/duration.ts";
 import { plainWords } from "../../domain/plain-words.ts";
 import { formatTime } from "../../domain/time-text.ts";
@@ -8,7 +9,6 @@ import type { History } from "../../history/index.ts";
 import type { Comparison } from "../../replay/compare-runs.ts";
 import type { BacktestReport, LeadTime, ReportedAlert } from "../../replay/report.ts";
 import type { LoadInput, RuleSet } from "../../rules/index.ts";
-import type { DaemonSettings } from "../../settings.ts";
 import { type Cli, CommandFailed, type CommonOptions, declare, print, printJson } from "../command.ts";
 import { loadSettings } from "../load-settings.ts";
 import { counted, type Paint, paintFor, severityTint } from "../print.ts";
@@ -176,7 +176,7 @@ async function run(
   const { backtest, NothingKept } = await import("../../replay/backtest.ts");
   const { reportOf } = await import("../../replay/report.ts");
   const { ValueLines } = await import("../../replay/svg.ts");
-  const { watchSettingsOf } = await import("../../settings/watch.ts");
+  const { watchSettingsOf } = await import("../../daemon/settings/watch.ts");
   const { leadOf } = await import("../../channels/message.ts");
   const { capacitiesOf } = await import("../../channels/registry.ts");
   const all = watchSettingsOf(settings, settings, nowMs);

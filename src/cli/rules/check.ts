@@ -91,7 +91,7 @@ async function alone(cli: Cli, files: readonly string[], config: string, named: 
     const text = problems.map(formatProblem).join("\n");
     throw new CommandFailed(`${error}\n${text}`, 2, { ok: false, error, problems });
   }
-  const { configWarningOf, silentRules, silentText } = await import("../../settings/rule-files.ts");
+  const { configWarningOf, silentRules, silentText } = await import("../../daemon/settings/rule-files.ts");
   const plain = loaded.warnings.filter(({ silent }) => silent === undefined);
   const warnings = [
     ...plain.map(configWarningOf),

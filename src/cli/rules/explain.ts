@@ -69,7 +69,7 @@ async function explainedAt(
   const rules = await rulesOf(settings, [], nowMs);
   const { openPast } = await import("../past.ts");
   const { backtest, NothingKept } = await import("../../replay/backtest.ts");
-  const { watchSettingsOf } = await import("../../settings/watch.ts");
+  const { watchSettingsOf } = await import("../../daemon/settings/watch.ts");
   const nothing = () => new CommandFailed(`history holds nothing of ${formatTime(atMs, timezone)}`);
   const fromMs = atMs - runUpMs;
   const progress = progressOn(cli, fromMs, atMs);

@@ -73,7 +73,7 @@ export function isShipped(ruleFile: string): boolean {
 
 /** @param ruleFiles as settings name them: a pack that ships by its word, others by their path */
 export async function testFilesBeside(ruleFiles: readonly string[]): Promise<readonly string[]> {
-  const { shippedRules } = await import("../../settings.ts");
+  const { shippedRules } = await import("../../daemon/settings.ts");
   const found = new Set<string>();
   for (const file of ruleFiles) {
     if (isShipped(file)) {
@@ -97,7 +97,7 @@ export async function runTestFiles(files: readonly string[], filter: string): Pr
   const { readySuite, runTest } = await import("../../replay/suite/run.ts");
   const { scheduleSettings, schedulesMs } = await import("../../collect/settings.ts");
   const { leadOf } = await import("../../channels/message.ts");
-  const { shippedRules } = await import("../../settings.ts");
+  const { shippedRules } = await import("../../daemon/settings.ts");
   const problems: RuleProblem[] = [];
   const ready = files.flatMap((file) => {
     const read = readTextFile(file, { largestBytes: largestFile, from: "anyones" });

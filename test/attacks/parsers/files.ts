@@ -6,12 +6,12 @@ import { BadQuestion, readClosing, readPrice } from "../../../src/advice/questio
 import { isWrong, parseMatchers } from "../../../src/alerts/match.ts";
 import { readCalendar } from "../../../src/channels/rota/calendar.ts";
 import { cronProblem } from "../../../src/collect/calendar.ts";
+import { settingsFromText } from "../../../src/daemon/settings.ts";
 import { secretsOfAddress } from "../../../src/domain/hidden-secrets.ts";
 import { exchangeSettings } from "../../../src/exchange/settings.ts";
 import { ledgerSettings } from "../../../src/ledger/settings.ts";
 import { readSuite } from "../../../src/replay/suite/read.ts";
 import { compileMessageTemplate, loadRules } from "../../../src/rules/index.ts";
-import { settingsFromText } from "../../../src/settings.ts";
 import { parsePasswordHash } from "../../../src/web/access/password.ts";
 import { scheduleMs } from "../../rules/kit.ts";
 import { isA, type Parsers, words } from "./kinds.ts";

@@ -18,10 +18,10 @@ import { traderStateCollector } from "../../../src/collect/collectors/trader-sta
 import { MarketBook } from "../../../src/collect/market-book.ts";
 import { Scheduler } from "../../../src/collect/scheduler.ts";
 import { scheduleSettings } from "../../../src/collect/settings.ts";
+import { keepHeapSmall } from "../../../src/daemon/heap.ts";
 import { systemClock } from "../../../src/domain/clock.ts";
 import type { Observation } from "../../../src/domain/observation.ts";
 import { createExchange, LedgerSlots } from "../../../src/exchange/index.ts";
-import { keepHeapSmall } from "../../../src/heap.ts";
 import { openStore } from "../../../src/history/index.ts";
 import { cpuUs } from "./figures.ts";
 import { benchFolder, ingestLoop, newWatch, rulesText } from "./judging.ts";

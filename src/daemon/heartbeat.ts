@@ -8,9 +8,9 @@
  * That a call fails is logged once, shown in the status, and no alert: the other side notices by itself.
  */
 import { Agent, request } from "undici";
-import type { Clock } from "./domain/clock.ts";
-import { formatDurationMs } from "./domain/duration.ts";
-import type { HeartbeatStatus } from "./domain/status.ts";
+import type { Clock } from "../domain/clock.ts";
+import { formatDurationMs } from "../domain/duration.ts";
+import type { HeartbeatStatus } from "../domain/status.ts";
 import type { HeartbeatSettings } from "./settings/heartbeat.ts";
 
 export interface HeartbeatOptions {

@@ -9,16 +9,16 @@
 import fs from "node:fs";
 import path from "node:path";
 import { z } from "zod";
-import { type ConfigSource, type FileSetting, type Path, shownKey } from "../config/index.ts";
-import { ownLabels } from "../domain/alert.ts";
-import { errorCode } from "../domain/error-code.ts";
-import { type Limits, limitsOf, mergedLimits } from "../domain/limits.ts";
-import { nearestName } from "../domain/nearest.ts";
-import { ownNames } from "../domain/subject.ts";
-import { type Keys, UnknownKey } from "../signer/keys.ts";
-import type { WalletSigner } from "../signer/signer.ts";
-import { isAddress } from "../wallet/address.ts";
-import { BadKey } from "../wallet/wallet-key.ts";
+import { type ConfigSource, type FileSetting, type Path, shownKey } from "../../config/index.ts";
+import { ownLabels } from "../../domain/alert.ts";
+import { errorCode } from "../../domain/error-code.ts";
+import { type Limits, limitsOf, mergedLimits } from "../../domain/limits.ts";
+import { nearestName } from "../../domain/nearest.ts";
+import { ownNames } from "../../domain/subject.ts";
+import { type Keys, UnknownKey } from "../../signer/keys.ts";
+import type { WalletSigner } from "../../signer/signer.ts";
+import { isAddress } from "../../wallet/address.ts";
+import { BadKey } from "../../wallet/wallet-key.ts";
 
 export interface WalletSettings {
   readonly name: string;

@@ -1,8 +1,8 @@
 /** The section `digest`: its expression and zone are looked at, and its receivers are channels that can show one. */
-import { cronProblem } from "../collect/calendar.ts";
-import type { ConfigSource } from "../config/index.ts";
-import { type DigestSettings, digestSettings } from "../deliver/digest/settings.ts";
-import { nearestName } from "../domain/nearest.ts";
+import { cronProblem } from "../../collect/calendar.ts";
+import type { ConfigSource } from "../../config/index.ts";
+import { type DigestSettings, digestSettings } from "../../deliver/digest/settings.ts";
+import { nearestName } from "../../domain/nearest.ts";
 
 /** They take alerts and nothing else. */
 export const alertsOnly: ReadonlySet<string> = new Set(["pagerduty", "alertmanager"]);

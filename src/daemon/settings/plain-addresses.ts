@@ -1,7 +1,7 @@
 /** Warns of addresses beyond this machine that are called without TLS, where that shows what should stay hidden. Names none of them. */
-import { isPlain } from "../channels/address.ts";
-import type { ChannelSettings } from "../channels/registry.ts";
-import type { ConfigSource } from "../config/index.ts";
+import { isPlain } from "../../channels/address.ts";
+import type { ChannelSettings } from "../../channels/registry.ts";
+import type { ConfigSource } from "../../config/index.ts";
 import type { HeartbeatSettings } from "./heartbeat.ts";
 
 const fix = "take https://, or keep it within a network that you trust";

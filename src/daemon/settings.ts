@@ -6,21 +6,21 @@
  */
 import path from "node:path";
 import { z } from "zod";
-import type { AdviceSettings } from "./advice/settings.ts";
-import { type AcknowledgeSettings, acknowledgeSettings } from "./alerts/acknowledge.ts";
-import { type Inhibitions, inhibitSettings } from "./alerts/inhibit.ts";
-import { type RemindSettings, remindSettings } from "./alerts/remind.ts";
-import { type Routing, routingSettings } from "./alerts/route.ts";
+import type { AdviceSettings } from "../advice/settings.ts";
+import { type AcknowledgeSettings, acknowledgeSettings } from "../alerts/acknowledge.ts";
+import { type Inhibitions, inhibitSettings } from "../alerts/inhibit.ts";
+import { type RemindSettings, remindSettings } from "../alerts/remind.ts";
+import { type Routing, routingSettings } from "../alerts/route.ts";
 import {
   type ChannelSettings,
   channelSettings,
   type MentionSettings,
   mentionSettings,
   secretSettings,
-} from "./channels/registry.ts";
-import type { RotaPlan } from "./channels/rota/plan.ts";
-import { realSchedulesMs } from "./collect/demand.ts";
-import { type ScheduleSettings, scheduleSettings } from "./collect/settings.ts";
+} from "../channels/registry.ts";
+import type { RotaPlan } from "../channels/rota/plan.ts";
+import { realSchedulesMs } from "../collect/demand.ts";
+import { type ScheduleSettings, scheduleSettings } from "../collect/settings.ts";
 import {
   type ConfigProblem,
   ConfigSource,
@@ -29,13 +29,19 @@ import {
   type FileSetting,
   type Path,
   readTextFile,
-} from "./config/index.ts";
-import type { DigestSettings } from "./deliver/digest/settings.ts";
-import { systemClock } from "./domain/clock.ts";
-import { type ExchangeSettings, exchangeSettings, plannedPerSecond } from "./exchange/settings.ts";
-import type { Retention } from "./history/index.ts";
-import { type LedgerSettings, ledgerSettings } from "./ledger/settings.ts";
-import type { RuleSet } from "./rules/index.ts";
+} from "../config/index.ts";
+import type { DigestSettings } from "../deliver/digest/settings.ts";
+import { systemClock } from "../domain/clock.ts";
+import { type ExchangeSettings, exchangeSettings, plannedPerSecond } from "../exchange/settings.ts";
+import type { Retention } from "../history/index.ts";
+import { type LedgerSettings, ledgerSettings } from "../ledger/settings.ts";
+import type { RuleSet } from "../rules/index.ts";
+import { type Keys, localKeys } from "../signer/keys.ts";
+import { LoginForms, memoryForms } from "../signer/login-forms.ts";
+import type { SignerSettings } from "../signer/settings.ts";
+import { mustReadKeystore } from "../wallet/keystore-file.ts";
+import type { WatchedPair } from "../watch/settings.ts";
+import type { ListenSettings } from "../web/settings.ts";
 import { adviceSettings } from "./settings/advice.ts";
 import { dashboardFiles, readDashboard } from "./settings/dashboard.ts";
 import { readDigest } from "./settings/digest.ts";
@@ -50,12 +56,6 @@ import { longestKept, readHistory, readTimezone } from "./settings/sections.ts";
 import { readSigner } from "./settings/signer.ts";
 import { type ReadTemplates, readTemplates } from "./settings/templates.ts";
 import { readWallets, type WalletSettings, walletFiles } from "./settings/wallets.ts";
-import { type Keys, localKeys } from "./signer/keys.ts";
-import { LoginForms, memoryForms } from "./signer/login-forms.ts";
-import type { SignerSettings } from "./signer/settings.ts";
-import { mustReadKeystore } from "./wallet/keystore-file.ts";
-import type { WatchedPair } from "./watch/settings.ts";
-import type { ListenSettings } from "./web/settings.ts";
 
 export {
   type ConfigProblem,
@@ -63,7 +63,7 @@ export {
   type Environment,
   formatConfigProblem,
   formatConfigWarning,
-} from "./config/index.ts";
+} from "../config/index.ts";
 export type { WalletSettings } from "./settings/wallets.ts";
 
 export interface DaemonSettings {
@@ -139,7 +139,7 @@ export interface SettingsContext {
 }
 
 const largestConfig = 1_024 * 1_024;
-export const shippedRules = path.join(import.meta.dirname, "..", "rules");
+export const shippedRules = path.join(import.meta.dirname, "..", "..", "rules");
 
 /** Each room's section and those of this page. What is not built is not offered: anything else is an unknown section. */
 const sections = [

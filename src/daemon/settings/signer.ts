@@ -1,9 +1,9 @@
 /** `signer:` and what else of a configuration a signer needs: the wallets' keys, and which logins are the exchange's. */
 import path from "node:path";
-import type { ConfigProblem, ConfigSource } from "../config/index.ts";
-import { type ExchangeSettings, exchangeSettings } from "../exchange/settings.ts";
-import type { Keys } from "../signer/keys.ts";
-import { type SignerSettings, signerSettings } from "../signer/settings.ts";
+import type { ConfigProblem, ConfigSource } from "../../config/index.ts";
+import { type ExchangeSettings, exchangeSettings } from "../../exchange/settings.ts";
+import type { Keys } from "../../signer/keys.ts";
+import { type SignerSettings, signerSettings } from "../../signer/settings.ts";
 import { readHistory } from "./sections.ts";
 import { readWallets, type WalletSettings } from "./wallets.ts";
 

@@ -1,5 +1,5 @@
 /** The delay of timers in this process: a stalled event loop shows here before anything else does. */
-import type { Clock } from "./domain/clock.ts";
+import type { Clock } from "../domain/clock.ts";
 
 const everyMs = 500;
 /** The worst of this long is what is told. */

@@ -1,7 +1,7 @@
-import { changes, type Milestone } from "./domain/changes.ts";
-import type { Clock } from "./domain/clock.ts";
-import { CommitFailed } from "./domain/ports.ts";
-import type { History } from "./history/index.ts";
+import { changes, type Milestone } from "../domain/changes.ts";
+import type { Clock } from "../domain/clock.ts";
+import { CommitFailed } from "../domain/ports.ts";
+import type { History } from "../history/index.ts";
 
 /** A note that the disk refused is tried again after this, ms. */
 const noteAgainMs = 5_000;

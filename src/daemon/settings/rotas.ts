@@ -1,10 +1,10 @@
 /** Rotas among the channels: their people are channels, their times lie in a zone, their calendars are read. */
-import type { ChannelSettings } from "../channels/registry.ts";
-import { readCalendar } from "../channels/rota/calendar.ts";
-import { type CalendarEvent, planOf, type RotaPlan } from "../channels/rota/plan.ts";
-import type { RotaSettings } from "../channels/rota/settings.ts";
-import { type ConfigSource, type Path, readTextFile } from "../config/index.ts";
-import { nearestName } from "../domain/nearest.ts";
+import type { ChannelSettings } from "../../channels/registry.ts";
+import { readCalendar } from "../../channels/rota/calendar.ts";
+import { type CalendarEvent, planOf, type RotaPlan } from "../../channels/rota/plan.ts";
+import type { RotaSettings } from "../../channels/rota/settings.ts";
+import { type ConfigSource, type Path, readTextFile } from "../../config/index.ts";
+import { nearestName } from "../../domain/nearest.ts";
 
 const largestCalendar = 1_024 * 1_024;
 

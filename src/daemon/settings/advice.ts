@@ -1,7 +1,7 @@
 /** The `advice:` section: the kinds of actions that are advised where an account is in danger, and for which further move they suffice. */
 import { z } from "zod";
-import { usualAdvice } from "../advice/settings.ts";
-import { clearings } from "../domain/what-if.ts";
+import { usualAdvice } from "../../advice/settings.ts";
+import { clearings } from "../../domain/what-if.ts";
 
 export const adviceSettings = z.strictObject({
   order: z

@@ -5,11 +5,11 @@
  * never fresh for longer than a minute because of that.
  */
 import { isDeepStrictEqual } from "node:util";
-import { realSchedulesMs } from "../collect/demand.ts";
-import { type Source, sources } from "../domain/observation.ts";
-import type { ScheduleStatus, StretchedSource } from "../domain/status.ts";
-import { plannedPerSecond } from "../exchange/settings.ts";
-import { type LoadInput, loadRules, type RuleSet } from "../rules/index.ts";
+import { realSchedulesMs } from "../../collect/demand.ts";
+import { type Source, sources } from "../../domain/observation.ts";
+import type { ScheduleStatus, StretchedSource } from "../../domain/status.ts";
+import { plannedPerSecond } from "../../exchange/settings.ts";
+import { type LoadInput, loadRules, type RuleSet } from "../../rules/index.ts";
 import type { DaemonSettings } from "../settings.ts";
 
 const intervals = 3;

@@ -4,7 +4,7 @@
  * of the exchange said so) it goes on at half its pace until the truth has caught up. Its times are whole milliseconds,
  * which database keys and the ids of buttons rely on.
  */
-import type { Clock } from "./domain/clock.ts";
+import type { Clock } from "../domain/clock.ts";
 
 /** @param offsetMs the machine's clock less the exchange's, as far as it is known */
 export function steadyClock(machine: Clock, offsetMs: () => number): Clock {

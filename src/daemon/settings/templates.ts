@@ -1,9 +1,14 @@
 /** `templates:` of each channel: read, and every expression in them held against the vocabulary. */
 import { z } from "zod";
-import { type ChannelTemplates, type TemplateKind, type Texts, templateKinds } from "../channels/template.ts";
-import type { ConfigSource, Path } from "../config/index.ts";
-import type { NamedFact } from "../domain/template-data.ts";
-import { compileMessageTemplate, type MessageTemplate } from "../rules/index.ts";
+import {
+  type ChannelTemplates,
+  type TemplateKind,
+  type Texts,
+  templateKinds,
+} from "../../channels/template.ts";
+import type { ConfigSource, Path } from "../../config/index.ts";
+import type { NamedFact } from "../../domain/template-data.ts";
+import { compileMessageTemplate, type MessageTemplate } from "../../rules/index.ts";
 
 export interface ReadTemplates {
   /** By channel; those without templates are not in it. */

@@ -1,9 +1,9 @@
 /** The series to draw beside an alert: the series that its rule compares with a number, of the last hours. */
-import type { Alert } from "./domain/alert.ts";
-import type { ChartSeries } from "./domain/chart.ts";
-import type { Store } from "./domain/ports.ts";
-import { accountName, parseSubject } from "./domain/subject.ts";
-import type { RuleSet } from "./rules/index.ts";
+import type { Alert } from "../domain/alert.ts";
+import type { ChartSeries } from "../domain/chart.ts";
+import type { Store } from "../domain/ports.ts";
+import { accountName, parseSubject } from "../domain/subject.ts";
+import type { RuleSet } from "../rules/index.ts";
 
 const spanMs = 6 * 3_600_000;
 const freshMs = 60_000;

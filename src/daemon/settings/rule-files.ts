@@ -9,9 +9,9 @@ import {
   type Path,
   readTextFile,
   type TextFileLimits,
-} from "../config/index.ts";
-import { nearestName } from "../domain/nearest.ts";
-import { type LoadInput, loadRules, type RuleProblem, type RuleSet } from "../rules/index.ts";
+} from "../../config/index.ts";
+import { nearestName } from "../../domain/nearest.ts";
+import { type LoadInput, loadRules, type RuleProblem, type RuleSet } from "../../rules/index.ts";
 import { filesMatching, isPattern } from "./file-pattern.ts";
 
 /** The names of rules that there are, as far as the files could be read. */

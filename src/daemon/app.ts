@@ -11,15 +11,14 @@ import { hostname } from "node:os";
 import path from "node:path";
 import type { Writable } from "node:stream";
 import type { Logger } from "pino";
-import { allReceivers } from "./alerts/route.ts";
-import type { CommandLine } from "./channels/message.ts";
-import { createChannel, createChannels, programEnvironment } from "./channels/registry.ts";
-import { onDutyWhenSealed } from "./channels/rota/channel.ts";
-import { worded } from "./channels/template.ts";
-import { CronSchedule } from "./collect/calendar.ts";
-import { type Collectors, createCollectors } from "./collect/index.ts";
-import { charts, chatActions, DaemonSource } from "./daemon-source.ts";
-import type { DigestSettings } from "./deliver/digest/settings.ts";
+import { allReceivers } from "../alerts/route.ts";
+import type { CommandLine } from "../channels/message.ts";
+import { createChannel, createChannels, programEnvironment } from "../channels/registry.ts";
+import { onDutyWhenSealed } from "../channels/rota/channel.ts";
+import { worded } from "../channels/template.ts";
+import { CronSchedule } from "../collect/calendar.ts";
+import { type Collectors, createCollectors } from "../collect/index.ts";
+import type { DigestSettings } from "../deliver/digest/settings.ts";
 import {
   acknowledgeWith,
   createAcknowledger,
@@ -29,14 +28,14 @@ import {
   HandOvers,
   InboxAudits,
   type Probe,
-} from "./deliver/index.ts";
-import { type Alert, type AlertChange, severities } from "./domain/alert.ts";
-import { type Changes, changes } from "./domain/changes.ts";
-import { type Clock, type Random, systemClock } from "./domain/clock.ts";
-import { formatDurationMs } from "./domain/duration.ts";
-import type { Observation, Source } from "./domain/observation.ts";
-import { stretchedText } from "./domain/source-words.ts";
-import type { DaemonStatus } from "./domain/status.ts";
+} from "../deliver/index.ts";
+import { type Alert, type AlertChange, severities } from "../domain/alert.ts";
+import { type Changes, changes } from "../domain/changes.ts";
+import { type Clock, type Random, systemClock } from "../domain/clock.ts";
+import { formatDurationMs } from "../domain/duration.ts";
+import type { Observation, Source } from "../domain/observation.ts";
+import { stretchedText } from "../domain/source-words.ts";
+import type { DaemonStatus } from "../domain/status.ts";
 import {
   createExchange,
   createStreams,
@@ -44,11 +43,14 @@ import {
   logRate,
   type OpenSocket,
   plannedPerSecond,
-} from "./exchange/index.ts";
+} from "../exchange/index.ts";
+import { type History, openStore } from "../history/index.ts";
+import { IngestLoop } from "../ingest/loop.ts";
+import { preparedWatch, rememberedWatch } from "../ingest/remember.ts";
+import type { WatchSettings } from "../watch/settings.ts";
+import { createDashboard, type PageLink } from "../web/index.ts";
+import { charts, chatActions, DaemonSource } from "./daemon-source.ts";
 import { Heartbeat } from "./heartbeat.ts";
-import { type History, openStore } from "./history/index.ts";
-import { IngestLoop } from "./ingest/loop.ts";
-import { preparedWatch, rememberedWatch } from "./ingest/remember.ts";
 import { LoopLag } from "./loop-lag.ts";
 import { SetNotes } from "./set-notes.ts";
 import { alertsOnly } from "./settings/digest.ts";
@@ -57,8 +59,6 @@ import { watchSettingsOf } from "./settings/watch.ts";
 import type { DaemonSettings } from "./settings.ts";
 import { steadyClock } from "./steady-clock.ts";
 import { version } from "./version.ts";
-import type { WatchSettings } from "./watch/settings.ts";
-import { createDashboard, type PageLink } from "./web/index.ts";
 
 export interface DaemonDeps {
   readonly log: Logger;

@@ -1,9 +1,9 @@
 /** Sections of the configuration that belong to no room: time zone and database. */
 import path from "node:path";
 import { z } from "zod";
-import { type ConfigSource, durationSetting } from "../config/index.ts";
-import { nearestName } from "../domain/nearest.ts";
-import { defaultRetention, type Retention } from "../history/maintenance.ts";
+import { type ConfigSource, durationSetting } from "../../config/index.ts";
+import { nearestName } from "../../domain/nearest.ts";
+import { defaultRetention, type Retention } from "../../history/maintenance.ts";
 
 /** @returns an IANA name. */
 export function readTimezone(source: ConfigSource): string {

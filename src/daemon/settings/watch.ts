@@ -1,9 +1,9 @@
 /** The watch's part of a configuration. */
 
-import { capacitiesOf } from "../channels/registry.ts";
-import { schedulesMs } from "../collect/index.ts";
+import { capacitiesOf } from "../../channels/registry.ts";
+import { schedulesMs } from "../../collect/index.ts";
+import type { WatchSettings } from "../../watch/settings.ts";
 import type { DaemonSettings } from "../settings.ts";
-import type { WatchSettings } from "../watch/settings.ts";
 
 /**
  * @param running wallets, schedules and channels are those that run, whatever the configuration says since

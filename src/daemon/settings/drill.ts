@@ -1,7 +1,7 @@
 /** The `drill:` section: when alarms are tried out, and how long a channel may take. */
 import { z } from "zod";
-import { CronSchedule, cronProblem } from "../collect/calendar.ts";
-import { type ConfigSource, durationSetting } from "../config/index.ts";
+import { CronSchedule, cronProblem } from "../../collect/calendar.ts";
+import { type ConfigSource, durationSetting } from "../../config/index.ts";
 
 export interface DrillSettings {
   /** Null: only when somebody asks for it. */

@@ -2,8 +2,8 @@
  * The names that routes, silences and commands can use: the labels that alerts carry, and of some labels all values that
  * there are.
  */
-import { ownLabels, severities } from "../domain/alert.ts";
-import { builtInLabels, builtInRules } from "../domain/built-in.ts";
+import { ownLabels, severities } from "../../domain/alert.ts";
+import { builtInLabels, builtInRules } from "../../domain/built-in.ts";
 
 interface Labelled {
   readonly name: string;

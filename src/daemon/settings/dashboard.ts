@@ -3,9 +3,9 @@ import { createPrivateKey, X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
 import { createSecureContext } from "node:tls";
 import { z } from "zod";
-import type { ConfigSource, FileSetting } from "../config/index.ts";
-import { systemClock } from "../domain/clock.ts";
-import { isLocal, isLoopback, isPasswordHash, type ListenSettings } from "../web/settings.ts";
+import type { ConfigSource, FileSetting } from "../../config/index.ts";
+import { systemClock } from "../../domain/clock.ts";
+import { isLocal, isLoopback, isPasswordHash, type ListenSettings } from "../../web/settings.ts";
 
 const defaultListen = "127.0.0.1:8787";
 const warnBeforeMs = 14 * 86_400_000;

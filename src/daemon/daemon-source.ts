@@ -1,11 +1,10 @@
 /** Answers what shells, the page and scrapers ask of the running daemon, and does what they tell it. */
 import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
-import { isWrong, matches, parseMatchers } from "./alerts/match.ts";
-import { covers } from "./alerts/quiet.ts";
-import type { Channel } from "./channels/channel.ts";
-import { chartSeries } from "./chart-series.ts";
-import type { Collectors } from "./collect/index.ts";
+import { isWrong, matches, parseMatchers } from "../alerts/match.ts";
+import { covers } from "../alerts/quiet.ts";
+import type { Channel } from "../channels/channel.ts";
+import type { Collectors } from "../collect/index.ts";
 import {
   type Acknowledger,
   type Digest,
@@ -13,16 +12,16 @@ import {
   type InboxAudits,
   type Outbox,
   testMessage,
-} from "./deliver/index.ts";
-import { type Alert, type AlertChange, isOfSeverity, severityRank } from "./domain/alert.ts";
-import type { ChartSeries } from "./domain/chart.ts";
-import type { Clock } from "./domain/clock.ts";
-import type { Message } from "./domain/delivery.ts";
-import type { Event, EventKind } from "./domain/event.ts";
-import type { ExplainAnswer } from "./domain/explanation.ts";
-import type { Compacted } from "./domain/history.ts";
-import type { InboxAudit } from "./domain/inbox.ts";
-import type { DaemonFigures, sources } from "./domain/observation.ts";
+} from "../deliver/index.ts";
+import { type Alert, type AlertChange, isOfSeverity, severityRank } from "../domain/alert.ts";
+import type { ChartSeries } from "../domain/chart.ts";
+import type { Clock } from "../domain/clock.ts";
+import type { Message } from "../domain/delivery.ts";
+import type { Event, EventKind } from "../domain/event.ts";
+import type { ExplainAnswer } from "../domain/explanation.ts";
+import type { Compacted } from "../domain/history.ts";
+import type { InboxAudit } from "../domain/inbox.ts";
+import type { DaemonFigures, sources } from "../domain/observation.ts";
 import type {
   AlertQuery,
   AlertStory,
@@ -38,19 +37,20 @@ import type {
   SendOutcome,
   SessionOutcome,
   SilenceOutcome,
-} from "./domain/ports.ts";
-import type { Silence, SilenceWish } from "./domain/silence.ts";
-import type { ChannelStatus, DaemonStatus } from "./domain/status.ts";
-import type { WhatIfOutcome, WhatIfQuestion } from "./domain/what-if.ts";
-import { type Exchange, rateLimitCause } from "./exchange/index.ts";
+} from "../domain/ports.ts";
+import type { Silence, SilenceWish } from "../domain/silence.ts";
+import type { ChannelStatus, DaemonStatus } from "../domain/status.ts";
+import type { WhatIfOutcome, WhatIfQuestion } from "../domain/what-if.ts";
+import { type Exchange, rateLimitCause } from "../exchange/index.ts";
+import type { History } from "../history/index.ts";
+import type { IngestLoop } from "../ingest/loop.ts";
+import { labelsOf } from "../watch/dispatch.ts";
+import { chartSeries } from "./chart-series.ts";
 import type { Heartbeat } from "./heartbeat.ts";
-import type { History } from "./history/index.ts";
-import type { IngestLoop } from "./ingest/loop.ts";
 import type { LoopLag } from "./loop-lag.ts";
 import type { Pace } from "./settings/pace.ts";
 import type { DaemonSettings } from "./settings.ts";
 import { version } from "./version.ts";
-import { labelsOf } from "./watch/dispatch.ts";
 
 export interface DaemonParts {
   readonly startedMs: number;

@@ -1,7 +1,7 @@
 /** The `heartbeat:` section: whom to tell, in silence, that the daemon is alive. Its addresses may be secrets. */
 import { z } from "zod";
-import { anyAddress } from "../channels/address.ts";
-import { durationSetting } from "../config/index.ts";
+import { anyAddress } from "../../channels/address.ts";
+import { durationSetting } from "../../config/index.ts";
 
 export const heartbeatSettings = z
   .strictObject({
