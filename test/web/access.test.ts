@@ -304,6 +304,8 @@ describe("a session", () => {
     expect(await status(others(7) + cookie)).toBe(200);
     expect(await status(others(8) + cookie)).toBe(401);
     expect(await status(`x${cookie}`)).toBe(401);
+    // Another cookie, maybe of another port, may name it in its value as often as it likes.
+    expect(await status(`theme=${`${name}=x.`.repeat(50)}; ${cookie}`)).toBe(200);
   });
 
   test("and a token are answered while strangers are refused; so are metrics, and a login by link", async () => {

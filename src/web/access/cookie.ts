@@ -15,7 +15,7 @@ export function cookieName({ socket }: IncomingMessage): string {
 export function cookiesOf(header: string | undefined, name: string): readonly string[] {
   const values: string[] = [];
   const [text, start] = [header ?? "", `${name}=`];
-  for (let tries = 0, at = text.indexOf(start); at >= 0 && tries < maxTried; tries++) {
+  for (let at = text.indexOf(start); at >= 0 && values.length < maxTried; ) {
     const from = at + start.length;
     const end = text.indexOf(";", from);
     if (isBegin(text, at)) values.push(text.slice(from, end < 0 ? undefined : end).trim());
