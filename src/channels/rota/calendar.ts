@@ -78,6 +78,8 @@ export function readCalendar(text: string, people: readonly string[], timezone: 
   let beganAt = 0;
   let repeating = 0;
   for (const { line, text: content } of unfolded(text)) {
+    // An error costs more than reading a line, and a file of a megabyte has 260,000 of them.
+    if (mistakes.length === maxMistakes) break;
     collect(() => {
       const one = propertyOf(line, content);
       if (one.name === "BEGIN") {
