@@ -22,7 +22,7 @@ import { pause } from "./asking.ts";
 import { type Flood, floods, type Manner } from "./listener-flood.ts";
 import { isWhole } from "./measure.ts";
 
-const attackMs = Number(process.env.PERPWATCH_ATTACK_MS ?? 6_000);
+const attackMs = Number(process.env.PERPWATCH_ATTACK_MS ?? 4_000);
 /** The longest time between two polls of a schedule of one second, ms. */
 const longestMs = 3_000;
 const program = fileURLToPath(new URL("listener-flood.ts", import.meta.url));
