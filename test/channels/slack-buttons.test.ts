@@ -496,10 +496,14 @@ describe("a Slack that floods", () => {
     for (let count = 0; count < 30; count++) one.world.press(posted, "Acknowledge", marta);
     await one.world.ephemerals.waitFor(() => one.world.ephemerals.items.length === 30);
     const lines = () => one.log.items.filter((line) => line.startsWith("acted from Slack"));
-    expect(lines()).toHaveLength(20);
-    one.clock.pass(60_000);
-    expect(one.log.items).toContain('10 more lines within a minute about presses from Slack {"count":10}');
-    await one.press(posted, "Acknowledge", marta);
+    // The first one, which acknowledged, is not counted.
     expect(lines()).toHaveLength(21);
+    await one.press(posted, "Silence 1 h", marta);
+    expect(lines()).toHaveLength(22);
+    expect(lines().at(-1)).toContain("Silent until");
+    one.clock.pass(60_000);
+    expect(one.log.items).toContain('9 more lines within a minute about presses from Slack {"count":9}');
+    await one.press(posted, "Acknowledge", marta);
+    expect(lines()).toHaveLength(23);
   });
 });
