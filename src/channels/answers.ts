@@ -28,6 +28,8 @@ export interface Answer {
   readonly lines: readonly Line[];
   /** Left out: none in particular. */
   readonly tone?: Tone;
+  /** Something was acknowledged or silenced. Left out: all is as before. */
+  readonly changed?: true;
 }
 
 /** One sentence or two. */
@@ -276,6 +278,7 @@ export function acknowledgedAnswer(
       return {
         ...note(`Acknowledged #${id}. It tells you when it gets worse, and when it ends.`),
         tone: "good",
+        changed: true,
       };
     case "already": {
       const when = alert?.acknowledgedAtMs == null ? "" : `, ${formatTime(alert.acknowledgedAtMs, timezone)}`;
@@ -305,6 +308,7 @@ export function allAcknowledgedAnswer(done: readonly number[], rose: readonly nu
   return {
     ...note(lines.join(" ")),
     ...(done.length > 0 && rose.length === 0 ? { tone: "good" as const } : {}),
+    ...(done.length > 0 ? { changed: true as const } : {}),
   };
 }
 
@@ -324,7 +328,7 @@ export function silencedAnswer(silence: Silence, holding: number | null, timezon
     `It holds ${what || "everything"}, up to ${upTo}: what gets worse than that is told.`,
   ];
   if (holding !== null) lines.push(`Of what fires now it holds ${holding}.`);
-  return { title: "", lines, tone: "good" };
+  return { title: "", lines, tone: "good", ...(holding === null ? {} : { changed: true }) };
 }
 
 function matcherText(one: Matcher): string {

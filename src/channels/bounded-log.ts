@@ -1,6 +1,7 @@
 /**
- * A log for what others bring about: at most so many lines within a minute, and the number of the rest in one line when it is over. A
- * service that is hostile, or lets somebody press without end, would fill the disk.
+ * A log for what others bring about: at most so many lines of acts and so many of failures within a minute, and the number of the
+ * rest in one line when it is over. An act that changed something is always logged. A service that is hostile, or lets somebody press
+ * without end, would fill the disk.
  */
 import type { Clock } from "../domain/clock.ts";
 import type { ChannelLog } from "./log.ts";
@@ -18,7 +19,9 @@ const everyMs = 60_000;
 export class BoundedLog implements ChannelLog {
   readonly #options: BoundedLogOptions;
   #fromMs = Number.NEGATIVE_INFINITY;
-  #lines = 0;
+  #acts = 0;
+  #failures = 0;
+  #stopped = false;
   #more = 0;
   #cancel: (() => void) | null = null;
 
@@ -31,31 +34,43 @@ export class BoundedLog implements ChannelLog {
   }
 
   info(fields: object, message: string): void {
-    if (this.#counts()) this.#options.log.info(fields, message);
+    this.#renew();
+    if (++this.#acts > maxLines) this.#leaveOut();
+    else this.#options.log.info(fields, message);
   }
 
   warn(fields: object, message: string): void {
-    if (this.#counts()) this.#options.log.warn(fields, message);
+    this.#renew();
+    if (++this.#failures > maxLines) this.#leaveOut();
+    else this.#options.log.warn(fields, message);
+  }
+
+  /** @param changed true: it is logged in any case */
+  acted(changed: boolean, fields: object, message: string): void {
+    if (changed) this.#options.log.info(fields, message);
+    else this.info(fields, message);
   }
 
   stop(): void {
+    this.#stopped = true;
     this.#cancel?.();
     this.#over();
   }
 
-  /** @returns false for a line too many */
-  #counts(): boolean {
+  /** Begins another minute when one is over. */
+  #renew(): void {
+    const nowMs = this.#options.clock.elapsedMs();
+    if (nowMs - this.#fromMs < everyMs) return;
+    this.#fromMs = nowMs;
+    this.#acts = 0;
+    this.#failures = 0;
+  }
+
+  #leaveOut(): void {
+    if (this.#stopped) return;
     const { clock } = this.#options;
-    const nowMs = clock.elapsedMs();
-    if (nowMs - this.#fromMs >= everyMs) {
-      this.#fromMs = nowMs;
-      this.#lines = 0;
-    }
-    this.#lines++;
-    if (this.#lines <= maxLines) return true;
     this.#more++;
-    this.#cancel ??= clock.after(this.#fromMs + everyMs - nowMs, () => this.#over());
-    return false;
+    this.#cancel ??= clock.after(this.#fromMs + everyMs - clock.elapsedMs(), () => this.#over());
   }
 
   #over(): void {

@@ -15,6 +15,8 @@ export type SendResult =
       readonly failure: SendFailure;
       readonly detail: string;
       readonly afterMs: number | null;
+      /** It may have been taken: success was answered, in words that do not confirm it. Left out: it was not taken, or no answer came. */
+      readonly unconfirmed?: true;
     }
   /** This message will never be taken. `channelBroken`: nor will any other until somebody mends the channel. */
   | {

@@ -144,7 +144,7 @@ export class Poster {
       if (receipt !== null) return { kind: "delivered", receipt: this.words(receipt) || "accepted" };
       if (answer.cut !== undefined) return this.verdict(answer.cut, null);
       const detail = `${this.#options.who} answered ${status} without confirming it: ${this.words(answer.text) || "nothing"}`;
-      return { kind: "retry", failure: "server-error", detail, afterMs: null };
+      return { kind: "retry", failure: "server-error", detail, afterMs: null, unconfirmed: true };
     }
     const detail = this.detail(answer, said);
     if (status === 429) return { kind: "retry", failure: "rate-limited", detail, afterMs: waitOf(headers) };

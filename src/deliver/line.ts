@@ -38,6 +38,8 @@ import { tellable } from "./tellable.ts";
 /** The time for which a critical message, also a quiet one, and what goes before it, waits for the disk before it leaves unsealed, ms. */
 const sealPatienceMs = 5_000;
 const sealAgainMs = 1_000;
+/** Attempts that are answered without a confirmation after which a message counts as refused: each of them may have arrived. */
+const maxUnconfirmed = 3;
 /** The interval at which a channel whose circuit is open is checked when nothing is owed to it, ms. */
 const lookAgainMs = 60_000;
 /** A refused item of an incident leaves with the next message of that, and at the latest after so long, ms. */
@@ -616,7 +618,7 @@ export class Line implements StateUser {
     return { heldMs, because };
   }
 
-  async #conclude(parcel: Parcel, state: ChannelState, result: SendResult, elapsedMs: number): Promise<void> {
+  async #conclude(parcel: Parcel, state: ChannelState, answer: SendResult, elapsedMs: number): Promise<void> {
     const { clock, log, patienceMs } = this.#options;
     const nowMs = clock.nowMs();
     const before = parcel.message;
@@ -625,6 +627,8 @@ export class Line implements StateUser {
     const earlier = parcel.tries.size === 0 && this.channel.people === undefined ? before.attempts : 0;
     const times = 1 + (parcel.tries.get(state)?.times ?? earlier);
     parcel.tries.set(state, { times, dueMs: elapsedMs });
+    const unconfirmed = (before.unconfirmed ?? 0) + (isUnconfirmed(answer) ? 1 : 0);
+    const result = unconfirmed < maxUnconfirmed ? answer : refusedIfUnconfirmed(answer);
     if (result.kind === "delivered") {
       const { receipt } = result;
       parcel.message = {
@@ -643,7 +647,10 @@ export class Line implements StateUser {
     }
     const { failure, detail } = result;
     this.#failures[failure] = (this.#failures[failure] ?? 0) + 1;
-    const failed = { ...before, attempts, receipt: null, lastFailure: failure, lastDetail: detail };
+    const failed = {
+      ...{ ...before, attempts, receipt: null, lastFailure: failure, lastDetail: detail },
+      ...(unconfirmed > 0 ? { unconfirmed } : {}),
+    };
     if (result.kind === "refused" && result.channelBroken) {
       this.#breaks(state, detail);
       const waitMs = state.circuit.opensAtMs(false) - elapsedMs;
@@ -854,6 +861,15 @@ function dueAtMs({ tries, dueMs }: Parcel, state: ChannelState): number {
 /** Returns true if a message failed by a channel, or by any in an earlier run. */
 function hasFailed({ tries, message }: Parcel, state: ChannelState): boolean {
   return tries.has(state) || (tries.size === 0 && message.attempts > 0);
+}
+
+function isUnconfirmed(result: SendResult): boolean {
+  return result.kind === "retry" && result.unconfirmed === true;
+}
+
+function refusedIfUnconfirmed(result: SendResult): SendResult {
+  if (result.kind !== "retry" || !isUnconfirmed(result)) return result;
+  return { kind: "refused", failure: "rejected", detail: result.detail, channelBroken: false };
 }
 
 /** True for what is told again if its message was refused. */

@@ -107,6 +107,8 @@ export interface Message {
   readonly sealedAtMs: number;
   readonly status: MessageStatus;
   readonly attempts: number;
+  /** Attempts that were answered with success in words that confirm nothing. Left out: none. */
+  readonly unconfirmed?: number;
   /** The time of the next attempt; null when none is. */
   readonly nextAttemptMs: number | null;
   readonly lastFailure: SendFailure | null;

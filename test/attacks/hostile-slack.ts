@@ -4,6 +4,7 @@ import type { Socket } from "node:net";
 import { WebSocket } from "ws";
 import { serve } from "./hostile-service.ts";
 
+/** Frames are as large as the daemon reads them. */
 export const socketsOfMalice = [
   ...["answers unread", "envelopes", "junk", "large frames", "deep", "pings", "fragments"],
   ...["presses", "presses of somebody allowed", "hello and gone", "disconnects"],
@@ -15,6 +16,7 @@ export const updatesOfMalice = [
   "presses",
   "presses of somebody allowed",
   "one at a time",
+  "deep",
 ] as const;
 export type UpdateMalice = (typeof updatesOfMalice)[number];
 
@@ -81,10 +83,10 @@ function greet(one: WebSocket, socket: Socket, malice: SocketMalice | null): unk
       return same(repeated(4_000, () => frame("{}")));
     case "large frames":
       return same(
-        frame(JSON.stringify({ type: "x", payload: Array.from({ length: 100_000 }, (_, i) => [i]) })),
+        frame(JSON.stringify({ type: "x", payload: Array.from({ length: 31_000 }, (_, i) => [i]) })),
       );
     case "deep":
-      return same(frame(`{"type":"x","payload":${"[".repeat(500_000)}${"]".repeat(500_000)}}`));
+      return same(frame(`{"type":"x","payload":${"[".repeat(125_000)}${"]".repeat(125_000)}}`));
     case "pings":
       return same(repeated(500, () => frame("x".repeat(100), 9)));
     case "fragments":
@@ -103,6 +105,8 @@ function greet(one: WebSocket, socket: Socket, malice: SocketMalice | null): unk
 /** Updates of a megabyte. */
 function updates(malice: UpdateMalice | null): string {
   if (malice === null) return '{"ok":true,"result":[]}';
+  if (malice === "deep")
+    return `{"ok":true,"result":[{"update_id":${++number},"x":${"[".repeat(500_000)}${"]".repeat(500_000)}}]}`;
   const parts: string[] = [];
   for (let length = 0; length < 1_000_000; length += parts.at(-1)!.length) {
     const id = ++number;

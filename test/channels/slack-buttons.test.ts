@@ -431,6 +431,35 @@ describe("a Slack that floods", () => {
     await one.log.waitFor((line) => line.startsWith("buttons on Slack work again"));
   });
 
+  test("frames over an old connection, while its successor waits, end all as well", async () => {
+    await using one = await rig();
+    await one.sockets.connected(1);
+    one.sockets.disconnect("refresh_requested");
+    const second = await one.sockets.connected(2);
+    one.sockets.disconnect("refresh_requested");
+    await one.clock.asked(1_000);
+    for (let count = 0; count <= 250; count++) second.socket.send('{"type":"x"}');
+    await one.sockets.connections.waitFor(({ number, open }) => number === 2 && !open);
+    one.clock.pass(1_000);
+    await one.log.waitFor((line) => line.includes("it sends frames without end"));
+    await one.clock.asked(60_000);
+    expect(one.sockets.connections.items).toHaveLength(2);
+    one.clock.pass(60_000);
+    await one.sockets.connected(3);
+    await one.log.waitFor((line) => line.startsWith("buttons on Slack work again"));
+  });
+
+  test("a frame that is too large ends it, and the reason is said", async () => {
+    await using one = await rig();
+    for (const [index, ms] of [1_000, 2_000, 4_000].entries()) {
+      const { socket } = await one.sockets.connected(index + 1);
+      socket.send("y".repeat(300_000));
+      await one.clock.asked(ms);
+      one.clock.pass(ms);
+    }
+    await one.log.waitFor((line) => line.includes("the connection was lost: Max payload size exceeded"));
+  });
+
   test("large frames end it, too, before there are many", async () => {
     await using one = await rig();
     const first = await one.sockets.connected(1);
@@ -467,10 +496,14 @@ describe("a Slack that floods", () => {
     for (let count = 0; count < 30; count++) one.world.press(posted, "Acknowledge", marta);
     await one.world.ephemerals.waitFor(() => one.world.ephemerals.items.length === 30);
     const lines = () => one.log.items.filter((line) => line.startsWith("acted from Slack"));
-    expect(lines()).toHaveLength(20);
-    one.clock.pass(60_000);
-    expect(one.log.items).toContain('10 more lines within a minute about presses from Slack {"count":10}');
-    await one.press(posted, "Acknowledge", marta);
+    // The first one, which acknowledged, is not counted.
     expect(lines()).toHaveLength(21);
+    await one.press(posted, "Silence 1 h", marta);
+    expect(lines()).toHaveLength(22);
+    expect(lines().at(-1)).toContain("Silent until");
+    one.clock.pass(60_000);
+    expect(one.log.items).toContain('9 more lines within a minute about presses from Slack {"count":9}');
+    await one.press(posted, "Acknowledge", marta);
+    expect(lines()).toHaveLength(23);
   });
 });

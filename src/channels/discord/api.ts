@@ -32,6 +32,8 @@ export interface ApiProblem {
   readonly detail: string;
   /** The time of the next attempt, where Discord named one. */
   readonly afterMs: number | null;
+  /** Its answer cannot be read, so that it may have done what was asked. Left out: it did not, or no answer came. */
+  readonly unconfirmed?: true;
 }
 
 export type ApiAnswer = { readonly kind: "ok"; readonly data: unknown } | ApiProblem;
@@ -185,9 +187,11 @@ export class DiscordApi {
       const detail = `Discord answered ${error.status}`;
       return problem("server-error", detail, { status: error.status, afterMs: error.retryAfterMs });
     }
-    if (error instanceof TooLong) return problem("server-error", "Discord's answer is too long");
+    if (error instanceof TooLong)
+      return problem("server-error", "Discord's answer is too long", { unconfirmed: true });
     if (error instanceof library.DiscordAPIError) return problemOfAnswer(error, problem);
-    if (error instanceof SyntaxError) return problem("server-error", "Discord's answer cannot be read");
+    if (error instanceof SyntaxError)
+      return problem("server-error", "Discord's answer cannot be read", { unconfirmed: true });
     const code = errorCode(error);
     if (code !== null && /TIMEOUT|ETIMEDOUT/.test(code))
       return problem("timeout", `Discord did not answer (${code})`);

@@ -134,7 +134,11 @@ export class Desk {
       return;
     }
     const answer = await this.#acting.withinPatience(this.#act(interaction));
-    log.info({ who, what }, `acted from Discord: ${answer.title || [answer.lines[0]].flat().join(" ")}`);
+    this.#log.acted(
+      answer.changed === true,
+      { who, what },
+      `acted from Discord: ${answer.title || [answer.lines[0]].flat().join(" ")}`,
+    );
     await this.#tell(interaction, answer, 0);
   }
 

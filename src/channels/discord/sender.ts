@@ -327,7 +327,7 @@ export class DiscordSender {
 }
 
 const unnamed: SendResult = {
-  ...{ kind: "retry", failure: "server-error", afterMs: null },
+  ...{ kind: "retry", failure: "server-error", afterMs: null, unconfirmed: true },
   detail: "Discord accepted the message without naming its id",
 };
 
@@ -355,14 +355,14 @@ function worthPlain({ status, code }: ApiProblem): boolean {
 }
 
 export function resultOf(problem: ApiProblem): SendResult {
-  const { failure, detail, status, afterMs } = problem;
+  const { failure, detail, status, afterMs, unconfirmed } = problem;
   switch (failure) {
     case "authentication":
       return { kind: "refused", failure, detail, channelBroken: true };
     case "rejected":
       return { kind: "refused", failure, detail, channelBroken: status === 404 };
     default:
-      return { kind: "retry", failure, detail, afterMs };
+      return { kind: "retry", failure, detail, afterMs, ...(unconfirmed ? { unconfirmed } : {}) };
   }
 }
 

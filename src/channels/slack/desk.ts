@@ -67,7 +67,6 @@ export class Desk implements Listener {
   }
 
   async #serve(press: Press): Promise<void> {
-    const { log } = this.#options;
     const { person, actionId } = press;
     if (!this.allows(press)) {
       this.#refused.note(person.name, actionId);
@@ -75,7 +74,11 @@ export class Desk implements Listener {
     }
     const answer = await this.#acting.withinPatience(this.#acting.pressed(actionId, person.name));
     const told = answer.title || ownLine([answer.lines[0] ?? ""].flat().join(" "));
-    log.info({ who: person.name, what: actionId }, `acted from Slack: ${told}`);
+    this.#log.acted(
+      answer.changed === true,
+      { who: person.name, what: actionId },
+      `acted from Slack: ${told}`,
+    );
     if (this.#telling >= maxTelling) return;
     this.#telling++;
     try {

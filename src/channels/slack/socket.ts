@@ -78,7 +78,13 @@ export async function openConnection(
     : { kind: "delivered" as const, detail: "", url: given };
 }
 
-type End = "lost" | "refresh" | "disabled";
+type EndKind = "lost" | "refresh" | "disabled";
+
+interface End {
+  readonly kind: EndKind;
+  /** The error that ended it, for people. Left out: none. */
+  readonly why?: string;
+}
 
 class SocketMode implements Source {
   readonly #app: App;
@@ -122,10 +128,12 @@ class SocketMode implements Source {
     while (!signal.aborted) {
       try {
         const { kind, detail, url } = await openConnection(this.#app, this.#poster, signal);
-        if (url === null) this.#failed(detail, kind === "refused");
+        // An old connection may have been too much meanwhile.
+        if (url === null && this.#ended === null) this.#failed(detail, kind === "refused");
         else {
           const beganMs = clock.elapsedMs();
-          const end = await this.#connect(url, signal);
+          const end: End =
+            url === null || this.#ended !== null ? { kind: "lost" } : await this.#connect(url, signal);
           if (clock.elapsedMs() - beganMs >= steadyMs) this.#failures = 0;
           if (this.#ended !== null) {
             // It is said at once.
@@ -135,7 +143,7 @@ class SocketMode implements Source {
             await this.#wait(signal, maxWaitMs);
             continue;
           }
-          if (end === "refresh") {
+          if (end.kind === "refresh") {
             const sinceMs = clock.elapsedMs() - refreshedMs;
             if (sinceMs < shortMs) {
               this.#failures++;
@@ -144,8 +152,8 @@ class SocketMode implements Source {
             refreshedMs = clock.elapsedMs();
             continue;
           }
-          if (end === "disabled") this.#failed("Socket Mode was switched off for the app", true);
-          else this.#failed("the connection was lost", false);
+          if (end.kind === "disabled") this.#failed("Socket Mode was switched off for the app", true);
+          else this.#failed(`the connection was lost${end.why ? `: ${end.why}` : ""}`, false);
         }
       } catch (error) {
         if (signal.aborted) break;
@@ -193,14 +201,17 @@ class SocketMode implements Source {
       socket.on("message", (data: Buffer) => {
         if (!hears(data)) return;
         const end = this.#take(String(data), socket);
-        if (end !== null) resolve(end);
+        if (end !== null) resolve({ kind: end });
       });
+      let why = "";
       // The end of the connection follows an error.
-      socket.on("error", () => {});
+      socket.on("error", ({ message }) => {
+        why = this.#poster.words(message);
+      });
       socket.on("close", () => {
         cancel();
         this.#open.delete(socket);
-        resolve("lost");
+        resolve({ kind: "lost", why });
       });
     });
   }
@@ -215,7 +226,7 @@ class SocketMode implements Source {
   }
 
   /** @returns the reason why another connection is needed; null: none is */
-  #take(text: string, socket: WebSocket): End | null {
+  #take(text: string, socket: WebSocket): EndKind | null {
     const frame = readFrame(text);
     if (frame === null) return null;
     if (frame.type === "hello") {

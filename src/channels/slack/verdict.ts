@@ -73,7 +73,9 @@ interface Said {
 
 /** The answers of Slack's webhooks, and of servers that take the same messages (Mattermost, Rocket.Chat, Zulip). */
 function isTaken(text: string, said: Said | undefined): boolean {
-  return text === "ok" || said?.ok === true || said?.success === true || said?.result === "success";
+  return (
+    text.toLowerCase() === "ok" || said?.ok === true || said?.success === true || said?.result === "success"
+  );
 }
 
 /** A bot's answers are all 200 with `ok` in the body; a webhook's are a status with a word, "ok" for a message that it took. */

@@ -68,7 +68,6 @@ export class Desk implements Listener {
   }
 
   async take(press: Press): Promise<void> {
-    const { log } = this.#options;
     const { person, data } = press;
     if (!this.allows(press)) {
       this.#refused.note(person.name, data);
@@ -77,7 +76,11 @@ export class Desk implements Listener {
     }
     const work = this.#acting.pressed(data, person.name, press.id);
     const answer = await this.#acting.withinPatience(work);
-    log.info({ who: person.name, what: data }, `acted from Telegram: ${answer.title || lineOf(answer, 0)}`);
+    this.#log.acted(
+      answer.changed === true,
+      { who: person.name, what: data },
+      `acted from Telegram: ${answer.title || lineOf(answer, 0)}`,
+    );
     await this.#tell(press, answer);
     // It is confirmed to Telegram when it is done.
     await work.catch(() => {});
