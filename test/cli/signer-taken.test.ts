@@ -68,6 +68,17 @@ test("a reload that is not taken, and one that waits for a restart, change no wa
   expect(await next.end("SIGTERM")).toMatchObject({ status: 0 });
 }, 60_000);
 
+test("a reload names what of signer: waits for a restart", async () => {
+  using place = desk();
+  write(place);
+  await using daemon = startProgram(["start"], place);
+  await daemon.line((line) => line.includes("signed in by message"));
+  write(place, { signer: "signer: { passphraseFile: ./passphrase, state: ./records }" });
+  const told = await hangUp(daemon, /SIGHUP: changed, and as before until a restart/);
+  expect(told).toMatch(/until a restart: signer\.passphraseFile, signer\.state"/);
+  expect(await daemon.end("SIGTERM")).toMatchObject({ status: 0 });
+});
+
 describe("a signer on its own", () => {
   test("is asked by commands which keys an edited file names, and signs as before", async () => {
     using place = desk();
