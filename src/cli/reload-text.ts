@@ -15,7 +15,7 @@ function isTakenOfPage(key: string, before: DaemonSettings, after: DaemonSetting
 
 /** The depth to which a section's keys are named; 0: the section alone. */
 const depths: Readonly<Record<string, number>> = {
-  ...{ exchange: 1, wallets: 2, schedules: 1, history: 1, channels: 2, mention: 1, dashboard: 1 },
+  ...{ exchange: 1, wallets: 2, signer: 1, schedules: 1, history: 1, channels: 2, mention: 1, dashboard: 1 },
   ...{ routing: 1, remind: 1, advice: 1, acknowledge: 1, timezone: 0, templates: 2 },
 };
 

@@ -247,13 +247,13 @@ function formsReader({
   warn,
 }: SignerHostOptions): (part: SigningPart, state: string) => LoginForms {
   let last: { readonly name: string; readonly forms: LoginForms } | null = null;
-  return ({ exchange }, state) => {
+  return ({ exchange, formerState }, state) => {
     const baseUrl = elsewhere ?? exchange.baseUrl;
     const domain = elsewhere === null ? (exchange.loginDomain ?? null) : null;
     const name = JSON.stringify([baseUrl, domain]);
     if (last?.name === name) return last.forms;
     const forms = new LoginForms({
-      ...{ store: elsewhere === null ? formFile(state) : memoryForms(), baseUrl, domain },
+      ...{ store: elsewhere === null ? formFile({ state, formerState }) : memoryForms(), baseUrl, domain },
       onPinned: (form) => tell(`logins are signed in this form of text from now on: ${JSON.stringify(form)}`),
       onTrouble: (error) => warn(`the trusted forms of login: ${textOf(error)}`),
     });

@@ -77,7 +77,7 @@ export async function openSigning(cli: Cli, file: string, options: SigningOption
   ];
   const client = new SignerClient({
     connect: socket === null ? () => startSigner(cli, config, words, onLine) : () => connectTo(socket),
-    ...{ clock, loadWithinMs: socket === null ? loadWithinMs : ownWithinMs },
+    ...{ clock, loadWithinMs: socket === null ? loadWithinMs : ownWithinMs, mayBeOlder: socket !== null },
     ...(options.onTrouble ? { onTrouble: options.onTrouble } : {}),
   });
   // The wallets' signer does not have the key file that a command names.

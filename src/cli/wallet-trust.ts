@@ -14,7 +14,7 @@ import { paintFor } from "./print.ts";
 
 export async function trust(cli: Cli, options: CommonOptions & { readonly yes?: boolean }): Promise<void> {
   const { part } = await signingPart(cli, orDemo(cli, options.config));
-  const file = formFile(part.signer.state);
+  const file = formFile({ state: part.signer.state, formerState: part.formerState });
   const known = await file.load();
   const { text, memo, refused } = known;
   const kinds = refused.filter(({ form }) => form !== null).map(({ kind }) => kind);

@@ -671,6 +671,7 @@ const neededAtOnce: readonly Source[] = [
 const fixedSections = [
   "exchange",
   "wallets",
+  "signer",
   "schedules",
   "history",
   "channels",

@@ -22,6 +22,8 @@ export interface SignerClientOptions {
   readonly connect: () => Promise<Duplex>;
   readonly clock: Clock;
   readonly loadWithinMs: number;
+  /** It runs on its own, and may be older than this program: such a one ends a connection with a request that it does not know. */
+  readonly mayBeOlder?: boolean;
   /** The signer cannot be used, or can again (an empty text). */
   readonly onTrouble?: (trouble: string) => void;
 }
@@ -37,6 +39,7 @@ type Distributed<Union, Key extends PropertyKey> = Union extends unknown ? Omit<
 const signWithinMs = 15_000;
 /** The name of the signer's own troubles; no wallet is called so. */
 const whole = "";
+const olderSigner = "the signer is of an older version than what asks it: start it again";
 /** Requests under way; others wait for their turn. */
 const mostUnderWay = 64;
 const firstPauseMs = 1_000;
@@ -65,6 +68,10 @@ export class SignerClient {
   #underWay = 0;
   readonly #turns: (() => void)[] = [];
   #isClosed = false;
+  /** True while connected to a signer of an older version, which knows no request but `load`. */
+  #isOlder = false;
+  /** True if the last connection ended without an answer. */
+  #isUnanswered = false;
 
   constructor(options: SignerClientOptions) {
     this.#options = options;
@@ -94,14 +101,29 @@ export class SignerClient {
     const loaded = await this.#read(how);
     for (const answer of loaded.keys)
       if ("address" in answer && !this.#failing.has(answer.address)) this.#troubles.delete(answer.address);
-    this.#note(whole, loaded.closed);
+    this.#note(whole, this.#isOlder ? olderSigner : loaded.closed);
     return loaded;
+  }
+
+  async #askToRead(how: LoadKind): Promise<Reply> {
+    const ask = (by: LoadKind) => this.#ask({ do: by }, this.#options.loadWithinMs);
+    // One that is started again at this moment ends a connection, too: twice in a row is another version.
+    for (let ends = 0; ends < 2 && !this.#isOlder; ends++)
+      try {
+        return await ask(how);
+      } catch (error) {
+        if (this.#options.mayBeOlder !== true || how === "load" || !this.#isUnanswered) throw error;
+      }
+    const reply = await ask("load");
+    this.#isOlder = true;
+    return reply;
   }
 
   async #read(how: LoadKind): Promise<LoadedKeys> {
     try {
-      const reply = await this.#ask({ do: how }, this.#options.loadWithinMs);
+      const reply = await this.#askToRead(how);
       if (!("keys" in reply)) throw failureOf(reply);
+      if (this.#isOlder) this.#note(whole, olderSigner);
       return { keys: reply.keys, closed: reply.closed };
     } catch (error) {
       // A configuration that is not taken changes nothing about the keys that are held.
@@ -206,10 +228,12 @@ export class SignerClient {
     }
     if (this.#isClosed) stream.destroy();
     this.#stream = stream;
+    this.#isUnanswered = true;
     stream.on("error", () => {});
     stream.on("close", () => {
       if (this.#stream !== stream) return;
       this.#stream = null;
+      this.#isOlder = false;
       this.#lost("the connection to the signer was lost");
     });
     readLines(stream, mostReplyBytes, (line) => {
@@ -218,6 +242,7 @@ export class SignerClient {
       if (reply === undefined || reply.id >= this.#nextId) return void stream.destroy();
       const waiting = this.#waiting.get(reply.id);
       this.#waiting.delete(reply.id);
+      this.#isUnanswered = false;
       waiting?.resolve(reply);
     });
     return stream;

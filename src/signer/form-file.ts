@@ -30,14 +30,21 @@ const fileForm = z.strictObject({
   ]),
 });
 
-/** @param folder made when it is needed */
-export function formFile(folder: string): FormStore & { readonly path: string } {
+export interface FormFolders {
+  /** Made when it is needed. */
+  readonly state: string;
+  /** The folder where the record was before: it counts until there is one in `state`, so that first trust is not open again. */
+  readonly formerState: string;
+}
+
+export function formFile({ state: folder, formerState }: FormFolders): FormStore & { readonly path: string } {
   const file = path.join(folder, name);
   return {
     path: file,
     async load() {
       const text = textOf(file);
-      return text === null ? noForms : formsFromText(file, text);
+      if (text !== null) return formsFromText(file, text);
+      return folder === formerState ? noForms : formerForms(path.join(formerState, name), folder);
     },
     async save(forms: KnownForms) {
       mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -46,11 +53,35 @@ export function formFile(folder: string): FormStore & { readonly path: string } 
   };
 }
 
-/** Null where there is no such file. @throws {BadForms} when it cannot be read, or others can change it */
-function textOf(file: string): string | null {
+/** @throws {BadForms} where there is a record that cannot be taken over */
+function formerForms(file: string, folder: string): KnownForms {
+  try {
+    const text = isHidden(path.dirname(file)) ? null : textOf(file, {});
+    return text === null ? noForms : formsFromText(file, text);
+  } catch (error) {
+    if (!(error instanceof BadForms)) throw error;
+    throw new BadForms(`${error.message}. If it is yours, move it into ${folder} as the signer's user`);
+  }
+}
+
+/** True of a folder that this user may not enter, and so had no record in. */
+function isHidden(folder: string): boolean {
+  try {
+    statSync(path.join(folder, name), { throwIfNoEntry: false });
+    return false;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EACCES") return true;
+    throw error;
+  }
+}
+
+/**
+ * Null where there is no such file.
+ * @param owner of the file, beside this user and root. Root accepts for the signer's user
+ * @throws {BadForms} when it cannot be read, or others can change it
+ */
+function textOf(file: string, owner: { owner?: "any" } = isRoot() ? { owner: "any" } : {}): string | null {
   if (statSync(file, { throwIfNoEntry: false }) === undefined) return null;
-  // Root accepts for the signer's user.
-  const owner = isRoot() ? ({ owner: "any" } as const) : {};
   const read = readTextFile(file, { largestBytes: mostBytes, ...owner });
   if ("wrong" in read) throw new BadForms(`${file} ${read.wrong}`);
   return read.text;

@@ -57,7 +57,7 @@ export interface LoginFormsOptions {
   readonly domain: string | null;
   /** The first form was plain and is pinned; for the log. */
   readonly onPinned?: (form: string) => void;
-  /** The store failed; for the log. It keeps no wallet out: what was pinned holds in memory. */
+  /** The store failed; for the log. It keeps no wallet out where a form is pinned: that holds in memory. */
   readonly onTrouble?: (error: unknown) => void;
 }
 
@@ -106,8 +106,24 @@ export class LoginForms {
       await this.#refuse(text, kind, form, `the ${named} ${reason}`);
       throw new FormRefused(`the ${named} ${reason}`);
     }
+    await this.#pin(kind, form);
+  }
+
+  /** @throws {BadChallenge} when it cannot be recorded: each start would trust the first form that it sees then */
+  async #pin(kind: LoginFormKind, form: string): Promise<void> {
+    const forms = trusting(this.#known, kind, form);
+    try {
+      await this.#options.store.save(forms);
+    } catch (error) {
+      this.#options.onTrouble?.(error);
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new BadChallenge(
+        `no form of login is trusted yet, and the first one cannot be recorded: ${reason}`,
+      );
+    }
+    this.#known = forms;
+    this.#isUnsaved = false;
     this.#options.onPinned?.(form);
-    await this.#save(trusting(this.#known, kind, form));
   }
 
   async #refuse(

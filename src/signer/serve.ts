@@ -3,8 +3,10 @@ import type { Duplex } from "node:stream";
 import type { KeyAnswer } from "./keys.ts";
 import { SignerUnavailable, type SigningAct, SigningRefused, type WalletSigner } from "./signer.ts";
 import {
+  foreignRequest,
   type LoadKind,
   lineOf,
+  loadKind,
   mostRequestBytes,
   parsedLine,
   type Reply,
@@ -29,7 +31,8 @@ const mostWaiting = 256;
 const mostText = 8_000;
 
 /**
- * Answers one asker, in the order of its requests, until the stream ends. Whatever is no request ends it.
+ * Answers one asker, in the order of its requests, until the stream ends. Whatever is no request ends it; one that only
+ * another version knows is answered.
  * @param mayAsk false where a wallet has signed enough for now
  * @param onRequest called with each request
  */
@@ -43,18 +46,31 @@ export function serve(
   let last: Promise<void> = Promise.resolve();
   stream.on("error", () => {});
   readLines(stream, mostRequestBytes, (line) => {
-    const request = parsedLine(requestForm, line);
+    const request = parsedLine(requestForm, line) ?? foreign(line);
     if (request === undefined || ++waiting > mostWaiting) return void stream.destroy();
     onRequest();
     last = last.then(async () => {
       if (stream.destroyed) return;
-      const reply = await answer(request, holder, mayAsk);
+      const reply = "unavailable" in request ? request : await answer(request, holder, mayAsk);
       if (stream.destroyed) return;
       // Nothing more is made for whoever does not read it.
       if (!stream.write(lineOf(reply))) await taken(stream);
       waiting--;
     });
   });
+}
+
+const known: ReadonlySet<string> = new Set([...loadKind.options, "sign", "sessionKey"]);
+
+/** The reply to a request that is none here; undefined: it is one of no version. */
+function foreign(line: string): Extract<Reply, { readonly unavailable: string }> | undefined {
+  const request = parsedLine(foreignRequest, line);
+  if (request === undefined || known.has(request.do)) return undefined;
+  return {
+    id: request.id,
+    unavailable:
+      "the signer does not know this request: it is of an older version than what asks it; start it again",
+  };
 }
 
 /** Until the other end has read, or is gone. */

@@ -4,9 +4,13 @@ import { z } from "zod";
 export const signerSettings = z.strictObject({
   /** The socket of a signer that runs on its own; left out: one is started with each command that signs. */
   socket: z.string().min(1).optional(),
-  keystore: z.string().min(1).default("keystore.json"),
+  /** Left out: keystore.json. */
+  keystore: z.string().min(1).optional(),
   passphraseFile: z.string().min(1).optional(),
-  /** Folder of the trusted forms of login and of the signature log. Left out: that of the database; with `socket`, that of the keystore. */
+  /**
+   * Folder of the trusted forms of login and of the signature log. Left out: that of the database; where `socket` and `keystore` are named,
+   * that of the keystore.
+   */
   state: z.string().min(1).optional(),
 });
 

@@ -23,7 +23,7 @@ const text = z.string().max(8_192);
  *   look    reads the file, answers which keys it names, and goes on as it was; opens no keystore
  *   renew   reads the keys of the configuration in force again: files and keystores that were missing may be there
  */
-const loadKind = z.enum(["load", "look", "renew"]);
+export const loadKind = z.enum(["load", "look", "renew"]);
 export type LoadKind = z.infer<typeof loadKind>;
 
 export const requestForm = z.discriminatedUnion("do", [
@@ -32,6 +32,9 @@ export const requestForm = z.discriminatedUnion("do", [
   z.strictObject({ id, do: z.literal("sessionKey"), wallet }),
 ]);
 export type Request = z.infer<typeof requestForm>;
+
+/** A request of a perpwatch of another version. */
+export const foreignRequest = z.looseObject({ id, do: z.string().max(64) });
 
 const keyAnswer = z.union([
   z.strictObject({ reference: text, address: wallet }),

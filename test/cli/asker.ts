@@ -15,9 +15,9 @@ export function askerAt(place: Desk) {
   return {
     ask,
     /** @param toldMs the time that the asker says it is */
-    login(wallet: string, textMs = Date.now(), toldMs = textMs) {
+    login(wallet: string, textMs = Date.now(), toldMs = textMs, first = "Sign in to the exchange") {
       const expires = new Date(textMs).toISOString();
-      const text = `Sign in to the exchange\nwallet:${wallet}\nnonce:a1b2c3d4\nexpires:${expires}`;
+      const text = `${first}\nwallet:${wallet}\nnonce:a1b2c3d4\nexpires:${expires}`;
       return ask({ do: "sign", wallet, act: { kind: "login text", text, nonceId: "n-1", nowMs: toldMs } });
     },
     [Symbol.dispose]: () => stream.destroy(),

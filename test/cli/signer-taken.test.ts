@@ -1,5 +1,5 @@
 /** A signer signs by the configuration that was taken, whatever stands in the file meanwhile. */
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync } from "node:fs";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Simulator, startSimulator } from "../../src/simulator/index.ts";
@@ -67,6 +67,17 @@ test("a reload that is not taken, and one that waits for a restart, change no wa
   await next.line((line) => line.includes("signed in by transaction"));
   expect(await next.end("SIGTERM")).toMatchObject({ status: 0 });
 }, 60_000);
+
+test("a reload names what of signer: waits for a restart", async () => {
+  using place = desk();
+  write(place);
+  await using daemon = startProgram(["start"], place);
+  await daemon.line((line) => line.includes("signed in by message"));
+  write(place, { signer: "signer: { passphraseFile: ./passphrase, state: ./records }" });
+  const told = await hangUp(daemon, /SIGHUP: changed, and as before until a restart/);
+  expect(told).toMatch(/until a restart: signer\.passphraseFile, signer\.state"/);
+  expect(await daemon.end("SIGTERM")).toMatchObject({ status: 0 });
+});
 
 describe("a signer on its own", () => {
   test("is asked by commands which keys an edited file names, and signs as before", async () => {
@@ -159,6 +170,67 @@ describe("a signer on its own", () => {
       refused: expect.stringContaining("another form than the one that was trusted"),
     });
     expect(readdirSync(place.folder)).not.toContain("others");
+  });
+
+  test("goes on with the forms beside the database, whatever folder has become that of its records", async () => {
+    using place = desk();
+    const history = "history: { path: ./data/p }";
+    const alone = "signer: { socket: ./signer.sock }";
+    const own = "signer: { socket: ./signer.sock, keystore: ./own/keystore.json }";
+    const signIn = async (signer: string, ask: (asker: ReturnType<typeof askerAt>) => Promise<void>) => {
+      write(place, { signer, history });
+      await using program = startProgram(["signer"], place);
+      await program.line((line) => line.includes("listens at"));
+      using asker = askerAt(place);
+      await ask(asker);
+      await program.end("SIGTERM");
+    };
+    await signIn(alone, async (asker) => {
+      expect(await asker.login(addressOf(main))).toMatchObject(signed);
+    });
+    expect(readdirSync(path.join(place.folder, "data")).sort()).toEqual([
+      "login-forms.json",
+      "signatures.log",
+    ]);
+    await signIn(own, async (asker) => {
+      expect(
+        await asker.login(addressOf(main), Date.now(), Date.now(), "Log in to the exchange"),
+      ).toMatchObject({ refused: expect.stringContaining("another form than the one that was trusted") });
+      expect(await asker.login(addressOf(main))).toMatchObject(signed);
+    });
+    expect(readdirSync(path.join(place.folder, "own")).sort()).toEqual([
+      "login-forms.json",
+      "signatures.log",
+    ]);
+  });
+
+  test("trusts no first form where it cannot record it", async () => {
+    using place = desk();
+    place.write("data", "a file");
+    write(place, { signer: "signer: { socket: ./signer.sock }", history: "history: { path: ./data/p }" });
+    await using signer = startProgram(["signer"], place);
+    await signer.line((line) => line.includes("listens at"));
+    using asker = askerAt(place);
+    expect(await asker.login(addressOf(main))).toMatchObject({
+      refused: expect.stringMatching(/cannot be recorded: .*\/data/),
+    });
+  });
+
+  test("refuses logins where it may not read the forms beside the database", async () => {
+    using place = desk();
+    mkdirSync(path.join(place.folder, "data", "login-forms.json"), { recursive: true });
+    write(place, { signer: socket, history: "history: { path: ./data/p }" });
+    await using signer = startProgram(["signer"], place);
+    await signer.line((line) => line.includes("listens at"));
+    using asker = askerAt(place);
+    expect(await asker.login(addressOf(main))).toMatchObject({
+      refused: expect.stringMatching(
+        /data\/login-forms\.json is a folder, not a file.*move it into \S+\/records/,
+      ),
+    });
+    renameSync(path.join(place.folder, "data"), path.join(place.folder, "gone"));
+    expect(await asker.login(addressOf(main))).toMatchObject(signed);
+    expect(existsSync(path.join(place.folder, "records", "login-forms.json"))).toBe(true);
   });
 });
 

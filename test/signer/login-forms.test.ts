@@ -20,12 +20,13 @@ const plain = (nonce = "a1b2c3d4") =>
 class Store {
   known: KnownForms = noForms;
   failing = false;
+  isReadOnly = false;
   async load() {
     if (this.failing) throw new Error("no disk");
     return this.known;
   }
   async save(forms: KnownForms) {
-    if (this.failing) throw new Error("no disk");
+    if (this.failing || this.isReadOnly) throw new Error("no disk");
     this.known = forms;
   }
 }
@@ -261,4 +262,16 @@ test("a store that cannot be read at the beginning makes no text the first one",
   store.failing = false;
   await check(plain());
   expect(pinned).toHaveLength(1);
+});
+
+test("a first form that cannot be recorded is trusted by nobody", async () => {
+  const { check, store, pinned } = forms();
+  store.isReadOnly = true;
+  // The second one meets the record of a refusal that is not stored either.
+  for (const text of [plain(), `${plain()}\npay:everything`, plain()])
+    await expect(check(text)).rejects.toThrow(text === plain() ? "cannot be recorded: no disk" : /pay/);
+  expect(pinned).toEqual([]);
+  store.isReadOnly = false;
+  await check(plain());
+  expect([pinned.length, store.known.text]).toEqual([1, pinned[0]]);
 });

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { createInterface } from "node:readline";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { room } from "../../src/signer/askers.ts";
 import { SignerClient } from "../../src/signer/client.ts";
@@ -11,7 +12,7 @@ import { answeredKeys, type KeyAnswer, localKeys, recorded, reference } from "..
 import { signingPace } from "../../src/signer/pace.ts";
 import { type KeyHolder, serve } from "../../src/signer/serve.ts";
 import { SignerUnavailable, SigningRefused } from "../../src/signer/signer.ts";
-import { lineOf, type Request } from "../../src/signer/wire.ts";
+import { lineOf, type Request, readLines } from "../../src/signer/wire.ts";
 import { BadKey } from "../../src/wallet/wallet-key.ts";
 import { testForms, testKey, testSigner } from "../exchange/local-exchange.ts";
 import { FakeClock } from "../support/clock.ts";
@@ -66,13 +67,14 @@ function ended(): Promise<void> {
   return once(server, "close").then(() => {});
 }
 
-function asker() {
+function asker(mayBeOlder = false) {
   const clock = new FakeClock("2026-03-01T12:00:00Z");
   const troubles: string[] = [];
   const told: (() => void)[] = [];
   const client = new SignerClient({
     clock,
     loadWithinMs: 30_000,
+    mayBeOlder,
     connect: async () => {
       const stream = connect(place);
       await once(stream, "connect").catch((error: Error) => {
@@ -330,6 +332,53 @@ test("for an asker that reads nothing replies are not made without end", async (
   await over;
 });
 
+test("a request that only another version knows is answered, and the connection goes on", async () => {
+  const stream = connect(place);
+  const lines = createInterface({ input: stream })[Symbol.asyncIterator]();
+  const replyTo = async (request: object) => {
+    stream.write(`${JSON.stringify(request)}\n`);
+    return JSON.parse((await lines.next()).value as string) as unknown;
+  };
+  expect(await replyTo({ id: 1, do: "export", wallet: key.address })).toEqual({
+    id: 1,
+    unavailable: expect.stringContaining("is of an older version"),
+  });
+  expect(await replyTo({ id: 2, do: "load" })).toMatchObject({ id: 2, closed: "" });
+  stream.destroy();
+});
+
+test("a signer of an older version is told as one, asked as it knows it, and no trouble once it is replaced", async () => {
+  await ended();
+  const asked: string[] = [];
+  server = createServer((stream) => {
+    askers.add(stream);
+    stream.on("error", () => {});
+    readLines(stream, 65_536, (text) => {
+      const { id, do: what } = JSON.parse(text) as { id: number; do: string };
+      asked.push(what);
+      if (what !== "load") return void stream.destroy();
+      stream.write(lineOf({ id, keys: [{ reference: "file /k", address: key.address }], closed: "" }));
+    });
+  });
+  server.listen(place);
+  await once(server, "listening");
+  const { client, clock, troubles, nextTrouble } = asker(true);
+  const older = expect.stringContaining("is of an older version");
+  expect((await client.look()).keys).toHaveLength(1);
+  expect(client.trouble).toEqual(older);
+  await client.renew();
+  expect(asked).toEqual(["look", "look", "load", "load"]);
+  const lost = nextTrouble();
+  await ended();
+  await lost;
+  await listen();
+  const over = nextTrouble();
+  await clock.advance(60_000);
+  await over;
+  expect(troubles.at(-1)).toBe("");
+  client.close();
+});
+
 test("an asker that is closed asks nobody any more", async () => {
   const { client, troubles } = asker();
   await client.load();
@@ -342,7 +391,7 @@ describe("the signer ends a connection", () => {
   const line = (request: unknown) => lineOf(request as Request);
   test.each<[string, string | Buffer]>([
     ["that sends no JSON", "hello\n"],
-    ["that asks for what there is not", line({ id: 1, do: "export", wallet: key.address })],
+    ["that asks for what there is not, without a number", line({ do: "export", wallet: key.address })],
     [
       "that asks for bytes",
       line({ id: 1, do: "sign", wallet: key.address, act: { kind: "bytes", wire: "AAAA" } }),

@@ -11,10 +11,11 @@ import { readWallets, type WalletSettings } from "./wallets.ts";
 export function readSigner(source: ConfigSource, historyPath: string): SignerSettings | undefined {
   const found = source.read(["signer"], signerSettings, {});
   if (found === undefined) return undefined;
-  const { socket, keystore, passphraseFile, state } = found;
+  const { socket, keystore = "keystore.json", passphraseFile, state } = found;
   const absolute = (name: string | undefined) => (name === undefined ? null : source.resolve(name));
-  // A signer that runs on its own may not enter the daemon's folder; the keystore's folder is its own.
-  const ownFile = socket === undefined ? historyPath : source.resolve(keystore);
+  // A signer that runs on its own may not enter the daemon's folder; that of a keystore that somebody named is its own.
+  const ownFile =
+    socket === undefined || found.keystore === undefined ? historyPath : source.resolve(keystore);
   return {
     socket: absolute(socket),
     keystore: source.resolve(keystore),
@@ -27,6 +28,8 @@ export function readSigner(source: ConfigSource, historyPath: string): SignerSet
 export interface SigningPart {
   readonly exchange: ExchangeSettings;
   readonly signer: SignerSettings;
+  /** The folder of the database, where the records of each signer were before. */
+  readonly formerState: string;
 }
 
 /** @returns the settings, or every mistake in the sections that they come from */
@@ -37,7 +40,7 @@ export function readSigningPart(
   const history = readHistory(source);
   const signer = history && readSigner(source, history.path);
   if (exchange === undefined || signer === undefined) return { problems: source.problems };
-  return { exchange, signer };
+  return { exchange, signer, formerState: path.dirname(history!.path) };
 }
 
 /**
