@@ -1,6 +1,6 @@
 /**
  * The bound on what a service may send over a connection that it keeps open, or in answers that are asked for again and again. Presses and
- * beats of a busy chat are less than a tenth of it; what is beyond would take the daemon's time and memory.
+ * beats of a busy chat are far less; what is beyond would take the daemon's time and memory.
  */
 
 /** The largest frame, bytes. */

@@ -40,6 +40,8 @@ const sealPatienceMs = 5_000;
 const sealAgainMs = 1_000;
 /** Attempts that are answered without a confirmation after which a message counts as refused: each of them may have arrived. */
 const maxUnconfirmed = 3;
+/** Least waits after the first and the second of them, ms: a page that stands in the way for minutes loses no message. */
+const unconfirmedWaitsMs = [30_000, 600_000];
 /** The interval at which a channel whose circuit is open is checked when nothing is owed to it, ms. */
 const lookAgainMs = 60_000;
 /** A refused item of an incident leaves with the next message of that, and at the latest after so long, ms. */
@@ -659,7 +661,8 @@ export class Line implements StateUser {
     }
     const patient = nowMs - before.sealedAtMs < patienceMs;
     if (result.kind === "retry" && patient) {
-      const delayMs = state.failed(result, before.id, times, elapsedMs);
+      const leastMs = isUnconfirmed(answer) ? (unconfirmedWaitsMs[unconfirmed - 1] ?? 0) : 0;
+      const delayMs = Math.max(leastMs, state.failed(result, before.id, times, elapsedMs));
       parcel.tries.set(state, { times, dueMs: elapsedMs + delayMs });
       state.health.retries(detail, failure, !parcel.failed);
       parcel.failed ||= failure !== "rate-limited";

@@ -68,6 +68,18 @@ test("a service that confirms at the second attempt has delivered", async () => 
   expect(one.outbox.figures()).toMatchObject({ deadMessages: 0, undelivered: 0 });
 });
 
+test("a page that stands in the way for five minutes loses no message", async () => {
+  const answers = [{ body: "<html>maintenance</html>" }];
+  const { one, far } = await world(answers);
+  await one.owe(fires(one));
+  await one.clock.advance(5 * 60_000);
+  expect(posts(far)).toBe(2);
+  answers.splice(0, 1, { body: "ok" });
+  await one.clock.advance(10 * 60_000);
+  expect(posts(far)).toBe(3);
+  expect(await one.store.messages({})).toMatchObject([{ status: "delivered", attempts: 3 }]);
+});
+
 test("attempts without a confirmation are counted across restarts", async () => {
   const { one, far } = await world([{ body: "Accepted" }]);
   await one.owe(fires(one));
