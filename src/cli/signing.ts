@@ -36,13 +36,15 @@ export interface SigningOptions {
 export interface Signing {
   /** The reason why nothing can be signed now; empty: it can. */
   readonly trouble: string;
+  /** True if the signer answered the last look. */
+  readonly isReached: boolean;
   /** Reads the configuration, with its keys by the signer's answers; the signer goes on as it was. @throws {CommandFailed} */
   look(how?: Pick<SettingsContext, "pageMayBeOff">): Promise<Loaded>;
   /** As `look`, to sign by it: a signer of this process's own takes it; one that runs on its own goes on as it was. */
   load(): Promise<Loaded>;
   /** The signers of the keys that a configuration names, to sign by them, as of `load`. */
   keys(): Promise<Keys>;
-  /** Has the signer take the configuration, also one that runs on its own. One that cannot is a trouble of `trouble`. */
+  /** Has the signer take the configuration, also one that runs on its own. One that cannot is a trouble of `trouble`; a refusal is a line of `onLine`. */
   take(): Promise<void>;
   /** Has the signer read the keys of the configuration in force again. @param wallets addresses whose troubles count from now on */
   renew(wallets: readonly string[]): Promise<void>;
@@ -88,12 +90,16 @@ export async function openSigning(cli: Cli, file: string, options: SigningOption
           connect: () => startSigner(cli, config, ["--fee-payer", path.resolve(payerFile)], onLine),
           ...{ clock, loadWithinMs },
         });
+  let isReached = false;
   const lookForKeys = async (): Promise<Keys> => {
+    isReached = false;
     const signerOf = (address: string) => client.signerOf(address);
     const endMs = clock.elapsedMs() + patienceMs;
     for (;;) {
       try {
-        return answeredKeys((await client.look()).keys, signerOf, notAsked);
+        const { keys } = await client.look();
+        isReached = true;
+        return answeredKeys(keys, signerOf, notAsked);
       } catch (error) {
         if (!isSignerError(error)) throw error;
         // Wallets whose address the configuration names are watched without it.
@@ -104,10 +110,20 @@ export async function openSigning(cli: Cli, file: string, options: SigningOption
     }
   };
   const look: Signing["look"] = async (how = {}) => loadOwn(cli, config, await lookForKeys(), how);
-  const take = async () => void (await client.load().catch(unlessSignerError));
+  const take = async () => {
+    try {
+      await client.load();
+    } catch (error) {
+      unlessSignerError(error);
+      if (error instanceof SigningRefused) onLine?.(`the signer goes on as it was: ${error.message}`, true);
+    }
+  };
   return {
     get trouble() {
       return client.trouble;
+    },
+    get isReached() {
+      return isReached;
     },
     look,
     async load() {

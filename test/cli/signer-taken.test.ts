@@ -1,5 +1,7 @@
 /** A signer signs by the configuration that was taken, whatever stands in the file meanwhile. */
+import { once } from "node:events";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync } from "node:fs";
+import { connect, createServer } from "node:net";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Simulator, startSimulator } from "../../src/simulator/index.ts";
@@ -129,6 +131,31 @@ describe("a signer on its own", () => {
     await daemon.line((line) => line.includes("signed in by transaction"));
     expect(await asker.login(addressOf(main))).toMatchObject(otherWay);
     expect(await daemon.end("SIGTERM")).toMatchObject({ status: 0 });
+  });
+
+  test("takes the configuration of a daemon also where its first connection is lost", async () => {
+    using place = desk();
+    write(place, { signer: socket });
+    await using signer = startProgram(["signer"], place);
+    await signer.line((line) => line.includes("holds 1 key, listens at"));
+    const [gate, own] = ["signer.sock", "own.sock"].map((name) => path.join(place.folder, name));
+    renameSync(gate!, own!);
+    let connections = 0;
+    const server = createServer((stream) => {
+      if (connections++ === 0) return void stream.destroy();
+      const through = connect(own!);
+      for (const one of [stream, through]) one.on("error", () => {});
+      stream.pipe(through).pipe(stream);
+    });
+    await once(server.listen(gate!), "listening");
+    try {
+      write(place, { signer: socket, wallets: `wallets: [ ${walletOf(byTransaction)} ]` });
+      await using daemon = startProgram(["start"], place);
+      await daemon.line((line) => line.includes("signed in by transaction"));
+      expect(await daemon.end("SIGTERM")).toMatchObject({ status: 0 });
+    } finally {
+      server.close();
+    }
   });
 
   test("that is asked again for want of a passphrase takes no edited file", async () => {
