@@ -1,13 +1,12 @@
 /** Addresses of services in the settings of channels. */
 import { z } from "zod";
-
-const loopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
+import { isLoopbackHost } from "../domain/loopback.ts";
 
 /** True if a message to this address could be read on the way. */
 export function isPlain(url: string): boolean {
   if (!URL.canParse(url)) return false;
   const { protocol, hostname } = new URL(url);
-  return protocol === "http:" && !loopback.test(hostname);
+  return protocol === "http:" && !isLoopbackHost(hostname);
 }
 
 /** `https://…`, or `http://…`, which a home network may do with; without a user and password in it. */
@@ -28,13 +27,13 @@ export const secretWord = z.string().regex(/^[\x21-\x7e]+$/, "must be one word w
 export const trimmed = (url: string): string => url.replace(/\/+$/, "");
 
 /**
- * True for the address of a WebSocket that a service names. A plain one could be read on the way, and one to this machine lead to any
- * program here: it is safe only where the service itself is on this machine.
+ * True for the address of a WebSocket that a service names. A plain one could be read on the way, and one to this machine could lead to
+ * any program here: it is safe only where the service itself is on this machine.
  * @param apiUrl the configured address of the service
  */
 export function isSafeSocket(address: string, apiUrl: string): boolean {
   if (!URL.canParse(address)) return false;
   const { protocol, hostname } = new URL(address);
   if (protocol === "wss:") return true;
-  return protocol === "ws:" && loopback.test(hostname) && loopback.test(new URL(apiUrl).hostname);
+  return protocol === "ws:" && isLoopbackHost(hostname) && isLoopbackHost(new URL(apiUrl).hostname);
 }

@@ -3,7 +3,7 @@ import path from "node:path";
 import { PUBLIC_BASE_URL } from "../contract/index.ts";
 import { askForKeys, readSigningPart, type SigningPart } from "../daemon/settings/signer.ts";
 import type { WalletSettings } from "../daemon/settings/wallets.ts";
-import { loopback } from "../exchange/settings.ts";
+import { isLoopbackHost } from "../domain/loopback.ts";
 import { formFile } from "../signer/form-file.ts";
 import { hashOf } from "../signer/hash.ts";
 import { type KeyAnswer, localKeys, type OpenedKeystore, recorded } from "../signer/keys.ts";
@@ -95,7 +95,9 @@ export function signerHost(options: SignerHostOptions): SignerHost {
       // One that pays alone was named by a person, for a wallet that may be watched only.
       ...(options.feePayer === null && { mayPayFor: (authority: string) => signers.has(authority) }),
       // A simulated exchange may have any time.
-      nowMs: loopback.test(new URL(options.elsewhere ?? exchange.baseUrl).hostname) ? null : () => Date.now(),
+      nowMs: isLoopbackHost(new URL(options.elsewhere ?? exchange.baseUrl).hostname)
+        ? null
+        : () => Date.now(),
       onSignature: (entry) => note(entry),
       keystore: () => {
         keystore ??= keystores(signer);

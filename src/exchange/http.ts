@@ -10,9 +10,9 @@ import type { IncomingHttpHeaders } from "node:http";
 import { type Dispatcher, Pool } from "undici";
 import { writeJson } from "../contract/json.ts";
 import type { Clock } from "../domain/clock.ts";
+import { isLoopbackHost } from "../domain/loopback.ts";
 import { ExchangeTime, MAX_OFFSET_MS } from "./exchange-time.ts";
 import { retryAfterMs } from "./retry-after.ts";
-import { loopback } from "./settings.ts";
 
 export interface HttpOptions {
   /** As configured: origin, maybe with a path before `/v1`. */
@@ -104,7 +104,7 @@ export function createHttp(options: HttpOptions): Http {
       maxResponseSize: mostBytes,
     });
   // The time of a simulator on this machine may be any.
-  const maxOffsetMs = loopback.test(base.hostname) ? Number.POSITIVE_INFINITY : MAX_OFFSET_MS;
+  const maxOffsetMs = isLoopbackHost(base.hostname) ? Number.POSITIVE_INFINITY : MAX_OFFSET_MS;
   const time = new ExchangeTime(clock, maxOffsetMs, options.onTimeRefused);
   const plain = {
     accept: "application/json",

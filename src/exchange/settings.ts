@@ -1,10 +1,8 @@
 /** The `exchange:` section of the configuration. */
 import { z } from "zod";
 import { PUBLIC_BASE_URL } from "../contract/program.ts";
+import { isLoopbackHost } from "../domain/loopback.ts";
 import { AUTO_START_PER_SECOND } from "./rate-control.ts";
-
-/** Names of this machine in a URL. */
-export const loopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
 /** Plain HTTP would hand tokens to everybody on the way; on this machine there is no way. */
 const baseUrl = z
@@ -15,7 +13,7 @@ const baseUrl = z
     if (!URL.canParse(text)) return wrong("has to be a URL such as https://exchange.example");
     const url = new URL(text);
     if (url.protocol !== "https:" && url.protocol !== "http:") return wrong("has to begin with https://");
-    if (url.protocol === "http:" && !loopback.test(url.hostname)) {
+    if (url.protocol === "http:" && !isLoopbackHost(url.hostname)) {
       return wrong("has to begin with https:// (http:// only for this machine: 127.0.0.1, [::1], localhost)");
     }
     if (url.username !== "" || url.password !== "") return wrong("may not hold a user name or password");

@@ -1,7 +1,6 @@
 /** The `ledger:` section of the configuration: where the chain is asked. Only onboarding and stop losses need it. */
 import { z } from "zod";
-
-const loopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
+import { isLoopbackHost } from "../domain/loopback.ts";
 
 /** The address often holds a key of its provider: it is a secret, and no message repeats it. */
 const rpcUrl = z.string().superRefine((text, context) => {
@@ -9,7 +8,7 @@ const rpcUrl = z.string().superRefine((text, context) => {
   if (!URL.canParse(text)) return wrong("has to be a URL such as https://rpc.example");
   const url = new URL(text);
   if (url.protocol !== "https:" && url.protocol !== "http:") return wrong("has to begin with https://");
-  if (url.protocol === "http:" && !loopback.test(url.hostname)) {
+  if (url.protocol === "http:" && !isLoopbackHost(url.hostname)) {
     return wrong("has to begin with https:// (http:// only for this machine: 127.0.0.1, [::1], localhost)");
   }
   if (url.username !== "" || url.password !== "") return wrong("may not hold a user name or password");

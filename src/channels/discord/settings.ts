@@ -1,5 +1,6 @@
 /** The settings of a Discord channel: a bot in a text channel, or a webhook address. */
 import { z } from "zod";
+import { isLoopbackHost } from "../../domain/loopback.ts";
 
 const snowflake = z.string().regex(/^\d{17,20}$/, "must be a Discord id: 17 to 20 digits");
 const mention = z
@@ -22,10 +23,9 @@ const webhook = /^(https?:\/\/[^/\s]+(?:\/[^\s?]*)?)\/webhooks\/(\d{17,20})\/([\
 /** Plain HTTP would hand the token to everybody on the way; to a server on this machine, for tests, there is no way. */
 const plainOnlyHere = {
   check: (url: string) =>
-    !/^http:/i.test(url) || loopback.test(URL.canParse(url) ? new URL(url).hostname : ""),
+    !/^http:/i.test(url) || isLoopbackHost(URL.canParse(url) ? new URL(url).hostname : ""),
   message: "has to begin with https:// (http:// only for this machine: 127.0.0.1, [::1], localhost)",
 };
-const loopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
 /**
  * The people who may act from the chat: users and roles by their Discord ids. Nobody named: messages have no buttons, there
