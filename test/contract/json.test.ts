@@ -32,4 +32,9 @@ test("lists that are longer than any reply's, and JSON that nests without end, a
   expect(overlong({ a: [{ items: new Array(20_000).fill({}) }] })).toBeNull();
   const text = `${"[".repeat(300_000)}9007199254740993${"]".repeat(300_000)}`;
   expect(() => parseJson(text)).toThrow(/nested too deeply/);
+  // Depth is told before a parser takes 50 times as much memory.
+  const unclosed = `9007199254740993,["\\"${"[".repeat(1_000_000)}",${"[".repeat(1_000)}`;
+  for (const one of [unclosed, unclosed.slice(17)])
+    expect(() => parseJson(`[${one}`)).toThrow(/nested too deeply/);
+  expect(() => parseJson(unclosed.slice(0, -1))).toThrow(/JSON/);
 });
