@@ -53,7 +53,7 @@ export interface ToldBefore {
   readonly receipt: string;
   /** As it was sent. */
   readonly message: Message;
-  /** The later messages that edited it, oldest first: messages with the same receipt. Left out: nothing. */
+  /** The later messages that edited it (they have the same receipt) or told of ends of its alerts, oldest first. Left out: none. */
   readonly since?: readonly Message[];
 }
 

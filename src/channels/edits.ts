@@ -70,15 +70,25 @@ export class Edits {
    * Edits what is to be edited in place of sending a message. The result has the receipt of the edited message.
    * @returns null where nothing is, or nothing can be: then it is sent
    */
-  async inPlaceOf(outgoing: Outgoing, signal: AbortSignal): Promise<SendResult | null> {
-    const { message } = outgoing;
-    const places = placesOf(outgoing);
+  inPlaceOf(outgoing: Outgoing, signal: AbortSignal): Promise<SendResult | null> {
+    return this.edit(placesOf(outgoing), outgoing.message, signal);
+  }
+
+  /**
+   * Edits the first of some messages that can show a later one, and in its own time those after it.
+   * @param places the most important first   @returns null where none can be edited
+   */
+  async edit(
+    places: readonly ToldBefore[],
+    message: Message,
+    signal: AbortSignal,
+  ): Promise<SendResult | null> {
     for (const [index, told] of places.entries()) {
       const place = this.#placeOf(told, message);
       const result = await this.#inTurn(place, signal, message);
       if (result === null || result.kind === "refused") continue;
       if (result.kind === "delivered")
-        for (const other of places.slice(index + 1)) this.#refresh(other, message);
+        for (const other of places.slice(index + 1)) this.refresh(other, message);
       return result;
     }
     return null;
@@ -87,7 +97,7 @@ export class Edits {
   /** Brings the first message of the incident of a message up to date, once that message was delivered. Best effort, in its own time. */
   keepCurrent({ message, root, former }: Outgoing): void {
     const first = root ?? former;
-    if (first !== undefined) this.#refresh(first, message);
+    if (first !== undefined) this.refresh(first, message);
   }
 
   /** Gives up on what is under way. */
@@ -96,7 +106,8 @@ export class Edits {
     this.#life = new AbortController();
   }
 
-  #refresh(told: ToldBefore, message: Message): void {
+  /** Adds a later message to one that was sent. Best effort, in its own time. */
+  refresh(told: ToldBefore, message: Message): void {
     const place = this.#placeOf(told, message);
     if (place.refreshing) return;
     place.refreshing = true;
@@ -114,10 +125,7 @@ export class Edits {
       if (result?.kind === "delivered") continue;
       if (result?.kind !== "retry" || tries >= maxTries) {
         const detail = result?.detail ?? "what it tells is too long for it";
-        this.#options.log.warn(
-          { receipt: place.receipt, detail },
-          "the first message of an incident could not be edited",
-        );
+        this.#options.log.warn({ receipt: place.receipt, detail }, "an earlier message could not be edited");
         return;
       }
       await this.#options.clock.sleep(result.afterMs ?? 2_000 * 2 ** (tries - 1), signal);

@@ -189,13 +189,20 @@ async function knownOf(
 /** Most messages of a group that are looked at: the oldest, since what they began goes on below them. */
 const mostAround = 50;
 
-/** The message as sent, with what was told since by editing it. */
+/** The message as sent, with the edits since and the ends of its alerts, without which an edit would take these back. */
 function standing(receipt: string, known: readonly Message[]): ToldBefore {
-  const [sent, ...since] = known.filter((one) => one.receipt === receipt);
+  const sent = known.find((one) => one.receipt === receipt);
+  const since = known.filter(
+    (one) => one !== sent && (one.receipt === receipt || endsSome(one, sent!.alertIds)),
+  );
   return {
     ...{ messageId: sent!.id, receipt, message: sent! },
     ...(since.length === 0 ? {} : { since }),
   };
+}
+
+function endsSome({ content }: Message, alertIds: readonly number[]): boolean {
+  return content.items.some(({ change }) => change.kind === "ended" && alertIds.includes(change.alertId));
 }
 
 async function toldOfThese(

@@ -199,6 +199,7 @@ describe("a button", () => {
     ]);
     const inReplyTo = { messageId: first.id, receipt: posted!.id, message: first };
     await one.channel.send(outgoing({ message: message([change("ended")]), inReplyTo }), never);
+    await one.discord.waitForMessage(({ id, edits }) => id === posted?.id && edits === 1);
     expect(posted?.buttons.map(({ label }) => label)).toEqual(["Silence 1 h", "Silence 8 h", "Details"]);
     expect(one.discord.messages[1]?.buttons).toEqual([]);
   });

@@ -175,9 +175,11 @@ describe("the second message of a critical group, and each after it,", () => {
     await one.tell([step("worsened", 1)]);
     await one.tell([step("ended", 1)]);
     expect([one.inChannel().length, one.below(2).length]).toEqual([3, 2]);
+    const marked = [one.inChannel()[0], one.inChannel()[2], one.below(2)[0]];
+    for (const { id } of marked.map((shown) => shown!))
+      await one.discord.waitForMessage((shown) => shown.id === id && shown.content.includes("~~"));
     // All three that the channel shows say that it is over, as far as they are what people find first.
     expect(one.inChannel().map(({ edits }) => edits)).toEqual([1, 0, 1]);
-    expect(one.below(2)[0]?.content).toContain("~~");
   });
 
   test("what stands for several groups goes to the channel", async () => {
@@ -236,9 +238,13 @@ describe("what gets no worse", () => {
     const [root] = one.inChannel();
     expect(result).toEqual({ kind: "delivered", receipt: root?.id });
     expect(root?.text).toContain("Acknowledged by marta");
-    expect(one.below(0)[0]?.text).toContain("Acknowledged by marta");
+    const below = one.below(0)[0]!.id;
+    await one.discord.waitForMessage(
+      ({ id, text }) => id === below && text.includes("Acknowledged by marta"),
+    );
     expect(one.discord.messages).toHaveLength(2);
     await one.tell([step("ended", 1)]);
+    await one.discord.waitForMessage(({ content }) => /RESOLVED.*\n~~ACKNOWLEDGED/.test(content));
     expect(one.inChannel()[0]?.content).toMatch(/RESOLVED.*\n~~ACKNOWLEDGED/);
   });
 

@@ -14,6 +14,8 @@ import { atMs, change, message, outgoing } from "./messages.ts";
 const never = new AbortController().signal;
 
 interface Rig extends AsyncDisposable {
+  /** Resolves when a message (left out: the first) was edited so often. */
+  edited(times?: number, index?: number): Promise<unknown>;
   readonly discord: LocalDiscord;
   readonly clock: HandClock;
   readonly channel: Channel;
@@ -46,6 +48,8 @@ async function rig(
     channel,
     send: (parts) => channel.send(outgoing(parts), never),
     again: make,
+    edited: (times = 1, index = 0) =>
+      discord.waitForMessage(({ id, edits }) => id === discord.messages[index]?.id && edits >= times),
     async [Symbol.asyncDispose]() {
       for (const one of made) await one.stop();
       await discord.close();
@@ -283,6 +287,7 @@ describe("an alert that ends", () => {
     const [original] = one.discord.messages;
     expect(original?.pings.roles).toEqual(["1100000000000000005"]);
     await one.send(await ending(one, first, [change("ended", {}, { atMs: atMs + 60_000 })]));
+    await one.edited();
     const [edited, reply] = one.discord.messages;
     expect(edited).toMatchObject({ edits: 1, embeds: [{ color: 0x12b76a }] });
     expect(edited?.content).toBe(
@@ -304,6 +309,7 @@ describe("an alert that ends", () => {
     const first = message();
     await one.send({ message: first });
     await one.send(await ending(one, first, [change("ended", { ending: how })]));
+    await one.edited();
     const [edited, reply] = one.discord.messages;
     expect(edited?.content.startsWith(`🔴 **${lead}`)).toBe(true);
     expect(reply).toMatchObject({ pings: { roles: ["1100000000000000005"] }, embeds: [{ color: 0xd92d20 }] });
@@ -329,7 +335,9 @@ describe("an alert that ends", () => {
     };
     const first = message([change(), change("fired", other)]);
     await one.send({ message: first });
-    await one.send(await ending(one, first, [change("ended", {}, { atMs: atMs + 1_000 })]));
+    const told = await ending(one, first, [change("ended", {}, { atMs: atMs + 1_000 })]);
+    await one.send(told);
+    await one.edited();
     const embeds = () => one.discord.messages[0]?.embeds ?? [];
     expect(embeds()[0]).toMatchObject({
       title: expect.stringMatching(/^~~.*#42.*~~$/),
@@ -341,7 +349,9 @@ describe("an alert that ends", () => {
 
     const restarted = one.again();
     const second = await ending(one, first, [change("ended", { ...other, ending: "closed" })]);
-    await restarted.send(second, never);
+    const inReplyTo = { ...second.inReplyTo!, since: [told.message] };
+    await restarted.send({ ...second, inReplyTo }, never);
+    await one.edited(2);
     expect(embeds().map(({ title }) => title?.startsWith("~~"))).toEqual([true, true]);
     expect(embeds().map(({ color }) => color)).toEqual([0x12b76a, 0x98a2b3]);
     expect(one.discord.messages[0]).toMatchObject({ edits: 2 });
@@ -359,8 +369,9 @@ describe("an alert that ends", () => {
     });
     expect(await one.send(await ending(one, first, [change("ended")]))).toMatchObject({ kind: "delivered" });
     expect(one.discord.messages[0]?.edits).toBe(0);
+    await one.clock.asked(2_000);
     one.clock.pass(2_000);
-    await one.clock.asked();
+    await one.clock.asked(4_000);
     one.clock.pass(4_000);
     await one.discord.waitForMessage(({ edits }) => edits === 1);
   });
@@ -370,6 +381,7 @@ describe("an alert that ends", () => {
     const first = message();
     await one.send({ message: first });
     expect(await one.send(await ending(one, first, [change("ended")]))).toMatchObject({ kind: "delivered" });
+    await one.edited();
     expect(one.discord.messages).toMatchObject([{ edits: 1, via: "webhook" }, { replyTo: null }]);
   });
 });
@@ -397,6 +409,7 @@ describe("a message whose changes", () => {
     const first = message();
     await one.send({ message: first });
     const result = await tellNext(one, first, [], message([change(kind)]));
+    if (kind === "ended") await one.edited();
     const [original] = one.discord.messages;
     expect(result).toEqual({ kind: "delivered", receipt: one.discord.messages.at(-1)?.id });
     expect(one.discord.messages).toHaveLength(does === "edits" ? 1 : 2);
@@ -420,8 +433,14 @@ describe("a message whose changes", () => {
     await one.send({ message: first });
     const ack = message([change("acknowledged", acknowledged)]);
     await tellNext(one, first, [], ack);
-    await one.channel.send(await ending(one, first, [change("ended", { id: 44 })]), never);
-    await tellNext(one, first, [ack], message([change("fell", { id: 43, severity: "warning" })]));
+    const end = await ending(one, first, [change("ended", { id: 44 })]);
+    await one.channel.send(end, never);
+    await tellNext(
+      one,
+      first,
+      [ack, end.message],
+      message([change("fell", { id: 43, severity: "warning" })]),
+    );
     const titles = one.discord.messages[0]?.embeds.map(({ title }) => title?.split(":")[0]);
     expect(titles).toEqual([
       "🔴 ACKNOWLEDGED, still critical #42",
@@ -456,6 +475,7 @@ describe("a message whose changes", () => {
     const inReplyTo = { messageId: first.id, receipt: a!, message: first };
     const latest = { messageId: worse.id, receipt: b!, message: worse };
     await one.send({ message: message([change("ended")]), inReplyTo, latest });
+    await Promise.all([one.edited(1, 0), one.edited(1, 1)]);
     expect(one.discord.messages.map(({ edits }) => edits)).toEqual([1, 1, 0]);
     expect(one.discord.messages[1]?.content).toContain("~~STILL FIRING");
   });

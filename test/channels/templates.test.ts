@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { consoleText } from "../../src/channels/console/channel.ts";
-import { discordBody, endedBody, endedIn, plainBodies } from "../../src/channels/discord/render.ts";
+import { discordBody, endedBody, plainBodies } from "../../src/channels/discord/render.ts";
 import { documentOf } from "../../src/channels/document.ts";
 import { mailParts } from "../../src/channels/email/render.ts";
 import { plainLines } from "../../src/channels/lines.ts";
@@ -306,13 +306,4 @@ describe("limits hold", () => {
     expect(Buffer.byteLength(html)).toBeLessThan(102_000);
     expect(subject.length).toBeLessThanOrEqual(160);
   });
-});
-
-test("on Discord the ends of several alerts are read back from titles of one's own, too", () => {
-  const two = [change("fired", { id: 1 }), change("fired", { id: 2, symbol: "#7: x" })];
-  for (const written of [{ title: "{{ alert.symbol }}" }, { fired: { title: "{{ alert.symbol }} ~~" } }]) {
-    const words = "RESOLVED 2026-11-21 03:41:18 UTC";
-    const ended = [{ alertId: 2, words, tone: "good" as const }];
-    expect(endedIn(endedBody(render(inWordsOf(message(two), written)), ended))).toEqual(ended);
-  }
 });

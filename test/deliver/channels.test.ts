@@ -171,6 +171,58 @@ test("what was taken in a thread, but recorded by nobody, is found there after a
   expect(one.discord.messages.map(({ channelId }) => channelId === root?.id)).toEqual([false, true, true]);
 });
 
+test.each([
+  ["of an incident", "incident/{}/1"],
+  ["of a group", "all/{}"],
+])("no edit takes back an end that was told, nor after a restart: alerts %s", async (_of, group) => {
+  await using one = await world();
+  let outbox = await one.boot();
+  const [first, second, third] = [1, 2, 3].map((at) =>
+    one.alerts.alert({ summary: `account ${at} is near`, subject: `main/0.${at}`, rule: `R${at}` }),
+  );
+  const tell = async (...steps: Parameters<typeof one.alerts.step>[]) => {
+    await one.owe(outbox, together(steps.map((step) => one.alerts.step(...step))));
+    await outbox.idle();
+  };
+  await tell(
+    ["fired", first!, ["chat"], group],
+    ["fired", second!, ["chat"], group],
+    ["fired", third!, ["chat"], group],
+  );
+  await tell(
+    ["reminder", first!, ["chat"], group],
+    ["reminder", second!, ["chat"], group],
+    ["reminder", third!, ["chat"], group],
+  );
+  const isStruck = (
+    alertId: number,
+    { embeds }: { readonly embeds: readonly { readonly title?: string }[] },
+  ) => embeds.some(({ title = "" }) => title.startsWith("~~") && title.includes(`#${alertId}:`));
+  const isTold = (...ids: number[]) =>
+    one.discord.waitForMessage(
+      (shown) => shown.text.includes("STILL FIRING") && ids.every((id) => isStruck(id, shown)),
+      eventMs,
+    );
+  await tell(["ended", first!, ["chat"], group]);
+  const reminder = await isTold(1);
+  await tell(["ended", second!, ["chat"], group]);
+  await isTold(1, 2);
+  await outbox.stop();
+  outbox = await one.boot();
+  const calm = { ...third!, severity: "warning" as const };
+  // What does not have to call is told quietly in an incident.
+  const quietly = one.alerts.step("fell", calm, ["chat"], group);
+  const owed = quietly.owed.map((item) => ({ ...item, quiet: true as const }));
+  await one.owe(outbox, group.startsWith("incident") ? { ...quietly, owed } : quietly);
+  await outbox.idle();
+  await one.discord.waitForMessage(
+    ({ id, text }) => id === reminder.id && text.includes("BETTER, now warning"),
+    eventMs,
+  );
+  const now = one.discord.messages.find(({ id }) => id === reminder.id)!;
+  expect([1, 2, 3].map((id) => isStruck(id, now))).toEqual([true, true, false]);
+});
+
 test("a channel that was deleted is told once, what is owed there waits, and the other channel works", async () => {
   await using one = await world();
   const outbox = await one.boot({}, "webhook");

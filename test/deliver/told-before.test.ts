@@ -41,6 +41,16 @@ test("edits stand with what they edited, those of other alerts in it too", async
   expect(found.latest).toEqual({ messageId: rise.id, receipt: "m2", message: rise, since: [ofRise] });
 });
 
+test("ends of alerts stand with the messages that told of them; an edit takes none back", async () => {
+  const first = delivered([1, 2], "m1");
+  const made = message([change("ended", { id: 2, state: "ended" })]);
+  const end: Message = { ...made, status: "delivered", receipt: "m2", deliveredAtMs: deliveredAtMs + 1 };
+  const other = delivered([2, 3], "m3");
+  const found = await before([first, end, other], [1]);
+  const told = { messageId: first.id, receipt: "m1", message: first, since: [end] };
+  expect(found).toEqual({ inReplyTo: told, latest: told });
+});
+
 test("the newest tells of all of it, or it is none; other receivers and the dead do not count", async () => {
   const both = delivered([1, 2], "m1");
   const one = delivered([1], "m2");

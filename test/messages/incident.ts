@@ -1,5 +1,5 @@
 /** The messages of one incident as they leave: judged, gathered, finalized and rendered by the code that runs live. */
-import { editedBody, endingsIn } from "../../src/channels/discord/edited.ts";
+import { editedBody } from "../../src/channels/discord/edited.ts";
 import { type DiscordBody, discordBody } from "../../src/channels/discord/render.ts";
 import { mailParts } from "../../src/channels/email/render.ts";
 import { render } from "../../src/channels/message.ts";
@@ -137,7 +137,6 @@ class Play {
 
   /** The first message of the chat as it stands now. */
   #first(root: Message): DiscordBody {
-    const ended = this.#since.flatMap((one) => endingsIn(one, "UTC"));
-    return editedBody(root, this.#since, ended, {}).body;
+    return editedBody(root, this.#since, {}).body;
   }
 }

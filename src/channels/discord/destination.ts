@@ -20,7 +20,6 @@ export interface Destination {
   ): Promise<ApiAnswer>;
   /** Edits a message. The parts that the body leaves out stay, attachments too. */
   edit(receipt: string, body: object, signal: AbortSignal, file?: SentFile): Promise<ApiAnswer>;
-  get(receipt: string, signal: AbortSignal): Promise<ApiAnswer>;
   /** The messages of a thread (null: the channel itself) after a moment, oldest page first; null where they cannot be read. */
   after(snowflake: string, threadId: string | null, signal: AbortSignal): Promise<ApiAnswer | null>;
   /** Starts a thread from a message of the channel; it gets the id of that message. */
@@ -58,7 +57,6 @@ export function botDestination(api: DiscordApi, channelId: string): Destination 
     },
     edit: (receipt, body, signal, file) =>
       api.call({ method: "PATCH", route: routeOf(receipt), body, file }, signal),
-    get: (receipt, signal) => api.call({ method: "GET", route: routeOf(receipt) }, signal),
     after: (after, threadId, signal) =>
       api.call({ method: "GET", route: messagesOf(threadId), query: { after, limit: "100" } }, signal),
     startThread: (messageId, name, signal) => {
@@ -80,8 +78,6 @@ export function webhookDestination(api: DiscordApi, { id, token, threadId }: Web
       api.call({ method: "POST", route, body, query: { wait: "true", ...thread }, file }, signal),
     edit: (receipt, body, signal, file) =>
       api.call({ method: "PATCH", route: `${route}/messages/${receipt}`, body, query: thread, file }, signal),
-    get: (receipt, signal) =>
-      api.call({ method: "GET", route: `${route}/messages/${receipt}`, query: thread }, signal),
     after: async () => null,
     startThread: async () => ({
       ...{ kind: "problem", failure: "rejected", status: null, code: null, afterMs: null },

@@ -5,27 +5,27 @@ import { type Block, formatTime, leadOf, type RenderOptions, render } from "../m
 import { cleanLine, ownLine } from "../text.ts";
 import { type DiscordBody, discordBody, type Ended, endedBody, endingTone } from "./render.ts";
 
-/** @param ended those of its alerts that are over   @returns the message with what was told since, and its body */
+/** @returns the message with what was told since, those of its alerts that are over, and its body */
 export function editedBody(
   message: Message,
   since: readonly Message[],
-  ended: readonly Ended[],
   options: RenderOptions,
-): { readonly told: Message; readonly body: DiscordBody } {
+): { readonly told: Message; readonly over: ReadonlySet<number>; readonly body: DiscordBody } {
   const now = asTold(message, since);
-  const told = message.content.incident === undefined ? now : marked(message, since);
+  const hasList = message.content.incident === undefined;
+  const told = hasList ? asTold(message, since.map(withoutEnds)) : marked(message, since, now);
+  const ended = endingsIn(now, options.timezone ?? "UTC");
+  const over = new Set(ended.map(({ alertId }) => alertId));
   const rendered = render(told, options);
-  const isOver = (id: number) => ended.some(({ alertId }) => alertId === id);
   const blocks = rendered.blocks.map((block, index) =>
-    isOver(block.alertId) && !block.isOver
+    over.has(block.alertId) && !block.isOver
       ? settled(block, told.content.items[index]!, now, options.timezone ?? "UTC")
       : block,
   );
-  const rendering = { ...rendered, blocks, ...headlineOf(told, ended, options) };
-  const hasList = message.content.incident === undefined;
+  const rendering = { ...rendered, blocks, ...headlineOf(told, over, options) };
   const body =
     ended.length === 0 ? discordBody(rendering, null, hasList) : endedBody(rendering, ended, hasList);
-  return { told, body };
+  return { told, over, body };
 }
 
 /**
@@ -50,20 +50,21 @@ function settled(block: Block, { change: { alert } }: MessageItem, now: Message,
 /** The headline of the first message of an incident, which is about what fires; none of its own where nothing is over, or all is. */
 function headlineOf(
   told: Message,
-  ended: readonly Ended[],
+  over: ReadonlySet<number>,
   options: RenderOptions,
 ): { readonly headline?: string } {
   const { content } = told;
-  const over = new Set(ended.map(({ alertId }) => alertId));
   const firing = content.items.filter(({ change }) => !over.has(change.alertId));
   if (content.incident === undefined || over.size === 0 || firing.length === 0) return {};
   const { headline } = render({ ...told, content: { ...content, items: firing } }, options);
   return { headline };
 }
 
-/** The first message of an incident with all that was told since: what is over comes last, as it was told before its end. */
-function marked(message: Message, since: readonly Message[]): Message {
-  const told = asTold(message, since);
+/**
+ * The first message of an incident with all that was told since: what is over comes last, as it was told before its end.
+ * @param told it with the ends, too
+ */
+function marked(message: Message, since: readonly Message[], told: Message): Message {
   const before = new Map(
     asTold(message, since.map(withoutEnds)).content.items.map((item) => [item.change.alertId, item]),
   );
@@ -88,7 +89,7 @@ function withoutEnds(message: Message): Message {
 }
 
 /** The ends that a message tells of. */
-export function endingsIn({ content }: Message, timezone: string): Ended[] {
+function endingsIn({ content }: Message, timezone: string): Ended[] {
   return content.items
     .filter(({ change }) => change.kind === "ended")
     .map(({ change, lead }) => ({

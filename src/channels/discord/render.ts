@@ -113,15 +113,6 @@ export function endedBody(rendering: Rendering, ended: readonly Ended[], hasList
   return { content, embeds: coloured, allowed_mentions: none };
 }
 
-/** The endings that an edited message of several alerts shows already: what `ofBlock` wrote, read back. */
-export function endedIn(message: { readonly embeds?: readonly Partial<Embed>[] }): Ended[] {
-  return (message.embeds ?? []).flatMap(({ title = "", description = "" }) => {
-    const alertId = /^~~.*?#(\d+):/.exec(title)?.[1];
-    const [words = ""] = description.split("\n");
-    return alertId === undefined ? [] : [{ alertId: Number(alertId), words, tone: endingTone(words) }];
-  });
-}
-
 /** The tone of an ending, by the word that leads it. */
 export function endingTone(lead: string): Tone {
   if (lead.startsWith("RESOLVED")) return "good";

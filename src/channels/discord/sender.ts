@@ -14,7 +14,7 @@
 import type { Clock } from "../../domain/clock.ts";
 import type { Message } from "../../domain/delivery.ts";
 import { isCalm } from "../as-told.ts";
-import type { Outgoing, SendResult, ToldBefore } from "../channel.ts";
+import type { Outgoing, SendResult } from "../channel.ts";
 import { Edits } from "../edits.ts";
 import { listName } from "../lines.ts";
 import type { ChannelLog } from "../log.ts";
@@ -24,20 +24,11 @@ import { Parts } from "../parts.ts";
 import type { ApiAnswer, ApiProblem } from "./api.ts";
 import { buttonsOf } from "./buttons.ts";
 import type { Destination } from "./destination.ts";
-import { editedBody, endingsIn } from "./edited.ts";
+import { editedBody } from "./edited.ts";
 import type { Illustrator } from "./illustrator.ts";
 import { lookFor } from "./look.ts";
 import { placeOf, receiptOf } from "./place.ts";
-import {
-  type DiscordBody,
-  discordBody,
-  type Embed,
-  type Ended,
-  endedIn,
-  listOf,
-  mostEmbeds,
-  plainBodies,
-} from "./render.ts";
+import { type DiscordBody, discordBody, listOf, mostEmbeds, plainBodies } from "./render.ts";
 import type { MentionSettings } from "./settings.ts";
 import { isForThread, type ThreadOf, type Threads, threadsOf } from "./threads.ts";
 
@@ -59,22 +50,19 @@ export interface SenderOptions {
 /** Discord forgets a nonce after "a few minutes"; from this age on an earlier attempt is looked for instead. */
 const nonceTrustedMs = 60_000;
 const mostThreadsLookedAt = 2;
-const mostMarkTries = 5;
 
 /** Flag of a message that makes no sound. */
 const suppressNotifications = 4_096;
 
-const codes = { unknownMessage: 10008, missingPermissions: 50013 } as const;
+const codes = { missingPermissions: 50013 } as const;
 /** Replying needs the right to read the message history, which sending does not. */
 const replyRefusals: ReadonlySet<number> = new Set([160002, 160009]);
 
 export class DiscordSender {
   readonly #options: SenderOptions;
-  readonly #pending = new Set<() => void>();
-  readonly #stopped = new AbortController();
   readonly #parts = new Parts<ApiAnswer>(({ kind }) => kind === "ok");
 
-  /** Edits of the first messages of incidents. */
+  /** Edits of messages that were sent. */
   readonly #edits: Edits;
 
   constructor(options: SenderOptions) {
@@ -82,8 +70,9 @@ export class DiscordSender {
     const { clock, log, destination } = options;
     this.#edits = new Edits({
       ...{ clock, log },
-      put: async (receipt, told, signal, parts) => {
-        const body = this.#bodyOf(parts, endingsIn(told, options.timezone));
+      put: async (receipt, _told, signal, { message, since }) => {
+        const { told, over, body: edited } = editedBody(message, since, options);
+        const body = { ...edited, ...this.#buttons(told, over) };
         const answer = await destination.edit(receipt, body, signal);
         if (answer.kind === "problem") return resultOf(answer);
         return idOf(answer.data) === null ? unnamed : { kind: "delivered", receipt };
@@ -92,26 +81,34 @@ export class DiscordSender {
   }
 
   async send(outgoing: Outgoing, signal: AbortSignal): Promise<SendResult> {
-    const { message } = outgoing;
     const threads = threadsOf(outgoing);
     const earlier = await this.#earlier(outgoing, threads, signal);
     const { adds, into } = addition(outgoing);
     const added = adds && earlier === null ? await this.#edits.inPlaceOf(into, signal) : null;
-    if (added !== null) {
-      if (added.kind === "delivered") await this.#markEnded(outgoing, threads, signal);
-      return added;
-    }
-    const edited = earlier ?? (await this.#editCalm(outgoing, threads, signal));
-    const { answer, threadId } = edited ?? (await this.#create(outgoing, threads, signal));
+    const edited = added ?? (earlier === null ? await this.#editCalm(outgoing, threads, signal) : null);
+    const result = edited ?? (await this.#sendAnew(outgoing, threads, earlier, signal));
+    if (result.kind !== "delivered") return result;
+    if (added === null && !adds) this.#edits.keepCurrent(outgoing);
+    this.#markEnded(outgoing, threads);
+    return result;
+  }
+
+  /** @param earlier what an earlier attempt left there; null: nothing */
+  async #sendAnew(
+    outgoing: Outgoing,
+    threads: readonly ThreadOf[],
+    earlier: Put | null,
+    signal: AbortSignal,
+  ): Promise<SendResult> {
+    const { message } = outgoing;
+    const { answer, threadId } = earlier ?? (await this.#create(outgoing, threads, signal));
     if (answer.kind === "problem") return resultOf(answer);
     const id = idOf(answer.data);
     if (id === null) return unnamed;
     const receipt = receiptOf({ threadId, id });
     // A chart takes the place of the files that are there.
     const hasList = message.content.items.length > mostEmbeds;
-    if (edited === null && !hasList) this.#options.illustrator?.illustrate(message, receipt);
-    if (!adds) this.#edits.keepCurrent(outgoing);
-    await this.#markEnded(outgoing, threads, signal);
+    if (earlier === null && !hasList) this.#options.illustrator?.illustrate(message, receipt);
     return { kind: "delivered", receipt };
   }
 
@@ -124,46 +121,21 @@ export class DiscordSender {
     { message, latest }: Outgoing,
     threads: readonly ThreadOf[],
     signal: AbortSignal,
-  ): Promise<Put | null> {
+  ): Promise<SendResult | null> {
     if (!isCalm(message)) return null;
     const roots = threads.flatMap(({ root, started }) => (root !== null && started ? [root] : []));
     const whole = roots.find((one) => message.alertIds.every((id) => one.message.alertIds.includes(id)));
-    const places = [whole, latest].filter((one) => one !== undefined);
-    const [first, second] = places;
+    // The newest in the thread has buttons that would say what is no longer so.
+    const places = [whole, latest === whole ? undefined : latest].filter((one) => one !== undefined);
+    const [first] = places;
     // An alert without an embed could not be shown there.
     if (first === undefined || first.message.content.items.length > mostEmbeds) return null;
-    const edited = await this.#edit(first, message, signal);
-    if (edited.kind === "problem" && (edited.failure === "rejected" || edited.failure === "authentication"))
-      return null;
-    // Best effort: the newest in the thread, whose buttons would say what is no longer so.
-    if (edited.kind === "ok" && second !== undefined && second.receipt !== first.receipt)
-      await this.#edit(second, message, signal).catch(() => {});
-    return { answer: edited, threadId: placeOf(first.receipt).threadId };
+    return await this.#edits.edit(places, message, signal);
   }
 
-  async #edit(place: ToldBefore, message: Message, signal: AbortSignal): Promise<ApiAnswer> {
-    const { receipt } = place;
-    const known = await this.#endings(receipt, place.message, [], signal);
-    const told = { ...place, since: [...(place.since ?? []), message] };
-    return await this.#options.destination.edit(receipt, this.#bodyOf(told, known), signal);
-  }
-
-  /** The body under a receipt: the message, with what was told since, and where its alerts are over. */
-  #bodyOf(
-    { message, since = [] }: Pick<ToldBefore, "message" | "since">,
-    ended: readonly Ended[],
-  ): DiscordBody {
-    const { told, body } = editedBody(message, since, ended, this.#options);
-    const over = new Set(ended.map(({ alertId }) => alertId));
-    return { ...body, ...this.#buttons(told, over) };
-  }
-
-  /** Gives up on marks that wait for another try. */
+  /** Gives up on edits that wait for another try. */
   stop(): void {
-    this.#stopped.abort();
     this.#edits.stop();
-    for (const cancel of this.#pending) cancel();
-    this.#pending.clear();
   }
 
   /**
@@ -244,84 +216,18 @@ export class DiscordSender {
   }
 
   /** Edits the first and the newest message of an alert that is over, and what its thread hangs on. Best effort: the news itself has been delivered. */
-  async #markEnded(
+  #markEnded(
     { message, inReplyTo, latest, former, root = former }: Outgoing,
     threads: readonly ThreadOf[],
-    signal: AbortSignal,
-  ): Promise<void> {
-    const { timezone } = this.#options;
-    const all = endingsIn(message, timezone);
-    const places = new Map<string, ToldBefore>();
-    for (const place of [...threads.map(({ root }) => root), inReplyTo, latest])
-      if (place && place.receipt !== root?.receipt && !places.has(place.receipt))
-        places.set(place.receipt, place);
-    for (const place of places.values()) {
-      const ended = all.filter(({ alertId }) => place.message.alertIds.includes(alertId));
-      if (ended.length > 0) await this.#mark(place, ended, 0, signal);
-    }
-  }
-
-  async #mark(place: ToldBefore, ended: readonly Ended[], tries: number, signal: AbortSignal): Promise<void> {
-    const { destination, log, clock } = this.#options;
-    const { receipt, message } = place;
-    // The endings of an incident are known from what was told since.
-    const known =
-      message.content.incident === undefined ? await this.#endings(receipt, message, ended, signal) : ended;
-    const body = this.#bodyOf(place, known);
-    let answer: ApiAnswer;
-    try {
-      answer = await destination.edit(receipt, body, signal);
-    } catch {
-      // The deadline passed. The message itself is delivered; saying otherwise would send it twice.
-      answer = {
-        kind: "problem",
-        failure: "timeout",
-        status: null,
-        code: null,
-        detail: "deadline",
-        afterMs: null,
-      };
-    }
-    if (answer.kind === "ok" || answer.code === codes.unknownMessage) return;
-    log.warn(
-      { receipt, detail: answer.detail },
-      "Discord did not let the first message of an ended alert be marked",
+  ): void {
+    const over = message.content.items.flatMap(({ change }) =>
+      change.kind === "ended" ? [change.alertId] : [],
     );
-    if (resultOf(answer).kind !== "retry" || tries + 1 >= mostMarkTries || this.#stopped.signal.aborted)
-      return;
-    const again = () => {
-      this.#pending.delete(cancel);
-      void this.#mark(place, ended, tries + 1, this.#stopped.signal);
-    };
-    const cancel = clock.after(answer.afterMs ?? 2_000 * 2 ** tries, again);
-    this.#pending.add(cancel);
-  }
-
-  /** The alerts known to be over in messages that hold several alerts; those marked before a restart are read back. */
-  readonly #told = new Map<string, readonly Ended[]>();
-
-  async #endings(
-    receipt: string,
-    first: Message,
-    more: readonly Ended[],
-    signal: AbortSignal,
-  ): Promise<readonly Ended[]> {
-    const before = this.#told.get(receipt) ?? (await this.#readBack(receipt, first, signal));
-    const all = [...before.filter((one) => !more.some(({ alertId }) => alertId === one.alertId)), ...more];
-    this.#told.delete(receipt);
-    this.#told.set(receipt, all);
-    const [oldest] = this.#told.keys();
-    if (this.#told.size > 1_000 && oldest !== undefined) this.#told.delete(oldest);
-    return all;
-  }
-
-  async #readBack(receipt: string, first: Message, signal: AbortSignal): Promise<readonly Ended[]> {
-    if (first.alertIds.length < 2) return [];
-    try {
-      const answer = await this.#options.destination.get(receipt, signal);
-      return answer.kind === "ok" ? endedIn(answer.data as { embeds?: readonly Partial<Embed>[] }) : [];
-    } catch {
-      return [];
+    const marked = new Set([root?.receipt]);
+    for (const place of [...threads.map((one) => one.root), inReplyTo, latest]) {
+      if (!place || marked.has(place.receipt)) continue;
+      marked.add(place.receipt);
+      if (over.some((id) => place.message.alertIds.includes(id))) this.#edits.refresh(place, message);
     }
   }
 }
