@@ -40,6 +40,8 @@ export interface Job extends WheelEntry {
   lastOkMs: number | null;
   lastFailure: ScheduleStatus["lastFailure"];
   failures: number;
+  /** Those of them that were for want of a session. */
+  signedOutFailures: number;
   /** Failures in a row, counted anew where the exchange answers again: the wait grows with them. */
   retries: number;
   /** The last failure of runs that read older pages, which fail by themselves. */
@@ -66,6 +68,7 @@ export function createJob(collector: Collector, wallet: CollectedWallet | null, 
     lastOkMs: null,
     lastFailure: null,
     failures: 0,
+    signedOutFailures: 0,
     retries: 0,
     catchUpFailure: null,
     backingOff: false,

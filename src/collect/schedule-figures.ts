@@ -30,8 +30,9 @@ export function scheduleFigures(
   jobs: readonly Job[],
   { nowMs, outage, everyMs, isSignInTold }: ScheduleFiguresOptions,
 ): ScheduleFigures {
+  const countOf = ({ failures, signedOutFailures }: Job) => failures - (isSignInTold ? signedOutFailures : 0);
   const failing = jobs.filter(
-    ({ failures, lastFailure }) => failures > 0 && !(isSignInTold && lastFailure?.reason === "signed-out"),
+    (job) => countOf(job) > 0 && !(isSignInTold && job.lastFailure?.reason === "signed-out"),
   );
   let lagMs = 0;
   for (const job of jobs) {
@@ -39,8 +40,8 @@ export function scheduleFigures(
     const overdueMs = job.running ? nowMs - job.running.startedMs - everyMs(job) : nowMs - job.dueMs;
     lagMs = Math.max(lagMs, overdueMs, nowMs - job.lastStartMs < RECENT_MS ? job.lateMs : 0);
   }
-  failing.sort((a, b) => b.failures - a.failures);
-  const failedPolls = failing[0]?.failures ?? 0;
+  failing.sort((a, b) => countOf(b) - countOf(a));
+  const failedPolls = failing[0] === undefined ? 0 : countOf(failing[0]);
   return { lagMs: Math.round(lagMs), failedPolls, failingReads: failingReads(failing, outage) };
 }
 

@@ -383,7 +383,7 @@ export class Scheduler {
   #worked(job: Job, whole: boolean): void {
     const wasUnwell = job.failures > 0 && unwell(job.lastFailure?.reason);
     job.lastOkMs = this.#clock.nowMs();
-    job.failures = 0;
+    job.failures = job.signedOutFailures = 0;
     job.retries = 0;
     job.gap = false;
     job.backingOff = false;
@@ -441,6 +441,7 @@ export class Scheduler {
     job.retries = answersAgain ? 1 : job.retries + 1;
     job.lastFailure = { atMs, ...told };
     job.failures++;
+    if (told.reason === "signed-out") job.signedOutFailures++;
     job.gap = true;
     job.backingOff = true;
     // Without a store there is nobody to tell, and whoever stores has said why already.

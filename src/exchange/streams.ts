@@ -66,7 +66,7 @@ export interface Streams {
   tellsNotifications(wallet: string): boolean;
   /** A wallet has a session (again): its connection need not wait. */
   signedIn(wallet: string): void;
-  /** True if every connection stands. */
+  /** True if every connection stands, but for those of wallets that are signed out: no session, no connection. */
   readonly connected: boolean;
   status(): readonly StreamStatus[];
 }
@@ -107,6 +107,8 @@ export function createStreams(options: StreamsOptions): Streams {
     one.subscribe("notifications", { authority });
     own.set(name, { link: one, authority });
   }
+  const isSignedOut = ({ wallet }: StreamLink) =>
+    wallet !== null && options.sessions.of(wallet)?.signedIn === false;
   const all = (): StreamLink[] => [common, ...[...own.values()].map((one) => one.link)];
   return {
     start: () => {
@@ -124,7 +126,7 @@ export function createStreams(options: StreamsOptions): Streams {
     },
     signedIn: (wallet) => own.get(wallet)?.link.hurry(),
     get connected() {
-      return all().every((one) => one.connected);
+      return all().every((one) => one.connected || isSignedOut(one));
     },
     status: () =>
       all().map((one) => ({

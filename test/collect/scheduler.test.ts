@@ -588,6 +588,26 @@ describe("failures", () => {
     expect(Math.min(...pauses.slice(12, 14))).toBeGreaterThanOrEqual(22);
   });
 
+  test("what fails for want of a session, which an alert tells of, counts as no failure of the read", async () => {
+    let reason: "signed-out" | "server-error" = "signed-out";
+    const { clock, ran, scheduler } = rig({
+      run: async (_run, source) => {
+        throw new ExchangeError({ endpoint: source, reason, what: reason });
+      },
+    });
+    await clock.advance(120_000);
+    expect(scheduler.figures(true)).toMatchObject({ failedPolls: 0, failingReads: "" });
+    expect(scheduler.figures(false).failedPolls).toBe(ran.length);
+    reason = "server-error";
+    const before = ran.length;
+    while (ran.length === before) await clock.advance(1_000);
+    expect(scheduler.figures(true)).toMatchObject({
+      failedPolls: 1,
+      failingReads: "positions and balances of w0 (server-error)",
+    });
+    expect(scheduler.figures(false).failedPolls).toBe(ran.length);
+  });
+
   test("when nothing can be stored, nothing is told of the exchange, and it is tried again", async () => {
     let full = true;
     const { clock, observations, scheduler } = rig({

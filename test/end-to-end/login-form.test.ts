@@ -37,3 +37,18 @@ test("one alert for all wallets, positions are watched all the same, and a perso
   const signed = house.log.filter(({ msg }) => msg === "signed a login text");
   expect(new Set(signed.map(({ wallet }) => wallet))).toEqual(new Set(["main", "hedge"]));
 });
+
+test("signed out wallets are no stream that is down", async () => {
+  await using house = await openHouse({ wallets: ["main", "hedge"] });
+  await house.loginForms.save({ ...noForms, text: "Log in to the exchange\n{address}\n{nonce hex}" });
+  const { daemon } = await house.start({
+    exchange: { baseUrl: house.simulator.url, requestsPerSecond: 200, streams: "auto" },
+  });
+  await house.clock.advance(420_000);
+  expect(daemon.status().streams!.connections.map(({ connected }) => connected)).toEqual([
+    true,
+    false,
+    false,
+  ]);
+  expect(daemon.status().watch.firing.map(({ rule }) => rule)).toEqual(["LoginTextChanged"]);
+});

@@ -188,6 +188,22 @@ describe("a session", () => {
     expect(rig.events).not.toContain("up null again");
   });
 
+  test("that is over leaves its own connection down, and none that is missing", async () => {
+    await using rig = await streamRig();
+    await connected(rig);
+    const session = rig.exchange.sessions.of("main")!;
+    await rig.clock.finish(session.logout());
+    rig.line.cut();
+    await rig.soon("both lost", () => rig.events.filter((one) => one.startsWith("down")).length === 2);
+    expect(rig.streams.connected).toBe(false);
+    await rig.until("the common one again", () => rig.streams.connected);
+    expect(rig.streams.of("main")!.connected).toBe(false);
+    await rig.clock.finish(session.login({ endMs: rig.clock.elapsedMs() + 10_000 }));
+    expect(rig.streams.connected).toBe(false);
+    rig.streams.signedIn("main");
+    await rig.until("both", () => rig.streams.connected && rig.streams.tellsNotifications("main"));
+  });
+
   test("that is refused at the handshake is renewed and tried once more", async () => {
     await using rig = await streamRig();
     await rig.clock.finish(rig.exchange.start());

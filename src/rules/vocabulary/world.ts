@@ -88,7 +88,10 @@ const daemon: readonly Field[] = [
   none.number("blindWallets", "count", "wallets without fresh data"),
   none.number("noDataAlerts", "count", "no-data alerts that fire (Blind, ExchangeUnreachable)"),
   none.duration("clockOffset", "our clock less the exchange's; signed"),
-  none.boolean("streamConnected", "the live stream is connected (true where streams are off)"),
+  none.boolean(
+    "streamConnected",
+    "the live stream is connected, and that of each wallet that is signed in (true where streams are off)",
+  ),
   none.number("budgetUsed", "ratio", "share of the request ceiling in use; 0 during a rate limit"),
   none.boolean("rateLimited", "the exchange refuses requests with 429"),
   none.number("undelivered", "count", "messages that wait to be delivered"),
