@@ -208,6 +208,8 @@ export class DaemonSource implements DashboardSource {
       authFailures: exchange.sessions.figures.authFailures,
       repeatedAuthFailures: exchange.sessions.figures.repeatedAuthFailures,
       refusedWallets: refusedWallets(exchange.sessions),
+      signingWallets: exchange.sessions.all.length,
+      signedOutWallets: exchange.sessions.all.filter(({ signedIn }) => !signedIn).length,
       loginTextRefused: exchange.loginTrouble,
       signerUnavailable: this.#parts.signer.trouble,
       deadMessages: deliveries.deadMessages,

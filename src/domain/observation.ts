@@ -103,6 +103,10 @@ export interface DaemonFigures {
   readonly repeatedAuthFailures: number;
   /** The wallets of which a sign-in or session was refused within 15 min, for people; empty while none was. */
   readonly refusedWallets: string;
+  /** Wallets that have a key. */
+  readonly signingWallets: number;
+  /** Those of them without a session. */
+  readonly signedOutWallets: number;
   /** The reason why the text of logins is not signed, for people; empty while it is. */
   readonly loginTextRefused: string;
   /** The reason why nothing can be signed, for people; empty while it can. */

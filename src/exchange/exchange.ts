@@ -55,6 +55,9 @@ export interface Exchange {
   stop(): Promise<void>;
 }
 
+const beforeFigures = (reason: string) => /^\D*/.exec(reason)![0];
+/** Reasons of refusals that are told. */
+const maxReasons = 3;
 /** The order in which refusals are told. */
 const loginActs = ["login text", "login transaction"] as const;
 
@@ -72,13 +75,13 @@ export function createExchange(options: ExchangeOptions): Exchange {
     requestsPerSecond: settings.requestsPerSecond === "auto" ? null : settings.requestsPerSecond,
   });
   const caller = createCaller({ http, budget, clock, random });
-  /** Refused logins: the last one of each kind. */
-  const refused = new Map<SignatureEntry["act"], { readonly wallet: string; readonly reason: string }>();
+  /** Refused logins, by wallet. */
+  const refused = new Map<string, { readonly act: SignatureEntry["act"]; readonly reason: string }>();
   const sessions = createSessions({
     onSignature(wallet, entry) {
       // The next login of the same wallet that is signed ends it: others may have a form that was trusted before.
-      if (entry.refused !== null) refused.set(entry.act, { wallet, reason: entry.refused });
-      else for (const [act, one] of refused) if (one.wallet === wallet) refused.delete(act);
+      refused.delete(wallet);
+      if (entry.refused !== null) refused.set(wallet, { act: entry.act, reason: entry.refused });
       options.onSignature?.(wallet, entry);
     },
     caller,
@@ -94,8 +97,16 @@ export function createExchange(options: ExchangeOptions): Exchange {
     client,
     sessions,
     get loginTrouble() {
-      const reasons = loginActs.flatMap((act) => refused.get(act)?.reason ?? []);
-      return [...new Set(reasons)].join("; ");
+      const last = [...refused].flatMap(([wallet, one]) => (sessions.of(wallet) ? [one] : []));
+      const reasonsOf = (kind: SignatureEntry["act"]) =>
+        last
+          .flatMap(({ act, reason }) => (act === kind ? [reason] : []))
+          .sort((a, b) => (beforeFigures(a) < beforeFigures(b) ? -1 : 1));
+      // Those that differ in a figure, such as by how much clocks do, are one.
+      const distinct = new Map(loginActs.flatMap(reasonsOf).map((one) => [beforeFigures(one), one]));
+      const reasons = [...distinct.values()];
+      const more = reasons.length - maxReasons;
+      return [...reasons.slice(0, maxReasons), ...(more > 0 ? [`and ${more} more`] : [])].join("; ");
     },
     budget,
     http,

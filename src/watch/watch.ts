@@ -1244,6 +1244,8 @@ export class Watch {
     values.authFailures = counts.authFailures;
     values.repeatedAuthFailures = counts.repeatedAuthFailures;
     values.refusedWallets = figures.refusedWallets;
+    values.signingWallets = figures.signingWallets;
+    values.signedOutWallets = figures.signedOutWallets;
     values.loginTextRefused = figures.loginTextRefused;
     values.signerUnavailable = figures.signerUnavailable;
     values.deadMessages = figures.deadMessages;

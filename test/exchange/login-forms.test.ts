@@ -40,6 +40,23 @@ test("a changed text signs no wallet in; once accepted, all of them sign in", as
   expect(set.exchange.loginTrouble).toBe("");
 });
 
+test("a refused text is told until each wallet that it was refused to signs in", async () => {
+  const forms = testForms(memoryForms());
+  const wallets = ["main", "hedge"].map((name) => ({ ...main, name, key: testSigner(testKey(name), forms) }));
+  await using set = await rig({ wallets });
+  const login = (name: string) =>
+    set.clock.finish(set.exchange.sessions.of(name)!.login({ endMs: set.clock.elapsedMs() + 20_000 }));
+  const words = set.venue.loginWords;
+  for (const { name } of wallets) await login(name);
+  set.venue.loginWords = "Sign in to the exchange please";
+  for (const { name } of wallets) await expect(login(name)).rejects.toThrow(/another form/);
+  set.venue.loginWords = words;
+  await login("hedge");
+  expect(set.exchange.loginTrouble).toMatch(/another form/);
+  await set.clock.finish(set.exchange.sessions.remove("main"));
+  expect(set.exchange.loginTrouble).toBe("");
+});
+
 test("a refused text and a refused memo are both told, in the same order whichever came last, until each wallet signs in", async () => {
   const store = memoryForms();
   const forms = testForms(store);

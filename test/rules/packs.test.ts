@@ -296,6 +296,17 @@ describe("what packs say", () => {
     expect(condition("PollsFailing").summary.render(env({ daemon }))).toBe(wanted);
   });
 
+  test("reads that work again are all of them only where nobody is signed out", () => {
+    const told = (signedOutWallets: number) =>
+      condition("PollsFailing").summary.render(
+        env({ daemon: facts({ failingReads: "", signedOutWallets }) }),
+      );
+    expect([told(0), told(2)]).toEqual([
+      "Every read of the exchange works again",
+      "Every read that needs no session works again",
+    ]);
+  });
+
   test.each([
     [1, "1 message has waited 2m to be delivered by mail (535)"],
     [12, "12 messages wait to be delivered by mail (535), the oldest for 2m"],

@@ -86,6 +86,8 @@ export const figures: DaemonFigures = {
   failingReads: "",
   waitingChannels: "",
   refusedWallets: "",
+  signingWallets: 1,
+  signedOutWallets: 0,
   loginTextRefused: "",
   signerUnavailable: "",
   lagMs: 0,

@@ -112,6 +112,8 @@ const daemon: readonly Field[] = [
     "those that came more than a minute after their wallet's first within 15 min",
   ),
   none.text("refusedWallets", "whose they were within 15 min, for people; empty while none was refused"),
+  none.number("signingWallets", "count", "wallets that have a key"),
+  none.number("signedOutWallets", "count", "those of them without a session"),
   none.text("loginTextRefused", "why the text of logins is not signed, for people; empty while it is"),
   none.text("signerUnavailable", "why no wallet can be signed in, for people; empty while each can"),
   none.number("deadMessages", "count", "messages that their channels would not take, since the start"),

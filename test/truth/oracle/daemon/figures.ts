@@ -238,6 +238,9 @@ class FigureJudge {
       this.#within(atMs, "failedPolls", figures, life.failures.inARow(atMs, this.#part(atMs)));
     this.#within(atMs, "authFailures", figures, life.refusals.at(atMs));
     this.#within(atMs, "repeatedAuthFailures", figures, { low: 0, high: figures.authFailures });
+    const keyed = this.#streams - 1;
+    this.#within(atMs, "signingWallets", figures, { low: keyed, high: keyed });
+    this.#within(atMs, "signedOutWallets", figures, { low: 0, high: keyed });
     const dead = life.dead.at(atMs);
     this.#within(atMs, "deadMessages", figures, {
       low: dead.low,
@@ -251,13 +254,13 @@ class FigureJudge {
     if (figures.rateLimited && !life.throttled)
       this.#report(atMs, "no limit: nothing was refused", "limited");
     const { low, high } = life.streams.at(atMs);
-    const possible = this.#terms.streams ? [low === this.#streams, high === this.#streams] : [true];
-    if (!possible.includes(figures.streamConnected))
-      this.#report(
-        atMs,
-        `${high} of ${this.#streams} streams stand`,
-        `connected: ${figures.streamConnected}`,
-      );
+    // A wallet that is signed out has none to stand.
+    const wanted = this.#streams - figures.signedOutWallets;
+    const isPossible = figures.streamConnected
+      ? !this.#terms.streams || high >= wanted
+      : this.#terms.streams && low < this.#streams;
+    if (!isPossible)
+      this.#report(atMs, `${high} of ${wanted} streams stand`, `connected: ${figures.streamConnected}`);
     for (const wrong of this.#undelivered.problems(observation, atMs))
       this.#report(
         atMs,

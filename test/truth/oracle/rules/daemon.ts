@@ -273,16 +273,32 @@ const databaseLarge = ofTheDaemon({
 const loginTextChanged = ofTheDaemon({
   rule: "LoginTextChanged",
   levels: ({ loginTextRefused }) => [level("critical", loginTextRefused !== "", loginTextRefused === "")],
-  claims: ({ loginTextRefused }, text) =>
-    claimsOf(text, [["reason", /^No wallet signs in: (.+)$/, loginTextRefused]]),
+  claims: ({ loginTextRefused, signedOutWallets }, text) =>
+    claimsOf(text, [
+      [
+        "reason",
+        /^(?:No wallet signs in|\d+ of \d+ wallets signed out, a login is not signed): (.+)$/,
+        loginTextRefused,
+      ],
+      ["wallets signed out", /^(\d+) of \d+ wallets signed out, a login/, signedOutWallets],
+    ]),
 });
 
 const signerUnavailable = ofTheDaemon({
   rule: "SignerUnavailable",
   forMs: 15_000,
-  levels: ({ signerUnavailable: why }) => [level("warning", why !== "", why === "")],
-  claims: ({ signerUnavailable: why }, text) =>
-    claimsOf(text, [["reason", /^No wallet can sign in: (.+)$/, why]]),
+  levels: ({ signerUnavailable: why, signedOutWallets, signingWallets }) => {
+    const isAll = signedOutWallets >= signingWallets;
+    return [
+      level("warning", why !== "", why === ""),
+      level("critical", why !== "" && isAll, why === "" || !isAll),
+    ];
+  },
+  claims: ({ signerUnavailable: why, signedOutWallets }, text) =>
+    claimsOf(text, [
+      ["reason", /^No wallet can sign in: (.+?)(?: \(\d+ of \d+ wallets signed out\))?$/, why],
+      ["wallets signed out", /\((\d+) of \d+ wallets signed out\)$/, signedOutWallets],
+    ]),
 });
 
 const streamDown = ofTheDaemon({
