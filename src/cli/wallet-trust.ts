@@ -50,6 +50,12 @@ async function accept(file: FormStore, seen: KnownForms, kind: LoginFormKind): P
   await file.save(after);
 }
 
+const refusedForGood = [
+  "No wallet may sign such a text: it cannot be accepted. Wallets stay signed out, and what is public is watched on.",
+  "If the exchange announced another way of login, look for a newer version of perpwatch, and try `login: transaction` of the wallet.",
+  "If it did not, somebody may answer in its place: check `exchange.baseUrl` and the network.",
+];
+
 function shownTrusted({ text, memo }: KnownForms): string[] {
   const named = [
     ["Wallets sign logins of this form, and no other:", text],
@@ -61,13 +67,16 @@ function shownTrusted({ text, memo }: KnownForms): string[] {
 
 function shownRefused(
   known: KnownForms,
-  { kind, form, reason }: RefusedForm,
+  { kind, form, reason, text }: RefusedForm,
   paint: ReturnType<typeof paintFor>,
 ): string[] {
   const pinned = known[kind];
   const before = pinned === null ? [] : ["", "Trusted:", ...linesOf(pinned)];
   const title = paint("yellow", `Refused: ${reason}.`);
-  if (form === null) return [title, ...before, "", "No wallet may sign such a text: it cannot be accepted."];
+  if (form === null) {
+    const shown = text === undefined ? [] : ["", "Now, as it came:", ...linesOf(text)];
+    return [title, ...before, ...shown, "", ...refusedForGood];
+  }
   return [
     ...[title, ...before, "", "Now:"],
     ...linesOf(form),

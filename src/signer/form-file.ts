@@ -18,6 +18,7 @@ const refusedForm = z.strictObject({
   kind: z.enum(["text", "memo"]),
   form: form.nullable(),
   reason: z.string().max(1_024),
+  text: z.string().max(2_048).optional(),
   address: z.string().max(44),
 });
 const fileForm = z.strictObject({

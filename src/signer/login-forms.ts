@@ -19,6 +19,8 @@ export interface RefusedForm {
   /** Null: no person can accept it. */
   readonly form: string | null;
   readonly reason: string;
+  /** The text as it came, cut, where it has no form to show. */
+  readonly text?: string | undefined;
   /** The wallet that it was asked of: its next login that passes ends the refusal. */
   readonly address: string;
 }
@@ -30,6 +32,9 @@ export interface KnownForms {
   /** One of a kind at most. */
   readonly refused: readonly RefusedForm[];
 }
+
+/** Characters of a refused text that are kept. */
+const mostShown = 2_048;
 
 export const noForms: KnownForms = { text: null, memo: null, refused: [] };
 
@@ -127,7 +132,7 @@ export class LoginForms {
   }
 
   async #refuse(
-    { address }: LoginText,
+    { address, text }: LoginText,
     kind: LoginFormKind,
     form: string | null,
     reason: string,
@@ -136,8 +141,9 @@ export class LoginForms {
     const before = refused.find((one) => one.kind === kind);
     if (before?.form === form && before.reason === reason && before.address === address && !this.#isUnsaved)
       return;
+    const shown = form === null ? { text: text.slice(0, mostShown) } : {};
     const others = refused.filter((one) => one.kind !== kind);
-    await this.#save({ ...this.#known, refused: [...others, { kind, form, reason, address }] });
+    await this.#save({ ...this.#known, refused: [...others, { kind, form, reason, address, ...shown }] });
   }
 
   async #save(forms: KnownForms): Promise<void> {

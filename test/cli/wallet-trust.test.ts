@@ -105,16 +105,20 @@ test("writes letters that look like others, and spaces that nobody sees, as thei
   ]);
 });
 
-test("a text that no wallet may sign cannot be accepted", async () => {
+test("a text that no wallet may sign is shown, escaped, with what to do, and cannot be accepted", async () => {
+  const came = `Transfer {all} of it\u202e\u001b[2J\nnonce: 12`;
   const known = {
     text,
     memo: null,
-    refused: [{ kind: "text", form: null, reason: "it holds no nonce", address }],
+    refused: [{ kind: "text", form: null, reason: "it holds braces", text: came, address }],
   } as const;
   using it = place(known);
   const { status, stdout } = await it.trust("--yes");
   expect(status).toBe(0);
-  expect(stdout).toContain("No wallet may sign such a text: it cannot be accepted.");
+  expect(stdout).toContain(
+    "\nNow, as it came:\n   1  Transfer {all} of it\\u{202e}\\u{1b}[2J\n   2  nonce: 12\n\nNo wallet may sign such a text: it cannot be accepted.",
+  );
+  expect(stdout).toContain("check `exchange.baseUrl`");
   expect(it.known()).toEqual(known);
 });
 

@@ -165,7 +165,13 @@ test("a text that no person can accept is told as well, and accepted by nobody",
   await check(plain());
   await expect(check(`${plain()}\nuntil 9999-12-31`)).rejects.toThrow(BadChallenge);
   expect(store.known.refused).toEqual([
-    { kind: "text", form: null, reason: "the text to be signed names a day without its time", address },
+    {
+      kind: "text",
+      form: null,
+      reason: "the text to be signed names a day without its time",
+      text: `${plain()}\nuntil 9999-12-31`,
+      address,
+    },
   ]);
   expect(accepted(store.known, "text")).toBeNull();
   await check(plain());
