@@ -18,3 +18,12 @@ test("alerts about sign-ins and timers name the wallets and this machine", { tim
   expect(told).toMatch(/The exchange refused sign-ins or sessions of main (once|\d+ times) within/);
   expect(told).toContain(`perpwatch on ${hostname()}: its timers `);
 });
+
+test("a sign-in that is refused is told with the reason of the exchange", { timeout: 60_000 }, async () => {
+  await using house = await openHouse();
+  const error = "This wallet is blocked in your region";
+  await house.call("fault", { path: "/v1/auth/login/*", status: 403, error });
+  await house.start();
+  await house.clock.advance(60_000);
+  expect(house.headlines().join("\n")).toContain(`(not signed in (HTTP 403 ${error}))`);
+});

@@ -225,7 +225,15 @@ function read<E extends Endpoint>(
   return parsed as Called<RecordOf<E>>;
 }
 
-/** The texts of a refusal; null where it has none, or the body is something else. Whoever was sent credentials is quoted by code only. */
+/** Endpoints that are sent a signature, and nothing else that is secret. */
+const signed: ReadonlySet<string> = new Set(["loginWallet", "loginWalletTransaction"]);
+
+/** True of a sentence of plain words. So short a one, of so few letters, cannot hold a signature, however encoded. */
+function isPlainReason(text: string): boolean {
+  return text.length <= 64 && /^[A-Z]?[a-z]{0,15}(?: [a-z]{1,16})+\.?$/.test(text);
+}
+
+/** The texts of a refusal; null where it has none, or the body is something else. Whoever was sent credentials is quoted by code, or a few plain words, only. */
 function refusalTexts(
   endpoint: Endpoint,
   body: string,
@@ -239,7 +247,12 @@ function refusalTexts(
   }
   const { error, message } = (json ?? {}) as Readonly<Record<string, unknown>>;
   const text = (said: unknown) => (typeof said === "string" && said !== "" ? said : null);
-  if (endpoint.group === "auth") return { error: errorCode(text(error)), message: null };
+  // Who was sent nothing secret, as for a challenge, can repeat nothing.
+  if (endpoint.group === "auth" && secrets.length > 0) {
+    const said = text(error);
+    const isReason = signed.has(endpoint.name) && said !== null && isPlainReason(said);
+    return { error: isReason ? cleanText(said, secrets) : errorCode(said), message: null };
+  }
   const clean = (said: unknown) => {
     const found = text(said);
     return found === null ? null : cleanText(found, secrets);

@@ -9,28 +9,53 @@ const keptName = "daemon/counts";
 
 const names = ["authFailures", "repeatedAuthFailures", "badRecords"] as const;
 
+/** Refusals of earlier runs are named for so long, ms. */
+const namedForMs = 900_000;
+
+/** The wallets whose sign-ins or sessions were refused, as they were named last, and the time of the last refusal, ms. */
+interface Refused {
+  readonly names: string;
+  readonly atMs: number;
+}
+
 type Counted = Pick<DaemonFigures, (typeof names)[number]>;
 
 const none: Counted = { authFailures: 0, repeatedAuthFailures: 0, badRecords: 0 };
+
+const nobody: Refused = { names: "", atMs: Number.NEGATIVE_INFINITY };
 
 export class Counts {
   /** The counts of earlier runs. */
   readonly #before: Counted;
   #kept: Counted;
+  readonly #refusedBefore: Refused;
+  #refused: Refused;
 
   /** @param keep what history knew at the start */
   constructor(keep: ReadonlyMap<string, string>) {
-    this.#before = { ...none, ...JSON.parse(keep.get(keptName) ?? "{}") };
+    const { refused = nobody, ...counts } = JSON.parse(keep.get(keptName) ?? "{}");
+    this.#before = { ...none, ...counts };
     this.#kept = this.#before;
+    this.#refusedBefore = this.#refused = refused;
   }
 
   /** @returns the counts over all runs */
-  take(ofThisRun: Counted, draft: Draft): Counted {
+  take(ofThisRun: Counted & Pick<DaemonFigures, "refusedWallets">, draft: Draft): Counted {
     const now: { -readonly [Name in keyof Counted]: number } = { ...none };
     for (const name of names) now[name] = this.#before[name] + ofThisRun[name];
     if (names.every((name) => now[name] === this.#kept[name])) return now;
+    if (now.authFailures > this.#kept.authFailures)
+      this.#refused = { names: this.refusedWallets(ofThisRun.refusedWallets, draft.atMs), atMs: draft.atMs };
     this.#kept = now;
-    draft.changes.keep.push({ name: keptName, value: JSON.stringify(now) });
+    draft.changes.keep.push({ name: keptName, value: JSON.stringify({ ...now, refused: this.#refused }) });
     return now;
+  }
+
+  /** @returns the names of this run with those of the runs before, while these are as recent as what rules look back over */
+  refusedWallets(ofThisRun: string, nowMs: number): string {
+    const { names, atMs } = this.#refusedBefore;
+    if (names === "" || nowMs - atMs > namedForMs) return ofThisRun;
+    const all = [names, ofThisRun].flatMap((one) => (one === "" ? [] : one.split(", ")));
+    return [...new Set(all)].sort().join(", ");
   }
 }

@@ -85,8 +85,12 @@ export function causeText(
       return "unreadable record";
     case "unreachable":
       return networkCauses.find(([pattern]) => pattern.test(text))?.[1] ?? short(text);
-    case "signed-out":
-      return status === undefined ? "not signed in" : `not signed in (HTTP ${status})`;
+    case "signed-out": {
+      if (status !== undefined) return `not signed in (HTTP ${status})`;
+      // `main waits before it tries again (loginWallet: 403 forbidden)`
+      const refusal = /\(\w+: ([45]\d\d\b(?! characters).*)\)$/.exec(text)?.[1];
+      return refusal === undefined ? "not signed in" : `not signed in (HTTP ${short(refusal)})`;
+    }
     default:
       return status === undefined ? short(text) : `HTTP ${status}`;
   }

@@ -269,6 +269,31 @@ describe("what goes wrong", () => {
     }
   });
 
+  test("whoever was sent a signature is quoted by a few plain words, whoever was sent nothing secret as all others", async () => {
+    await using set = await open({ wallets: [main] });
+    const { client } = set.exchange;
+    const refused = async (path: string, error: string, asked: () => Promise<unknown>) => {
+      set.venue.fault(path, { status: 403, body: { error } });
+      return (await failure(set, asked())).message;
+    };
+    const login = () => client.loginWallet({ authority, signature: "5".repeat(88), nonceId: "y" });
+    const said = "This wallet is blocked in your region.";
+    expect(await refused("/v1/auth/login/wallet", said, login)).toBe(`loginWallet: 403 ${said}`);
+    for (const other of [
+      `it is blocked${" and so on".repeat(6)}`,
+      "see evil.example",
+      "no\u202ewallet here",
+      "abcdefghijklmnopqr x",
+    ])
+      expect(await refused("/v1/auth/login/wallet", other, login)).toBe("loginWallet: 403");
+    const refresh = () => client.refresh({ refreshToken: "some words" });
+    expect(await refused("/v1/auth/refresh", said, refresh)).toBe("refresh: 403");
+    const nonce = () => client.authNonce({ authority });
+    expect(await refused("/v1/auth/nonce", "Not in region X\u202e1", nonce)).toBe(
+      "authNonce: 403 Not in region X\\u202e1",
+    );
+  });
+
   test("whoever was sent credentials is quoted by code only", async () => {
     await using set = await open();
     const login = () =>

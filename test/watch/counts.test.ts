@@ -21,9 +21,9 @@ rules:
     summary: "{{ amount(value) }} refused"
 `;
 
-const fresh = (before?: Harness): Harness => {
+const fresh = (before?: Harness, text = rules): Harness => {
   const { remembered, nowMs } = before ?? {};
-  const harness = new Harness({ rules, ...(remembered ? { remembered, atMs: nowMs! + 1_000 } : {}) });
+  const harness = new Harness({ rules: text, ...(remembered ? { remembered, atMs: nowMs! + 1_000 } : {}) });
   // The ticks that a start reads back from history for its windows.
   for (const one of before?.all ?? [])
     for (const tick of one.ticks) if (tick.owner === "daemon") harness.watch.rememberTick(tick);
@@ -47,6 +47,22 @@ test("what comes after a restart is news, however much there was before it", () 
   expect(summaries(after)).toEqual([]);
   counted(after, { badRecords: 2, authFailures: 3 }, 1);
   expect(summaries(after)).toEqual(["fired 2 not understood", "fired 3 refused"]);
+});
+
+test("refusals of before a restart are named with those after it, until they are too old", () => {
+  const summary = "of {{ daemon.refusedWallets }}";
+  const named = rules.replace(/"{{ amount\(value\) }} refused"/, `"${summary}"`);
+  const before = fresh(undefined, named);
+  counted(before, {}, 30);
+  counted(before, { authFailures: 5, refusedWallets: "hedge" }, 1);
+  const after = fresh(before, named);
+  counted(after, { authFailures: 1, refusedWallets: "main" }, 2);
+  const [alert] = after.watch.status(after.nowMs).firing;
+  expect(alert!.summary).toBe("of hedge, main");
+  counted(after, { authFailures: 1, refusedWallets: "main" }, 180);
+  expect(after.watch.status(after.nowMs).firing).toEqual([]);
+  counted(after, { authFailures: 5, refusedWallets: "main" }, 1);
+  expect(after.watch.status(after.nowMs).firing[0]!.summary).toBe("of main");
 });
 
 test("a restart ends nothing that is of the last minutes", () => {

@@ -230,7 +230,7 @@ export class Causes {
         failed.some(({ end }) => end === "unreadable") ||
         (schedule === "traderState" && own.some(({ end }) => end === "answered"))
       );
-    const signedOut = /^not signed in(?: \(HTTP (\d+)\))?$/.exec(cause);
+    const signedOut = /^not signed in(?: \(HTTP (\d+)(?: .+)?\))?$/.exec(cause);
     if (signedOut)
       return this.#requests.some(
         (one) =>

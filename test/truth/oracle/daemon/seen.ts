@@ -31,8 +31,13 @@ export class DaemonSeen {
   /** Times of which there are none. */
   readonly #gaps: { readonly fromMs: number; readonly toMs: number }[] = [];
 
+  /** The wallets that were refused, as they were named at the last refusal, and before this run. */
+  #refused = { names: "", atMs: Number.NEGATIVE_INFINITY };
+  #refusedBefore = this.#refused;
+
   /** A daemon begins. */
   forget(): void {
+    this.#refusedBefore = this.#refused;
     this.figures = null;
     this.equity.forget();
   }
@@ -54,10 +59,20 @@ export class DaemonSeen {
       repeatedAuthFailures: grown("repeatedAuthFailures"),
       badRecords: grown("badRecords"),
     };
+    if (counts.authFailures > (before?.counts.authFailures ?? 0))
+      this.#refused = { names: this.refusedWallets(figures, atMs), atMs };
     this.#samples.push({ atMs, counts, deadMessages: figures.deadMessages });
     this.figures = figures;
     this.isOld = false;
     this.judgedMs = atMs;
+  }
+
+  /** The names of this run and, while recent, of those before. */
+  refusedWallets({ refusedWallets }: DaemonFigures, nowMs: number): string {
+    const { names, atMs } = this.#refusedBefore;
+    const all = nowMs - atMs > 15 * 60_000 ? [refusedWallets] : [names, refusedWallets];
+    const each = new Set(all.flatMap((one) => one.split(", ")).filter((one) => one !== ""));
+    return [...each].sort().join(", ");
   }
 
   /** True if nobody knows what was so long before. */

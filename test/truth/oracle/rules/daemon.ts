@@ -180,10 +180,18 @@ const signInsRefused = ofTheDaemon({
   keepMs: 15 * minuteMs,
   levels: (_, view, ease) => refusedLevels(view, view.seen.daemon.judgedMs, ease),
   before: (view) => refusedLevels(view, view.nowMs),
-  claims: ({ refusedWallets }, text, view) => [
+  claims: (figures, text, view) => [
     ...claimsOf(text, [
-      ["wallets", /sessions of (.+) (?:once|[-\d,]+ times)/, refusedWallets],
-      ["wallets", /withdrawal and order of (.+); if not/, refusedWallets],
+      [
+        "wallets",
+        /sessions of (.+) (?:once|[-\d,]+ times)/,
+        view.seen.daemon.refusedWallets(figures, view.nowMs),
+      ],
+      [
+        "wallets",
+        /withdrawal and order of (.+); if not/,
+        view.seen.daemon.refusedWallets(figures, view.nowMs),
+      ],
     ]),
     ...countClaims(
       { ...text, summary: text.summary.replace(" once ", " 1 times ") },
