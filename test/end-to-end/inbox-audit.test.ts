@@ -86,7 +86,9 @@ test("what differs is mended where it can be, and told when it lasts; what is le
   expect(brief(await audit(house))).toEqual(["ackedHereOnly stop_loss_executed: acknowledged again, again"]);
   expect((await house.inbox()).acked).toEqual(["stop_loss_executed"]);
   expect(brief(await audit(house))).toEqual([]);
-  expect(house.chats(/agree again/)).toHaveLength(1);
+  // The new message says so, and the first one, which is marked.
+  expect(house.chats(/RESOLVED: .*agree again/)).toHaveLength(1);
+  expect(house.chats(/~~FIRING[^]*agree again/)).toHaveLength(1);
 
   // Somebody read it in the exchange's own page.
   setAcked(house, "full_moon", true);
