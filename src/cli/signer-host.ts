@@ -49,7 +49,7 @@ interface Held {
 export interface SignerHost extends KeyHolder {
   /**
    * Takes the configuration at the signer's own start or SIGHUP. A wallet's way of login remains valid beside another one that stands
-   * there now: a running daemon signs in by it until it is started again, and loads then.
+   * there now, and each way does where none is known yet: a running daemon signs in by its own until it is started again, and loads then.
    * @throws {CommandFailed} when it cannot be read; the one in force goes on
    */
   read(): Promise<Held>;
@@ -121,9 +121,11 @@ export function signerHost(options: SignerHostOptions): SignerHost {
     const hasMistakes = source.problems.length > 0 || answers.some((answer) => "problem" in answer);
     signers = hasMistakes ? new Map([...signers, ...found]) : found;
     const before = logins;
+    const isFirst = inForce === null;
     const valid = ways.map(([address, login]) => {
       const isChanged = before.has(address) && before.get(address) !== login;
-      return [address, isChanged && (keepsWays || hasMistakes) ? null : login] as const;
+      const isEither = isChanged ? keepsWays || hasMistakes : isFirst && keepsWays;
+      return [address, isEither ? null : login] as const;
     });
     logins = new Map(hasMistakes ? [...before, ...valid] : valid);
     inForce = text;

@@ -133,6 +133,36 @@ describe("a signer on its own", () => {
     expect(await daemon.end("SIGTERM")).toMatchObject({ status: 0 });
   });
 
+  test("signs by the way of login of a running daemon also after its own restart, until a daemon starts", async () => {
+    using place = desk();
+    write(place, { signer: socket });
+    const startSigner = async () => {
+      const signer = startProgram(["signer"], place);
+      await signer.line((line) => line.includes("holds 1 key, listens at"));
+      return signer;
+    };
+    const before = await startSigner();
+    await using daemon = startProgram(["start"], place);
+    await daemon.line((line) => line.includes("signed in by message"));
+    write(place, { signer: socket, wallets: `wallets: [ ${walletOf(byTransaction)} ]` });
+    expect(await before.end("SIGTERM")).toMatchObject({ status: 0 });
+    await daemon.line((line) => line.includes("the connection to the signer was lost"));
+    await using _ = await startSigner();
+    await daemon.line((line) => line.includes("the signer answers"));
+    expect(await run(["wallet", "logout", "main"], place)).toMatchObject({ status: 0 });
+    expect(await run(["wallet", "login", "main"], place)).toMatchObject({
+      status: 0,
+      stdout: expect.stringContaining("signed in by message"),
+    });
+    expect(await daemon.end("SIGTERM")).toMatchObject({ status: 0 });
+    expect(await run(["wallet", "logout", "main"], place)).toMatchObject({ status: 0 });
+    await using next = startProgram(["start"], place);
+    await next.line((line) => line.includes("signed in by transaction"));
+    using asker = askerAt(place);
+    expect(await asker.login(addressOf(main))).toMatchObject(otherWay);
+    expect(await next.end("SIGTERM")).toMatchObject({ status: 0 });
+  }, 60_000);
+
   test("takes the configuration of a daemon also where its first connection is lost", async () => {
     using place = desk();
     write(place, { signer: socket });
