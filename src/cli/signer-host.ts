@@ -3,13 +3,14 @@ import path from "node:path";
 import { PUBLIC_BASE_URL } from "../contract/index.ts";
 import { askForKeys, readSigningPart, type SigningPart } from "../daemon/settings/signer.ts";
 import type { WalletSettings } from "../daemon/settings/wallets.ts";
+import type { Clock } from "../domain/clock.ts";
 import { isLoopbackHost } from "../domain/loopback.ts";
 import { formFile } from "../signer/form-file.ts";
 import { hashOf } from "../signer/hash.ts";
 import { type KeyAnswer, localKeys, type OpenedKeystore, recorded } from "../signer/keys.ts";
 import type { SignatureEntry } from "../signer/local.ts";
 import { LoginForms, memoryForms } from "../signer/login-forms.ts";
-import { signingPace } from "../signer/pace.ts";
+import { oneMoreMs, signingPace } from "../signer/pace.ts";
 import type { KeyHolder } from "../signer/serve.ts";
 import type { SignerSettings } from "../signer/settings.ts";
 import { signatureLog } from "../signer/signature-log.ts";
@@ -24,6 +25,8 @@ import { signingPart, signingSource } from "./configuration.ts";
 export interface SignerHostOptions {
   readonly config: string;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** This machine's. */
+  readonly clock: Clock;
   /** Hold this key file alone, and none of the configuration: who pays for a transaction. */
   readonly feePayer: string | null;
   /** Another exchange than the configured one: what it asks for is trusted as long as the process lives. */
@@ -59,7 +62,7 @@ export interface SignerHost extends KeyHolder {
 const mistakes = "the configuration has mistakes: run perpwatch check";
 
 export function signerHost(options: SignerHostOptions): SignerHost {
-  const { warn } = options;
+  const { warn, clock } = options;
   const keystores = keystoreReader(options);
   const formsOf = formsReader(options);
   /** Those in force. Earlier ones stay after a reading with mistakes: daemons go on by the configuration before. */
@@ -72,8 +75,17 @@ export function signerHost(options: SignerHostOptions): SignerHost {
   let state: string | null = null;
   let note: (entry: SignatureEntry) => void = () => {};
   // Whoever floods may name any wallet: all lines of this kind together have the pace of one.
-  const mayNote = signingPace(() => performance.now());
-  let withoutLine = 0;
+  const mayNote = signingPace(() => clock.elapsedMs());
+  /** Refusals since the last line of their kind. */
+  let unnoted: { readonly count: number; readonly last: SignatureEntry } | null = null;
+  const noteUnnoted = () => {
+    if (unnoted === null) return;
+    if (!mayNote("")) return void clock.after(oneMoreMs, noteUnnoted);
+    const { count, last } = unnoted;
+    const more = count === 1 ? "" : ` (${count - 1} refusals before it have no line)`;
+    unnoted = null;
+    note({ ...last, refused: `${last.refused}${more}` });
+  };
 
   /** Loads the file, or the text in force. @param keepsWays earlier ways of login remain valid beside those that stand there */
   const take = async (known: string | null, keepsWays: boolean): Promise<Held> => {
@@ -84,7 +96,7 @@ export function signerHost(options: SignerHostOptions): SignerHost {
     state ??= signer.state;
     note = signatureLog(
       state,
-      () => Date.now(),
+      () => clock.nowMs(),
       (line, error) => warn(`the signature log cannot be written (${textOf(error)}): ${line}`),
     );
     let keystore: OpenedKeystore | null = null;
@@ -97,7 +109,7 @@ export function signerHost(options: SignerHostOptions): SignerHost {
       // A simulated exchange may have any time.
       nowMs: isLoopbackHost(new URL(options.elsewhere ?? exchange.baseUrl).hostname)
         ? null
-        : () => Date.now(),
+        : () => clock.nowMs(),
       onSignature: (entry) => note(entry),
       keystore: () => {
         keystore ??= keystores(signer);
@@ -173,13 +185,9 @@ export function signerHost(options: SignerHostOptions): SignerHost {
       return signer;
     },
     noteRefused(wallet, act, reason) {
-      if (!mayNote("")) {
-        withoutLine++;
-        return;
-      }
-      const more = withoutLine === 0 ? "" : ` (${withoutLine} refusals before it have no line)`;
-      withoutLine = 0;
-      note({ act: act.kind, wallet, hash: hashOf(act), refused: `${reason}${more}` });
+      const count = (unnoted?.count ?? 0) + 1;
+      unnoted = { count, last: { act: act.kind, wallet, hash: hashOf(act), refused: reason } };
+      if (count === 1) noteUnnoted();
     },
   };
 }

@@ -3,6 +3,7 @@ import { existsSync, lstatSync, unlinkSync } from "node:fs";
 import { createServer, Socket } from "node:net";
 import type { Command } from "commander";
 import { Option } from "commander";
+import { systemClock } from "../domain/clock.ts";
 import { type Cli, CommandFailed, type CommonOptions, declare } from "./command.ts";
 import { signingPart } from "./configuration.ts";
 
@@ -52,9 +53,11 @@ async function signer(cli: Cli, options: SignerOptions): Promise<void> {
   const asked = askedOnce();
   const tell = (line: string) => cli.err.write(`perpwatch ${told.signer}${line}\n`);
   const warn = (line: string) => tell(`${told.warning}${line}`);
+  const clock = systemClock();
   const holder = signerHost({
     config: options.config,
     env: cli.env,
+    clock,
     feePayer: options.feePayer ?? null,
     elsewhere: options.elsewhere ?? null,
     loginsOnly: options.loginsOnly === true,
@@ -64,7 +67,7 @@ async function signer(cli: Cli, options: SignerOptions): Promise<void> {
       return given !== null || !mayAsk ? given : asked(`Passphrase of ${keystore}: `, opens);
     },
   });
-  const mayAskFor = signingPace(() => performance.now());
+  const mayAskFor = signingPace(() => clock.elapsedMs());
   if (!isOwn) return serveStream(options.stream!, (stream) => serve(stream, holder, mayAskFor));
   const { part } = await signingPart(cli, options.config);
   const path = options.socket ?? part.signer.socket;
@@ -86,7 +89,7 @@ async function signer(cli: Cli, options: SignerOptions): Promise<void> {
     );
   });
   const { room } = await import("../signer/askers.ts");
-  const admit = room(() => performance.now());
+  const admit = room(() => clock.elapsedMs());
   await listen(
     path,
     (stream) => {
