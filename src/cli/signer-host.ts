@@ -15,7 +15,7 @@ import type { KeyHolder } from "../signer/serve.ts";
 import type { SignerSettings } from "../signer/settings.ts";
 import { signatureLog } from "../signer/signature-log.ts";
 import { SignerUnavailable, SigningRefused, type WalletSigner } from "../signer/signer.ts";
-import type { LoadKind } from "../signer/wire.ts";
+import type { ReadKind } from "../signer/wire.ts";
 import { type Keystore, keysUnder, openKeystore } from "../wallet/keystore.ts";
 import { mustReadKeystore } from "../wallet/keystore-file.ts";
 import { BadKey, type WalletKey } from "../wallet/wallet-key.ts";
@@ -51,11 +51,11 @@ interface Held {
 
 export interface SignerHost extends KeyHolder {
   /**
-   * Takes the configuration at the signer's own start or SIGHUP. A wallet's way of login remains valid beside another one that stands
-   * there now, and each way does where none is known yet: a running daemon signs in by its own until it is started again, and loads then.
+   * Loads the configuration at the signer's own start or SIGHUP. A wallet's way of login remains valid beside another one that stands
+   * there now, and each way does where none is known yet: a running daemon signs in by its own until it is started again, and has the signer load then.
    * @throws {CommandFailed} when it cannot be read; the one in force goes on
    */
-  read(): Promise<Held>;
+  loadByItself(): Promise<Held>;
 }
 
 /** Without a text of the file: replies become alerts, which leave the machine. */
@@ -88,7 +88,7 @@ export function signerHost(options: SignerHostOptions): SignerHost {
   };
 
   /** Loads the file, or the text in force. @param keepsWays earlier ways of login remain valid beside those that stand there */
-  const take = async (known: string | null, keepsWays: boolean): Promise<Held> => {
+  const load = async (known: string | null, keepsWays: boolean): Promise<Held> => {
     const { source, part, text } = await signingPart(options, options.config, known ?? undefined);
     const { exchange, signer } = part;
     if (state !== null && known === null && signer.state !== state)
@@ -160,27 +160,27 @@ export function signerHost(options: SignerHostOptions): SignerHost {
     return { keys, closed: "" };
   };
 
-  const load = async (how: LoadKind): Promise<Held> => {
+  const read = async (how: ReadKind): Promise<Held> => {
     try {
       if (how === "look") return await look();
-      return await (how === "renew" ? take(inForce, true) : take(null, false));
+      return await (how === "renew" ? load(inForce, true) : load(null, false));
     } catch (error) {
       if (!(error instanceof CommandFailed)) throw error;
-      if (how === "load") warn(`${options.config} is not taken: ${error.message}`);
+      if (how === "load") warn(`${options.config} is not loaded: ${error.message}`);
       const reason = "problems" in error.facts ? mistakes : error.message;
       throw how === "look" || inForce !== null ? new SigningRefused(reason) : new SignerUnavailable(reason);
     }
   };
 
   return {
-    load,
-    read: () => take(null, true),
+    read,
+    loadByItself: () => load(null, true),
     async signerOf(address) {
-      if (inForce === null) await load("renew");
+      if (inForce === null) await read("renew");
       const signer = signers.get(address);
       if (signer === undefined)
         throw new SignerUnavailable(
-          `the signer has no key of ${address}; it takes a changed configuration at its own start or SIGHUP, and at the daemon's start`,
+          `the signer has no key of ${address}; it loads a changed configuration at its own start or SIGHUP, and at the daemon's start`,
         );
       return signer;
     },

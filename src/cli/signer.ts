@@ -74,7 +74,7 @@ async function signer(cli: Cli, options: SignerOptions): Promise<void> {
   if (path === null)
     throw new CommandFailed("say where to listen: --socket PATH, or signer.socket in the configuration", 2);
   const load = async () => {
-    const { keys, closed } = await holder.read();
+    const { keys, closed } = await holder.loadByItself();
     for (const one of keys) if ("problem" in one) warn(`${one.reference}: ${one.problem}`);
     if (closed !== "") warn(closed);
     const count = keys.filter((one) => "address" in one).length;
@@ -83,9 +83,9 @@ async function signer(cli: Cli, options: SignerOptions): Promise<void> {
   const held = await load();
   process.on("SIGHUP", () => {
     load().then(
-      (text) => tell(`SIGHUP: read ${options.config} again, ${text}`),
+      (text) => tell(`SIGHUP: loaded ${options.config}, ${text}`),
       (error) =>
-        warn(`SIGHUP: ${options.config} is not taken: ${error instanceof Error ? error.message : error}`),
+        warn(`SIGHUP: ${options.config} is not loaded: ${error instanceof Error ? error.message : error}`),
     );
   });
   const { room } = await import("../signer/askers.ts");

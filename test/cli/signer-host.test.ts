@@ -32,7 +32,7 @@ function hostIn(place: Desk) {
 test("a flood of refusals has the lines of its pace, and their number counts each refusal, also the last ones", async () => {
   using place = desk();
   const { clock, host, refusals, flood } = hostIn(place);
-  await host.read();
+  await host.loadByItself();
   flood(500);
   expect(refusals()).toEqual(Array.from({ length: 60 }, () => "no key"));
   await clock.advance(5_000);

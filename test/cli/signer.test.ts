@@ -30,7 +30,7 @@ afterAll(async () => {
   keys[Symbol.dispose]();
 });
 
-const takesAt = "it takes a changed configuration at its own start or SIGHUP, and at the daemon's start";
+const loadsAt = "it loads a changed configuration at its own start or SIGHUP, and at the daemon's start";
 const passphrase = "correct horse battery staple";
 const [main, second] = [0, 1];
 const keyText = (trader: number) => readFileSync(simulator.traders[trader]!.keyFile!, "utf8").trim();
@@ -154,9 +154,7 @@ test("a signer that is killed is started again, and the watching goes on", async
     line.includes(`the signer's process ${signer} was ended by SIGKILL`),
   );
   expect(JSON.parse(ended)).toMatchObject({ level: "warn" });
-  await daemon.line((line) =>
-    line.includes("no wallet can be signed in: the connection to the signer was lost"),
-  );
+  await daemon.line((line) => line.includes("sign-ins fail: the connection to the signer was lost"));
   await daemon.line((line) => line.includes("the signer answers"));
   expect(childrenOf(pid)).not.toEqual([signer]);
   expect(await run(["wallet", "login", "main"], place)).toMatchObject({ status: 0 });
@@ -204,9 +202,7 @@ test("a signer on its own, away at first: one alert, public reads go on, and it 
   });
   expect(await run(["wallet", "login", "main"], place)).toMatchObject({ status: 0 });
   await signer.end("SIGTERM");
-  await daemon.line((line) =>
-    line.includes("no wallet can be signed in: the connection to the signer was lost"),
-  );
+  await daemon.line((line) => line.includes("sign-ins fail: the connection to the signer was lost"));
   expect(await daemon.end("SIGTERM")).toMatchObject({ status: 0 });
 }, 180_000);
 
@@ -319,12 +315,12 @@ test("a wallet that is gone from the configuration is signed for no more once it
   // A configuration with a mistake is one that no daemon takes.
   rewrite([wallet("main", main), "{ name: two, keyFile: ./none.json }"]);
   void signer.end("SIGHUP");
-  await signer.line((line) => /SIGHUP: read .* again, holds 1 key$/.test(line));
+  await signer.line((line) => /SIGHUP: loaded \S+, holds 1 key$/.test(line));
   expect(await asker.login(addressOf(second))).toMatchObject(signed);
   rewrite([wallet("main", main)]);
   expect(await asker.ask({ do: "load" })).toMatchObject({ keys: [{ address: addressOf(main) }] });
   expect(await asker.login(addressOf(second))).toMatchObject({
-    unavailable: `the signer has no key of ${addressOf(second)}; ${takesAt}`,
+    unavailable: `the signer has no key of ${addressOf(second)}; ${loadsAt}`,
   });
   expect(await asker.login(addressOf(main))).toMatchObject(signed);
 });
@@ -342,9 +338,7 @@ test("a wallet that the signer has no key of is a trouble until the daemon reads
   place.write("signer.yaml", less);
   await using signer = startProgram(["signer", "--config", "signer.yaml"], place);
   await signer.line((line) => line.includes("holds 1 key, listens at"));
-  await daemon.line((line) =>
-    line.includes(`no wallet can be signed in: the signer has no key of ${addressOf(second)}`),
-  );
+  await daemon.line((line) => line.includes(`sign-ins fail: the signer has no key of ${addressOf(second)}`));
   place.write("config.yaml", less);
   void daemon.end("SIGHUP");
   await daemon.line((line) =>
@@ -365,7 +359,7 @@ test("each refusal is a line of the signature log, also by pace and of a wallet 
   expect(await asker.login(stranger)).toMatchObject({ unavailable: expect.stringContaining("no key of") });
   expect(last()).toMatchObject({
     ...{ act: "login text", wallet: stranger, sha256: expect.stringMatching(/^[0-9a-f]{64}$/) },
-    refused: `the signer has no key of ${stranger}; ${takesAt}`,
+    refused: `the signer has no key of ${stranger}; ${loadsAt}`,
   });
   for (let count = 0; count < 80; count++) await asker.login(addressOf(main));
   expect(last()).toMatchObject({
