@@ -17,6 +17,7 @@ import { ask, askAbout, unknownName } from "./daemon.ts";
 import { loadSettings } from "./load-settings.ts";
 import { counted, paintFor } from "./print.ts";
 import { table } from "./table.ts";
+import type { Present } from "./wallet-keystore.ts";
 
 /** Maximum duration of a sign-in. */
 const patienceMs = 20_000;
@@ -69,9 +70,16 @@ export function walletCommand(program: Command, cli: Cli): void {
         ]);
         await addToKeystore(cli, options, walletKeyFromText(secret));
       } else {
-        const { importKeypairFile } = await import("../wallet/keypair-file.ts");
+        const [{ importKeypairFile }, { present }] = await Promise.all([
+          import("../wallet/keypair-file.ts"),
+          import("./wallet-keystore.ts"),
+        ]);
         await folderFor(file);
-        tellNew(cli, options, file, importKeypairFile(file, secret).address);
+        const { address } = importKeypairFile(file, secret);
+        const places = await present(cli, options, address);
+        if (places.keystore !== null || places.configured !== null)
+          await tellCopy(cli, options, file, address, places);
+        else tellNew(cli, options, file, address);
       }
       if (mayBeAddress(secret))
         cli.err.write(
@@ -166,6 +174,21 @@ function tellNew(cli: Cli, options: NamedOptions, file: string, authority: strin
     `${authority}\n\nThe key is in ${file}; only you can read it. To watch it, add to config.yaml:\n`,
   );
   print(cli, `wallets:\n  - { name: ${name}, keyFile: ${file} }`);
+}
+
+/** Another copy of a key that the configuration or its keystore has. */
+async function tellCopy(
+  cli: Cli,
+  options: NamedOptions,
+  file: string,
+  authority: string,
+  { keystore, configured }: Present,
+): Promise<void> {
+  const { shownConfigured } = await import("./wallet-keystore.ts");
+  if (options.json) return printJson(cli, { keyFile: file, authority, wallet: configured?.name ?? null });
+  print(cli, `${authority}\n\nThe key is in ${file}; only you can read it.`);
+  if (keystore !== null) print(cli, `${keystore} has this key already: ${file} is a second copy.`);
+  if (configured !== null) print(cli, shownConfigured(configured));
 }
 
 async function readSecret(cli: Cli): Promise<string> {
