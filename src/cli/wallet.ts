@@ -196,15 +196,22 @@ async function readSecret(cli: Cli): Promise<string> {
   return (await hiddenLines(cli, ["Secret (JSON keypair or base58; it is not shown): "])).join("\n");
 }
 
+/** Places of keys for people. */
+const keptIns = {
+  keyFile: "in a key file",
+  keystore: "in the keystore",
+  secret: "in the configuration",
+} as const;
+
 async function list(cli: Cli, options: CommonOptions): Promise<void> {
   const { settings } = await loadSettings(cli, options.config);
   const answer = await ask<DaemonStatus>(await locate(cli, options.config), "GET", "/api/v1/status");
   const known = answer.kind === "answered" ? answer.body.watch.wallets : [];
-  const wallets = settings.wallets.map(({ name, authority, key, login, pdaIndices, labels }) => {
+  const wallets = settings.wallets.map(({ name, authority, key, keptIn, login, pdaIndices, labels }) => {
     const seen = known.find((wallet) => wallet.name === name);
     const watchOnly = key === null;
     const session = watchOnly
-      ? "none: watch-only"
+      ? "none needed"
       : answer.kind === "noDaemon"
         ? "the daemon is not running"
         : (seen?.sessionDetail ?? "not known to the running daemon");
@@ -212,6 +219,7 @@ async function list(cli: Cli, options: CommonOptions): Promise<void> {
       name,
       authority,
       watchOnly,
+      keptIn,
       login: watchOnly ? null : login,
       pdaIndices,
       labels,
@@ -221,14 +229,17 @@ async function list(cli: Cli, options: CommonOptions): Promise<void> {
   });
   if (options.json) return printJson(cli, { running: answer.kind === "answered", wallets });
   const paint = paintFor(cli.out);
-  const rows = wallets.map(({ name, authority, watchOnly, login, pdaIndices, signedIn, session }) => [
+  // Most wallets have their first account alone.
+  const hasAccounts = wallets.some(({ pdaIndices }) => pdaIndices.join() !== "0");
+  const rows = wallets.map(({ name, authority, watchOnly, keptIn, pdaIndices, signedIn, session }) => [
     name,
     authority,
-    watchOnly ? "watch-only" : `signs in by ${login}`,
-    pdaIndices.join(", "),
+    keptIn === null ? "none: watch-only" : keptIns[keptIn],
+    ...(hasAccounts ? [pdaIndices.join(", ")] : []),
     signedIn === null || watchOnly ? session : paint(signedIn ? "green" : "red", session),
   ]);
-  print(cli, table(["name", "authority", "key", "PDA indices", "session"], rows, paint));
+  const titles = ["name", "address", "key", ...(hasAccounts ? ["accounts"] : []), "session"];
+  print(cli, table(titles, rows, paint));
   print(cli, `\n${counted(wallets.length, "wallet")}`);
 }
 
