@@ -33,6 +33,8 @@ export interface SignerHostOptions {
   readonly elsewhere: string | null;
   /** Sign logins and nothing else. */
   readonly loginsOnly: boolean;
+  /** The acts by which it loads a changed configuration, for people. */
+  readonly loadsBy: string;
   /**
    * @param opens tells whether one is right
    * @returns null where there is none @throws {BadKey} when it cannot be read, or only wrong ones were typed
@@ -180,7 +182,7 @@ export function signerHost(options: SignerHostOptions): SignerHost {
       const signer = signers.get(address);
       if (signer === undefined)
         throw new SignerUnavailable(
-          `the signer has no key of ${address}; it loads a changed configuration at its own start or SIGHUP, and at the daemon's start`,
+          `the signer has no key of ${address}; it loads a changed configuration by: ${options.loadsBy}`,
         );
       return signer;
     },

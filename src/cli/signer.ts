@@ -42,12 +42,14 @@ export function signerCommand(program: Command, cli: Cli): void {
 }
 
 async function signer(cli: Cli, options: SignerOptions): Promise<void> {
-  const [{ signerHost }, { askedOnce, passphraseFrom }, { serve }, { signingPace }] = await Promise.all([
-    import("./signer-host.ts"),
-    import("./passphrase.ts"),
-    import("../signer/serve.ts"),
-    import("../signer/pace.ts"),
-  ]);
+  const [{ signerHost }, { askedOnce, passphraseFrom }, { serve }, { signingPace }, { reloadCommand }] =
+    await Promise.all([
+      import("./signer-host.ts"),
+      import("./passphrase.ts"),
+      import("../signer/serve.ts"),
+      import("../signer/pace.ts"),
+      import("./reload-act.ts"),
+    ]);
   const isOwn = options.stream === undefined;
   const mayAsk = isOwn || options.ask === true;
   const asked = askedOnce();
@@ -61,6 +63,7 @@ async function signer(cli: Cli, options: SignerOptions): Promise<void> {
     feePayer: options.feePayer ?? null,
     elsewhere: options.elsewhere ?? null,
     loginsOnly: options.loginsOnly === true,
+    loadsBy: isOwn ? `${reloadCommand(process.pid)}, or a start of the daemon` : "a start of the daemon",
     ...{ tell, warn },
     passphrase({ passphraseFile, keystore }, opens) {
       const given = passphraseFrom(passphraseFile, cli.env);

@@ -13,7 +13,7 @@ function hostIn(place: Desk) {
   const clock = new FakeClock("2026-03-01T12:00:00Z");
   const host = signerHost({
     config: path.join(place.folder, "config.yaml"),
-    ...{ env: {}, clock, feePayer: null, elsewhere: null, loginsOnly: false },
+    ...{ env: {}, clock, feePayer: null, elsewhere: null, loginsOnly: false, loadsBy: "" },
     passphrase: () => null,
     tell: () => {},
     warn: () => {},

@@ -15,7 +15,7 @@ import path from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { type Simulator, startSimulator } from "../../src/simulator/index.ts";
 import { walletKeyFromText } from "../../src/wallet/wallet-key.ts";
-import { startProgram } from "../support/program.ts";
+import { type Program, startProgram } from "../support/program.ts";
 import { askerAt } from "./asker.ts";
 import { type Desk, desk, run, runProcess } from "./run.ts";
 
@@ -30,7 +30,8 @@ afterAll(async () => {
   keys[Symbol.dispose]();
 });
 
-const loadsAt = "it loads a changed configuration at its own start or SIGHUP, and at the daemon's start";
+const loadsBy = ({ pid }: Program) =>
+  `it loads a changed configuration by: kill -HUP ${pid}, or a start of the daemon`;
 const passphrase = "correct horse battery staple";
 const [main, second] = [0, 1];
 const keyText = (trader: number) => readFileSync(simulator.traders[trader]!.keyFile!, "utf8").trim();
@@ -320,7 +321,7 @@ test("a wallet that is gone from the configuration is signed for no more once it
   rewrite([wallet("main", main)]);
   expect(await asker.ask({ do: "load" })).toMatchObject({ keys: [{ address: addressOf(main) }] });
   expect(await asker.login(addressOf(second))).toMatchObject({
-    unavailable: `the signer has no key of ${addressOf(second)}; ${loadsAt}`,
+    unavailable: `the signer has no key of ${addressOf(second)}; ${loadsBy(signer)}`,
   });
   expect(await asker.login(addressOf(main))).toMatchObject(signed);
 });
@@ -359,7 +360,7 @@ test("each refusal is a line of the signature log, also by pace and of a wallet 
   expect(await asker.login(stranger)).toMatchObject({ unavailable: expect.stringContaining("no key of") });
   expect(last()).toMatchObject({
     ...{ act: "login text", wallet: stranger, sha256: expect.stringMatching(/^[0-9a-f]{64}$/) },
-    refused: `the signer has no key of ${stranger}; ${loadsAt}`,
+    refused: `the signer has no key of ${stranger}; ${loadsBy(signer)}`,
   });
   for (let count = 0; count < 80; count++) await asker.login(addressOf(main));
   expect(last()).toMatchObject({
