@@ -136,6 +136,20 @@ test("it runs by itself, and an inbox that cannot be read is no difference", asy
   await expect(house.ask("POST", "/api/v1/notifications/audit", { wallet: "nobody" })).rejects.toThrow("404");
 });
 
+test("an inbox that could not be read is read again minutes later, not with the next audit of all", async () => {
+  await using house = await openHouse();
+  await house.start({ ...auditedFirst, acknowledge: { audit: "1h" } });
+  const path = "/v1/traders/*";
+  await house.clock.advance(5_000);
+  await house.call("fault", { path, status: 403 });
+  await house.clock.advance(600_000);
+  const audits = async () => ((await house.ask("GET", "/api/v1/status")) as DaemonStatus).inbox?.audits;
+  expect(await audits()).toMatchObject([{ wallet: "main", failure: expect.stringContaining("403") }]);
+  house.simulator.faults.clear();
+  await house.clock.advance(310_000);
+  expect(await audits()).toMatchObject([{ wallet: "main", failure: null }]);
+});
+
 test("while the database takes no commits nothing is compared with it", async () => {
   using folder = temporaryFolder();
   await using house = await openHouse({ databaseFolder: folder.path });
