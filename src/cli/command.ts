@@ -72,11 +72,18 @@ function refuseUnknownBeside(parent: Command, command: Command): void {
     if (found === undefined) return;
     const isNamed = parent.args[0] === command.name();
     if (isNamed) command.error(`error: ${command.name()} takes no arguments, found '${found}'`);
-    const names = parent.commands.map((one) => one.name());
-    const nearest = nearestName(found, names);
-    const hint = nearest === null ? `There are ${names.join(", ")}.` : `Did you mean ${nearest}?`;
-    command.error(`error: unknown command '${found}'\n(${hint})`);
+    unknownCommand(parent, found);
   });
+}
+
+/** Ends with the error that `found` is none of the commands of `parent`. */
+export function unknownCommand(parent: Command, found: string): never {
+  const names = parent.commands.map((one) => one.name());
+  const nearest = nearestName(found, names);
+  const none = names.length === 0 ? `${parent.name()} has no commands.` : `There are ${names.join(", ")}.`;
+  parent.error(
+    `error: unknown command '${found}'\n(${nearest === null ? none : `Did you mean ${nearest}?`})`,
+  );
 }
 
 function sentence(text: string): string {

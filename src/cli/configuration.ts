@@ -80,13 +80,13 @@ export async function knownWallets(cli: Cli, file: string): Promise<readonly Kno
   return (await walletsIn(cli, file)).known;
 }
 
-/** The wallets of a configuration, without their keys: those whose address stands there, and all names. */
-export async function walletsIn(cli: Cli, file: string): Promise<ReadWallets> {
+/** The wallets of a configuration, and all names. @param keys left out: those alone whose address stands there, without their keys */
+export async function walletsIn(cli: Cli, file: string, keys?: Keys): Promise<ReadWallets> {
   const [{ readWallets }, { unreadKeys }] = await Promise.all([
     import("../daemon/settings/wallets.ts"),
     import("../signer/keys.ts"),
   ]);
-  return readWallets(await openSource(cli, orDemo(cli, file)), unreadKeys);
+  return readWallets(await openSource(cli, orDemo(cli, file)), keys ?? unreadKeys);
 }
 
 /**

@@ -4,16 +4,19 @@ import { type Cli, CommandFailed } from "./command.ts";
 
 /**
  * Goes on only with a typed `yes`, or with `given` (--yes). Anything else, the end of input included, is a no.
+ * @param undone the sentence after a no, without its stop
  * @throws {CommandFailed} status 1 after a no; 2 where nobody can be asked
  */
-export async function consent(cli: Pick<Cli, "in" | "err">, question: string, given: boolean): Promise<void> {
+export async function consent(
+  cli: Pick<Cli, "in" | "err">,
+  question: string,
+  given: boolean,
+  undone = "Nothing was signed or sent",
+): Promise<void> {
   if (given) return;
   if (cli.in.isTTY !== true) {
     const fix = "Run this in a terminal, or again with --yes";
-    throw new CommandFailed(
-      `${question.trim()}\nNothing was signed or sent: nobody can be asked here. ${fix}.`,
-      2,
-    );
+    throw new CommandFailed(`${question.trim()}\n${undone}: nobody can be asked here. ${fix}.`, 2);
   }
   const lines = createInterface({ input: cli.in, output: cli.err, terminal: true });
   try {
@@ -21,7 +24,7 @@ export async function consent(cli: Pick<Cli, "in" | "err">, question: string, gi
       lines.question(`${question} Type yes to go on: `, resolve);
       for (const end of ["close", "SIGINT"]) lines.once(end, () => resolve(""));
     });
-    if (answer.trim() !== "yes") throw new CommandFailed("nothing was signed or sent");
+    if (answer.trim() !== "yes") throw new CommandFailed(`${undone[0]!.toLowerCase()}${undone.slice(1)}`);
   } finally {
     lines.close();
   }

@@ -8,7 +8,7 @@ import { alertsCommand } from "./alerts.ts";
 import { apiCommand } from "./api.ts";
 import { channelsCommand } from "./channels.ts";
 import { checkCommand } from "./check.ts";
-import { type Cli, CommandFailed, hint, printJson } from "./command.ts";
+import { type Cli, CommandFailed, hint, printJson, unknownCommand } from "./command.ts";
 import { completionCommand } from "./completion.ts";
 import { digestCommand } from "./digest.ts";
 import { drillCommand } from "./drill.ts";
@@ -97,11 +97,36 @@ export async function runCommand(argv: readonly string[], cli: Cli): Promise<voi
     // Before any command is declared: they take over how failing and showing help are done.
     .exitOverride();
   for (const register of commands) register(program, cli);
+  // After the commands, which do not take it over: none of their options stands before their names.
+  program.configureOutput({
+    outputError: (text, write) =>
+      write(text.startsWith("error: unknown option") ? `${text}${optionsComeAfter}` : text),
+  });
+  helpCommand(program);
   try {
     await program.parseAsync(argv, { from: "user" });
   } catch (error) {
     cli.status = failed(cli, error, argv.includes("--json"));
   }
+}
+
+const optionsComeAfter = "(options stand after the command, as in: perpwatch status --config FILE)\n";
+
+/** `help` with any number of words; commander's own shows the help of all commands for a mistyped one. */
+function helpCommand(program: Command): void {
+  program
+    .helpCommand(false)
+    .command("help [command...]")
+    .summary("show the help of a command")
+    .action((words: readonly string[]) => {
+      let command = program;
+      for (const word of words) {
+        const below = command.commands.find((one) => one.name() === word);
+        if (below === undefined) unknownCommand(command, word);
+        command = below;
+      }
+      command.help();
+    });
 }
 
 /**

@@ -15,6 +15,10 @@ import { ask, noDaemon } from "./daemon.ts";
 import { hiddenLines } from "./hidden-input.ts";
 import { counted } from "./print.ts";
 
+interface PasswordOptions extends CommonOptions {
+  readonly file?: string;
+}
+
 interface Link {
   readonly url: string;
   readonly expiresMs: number | null;
@@ -38,10 +42,11 @@ export function pageCommand(program: Command, cli: Cli): void {
     summary: "print the line for the configuration that lets a password log in, too",
     about:
       "The password is asked for twice and not shown; where there is no terminal it is read from standard input. The line holds\n" +
-      "its hash (scrypt), not the password.",
-    examples: ["page password"],
-    needsNoConfig: true,
-  }).action((options: CommonOptions) => password(cli, options));
+      "its hash (scrypt), not the password; with --file the hash goes into a file, and the line names it.",
+    examples: ["page password", "page password --file ./page-password"],
+  })
+    .option("--file <file>", "write the hash into this file, which only you can read then")
+    .action((options: PasswordOptions) => password(cli, options));
   declare(group, {
     usage: "logout",
     summary: "end all sessions of the page; tokens stay valid",
@@ -59,7 +64,7 @@ async function link(cli: Cli, options: CommonOptions): Promise<void> {
   print(cli, url);
 }
 
-async function password(cli: Cli, options: CommonOptions): Promise<void> {
+async function password(cli: Cli, options: PasswordOptions): Promise<void> {
   const { hashPassword, maxPasswordLength, minPasswordLength } = await import("../web/access/password.ts");
   const check = ({ length }: string) => {
     if (length < minPasswordLength || length > maxPasswordLength)
@@ -73,9 +78,16 @@ async function password(cli: Cli, options: CommonOptions): Promise<void> {
   if (more.length > 0 || first !== second)
     throw new CommandFailed("the two are not the same; nothing was made", 2);
   const passwordHash = await hashPassword(first);
-  if (options.json) return printJson(cli, { passwordHash });
-  hint(cli, "Put this into config.yaml, below dashboard:, and reload the daemon (SIGHUP):");
-  print(cli, `passwordHash: "${passwordHash}"`);
+  const { file } = options;
+  if (file !== undefined) {
+    const { replaceFile } = await import("../files/index.ts");
+    replaceFile(file, `${passwordHash}\n`);
+  }
+  if (options.json) return printJson(cli, file === undefined ? { passwordHash } : { passwordHashFile: file });
+  const { reloadAct } = await import("./reload-act.ts");
+  const act = await reloadAct(cli, options.config);
+  hint(cli, `Put this into config.yaml, below dashboard:, if it does not stand there; then ${act}:`);
+  print(cli, file === undefined ? `passwordHash: "${passwordHash}"` : `passwordHashFile: ${file}`);
 }
 
 async function logout(cli: Cli, options: CommonOptions): Promise<void> {

@@ -3,18 +3,19 @@ import path from "node:path";
 import { PUBLIC_BASE_URL } from "../contract/index.ts";
 import { askForKeys, readSigningPart, type SigningPart } from "../daemon/settings/signer.ts";
 import type { WalletSettings } from "../daemon/settings/wallets.ts";
+import type { Clock } from "../domain/clock.ts";
 import { isLoopbackHost } from "../domain/loopback.ts";
 import { formFile } from "../signer/form-file.ts";
 import { hashOf } from "../signer/hash.ts";
 import { type KeyAnswer, localKeys, type OpenedKeystore, recorded } from "../signer/keys.ts";
 import type { SignatureEntry } from "../signer/local.ts";
 import { LoginForms, memoryForms } from "../signer/login-forms.ts";
-import { signingPace } from "../signer/pace.ts";
+import { oneMoreMs, signingPace } from "../signer/pace.ts";
 import type { KeyHolder } from "../signer/serve.ts";
 import type { SignerSettings } from "../signer/settings.ts";
 import { signatureLog } from "../signer/signature-log.ts";
 import { SignerUnavailable, SigningRefused, type WalletSigner } from "../signer/signer.ts";
-import type { LoadKind } from "../signer/wire.ts";
+import type { ReadKind } from "../signer/wire.ts";
 import { type Keystore, keysUnder, openKeystore } from "../wallet/keystore.ts";
 import { mustReadKeystore } from "../wallet/keystore-file.ts";
 import { BadKey, type WalletKey } from "../wallet/wallet-key.ts";
@@ -24,12 +25,16 @@ import { signingPart, signingSource } from "./configuration.ts";
 export interface SignerHostOptions {
   readonly config: string;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** This machine's. */
+  readonly clock: Clock;
   /** Hold this key file alone, and none of the configuration: who pays for a transaction. */
   readonly feePayer: string | null;
   /** Another exchange than the configured one: what it asks for is trusted as long as the process lives. */
   readonly elsewhere: string | null;
   /** Sign logins and nothing else. */
   readonly loginsOnly: boolean;
+  /** The acts by which it loads a changed configuration, for people. */
+  readonly loadsBy: string;
   /**
    * @param opens tells whether one is right
    * @returns null where there is none @throws {BadKey} when it cannot be read, or only wrong ones were typed
@@ -48,18 +53,18 @@ interface Held {
 
 export interface SignerHost extends KeyHolder {
   /**
-   * Takes the configuration at the signer's own start or SIGHUP. A wallet's way of login remains valid beside another one that stands
-   * there now: a running daemon signs in by it until it is started again, and loads then.
+   * Loads the configuration at the signer's own start or SIGHUP. A wallet's way of login remains valid beside another one that stands
+   * there now, and each way does where none is known yet: a running daemon signs in by its own until it is started again, and has the signer load then.
    * @throws {CommandFailed} when it cannot be read; the one in force goes on
    */
-  read(): Promise<Held>;
+  loadByItself(): Promise<Held>;
 }
 
 /** Without a text of the file: replies become alerts, which leave the machine. */
 const mistakes = "the configuration has mistakes: run perpwatch check";
 
 export function signerHost(options: SignerHostOptions): SignerHost {
-  const { warn } = options;
+  const { warn, clock } = options;
   const keystores = keystoreReader(options);
   const formsOf = formsReader(options);
   /** Those in force. Earlier ones stay after a reading with mistakes: daemons go on by the configuration before. */
@@ -72,11 +77,20 @@ export function signerHost(options: SignerHostOptions): SignerHost {
   let state: string | null = null;
   let note: (entry: SignatureEntry) => void = () => {};
   // Whoever floods may name any wallet: all lines of this kind together have the pace of one.
-  const mayNote = signingPace(() => performance.now());
-  let withoutLine = 0;
+  const mayNote = signingPace(() => clock.elapsedMs());
+  /** Refusals since the last line of their kind. */
+  let unnoted: { readonly count: number; readonly last: SignatureEntry } | null = null;
+  const noteUnnoted = () => {
+    if (unnoted === null) return;
+    if (!mayNote("")) return void clock.after(oneMoreMs, noteUnnoted);
+    const { count, last } = unnoted;
+    const more = count === 1 ? "" : ` (${count - 1} refusals before it have no line)`;
+    unnoted = null;
+    note({ ...last, refused: `${last.refused}${more}` });
+  };
 
   /** Loads the file, or the text in force. @param keepsWays earlier ways of login remain valid beside those that stand there */
-  const take = async (known: string | null, keepsWays: boolean): Promise<Held> => {
+  const load = async (known: string | null, keepsWays: boolean): Promise<Held> => {
     const { source, part, text } = await signingPart(options, options.config, known ?? undefined);
     const { exchange, signer } = part;
     if (state !== null && known === null && signer.state !== state)
@@ -84,7 +98,7 @@ export function signerHost(options: SignerHostOptions): SignerHost {
     state ??= signer.state;
     note = signatureLog(
       state,
-      () => Date.now(),
+      () => clock.nowMs(),
       (line, error) => warn(`the signature log cannot be written (${textOf(error)}): ${line}`),
     );
     let keystore: OpenedKeystore | null = null;
@@ -97,7 +111,7 @@ export function signerHost(options: SignerHostOptions): SignerHost {
       // A simulated exchange may have any time.
       nowMs: isLoopbackHost(new URL(options.elsewhere ?? exchange.baseUrl).hostname)
         ? null
-        : () => Date.now(),
+        : () => clock.nowMs(),
       onSignature: (entry) => note(entry),
       keystore: () => {
         keystore ??= keystores(signer);
@@ -121,9 +135,11 @@ export function signerHost(options: SignerHostOptions): SignerHost {
     const hasMistakes = source.problems.length > 0 || answers.some((answer) => "problem" in answer);
     signers = hasMistakes ? new Map([...signers, ...found]) : found;
     const before = logins;
+    const isFirst = inForce === null;
     const valid = ways.map(([address, login]) => {
       const isChanged = before.has(address) && before.get(address) !== login;
-      return [address, isChanged && (keepsWays || hasMistakes) ? null : login] as const;
+      const isEither = isChanged ? keepsWays || hasMistakes : isFirst && keepsWays;
+      return [address, isEither ? null : login] as const;
     });
     logins = new Map(hasMistakes ? [...before, ...valid] : valid);
     inForce = text;
@@ -146,38 +162,34 @@ export function signerHost(options: SignerHostOptions): SignerHost {
     return { keys, closed: "" };
   };
 
-  const load = async (how: LoadKind): Promise<Held> => {
+  const read = async (how: ReadKind): Promise<Held> => {
     try {
       if (how === "look") return await look();
-      return await (how === "renew" ? take(inForce, true) : take(null, false));
+      return await (how === "renew" ? load(inForce, true) : load(null, false));
     } catch (error) {
       if (!(error instanceof CommandFailed)) throw error;
-      if (how === "load") warn(`${options.config} is not taken: ${error.message}`);
+      if (how === "load") warn(`${options.config} is not loaded: ${error.message}`);
       const reason = "problems" in error.facts ? mistakes : error.message;
       throw how === "look" || inForce !== null ? new SigningRefused(reason) : new SignerUnavailable(reason);
     }
   };
 
   return {
-    load,
-    read: () => take(null, true),
+    read,
+    loadByItself: () => load(null, true),
     async signerOf(address) {
-      if (inForce === null) await load("renew");
+      if (inForce === null) await read("renew");
       const signer = signers.get(address);
       if (signer === undefined)
         throw new SignerUnavailable(
-          `the signer has no key of ${address}; it takes a changed configuration at its own start or SIGHUP, and at the daemon's start`,
+          `the signer has no key of ${address}; it loads a changed configuration by: ${options.loadsBy}`,
         );
       return signer;
     },
     noteRefused(wallet, act, reason) {
-      if (!mayNote("")) {
-        withoutLine++;
-        return;
-      }
-      const more = withoutLine === 0 ? "" : ` (${withoutLine} refusals before it have no line)`;
-      withoutLine = 0;
-      note({ act: act.kind, wallet, hash: hashOf(act), refused: `${reason}${more}` });
+      const count = (unnoted?.count ?? 0) + 1;
+      unnoted = { count, last: { act: act.kind, wallet, hash: hashOf(act), refused: reason } };
+      if (count === 1) noteUnnoted();
     },
   };
 }

@@ -3,6 +3,7 @@ import { existsSync, lstatSync, unlinkSync } from "node:fs";
 import { createServer, Socket } from "node:net";
 import type { Command } from "commander";
 import { Option } from "commander";
+import { systemClock } from "../domain/clock.ts";
 import { type Cli, CommandFailed, type CommonOptions, declare } from "./command.ts";
 import { signingPart } from "./configuration.ts";
 
@@ -41,37 +42,42 @@ export function signerCommand(program: Command, cli: Cli): void {
 }
 
 async function signer(cli: Cli, options: SignerOptions): Promise<void> {
-  const [{ signerHost }, { askedOnce, passphraseFrom }, { serve }, { signingPace }] = await Promise.all([
-    import("./signer-host.ts"),
-    import("./passphrase.ts"),
-    import("../signer/serve.ts"),
-    import("../signer/pace.ts"),
-  ]);
+  const [{ signerHost }, { askedOnce, passphraseFrom }, { serve }, { signingPace }, { reloadCommand }] =
+    await Promise.all([
+      import("./signer-host.ts"),
+      import("./passphrase.ts"),
+      import("../signer/serve.ts"),
+      import("../signer/pace.ts"),
+      import("./reload-act.ts"),
+    ]);
   const isOwn = options.stream === undefined;
   const mayAsk = isOwn || options.ask === true;
   const asked = askedOnce();
   const tell = (line: string) => cli.err.write(`perpwatch ${told.signer}${line}\n`);
   const warn = (line: string) => tell(`${told.warning}${line}`);
+  const clock = systemClock();
   const holder = signerHost({
     config: options.config,
     env: cli.env,
+    clock,
     feePayer: options.feePayer ?? null,
     elsewhere: options.elsewhere ?? null,
     loginsOnly: options.loginsOnly === true,
+    loadsBy: isOwn ? `${reloadCommand(process.pid)}, or a start of the daemon` : "a start of the daemon",
     ...{ tell, warn },
     passphrase({ passphraseFile, keystore }, opens) {
       const given = passphraseFrom(passphraseFile, cli.env);
       return given !== null || !mayAsk ? given : asked(`Passphrase of ${keystore}: `, opens);
     },
   });
-  const mayAskFor = signingPace(() => performance.now());
+  const mayAskFor = signingPace(() => clock.elapsedMs());
   if (!isOwn) return serveStream(options.stream!, (stream) => serve(stream, holder, mayAskFor));
   const { part } = await signingPart(cli, options.config);
   const path = options.socket ?? part.signer.socket;
   if (path === null)
     throw new CommandFailed("say where to listen: --socket PATH, or signer.socket in the configuration", 2);
   const load = async () => {
-    const { keys, closed } = await holder.read();
+    const { keys, closed } = await holder.loadByItself();
     for (const one of keys) if ("problem" in one) warn(`${one.reference}: ${one.problem}`);
     if (closed !== "") warn(closed);
     const count = keys.filter((one) => "address" in one).length;
@@ -80,13 +86,13 @@ async function signer(cli: Cli, options: SignerOptions): Promise<void> {
   const held = await load();
   process.on("SIGHUP", () => {
     load().then(
-      (text) => tell(`SIGHUP: read ${options.config} again, ${text}`),
+      (text) => tell(`SIGHUP: loaded ${options.config}, ${text}`),
       (error) =>
-        warn(`SIGHUP: ${options.config} is not taken: ${error instanceof Error ? error.message : error}`),
+        warn(`SIGHUP: ${options.config} is not loaded: ${error instanceof Error ? error.message : error}`),
     );
   });
   const { room } = await import("../signer/askers.ts");
-  const admit = room(() => performance.now());
+  const admit = room(() => clock.elapsedMs());
   await listen(
     path,
     (stream) => {

@@ -14,7 +14,7 @@ import { distrustedWay } from "../files/index.ts";
 import { SignerClient } from "../signer/client.ts";
 import { answeredKeys, type Keys } from "../signer/keys.ts";
 import { SignerUnavailable, SigningRefused, type WalletSigner } from "../signer/signer.ts";
-import { type Cli, CommandFailed } from "./command.ts";
+import { type Cli, CommandFailed, hint } from "./command.ts";
 import { type Loaded, loadOwn, orDemo, signerSocket } from "./configuration.ts";
 import { told } from "./signer.ts";
 
@@ -40,12 +40,12 @@ export interface Signing {
   readonly isReached: boolean;
   /** Reads the configuration, with its keys by the signer's answers; the signer goes on as it was. @throws {CommandFailed} */
   look(how?: Pick<SettingsContext, "pageMayBeOff">): Promise<Loaded>;
-  /** As `look`, to sign by it: a signer of this process's own takes it; one that runs on its own goes on as it was. */
+  /** As `look`, to sign by it: a signer of this process's own loads it; one that runs on its own goes on as it was. */
   load(): Promise<Loaded>;
   /** The signers of the keys that a configuration names, to sign by them, as of `load`. */
   keys(): Promise<Keys>;
-  /** Has the signer take the configuration, also one that runs on its own. One that cannot is a trouble of `trouble`; a refusal is a line of `onLine`. */
-  take(): Promise<void>;
+  /** Has the signer load the configuration, also one that runs on its own. One that cannot is a trouble of `trouble`; a refusal is a line of `onLine`. */
+  loadSigner(): Promise<void>;
   /** Has the signer read the keys of the configuration in force again. @param wallets addresses whose troubles count from now on */
   renew(wallets: readonly string[]): Promise<void>;
   /** The key file that signs as well; null: none was named. @throws {BadKey} @throws {SignerUnavailable} */
@@ -54,7 +54,7 @@ export interface Signing {
 }
 
 /** A passphrase may be asked for meanwhile (passphrase.ts). */
-const loadWithinMs = 90_000;
+const readWithinMs = 90_000;
 /** One that runs on its own has been asked for it at its start. */
 const ownWithinMs = 10_000;
 const againMs = 500;
@@ -79,7 +79,8 @@ export async function openSigning(cli: Cli, file: string, options: SigningOption
   ];
   const client = new SignerClient({
     connect: socket === null ? () => startSigner(cli, config, words, onLine) : () => connectTo(socket),
-    ...{ clock, loadWithinMs: socket === null ? loadWithinMs : ownWithinMs, mayBeOlder: socket !== null },
+    ...{ clock, readWithinMs: socket === null ? readWithinMs : ownWithinMs, mayBeOlder: socket !== null },
+    onOlder: (what) => (onLine ? onLine(what, true) : hint(cli, `warning: ${what}`)),
     ...(options.onTrouble ? { onTrouble: options.onTrouble } : {}),
   });
   // The wallets' signer does not have the key file that a command names.
@@ -88,7 +89,7 @@ export async function openSigning(cli: Cli, file: string, options: SigningOption
       ? null
       : new SignerClient({
           connect: () => startSigner(cli, config, ["--fee-payer", path.resolve(payerFile)], onLine),
-          ...{ clock, loadWithinMs },
+          ...{ clock, readWithinMs },
         });
   let isReached = false;
   const lookForKeys = async (): Promise<Keys> => {
@@ -110,7 +111,7 @@ export async function openSigning(cli: Cli, file: string, options: SigningOption
     }
   };
   const look: Signing["look"] = async (how = {}) => loadOwn(cli, config, await lookForKeys(), how);
-  const take = async () => {
+  const loadSigner = async () => {
     try {
       await client.load();
     } catch (error) {
@@ -128,15 +129,15 @@ export async function openSigning(cli: Cli, file: string, options: SigningOption
     look,
     async load() {
       const loaded = await look();
-      if (socket === null) await take();
+      if (socket === null) await loadSigner();
       return loaded;
     },
     async keys() {
       const keys = await lookForKeys();
-      if (socket === null) await take();
+      if (socket === null) await loadSigner();
       return keys;
     },
-    take,
+    loadSigner,
     async renew(wallets) {
       client.keepTroublesOf(wallets);
       await client.renew().catch(unlessSignerError);

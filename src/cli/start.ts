@@ -81,7 +81,7 @@ async function start(cli: Cli, options: StartOptions, named: boolean): Promise<n
         if (trouble === "") {
           log.info("the signer answers");
           onOver();
-        } else log.warn(`no wallet can be signed in: ${trouble}`);
+        } else log.warn(`sign-ins fail: ${trouble}`);
       };
     });
   } finally {
@@ -104,7 +104,7 @@ async function startWith(
   const loaded = signing === null ? null : await signing.look({ pageMayBeOff: true });
   if (loaded !== null) await refuseUnlessFree(loaded);
   // One that does not answer reads it at its own start.
-  if (signing?.isReached === true) await signing.take();
+  if (signing?.isReached === true) await signing.loadSigner();
   const { createLog, isPrettyLog } = await import("./log.ts");
   const format = options.json === true ? "json" : options.logFormat;
   const { log, flush } = await createLog(cli, { level: options.logLevel, format });

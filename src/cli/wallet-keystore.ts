@@ -1,10 +1,11 @@
 /** The keystore as a person handles it: keys in, keys out, another passphrase. */
 import { closeSync, openSync, rmSync } from "node:fs";
+import type { KeyPlace } from "../daemon/settings/wallets.ts";
 import type { SignerSettings } from "../signer/settings.ts";
 import { writeKeypairFile } from "../wallet/keypair-file.ts";
 import { keysUnder, openKeystore, sealKeystore } from "../wallet/keystore.ts";
 import { mustReadKeystore, readKeystore, writeKeystore } from "../wallet/keystore-file.ts";
-import type { WalletKey } from "../wallet/wallet-key.ts";
+import { BadKey, type WalletKey, walletKeyFromText } from "../wallet/wallet-key.ts";
 import { type Cli, CommandFailed, type CommonOptions, print, printJson } from "./command.ts";
 import { hasConfiguration, orDemo, signingPart, walletsIn } from "./configuration.ts";
 import { askPassphrase, credentialName, passphraseFrom } from "./passphrase.ts";
@@ -27,11 +28,73 @@ export async function mustBeFree(cli: Cli, { config }: CommonOptions, name: stri
     throw new CommandFailed(`the configuration has a wallet ${name} already; give another --name`, 2);
 }
 
-/** The name of a key's wallet: its own in the configuration, else one that is free there. */
-async function nameOf(cli: Cli, { config }: CommonOptions, address: string, index: number): Promise<string> {
-  const { wallets, known } = await walletsIn(cli, config);
-  const own = wallets.find(({ authority }) => authority === address);
-  if (own !== undefined) return own.name;
+/** A wallet that the configuration has for a key. */
+interface Configured {
+  readonly name: string;
+  readonly by: KeyPlace | "authority";
+  /** The key file; null: there is none. */
+  readonly file: string | null;
+}
+
+/** The places in which a key stands already. */
+export interface Present {
+  readonly configured: Configured | null;
+  /** The keystore, if it has the key. */
+  readonly keystore: string | null;
+}
+
+/** Reads the key files that the configuration names, too; those that cannot be read are others' keys. */
+async function configuredFor(
+  cli: Cli,
+  { config }: CommonOptions,
+  address: string,
+): Promise<{ readonly known: readonly { readonly name: string }[]; readonly configured: Configured | null }> {
+  const [{ unreadKeys }, { readKeyFile }] = await Promise.all([
+    import("../signer/keys.ts"),
+    import("../wallet/keypair-file.ts"),
+  ]);
+  const { stored } = unreadKeys;
+  const files = new Map<string, string>();
+  const known = (key: WalletKey) => ({ ...stored(key.address), isClosed: false });
+  const file = (of: string) => {
+    const key = readKeyFile(of);
+    files.set(key.address, of);
+    return known(key);
+  };
+  const keys = { stored, file, text: (secret: string) => known(walletKeyFromText(secret)) };
+  const wallets = await walletsIn(cli, config, keys);
+  const own = wallets.wallets.find(({ authority }) => authority === address);
+  const configured =
+    own === undefined
+      ? null
+      : { name: own.name, by: own.keptIn ?? ("authority" as const), file: files.get(address) ?? null };
+  return { known: wallets.known, configured };
+}
+
+/** @returns the places of a key in the configuration and its keystore; none where they cannot be made out */
+export async function present(cli: Cli, options: CommonOptions, address: string): Promise<Present> {
+  if (!hasConfiguration(cli, options.config)) return { configured: null, keystore: null };
+  try {
+    const { keystore } = await settingsOf(cli, options);
+    const isStored = readKeystore(keystore)?.addresses.includes(address) ?? false;
+    const { configured } = await configuredFor(cli, options, address);
+    return { configured, keystore: isStored ? keystore : null };
+  } catch (error) {
+    // The key file is written whatever stands there.
+    if (!(error instanceof CommandFailed) && !(error instanceof BadKey)) throw error;
+    return { configured: null, keystore: null };
+  }
+}
+
+/** A sentence about the wallet that the configuration has for a key. */
+export function shownConfigured({ name, by, file }: Configured): string {
+  const how =
+    by === "authority" ? "without its key (authority:)" : `by ${by}:${file === null ? "" : ` ${file}`}`;
+  return `The configuration has this wallet already: ${name}, ${how}.`;
+}
+
+/** The name for a wallet that the configuration does not have. */
+function freeName(known: readonly { readonly name: string }[], index: number): string {
   const isTaken = (name: string) => known.some((one) => one.name === name);
   let name = index === 0 ? "main" : `wallet-${index + 1}`;
   for (let number = index + 1; isTaken(name); number++) name = `wallet-${number}`;
@@ -45,22 +108,36 @@ export async function addToKeystore(
   key: WalletKey,
 ): Promise<void> {
   const settings = await settingsOf(cli, options);
-  alone(settings, () => {
+  const isNew = alone(settings, () => {
     const { keys, passphrase } = open(cli, settings) ?? {
       keys: [],
       passphrase: firstPassphrase(cli, settings),
     };
-    if (!keys.some(({ address }) => address === key.address))
-      writeKeystore(settings.keystore, sealKeystore([...keys, key], passphrase));
+    if (keys.some(({ address }) => address === key.address)) return false;
+    writeKeystore(settings.keystore, sealKeystore([...keys, key], passphrase));
+    return true;
   });
-  if (options.json) return printJson(cli, { keystore: settings.keystore, authority: key.address });
+  const { configured, known } = await configuredFor(cli, options, key.address);
+  if (options.json)
+    return printJson(cli, {
+      ...{ keystore: settings.keystore, authority: key.address, isNew, wallet: configured?.name ?? null },
+    });
   const index = mustReadKeystore(settings.keystore).addresses.indexOf(key.address);
-  const name = options.name ?? (await nameOf(cli, options, key.address, index));
+  const name = options.name ?? configured?.name ?? freeName(known, index);
+  const line = `wallets:\n  - { name: ${name}, keystore: ${key.address} }`;
+  const stored = isNew
+    ? `The key is in ${settings.keystore}.`
+    : `${settings.keystore} has this key already; nothing was changed.`;
   print(
     cli,
-    `${key.address}\n\nThe key is in ${settings.keystore}. To watch it, add to the configuration:\n`,
+    `${key.address}\n\n${stored}${configured === null ? " To watch it, add to the configuration:\n" : ""}`,
   );
-  print(cli, `wallets:\n  - { name: ${name}, keystore: ${key.address} }`);
+  if (configured === null) return print(cli, line);
+  print(cli, shownConfigured(configured));
+  if (configured.by === "keystore") return;
+  print(cli, `To sign with the key of the keystore, write in its place:\n\n${line}`);
+  if (configured.file !== null)
+    print(cli, `\nThen remove ${configured.file}: it is a second copy of the key, which nothing encrypts.`);
 }
 
 /** Writes a key of the keystore into a key file. */

@@ -29,7 +29,13 @@ export async function trust(cli: Cli, options: CommonOptions & { readonly yes?: 
     print(cli, [...(index > 0 ? [""] : []), ...shownRefused(known, one, paintFor(cli.out))].join("\n"));
     if (one.form === null) continue;
     try {
-      await consent(cli, "\nAll wallets will sign texts of the new form.", options.yes === true);
+      const question = "\nAll wallets will sign texts of the new form.";
+      await consent(
+        cli,
+        question,
+        options.yes === true,
+        `The new form of the ${named[one.kind]} was not accepted`,
+      );
     } catch (error) {
       declined = error;
       continue;
@@ -39,6 +45,8 @@ export async function trust(cli: Cli, options: CommonOptions & { readonly yes?: 
   }
   if (declined !== null) throw declined;
 }
+
+const named = { text: "login text", memo: "memo of login transactions" } as const;
 
 /** Trusts the refused form of a kind that a person has seen, and leaves all else as it is by now. */
 async function accept(file: FormStore, seen: KnownForms, kind: LoginFormKind): Promise<void> {
@@ -57,11 +65,11 @@ const refusedForGood = [
 ];
 
 function shownTrusted({ text, memo }: KnownForms): string[] {
-  const named = [
+  const titled = [
     ["Wallets sign logins of this form, and no other:", text],
     ["Memos of login transactions have this form, and no other:", memo],
   ] as const;
-  const lines = named.flatMap(([title, form]) => (form === null ? [] : [title, "", ...linesOf(form), ""]));
+  const lines = titled.flatMap(([title, form]) => (form === null ? [] : [title, "", ...linesOf(form), ""]));
   return lines.length === 0 ? ["No login text was seen yet."] : lines.slice(0, -1);
 }
 

@@ -17,6 +17,7 @@ import { ask, askAbout, unknownName } from "./daemon.ts";
 import { loadSettings } from "./load-settings.ts";
 import { counted, paintFor } from "./print.ts";
 import { table } from "./table.ts";
+import type { Present } from "./wallet-keystore.ts";
 
 /** Maximum duration of a sign-in. */
 const patienceMs = 20_000;
@@ -69,9 +70,16 @@ export function walletCommand(program: Command, cli: Cli): void {
         ]);
         await addToKeystore(cli, options, walletKeyFromText(secret));
       } else {
-        const { importKeypairFile } = await import("../wallet/keypair-file.ts");
+        const [{ importKeypairFile }, { present }] = await Promise.all([
+          import("../wallet/keypair-file.ts"),
+          import("./wallet-keystore.ts"),
+        ]);
         await folderFor(file);
-        tellNew(cli, options, file, importKeypairFile(file, secret).address);
+        const { address } = importKeypairFile(file, secret);
+        const places = await present(cli, options, address);
+        if (places.keystore !== null || places.configured !== null)
+          await tellCopy(cli, options, file, address, places);
+        else tellNew(cli, options, file, address);
       }
       if (mayBeAddress(secret))
         cli.err.write(
@@ -168,20 +176,42 @@ function tellNew(cli: Cli, options: NamedOptions, file: string, authority: strin
   print(cli, `wallets:\n  - { name: ${name}, keyFile: ${file} }`);
 }
 
+/** Another copy of a key that the configuration or its keystore has. */
+async function tellCopy(
+  cli: Cli,
+  options: NamedOptions,
+  file: string,
+  authority: string,
+  { keystore, configured }: Present,
+): Promise<void> {
+  const { shownConfigured } = await import("./wallet-keystore.ts");
+  if (options.json) return printJson(cli, { keyFile: file, authority, wallet: configured?.name ?? null });
+  print(cli, `${authority}\n\nThe key is in ${file}; only you can read it.`);
+  if (keystore !== null) print(cli, `${keystore} has this key already: ${file} is a second copy.`);
+  if (configured !== null) print(cli, shownConfigured(configured));
+}
+
 async function readSecret(cli: Cli): Promise<string> {
   const { hiddenLines } = await import("./hidden-input.ts");
   return (await hiddenLines(cli, ["Secret (JSON keypair or base58; it is not shown): "])).join("\n");
 }
 
+/** Places of keys for people. */
+const keptIns = {
+  keyFile: "in a key file",
+  keystore: "in the keystore",
+  secret: "in the configuration",
+} as const;
+
 async function list(cli: Cli, options: CommonOptions): Promise<void> {
   const { settings } = await loadSettings(cli, options.config);
   const answer = await ask<DaemonStatus>(await locate(cli, options.config), "GET", "/api/v1/status");
   const known = answer.kind === "answered" ? answer.body.watch.wallets : [];
-  const wallets = settings.wallets.map(({ name, authority, key, login, pdaIndices, labels }) => {
+  const wallets = settings.wallets.map(({ name, authority, key, keptIn, login, pdaIndices, labels }) => {
     const seen = known.find((wallet) => wallet.name === name);
     const watchOnly = key === null;
     const session = watchOnly
-      ? "none: watch-only"
+      ? "none needed"
       : answer.kind === "noDaemon"
         ? "the daemon is not running"
         : (seen?.sessionDetail ?? "not known to the running daemon");
@@ -189,6 +219,7 @@ async function list(cli: Cli, options: CommonOptions): Promise<void> {
       name,
       authority,
       watchOnly,
+      keptIn,
       login: watchOnly ? null : login,
       pdaIndices,
       labels,
@@ -198,14 +229,17 @@ async function list(cli: Cli, options: CommonOptions): Promise<void> {
   });
   if (options.json) return printJson(cli, { running: answer.kind === "answered", wallets });
   const paint = paintFor(cli.out);
-  const rows = wallets.map(({ name, authority, watchOnly, login, pdaIndices, signedIn, session }) => [
+  // Most wallets have their first account alone.
+  const hasAccounts = wallets.some(({ pdaIndices }) => pdaIndices.join() !== "0");
+  const rows = wallets.map(({ name, authority, watchOnly, keptIn, pdaIndices, signedIn, session }) => [
     name,
     authority,
-    watchOnly ? "watch-only" : `signs in by ${login}`,
-    pdaIndices.join(", "),
+    keptIn === null ? "none: watch-only" : keptIns[keptIn],
+    ...(hasAccounts ? [pdaIndices.join(", ")] : []),
     signedIn === null || watchOnly ? session : paint(signedIn ? "green" : "red", session),
   ]);
-  print(cli, table(["name", "authority", "key", "PDA indices", "session"], rows, paint));
+  const titles = ["name", "address", "key", ...(hasAccounts ? ["accounts"] : []), "session"];
+  print(cli, table(titles, rows, paint));
   print(cli, `\n${counted(wallets.length, "wallet")}`);
 }
 

@@ -52,6 +52,7 @@ import { createDashboard, type PageLink } from "../web/index.ts";
 import { charts, chatActions, DaemonSource } from "./daemon-source.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import { LoopLag } from "./loop-lag.ts";
+import { refusalLines } from "./refusal-lines.ts";
 import { SetNotes } from "./set-notes.ts";
 import { alertsOnly } from "./settings/digest.ts";
 import { Pace, rulesAtPace } from "./settings/pace.ts";
@@ -154,6 +155,8 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
     const lastAliveMs = await store.lastAliveMs();
     let signedInAgain: (wallet: string) => void = () => {};
     let observe: (observation: Observation) => Promise<void> = () => Promise.resolve();
+    const refusals = refusalLines(log, clock);
+    undo.push(() => refusals.stop());
     const exchange = createExchange({
       settings: settings.exchange,
       version,
@@ -170,13 +173,10 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
         if (signedIn) signedInAgain(wallet);
       },
       onTrouble: (wallet, detail) => log.warn({ wallet }, detail),
-      onSignature: (wallet, { act, hash, refused, see }) =>
-        refused === null
-          ? log.info({ wallet, sha256: hash }, `signed a ${act}`)
-          : log.warn(
-              { wallet, sha256: hash },
-              `refused to sign a ${act}: ${refused}${see === "" ? "" : `; see: ${see}`}`,
-            ),
+      onSignature: (wallet, entry) =>
+        entry.refused === null
+          ? log.info({ wallet, sha256: entry.hash }, `signed a ${entry.act}`)
+          : refusals.refused(wallet, entry),
       onBadRecord: (report) => collectors?.badRecord(report),
       onTimeRefused: (offsetMs) =>
         log.warn(

@@ -50,6 +50,8 @@ export interface InboxAuditsOptions {
 }
 
 const firstMs = 120_000;
+/** Until an inbox that could not be read is read again, ms. */
+const againMs = 5 * 60_000;
 /** A notification younger than this may be on its way. */
 const settledMs = 60_000;
 const lookedBackMs = 7 * 86_400_000;
@@ -63,6 +65,7 @@ export class InboxAudits {
   readonly #underWay = new Map<string, Promise<InboxAudit>>();
   #everyMs: number | null;
   #cancel: () => void = () => {};
+  #cancelAgain: () => void = () => {};
   #stopped = false;
 
   constructor(options: InboxAuditsOptions) {
@@ -86,6 +89,7 @@ export class InboxAudits {
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#cancel();
+    this.#cancelAgain();
     await this.#work.idleWithin(1_000, this.#options.clock);
   }
 
@@ -111,14 +115,24 @@ export class InboxAudits {
   /** @param mostMs the next one comes earlier than usual */
   #wait(mostMs = Number.POSITIVE_INFINITY): void {
     this.#cancel();
+    this.#cancelAgain();
     if (this.#stopped || this.#everyMs === null) return;
     this.#cancel = this.#options.clock.after(Math.min(mostMs, this.#everyMs), () => {
       this.#work.track(
         this.audit()
-          .then(() => {})
-          .finally(() => this.#wait()),
+          .finally(() => this.#wait())
+          .then((audits) => this.#waitAgain(audits)),
       );
     });
+  }
+
+  /** The next audit of the wallets whose inbox could not be read. */
+  #waitAgain(audits: readonly InboxAudit[]): void {
+    const failed = audits.flatMap(({ wallet, failure }) => (failure === null ? [] : [wallet]));
+    if (this.#stopped || failed.length === 0) return;
+    this.#cancelAgain = this.#options.clock.after(againMs, () =>
+      this.#work.track(this.audit(failed).then((again) => this.#waitAgain(again))),
+    );
   }
 
   async #audit(wallet: string): Promise<InboxAudit> {

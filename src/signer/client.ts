@@ -7,10 +7,10 @@ import type { Clock } from "../domain/clock.ts";
 import type { KeyAnswer } from "./keys.ts";
 import { SignerUnavailable, type SigningAct, SigningRefused, type WalletSigner } from "./signer.ts";
 import {
-  type LoadKind,
   lineOf,
   mostReplyBytes,
   parsedLine,
+  type ReadKind,
   type Reply,
   type Request,
   readLines,
@@ -21,9 +21,11 @@ export interface SignerClientOptions {
   /** @throws {SignerUnavailable} when there is nobody to connect to */
   readonly connect: () => Promise<Duplex>;
   readonly clock: Clock;
-  readonly loadWithinMs: number;
+  readonly readWithinMs: number;
   /** It runs on its own, and may be older than this program: such a one ends a connection with a request that it does not know. */
   readonly mayBeOlder?: boolean;
+  /** Called with a sentence for each connection to a signer of an older version. */
+  readonly onOlder?: (what: string) => void;
   /** The signer cannot be used, or can again (an empty text). */
   readonly onTrouble?: (trouble: string) => void;
 }
@@ -82,14 +84,14 @@ export class SignerClient {
     return this.#trouble;
   }
 
-  /** Has the signer take its configuration as it is now. @throws {SignerUnavailable} @throws {SigningRefused} where it goes on as it was */
+  /** Has the signer load its configuration as it is now. @throws {SignerUnavailable} @throws {SigningRefused} where it goes on as it was */
   load(): Promise<LoadedKeys> {
-    return this.#load("load");
+    return this.#loaded("load");
   }
 
   /** Has the signer read the keys of the configuration in force again. @throws {SignerUnavailable} */
   renew(): Promise<LoadedKeys> {
-    return this.#load("renew");
+    return this.#loaded("renew");
   }
 
   /** The keys that the configuration names now; the signer goes on as it was. @throws {SignerUnavailable} @throws {SigningRefused} */
@@ -97,16 +99,16 @@ export class SignerClient {
     return this.#read("look");
   }
 
-  async #load(how: LoadKind): Promise<LoadedKeys> {
+  async #loaded(how: ReadKind): Promise<LoadedKeys> {
     const loaded = await this.#read(how);
     for (const answer of loaded.keys)
       if ("address" in answer && !this.#failing.has(answer.address)) this.#troubles.delete(answer.address);
-    this.#note(whole, this.#isOlder ? olderSigner : loaded.closed);
+    this.#note(whole, loaded.closed);
     return loaded;
   }
 
-  async #askToRead(how: LoadKind): Promise<Reply> {
-    const ask = (by: LoadKind) => this.#ask({ do: by }, this.#options.loadWithinMs);
+  async #askToRead(how: ReadKind): Promise<Reply> {
+    const ask = (by: ReadKind) => this.#ask({ do: by }, this.#options.readWithinMs);
     // One that is started again at this moment ends a connection, too: twice in a row is another version.
     for (let ends = 0; ends < 2 && !this.#isOlder; ends++)
       try {
@@ -115,18 +117,18 @@ export class SignerClient {
         if (this.#options.mayBeOlder !== true || how === "load" || !this.#isUnanswered) throw error;
       }
     const reply = await ask("load");
+    if (!this.#isOlder) this.#options.onOlder?.(olderSigner);
     this.#isOlder = true;
     return reply;
   }
 
-  async #read(how: LoadKind): Promise<LoadedKeys> {
+  async #read(how: ReadKind): Promise<LoadedKeys> {
     try {
       const reply = await this.#askToRead(how);
       if (!("keys" in reply)) throw failureOf(reply);
-      if (this.#isOlder) this.#note(whole, olderSigner);
       return { keys: reply.keys, closed: reply.closed };
     } catch (error) {
-      // A configuration that is not taken changes nothing about the keys that are held.
+      // A configuration that is not loaded changes nothing about the keys that are held.
       if (!(error instanceof SigningRefused))
         this.#note(whole, error instanceof Error ? error.message : String(error));
       throw error;
@@ -232,9 +234,11 @@ export class SignerClient {
     stream.on("error", () => {});
     stream.on("close", () => {
       if (this.#stream !== stream) return;
+      // An older one may also end a connection for an act that it does not know.
+      const why = this.#isOlder ? olderSigner : "the connection to the signer was lost";
       this.#stream = null;
       this.#isOlder = false;
-      this.#lost("the connection to the signer was lost");
+      this.#lost(why);
     });
     readLines(stream, mostReplyBytes, (line) => {
       const reply = parsedLine(replyForm, line);

@@ -2,7 +2,7 @@
 
 /** Signatures of one wallet that may be asked for at once, and the time in which one more may, ms. */
 const mostAtOnce = 60;
-const oneMoreMs = 5_000;
+export const oneMoreMs = 5_000;
 
 /** @returns false where a wallet has signed enough for now */
 export function signingPace(nowMs: () => number): (address: string) => boolean {

@@ -4,21 +4,21 @@ import type { KeyAnswer } from "./keys.ts";
 import { SignerUnavailable, type SigningAct, SigningRefused, type WalletSigner } from "./signer.ts";
 import {
   foreignRequest,
-  type LoadKind,
   lineOf,
-  loadKind,
   mostRequestBytes,
   parsedLine,
+  type ReadKind,
   type Reply,
   type Request,
+  readKind,
   readLines,
   requestForm,
 } from "./wire.ts";
 
 /** The keys of a signer's process. */
 export interface KeyHolder {
-  /** @throws {SigningRefused} where it is not taken, and the one in force goes on @throws {SignerUnavailable} where none is in force */
-  load(how: LoadKind): Promise<{ readonly keys: readonly KeyAnswer[]; readonly closed: string }>;
+  /** @throws {SigningRefused} where it is not loaded, and the one in force goes on @throws {SignerUnavailable} where none is in force */
+  read(how: ReadKind): Promise<{ readonly keys: readonly KeyAnswer[]; readonly closed: string }>;
   /** @throws {SignerUnavailable} where the wallet is not one of those that were loaded */
   signerOf(address: string): Promise<WalletSigner>;
   /** Notes an act that came to no signer, for the signature log. */
@@ -54,13 +54,13 @@ export function serve(
       const reply = "unavailable" in request ? request : await answer(request, holder, mayAsk);
       if (stream.destroyed) return;
       // Nothing more is made for whoever does not read it.
-      if (!stream.write(lineOf(reply))) await taken(stream);
+      if (!stream.write(lineOf(reply))) await drained(stream);
       waiting--;
     });
   });
 }
 
-const known: ReadonlySet<string> = new Set([...loadKind.options, "sign", "sessionKey"]);
+const known: ReadonlySet<string> = new Set([...readKind.options, "sign", "sessionKey"]);
 
 /** The reply to a request that is none here; undefined: it is one of no version. */
 function foreign(line: string): Extract<Reply, { readonly unavailable: string }> | undefined {
@@ -74,7 +74,7 @@ function foreign(line: string): Extract<Reply, { readonly unavailable: string }>
 }
 
 /** Until the other end has read, or is gone. */
-function taken(stream: Duplex): Promise<void> {
+function drained(stream: Duplex): Promise<void> {
   return new Promise((resolve) => {
     const over = () => {
       stream.off("drain", over);
@@ -101,7 +101,7 @@ async function answer(
       const signer = await holder.signerOf(request.wallet);
       return { id, sessionKey: Buffer.from(await signer.sessionKey()).toString("base64") };
     }
-    const { keys, closed } = await holder.load(request.do);
+    const { keys, closed } = await holder.read(request.do);
     return { id, keys: [...keys], closed };
   } catch (error) {
     const text = (error instanceof Error ? error.message : String(error)).slice(0, mostText);

@@ -19,15 +19,15 @@ const text = z.string().max(8_192);
 /**
  * The ways in which a signer reads its configuration:
  *
- *   load    reads the file, and signs by it from now on
+ *   load    reads the file, and signs by it from now on: the file is loaded
  *   look    reads the file, answers which keys it names, and goes on as it was; opens no keystore
  *   renew   reads the keys of the configuration in force again: files and keystores that were missing may be there
  */
-export const loadKind = z.enum(["load", "look", "renew"]);
-export type LoadKind = z.infer<typeof loadKind>;
+export const readKind = z.enum(["load", "look", "renew"]);
+export type ReadKind = z.infer<typeof readKind>;
 
 export const requestForm = z.discriminatedUnion("do", [
-  z.strictObject({ id, do: loadKind }),
+  z.strictObject({ id, do: readKind }),
   z.strictObject({ id, do: z.literal("sign"), wallet, act: signingAct }),
   z.strictObject({ id, do: z.literal("sessionKey"), wallet }),
 ]);
@@ -46,7 +46,7 @@ export const replyForm = z.union([
   z.strictObject({ id, keys: z.array(keyAnswer), closed: text }),
   z.strictObject({ id, signed: text }),
   z.strictObject({ id, sessionKey: z.string().length(44) }),
-  /** Also of a configuration that is not taken, while the one in force is signed by. */
+  /** Also of a configuration that is not loaded, while the one in force is signed by. */
   z.strictObject({ id, refused: text, see: text }),
   z.strictObject({ id, unavailable: text }),
   /** An error that nobody expects. */

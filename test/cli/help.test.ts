@@ -131,6 +131,15 @@ test("--version tells the version", async () => {
   expect(await run(["--version"])).toMatchObject({ status: 0, stdout: `${version}\n` });
 });
 
+test.each([
+  [["help"], "Usage: perpwatch [options]"],
+  [["help", "wallet"], "Usage: perpwatch wallet [options]"],
+  [["help", "wallet", "list"], "Usage: perpwatch wallet list [options]"],
+  [["wallet", "help", "list"], "Usage: perpwatch wallet list [options]"],
+])("%j shows help", async (words, begins) => {
+  expect(await run(words)).toMatchObject({ status: 0, stdout: expect.stringContaining(begins), stderr: "" });
+});
+
 describe("wrong use is told, and exits 2", () => {
   const cases: [args: string[], said: RegExp][] = [
     [[], /Usage: perpwatch/],
@@ -141,6 +150,10 @@ describe("wrong use is told, and exits 2", () => {
     [["wallet", "lst"], /unknown command 'lst'(.|\n)*Did you mean list\?/],
     [["notifications", "akc", "x"], /unknown command 'akc'(.|\n)*Did you mean ack\?/],
     [["status", "--jsn"], /unknown option '--jsn'(.|\n)*Did you mean --json\?/],
+    [["help", "statsu"], /unknown command 'statsu'\n\(Did you mean status\?\)/],
+    [["help", "wallet", "lst"], /unknown command 'lst'\n\(Did you mean list\?\)/],
+    [["help", "status", "now"], /unknown command 'now'\n\(status has no commands\.\)/],
+    [["--config", "x.yaml", "check"], /unknown option '--config'\n\(options stand after the command/],
     [["alerts", "--limit", "0"], /Expected an integer from 1 to 1000/],
     [["alerts", "--severity", "bad"], /Expected info, warning, critical/],
     [["alerts", "show"], /missing required argument 'id'/],

@@ -1,5 +1,5 @@
 /** The page of a daemon that runs as a process: how one is let in, what a reload takes, and a history that takes nothing. */
-import { chmodSync, readFileSync } from "node:fs";
+import { chmodSync, readFileSync, statSync } from "node:fs";
 import path from "node:path";
 import Database from "better-sqlite3";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -195,3 +195,32 @@ test("while another process holds the database, logging in and watching go on", 
     other.close();
   }
 });
+
+test("page password writes its hash into a file, and says how the daemon that runs reads it", async () => {
+  using place = desk();
+  place.write("config.yaml", configuration("{ listen: 127.0.0.1:0 }"));
+  await using daemon = startProgram(["start"], place);
+  await daemon.line((line) => line.includes("signed in by message"));
+  const origin = new URL((await run(["page"], place)).stdout.trim()).origin;
+  const login = async (password: string) => {
+    const headers = { "content-type": "application/json", origin };
+    const body = JSON.stringify({ password });
+    return (await fetch(`${origin}/api/v1/session`, { method: "POST", headers, body })).status;
+  };
+  for (const [count, password] of ["correct horse battery", "another horse battery"].entries()) {
+    const made = await run(["page", "password", "--file", "./page-password"], { ...place, input: password });
+    expect(made).toMatchObject({ status: 0, stdout: "passwordHashFile: ./page-password\n" });
+    expect(statSync(path.join(place.folder, "page-password")).mode & 0o777).toBe(0o600);
+    place.write("config.yaml", configuration(`\n  listen: 127.0.0.1:0\n  ${made.stdout}`));
+    const [, pid] = /have the daemon read it again: kill -HUP (\d+):/.exec(made.stderr)!;
+    expect(Number(pid)).toBe(daemon.pid);
+    process.kill(Number(pid), "SIGHUP");
+    const read = () => daemon.stderr.filter((line) => /SIGHUP: read .*taken: dashboard\.password/.test(line));
+    await daemon.line(() => read().length > count);
+    expect(await login(password)).toBe(200);
+  }
+  expect(await login("correct horse battery")).toBe(401);
+  expect(await daemon.end("SIGTERM")).toMatchObject({ status: 0 });
+  const alone = await run(["page", "password"], { ...place, input: "correct horse battery" });
+  expect(alone.stderr).toContain("then start the daemon, or have the running one read it again (SIGHUP):");
+}, 60_000);

@@ -304,8 +304,38 @@ describe("wallet", () => {
     );
     const listed = await run(["wallet", "list"], place);
     expect(listed.stdout).toMatch(
-      new RegExp(`^desk +${authority} +signs in by +0 +the daemon is not running$`, "m"),
+      new RegExp(`^desk +${authority} +in a key file +the daemon is not running$`, "m"),
     );
+  });
+
+  test("list says where keys are, and names accounts where there are others than the first", async () => {
+    using place = desk();
+    const [main] = simulator.traders;
+    const watched = "8Xk4b2nUo7QwqVf3mT1pZr6cYh5dLs9eJg2aNu4iRt7K";
+    const config = (accounts: string) =>
+      place.write(
+        "config.yaml",
+        [
+          `wallets: [ { name: main, keyFile: ${main!.keyFile}${accounts} }, { name: other, authority: ${watched} } ]`,
+          "channels: { here: { type: console } }",
+          "",
+        ].join("\n"),
+      );
+    config("");
+    const { stdout } = await run(["wallet", "list"], { ...place, columns: 200 });
+    const down = "the daemon is not running";
+    expect(stdout.split("\n").map((line) => line.trim().split(/ {2,}/))).toEqual([
+      ["NAME", "ADDRESS", "KEY", "SESSION"],
+      ["main", main!.authority, "in a key file", down],
+      ["other", watched, "none: watch-only", "none needed"],
+      [""],
+      ["2 wallets"],
+      [""],
+    ]);
+    config(", accounts: { pdaIndices: [0, 3] }");
+    const more = (await run(["wallet", "list"], { ...place, columns: 200 })).stdout;
+    expect(more).toMatch(/^NAME +ADDRESS +KEY +ACCOUNTS +SESSION$/m);
+    expect(more).toMatch(/ in a key file +0, 3 +the daemon/);
   });
 
   test("import takes a secret from standard input and shows it to nobody", async () => {

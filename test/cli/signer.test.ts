@@ -15,7 +15,7 @@ import path from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { type Simulator, startSimulator } from "../../src/simulator/index.ts";
 import { walletKeyFromText } from "../../src/wallet/wallet-key.ts";
-import { startProgram } from "../support/program.ts";
+import { type Program, startProgram } from "../support/program.ts";
 import { askerAt } from "./asker.ts";
 import { type Desk, desk, run, runProcess } from "./run.ts";
 
@@ -30,7 +30,8 @@ afterAll(async () => {
   keys[Symbol.dispose]();
 });
 
-const takesAt = "it takes a changed configuration at its own start or SIGHUP, and at the daemon's start";
+const loadsBy = ({ pid }: Program) =>
+  `it loads a changed configuration by: kill -HUP ${pid}, or a start of the daemon`;
 const passphrase = "correct horse battery staple";
 const [main, second] = [0, 1];
 const keyText = (trader: number) => readFileSync(simulator.traders[trader]!.keyFile!, "utf8").trim();
@@ -154,9 +155,7 @@ test("a signer that is killed is started again, and the watching goes on", async
     line.includes(`the signer's process ${signer} was ended by SIGKILL`),
   );
   expect(JSON.parse(ended)).toMatchObject({ level: "warn" });
-  await daemon.line((line) =>
-    line.includes("no wallet can be signed in: the connection to the signer was lost"),
-  );
+  await daemon.line((line) => line.includes("sign-ins fail: the connection to the signer was lost"));
   await daemon.line((line) => line.includes("the signer answers"));
   expect(childrenOf(pid)).not.toEqual([signer]);
   expect(await run(["wallet", "login", "main"], place)).toMatchObject({ status: 0 });
@@ -204,9 +203,7 @@ test("a signer on its own, away at first: one alert, public reads go on, and it 
   });
   expect(await run(["wallet", "login", "main"], place)).toMatchObject({ status: 0 });
   await signer.end("SIGTERM");
-  await daemon.line((line) =>
-    line.includes("no wallet can be signed in: the connection to the signer was lost"),
-  );
+  await daemon.line((line) => line.includes("sign-ins fail: the connection to the signer was lost"));
   expect(await daemon.end("SIGTERM")).toMatchObject({ status: 0 });
 }, 180_000);
 
@@ -319,12 +316,12 @@ test("a wallet that is gone from the configuration is signed for no more once it
   // A configuration with a mistake is one that no daemon takes.
   rewrite([wallet("main", main), "{ name: two, keyFile: ./none.json }"]);
   void signer.end("SIGHUP");
-  await signer.line((line) => /SIGHUP: read .* again, holds 1 key$/.test(line));
+  await signer.line((line) => /SIGHUP: loaded \S+, holds 1 key$/.test(line));
   expect(await asker.login(addressOf(second))).toMatchObject(signed);
   rewrite([wallet("main", main)]);
   expect(await asker.ask({ do: "load" })).toMatchObject({ keys: [{ address: addressOf(main) }] });
   expect(await asker.login(addressOf(second))).toMatchObject({
-    unavailable: `the signer has no key of ${addressOf(second)}; ${takesAt}`,
+    unavailable: `the signer has no key of ${addressOf(second)}; ${loadsBy(signer)}`,
   });
   expect(await asker.login(addressOf(main))).toMatchObject(signed);
 });
@@ -342,9 +339,7 @@ test("a wallet that the signer has no key of is a trouble until the daemon reads
   place.write("signer.yaml", less);
   await using signer = startProgram(["signer", "--config", "signer.yaml"], place);
   await signer.line((line) => line.includes("holds 1 key, listens at"));
-  await daemon.line((line) =>
-    line.includes(`no wallet can be signed in: the signer has no key of ${addressOf(second)}`),
-  );
+  await daemon.line((line) => line.includes(`sign-ins fail: the signer has no key of ${addressOf(second)}`));
   place.write("config.yaml", less);
   void daemon.end("SIGHUP");
   await daemon.line((line) =>
@@ -365,7 +360,7 @@ test("each refusal is a line of the signature log, also by pace and of a wallet 
   expect(await asker.login(stranger)).toMatchObject({ unavailable: expect.stringContaining("no key of") });
   expect(last()).toMatchObject({
     ...{ act: "login text", wallet: stranger, sha256: expect.stringMatching(/^[0-9a-f]{64}$/) },
-    refused: `the signer has no key of ${stranger}; ${takesAt}`,
+    refused: `the signer has no key of ${stranger}; ${loadsBy(signer)}`,
   });
   for (let count = 0; count < 80; count++) await asker.login(addressOf(main));
   expect(last()).toMatchObject({

@@ -1,7 +1,7 @@
 /** `perpwatch wallet new, import, export, passphrase` on the keystore. */
 import { readFileSync, rmSync, statSync } from "node:fs";
 import path from "node:path";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { readKeystore } from "../../src/wallet/keystore-file.ts";
 import { WalletKey, walletKeyFromText } from "../../src/wallet/wallet-key.ts";
 import { type Desk, desk, plainConfig, run } from "./run.ts";
@@ -61,7 +61,9 @@ test("the name that is proposed for a wallet is free, or the one that was asked 
   // It may not stand in the configuration yet.
   expect(await proposed(other)).toBe("wallet-2");
   listing(`{ name: main, authority: ${authority} }, { name: wallet-2, keystore: ${key.address} }`);
-  expect(await proposed(key)).toBe("wallet-2");
+  // It stands there already.
+  const there = await run(["wallet", "import"], { ...at, input: textOf(key) });
+  expect(there.stdout).toContain("already: wallet-2, by keystore:.");
   expect(await proposed(other)).toBe("wallet-3");
   expect(await proposed(other, "--name", "desk")).toBe("desk");
   expect(await proposed(other, "--name", "main")).toContain("has a wallet main already");
@@ -140,4 +142,68 @@ test("check says why nobody could sign in by the keystore, and notes keys in the
   expect(await told()).toMatch(
     /warning: no wallet of the keystore could sign in: the passphrase .* does not exist/,
   );
+});
+
+describe("a key that is there already", () => {
+  const configured = (at: Desk, wallet: string) =>
+    at.write(
+      "config.yaml",
+      `${plainConfig.replace(/wallets:\n.*\n/, `wallets: [ ${wallet} ]\n`)}signer: { passphraseFile: ./passphrase }\n`,
+    );
+  const imported = (at: Desk, ...words: string[]) =>
+    run(["wallet", "import", ...words], { ...at, input: textOf(key) });
+  const line = (name: string) => `wallets:\n  - { name: ${name}, keystore: ${key.address} }\n`;
+
+  test("in the keystore is not added again, and this is said", async () => {
+    using at = place();
+    expect((await imported(at)).stdout).toMatch(/The key is in \S+keystore\.json\. To watch it, add to/);
+    const again = await imported(at);
+    expect(again.stdout).toMatch(
+      /keystore\.json has this key already; nothing was changed\. To watch it, add to the configuration:\n\nwallets:/,
+    );
+    configured(at, `{ name: desk, keystore: ${key.address} }`);
+    const { stdout } = await imported(at, "--name", "other");
+    expect(stdout).toMatch(/has this key already; nothing was changed\.\nThe configuration has this wallet/);
+    expect(stdout).toContain("The configuration has this wallet already: desk, by keystore:.");
+    expect(stdout).not.toContain("- { name:");
+    expect((await imported(at, "--json")).json()).toMatchObject({ isNew: false, wallet: "desk" });
+  });
+
+  test("in a key file of the configuration moves to the keystore by a line in its place", async () => {
+    using at = place();
+    at.write("desk.json", textOf(key));
+    configured(at, "{ name: desk, keyFile: ./desk.json }");
+    const { stdout } = await imported(at);
+    const file = path.join(at.folder, "desk.json");
+    expect(stdout).toContain(`The configuration has this wallet already: desk, by keyFile: ${file}.`);
+    expect(stdout).toContain(`write in its place:\n\n${line("desk")}`);
+    expect(stdout).toContain(`Then remove ${file}: it is a second copy of the key`);
+    expect(stdout).not.toContain("add to the configuration");
+    expect(addresses(at)).toEqual([key.address]);
+  });
+
+  test("of a wallet that is only watched, or in the configuration itself, is told by its name", async () => {
+    using at = place();
+    configured(at, `{ name: desk, authority: ${key.address} }`);
+    const { stdout } = await imported(at);
+    expect(stdout).toContain("already: desk, without its key (authority:).");
+    expect(stdout).toContain(`write in its place:\n\n${line("desk")}`);
+    configured(at, `{ name: kept, secret: "${textOf(key).trim()}" }`);
+    expect((await imported(at)).stdout).toContain("already: kept, by secret:.");
+  });
+
+  test("is told where it is written into a file", async () => {
+    using at = place();
+    await imported(at);
+    configured(at, `{ name: desk, keystore: ${key.address} }`);
+    const { stdout } = await imported(at, "copy.json");
+    expect(stdout).toMatch(/keystore\.json has this key already: copy\.json is a second copy\./);
+    expect(stdout).toContain("already: desk, by keystore:.");
+    expect(stdout).not.toContain("- { name:");
+    at.write("config.yaml", "wallets: [\n");
+    expect(await imported(at, "more.json")).toMatchObject({
+      status: 0,
+      stdout: expect.stringContaining("To watch it, add to config.yaml"),
+    });
+  });
 });

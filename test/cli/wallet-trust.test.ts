@@ -45,7 +45,13 @@ test("shows what was refused beside what was trusted, and accepts it with --yes 
     "{address}, {nonce …} and {time} stand for what differs from login to login.",
     "",
   ]);
-  expect(asked).toMatchObject({ status: 2, stderr: expect.stringContaining("nobody can be asked here") });
+  expect(asked).toMatchObject({
+    status: 2,
+    stderr: expect.stringContaining(
+      "The new form of the login text was not accepted: nobody can be asked here. Run this in a terminal",
+    ),
+  });
+  expect(asked.stderr).not.toMatch(/signed or sent/i);
   expect(it.known().text).toBe(text);
   expect(await it.trust("--yes")).toMatchObject({
     status: 0,

@@ -37,7 +37,7 @@ beforeEach(async () => {
   closed = "";
   const signer = testSigner(key);
   holder = {
-    load: async () => ({ keys: [{ reference: reference.file("/k"), address: key.address }], closed }),
+    read: async () => ({ keys: [{ reference: reference.file("/k"), address: key.address }], closed }),
     signerOf: async (address) => {
       if (address !== key.address) throw new SignerUnavailable(`the signer has no key of ${address}`);
       return signer;
@@ -55,7 +55,7 @@ afterEach(() => {
 async function listen(): Promise<void> {
   server = createServer((stream) => {
     askers.add(stream);
-    serve(stream, { load: (how) => holder.load(how), signerOf: (address) => holder.signerOf(address) });
+    serve(stream, { read: (how) => holder.read(how), signerOf: (address) => holder.signerOf(address) });
   });
   server.listen(place);
   await once(server, "listening");
@@ -70,10 +70,12 @@ function ended(): Promise<void> {
 function asker(mayBeOlder = false) {
   const clock = new FakeClock("2026-03-01T12:00:00Z");
   const troubles: string[] = [];
+  const older: string[] = [];
   const told: (() => void)[] = [];
   const client = new SignerClient({
     clock,
-    loadWithinMs: 30_000,
+    onOlder: (what) => older.push(what),
+    readWithinMs: 30_000,
     mayBeOlder,
     connect: async () => {
       const stream = connect(place);
@@ -88,7 +90,7 @@ function asker(mayBeOlder = false) {
     },
   });
   const nextTrouble = () => new Promise<void>((resolve) => told.push(resolve));
-  return { client, clock, troubles, nextTrouble };
+  return { client, clock, troubles, older, nextTrouble };
 }
 
 test("keys, signatures and session keys are those of a signer in the same process", async () => {
@@ -217,15 +219,15 @@ test("a signer that answers with a trouble is asked again by itself until it is 
   client.close();
 });
 
-test("a signer is asked for the keys of the configuration in force by itself, and never to take another one", async () => {
+test("a signer is asked for the keys of the configuration in force by itself, and never to load another one", async () => {
   const { client, clock, nextTrouble } = asker();
   const asked: string[] = [];
-  const load = holder.load;
+  const read = holder.read;
   holder = {
     ...holder,
-    load: (how) => {
+    read: (how) => {
       asked.push(how);
-      return load(how);
+      return read(how);
     },
   };
   closed = "keystore.json is closed: no passphrase was given";
@@ -239,10 +241,10 @@ test("a signer is asked for the keys of the configuration in force by itself, an
   client.close();
 });
 
-test("a configuration that is not taken is no trouble, a signer that has none is one", async () => {
+test("a configuration that is not loaded is no trouble, a signer that has none is one", async () => {
   const { client, troubles } = asker();
   const refuse = (error: Error) => {
-    holder = { ...holder, load: () => Promise.reject(error) };
+    holder = { ...holder, read: () => Promise.reject(error) };
   };
   refuse(new SigningRefused("the configuration has mistakes"));
   for (const read of [client.load(), client.look()])
@@ -307,7 +309,7 @@ test("for an asker that reads nothing replies are not made without end", async (
   let made = 0;
   holder = {
     ...holder,
-    load: async () => {
+    read: async () => {
       made++;
       return { keys: [], closed: "x".repeat(8_000) };
     },
@@ -347,30 +349,34 @@ test("a request that only another version knows is answered, and the connection 
   stream.destroy();
 });
 
-test("a signer of an older version is told as one, asked as it knows it, and no trouble once it is replaced", async () => {
+test("a signer of an older version is told as one, asked as it knows it, and a trouble only where it ends an act", async () => {
   await ended();
   const asked: string[] = [];
+  let isKnown = true;
   server = createServer((stream) => {
     askers.add(stream);
     stream.on("error", () => {});
     readLines(stream, 65_536, (text) => {
       const { id, do: what } = JSON.parse(text) as { id: number; do: string };
       asked.push(what);
+      if (what === "sign" && isKnown) return void stream.write(lineOf({ id, signed: "s" }));
       if (what !== "load") return void stream.destroy();
       stream.write(lineOf({ id, keys: [{ reference: "file /k", address: key.address }], closed: "" }));
     });
   });
   server.listen(place);
   await once(server, "listening");
-  const { client, clock, troubles, nextTrouble } = asker(true);
-  const older = expect.stringContaining("is of an older version");
+  const { client, clock, troubles, older, nextTrouble } = asker(true);
   expect((await client.look()).keys).toHaveLength(1);
-  expect(client.trouble).toEqual(older);
   await client.renew();
-  expect(asked).toEqual(["look", "look", "load", "load"]);
-  const lost = nextTrouble();
+  expect(await client.signerOf(key.address).sign(login)).toBe("s");
+  expect(asked).toEqual(["look", "look", "load", "load", "sign"]);
+  expect(older).toEqual([expect.stringContaining("is of an older version")]);
+  expect(client.trouble).toBe("");
+  isKnown = false;
+  await expect(client.signerOf(key.address).sign(login)).rejects.toThrow("is of an older version");
+  expect(client.trouble).toContain("is of an older version");
   await ended();
-  await lost;
   await listen();
   const over = nextTrouble();
   await clock.advance(60_000);
@@ -414,7 +420,7 @@ describe("the signer ends a connection", () => {
   });
 
   test("that asks more than anybody needs without waiting", async () => {
-    holder = { ...holder, load: () => new Promise(() => {}) };
+    holder = { ...holder, read: () => new Promise(() => {}) };
     const stream = connect(place);
     stream.on("error", () => {});
     const end = once(stream, "close");

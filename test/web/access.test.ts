@@ -151,6 +151,20 @@ describe("a one-time link", () => {
     expect((await daemon.follow(daemon.link())).status).toBe(200);
   });
 
+  test("in the body, as a page of an earlier version sends it, is not used up, and its reader is asked to reload", async () => {
+    await using daemon = await opened();
+    const link = daemon.link();
+    const reply = await daemon.overTcp("/api/v1/session", { method: "POST", body: JSON.stringify({ link }) });
+    expect([reply.status, reply.json()]).toEqual([
+      400,
+      {
+        error: "this page is of an earlier version: reload it, then open the link again; it was not used up",
+        password: false,
+      },
+    ]);
+    expect((await daemon.follow(link)).status).toBe(200);
+  });
+
   test("is over after 10 minutes", async () => {
     await using daemon = await opened();
     const [early, late] = [daemon.link(), daemon.link()];

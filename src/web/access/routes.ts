@@ -15,6 +15,8 @@ import type { Passwords } from "./passwords.ts";
 import type { SlowDown } from "./slow-down.ts";
 
 const login = z.strictObject({ password: z.string().max(maxPasswordLength) });
+/** The link as a page of an earlier version sends it, which stayed open across an update. */
+const formerLink = z.strictObject({ link: z.string() });
 const open = { config: { access: "open" } } as const;
 
 export interface SessionOptions {
@@ -45,6 +47,12 @@ export function serveSession(app: FastifyInstance, options: SessionOptions): voi
         );
       }
     } else {
+      if (formerLink.safeParse(request.body).success)
+        throw new Refused(
+          400,
+          "this page is of an earlier version: reload it, then open the link again; it was not used up",
+          { password: now.passwordHash !== null },
+        );
       const given = parse(login, request.body, "body");
       if (now.passwordHash === null)
         throw new Refused(409, "no password is configured; perpwatch page makes a link to log in");

@@ -1,4 +1,4 @@
-/** A signer signs by the configuration that was taken, whatever stands in the file meanwhile. */
+/** A signer signs by the configuration that was loaded, whatever stands in the file meanwhile. */
 import { once } from "node:events";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync } from "node:fs";
 import { connect, createServer } from "node:net";
@@ -123,7 +123,7 @@ describe("a signer on its own", () => {
     await signer.line((line) => line.includes("holds 1 key, listens at"));
     using asker = askerAt(place);
     write(place, { signer: socket, wallets: `wallets: [ ${walletOf(byTransaction)} ]` });
-    await hangUp(signer, /SIGHUP: read .* again, holds 1 key$/);
+    await hangUp(signer, /SIGHUP: loaded \S+, holds 1 key$/);
     expect(await asker.login(addressOf(main))).toMatchObject(signed);
     await asker.ask({ do: "renew" });
     expect(await asker.login(addressOf(main))).toMatchObject(signed);
@@ -133,7 +133,37 @@ describe("a signer on its own", () => {
     expect(await daemon.end("SIGTERM")).toMatchObject({ status: 0 });
   });
 
-  test("takes the configuration of a daemon also where its first connection is lost", async () => {
+  test("signs by the way of login of a running daemon also after its own restart, until a daemon starts", async () => {
+    using place = desk();
+    write(place, { signer: socket });
+    const startSigner = async () => {
+      const signer = startProgram(["signer"], place);
+      await signer.line((line) => line.includes("holds 1 key, listens at"));
+      return signer;
+    };
+    const before = await startSigner();
+    await using daemon = startProgram(["start"], place);
+    await daemon.line((line) => line.includes("signed in by message"));
+    write(place, { signer: socket, wallets: `wallets: [ ${walletOf(byTransaction)} ]` });
+    expect(await before.end("SIGTERM")).toMatchObject({ status: 0 });
+    await daemon.line((line) => line.includes("the connection to the signer was lost"));
+    await using _ = await startSigner();
+    await daemon.line((line) => line.includes("the signer answers"));
+    expect(await run(["wallet", "logout", "main"], place)).toMatchObject({ status: 0 });
+    expect(await run(["wallet", "login", "main"], place)).toMatchObject({
+      status: 0,
+      stdout: expect.stringContaining("signed in by message"),
+    });
+    expect(await daemon.end("SIGTERM")).toMatchObject({ status: 0 });
+    expect(await run(["wallet", "logout", "main"], place)).toMatchObject({ status: 0 });
+    await using next = startProgram(["start"], place);
+    await next.line((line) => line.includes("signed in by transaction"));
+    using asker = askerAt(place);
+    expect(await asker.login(addressOf(main))).toMatchObject(otherWay);
+    expect(await next.end("SIGTERM")).toMatchObject({ status: 0 });
+  }, 60_000);
+
+  test("loads the configuration of a daemon also where its first connection is lost", async () => {
     using place = desk();
     write(place, { signer: socket });
     await using signer = startProgram(["signer"], place);
@@ -158,7 +188,7 @@ describe("a signer on its own", () => {
     }
   });
 
-  test("that is asked again for want of a passphrase takes no edited file", async () => {
+  test("that is asked again for want of a passphrase loads no edited file", async () => {
     using place = desk();
     const kept = `{ name: two, keystore: ${addressOf(second)} }`;
     write(place, { signer: socket, wallets: `wallets: [ ${walletOf()}, ${kept} ]` });
@@ -289,7 +319,7 @@ test.each(broken)(
     await hangUp(daemon, /SIGHUP: \S+ is not taken, the daemon goes on as it was/);
     expect(await asker.login(addressOf(main))).toMatchObject(signed);
     const told = daemon.stderr.join("\n");
-    expect(told).not.toContain("no wallet can be signed in");
+    expect(told).not.toContain("sign-ins fail");
     expect(told).not.toContain("the address of this key is not known");
     expect(await daemon.end("SIGTERM")).toMatchObject({ status: 0 });
   },
