@@ -52,6 +52,8 @@ const MOST_GIVING_WAY = 4;
 const BETWEEN_ASKS_MS = 1_000;
 const SOON_MS = 1_000;
 const SPREAD_MS = 2_000;
+/** Time that passes by so much more than timers ran, ms: the machine slept, or its clock was put right. */
+const JUMP_MS = 2_000;
 const LONGEST_WAIT_MS = 60_000;
 /** Accounts come and go, and the ceiling falls after a 429: intervals follow. */
 const PLAN_AGAIN_MS = 5_000;
@@ -103,6 +105,8 @@ export class Scheduler {
   #plannedMs = 0;
   #stopped = true;
   #spreadAgainMs = Number.NEGATIVE_INFINITY;
+  /** Wall time less monotonic time at the last turn, ms. */
+  #aheadMs = Number.POSITIVE_INFINITY;
 
   constructor(options: SchedulerOptions) {
     this.#options = options;
@@ -278,6 +282,7 @@ export class Scheduler {
   #onDue(job: Job): void {
     if (this.#stopped) return;
     const now = this.#clock.elapsedMs();
+    this.#noteJump(now);
     if (now - this.#plannedMs > PLAN_AGAIN_MS) this.#plan();
     if (job.cron && job.mode === "turn" && job.lastStartMs !== Number.NEGATIVE_INFINITY) {
       // The wall clock may have been set since: calendars are looked at again, and what was jumped over runs now.
@@ -309,6 +314,22 @@ export class Scheduler {
     if (job.mode === "catchUp" && job.ready && !job.cron) {
       job.mode = "turn";
       this.#wheel.set(job, job.turnMs + this.#everyMs(job));
+    }
+  }
+
+  /** Timers do not run while the machine sleeps: what is overdue by the wall clock is read soon, not an interval later. */
+  #noteJump(now: number): void {
+    const nowMs = this.#clock.nowMs();
+    const jumpedMs = nowMs - now - this.#aheadMs;
+    this.#aheadMs = nowMs - now;
+    if (jumpedMs <= JUMP_MS) return;
+    for (const job of this.#jobs) {
+      if (job.mode !== "turn" || job.running || job.ready) continue;
+      const isOverdue = job.cron
+        ? nowMs >= job.turnMs
+        : job.lastOkMs !== null && nowMs - job.lastOkMs > this.#everyMs(job);
+      const soonMs = now + this.#random() * SPREAD_MS;
+      if (isOverdue && soonMs < job.dueMs) this.#wheel.set(job, soonMs);
     }
   }
 

@@ -9,6 +9,7 @@ import { type House, openHouse } from "../support/daemon.ts";
 vi.setConfig({ testTimeout: 120_000 });
 
 const hourMs = 3_600_000;
+const jumpMs = 420_000;
 const holding = { collateral: "4000", symbol: "SOL", size: "100", entryPrice: "150" };
 
 /** Carries requests to the house's exchange. @param wrongMs added to the `Date` of the nth answer */
@@ -77,6 +78,71 @@ test.each([
     expect(Math.abs((await nowOf(house)) - (beforeMs + sleptMs + 3_000))).toBeLessThan(1_500);
   },
 );
+
+/** Ways in which seven minutes are gone, or seem to be. */
+const jumps: readonly (readonly [string, (house: House) => unknown])[] = [
+  ["a machine's clock that is set ahead", ({ clock }) => clock.setWall(clock.nowMs() + jumpMs)],
+  ["a machine's clock that is set back", ({ clock }) => clock.setWall(clock.nowMs() - jumpMs)],
+  [
+    "a machine that sleeps",
+    (house) => {
+      house.clock.setWall(house.clock.nowMs() + jumpMs);
+      return house.call("advance", { ms: jumpMs });
+    },
+  ],
+  ["a process that is stopped", ({ clock }) => clock.standStill(jumpMs)],
+  ["an exchange whose clock is set ahead", (house) => house.call("advance", { ms: jumpMs })],
+];
+
+/** The daemon at the schedules of a configuration that names none. */
+async function usual(): Promise<House> {
+  const house = await openHouse({ wallets: ["main", "hedge"] });
+  await house.hold(holding);
+  await house.start({ schedules: {} });
+  await house.clock.advance(60_000);
+  return house;
+}
+
+/** Alerts about missing data that fire. */
+const noData = (house: House) => {
+  const ofIt = house.log.filter(({ rule }) => rule === "Blind" || rule === "ExchangeUnreachable");
+  const ended = new Set(ofIt.filter(({ msg }) => msg.startsWith("resolved:")).map(({ alert }) => alert));
+  return ofIt.filter(({ alert }) => !ended.has(alert)).map(({ msg }) => msg);
+};
+
+/** Lets nothing be read from now on. @returns seconds until the alert about it */
+async function unread(house: House, meanwhile: () => unknown = () => {}): Promise<number> {
+  await house.call("fault", { path: "/v1/*", drop: "request" });
+  await meanwhile();
+  const fromMs = house.clock.elapsedMs();
+  await house.clock.until(() => noData(house).length > 0, 120_000);
+  return (house.clock.elapsedMs() - fromMs) / 1_000;
+}
+
+/** Seconds from an outage to its alert where no clock jumps. */
+let usually: number | undefined;
+
+describe.each(jumps)("7 min of %s, at the usual schedules:", (_name, jump) => {
+  test("what is read again is not reported as missing", async () => {
+    await using house = await usual();
+    await jump(house);
+    await house.clock.advance(300_000);
+    expect(house.log.filter(({ rule }) => rule === "Blind")).toEqual([]);
+  });
+
+  test("an outage that begins meanwhile, and one that follows, are reported as soon as another one", async () => {
+    usually ??= await (async () => {
+      await using calm = await usual();
+      return await unread(calm);
+    })();
+    await using house = await usual();
+    expect(await unread(house, () => jump(house))).toBeLessThanOrEqual(usually);
+    house.simulator.faults.clear();
+    await house.clock.advance(420_000);
+    expect(noData(house)).toEqual([]);
+    expect(Math.abs((await unread(house)) - usually)).toBeLessThan(5);
+  });
+});
 
 test("ages in the status, and times of silences, are by the corrected clock", async () => {
   await using house = await openHouse();

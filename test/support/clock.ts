@@ -140,6 +140,11 @@ export class FakeClock implements Clock {
     this.#wallMs = ms;
   }
 
+  /** The process stands still for `ms` (SIGSTOP, a debugger) while time passes: what was due meanwhile runs late. */
+  standStill(ms: number): void {
+    this.#moveTo(this.#elapsedMs + ms);
+  }
+
   /** Lets `ms` pass, and everything in it happen. */
   async advance(ms: number): Promise<void> {
     const target = this.#elapsedMs + ms;
