@@ -4,6 +4,8 @@ import type { AlertChange } from "../../src/domain/alert.ts";
 import { play } from "./played.ts";
 import { brokenIn, changed, findingsIn } from "./tampering.ts";
 
+/** Worlds that other files of this stage look at, too; the second one has a hedge. */
+const seeds = [195, 66, 24];
 const judged = ["LiquidationNear", "MarginHigh", "AccountLiquidatable", "Drawdown", "LosingFast"];
 
 /** The number with its last digit one up or down. */
@@ -32,28 +34,30 @@ const tampers: readonly (readonly [name: string, part: RegExp, by: (found: strin
 const keyOf = ({ alertId, kind, alert }: AlertChange): string => `alert ${alertId} ${kind} ${alert.severity}`;
 
 test("each line that was tampered with is found, and no other", async () => {
-  const outcome = await play(12);
-  expect(brokenIn(outcome, (entry) => entry, judged)).toEqual([]);
-  const tampered = new Map<AlertChange, string>();
-  const found = findingsIn(
-    outcome,
-    changed((one) => {
-      const [first] = one.advice ?? [];
-      if (first === undefined || !judged.includes(one.alert.rule)) return one;
-      const taken = new Set(tampered.values());
-      if (one.alert.rule === "MarginHigh" && one.kind === "rose" && !taken.has("none")) {
-        tampered.set(one, "none");
+  const used = new Set<string>();
+  for (const seed of seeds) {
+    const outcome = await play(seed);
+    expect(brokenIn(outcome, (entry) => entry, judged)).toEqual([]);
+    const tampered: AlertChange[] = [];
+    const found = findingsIn(
+      outcome,
+      changed((one) => {
+        const [first] = one.advice ?? [];
+        if (first === undefined || !judged.includes(one.alert.rule)) return one;
+        const isNone = one.alert.rule === "MarginHigh" && one.kind === "rose" && !used.has("none");
+        const [name, part, by] = isNone
+          ? (["none", /^/, up] as const)
+          : (tampers.find(([of, place]) => !used.has(of) && place.test(first.line)) ?? []);
+        if (name === undefined) return one;
+        used.add(name);
+        tampered.push(one);
         const { advice: _, ...rest } = one;
-        return rest;
-      }
-      const tamper = tampers.find(([name, part]) => !taken.has(name) && part.test(first.line));
-      if (tamper === undefined) return one;
-      tampered.set(one, tamper[0]);
-      return { ...one, advice: [{ ...first, line: first.line.replace(tamper[1], tamper[2]) }] };
-    }),
-    judged,
-  );
-  expect(new Set(tampered.values())).toEqual(new Set(["none", ...tampers.map(([name]) => name)]));
-  const unsound = found.filter(({ check }) => check === "soundness").map(({ seen }) => seen.split(":")[0]!);
-  expect(unsound.toSorted()).toEqual([...tampered.keys()].map(keyOf).sort());
+        return isNone ? rest : { ...rest, advice: [{ ...first, line: first.line.replace(part!, by!) }] };
+      }),
+      judged,
+    );
+    const unsound = found.filter(({ check }) => check === "soundness").map(({ seen }) => seen.split(":")[0]!);
+    expect(unsound.toSorted()).toEqual(tampered.map(keyOf).sort());
+  }
+  expect(used).toEqual(new Set(["none", ...tampers.map(([name]) => name)]));
 });

@@ -193,7 +193,7 @@ describe("an invariant finds what breaks it", () => {
   });
 
   test("a payment whose history nobody asks for", async () => {
-    const paid = await play(25);
+    const paid = await play(24);
     const isOfHistory = (entry: Logged) =>
       entry.kind === "sent" && entry.target.includes("/collateral-history");
     const log = Object.create(paid.log, {
