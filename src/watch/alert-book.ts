@@ -142,10 +142,14 @@ export class LiveAlert implements Due {
   beforeLoss: AlertText | null = null;
   /** Called when a reminder or an acknowledgement states its newest text. */
   onRenewed: (nowMs: number) => void = () => {};
-  /** True from a start until it is judged. */
+  /** True from a start, or the end of a standstill, until it is judged. */
   unjudged = false;
   /** Until when what is due waits for that, ms; null: nothing was due yet. */
   unjudgedUntilMs: number | null = null;
+  /** The wait began anew after a standstill. */
+  waitsAnew = false;
+  /** The end of the last standstill, ms: what was read before it judges nothing. */
+  stoodStillMs = Number.NEGATIVE_INFINITY;
   /** Until when what is due about it waits because its condition does not hold, or was not judged yet, ms. */
   waitsToMs = Number.NEGATIVE_INFINITY;
   /** Its text holds until whoever fired it changes it: nothing is judged. */
@@ -183,6 +187,8 @@ export class LiveAlert implements Due {
     this.waitsToMs = before.waitsToMs;
     this.unjudged = before.unjudged;
     this.unjudgedUntilMs = before.unjudgedUntilMs;
+    this.waitsAnew = before.waitsAnew;
+    this.stoodStillMs = before.stoodStillMs;
   }
 
   /** Its text by the newest known figures, and the time of these, ms; null where there is none. */
@@ -357,11 +363,12 @@ export class AlertBook {
     return live;
   }
 
-  /** An alert of before a start is judged: what waited for that is due. */
-  judged(live: LiveAlert): void {
-    if (!live.unjudged) return;
+  /** An alert of before a start or a standstill is judged, by data of `dataAtMs`: what waited for that is due. */
+  judged(live: LiveAlert, dataAtMs: number): void {
+    if (!live.unjudged || dataAtMs < live.stoodStillMs) return;
     live.unjudged = false;
     if (live.unjudgedUntilMs === null) return;
+    live.unjudgedUntilMs = null;
     live.waitsToMs = Number.NEGATIVE_INFINITY;
     if (!live.held) this.#schedule(live);
     const { atMs } = this.#draft();
@@ -369,9 +376,18 @@ export class AlertBook {
     if (this.#dispatch.holds(live.alert.id)) this.#holds.wakeAt(atMs, atMs);
   }
 
-  /** The process stood still, and nothing could be judged meanwhile: the wait for that begins anew. */
-  noteStandstill(): void {
-    for (const live of this.live.values()) live.unjudgedUntilMs = null;
+  /**
+   * The process stood still, and nothing could be judged meanwhile: what is due waits for that, as after a start. A wait
+   * begins anew, once: on a machine that stands still again and again nothing would ever be due.
+   */
+  noteStandstill(atMs: number): void {
+    for (const live of this.live.values()) {
+      if (live.unjudgedUntilMs !== null && live.waitsAnew) continue;
+      live.waitsAnew = live.unjudgedUntilMs !== null;
+      live.unjudged = !isBuiltIn(live.alert.rule);
+      live.unjudgedUntilMs = null;
+      live.stoodStillMs = atMs;
+    }
   }
 
   /**

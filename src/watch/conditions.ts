@@ -431,7 +431,7 @@ export class Conditions {
     const lastKnownMs = instance.knownAtMs;
     if (known && !old) {
       instance.knownAtMs = draft.atMs;
-      if (instance.alert !== null) this.#options.alerts.judged(instance.alert);
+      if (instance.alert !== null) this.#options.alerts.judged(instance.alert, judged.dataAtMs);
     }
     const { heldSlot: lastHeldSlot, heldEmptyMs: lastHeldEmptyMs } = instance;
     if (known && judged.severity !== null) {

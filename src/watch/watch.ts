@@ -178,6 +178,8 @@ export class Watch {
   readonly #wentOn: boolean;
   readonly #firstLookUntilMs: number;
   #nowMs: number;
+  /** The time of the last observation, also before a reload, ms. */
+  #observedMs: number;
 
   /** @param before the watch that this one replaces at a reload: what it knows goes over, and it must not be used any more */
   constructor(settings: WatchSettings, remembered: Remembered, nowMs: number, before: Watch | null = null) {
@@ -186,6 +188,7 @@ export class Watch {
     this.#wentOn = before !== null;
     this.#facts = remembered.facts;
     this.#nowMs = nowMs;
+    this.#observedMs = before === null ? nowMs : before.#observedMs;
     this.#between = new Draft(nowMs);
     this.#draft = this.#between;
     const draft = (): Draft => this.#draft;
@@ -601,11 +604,13 @@ export class Watch {
   /** Takes one observation, then works off the deadlines that have come. An observation never moves time back. */
   observe(observation: Observation): Outcome {
     const atMs = Math.max(observation.atMs, this.#nowMs);
-    if (atMs - this.#nowMs > stoodStillMs) {
+    if (atMs - this.#observedMs > stoodStillMs) {
       this.#world.markets.noteStandstill(atMs);
-      this.#alerts.noteStandstill();
+      // Between figures that are given nobody observes time.
+      if (!this.#given.any) this.#alerts.noteStandstill(atMs);
     }
     this.#nowMs = atMs;
+    this.#observedMs = atMs;
     const draft = new Draft(atMs);
     // What the construction and the restore decided leaves with the first observation.
     draft.absorb(this.#between);

@@ -142,6 +142,17 @@ describe.each(jumps)("7 min of %s, at the usual schedules:", (_name, jump) => {
     expect(noData(house)).toEqual([]);
     expect(Math.abs((await unread(house)) - usually)).toBeLessThan(5);
   });
+
+  test("nobody is reminded of a critical alert whose condition ended meanwhile", async () => {
+    await using house = await usual();
+    await house.bring("SOL", 0.03);
+    await house.clock.advance(240_000);
+    await house.call("mark-price", { symbol: "SOL", price: "150" });
+    await jump(house);
+    await house.clock.advance(120_000);
+    const told = house.log.flatMap(({ msg }) => /^(\w+): main: SOL long is .* from liq/.exec(msg)?.[1] ?? []);
+    expect(told).toEqual(["firing", "resolved"]);
+  });
 });
 
 test("ages in the status, and times of silences, are by the corrected clock", async () => {

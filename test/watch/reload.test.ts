@@ -295,8 +295,15 @@ async function run(steps: readonly Step[], reloads: (index: number) => boolean):
   });
   await replay.begin(startMs, false);
   let index = 0;
+  let nowMs = startMs;
   for (const [atMs, observation] of observations(steps)) {
+    // A daemon observes time once a second at least: longer without is a standstill.
+    for (; nowMs + 1_000 < atMs; nowMs += 1_000) {
+      replay.passUntil(nowMs + 1_000);
+      replay.observe({ kind: "time", atMs: nowMs + 1_000 });
+    }
     replay.passUntil(atMs);
+    nowMs = atMs;
     if (reloads(index++)) await replay.begin(atMs, true, undefined, true);
     if (observation !== "acknowledge") replay.observe(observation);
     else {
