@@ -101,7 +101,7 @@ test("one that the calendar runs tells the others of a channel that does not tak
   await house.clock.advance(120_000);
   await house.clock.finish(house.ask("POST", "/api/v1/drill", { channels: ["mail"], by: "ann" }));
   await house.clock.advance(30_000);
-  expect(house.chats(/The channel mail took a fire drill in time/)).toHaveLength(1);
+  expect(house.chats(/RESOLVED: The channel mail took a fire drill in time/)).toHaveLength(1);
 });
 
 test("a channel that there is not is named, and nothing is sent", async () => {

@@ -29,7 +29,7 @@ test("one alert for all wallets, positions are watched all the same, and a perso
   await loginForms.save(accepted(known, "text")!);
   await house.clock.advance(90_000);
   expect(daemon.status().watch.wallets.map(({ signedIn }) => signedIn)).toEqual([true, true]);
-  expect(house.chats(/Wallets sign the exchange's login text again/)).toHaveLength(1);
+  expect(house.chats(/RESOLVED: Wallets sign the exchange's login text again/)).toHaveLength(1);
   expect(house.headlines().filter((line) => /No data/.test(line))).toEqual([]);
   expect(told().filter((line) => !/STILL/.test(line))).toHaveLength(1);
   // Reads that need a session fail meanwhile for this reason alone.

@@ -188,7 +188,7 @@ test("a machine 3 h fast signs in nobody and watches on: one alert names the dif
   house.clock.setWall(house.clock.nowMs() - 3 * hourMs);
   await house.clock.advance(120_000);
   expect(daemon.status().watch.wallets.map(({ signedIn }) => signedIn)).toEqual([true, true]);
-  expect(house.chats(/Wallets sign the exchange's login text again/)).toHaveLength(1);
+  expect(house.chats(/RESOLVED: Wallets sign the exchange's login text again/)).toHaveLength(1);
   expect(told().filter((line) => !/STILL/.test(line))).toHaveLength(1);
 });
 
