@@ -19,7 +19,7 @@ const mostMb = 100;
 const mostMs = 1_000;
 /** Without a word of the worker, which has one every second or after an input. */
 const patienceMs = 60_000;
-const count = inputs(1_000, 1_000_000);
+const count = inputs(500, 1_000_000);
 
 interface Tally {
   readonly name: string;
