@@ -146,7 +146,7 @@ export class LiveAlert implements Due {
   unjudged = false;
   /** Until when what is due waits for that, ms; null: nothing was due yet. */
   unjudgedUntilMs: number | null = null;
-  /** The wait began anew after a standstill. */
+  /** The wait began anew after a standstill, and it was not judged since. */
   waitsAnew = false;
   /** The end of the last standstill, ms: what was read before it judges nothing. */
   stoodStillMs = Number.NEGATIVE_INFINITY;
@@ -367,7 +367,9 @@ export class AlertBook {
   judged(live: LiveAlert, dataAtMs: number): void {
     if (!live.unjudged || dataAtMs < live.stoodStillMs) return;
     live.unjudged = false;
-    if (live.unjudgedUntilMs === null) return;
+    // Nothing waits.
+    if (live.unjudgedUntilMs === null && !live.waitsAnew) return;
+    live.waitsAnew = false;
     live.unjudgedUntilMs = null;
     live.waitsToMs = Number.NEGATIVE_INFINITY;
     if (!live.held) this.#schedule(live);
@@ -377,12 +379,12 @@ export class AlertBook {
   }
 
   /**
-   * The process stood still, and nothing could be judged meanwhile: what is due waits for that, as after a start. A wait
-   * begins anew, once: on a machine that stands still again and again nothing would ever be due.
+   * The process stood still, and nothing could be judged meanwhile: what is due waits for that, as after a start. Until it is judged
+   * a wait begins anew once: on a machine that stands still again and again nothing would ever be due.
    */
   noteStandstill(atMs: number): void {
     for (const live of this.live.values()) {
-      if (live.unjudgedUntilMs !== null && live.waitsAnew) continue;
+      if (live.waitsAnew) continue;
       live.waitsAnew = live.unjudgedUntilMs !== null;
       live.unjudged = !isBuiltIn(live.alert.rule);
       live.unjudgedUntilMs = null;

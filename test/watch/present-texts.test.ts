@@ -404,3 +404,46 @@ test("an alert that fires with what ends a no-data alert states its own figures"
   expect(ofRule(h, "Cleared").map(({ alert }) => alert.summary)).toEqual(["3 cancelled, 4 in all"]);
   expect(ofRule(h, "Blind", "ended")).toHaveLength(1);
 });
+
+const near = `
+rules:
+  - name: Near
+    scope: position
+    value: position.liquidationDistance
+    levels: { critical: { when: value < 0.05 } }
+    for: 0s
+    keepFiringFor: 0s
+    summary: "{{ position.symbol }} {{ percent(value) }}"
+`;
+const endangered = [subaccount(1_000, [position(100, 150)])];
+
+test.each([
+  ["no data", 3_000, Number.POSITIVE_INFINITY, 2_100],
+  ["data each half minute", 3_000, 30_000, 2_100],
+  ["data every ten seconds", 3_000, 10_000, 2_100],
+])(
+  "standstills again and again put reminders off by twenty seconds at most: %s",
+  (_, everyMs, dataMs, forMs) => {
+    const h = Harness.seeing({ rules: near }, 150, endangered);
+    h.live(60_000, endangered, 150);
+    const startMs = h.nowMs;
+    let [nextDataMs, nextStopMs] = [startMs + dataMs, startMs + everyMs];
+    while (h.nowMs < startMs + 3_600_000) {
+      h.pass(500);
+      if (h.nowMs >= nextDataMs) {
+        nextDataMs = h.nowMs + dataMs;
+        h.config();
+        h.mark(150);
+        h.account(endangered);
+      }
+      if (h.nowMs >= nextStopMs) {
+        h.nowMs += forMs;
+        h.see({ kind: "time", atMs: h.nowMs });
+        nextStopMs = h.nowMs + everyMs;
+      }
+    }
+    const reminders = h.changes.filter(({ kind, alert }) => kind === "reminder" && alert.rule === "Near");
+    // One in five minutes.
+    expect(reminders.length).toBeGreaterThanOrEqual(10);
+  },
+);
