@@ -17,7 +17,7 @@ import { encodeRequest } from "../contract/request.ts";
 import type { Clock, Random } from "../domain/clock.ts";
 import { hideSecretsAtBeginning } from "../domain/hidden-secrets.ts";
 import { BudgetFull, type Grant, type Lane, lanes, type RequestBudget, type Take } from "./budget.ts";
-import { BadRecord, cleanText, ExchangeError, errorCode, refusal } from "./errors.ts";
+import { BadRecord, cleanText, ExchangeError, refusal } from "./errors.ts";
 import { type Http, type HttpAnswer, HttpFailure } from "./http.ts";
 import { OutageEnd } from "./outage-end.ts";
 
@@ -233,7 +233,15 @@ function isPlainReason(text: string): boolean {
   return text.length <= 64 && /^[A-Z]?[a-z]{0,15}(?: [a-z]{1,16})+\.?$/.test(text);
 }
 
-/** The texts of a refusal; null where it has none, or the body is something else. Whoever was sent credentials is quoted by code, or a few plain words, only. */
+/** True of a code of words. It has no room for a token, nor digits, which tokens have. */
+function isCodeOfWords(text: string): boolean {
+  return text.length <= 40 && /^[a-z]{2,16}(?:_[a-z]{2,16}){0,4}$/.test(text);
+}
+
+/**
+ * The texts of a refusal; null where it has none, or the body is something else. Whoever signs somebody in is quoted by code, and by a
+ * few plain words where it was sent nothing secret, or a signature; both stand in alerts.
+ */
 function refusalTexts(
   endpoint: Endpoint,
   body: string,
@@ -247,16 +255,16 @@ function refusalTexts(
   }
   const { error, message } = (json ?? {}) as Readonly<Record<string, unknown>>;
   const text = (said: unknown) => (typeof said === "string" && said !== "" ? said : null);
-  // Who was sent nothing secret, as for a challenge, can repeat nothing.
-  if (endpoint.group === "auth" && secrets.length > 0) {
-    const said = text(error);
-    const isReason = signed.has(endpoint.name) && said !== null && isPlainReason(said);
-    return { error: isReason ? cleanText(said, secrets) : errorCode(said), message: null };
-  }
   const clean = (said: unknown) => {
     const found = text(said);
     return found === null ? null : cleanText(found, secrets);
   };
+  if (endpoint.group === "auth") {
+    const said = clean(error);
+    const mayBeReason = secrets.length === 0 || signed.has(endpoint.name);
+    const isQuoted = said !== null && (isCodeOfWords(said) || (mayBeReason && isPlainReason(said)));
+    return { error: isQuoted ? said : null, message: null };
+  }
   return { error: clean(error), message: clean(message) };
 }
 

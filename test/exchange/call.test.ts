@@ -269,7 +269,7 @@ describe("what goes wrong", () => {
     }
   });
 
-  test("whoever was sent a signature is quoted by a few plain words, whoever was sent nothing secret as all others", async () => {
+  test("whoever was sent a signature or nothing secret at a sign-in is quoted by a few plain words", async () => {
     await using set = await open({ wallets: [main] });
     const { client } = set.exchange;
     const refused = async (path: string, error: string, asked: () => Promise<unknown>) => {
@@ -289,13 +289,26 @@ describe("what goes wrong", () => {
     const refresh = () => client.refresh({ refreshToken: "some words" });
     expect(await refused("/v1/auth/refresh", said, refresh)).toBe("refresh: 403");
     const nonce = () => client.authNonce({ authority });
-    expect(await refused("/v1/auth/nonce", "Not in region X\u202e1", nonce)).toBe(
-      "authNonce: 403 Not in region X\\u202e1",
-    );
+    expect(await refused("/v1/auth/nonce", said, nonce)).toBe(`authNonce: 403 ${said}`);
+    for (const other of ["sign in at https://evil.example/login now", "Not in region X\u202e1"])
+      expect(await refused("/v1/auth/nonce", other, nonce)).toBe("authNonce: 403");
   });
 
-  test("whoever was sent credentials is quoted by code only", async () => {
+  test("whoever was sent credentials is quoted by code only, and by none that looks like one of them", async () => {
     await using set = await open();
+    const token = "rt_f3a1c9b27d4e480aa1c0550e8400e29b";
+    const echoed = [
+      token,
+      token.slice(3),
+      Buffer.from(token).toString("hex"),
+      "a_".repeat(31),
+      "x".repeat(41),
+    ];
+    for (const error of echoed) {
+      set.venue.fault("/v1/auth/refresh", { status: 401, body: { error } });
+      const { message } = await failure(set, set.exchange.client.refresh({ refreshToken: token }));
+      expect(message).toBe("refresh: 401");
+    }
     const login = () =>
       set.exchange.client.loginWallet({ authority, signature: "signed-text", nonceId: "y" });
     set.venue.fault("/v1/auth/login/wallet", {
