@@ -58,7 +58,12 @@ export interface SignerHost extends KeyHolder {
    * @throws {CommandFailed} when it cannot be read; the one in force goes on
    */
   loadByItself(): Promise<Held>;
+  /** Notes the refusals that wait for a line. */
+  end(): void;
 }
+
+/** Wallets whose refusals wait for a line of their own; anybody may name any. */
+const maxUnnoted = 16;
 
 /** Without a text of the file: replies become alerts, which leave the machine. */
 const mistakes = "the configuration has mistakes: run perpwatch check";
@@ -78,15 +83,25 @@ export function signerHost(options: SignerHostOptions): SignerHost {
   let note: (entry: SignatureEntry) => void = () => {};
   // Whoever floods may name any wallet: all lines of this kind together have the pace of one.
   const mayNote = signingPace(() => clock.elapsedMs());
-  /** Refusals since the last line of their kind. */
-  let unnoted: { readonly count: number; readonly last: SignatureEntry } | null = null;
-  const noteUnnoted = () => {
-    if (unnoted === null) return;
-    if (!mayNote("")) return void clock.after(oneMoreMs, noteUnnoted);
-    const { count, last } = unnoted;
-    const more = count === 1 ? "" : ` (${count - 1} refusals before it have no line)`;
-    unnoted = null;
-    note({ ...last, refused: `${last.refused}${more}` });
+  /** Refusals without a line by wallet, the longest waiting first; null: those of further wallets. */
+  const unnoted = new Map<string | null, { readonly count: number; readonly last: SignatureEntry }>();
+  let isWaiting = false;
+  const noteUnnoted = (mayNoteOne: () => boolean) => {
+    for (const [wallet, { count, last }] of unnoted) {
+      if (!mayNoteOne()) {
+        if (!isWaiting) clock.after(oneMoreMs, noteAtPace);
+        isWaiting = true;
+        return;
+      }
+      unnoted.delete(wallet);
+      const of = wallet === null ? ", of other wallets, too" : "";
+      const more = count === 1 ? "" : ` (${count - 1} refusals before it have no line${of})`;
+      note({ ...last, refused: `${last.refused}${more}` });
+    }
+  };
+  const noteAtPace = () => {
+    isWaiting = false;
+    noteUnnoted(() => mayNote(""));
   };
 
   /** Loads the file, or the text in force. @param keepsWays earlier ways of login remain valid beside those that stand there */
@@ -187,10 +202,12 @@ export function signerHost(options: SignerHostOptions): SignerHost {
       return signer;
     },
     noteRefused(wallet, act, reason) {
-      const count = (unnoted?.count ?? 0) + 1;
-      unnoted = { count, last: { act: act.kind, wallet, hash: hashOf(act), refused: reason } };
-      if (count === 1) noteUnnoted();
+      const name = unnoted.has(wallet) || unnoted.size < maxUnnoted ? wallet : null;
+      const count = (unnoted.get(name)?.count ?? 0) + 1;
+      unnoted.set(name, { count, last: { act: act.kind, wallet, hash: hashOf(act), refused: reason } });
+      if (!isWaiting) noteAtPace();
     },
+    end: () => noteUnnoted(() => true),
   };
 }
 
