@@ -54,7 +54,7 @@ interface Held {
 export interface SignerHost extends KeyHolder {
   /**
    * Loads the configuration at the signer's own start or SIGHUP. A wallet's way of login remains valid beside another one that stands
-   * there now, and each way does where none is known yet: a running daemon signs in by its own until it is started again, and has the signer load then.
+   * there now, and each way does at the start, where none is known yet, until SIGHUP: a running daemon signs in by its own until it is started again, and has the signer load then.
    * @throws {CommandFailed} when it cannot be read; the one in force goes on
    */
   loadByItself(): Promise<Held>;
@@ -74,8 +74,10 @@ export function signerHost(options: SignerHostOptions): SignerHost {
   const formsOf = formsReader(options);
   /** Those in force. Earlier ones stay after a reading with mistakes: daemons go on by the configuration before. */
   let signers: ReadonlyMap<string, WalletSigner> = new Map();
-  /** The one way of login of a wallet; null: either. */
-  let logins: ReadonlyMap<string, WalletSettings["login"] | null> = new Map();
+  /** The one way of login of a wallet; either: `changed` beside the one before, `unknown` from a start of the signer alone. */
+  let logins: ReadonlyMap<string, WalletSettings["login"] | "changed" | "unknown"> = new Map();
+  /** The ways of login that stood in the file at the start. */
+  let atStart: ReadonlyMap<string, WalletSettings["login"]> = new Map();
   /** The text of the configuration in force; null: none is. */
   let inForce: string | null = null;
   /** Folder of the records, from the first load on: another one would know no trusted form. */
@@ -120,7 +122,10 @@ export function signerHost(options: SignerHostOptions): SignerHost {
     const own = localKeys({
       forms: formsOf(part, state),
       loginsOnly: options.loginsOnly,
-      loginOf: (address) => logins.get(address) ?? undefined,
+      loginOf(address) {
+        const way = logins.get(address);
+        return way === "changed" || way === "unknown" ? undefined : way;
+      },
       // One that pays alone was named by a person, for a wallet that may be watched only.
       ...(options.feePayer === null && { mayPayFor: (authority: string) => signers.has(authority) }),
       // A simulated exchange may have any time.
@@ -152,11 +157,15 @@ export function signerHost(options: SignerHostOptions): SignerHost {
     const before = logins;
     const isFirst = inForce === null;
     const valid = ways.map(([address, login]) => {
-      const isChanged = before.has(address) && before.get(address) !== login;
-      const isEither = isChanged ? keepsWays || hasMistakes : isFirst && keepsWays;
-      return [address, isEither ? null : login] as const;
+      const way = before.get(address);
+      if (isFirst && keepsWays) return [address, "unknown"] as const;
+      if (way === "unknown" && (hasMistakes || known !== null)) return [address, way] as const;
+      const last = way === "unknown" ? atStart.get(address) : way;
+      const isKept = last !== undefined && last !== login && (keepsWays || hasMistakes);
+      return [address, isKept ? "changed" : login] as const;
     });
     logins = new Map(hasMistakes ? [...before, ...valid] : valid);
+    if (isFirst) atStart = new Map(ways);
     inForce = text;
     const shut = (keystore as OpenedKeystore | null)?.closed ?? "";
     const isMissed = [...signers.values()].some(({ isClosed }) => isClosed === true);
