@@ -1,5 +1,8 @@
 /** `perpwatch page`: ways into the status page. */
+import { accessSync, constants, lstatSync } from "node:fs";
+import path from "node:path";
 import type { Command } from "commander";
+import { errorCode } from "../domain/error-code.ts";
 import {
   type Cli,
   CommandFailed,
@@ -45,7 +48,10 @@ export function pageCommand(program: Command, cli: Cli): void {
       "its hash (scrypt), not the password; with --file the hash goes into a file, and the line names it.",
     examples: ["page password", "page password --file ./page-password"],
   })
-    .option("--file <file>", "write the hash into this file, which only you can read then")
+    .option(
+      "--file <file>",
+      "write the hash into this file, which only you can read then; a file that holds such a hash alone is replaced",
+    )
     .action((options: PasswordOptions) => password(cli, options));
   declare(group, {
     usage: "logout",
@@ -65,6 +71,8 @@ async function link(cli: Cli, options: CommonOptions): Promise<void> {
 }
 
 async function password(cli: Cli, options: PasswordOptions): Promise<void> {
+  const { file } = options;
+  if (file !== undefined) await mustBeReplaceable(path.resolve(file));
   const { hashPassword, maxPasswordLength, minPasswordLength } = await import("../web/access/password.ts");
   const check = ({ length }: string) => {
     if (length < minPasswordLength || length > maxPasswordLength)
@@ -78,16 +86,52 @@ async function password(cli: Cli, options: PasswordOptions): Promise<void> {
   if (more.length > 0 || first !== second)
     throw new CommandFailed("the two are not the same; nothing was made", 2);
   const passwordHash = await hashPassword(first);
-  const { file } = options;
   if (file !== undefined) {
     const { replaceFile } = await import("../files/index.ts");
-    replaceFile(file, `${passwordHash}\n`);
+    replaceFile(path.resolve(file), `${passwordHash}\n`);
   }
   if (options.json) return printJson(cli, file === undefined ? { passwordHash } : { passwordHashFile: file });
   const { reloadAct } = await import("./reload-act.ts");
   const act = await reloadAct(cli, options.config);
   hint(cli, `Put this into config.yaml, below dashboard:, if it does not stand there; then ${act}:`);
   print(cli, file === undefined ? `passwordHash: "${passwordHash}"` : `passwordHashFile: ${file}`);
+}
+
+/** More than a hash and the end of its line have, bytes. */
+const maxHashFile = 512;
+
+/** @throws {CommandFailed} status 2 where a hash cannot be written, or something else than a hash stands there */
+async function mustBeReplaceable(file: string): Promise<void> {
+  const [{ readTextFile }, { parsePasswordHash }] = await Promise.all([
+    import("../files/index.ts"),
+    import("../web/access/password.ts"),
+  ]);
+  const folder = path.dirname(file);
+  const wrong = wrongFolder(folder);
+  if (wrong !== null) throw new CommandFailed(`${file} cannot be written: ${wrong}`, 2);
+  const stat = lstatSync(file, { throwIfNoEntry: false });
+  if (stat === undefined) return;
+  if (!stat.isFile()) throw new CommandFailed(`${file} is no regular file, and is not replaced`, 2);
+  const read = readTextFile(file, { largestBytes: maxHashFile, from: "anyones" });
+  if ("text" in read && parsePasswordHash(read.text.replace(/\r?\n$/, "")) !== null) return;
+  throw new CommandFailed(
+    `${file} holds something else than the hash of a password, and is not replaced: name another file`,
+    2,
+  );
+}
+
+/** @returns the reason why no file can be made in a folder; null: there is none */
+function wrongFolder(folder: string): string | null {
+  try {
+    accessSync(`${folder}/.`, constants.W_OK | constants.X_OK);
+    return null;
+  } catch (error) {
+    const code = errorCode(error);
+    if (code === "ENOENT") return `there is no folder ${folder}`;
+    if (code === "ENOTDIR") return `${folder} is no folder`;
+    if (code === "EACCES") return `this user may not write to ${folder}`;
+    return `${folder}: ${code}`;
+  }
 }
 
 async function logout(cli: Cli, options: CommonOptions): Promise<void> {

@@ -54,11 +54,16 @@ interface Held {
 export interface SignerHost extends KeyHolder {
   /**
    * Loads the configuration at the signer's own start or SIGHUP. A wallet's way of login remains valid beside another one that stands
-   * there now, and each way does where none is known yet: a running daemon signs in by its own until it is started again, and has the signer load then.
+   * there now, and each way does at the start, where none is known yet, until SIGHUP: a running daemon signs in by its own until it is started again, and has the signer load then.
    * @throws {CommandFailed} when it cannot be read; the one in force goes on
    */
   loadByItself(): Promise<Held>;
+  /** Notes the refusals that wait for a line. */
+  end(): void;
 }
+
+/** Wallets whose refusals wait for a line of their own; anybody may name any. */
+const maxUnnoted = 16;
 
 /** Without a text of the file: replies become alerts, which leave the machine. */
 const mistakes = "the configuration has mistakes: run perpwatch check";
@@ -69,8 +74,10 @@ export function signerHost(options: SignerHostOptions): SignerHost {
   const formsOf = formsReader(options);
   /** Those in force. Earlier ones stay after a reading with mistakes: daemons go on by the configuration before. */
   let signers: ReadonlyMap<string, WalletSigner> = new Map();
-  /** The one way of login of a wallet; null: either. */
-  let logins: ReadonlyMap<string, WalletSettings["login"] | null> = new Map();
+  /** The one way of login of a wallet; either: `changed` beside the one before, `unknown` from a start of the signer alone. */
+  let logins: ReadonlyMap<string, WalletSettings["login"] | "changed" | "unknown"> = new Map();
+  /** The ways of login that stood in the file at the start. */
+  let atStart: ReadonlyMap<string, WalletSettings["login"]> = new Map();
   /** The text of the configuration in force; null: none is. */
   let inForce: string | null = null;
   /** Folder of the records, from the first load on: another one would know no trusted form. */
@@ -78,15 +85,25 @@ export function signerHost(options: SignerHostOptions): SignerHost {
   let note: (entry: SignatureEntry) => void = () => {};
   // Whoever floods may name any wallet: all lines of this kind together have the pace of one.
   const mayNote = signingPace(() => clock.elapsedMs());
-  /** Refusals since the last line of their kind. */
-  let unnoted: { readonly count: number; readonly last: SignatureEntry } | null = null;
-  const noteUnnoted = () => {
-    if (unnoted === null) return;
-    if (!mayNote("")) return void clock.after(oneMoreMs, noteUnnoted);
-    const { count, last } = unnoted;
-    const more = count === 1 ? "" : ` (${count - 1} refusals before it have no line)`;
-    unnoted = null;
-    note({ ...last, refused: `${last.refused}${more}` });
+  /** Refusals without a line by wallet, the longest waiting first; null: those of further wallets. */
+  const unnoted = new Map<string | null, { readonly count: number; readonly last: SignatureEntry }>();
+  let isWaiting = false;
+  const noteUnnoted = (mayNoteOne: () => boolean) => {
+    for (const [wallet, { count, last }] of unnoted) {
+      if (!mayNoteOne()) {
+        if (!isWaiting) clock.after(oneMoreMs, noteAtPace);
+        isWaiting = true;
+        return;
+      }
+      unnoted.delete(wallet);
+      const of = wallet === null ? ", of other wallets, too" : "";
+      const more = count === 1 ? "" : ` (${count - 1} refusals before it have no line${of})`;
+      note({ ...last, refused: `${last.refused}${more}` });
+    }
+  };
+  const noteAtPace = () => {
+    isWaiting = false;
+    noteUnnoted(() => mayNote(""));
   };
 
   /** Loads the file, or the text in force. @param keepsWays earlier ways of login remain valid beside those that stand there */
@@ -105,7 +122,10 @@ export function signerHost(options: SignerHostOptions): SignerHost {
     const own = localKeys({
       forms: formsOf(part, state),
       loginsOnly: options.loginsOnly,
-      loginOf: (address) => logins.get(address) ?? undefined,
+      loginOf(address) {
+        const way = logins.get(address);
+        return way === "changed" || way === "unknown" ? undefined : way;
+      },
       // One that pays alone was named by a person, for a wallet that may be watched only.
       ...(options.feePayer === null && { mayPayFor: (authority: string) => signers.has(authority) }),
       // A simulated exchange may have any time.
@@ -137,11 +157,15 @@ export function signerHost(options: SignerHostOptions): SignerHost {
     const before = logins;
     const isFirst = inForce === null;
     const valid = ways.map(([address, login]) => {
-      const isChanged = before.has(address) && before.get(address) !== login;
-      const isEither = isChanged ? keepsWays || hasMistakes : isFirst && keepsWays;
-      return [address, isEither ? null : login] as const;
+      const way = before.get(address);
+      if (isFirst && keepsWays) return [address, "unknown"] as const;
+      if (way === "unknown" && (hasMistakes || known !== null)) return [address, way] as const;
+      const last = way === "unknown" ? atStart.get(address) : way;
+      const isKept = last !== undefined && last !== login && (keepsWays || hasMistakes);
+      return [address, isKept ? "changed" : login] as const;
     });
     logins = new Map(hasMistakes ? [...before, ...valid] : valid);
+    if (isFirst) atStart = new Map(ways);
     inForce = text;
     const shut = (keystore as OpenedKeystore | null)?.closed ?? "";
     const isMissed = [...signers.values()].some(({ isClosed }) => isClosed === true);
@@ -187,10 +211,12 @@ export function signerHost(options: SignerHostOptions): SignerHost {
       return signer;
     },
     noteRefused(wallet, act, reason) {
-      const count = (unnoted?.count ?? 0) + 1;
-      unnoted = { count, last: { act: act.kind, wallet, hash: hashOf(act), refused: reason } };
-      if (count === 1) noteUnnoted();
+      const name = unnoted.has(wallet) || unnoted.size < maxUnnoted ? wallet : null;
+      const count = (unnoted.get(name)?.count ?? 0) + 1;
+      unnoted.set(name, { count, last: { act: act.kind, wallet, hash: hashOf(act), refused: reason } });
+      if (!isWaiting) noteAtPace();
     },
+    end: () => noteUnnoted(() => true),
   };
 }
 

@@ -71,7 +71,10 @@ async function signer(cli: Cli, options: SignerOptions): Promise<void> {
     },
   });
   const mayAskFor = signingPace(() => clock.elapsedMs());
-  if (!isOwn) return serveStream(options.stream!, (stream) => serve(stream, holder, mayAskFor));
+  if (!isOwn) {
+    await serveStream(options.stream!, (stream) => serve(stream, holder, mayAskFor));
+    return holder.end();
+  }
   const { part } = await signingPart(cli, options.config);
   const path = options.socket ?? part.signer.socket;
   if (path === null)
@@ -102,6 +105,7 @@ async function signer(cli: Cli, options: SignerOptions): Promise<void> {
     () => tell(`${held}, listens at ${path}`),
     (error) => warn(`the socket failed: ${error.message}`),
   );
+  holder.end();
 }
 
 /** Until the other end is closed, however that ends: the signals of a terminal are for it. */

@@ -5,7 +5,7 @@ import type { SignerSettings } from "../signer/settings.ts";
 import { writeKeypairFile } from "../wallet/keypair-file.ts";
 import { keysUnder, openKeystore, sealKeystore } from "../wallet/keystore.ts";
 import { mustReadKeystore, readKeystore, writeKeystore } from "../wallet/keystore-file.ts";
-import { BadKey, type WalletKey, walletKeyFromText } from "../wallet/wallet-key.ts";
+import { type WalletKey, walletKeyFromText } from "../wallet/wallet-key.ts";
 import { type Cli, CommandFailed, type CommonOptions, print, printJson } from "./command.ts";
 import { hasConfiguration, orDemo, signingPart, walletsIn } from "./configuration.ts";
 import { askPassphrase, credentialName, passphraseFrom } from "./passphrase.ts";
@@ -71,19 +71,20 @@ async function configuredFor(
   return { known: wallets.known, configured };
 }
 
-/** @returns the places of a key in the configuration and its keystore; none where they cannot be made out */
+/** @returns the places of a key in the configuration and its keystore, of each as far as it can be made out */
 export async function present(cli: Cli, options: CommonOptions, address: string): Promise<Present> {
   if (!hasConfiguration(cli, options.config)) return { configured: null, keystore: null };
-  try {
-    const { keystore } = await settingsOf(cli, options);
-    const isStored = readKeystore(keystore)?.addresses.includes(address) ?? false;
-    const { configured } = await configuredFor(cli, options, address);
-    return { configured, keystore: isStored ? keystore : null };
-  } catch (error) {
-    // The key file is written whatever stands there.
-    if (!(error instanceof CommandFailed) && !(error instanceof BadKey)) throw error;
-    return { configured: null, keystore: null };
-  }
+  // The key file is written already: its address is printed whatever fails here.
+  const [keystore, configured] = await Promise.allSettled([
+    settingsOf(cli, options).then((one) =>
+      readKeystore(one.keystore)?.addresses.includes(address) === true ? one.keystore : null,
+    ),
+    configuredFor(cli, options, address).then((one) => one.configured),
+  ]);
+  return {
+    keystore: keystore.status === "fulfilled" ? keystore.value : null,
+    configured: configured.status === "fulfilled" ? configured.value : null,
+  };
 }
 
 /** A sentence about the wallet that the configuration has for a key. */

@@ -1,5 +1,7 @@
 /** `perpwatch page` and `perpwatch token`, as docs/page.md has them. */
-import { readFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, readFileSync, statSync, symlinkSync } from "node:fs";
+import path from "node:path";
 import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
 import type { Cli } from "../../src/cli/command.ts";
@@ -7,7 +9,7 @@ import { runCommand } from "../../src/cli/main.ts";
 import { isPassword, parsePasswordHash } from "../../src/web/access/password.ts";
 import { startInTerminal } from "../support/terminal.ts";
 import { cookieOf, type OpenOptions, openDashboard } from "../web/open.ts";
-import { desk, plainConfig, run } from "./run.ts";
+import { type Desk, desk, plainConfig, run, runProcess } from "./run.ts";
 
 const docs = readFileSync(new URL("../../docs/page.md", import.meta.url), "utf8");
 
@@ -195,4 +197,88 @@ describe("page password", () => {
     expect(texts.err).toMatch(/^New password \(not shown\): \nOnce more: \n/);
     expect(texts.out + texts.err).not.toContain("horse");
   });
+
+  const password = "correct horse battery\n";
+
+  test("writes a new file, and replaces one that holds a hash alone", async () => {
+    using place = desk();
+    const file = path.join(place.folder, "page-password");
+    for (const _ of [1, 2]) {
+      const before = statSync(file, { throwIfNoEntry: false }) && readFileSync(file, "utf8");
+      const ran = await run(["page", "password", "--file", "page-password"], { ...place, input: password });
+      expect(ran).toMatchObject({ status: 0, stdout: "passwordHashFile: page-password\n" });
+      const text = readFileSync(file, "utf8");
+      expect(text).not.toBe(before);
+      expect(await isPassword(password.trim(), parsePasswordHash(text.trim())!)).toBe(true);
+      expect(statSync(file).mode & 0o777).toBe(0o600);
+    }
+  });
+
+  const hash = `scrypt$32768$8$3$${"a".repeat(22)}$${"b".repeat(43)}\n`;
+  const other =
+    /^perpwatch: \S*\/there holds something else than the hash of a password, and is not replaced/;
+  const noFile = /^perpwatch: \S*\/there is no regular file, and is not replaced/;
+
+  test.each<[string, (at: Desk) => void, RegExp]>([
+    ["a key file", (at) => at.write("there", `[${Array(64).fill(7).join(",")}]\n`), other],
+    [
+      "a configuration that has a hash",
+      (at) => at.write("there", `dashboard:\n  passwordHash: "${hash}"`),
+      other,
+    ],
+    ["a hash and more", (at) => at.write("there", `${hash}# mine\n`), other],
+    ["two hashes", (at) => at.write("there", `${hash}${hash}`), other],
+    ["an empty file", (at) => at.write("there", ""), other],
+    ["a large file", (at) => at.write("there", `${hash}${"\n".repeat(100_000)}`), other],
+    ["a link to a hash", (at) => link(at, hash), noFile],
+    ["a link that leads nowhere", (at) => link(at, null), noFile],
+    ["a pipe", (at) => execFileSync("mkfifo", [path.join(at.folder, "there")]), noFile],
+    ["a folder", (at) => mkdirSync(path.join(at.folder, "there")), noFile],
+  ])("does not replace %s, and asks for no password", async (_, write, told) => {
+    using place = desk();
+    write(place);
+    const before = execFileSync("ls", ["-lR", place.folder], { encoding: "utf8" });
+    // The password would be refused, too.
+    const ran = await run(["page", "password", "--file", "there"], { ...place, input: "short" });
+    expect(ran).toMatchObject({ status: 2, stdout: "", stderr: expect.stringMatching(told) });
+    const ranWhole = await run(["page", "password", "--file", "there"], { ...place, input: password });
+    expect(ranWhole).toMatchObject({ status: 2, stderr: expect.stringMatching(told) });
+    expect(execFileSync("ls", ["-lR", place.folder], { encoding: "utf8" })).toBe(before);
+  });
+
+  test.each<[string, string, RegExp]>([
+    [
+      "a folder that is missing",
+      "gone/page-password",
+      /^perpwatch: \S+gone\/page-password cannot be written: there is no folder \S+\/gone\n/,
+    ],
+    [
+      "a file as its folder",
+      "config.yaml/page-password",
+      /cannot be written: \S+config\.yaml is no folder\n/,
+    ],
+    ["a device", "/dev/null", /^perpwatch: \/dev\/null is no regular file/],
+  ])("names %s, and asks for no password", async (_, file, told) => {
+    using place = desk();
+    place.write("config.yaml", plainConfig);
+    const ran = await run(["page", "password", "--file", file], { ...place, input: "short" });
+    expect(ran).toMatchObject({ status: 2, stdout: "", stderr: expect.stringMatching(told) });
+  });
+
+  test("names a folder that the user may not write to", async () => {
+    using place = desk();
+    const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+    const options = { ...place, input: "short", ...nobody };
+    const ran = await runProcess(["page", "password", "--file", "/etc/page-password"], options);
+    expect(ran).toMatchObject({
+      status: 2,
+      stderr: expect.stringMatching(/page-password cannot be written: this user may not write to \/etc\n/),
+    });
+  });
 });
+
+/** A symbolic link with the name `there`. @param text of the file that it leads to; null: there is none */
+function link(at: Desk, text: string | null): void {
+  if (text !== null) at.write("hash", text);
+  symlinkSync("hash", path.join(at.folder, "there"));
+}

@@ -163,6 +163,18 @@ describe("a signer on its own", () => {
     expect(await next.end("SIGTERM")).toMatchObject({ status: 0 });
   }, 60_000);
 
+  test("signs by the way of login of its file alone from a SIGHUP after its start on", async () => {
+    using place = desk();
+    write(place, { signer: socket, wallets: `wallets: [ ${walletOf(byTransaction)} ]` });
+    await using signer = startProgram(["signer"], place);
+    await signer.line((line) => line.includes("holds 1 key, listens at"));
+    using asker = askerAt(place);
+    await asker.ask({ do: "renew" });
+    expect(await asker.login(addressOf(main))).toMatchObject(signed);
+    await hangUp(signer, /SIGHUP: loaded \S+, holds 1 key$/);
+    expect(await asker.login(addressOf(main))).toMatchObject(otherWay);
+  });
+
   test("loads the configuration of a daemon also where its first connection is lost", async () => {
     using place = desk();
     write(place, { signer: socket });

@@ -1,10 +1,10 @@
 /** `perpwatch wallet new, import, export, passphrase` on the keystore. */
-import { readFileSync, rmSync, statSync } from "node:fs";
+import { chmodSync, chownSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { readKeystore } from "../../src/wallet/keystore-file.ts";
 import { WalletKey, walletKeyFromText } from "../../src/wallet/wallet-key.ts";
-import { type Desk, desk, plainConfig, run } from "./run.ts";
+import { type Desk, desk, plainConfig, run, runProcess } from "./run.ts";
 
 const key = WalletKey.fromSeed(new Uint8Array(32).fill(81));
 const other = WalletKey.fromSeed(new Uint8Array(32).fill(82));
@@ -205,5 +205,41 @@ describe("a key that is there already", () => {
       status: 0,
       stdout: expect.stringContaining("To watch it, add to config.yaml"),
     });
+  });
+
+  test("is told with its address where the name of the keystore leads in a circle", async () => {
+    using at = place("signer: { keystore: ./circle }");
+    symlinkSync("circle", path.join(at.folder, "circle"));
+    expect(await imported(at, "copy.json")).toMatchObject({
+      status: 0,
+      stdout: expect.stringContaining(`${key.address}\n\nThe key is in copy.json; only you can read it.`),
+    });
+    expect((await imported(at, "--json", "more.json")).json()).toMatchObject({ authority: key.address });
+  });
+
+  test("is told with its wallet where the keystore cannot be made out", async () => {
+    using at = place();
+    configured(at, `{ name: desk, authority: ${key.address} }`);
+    symlinkSync("keystore.json", path.join(at.folder, "keystore.json"));
+    const { status, stdout } = await imported(at, "copy.json");
+    expect([status, stdout]).toEqual([0, expect.stringContaining("already: desk, without its key")]);
+  });
+
+  test("is told with its address to a user who may not enter the folder of the keystore", async () => {
+    using at = place("signer: { keystore: ./closed/keystore.json }");
+    const closed = path.join(at.folder, "closed");
+    mkdirSync(closed);
+    chmodSync(closed, 0);
+    const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : null;
+    if (nobody !== null)
+      for (const name of ["", "config.yaml"]) chownSync(path.join(at.folder, name), nobody.uid, nobody.gid);
+    const ran = await runProcess(["wallet", "import", "copy.json"], { ...at, ...nobody, input: textOf(key) });
+    chmodSync(closed, 0o700);
+    expect(ran).toMatchObject({
+      status: 0,
+      stderr: "",
+      stdout: expect.stringContaining(`${key.address}\n\nThe key is in copy.json; only you can read it.`),
+    });
+    expect(readFileSync(path.join(at.folder, "copy.json"), "utf8")).toBe(textOf(key));
   });
 });
