@@ -98,15 +98,28 @@ describe("a connection", () => {
     expect(daemon.warnings).toHaveLength(1);
   });
 
-  test("takes its number of requests, one after the other", async () => {
-    await using server = await opened({ requestsPerConnection: 3 });
-    const { socket, all } = await dial(server.port);
-    for (let index = 0; index < 3; index++) {
-      socket.write(get("/"));
-      await once(socket, "data");
-    }
-    expect(answers(await all)).toHaveLength(3);
-  });
+  test.each([
+    ["answers", "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", "close"],
+    // Its answers do not say which is the last.
+    ["answers in HTTP/1.0", "GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", "keep-alive"],
+  ])(
+    "is closed after its number of %s, however long it may be idle",
+    async (_, text, last) => {
+      await using server = await opened({ requestsPerConnection: 3, idleMs: 60_000 }, (_request, to) =>
+        to.setHeader("content-length", 3).end("yes"),
+      );
+      const { socket, all } = await dial(server.port);
+      for (let index = 0; index < 3; index++) {
+        socket.write(text);
+        await once(socket, "data");
+      }
+      socket.write(text);
+      const told = await all;
+      expect(answers(told)).toHaveLength(3);
+      expect(told.match(/(?<=^connection: )[\w-]+/gim)).toEqual(["keep-alive", "keep-alive", last]);
+    },
+    10_000,
+  );
 
   test.each([
     ["sends nothing", ""],
