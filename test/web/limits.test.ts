@@ -19,7 +19,7 @@ import { recent } from "../../src/web/recent.ts";
 import { oneAtATime } from "../../src/web/turns.ts";
 import { FakeClock } from "../support/clock.ts";
 import { secured } from "../support/tls.ts";
-import { openLoggedIn } from "./open.ts";
+import { openDashboard, openLoggedIn } from "./open.ts";
 import { status } from "./world.ts";
 
 /** A server with a clock that stands still. */
@@ -133,6 +133,27 @@ describe("a connection", () => {
     socket.write(text);
     expect(answers(await all)).toEqual(["HTTP/1.1 408"]);
   });
+
+  test("that comes to no end is closed by the times in use", async () => {
+    await using daemon = await openDashboard();
+    const timed = async (text: string) => {
+      const { socket, all } = await dial(daemon.port);
+      const startMs = performance.now();
+      socket.write(text);
+      const dawdling = setInterval(() => socket.write("x"), 500);
+      const told = await all;
+      clearInterval(dawdling);
+      return [answers(told), performance.now() - startMs] as const;
+    };
+    const login = "POST /api/v1/session HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
+    const [headers, body] = await Promise.all([
+      timed("GET / HTTP/1.1\r\nHost: localhost\r\nX: "),
+      timed(`${login}Content-Length: 10000\r\n\r\n{`),
+    ]);
+    expect([headers[0], body[0]]).toEqual([["HTTP/1.1 408"], ["HTTP/1.1 408"]]);
+    expect(headers[1]).toBeLessThan(8_000);
+    expect(body[1]).toBeLessThan(13_000);
+  }, 30_000);
 
   test("more than there may be closes the one that has gone longest without an answer", async () => {
     await using server = await opened({ connections: 4 });
