@@ -182,6 +182,43 @@ describe("what others can change is refused by check and start, with the command
   });
 });
 
+describe("a signer's file that others can use is refused, with the command to type:", () => {
+  const wallet = () => simulator.traders[0]!.authority;
+
+  test.each(["666", "644"])("the keystore of mode %s", async (wide) => {
+    using _ = home();
+    place.write("passphrase", "correct horse battery staple\n");
+    const signer = "signer: { keystore: ./keystore.json, passphraseFile: ./passphrase }";
+    const stored = configuration([signer]).replace("keyFile: main.key", `keystore: ${wallet()}`);
+    place.write("config.yaml", stored);
+    const input = fs.readFileSync(file("main.key"), "utf8");
+    expect(await runProcess(["wallet", "import"], { ...place, input })).toMatchObject({ status: 0 });
+    expect(mode("keystore.json")).toBe(0o600);
+    fs.chmodSync(file("keystore.json"), `0${wide}`);
+    const reason =
+      /the keystore can be (changed|read) by others than its owner: every user .*Fix: chmod 600 \S*keystore\.json/;
+    for (const words of [["check"], ["wallet", "list"]]) {
+      const { stdout, stderr } = await runProcess(words, place);
+      expect(stdout + stderr).toMatch(reason);
+    }
+    await using daemon = startProgram(["start"], place);
+    await daemon.line((line) => reason.test(line));
+    expect(daemon.stderr.filter((line) => line.includes("signed in by"))).toEqual([]);
+  });
+
+  test("the trusted forms of login", async () => {
+    using _ = home();
+    place.write("login-forms.json", JSON.stringify({ text: null, memo: null, refused: [] }));
+    fs.chmodSync(file("login-forms.json"), 0o666);
+    const reason = /login-forms\.json can be changed by others than its owner: every user .*Fix: chmod go-w/;
+    const trust = await runProcess(["wallet", "trust"], place);
+    expect([trust.status, trust.stderr]).toEqual([1, expect.stringMatching(reason)]);
+    await using daemon = startProgram(["start"], place);
+    await daemon.line((line) => reason.test(line));
+    expect(daemon.stderr.filter((line) => line.includes("signed in by"))).toEqual([]);
+  });
+});
+
 describe("the daemon's own files", () => {
   test("are its owner's alone, whatever the umask; another user reaches none of them", async ({ skip }) => {
     using _ = home();
@@ -241,6 +278,23 @@ describe("a socket of another user", () => {
     }
     expect(foreign.lines).toEqual(["listening"]);
     expect(fs.statSync(file("p.sock")).uid).toBe(stranger);
+  });
+
+  test("is asked for no signature by commands and a daemon, and the reason is said", async ({ skip }) => {
+    skip(!isRoot, needsRoot);
+    using _ = home();
+    fs.chmodSync(place.folder, 0o1777);
+    place.write("config.yaml", configuration(["signer: { socket: ./signer.sock }"]));
+    await using foreign = await strangersSocket(file("signer.sock"));
+    const reason =
+      /signer's socket \S*signer\.sock belongs to another user than its folder\. Fix: start the signer again/;
+    for (const words of [["check"], ["wallet", "login", "main"]]) {
+      const { stdout, stderr } = await runProcess(words, place);
+      expect(stdout + stderr).toMatch(reason);
+    }
+    await using daemon = startProgram(["start"], place);
+    await daemon.line((line) => reason.test(line));
+    expect(foreign.lines).toEqual(["listening"]);
   });
 
   test("is root's to ask where the configuration is that user's; run by root it is not", async ({ skip }) => {

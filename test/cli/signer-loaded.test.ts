@@ -241,6 +241,25 @@ describe("a signer on its own", () => {
     expect(readdirSync(place.folder)).not.toContain("others");
   });
 
+  test("signs logins that name the configured domain alone; the daemon alerts, the signature log tells each refusal", async () => {
+    using place = desk();
+    const exchange = `exchange: { baseUrl: ${simulator.url}, requestsPerSecond: 1000, loginDomain: login.example.org }`;
+    write(place, { signer: socket, exchange });
+    await using signer = startProgram(["signer"], place);
+    await signer.line((line) => line.includes("holds 1 key, listens at"));
+    using asker = askerAt(place);
+    const login = (first: string) => asker.login(addressOf(main), Date.now(), Date.now(), first);
+    const refused = { refused: expect.stringContaining("does not name login.example.org") };
+    expect(await login("other.example.org wants you to sign in")).toMatchObject(refused);
+    await using daemon = startProgram(["start"], place);
+    expect(await daemon.line((line) => line.includes("No wallet signs in"))).toContain("LoginTextChanged");
+    expect(await login("login.example.org wants you to sign in")).toMatchObject(signed);
+    const entries = readFileSync(path.join(place.folder, "records", "signatures.log"), "utf8");
+    const reasons = entries.split("\n").flatMap((line) => (line === "" ? [] : [JSON.parse(line).refused]));
+    expect(reasons.at(-1)).toBe(null);
+    expect(reasons.slice(0, -1)).toEqual(reasons.slice(0, -1).map(() => refused.refused));
+  });
+
   test("goes on with the forms beside the database, whatever folder has become that of its records", async () => {
     using place = desk();
     const history = "history: { path: ./data/p }";

@@ -5,11 +5,17 @@ import fs from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import Database from "better-sqlite3";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import type { Severity } from "../../src/domain/alert.ts";
 import { encode } from "../../src/domain/json.ts";
 import { openDatabase } from "../../src/history/database.ts";
-import { HistoryError, type HistoryProblem, openStore } from "../../src/history/index.ts";
+import {
+  backupDatabase,
+  HistoryError,
+  type HistoryProblem,
+  openStore,
+  restoreDatabase,
+} from "../../src/history/index.ts";
 import { migrations } from "../../src/history/migrations.ts";
 import { alert, alertChange, all, everything } from "./examples.ts";
 import { temporaryFolder } from "./folder.ts";
@@ -325,4 +331,28 @@ test("a pipe is opened by nobody: neither waits for who writes into it", () => {
     expect(refusal(() => openStore({ path: file, readonly }))).toMatchObject({
       ...{ problem: "notADatabase", message: expect.stringContaining("is not a regular file") },
     });
+});
+
+test("no schema may call functions that reach out of it: of the writer, a reader, a copy and what is restored from one", async () => {
+  using folder = temporaryFolder();
+  const file = folder.file("p.db");
+  await written(file);
+  for (const readonly of [false, true]) {
+    const opened = openDatabase(file, { readonly });
+    expect(opened.db.pragma("trusted_schema", { simple: true })).toBe(0);
+    opened.close();
+  }
+  const ends: (readonly [string, unknown])[] = [];
+  const close = Database.prototype.close;
+  vi.spyOn(Database.prototype, "close").mockImplementation(function (this: Database.Database) {
+    ends.push([path.basename(this.name), this.pragma("trusted_schema", { simple: true })]);
+    return close.call(this);
+  });
+  await backupDatabase(file, folder.file("copy.db"));
+  await restoreDatabase(file, folder.file("copy.db"), 0);
+  const checked = ends.filter(([name]) => name.endsWith(".partial"));
+  expect(checked).toEqual([
+    ["copy.db.partial", 0],
+    ["p.db.restoring.partial", 0],
+  ]);
 });

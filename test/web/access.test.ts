@@ -8,6 +8,7 @@ import { Access } from "../../src/web/access/access.ts";
 import { silentLog } from "../../src/web/log.ts";
 import { handClock } from "../channels/hand-clock.ts";
 import { type Asking, clock, cookieOf, memoryStore, type OpenOptions, openDashboard } from "./open.ts";
+import { nowMs, status } from "./world.ts";
 
 const minute = 60_000;
 const day = 86_400_000;
@@ -108,6 +109,32 @@ describe("/metrics", () => {
     await using daemon = await opened();
     for (const header of ["x-forwarded-for", "forwarded", "via", "x-real-ip"])
       expect(await daemon.code("/metrics", { headers: { [header]: "127.0.0.1" } })).toBe(401);
+  });
+});
+
+describe("what is asked often", () => {
+  test.each([
+    ["/api/v1/status", true],
+    ["/metrics", true],
+    ["/metrics", false],
+  ])("%s is made once a second (with a token: %j)", async (at, hasToken) => {
+    let made = 0;
+    const still = handClock(nowMs);
+    const daemonStatus = () => {
+      made++;
+      return status();
+    };
+    await using daemon = await openDashboard({ status: daemonStatus }, { clock: still });
+    const how = hasToken ? bearer(await daemon.token("read")) : {};
+    const several = async (count: number) => {
+      for (let index = 0; index < count; index++) expect((await daemon.overTcp(at, how)).status).toBe(200);
+      return made;
+    };
+    expect(await several(20)).toBe(1);
+    still.pass(999);
+    expect(await several(1)).toBe(1);
+    still.pass(1);
+    expect(await several(2)).toBe(2);
   });
 });
 

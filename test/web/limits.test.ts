@@ -19,7 +19,7 @@ import { recent } from "../../src/web/recent.ts";
 import { oneAtATime } from "../../src/web/turns.ts";
 import { FakeClock } from "../support/clock.ts";
 import { secured } from "../support/tls.ts";
-import { openLoggedIn } from "./open.ts";
+import { openDashboard, openLoggedIn } from "./open.ts";
 import { status } from "./world.ts";
 
 /** A server with a clock that stands still. */
@@ -98,15 +98,28 @@ describe("a connection", () => {
     expect(daemon.warnings).toHaveLength(1);
   });
 
-  test("takes its number of requests, one after the other", async () => {
-    await using server = await opened({ requestsPerConnection: 3 });
-    const { socket, all } = await dial(server.port);
-    for (let index = 0; index < 3; index++) {
-      socket.write(get("/"));
-      await once(socket, "data");
-    }
-    expect(answers(await all)).toHaveLength(3);
-  });
+  test.each([
+    ["answers", "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", "close"],
+    // Its answers do not say which is the last.
+    ["answers in HTTP/1.0", "GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", "keep-alive"],
+  ])(
+    "is closed after its number of %s, however long it may be idle",
+    async (_, text, last) => {
+      await using server = await opened({ requestsPerConnection: 3, idleMs: 60_000 }, (_request, to) =>
+        to.setHeader("content-length", 3).end("yes"),
+      );
+      const { socket, all } = await dial(server.port);
+      for (let index = 0; index < 3; index++) {
+        socket.write(text);
+        await once(socket, "data");
+      }
+      socket.write(text);
+      const told = await all;
+      expect(answers(told)).toHaveLength(3);
+      expect(told.match(/(?<=^connection: )[\w-]+/gim)).toEqual(["keep-alive", "keep-alive", last]);
+    },
+    10_000,
+  );
 
   test.each([
     ["sends nothing", ""],
@@ -120,6 +133,27 @@ describe("a connection", () => {
     socket.write(text);
     expect(answers(await all)).toEqual(["HTTP/1.1 408"]);
   });
+
+  test("that comes to no end is closed by the times in use", async () => {
+    await using daemon = await openDashboard();
+    const timed = async (text: string) => {
+      const { socket, all } = await dial(daemon.port);
+      const startMs = performance.now();
+      socket.write(text);
+      const dawdling = setInterval(() => socket.write("x"), 500);
+      const told = await all;
+      clearInterval(dawdling);
+      return [answers(told), performance.now() - startMs] as const;
+    };
+    const login = "POST /api/v1/session HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
+    const [headers, body] = await Promise.all([
+      timed("GET / HTTP/1.1\r\nHost: localhost\r\nX: "),
+      timed(`${login}Content-Length: 10000\r\n\r\n{`),
+    ]);
+    expect([headers[0], body[0]]).toEqual([["HTTP/1.1 408"], ["HTTP/1.1 408"]]);
+    expect(headers[1]).toBeLessThan(8_000);
+    expect(body[1]).toBeLessThan(13_000);
+  }, 30_000);
 
   test("more than there may be closes the one that has gone longest without an answer", async () => {
     await using server = await opened({ connections: 4 });
