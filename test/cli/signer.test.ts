@@ -144,6 +144,42 @@ test("the daemon's memory holds no key, its signer's does; both end together", a
   await vi.waitFor(() => expect(isRunning(signer!)).toBe(false), 10_000);
 });
 
+/** The first flag of a Node, and its limit of core dumps. */
+const closed = (cmdline: string, limits: string) => ({
+  flag: cmdline.split("\0")[1],
+  core: /^Max core file size +(\S+)/m.exec(limits)![1],
+});
+
+test("the signer of a daemon, and that of a command, leaves no core, and takes no debugger by a signal", async () => {
+  using place = home([]);
+  await using daemon = startProgram(["start"], { ...place, cores: true });
+  await daemon.line((line) => line.includes("signed in by message"));
+  const ofProcess = (pid: number) => {
+    const [cmdline, limits] = ["cmdline", "limits"].map((name) =>
+      readFileSync(`/proc/${pid}/${name}`, "utf8"),
+    );
+    return closed(cmdline!, limits!);
+  };
+  expect(ofProcess(daemon.pid).core).toBe("unlimited");
+  const [signer] = childrenOf(daemon.pid);
+  expect(ofProcess(signer!)).toEqual({ flag: "--disable-sigusr1", core: "0" });
+  expect(await daemon.end("SIGTERM")).toMatchObject({ status: 0 });
+  // A command's is gone before anybody can look at it.
+  const noting = `
+    import { readFileSync, writeFileSync } from "node:fs";
+    const files = ["cmdline", "limits"].map((name) => readFileSync("/proc/self/" + name, "utf8"));
+    writeFileSync(process.argv[2] + ".json", JSON.stringify(files));`;
+  const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(noting)}` };
+  await using login = startProgram(["wallet", "login", "main"], { ...place, env, cores: true });
+  expect(await login.ended).toMatchObject({ status: 0 });
+  const noted = (command: string) =>
+    closed(
+      ...(JSON.parse(readFileSync(path.join(place.folder, `${command}.json`), "utf8")) as [string, string]),
+    );
+  expect(noted("wallet").core).toBe("unlimited");
+  expect(noted("signer")).toEqual({ flag: "--disable-sigusr1", core: "0" });
+});
+
 test("a signer that is killed is started again, and the watching goes on", async () => {
   using place = home([]);
   await using daemon = startProgram(["start"], place);
