@@ -243,23 +243,41 @@ test("a signer on its own, away at first: one alert, public reads go on, and it 
   expect(await daemon.end("SIGTERM")).toMatchObject({ status: 0 });
 }, 180_000);
 
-test("without the passphrase the keystore stays closed, and the wallets are watched all the same", async () => {
+test("without the passphrase the keystore stays closed: one alert for all wallets, and public reads go on", async () => {
+  const wallets = [main, second];
   using place = home(
     ["signer: { passphraseFile: ./passphrase }"],
-    [`{ name: main, keystore: ${addressOf(main)} }`],
+    wallets.map((trader) => `{ name: ${simulator.traders[trader]!.name}, keystore: ${addressOf(trader)} }`),
   );
   place.write("passphrase", passphrase);
-  expect(await runProcess(["wallet", "import"], { ...place, input: keyText(main) })).toMatchObject({
-    status: 0,
-  });
+  for (const trader of wallets)
+    expect(await runProcess(["wallet", "import"], { ...place, input: keyText(trader) })).toMatchObject({
+      status: 0,
+    });
   place.write("passphrase", "another one");
   await using daemon = startProgram(["start"], place);
-  await daemon.line((line) =>
-    /No wallet can sign in: .*the passphrase does not open the keystore/.test(line),
+  const isAlert = (line: string) => line.includes('"channel":"here"') && line.includes('"kind":"alert"');
+  expect(await daemon.line(isAlert)).toMatch(
+    /No wallet can sign in: .*the passphrase does not open the keystore/,
   );
+  const { watch } = (await run(["status", "--json"], place)).json() as {
+    watch: { wallets: { signedIn: boolean }[] };
+  };
+  expect(watch.wallets.map(({ signedIn }) => signedIn)).toEqual([false, false]);
+  // What is public.
+  for (const trader of wallets)
+    expect((await run(["whatif", "--wallet", simulator.traders[trader]!.name], place)).stdout).toMatch(
+      /equity/,
+    );
   place.write("passphrase", passphrase);
   void daemon.end("SIGHUP");
-  await daemon.line((line) => line.includes("signed in by message"));
+  for (const trader of wallets)
+    await daemon.line(
+      (line) =>
+        line.includes("signed in by message") && line.includes(`"${simulator.traders[trader]!.name}"`),
+    );
+  await daemon.line((line) => isAlert(line) && line.includes("Wallets can sign in again"));
+  expect([...daemon.stdout, ...daemon.stderr].filter(isAlert)).toHaveLength(2);
   expect(await daemon.end("SIGTERM")).toMatchObject({ status: 0 });
 }, 180_000);
 
