@@ -563,8 +563,8 @@ async function prepare(root, { isCheckout, isTool }) {
 }
 
 /**
- * A daemon holds keys: no signal of the same user makes it listen to a debugger. It cannot be set once a process runs, nor can the
- * limit of core dumps (`withoutCore`).
+ * For whatever holds keys or a passphrase: no signal of the same user makes it listen to a debugger. It cannot be set once a process
+ * runs, nor can the limit of core dumps (`withoutCore`).
  */
 export const closedFlags = ["--disable-sigusr1"];
 
@@ -600,9 +600,10 @@ export function daemonEnvironment(env) {
  * @returns {readonly string[]}
  */
 export function flagsFor([command], given) {
-  if (command !== "start" && command !== "signer") return [];
+  const isDaemon = command === "start" || command === "signer";
+  if (!isDaemon && command !== "wallet" && command !== "service") return [];
   const hasSize = given.some((one) => /semi[-_]space[-_]size/.test(one));
-  return (hasSize ? closedFlags : daemonFlags).filter((one) => !given.includes(one));
+  return (isDaemon && !hasSize ? daemonFlags : closedFlags).filter((one) => !given.includes(one));
 }
 
 /**

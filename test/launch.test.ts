@@ -575,7 +575,7 @@ console.log(JSON.stringify({ pid: process.pid, flags: process.execArgv, args: pr
     expect(JSON.parse((await small.run(["status"])).stdout)).toMatchObject({ flags: [] });
   });
 
-  test("leaves no core, and takes no debugger by a signal", async () => {
+  test("and whatever else holds keys leave no core, and take no debugger by a signal", async () => {
     using small = new SmallPackage();
     small.write(
       "package/src/main.ts",
@@ -588,8 +588,10 @@ setTimeout(() => process.kill(process.pid, "SIGUSR2"), 50);
 setTimeout(() => {}, 200);`,
     );
     await small.run(["x"]);
-    const { stdout } = await small.run(["start"], { cores: true });
-    expect(JSON.parse(stdout)).toEqual({ core: "0", url: null });
+    for (const command of [["start"], ["signer"], ["wallet", "import"], ["service", "install"]]) {
+      const { stdout } = await small.run(command, { cores: true });
+      expect(JSON.parse(stdout), command.join(" ")).toEqual({ core: "0", url: null });
+    }
     expect(JSON.parse((await small.run(["status"], { cores: true })).stdout)).toMatchObject({
       core: "unlimited",
     });

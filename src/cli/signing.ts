@@ -3,7 +3,7 @@
  * This process reads no key then.
  */
 import { spawn } from "node:child_process";
-import { statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { connect } from "node:net";
 import path from "node:path";
 import { createInterface } from "node:readline";
@@ -213,18 +213,25 @@ function distrustedSocket(socket: string): string | null {
   return distrustedWay(socket, { owner: folder.uid });
 }
 
+const shell = "/bin/sh";
+
 /** A signer over a socket pair, which the system closes with this process. */
 async function startSigner(
   cli: Cli,
   config: string,
-  words: readonly string[],
+  options: readonly string[],
   onLine: SigningOptions["onLine"],
 ): Promise<Duplex> {
   const args = [
     ...["--disable-sigusr1", "--max-semi-space-size=1", main],
-    ...["signer", "--config", config, "--stream", "3", ...words],
+    ...["signer", "--config", config, "--stream", "3", ...options],
   ];
-  const child = spawn(process.execPath, args, {
+  const command = [process.execPath, ...args];
+  // Whoever started this process may have left it core dumps, which would hold keys (`withoutCore` of launch.mjs).
+  const [program, ...words] = existsSync(shell)
+    ? [shell, "-c", 'ulimit -c 0; exec "$0" "$@"', ...command]
+    : command;
+  const child = spawn(program!, words, {
     env: cli.env as NodeJS.ProcessEnv,
     stdio: ["ignore", "ignore", onLine === undefined ? "inherit" : "pipe", "pipe"],
   });

@@ -1,5 +1,6 @@
 /** `perpwatch wallet trust`: the form of login text that wallets sign, one that was refused, and its acceptance. */
 import { formFile } from "../signer/form-file.ts";
+import { exactLine } from "../signer/form-lines.ts";
 import {
   accepted,
   type FormStore,
@@ -92,12 +93,9 @@ function shownRefused(
   ];
 }
 
-/** Numbered, each character as it is: letters that look like others are written as their numbers. */
+/** Numbered. */
 function linesOf(form: string): readonly string[] {
-  return form.split("\n").map((line, index) => {
-    const exact = line
-      .replaceAll(/[^\x20-\x7e]/gu, (one) => `\\u{${one.codePointAt(0)!.toString(16)}}`)
-      .replace(/ +$/, (spaces) => "\\u{20}".repeat(spaces.length));
-    return `  ${String(index + 1).padStart(2)}  ${exact}`.trimEnd();
-  });
+  return form
+    .split("\n")
+    .map((line, index) => `  ${String(index + 1).padStart(2)}  ${exactLine(line)}`.trimEnd());
 }

@@ -9,6 +9,7 @@
  */
 import { formOf, type LoginText } from "../wallet/challenge-text.ts";
 import { BadChallenge } from "../wallet/transaction.ts";
+import { firstDifference } from "./form-lines.ts";
 import { plainness } from "./plain-login.ts";
 
 export type LoginFormKind = "text" | "memo";
@@ -105,7 +106,7 @@ export class LoginForms {
     const { baseUrl, domain } = this.#options;
     const reason =
       pinned !== null
-        ? "has another form than the one that was trusted"
+        ? `has another form than the one that was trusted: ${firstDifference(pinned, form)}`
         : plainness(form, new URL(baseUrl).hostname, kind === "text" ? domain : null);
     if (reason !== null) {
       await this.#refuse(text, kind, form, `the ${named} ${reason}`);

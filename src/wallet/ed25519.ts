@@ -14,6 +14,16 @@ export function privateKeyFromSeed(seed: Uint8Array): KeyObject {
   }
 }
 
+/** Calls with a copy of a private key's seed, which is wiped when `use` returns. */
+export function withSeedOf<T>(key: KeyObject, use: (seed: Uint8Array) => T): T {
+  const der = key.export({ format: "der", type: "pkcs8" });
+  try {
+    return use(der.subarray(pkcs8.length));
+  } finally {
+    der.fill(0);
+  }
+}
+
 export function publicKeyOf(key: KeyObject): Uint8Array {
   const { x } = createPublicKey(key).export({ format: "jwk" });
   return new Uint8Array(Buffer.from(x!, "base64url"));

@@ -7,7 +7,7 @@ import { hkdfSync, type KeyObject } from "node:crypto";
 import { inspect } from "node:util";
 import { base58 } from "@scure/base";
 import { addressOf } from "./address.ts";
-import { privateKeyFromSeed, publicKeyOf, signBytes } from "./ed25519.ts";
+import { privateKeyFromSeed, publicKeyOf, signBytes, withSeedOf } from "./ed25519.ts";
 
 /** Text or file that holds no usable key. Its message never repeats what was read. */
 export class BadKey extends Error {
@@ -15,14 +15,13 @@ export class BadKey extends Error {
 }
 
 export class WalletKey {
-  readonly #seed: Buffer;
+  /** Holds the one copy of the seed, outside of the heap of JavaScript. */
   readonly #key: KeyObject;
   /** Base58 of the public key: the wallet's authority. */
   readonly address: string;
 
   private constructor(seed: Uint8Array) {
-    this.#seed = Buffer.from(seed);
-    this.#key = privateKeyFromSeed(this.#seed);
+    this.#key = privateKeyFromSeed(seed);
     this.address = addressOf(publicKeyOf(this.#key));
   }
 
@@ -57,12 +56,12 @@ export class WalletKey {
 
   /** 32 bytes by HKDF-SHA256 from the secret seed: a key of its own for each `info`. */
   deriveKey(info: string, salt: Uint8Array = new Uint8Array(0)): Buffer {
-    return Buffer.from(hkdfSync("sha256", this.#seed, salt, info, 32));
+    return withSeedOf(this.#key, (seed) => Buffer.from(hkdfSync("sha256", seed, salt, info, 32)));
   }
 
   /** For the one place that writes key files. Called with a copy that is wiped when `use` returns. */
   withKeypair<T>(use: (pair: Uint8Array) => T): T {
-    const pair = Buffer.concat([this.#seed, publicKeyOf(this.#key)]);
+    const pair = withSeedOf(this.#key, (seed) => Buffer.concat([seed, publicKeyOf(this.#key)]));
     try {
       return use(pair);
     } finally {
@@ -115,7 +114,10 @@ function fromJson(text: string): WalletKey {
   );
   if (wrong !== -1)
     throw new BadKey(`entry ${wrong + 1} of the JSON keypair is not an integer from 0 to 255`);
-  return wiped(Uint8Array.from(numbers as readonly number[]), WalletKey.fromKeypair);
+  // Small arrays without a buffer of their own lie in the heap, which leaves copies where it moves them.
+  const pair = new Uint8Array(new ArrayBuffer(numbers.length));
+  pair.set(numbers as readonly number[]);
+  return wiped(pair, WalletKey.fromKeypair);
 }
 
 function fromBase58(text: string): WalletKey {

@@ -10,7 +10,8 @@ import { base58 } from "@scure/base";
 import Database from "better-sqlite3";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Simulator, startSimulator } from "../../src/simulator/index.ts";
-import { type Desk, desk, run } from "../cli/run.ts";
+import { hashPassword } from "../../src/web/access/password.ts";
+import { type Desk, desk, run, runProcess } from "../cli/run.ts";
 import { alertmanagerDialect, ntfyDialect, pagerdutyDialect, webhookDialect } from "../support/dialects.ts";
 import { type Program, startProgram } from "../support/program.ts";
 import { Pushover } from "../support/pushover.ts";
@@ -58,6 +59,8 @@ const secrets = {
   failing: mark("heartbeat failure address", 32),
   rpcPath: mark("ledger path", 32),
   rpcQuery: mark("ledger query", 32),
+  page: mark("page password", 32),
+  passphrase: mark("keystore passphrase", 32),
 };
 
 interface Side {
@@ -149,9 +152,12 @@ function passedOn(incoming: IncomingMessage, body: string, response: ServerRespo
   outgoing.end(body);
 }
 
-function config(): string {
+function config(passwordHash: string): string {
   const at = (name: string) => `http://127.0.0.1:${sides.get(name)!.echo.port}`;
-  const wallets = simulator.traders.map(({ name, keyFile }) => `  - { name: ${name}, keyFile: ${keyFile} }`);
+  const wallets = simulator.traders.map(
+    ({ name, keyFile, authority }, index) =>
+      `  - { name: ${name}, ${index === 0 ? `keyFile: ${keyFile}` : `keystore: ${authority}`} }`,
+  );
   const channels: Record<string, string> = {
     here: "{ type: console }",
     discord: `{ type: discord, token: ${secrets.discord}, channelId: "123456789012345678", apiUrl: "${at("discord")}/api", allow: { users: ["123456789012345678"] } }`,
@@ -180,7 +186,8 @@ function config(): string {
     `heartbeat: { url: "${at("heartbeat")}/ping/${secrets.heartbeat}", failUrl: "${at("heartbeat")}/ping/${secrets.failing}", every: 5s }`,
     "schedules: { traderState: { every: 1s }, markets: { every: 1s }, notifications: { every: 1s } }",
     "history: { path: ./p }",
-    "dashboard: { listen: off }",
+    `dashboard: { listen: "127.0.0.1:0", passwordHash: "${passwordHash}" }`,
+    "signer: { passphraseFile: ./passphrase }",
     "",
   ].join("\n");
 }
@@ -229,7 +236,10 @@ beforeAll(async () => {
     secrets.webhook,
   ]);
   await side("heartbeat", () => ({ status: 200 }), [secrets.heartbeat, secrets.failing]);
-  place.write("config.yaml", config());
+  place.write("config.yaml", config(await hashPassword(secrets.page)));
+  place.write("passphrase", secrets.passphrase);
+  const input = readFileSync(simulator.traders[1]!.keyFile!, "utf8");
+  expect(await runProcess(["wallet", "import"], { ...place, input })).toMatchObject({ status: 0 });
 }, 60_000);
 
 afterAll(async () => {
@@ -266,6 +276,56 @@ async function start(format: string): Promise<void> {
   await daemon.line((line) => line.includes("watching "), 60_000);
 }
 
+/** Logs in to the page in each way, right and wrong: what it hands out is a secret from then on. */
+async function logIn(when: string): Promise<void> {
+  const watching = [...daemon.stderr, ...daemon.stdout].join("\n");
+  const page = /status page (http:\/\/127\.0\.0\.1:\d+)/.exec(watching)![1]!;
+  const made = async (what: string, body: object, secretOf: (answer: string) => string) => {
+    const secret = secretOf(await ask("POST", `/api/v1/access/${what}`, body));
+    finder.add(`${what} ${when}`, secret.slice(-40));
+    return secret;
+  };
+  const linkOf = (answer: string) => (JSON.parse(answer) as { url: string }).url.split("#login=")[1]!;
+  const tokenOf = (answer: string) => (JSON.parse(answer) as { token: string }).token;
+  const link = await made("links", {}, linkOf);
+  const token = await made("tokens", { name: `canary-${when}`, rights: "act" }, tokenOf);
+  const asked = async (at: string, headers: Record<string, string>, body?: string) => {
+    const type = body === undefined ? {} : { "content-type": "application/json" };
+    const method = body === undefined ? "GET" : "POST";
+    const answer = await fetch(page + at, {
+      method,
+      headers: { ...headers, ...type },
+      ...(body && { body }),
+    });
+    said.push([`${at} ${when}`, await answer.text()]);
+    tried++;
+    return answer;
+  };
+  const session = "/api/v1/session";
+  const password = (text: string) => JSON.stringify({ password: text });
+  const logins = [
+    await asked(session, {}, password(secrets.page)),
+    await asked(session, { "perpwatch-link": link }, "{}"),
+  ];
+  for (const [index, answer] of logins.entries()) {
+    const cookie = answer.headers.get("set-cookie")!.split(";")[0]!;
+    finder.add(`cookie ${index} ${when}`, cookie.split("=")[1]!);
+    expect((await asked("/api/v1/status", { cookie })).status).toBe(200);
+    expect((await asked("/api/v1/nothing", { cookie })).status).toBe(404);
+  }
+  const bearer = { authorization: `Bearer ${token}` };
+  for (const at of ["/metrics", "/api/v1/status"]) expect((await asked(at, bearer)).status).toBe(200);
+  expect((await asked("/api/v1/silences", bearer, `{ "${token}": `)).status).toBe(400);
+  // A link that was used, a token with more, a body that is cut short, a password with more.
+  for (const wrong of [
+    await asked(session, { "perpwatch-link": link }, "{}"),
+    await asked("/api/v1/status", { authorization: `Bearer ${token}x` }),
+    await asked(session, {}, password(secrets.page).slice(0, -1)),
+    await asked(session, {}, password(`${secrets.page}x`)),
+  ])
+    expect([400, 401]).toContain(wrong.status);
+}
+
 const channels = () => [...sides.keys()].filter((name) => name !== "heartbeat");
 
 /** Each channel sends a test message. */
@@ -276,7 +336,7 @@ async function tests(what: string, names: readonly string[]): Promise<void> {
 
 const shownPaths = [
   "/metrics",
-  ...["status", "alerts", "silences", "notifications", "login-form"].map((one) => `/api/v1/${one}`),
+  ...["status", "alerts", "silences", "notifications"].map((one) => `/api/v1/${one}`),
 ];
 
 async function look(when: string): Promise<void> {
@@ -311,6 +371,7 @@ test("services that repeat credentials, in each way of failing and each encoding
   timeout: 900_000,
 }, async () => {
   await start("json");
+  await logIn("first");
   await rounds(codes.filter((_, index) => index % 2 === 0));
   // Alerts that are sent while everything fails.
   await ask("POST", "/api/v1/drill", { channels: null, by: "test" });
@@ -323,6 +384,7 @@ test("services that repeat credentials, in each way of failing and each encoding
   searchFiles("while it ran");
   await daemon.end("SIGTERM");
   await start("pretty");
+  await logIn("later");
   await rounds(codes.filter((_, index) => index % 2 === 1));
   said.push(["pretty log", daemon.stderr.join("\n")], ["pretty console", daemon.stdout.join("\n")]);
 });

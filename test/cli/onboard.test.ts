@@ -1,5 +1,5 @@
 /** `perpwatch onboard` as a process against the simulated exchange and its chain. */
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
 import type { Simulator } from "../../src/simulator/simulator.ts";
@@ -17,6 +17,8 @@ interface Place extends AsyncDisposable {
   /** Requests of the exchange that would do something. */
   sent(): Promise<string[]>;
   state(): Promise<string>;
+  /** Entries of the signature log. */
+  signatures(): object[];
 }
 
 async function place(
@@ -54,6 +56,11 @@ async function place(
     },
     state: async () =>
       (await read(simulator, "traderState", `/v1/trader/state/${fresh.address}`)).snapshot.capabilities.state,
+    signatures: () =>
+      readFileSync(path.join(at.folder, "data", "signatures.log"), "utf8")
+        .trim()
+        .split("\n")
+        .map((line) => JSON.parse(line) as object),
     [Symbol.asyncDispose]: async () => {
       at[Symbol.dispose]();
       await simulator.stop();
@@ -76,6 +83,10 @@ test("a wallet is registered after a summary, and a second time there is nothing
   const told = done.json() as { signature: string; traderAccount: string };
   expect(told).toMatchObject({ wallet: "fresh", result: "registered", active: true });
   expect(await it.state()).toBe("active");
+  // Written by the signer's process alone: nothing else holds the key.
+  expect(it.signatures()).toEqual([
+    expect.objectContaining({ act: "onboarding", wallet: fresh.address, refused: null }),
+  ]);
   expect(it.simulator.world.ledger.transactions.has(told.signature)).toBe(true);
   expect(it.simulator.world.accounts.get(told.traderAccount)).toMatchObject({
     maxPositions: 40,

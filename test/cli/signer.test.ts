@@ -81,9 +81,9 @@ function childrenOf(pid: number): number[] {
     .map(Number);
 }
 
-/** Looks through all of a process's memory that can be read. @returns those of the contents that are there */
-function heldBy(pid: number, contents: Readonly<Record<string, Buffer>>): string[] {
-  const found = new Set<string>();
+/** Looks through all of a process's memory that can be read. @returns for each of the contents that is there, at how many places */
+function heldBy(pid: number, contents: Readonly<Record<string, Buffer>>): Record<string, number> {
+  const found = new Map<string, Set<number>>();
   const memory = openSync(`/proc/${pid}/mem`, "r");
   const chunk = Buffer.alloc(4_194_304);
   const overlap = 1_024;
@@ -101,16 +101,18 @@ function heldBy(pid: number, contents: Readonly<Record<string, Buffer>>): string
           break;
         }
         const part = chunk.subarray(0, read);
-        for (const [name, content] of Object.entries(contents)) if (part.includes(content)) found.add(name);
+        for (const [name, content] of Object.entries(contents))
+          for (let place = part.indexOf(content); place >= 0; place = part.indexOf(content, place + 1))
+            found.set(name, (found.get(name) ?? new Set()).add(at + place));
       }
     }
   } finally {
     closeSync(memory);
   }
-  return [...found].sort();
+  return Object.fromEntries([...found].map(([name, places]) => [name, places.size]));
 }
 
-test("the daemon's memory holds no key, its signer's does; both end together", async () => {
+test("the daemon's memory holds no key, its signer's has the seed once; both end together", async () => {
   using place = home([]);
   await using daemon = startProgram(["start"], place);
   await daemon.line((line) => line.includes("signed in by message"));
@@ -123,9 +125,9 @@ test("the daemon's memory holds no key, its signer's does; both end together", a
     file: Buffer.from(keyText(main).slice(0, 60)),
     address: Buffer.from(addressOf(main)),
   };
-  expect(heldBy(pid, contents)).toEqual(["address"]);
-  // Without this the search itself could be blind.
-  expect(heldBy(signer!, contents)).toEqual(expect.arrayContaining(["address", "seed"]));
+  expect(heldBy(pid, contents)).toEqual({ address: expect.any(Number) });
+  // The search is not blind. The seed is held once, outside of the heap of JavaScript.
+  expect(heldBy(signer!, contents)).toMatchObject({ address: expect.any(Number), seed: 1 });
   const lines = readFileSync(path.join(place.folder, "signatures.log"), "utf8").trim().split("\n");
   expect(lines.map((line) => JSON.parse(line))).toEqual([
     {
@@ -142,6 +144,42 @@ test("the daemon's memory holds no key, its signer's does; both end together", a
   expect(await daemon.end("SIGTERM")).toMatchObject({ status: 0 });
   expect(daemon.stderr.join("\n")).not.toContain("the signer's process");
   await vi.waitFor(() => expect(isRunning(signer!)).toBe(false), 10_000);
+});
+
+/** The first flag of a Node, and its limit of core dumps. */
+const closed = (cmdline: string, limits: string) => ({
+  flag: cmdline.split("\0")[1],
+  core: /^Max core file size +(\S+)/m.exec(limits)![1],
+});
+
+test("the signer of a daemon, and that of a command, leaves no core, and takes no debugger by a signal", async () => {
+  using place = home([]);
+  await using daemon = startProgram(["start"], { ...place, cores: true });
+  await daemon.line((line) => line.includes("signed in by message"));
+  const ofProcess = (pid: number) => {
+    const [cmdline, limits] = ["cmdline", "limits"].map((name) =>
+      readFileSync(`/proc/${pid}/${name}`, "utf8"),
+    );
+    return closed(cmdline!, limits!);
+  };
+  expect(ofProcess(daemon.pid).core).toBe("unlimited");
+  const [signer] = childrenOf(daemon.pid);
+  expect(ofProcess(signer!)).toEqual({ flag: "--disable-sigusr1", core: "0" });
+  expect(await daemon.end("SIGTERM")).toMatchObject({ status: 0 });
+  // A command's is gone before anybody can look at it.
+  const noting = `
+    import { readFileSync, writeFileSync } from "node:fs";
+    const files = ["cmdline", "limits"].map((name) => readFileSync("/proc/self/" + name, "utf8"));
+    writeFileSync(process.argv[2] + ".json", JSON.stringify(files));`;
+  const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(noting)}` };
+  await using login = startProgram(["wallet", "login", "main"], { ...place, env, cores: true });
+  expect(await login.ended).toMatchObject({ status: 0 });
+  const noted = (command: string) =>
+    closed(
+      ...(JSON.parse(readFileSync(path.join(place.folder, `${command}.json`), "utf8")) as [string, string]),
+    );
+  expect(noted("wallet").core).toBe("unlimited");
+  expect(noted("signer")).toEqual({ flag: "--disable-sigusr1", core: "0" });
 });
 
 test("a signer that is killed is started again, and the watching goes on", async () => {
@@ -207,23 +245,41 @@ test("a signer on its own, away at first: one alert, public reads go on, and it 
   expect(await daemon.end("SIGTERM")).toMatchObject({ status: 0 });
 }, 180_000);
 
-test("without the passphrase the keystore stays closed, and the wallets are watched all the same", async () => {
+test("without the passphrase the keystore stays closed: one alert for all wallets, and public reads go on", async () => {
+  const wallets = [main, second];
   using place = home(
     ["signer: { passphraseFile: ./passphrase }"],
-    [`{ name: main, keystore: ${addressOf(main)} }`],
+    wallets.map((trader) => `{ name: ${simulator.traders[trader]!.name}, keystore: ${addressOf(trader)} }`),
   );
   place.write("passphrase", passphrase);
-  expect(await runProcess(["wallet", "import"], { ...place, input: keyText(main) })).toMatchObject({
-    status: 0,
-  });
+  for (const trader of wallets)
+    expect(await runProcess(["wallet", "import"], { ...place, input: keyText(trader) })).toMatchObject({
+      status: 0,
+    });
   place.write("passphrase", "another one");
   await using daemon = startProgram(["start"], place);
-  await daemon.line((line) =>
-    /No wallet can sign in: .*the passphrase does not open the keystore/.test(line),
+  const isAlert = (line: string) => line.includes('"channel":"here"') && line.includes('"kind":"alert"');
+  expect(await daemon.line(isAlert)).toMatch(
+    /No wallet can sign in: .*the passphrase does not open the keystore/,
   );
+  const { watch } = (await run(["status", "--json"], place)).json() as {
+    watch: { wallets: { signedIn: boolean }[] };
+  };
+  expect(watch.wallets.map(({ signedIn }) => signedIn)).toEqual([false, false]);
+  // What is public.
+  for (const trader of wallets)
+    expect((await run(["whatif", "--wallet", simulator.traders[trader]!.name], place)).stdout).toMatch(
+      /equity/,
+    );
   place.write("passphrase", passphrase);
   void daemon.end("SIGHUP");
-  await daemon.line((line) => line.includes("signed in by message"));
+  for (const trader of wallets)
+    await daemon.line(
+      (line) =>
+        line.includes("signed in by message") && line.includes(`"${simulator.traders[trader]!.name}"`),
+    );
+  await daemon.line((line) => isAlert(line) && line.includes("Wallets can sign in again"));
+  expect([...daemon.stdout, ...daemon.stderr].filter(isAlert)).toHaveLength(2);
   expect(await daemon.end("SIGTERM")).toMatchObject({ status: 0 });
 }, 180_000);
 
@@ -257,7 +313,7 @@ test("a secret in a file of its own is read by the signer alone", async () => {
   await daemon.line((line) => line.includes("signed in by message"));
   const key = walletKeyFromText(keyText(main));
   const seed = key.withKeypair((pair) => Buffer.from(pair.subarray(0, 32)));
-  expect(heldBy(daemon.pid, { seed, file: Buffer.from(keyText(main).slice(0, 60)) })).toEqual([]);
+  expect(heldBy(daemon.pid, { seed, file: Buffer.from(keyText(main).slice(0, 60)) })).toEqual({});
 });
 
 test("a signer is not put in the place of a file", async () => {

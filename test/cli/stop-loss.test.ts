@@ -1,4 +1,5 @@
 /** `perpwatch stop-loss` as a process: what it prints, and that it sends nothing. */
+import { readFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
 import { brokenSignatures, missingSigners, readTransaction } from "../../src/wallet/ledger-transaction.ts";
@@ -38,6 +39,14 @@ test("the transaction goes to standard output, the explanation beside it, and no
   expect(told).toMatchObject({ signed: true, symbol: "BTC", order: { side: "ask" }, signers: [authority] });
   expect(missingSigners(readTransaction(told.transaction))).toEqual([]);
   expect(brokenSignatures(readTransaction(told.transaction))).toEqual([]);
+  // Written by the signer's process alone: nothing else holds the key. Each command signs in, too.
+  const entries = readFileSync(path.join(at.folder, "data", "signatures.log"), "utf8")
+    .trim()
+    .split("\n");
+  const acts = entries.map((line) => JSON.parse(line) as { act: string });
+  expect(acts.filter(({ act }) => act !== "login text")).toEqual([
+    expect.objectContaining({ act: "stop loss", wallet: authority, refused: null }),
+  ]);
 
   expect(await stopLoss("--trigger-price", "61000")).toMatchObject({
     ...{ status: 2, stdout: "", stderr: expect.stringContaining("is not below the mark") },

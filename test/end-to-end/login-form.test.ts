@@ -15,6 +15,10 @@ test("one alert for all wallets, positions are watched all the same, and a perso
   await house.clock.advance(20_000);
   const told = () => house.headlines().filter((line) => /No wallet signs in/.test(line));
   expect(told()).toHaveLength(1);
+  expect(told()[0]).toContain(
+    "No wallet signs in: the login text has another form than the one that was trusted: " +
+      'line 1 was "Log in to the exchange" and is "Sign in to the exchange"',
+  );
   expect(daemon.status().watch.wallets.map(({ signedIn }) => signedIn)).toEqual([false, false]);
   await house.bring("SOL", 0.03);
   await house.clock.advance(5_000);

@@ -15,7 +15,8 @@ test("a refused login text has a line when it begins, then one in ten minutes wi
   const lines = () => house.log.filter(({ msg }) => /^refused to sign/.test(msg)).map(({ msg }) => msg);
   await house.clock.advance(240_000);
   const first =
-    "refused to sign a login text: the login text has another form than the one that was trusted; see: perpwatch wallet trust";
+    "refused to sign a login text: the login text has another form than the one that was trusted: " +
+    'line 1 was "Log in to the exchange" and is "Sign in to the exchange"; see: perpwatch wallet trust';
   expect(lines()).toEqual([first]);
   await house.clock.advance(600_000);
   const [, more, again, ...others] = lines();

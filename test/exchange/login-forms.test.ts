@@ -29,7 +29,10 @@ test("a changed text signs no wallet in; once accepted, all of them sign in", as
   );
   expect([first, second]).toEqual(["login text: signed", "login text: signed"]);
   expect(new Set(later)).toEqual(
-    new Set(["login text: the login text has another form than the one that was trusted"]),
+    new Set([
+      "login text: the login text has another form than the one that was trusted: " +
+        'line 1 was "Sign in to the exchange" and is "Sign in to the exchange please"',
+    ]),
   );
   // The alert about the text says it; that somebody else uses the key is another matter.
   expect(set.exchange.sessions.figures.authFailures).toBe(0);

@@ -199,7 +199,7 @@ test("the memo of a login transaction has a form of its own, trusted in the same
   await memo("exchange sign-in:0f0e0d0c");
   await memo("exchange sign-in:0a0b0c0d", "0a0b0c0d");
   await expect(memo("wallet sign-in:0f0e0d0c")).rejects.toThrow(
-    /memo of the login transaction has another form/,
+    'the memo of the login transaction has another form than the one that was trusted: line 1 was "exchange sign-in:{nonce hex}" and is "wallet sign-in:{nonce hex}"',
   );
   expect([pinned.length, store.known.text]).toEqual([1, null]);
   accept(store, "memo");

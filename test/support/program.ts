@@ -38,14 +38,19 @@ export interface ProgramOptions {
   /** Another user, whom root runs it as. */
   readonly uid?: number;
   readonly gid?: number;
+  /** It may dump core. */
+  readonly cores?: boolean;
 }
 
 /** Runs `perpwatch` with these arguments. */
 export function startProgram(
   args: readonly string[],
-  { env = {}, folder, uid, gid }: ProgramOptions = {},
+  { env = {}, folder, uid, gid, cores = false }: ProgramOptions = {},
 ): Program {
-  const child = spawn(process.execPath, [main, ...args], {
+  const command = [process.execPath, main, ...args];
+  const withCores = ["/bin/sh", "-c", 'ulimit -S -c unlimited; exec "$0" "$@"'];
+  const [program, ...words] = cores ? [...withCores, ...command] : command;
+  const child = spawn(program!, words, {
     stdio: ["ignore", "pipe", "pipe"],
     env: { PATH: process.env.PATH ?? "", HOME: process.env.HOME ?? "", TZ: "UTC", ...env },
     ...(folder === undefined ? {} : { cwd: folder }),
