@@ -77,8 +77,7 @@ export interface DaemonParts {
 /** Maximum wait of a person at a shell for the exchange or a channel. */
 const patienceMs = 20_000;
 const longestSilenceMs = 10 * 31_536_000_000;
-/** Wallets whose refusals are named, and for how long, ms. */
-const maxRefused = 5;
+/** The time for which refusals of wallets are named, ms. */
 const refusedLatelyMs = 900_000;
 /** After whatever kept wallets from signing in is over, ms: the longest back-off of a read that needs a session. */
 const signInWithinMs = 120_000;
@@ -474,13 +473,8 @@ function waitingChannels(channels: readonly ChannelStatus[]): string {
 
 /** Names of wallets whose sign-ins or sessions were refused lately. */
 function refusedWallets({ all }: Exchange["sessions"]): string {
-  const names = all
-    .filter((session) => session.refusedWithin(refusedLatelyMs))
-    .map(({ wallet }) => wallet.name)
-    .sort();
-  return names.length <= maxRefused
-    ? names.join(", ")
-    : `${names.slice(0, maxRefused).join(", ")} and ${names.length - maxRefused} more`;
+  const refused = all.filter((session) => session.refusedWithin(refusedLatelyMs));
+  return refused.map(({ wallet }) => wallet.name).join(", ");
 }
 
 /** One alert with all that followed from it; also for shells that read the database themselves. */

@@ -101,7 +101,7 @@ export interface DaemonFigures {
   readonly authFailures: number;
   /** Those that came more than a minute after their wallet's first within 15 min. */
   readonly repeatedAuthFailures: number;
-  /** The wallets of which a sign-in or session was refused within 15 min, for people; empty while none was. */
+  /** The names of all wallets of which a sign-in or session was refused within 15 min, with `, ` between them; empty while none was. */
   readonly refusedWallets: string;
   /** Wallets that have a key. */
   readonly signingWallets: number;

@@ -12,7 +12,9 @@ const names = ["authFailures", "repeatedAuthFailures", "badRecords"] as const;
 /** Refusals of earlier runs are named for so long, ms. */
 const namedForMs = 900_000;
 
-/** The wallets whose sign-ins or sessions were refused, as they were named last, and the time of the last refusal, ms. */
+const maxNamed = 5;
+
+/** The names of all wallets whose sign-ins or sessions were refused, and the time of the last refusal, ms. */
 interface Refused {
   readonly names: string;
   readonly atMs: number;
@@ -45,17 +47,22 @@ export class Counts {
     for (const name of names) now[name] = this.#before[name] + ofThisRun[name];
     if (names.every((name) => now[name] === this.#kept[name])) return now;
     if (now.authFailures > this.#kept.authFailures)
-      this.#refused = { names: this.refusedWallets(ofThisRun.refusedWallets, draft.atMs), atMs: draft.atMs };
+      this.#refused = { names: this.#refusedOf(ofThisRun, draft.atMs).join(", "), atMs: draft.atMs };
     this.#kept = now;
     draft.changes.keep.push({ name: keptName, value: JSON.stringify({ ...now, refused: this.#refused }) });
     return now;
   }
 
-  /** @returns the names of this run with those of the runs before, while these are as recent as what rules look back over */
-  refusedWallets(ofThisRun: string, nowMs: number): string {
+  /** @returns names for people: of this run, and of the runs before while these are as recent as what rules look back over */
+  refusedWallets(ofThisRun: Pick<DaemonFigures, "refusedWallets">, nowMs: number): string {
+    const names = this.#refusedOf(ofThisRun, nowMs);
+    const more = names.length - maxNamed;
+    return `${names.slice(0, maxNamed).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+  }
+
+  #refusedOf({ refusedWallets }: Pick<DaemonFigures, "refusedWallets">, nowMs: number): readonly string[] {
     const { names, atMs } = this.#refusedBefore;
-    if (names === "" || nowMs - atMs > namedForMs) return ofThisRun;
-    const all = [names, ofThisRun].flatMap((one) => (one === "" ? [] : one.split(", ")));
-    return [...new Set(all)].sort().join(", ");
+    const all = nowMs - atMs > namedForMs ? [refusedWallets] : [names, refusedWallets];
+    return [...new Set(all.flatMap((one) => (one === "" ? [] : one.split(", "))))].sort();
   }
 }

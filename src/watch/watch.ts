@@ -1248,7 +1248,7 @@ export class Watch {
     values.databaseBytes = figures.databaseBytes;
     values.authFailures = counts.authFailures;
     values.repeatedAuthFailures = counts.repeatedAuthFailures;
-    values.refusedWallets = this.#counts.refusedWallets(figures.refusedWallets, draft.atMs);
+    values.refusedWallets = this.#counts.refusedWallets(figures, draft.atMs);
     values.signingWallets = figures.signingWallets;
     values.signedOutWallets = figures.signedOutWallets;
     values.loginTextRefused = figures.loginTextRefused;

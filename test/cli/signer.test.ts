@@ -266,7 +266,7 @@ test("without the passphrase the keystore stays closed: one alert for all wallet
     watch: { wallets: { signedIn: boolean }[] };
   };
   expect(watch.wallets.map(({ signedIn }) => signedIn)).toEqual([false, false]);
-  // What is public.
+  // Public reads.
   for (const trader of wallets)
     expect((await run(["whatif", "--wallet", simulator.traders[trader]!.name], place)).stdout).toMatch(
       /equity/,

@@ -210,7 +210,7 @@ test.each([
   await outbox.stop();
   outbox = await one.boot();
   const calm = { ...third!, severity: "warning" as const };
-  // What does not have to call is told quietly in an incident.
+  // A fall calls nobody: in an incident it is quiet.
   const quietly = one.alerts.step("fell", calm, ["chat"], group);
   const owed = quietly.owed.map((item) => ({ ...item, quiet: true as const }));
   await one.owe(outbox, group.startsWith("incident") ? { ...quietly, owed } : quietly);

@@ -65,6 +65,17 @@ test("refusals of before a restart are named with those after it, until they are
   expect(after.watch.status(after.nowMs).firing[0]!.summary).toBe("of main");
 });
 
+test("five refused wallets are named, of this run and of the one before, and the others counted", () => {
+  const named = rules.replace(/"{{ amount\(value\) }} refused"/, '"of {{ daemon.refusedWallets }}"');
+  const before = fresh(undefined, named);
+  counted(before, {}, 30);
+  counted(before, { authFailures: 5, refusedWallets: "a, b, c, d, e, f" }, 1);
+  expect(summaries(before)).toEqual(["fired of a, b, c, d, e and 1 more"]);
+  const after = fresh(before, named);
+  counted(after, { authFailures: 1, refusedWallets: "a, g, h" }, 2);
+  expect(after.watch.status(after.nowMs).firing[0]!.summary).toBe("of a, b, c, d, e and 3 more");
+});
+
 test("a restart ends nothing that is of the last minutes", () => {
   const before = fresh();
   counted(before, {}, 30);

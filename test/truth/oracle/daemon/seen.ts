@@ -60,19 +60,26 @@ export class DaemonSeen {
       badRecords: grown("badRecords"),
     };
     if (counts.authFailures > (before?.counts.authFailures ?? 0))
-      this.#refused = { names: this.refusedWallets(figures, atMs), atMs };
+      this.#refused = { names: this.#refusedOf(figures, atMs).join(", "), atMs };
     this.#samples.push({ atMs, counts, deadMessages: figures.deadMessages });
     this.figures = figures;
     this.isOld = false;
     this.judgedMs = atMs;
   }
 
-  /** The names of this run and, while recent, of those before. */
-  refusedWallets({ refusedWallets }: DaemonFigures, nowMs: number): string {
+  /** The names of this run and, while recent, of those before: five, and the number of the others. */
+  refusedWallets(figures: DaemonFigures, nowMs: number): string {
+    const names = this.#refusedOf(figures, nowMs);
+    return names.length <= 5
+      ? names.join(", ")
+      : `${names.slice(0, 5).join(", ")} and ${names.length - 5} more`;
+  }
+
+  #refusedOf({ refusedWallets }: DaemonFigures, nowMs: number): readonly string[] {
     const { names, atMs } = this.#refusedBefore;
     const all = nowMs - atMs > 15 * 60_000 ? [refusedWallets] : [names, refusedWallets];
     const each = new Set(all.flatMap((one) => one.split(", ")).filter((one) => one !== ""));
-    return [...each].sort().join(", ");
+    return [...each].sort();
   }
 
   /** True if nobody knows what was so long before. */
