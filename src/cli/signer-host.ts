@@ -51,13 +51,18 @@ interface Held {
   readonly closed: string;
 }
 
+interface Loaded extends Held {
+  /** Addresses that the configuration, which has mistakes, does not name, and that are signed for as before. */
+  readonly asBefore: readonly string[];
+}
+
 export interface SignerHost extends KeyHolder {
   /**
    * Loads the configuration at the signer's own start or SIGHUP. A wallet's way of login remains valid beside another one that stands
    * there now, and each way does at the start, where none is known yet, until SIGHUP: a running daemon signs in by its own until it is started again, and has the signer load then.
    * @throws {CommandFailed} when it cannot be read; the one in force goes on
    */
-  loadByItself(): Promise<Held>;
+  loadByItself(): Promise<Loaded>;
   /** Notes the refusals that wait for a line. */
   end(): void;
 }
@@ -107,7 +112,7 @@ export function signerHost(options: SignerHostOptions): SignerHost {
   };
 
   /** Loads the file, or the text in force. @param keepsWays earlier ways of login remain valid beside those that stand there */
-  const load = async (known: string | null, keepsWays: boolean): Promise<Held> => {
+  const load = async (known: string | null, keepsWays: boolean): Promise<Loaded> => {
     const { source, part, text } = await signingPart(options, options.config, known ?? undefined);
     const { exchange, signer } = part;
     if (state !== null && known === null && signer.state !== state)
@@ -170,7 +175,8 @@ export function signerHost(options: SignerHostOptions): SignerHost {
     const shut = (keystore as OpenedKeystore | null)?.closed ?? "";
     const isMissed = [...signers.values()].some(({ isClosed }) => isClosed === true);
     if (shut !== "" && !isMissed) warn(`${shut}; the keys that were opened before are used on`);
-    return { keys: answers, closed: isMissed ? shut : "" };
+    const asBefore = [...signers.keys()].filter((address) => !found.has(address));
+    return { keys: answers, closed: isMissed ? shut : "", asBefore };
   };
 
   const look = async (): Promise<Held> => {

@@ -80,11 +80,15 @@ async function signer(cli: Cli, options: SignerOptions): Promise<void> {
   if (path === null)
     throw new CommandFailed("say where to listen: --socket PATH, or signer.socket in the configuration", 2);
   const load = async () => {
-    const { keys, closed } = await holder.loadByItself();
+    const { keys, closed, asBefore } = await holder.loadByItself();
     for (const one of keys) if ("problem" in one) warn(`${one.reference}: ${one.problem}`);
     if (closed !== "") warn(closed);
     const count = keys.filter((one) => "address" in one).length;
-    return `holds ${count === 1 ? "1 key" : `${count} keys`}`;
+    const more =
+      asBefore.length === 0
+        ? ""
+        : `; the configuration has mistakes, so it signs as before for ${asBefore.join(", ")}`;
+    return `holds ${count === 1 ? "1 key" : `${count} keys`}${more}`;
   };
   const held = await load();
   process.on("SIGHUP", () => {

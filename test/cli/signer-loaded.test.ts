@@ -41,6 +41,12 @@ const sections = (): Record<string, string> => ({
 const write = (place: Desk, other: Readonly<Record<string, string>> = {}, name = "config.yaml") =>
   place.write(name, `${Object.values({ ...sections(), ...other }).join("\n")}\n`);
 
+async function startSigner(place: Desk, keys = "1 key"): Promise<Program> {
+  const signer = startProgram(["signer"], place);
+  await signer.line((line) => line.includes(`holds ${keys}, listens at`));
+  return signer;
+}
+
 async function hangUp(daemon: Program, outcome: RegExp): Promise<string> {
   void daemon.end("SIGHUP");
   return daemon.line((line) => outcome.test(line));
@@ -85,8 +91,7 @@ describe("a signer on its own", () => {
   test("is asked by commands which keys an edited file names, and signs as before", async () => {
     using place = desk();
     write(place, { signer: socket });
-    await using signer = startProgram(["signer"], place);
-    await signer.line((line) => line.includes("holds 1 key, listens at"));
+    await using _signer = await startSigner(place);
     using asker = askerAt(place);
     expect(await asker.login(addressOf(main))).toMatchObject(signed);
     const added = `{ name: two, keyFile: ${simulator.traders[second]!.keyFile} }`;
@@ -119,8 +124,7 @@ describe("a signer on its own", () => {
   test("keeps the way of login of a running daemon at its own SIGHUP, until a daemon starts", async () => {
     using place = desk();
     write(place, { signer: socket });
-    await using signer = startProgram(["signer"], place);
-    await signer.line((line) => line.includes("holds 1 key, listens at"));
+    await using signer = await startSigner(place);
     using asker = askerAt(place);
     write(place, { signer: socket, wallets: `wallets: [ ${walletOf(byTransaction)} ]` });
     await hangUp(signer, /SIGHUP: loaded \S+, holds 1 key$/);
@@ -136,18 +140,13 @@ describe("a signer on its own", () => {
   test("signs by the way of login of a running daemon also after its own restart, until a daemon starts", async () => {
     using place = desk();
     write(place, { signer: socket });
-    const startSigner = async () => {
-      const signer = startProgram(["signer"], place);
-      await signer.line((line) => line.includes("holds 1 key, listens at"));
-      return signer;
-    };
-    const before = await startSigner();
+    const before = await startSigner(place);
     await using daemon = startProgram(["start"], place);
     await daemon.line((line) => line.includes("signed in by message"));
     write(place, { signer: socket, wallets: `wallets: [ ${walletOf(byTransaction)} ]` });
     expect(await before.end("SIGTERM")).toMatchObject({ status: 0 });
     await daemon.line((line) => line.includes("the connection to the signer was lost"));
-    await using _ = await startSigner();
+    await using _ = await startSigner(place);
     await daemon.line((line) => line.includes("the signer answers"));
     expect(await run(["wallet", "logout", "main"], place)).toMatchObject({ status: 0 });
     expect(await run(["wallet", "login", "main"], place)).toMatchObject({
@@ -166,8 +165,7 @@ describe("a signer on its own", () => {
   test("signs by the way of login of its file alone from a SIGHUP after its start on", async () => {
     using place = desk();
     write(place, { signer: socket, wallets: `wallets: [ ${walletOf(byTransaction)} ]` });
-    await using signer = startProgram(["signer"], place);
-    await signer.line((line) => line.includes("holds 1 key, listens at"));
+    await using signer = await startSigner(place);
     using asker = askerAt(place);
     await asker.ask({ do: "renew" });
     expect(await asker.login(addressOf(main))).toMatchObject(signed);
@@ -175,11 +173,29 @@ describe("a signer on its own", () => {
     expect(await asker.login(addressOf(main))).toMatchObject(otherWay);
   });
 
+  test("says which wallets it signs for as before while its file has mistakes, also removed ones", async () => {
+    using place = desk();
+    const added = `{ name: two, keyFile: ${simulator.traders[second]!.keyFile} }`;
+    write(place, { signer: socket, wallets: `wallets: [ ${walletOf()}, ${added} ]` });
+    await using signer = await startSigner(place, "2 keys");
+    using asker = askerAt(place);
+    write(place, { signer: socket, wallets: `wallets: [ ${added}, { name: three, keyFile: ./none.json } ]` });
+    const told = await hangUp(signer, /SIGHUP: loaded /);
+    expect(told).toContain(
+      `holds 1 key; the configuration has mistakes, so it signs as before for ${addressOf(main)}`,
+    );
+    expect(await asker.login(addressOf(main))).toMatchObject(signed);
+    write(place, { signer: socket, wallets: `wallets: [ ${added} ]` });
+    expect(await hangUp(signer, /SIGHUP: loaded \S+, holds 1 key$/)).not.toContain("as before");
+    expect(await asker.login(addressOf(main))).toMatchObject({
+      unavailable: expect.stringContaining("has no key of"),
+    });
+  });
+
   test("loads the configuration of a daemon also where its first connection is lost", async () => {
     using place = desk();
     write(place, { signer: socket });
-    await using signer = startProgram(["signer"], place);
-    await signer.line((line) => line.includes("holds 1 key, listens at"));
+    await using _signer = await startSigner(place);
     const [gate, own] = ["signer.sock", "own.sock"].map((name) => path.join(place.folder, name));
     renameSync(gate!, own!);
     let connections = 0;
@@ -208,8 +224,7 @@ describe("a signer on its own", () => {
     const input = readFileSync(simulator.traders[second]!.keyFile!, "utf8");
     expect(await runProcess(["wallet", "import"], { ...place, input })).toMatchObject({ status: 0 });
     place.write("passphrase", "another one");
-    await using signer = startProgram(["signer"], place);
-    await signer.line((line) => line.includes("holds 2 keys, listens at"));
+    await using _signer = await startSigner(place, "2 keys");
     await using daemon = startProgram(["start"], place);
     await daemon.line((line) => line.includes("No wallet can sign in:"));
     write(place, { signer: socket, wallets: `wallets: [ ${walletOf(byTransaction)} ]` });
@@ -224,8 +239,7 @@ describe("a signer on its own", () => {
   test("keeps its records where they were until it is started again", async () => {
     using place = desk();
     write(place, { signer: socket });
-    await using signer = startProgram(["signer"], place);
-    await signer.line((line) => line.includes("holds 1 key, listens at"));
+    await using signer = await startSigner(place);
     using asker = askerAt(place);
     expect(await asker.login(addressOf(main))).toMatchObject(signed);
     write(place, { signer: socket.replace("./records", "./others") });
@@ -245,8 +259,7 @@ describe("a signer on its own", () => {
     using place = desk();
     const exchange = `exchange: { baseUrl: ${simulator.url}, requestsPerSecond: 1000, loginDomain: login.example.org }`;
     write(place, { signer: socket, exchange });
-    await using signer = startProgram(["signer"], place);
-    await signer.line((line) => line.includes("holds 1 key, listens at"));
+    await using _signer = await startSigner(place);
     using asker = askerAt(place);
     const login = (first: string) => asker.login(addressOf(main), Date.now(), Date.now(), first);
     const refused = { refused: expect.stringContaining("does not name login.example.org") };
@@ -339,8 +352,7 @@ test.each(broken)(
   async (_, other) => {
     using place = desk();
     write(place, { signer: socket });
-    await using signer = startProgram(["signer"], place);
-    await signer.line((line) => line.includes("holds 1 key, listens at"));
+    await using _signer = await startSigner(place);
     await using daemon = startProgram(["start"], place);
     await daemon.line((line) => line.includes("signed in by message"));
     write(place, { signer: socket, ...other() });
