@@ -1,4 +1,4 @@
-/** A login text of another form than the trusted one, through the whole daemon. */
+/** A login text of another form than the trusted one, and a keystore that is closed, through the whole daemon. */
 import { expect, test, vi } from "vitest";
 import { accepted, noForms } from "../../src/signer/login-forms.ts";
 import { openHouse } from "../support/daemon.ts";
@@ -55,4 +55,28 @@ test("signed out wallets are no stream that is down", async () => {
     false,
   ]);
   expect(daemon.status().watch.firing.map(({ rule }) => rule)).toEqual(["LoginTextChanged"]);
+});
+
+test("a closed keystore is one alert for all wallets, positions are watched all the same", async () => {
+  await using house = await openHouse({ wallets: ["main", "hedge"] });
+  house.signerTrouble = "the passphrase does not open the keystore";
+  await house.hold({ collateral: "4000", symbol: "SOL", size: "100", entryPrice: "150" });
+  const { daemon } = await house.start({
+    wallets: house.simulator.traders.map(({ name, authority }) => ({ name, keystore: authority })),
+  });
+  await house.clock.advance(180_000);
+  await house.bring("SOL", 0.03);
+  await house.clock.advance(5_000);
+  expect(house.chats(/SOL long is 3% from liquidation/)).toHaveLength(1);
+  await house.clock.advance(600_000);
+  const { firing, wallets } = daemon.status().watch;
+  expect(wallets.map(({ signedIn }) => signedIn)).toEqual([false, false]);
+  const ofPositions = /Liquidation|LosingFast|DailyLoss|Drawdown|Margin|StopLoss/;
+  expect(firing.map(({ rule }) => rule).filter((rule) => !ofPositions.test(rule))).toEqual([
+    "SignerUnavailable",
+  ]);
+  const told = house.headlines().filter((line) => /sign in|No data|reads? of the exchange/i.test(line));
+  expect(told.filter((line) => !/STILL/.test(line))).toEqual([
+    expect.stringContaining("No wallet can sign in: the passphrase does not open the keystore"),
+  ]);
 });

@@ -128,6 +128,8 @@ export class House implements AsyncDisposable {
   readonly folder: string;
   readonly databasePath: string;
   readonly log: LogLine[] = [];
+  /** The reason why nothing can be signed, as a signer tells it; wallets of the keystore have no key here anyway. */
+  signerTrouble = "";
   readonly #runs = new Set<Run>();
   readonly #signerHasClock: boolean;
   #seed = 1;
@@ -210,6 +212,7 @@ export class House implements AsyncDisposable {
     outside: DaemonDeps["outside"] = {},
   ): Promise<Run> {
     const { clock } = this;
+    const trouble = () => this.signerTrouble;
     const write = (line: string) => {
       const { level, time: _time, pid: _pid, hostname: _host, ...rest } = JSON.parse(line);
       this.log.push({ ...rest, level: levels[level] ?? "info", atMs: clock.nowMs() });
@@ -223,6 +226,11 @@ export class House implements AsyncDisposable {
         probe: (step) => {
           if (step === "before-send") attempts++;
           return probe?.(step);
+        },
+        signer: {
+          get trouble() {
+            return trouble();
+          },
         },
         outside,
       }),
