@@ -71,7 +71,7 @@ function shownTrusted({ text, memo }: KnownForms): string[] {
     ["Memos of login transactions have this form, and no other:", memo],
   ] as const;
   const lines = titled.flatMap(([title, form]) => (form === null ? [] : [title, "", ...linesOf(form), ""]));
-  return lines.length === 0 ? ["No login text was seen yet."] : lines.slice(0, -1);
+  return lines.length === 0 ? ["No login text is recorded yet."] : lines.slice(0, -1);
 }
 
 function shownRefused(

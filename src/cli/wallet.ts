@@ -238,7 +238,7 @@ async function list(cli: Cli, options: CommonOptions): Promise<void> {
     ...(hasAccounts ? [pdaIndices.join(", ")] : []),
     signedIn === null || watchOnly ? session : paint(signedIn ? "green" : "red", session),
   ]);
-  const titles = ["name", "address", "key", ...(hasAccounts ? ["accounts"] : []), "session"];
+  const titles = ["name", "authority", "key", ...(hasAccounts ? ["accounts"] : []), "session"];
   print(cli, table(titles, rows, paint));
   print(cli, `\n${counted(wallets.length, "wallet")}`);
 }

@@ -325,7 +325,7 @@ describe("wallet", () => {
     const { stdout } = await run(["wallet", "list"], { ...place, columns: 200 });
     const down = "the daemon is not running";
     expect(stdout.split("\n").map((line) => line.trim().split(/ {2,}/))).toEqual([
-      ["NAME", "ADDRESS", "KEY", "SESSION"],
+      ["NAME", "AUTHORITY", "KEY", "SESSION"],
       ["main", main!.authority, "in a key file", down],
       ["other", watched, "none: watch-only", "none needed"],
       [""],
@@ -334,7 +334,7 @@ describe("wallet", () => {
     ]);
     config(", accounts: { pdaIndices: [0, 3] }");
     const more = (await run(["wallet", "list"], { ...place, columns: 200 })).stdout;
-    expect(more).toMatch(/^NAME +ADDRESS +KEY +ACCOUNTS +SESSION$/m);
+    expect(more).toMatch(/^NAME +AUTHORITY +KEY +ACCOUNTS +SESSION$/m);
     expect(more).toMatch(/ in a key file +0, 3 +the daemon/);
   });
 

@@ -89,7 +89,7 @@ test("says what is trusted where nothing was refused", async () => {
     stdout: "Wallets sign logins of this form, and no other:\n\n   1  Sign in\n   2  {address} {nonce}\n",
   });
   using fresh = place(null);
-  expect((await fresh.trust()).stdout).toBe("No login text was seen yet.\n");
+  expect((await fresh.trust()).stdout).toBe("No login text is recorded yet.\n");
 });
 
 test("writes letters that look like others, and spaces that nobody sees, as their numbers", async () => {
