@@ -1,64 +1,42 @@
 /**
- * The command line: one file a command, each registered here. What a command needs is loaded when it runs, so that
- * `--help` and questions to the daemon answer at once.
+ * The command line: one file a command, each registered here. A command alone is loaded when it is named, and what it needs when it
+ * runs, so that questions to the daemon answer at once.
  */
 import { Command, CommanderError } from "commander";
 import { version } from "../daemon/version.ts";
-import { alertsCommand } from "./alerts.ts";
-import { apiCommand } from "./api.ts";
-import { channelsCommand } from "./channels.ts";
-import { checkCommand } from "./check.ts";
 import { type Cli, CommandFailed, hint, printJson, unknownCommand } from "./command.ts";
-import { completionCommand } from "./completion.ts";
-import { digestCommand } from "./digest.ts";
-import { drillCommand } from "./drill.ts";
-import { historyCommand } from "./history.ts";
-import { notificationsCommand } from "./notifications.ts";
-import { onboardCommand } from "./onboard.ts";
-import { pageCommand } from "./page.ts";
-import { rotaCommand } from "./rota.ts";
-import { routingCommand } from "./routing.ts";
-import { rulesCommand } from "./rules.ts";
-import { serviceCommand } from "./service.ts";
-import { signerCommand } from "./signer.ts";
-import { silenceCommand } from "./silence.ts";
-import { simulateCommand } from "./simulate.ts";
-import { startCommand } from "./start.ts";
-import { statusCommand } from "./status.ts";
-import { stopLossCommand } from "./stop-loss.ts";
 import { letGoOfClosedTerminals } from "./terminal.ts";
-import { tokenCommand } from "./token.ts";
-import { versionCommand } from "./version.ts";
-import { walletCommand } from "./wallet.ts";
-import { whatifCommand } from "./whatif.ts";
 
-const commands = [
-  startCommand,
-  checkCommand,
-  statusCommand,
-  alertsCommand,
-  silenceCommand,
-  notificationsCommand,
-  whatifCommand,
-  rulesCommand,
-  historyCommand,
-  routingCommand,
-  rotaCommand,
-  channelsCommand,
-  drillCommand,
-  digestCommand,
-  pageCommand,
-  tokenCommand,
-  walletCommand,
-  signerCommand,
-  onboardCommand,
-  stopLossCommand,
-  apiCommand,
-  serviceCommand,
-  simulateCommand,
-  completionCommand,
-  versionCommand,
-];
+type Register = (program: Command, cli: Cli) => void;
+
+/** In the order of `--help`. */
+const commands: Readonly<Record<string, () => Promise<Register>>> = {
+  start: async () => (await import("./start.ts")).startCommand,
+  check: async () => (await import("./check.ts")).checkCommand,
+  status: async () => (await import("./status.ts")).statusCommand,
+  alerts: async () => (await import("./alerts.ts")).alertsCommand,
+  silence: async () => (await import("./silence.ts")).silenceCommand,
+  notifications: async () => (await import("./notifications.ts")).notificationsCommand,
+  whatif: async () => (await import("./whatif.ts")).whatifCommand,
+  rules: async () => (await import("./rules.ts")).rulesCommand,
+  history: async () => (await import("./history.ts")).historyCommand,
+  routing: async () => (await import("./routing.ts")).routingCommand,
+  rota: async () => (await import("./rota.ts")).rotaCommand,
+  channels: async () => (await import("./channels.ts")).channelsCommand,
+  drill: async () => (await import("./drill.ts")).drillCommand,
+  digest: async () => (await import("./digest.ts")).digestCommand,
+  page: async () => (await import("./page.ts")).pageCommand,
+  token: async () => (await import("./token.ts")).tokenCommand,
+  wallet: async () => (await import("./wallet.ts")).walletCommand,
+  signer: async () => (await import("./signer.ts")).signerCommand,
+  onboard: async () => (await import("./onboard.ts")).onboardCommand,
+  "stop-loss": async () => (await import("./stop-loss.ts")).stopLossCommand,
+  api: async () => (await import("./api.ts")).apiCommand,
+  service: async () => (await import("./service.ts")).serviceCommand,
+  simulate: async () => (await import("./simulate.ts")).simulateCommand,
+  completion: async () => (await import("./completion.ts")).completionCommand,
+  version: async () => (await import("./version.ts")).versionCommand,
+};
 
 /**
  * Runs one command of this process.
@@ -96,7 +74,9 @@ export async function runCommand(argv: readonly string[], cli: Cli): Promise<voi
     .showHelpAfterError("(--help shows what it takes)")
     // Before any command is declared: they take over how failing and showing help are done.
     .exitOverride();
-  for (const register of commands) register(program, cli);
+  const [name = ""] = argv;
+  const needed = Object.hasOwn(commands, name) ? [commands[name]!] : Object.values(commands);
+  for (const load of needed) (await load())(program, cli);
   // After the commands, which do not take it over: none of their options stands before their names.
   program.configureOutput({
     outputError: (text, write) =>
