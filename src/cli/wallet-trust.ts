@@ -11,7 +11,7 @@ import {
 import { type Cli, CommandFailed, type CommonOptions, print, printJson } from "./command.ts";
 import { orDemo, signingPart } from "./configuration.ts";
 import { consent } from "./consent.ts";
-import { paintFor } from "./print.ts";
+import { oneLine, paintFor } from "./print.ts";
 
 export async function trust(cli: Cli, options: CommonOptions & { readonly yes?: boolean }): Promise<void> {
   const { part } = await signingPart(cli, orDemo(cli, options.config));
@@ -81,7 +81,7 @@ function shownRefused(
 ): string[] {
   const pinned = known[kind];
   const before = pinned === null ? [] : ["", "Trusted:", ...linesOf(pinned)];
-  const title = paint("yellow", `Refused: ${reason}.`);
+  const title = paint("yellow", `Refused: ${oneLine(reason)}.`);
   if (form === null) {
     const shown = text === undefined ? [] : ["", "Now, as it came:", ...linesOf(text)];
     return [title, ...before, ...shown, "", ...refusedForGood];

@@ -1,12 +1,18 @@
 /**
  * Login texts that an exchange made up: once one is pinned, what a wallet may sign differs from it in nonce and time alone, judged by
- * an expression of this file; and a text that holds anything beside a login is never pinned by itself.
+ * an expression of this file; and a text that holds anything beside a login is never pinned by itself. The same through a signer's process.
  */
+import { base58 } from "@scure/base";
 import { expect, test } from "vitest";
 import { seededRandom } from "../../src/domain/clock.ts";
 import { LoginForms, memoryForms } from "../../src/signer/login-forms.ts";
 import { formOf } from "../../src/wallet/challenge-text.ts";
+import { verifyBytes } from "../../src/wallet/ed25519.ts";
 import { BadChallenge } from "../../src/wallet/transaction.ts";
+import { WalletKey } from "../../src/wallet/wallet-key.ts";
+import { askerAt } from "../cli/asker.ts";
+import { desk } from "../cli/run.ts";
+import { startProgram } from "../support/program.ts";
 import { exampleAddress } from "../wallet/example.ts";
 import { inputs, Meter, report, seed } from "./measure.ts";
 
@@ -14,16 +20,21 @@ const random = seededRandom(seed);
 const whole = (below: number) => Math.floor(random() * below);
 const pick = <T>(list: readonly T[]): T => list[whole(list.length)]!;
 
-const nowMs = Date.parse("2026-10-05T15:00:30Z");
+let nowMs = Date.parse("2026-10-05T15:00:30Z");
 const longest = 15 * 60_000;
 const hex = (length: number) => Array.from({ length }, () => whole(16).toString(16)).join("");
 const time = () => new Date(nowMs + whole(1_700_000) - 850_000).toISOString();
 
-/** Three shapes of login texts, each with the expression that all texts of its form match, the times in groups. */
-const address = exampleAddress;
 const times = String.raw`(\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?|\d{10}(?:\d{3})?)`;
 const hexNonce = String.raw`(?:[\da-f]{8,64}|[\dA-F]{8,64})`;
-const shapes = [
+
+interface Shape {
+  readonly make: () => string;
+  readonly is: RegExp;
+}
+
+/** Three shapes of login texts, each with the expression that all texts of its form match, the times in groups. */
+const shapesOf = (address: string): readonly Shape[] => [
   {
     make: () => `Sign in to the exchange\nwallet:${address}\nnonce:${hex(16)}\nexpires:${time()}`,
     is: new RegExp(`^Sign in to the exchange\nwallet:${address}\nnonce:${hexNonce}\nexpires:${times}$`),
@@ -42,6 +53,7 @@ const shapes = [
     is: new RegExp(`^Welcome to Phoenix! Please sign in: ${address} nonce: ${hexNonce} at ${times}$`),
   },
 ];
+const shapes = shapesOf(exampleAddress);
 
 const pieces = [
   ...[
@@ -105,7 +117,7 @@ function changed(text: string): string {
       );
     case 4:
       return text.replace(/[\da-f]{12,32}/, () =>
-        pick([hex(7), hex(8), hex(64), hex(65), "transferring", address]),
+        pick([hex(7), hex(8), hex(64), hex(65), "transferring", exampleAddress]),
       );
     case 5:
       return text.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/, () =>
@@ -128,7 +140,7 @@ function changed(text: string): string {
 }
 
 /** Everything in a text that may differ is plausible. */
-function isAllowed(text: string, { is }: (typeof shapes)[number]): boolean {
+function isAllowed(text: string, { is }: Shape): boolean {
   const found = is.exec(text);
   if (found === null || Buffer.byteLength(text) > 1_024) return false;
   return found.slice(1).every((written) => {
@@ -148,7 +160,7 @@ const forms = () =>
     onPinned: () => {},
   });
 
-const askedFor = (text: string) => ({ text, nonceId: "nonce-0001", address, nowMs });
+const askedFor = (text: string) => ({ text, nonceId: "nonce-0001", address: exampleAddress, nowMs });
 
 /** @returns true if the text may be signed; measured, and refused by the declared error alone */
 async function isAccepted(made: LoginForms, text: string, meter: Meter): Promise<boolean> {
@@ -207,10 +219,62 @@ test(`of ${many} first texts none with more than a login is pinned (seed ${seed}
     if (!accepted) continue;
     // The nonce is no word, so that whatever stands in it says nothing.
     const form = formOf(askedFor(text)).replaceAll(/\{[a-z ]+\}/g, "");
-    if (evil.test(form) || text.split(address).length !== 2) expect(text, `input ${index}`).toBe("refused");
+    if (evil.test(form) || text.split(exampleAddress).length !== 2)
+      expect(text, `input ${index}`).toBe("refused");
   }
   meter.peakMb = process.memoryUsage().rss / 1_048_576;
   report(meter.row("login texts, none pinned"));
   expect(meter.accepted).toBeGreaterThan(many / 10);
   expect(meter.refused).toBeGreaterThan(many / 10);
+});
+
+/** A signer signs for a wallet so often at once. */
+const perWallet = 20;
+const asked = perWallet * Math.ceil(inputs(300, 20_000) / perWallet);
+
+test(`of ${asked} texts a signer's process signs those of the pinned form (seed ${seed})`, {
+  timeout: 3_600_000,
+}, async () => {
+  const keys = Array.from({ length: asked / perWallet }, () =>
+    WalletKey.fromSeed(Uint8Array.from({ length: 32 }, () => whole(256))),
+  );
+  using place = desk();
+  for (const [index, key] of keys.entries())
+    key.withKeypair((pair) => place.write(`${index}.key`, JSON.stringify([...pair])));
+  const wallets = keys.map((_, index) => `  - { name: w${index}, keyFile: ./${index}.key }\n`);
+  place.write(
+    "config.yaml",
+    `wallets:\n${wallets.join("")}signer: { socket: ./signer.sock }\nhistory: { path: ./p }\ndashboard: { listen: off }\n`,
+  );
+  await using signer = startProgram(["signer"], place);
+  await signer.line((line) => line.includes("listens at"));
+  using asker = askerAt(place);
+  const meter = new Meter();
+  const shapeAt = whole(shapes.length);
+  const ask = (wallet: string, text: string) =>
+    asker.ask({ do: "sign", wallet, act: { kind: "login text", text, nonceId: "n-1", nowMs: Date.now() } });
+  nowMs = Date.now();
+  expect(await ask(keys[0]!.address, shapesOf(keys[0]!.address)[shapeAt]!.make())).toHaveProperty("signed");
+  for (let index = 0; index < asked; index++) {
+    const { address } = keys[index % keys.length]!;
+    const shape = shapesOf(address)[shapeAt]!;
+    nowMs = Date.now();
+    let text = shape.make();
+    if (random() < 0.6) for (let more = 1 + whole(2); more > 0; more--) text = changed(text);
+    const startMs = performance.now();
+    const reply = await ask(address, text);
+    meter.longestMs = Math.max(meter.longestMs, performance.now() - startMs);
+    const told = `${JSON.stringify(text)} (input ${index}): ${JSON.stringify(reply)}`;
+    const isRight = isAllowed(text, shape);
+    expect(reply, told).toHaveProperty(isRight ? "signed" : "refused");
+    if (isRight) {
+      const signature = base58.decode(reply.signed as string);
+      expect(verifyBytes(base58.decode(address), Buffer.from(text), signature), told).toBe(true);
+      meter.accepted++;
+    } else meter.refused++;
+  }
+  meter.peakMb = process.memoryUsage().rss / 1_048_576;
+  report(meter.row("login texts, a signer's process"));
+  expect(meter.accepted).toBeGreaterThan(asked / 10);
+  expect(meter.refused).toBeGreaterThan(asked / 10);
 });

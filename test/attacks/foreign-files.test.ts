@@ -10,12 +10,15 @@ import { type Simulator, startSimulator } from "../../src/simulator/index.ts";
 import { hashPassword } from "../../src/web/access/password.ts";
 import { type Desk, desk, run, runProcess } from "../cli/run.ts";
 import { type Program, startProgram } from "../support/program.ts";
+import { reportTests } from "./report-tests.ts";
 
 const isRoot = process.getuid?.() === 0;
 const needsRoot = "only root can act as another user";
 /** A user of every Unix system who owns nothing. */
 const stranger = 65_534;
 const main = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
+
+reportTests("foreign files");
 
 let simulator: Simulator;
 let keys: Desk;

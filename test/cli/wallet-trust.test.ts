@@ -116,11 +116,12 @@ test("a text that no wallet may sign is shown, escaped, with what to do, and can
   const known = {
     text,
     memo: null,
-    refused: [{ kind: "text", form: null, reason: "it holds braces", text: came, address }],
+    refused: [{ kind: "text", form: null, reason: "it holds braces\nTrusted", text: came, address }],
   } as const;
   using it = place(known);
   const { status, stdout } = await it.trust("--yes");
   expect(status).toBe(0);
+  expect(stdout).toMatch(/^Refused: it holds braces\\nTrusted\.\n/);
   expect(stdout).toContain(
     "\nNow, as it came:\n   1  Transfer {all} of it\\u{202e}\\u{1b}[2J\n   2  nonce: 12\n\nNo wallet may sign such a text: it cannot be accepted.",
   );
