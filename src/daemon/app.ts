@@ -52,6 +52,7 @@ import { createDashboard, type PageLink } from "../web/index.ts";
 import { charts, chatActions, DaemonSource } from "./daemon-source.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import { LoopLag } from "./loop-lag.ts";
+import { LostTime } from "./lost-time.ts";
 import { refusalLines } from "./refusal-lines.ts";
 import { SetNotes } from "./set-notes.ts";
 import { alertsOnly } from "./settings/digest.ts";
@@ -468,6 +469,13 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
       await ingest.stop();
     });
     await ingest.observe({ kind: "started", atMs: startedMs, version, lastAliveMs });
+    const lostTime = new LostTime(machine, clock);
+    const cancelLost = every(machine, 1_000, async () => {
+      const fromMs = lostTime.look();
+      if (fromMs !== null)
+        await observe({ kind: "started", atMs: clock.nowMs(), version, lastAliveMs: fromMs });
+    });
+    undo.push(cancelLost);
     const notes = new SetNotes(store, machine, (error) => breakDown(error));
     undo.push(() => notes.stop());
     await notes.note(settings, startedMs);

@@ -21,7 +21,8 @@ export const builtInMeanings: Readonly<Record<BuiltInRule, string>> = {
   Blind: "data are missing of some wallets, markets or the exchange, so that rules cannot be judged",
   ExchangeUnreachable: "no read of the exchange succeeds, and more than three wallets are without data",
   RuleFailing: "an expression of a rule meets an error, so that no reading lets the rule be judged",
-  NotWatched: "the daemon did not run for a while (one message after each start that tells of it)",
+  NotWatched:
+    "the daemon did not run for a minute or more: it was down, its machine slept, or its process was paused (one message each time)",
   ChannelBroken: "a channel does not take messages; what is owed there waits",
   MessagesDropped: "messages were owed to a channel that is no longer configured (one message)",
   DrillFailed: "a scheduled fire drill did not reach every channel in time",

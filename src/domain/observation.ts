@@ -356,10 +356,12 @@ export type Observation =
       /** `failure`, for people; null: it was taken in time. */
       readonly channels: readonly { readonly channel: string; readonly failure: string | null }[];
     }
+  /** The daemon begins to watch: at its start, and where its machine slept or its process was paused for a minute or more. */
   | {
       readonly kind: "started";
       readonly atMs: number;
       readonly version: string;
+      /** Up to when it watched before; null: it never did. */
       readonly lastAliveMs: number | null;
     }
   | { readonly kind: "stopped"; readonly atMs: number }

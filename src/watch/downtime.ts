@@ -1,6 +1,6 @@
 /**
- * The time in which nobody watched: a start tells how long it was, and which positions were open when it began. A stop
- * without a word (a crash, a machine that lost its power) leaves no list behind, so the names of open positions are kept.
+ * The time in which nobody watched: a start, or the end of a machine's sleep, tells how long it was, and which positions were open when
+ * it began. A stop without a word (a crash, a machine that lost its power) leaves no list behind, so the names of open positions are kept.
  */
 import type { BuiltInRule } from "../domain/built-in.ts";
 import { formatDurationMs } from "../domain/duration.ts";
@@ -39,7 +39,7 @@ export class Downtime {
     }
   }
 
-  /** @param lastAliveMs when history was last written before the start, ms; null: never. */
+  /** @param lastAliveMs up to when it watched before, ms; null: it never did. */
   report(lastAliveMs: number | null, draft: Draft): void {
     if (lastAliveMs === null || draft.atMs - lastAliveMs < toldFromMs) return;
     const lasted = formatDurationMs(draft.atMs - lastAliveMs);
@@ -48,7 +48,7 @@ export class Downtime {
       draft.atMs,
       this.#timezone,
     );
-    const open = [...this.#before].sort();
+    const open = [...this.#kept].sort();
     const positions =
       open.length === 0
         ? "No position was open when it began."
@@ -67,7 +67,7 @@ export class Downtime {
         runbook: null,
         happenedMs: null,
         summary: `I was not watching from ${from} to ${until} (${lasted})`,
-        description: `${positions} No alert could fire or end in that time, and no timer of a rule counts it. What holds now is told as soon as it is seen; the exchange's own messages and histories of that time are read back.`,
+        description: `${positions} No alert could fire or end in that time, and no timer of a rule counts it. What holds now is told as soon as it is seen, by rules that compare with a moment of that time later; the exchange's own messages and histories of that time are read back.`,
         value: null,
         dataAtMs: draft.atMs,
         details: open.length === 0 ? [] : [["Open positions then", listed(open)]],

@@ -102,6 +102,7 @@ const others: readonly (readonly [name: string, setting: string])[] = [
 ];
 
 const check = () => run(["check"], place);
+const start = () => runProcess(["start"], place);
 const started = async (daemon: Program) => daemon.line((line) => line.includes("signed in by message"));
 
 describe("what others can change is refused by check and start, with the command to type", () => {
@@ -109,8 +110,7 @@ describe("what others can change is refused by check and start, with the command
     using _ = home();
     expect(await check()).toMatchObject({ status: 0 });
     fs.chmodSync(file(name), 0o646);
-    for (const words of [["check"], ["start"]]) {
-      const { status, stderr, stdout } = await runProcess(words, place);
+    for (const { status, stderr, stdout } of [await check(), await start()]) {
       expect(status).toBe(2);
       expect(stderr + stdout).toMatch(
         new RegExp(
@@ -195,13 +195,13 @@ describe("a signer's file that others can use is refused, with the command to ty
     const stored = configuration([signer]).replace("keyFile: main.key", `keystore: ${wallet()}`);
     place.write("config.yaml", stored);
     const input = fs.readFileSync(file("main.key"), "utf8");
-    expect(await runProcess(["wallet", "import"], { ...place, input })).toMatchObject({ status: 0 });
+    expect(await run(["wallet", "import"], { ...place, input })).toMatchObject({ status: 0 });
     expect(mode("keystore.json")).toBe(0o600);
     fs.chmodSync(file("keystore.json"), `0${wide}`);
     const reason =
       /the keystore can be (changed|read) by others than its owner: every user .*Fix: chmod 600 \S*keystore\.json/;
     for (const words of [["check"], ["wallet", "list"]]) {
-      const { stdout, stderr } = await runProcess(words, place);
+      const { stdout, stderr } = await run(words, place);
       expect(stdout + stderr).toMatch(reason);
     }
     await using daemon = startProgram(["start"], place);
@@ -214,7 +214,7 @@ describe("a signer's file that others can use is refused, with the command to ty
     place.write("login-forms.json", JSON.stringify({ text: null, memo: null, refused: [] }));
     fs.chmodSync(file("login-forms.json"), 0o666);
     const reason = /login-forms\.json can be changed by others than its owner: every user .*Fix: chmod go-w/;
-    const trust = await runProcess(["wallet", "trust"], place);
+    const trust = await run(["wallet", "trust"], place);
     expect([trust.status, trust.stderr]).toEqual([1, expect.stringMatching(reason)]);
     await using daemon = startProgram(["start"], place);
     await daemon.line((line) => reason.test(line));
@@ -247,8 +247,7 @@ describe("the daemon's own files", () => {
     using _ = home();
     fs.chmodSync(place.folder, 0o1777);
     expect(asStranger(`fs.writeFileSync(${JSON.stringify(file(name))}, "")`)).toBe("ok");
-    for (const words of [["check"], ["start"]]) {
-      const { status, stderr } = await runProcess(words, place);
+    for (const { status, stderr } of [await check(), await start()]) {
       expect(status).toBe(2);
       expect(stderr).toMatch(new RegExp(`history\\.path: \\S*/${name} belongs to another user, .*65534`));
     }
@@ -259,7 +258,7 @@ describe("the daemon's own files", () => {
     using _ = home();
     place.write(name, "");
     fs.chmodSync(file(name), 0o644);
-    const { status, stderr } = await runProcess(["start"], place);
+    const { status, stderr } = await start();
     expect(status).toBe(2);
     expect(stderr).toMatch(new RegExp(`/${name} can be read by others.*Fix: chmod 600 \\S*/${name}`));
   });
@@ -274,8 +273,7 @@ describe("a socket of another user", () => {
     const asked = await run(["status"], place);
     expect(asked.status).toBe(1);
     expect(asked.stderr).toMatch(/p\.sock belongs to another user, .*65534.*Nothing was sent/);
-    for (const words of [["check"], ["start"]]) {
-      const { status, stderr } = await runProcess(words, place);
+    for (const { status, stderr } of [await check(), await start()]) {
       expect(status).toBe(2);
       expect(stderr).toMatch(/p\.sock belongs to another user, .*65534.*rm \S*p\.sock/);
     }
@@ -292,7 +290,7 @@ describe("a socket of another user", () => {
     const reason =
       /signer's socket \S*signer\.sock belongs to another user than its folder\. Fix: start the signer again/;
     for (const words of [["check"], ["wallet", "login", "main"]]) {
-      const { stdout, stderr } = await runProcess(words, place);
+      const { stdout, stderr } = await run(words, place);
       expect(stdout + stderr).toMatch(reason);
     }
     await using daemon = startProgram(["start"], place);
@@ -323,7 +321,7 @@ describe("a socket of another user", () => {
   test("something that is no socket is left alone", async () => {
     using _ = home();
     place.write("p.sock", "not a socket");
-    const { status, stderr } = await runProcess(["start"], place);
+    const { status, stderr } = await start();
     expect(status).not.toBe(0);
     expect(stderr).toContain("p.sock is in the way");
     expect(fs.readFileSync(file("p.sock"), "utf8")).toBe("not a socket");

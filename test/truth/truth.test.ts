@@ -1,4 +1,4 @@
-/** Scenarios as `npm run truth` runs them: a few, each twice, and what the invariants make of logs that were tampered with. */
+/** Plans of scenarios, and what the invariants make of logs that were tampered with. */
 import { beforeAll, describe, expect, test } from "vitest";
 import type { MessageContent, MessageItem } from "../../src/domain/delivery.ts";
 import type { Observation } from "../../src/domain/observation.ts";
@@ -11,22 +11,11 @@ import { eventRules } from "./oracle/events.ts";
 import { predicates } from "./oracle/rules/index.ts";
 import { play } from "./played.ts";
 import { reportOf } from "./report.ts";
-import { type Outcome, planOf, runScenario } from "./scenario.ts";
+import { type Outcome, planOf } from "./scenario.ts";
 
 const itemsOf = (content: MessageContent, of: (item: MessageItem) => MessageItem): MessageContent => ({
   ...content,
   items: content.items.map(of),
-});
-
-/** One or two wallets each. */
-const seeds = [13, 17];
-
-test.each(seeds)("seed %i is the same twice, and nothing is wrong in it", async (seed) => {
-  const first = await play(seed);
-  expect(violations(first)).toEqual([]);
-  const second = await runScenario(planOf(seed));
-  expect(second.digest).toBe(first.digest);
-  expect(second.log.entries.length).toBe(first.log.entries.length);
 });
 
 test("another seed is another scenario", () => {
@@ -52,6 +41,10 @@ describe("an invariant finds what breaks it", () => {
   let outcome: Outcome;
   beforeAll(async () => {
     outcome = await play(17);
+  });
+
+  test("and in the scenario as it was nothing is wrong", () => {
+    expect(violations(outcome)).toEqual([]);
   });
 
   /** Names of the invariants that do not hold of a log made of this one. */

@@ -1,4 +1,7 @@
-/** Word of a time in which nobody watched: it is told once after each that lasted a minute, with its length and what was open. */
+/**
+ * Word of a time in which nobody watched: it is told once after each that lasted a minute, with its length and what was open. Pauses of a
+ * process last a minute at most here: each word of one is of one that was.
+ */
 import type { AlertChange } from "../../../src/domain/alert.ts";
 import type { Observation } from "../../../src/domain/observation.ts";
 import type { Outcome } from "../scenario.ts";
@@ -41,12 +44,20 @@ export function judgeNotWatched({ log, sections, plan }: Outcome): readonly Find
         seen: change ? `${change.alert.summary} | ${change.alert.description}` : "nothing",
       });
     const startedMs = first?.observation.atMs;
+    const isLater = ({ atMs }: AlertChange) => startedMs !== undefined && atMs > startedMs + slackMs;
+    const [ofStart, ofPauses] = [words.filter((one) => !isLater(one)), words.filter(isLater)];
+    const pauses = log.of("stalled").filter(({ life }) => life === number);
+    for (const change of ofPauses) {
+      const toldMs = durationMs(said.exec(change.alert.summary)?.[2] ?? "");
+      if (!pauses.some(({ ms }) => ms >= toldFromMs - slackMs && Math.abs(ms - toldMs) <= slackMs))
+        report("no word of a pause that was none, or shorter", change);
+    }
     if (lastMs !== null && startedMs !== undefined && isSure) {
       // Its clock may be another one after a start.
       const lengths = [startedMs - lastMs, first!.committedMs - trueLastMs];
       const awayMs = { least: Math.min(...lengths), most: Math.max(...lengths) };
-      const [change] = words;
-      if (words.length > 1) report("it once", words[1]);
+      const [change] = ofStart;
+      if (ofStart.length > 1) report("it once", ofStart[1]);
       if (change === undefined && awayMs.least > toldFromMs + slackMs) report(`word of ${awayMs.least} ms`);
       if (change !== undefined) {
         if (awayMs.most < toldFromMs - slackMs) report(`nothing: it was away for ${awayMs.most} ms`, change);
