@@ -40,7 +40,7 @@ import { type Keys, localKeys } from "../signer/keys.ts";
 import { LoginForms, memoryForms } from "../signer/login-forms.ts";
 import type { SignerSettings } from "../signer/settings.ts";
 import { mustReadKeystore } from "../wallet/keystore-file.ts";
-import type { WatchedPair } from "../watch/settings.ts";
+import type { WatchedPair } from "../watch/watched.ts";
 import type { ListenSettings } from "../web/settings.ts";
 import { adviceSettings } from "./settings/advice.ts";
 import { dashboardFiles, readDashboard } from "./settings/dashboard.ts";

@@ -195,6 +195,12 @@ export interface LevelState {
   readonly goneMs: number;
 }
 
+/** Names a row of rule states. */
+export interface RuleRow {
+  readonly rule: string;
+  readonly subject: string;
+}
+
 /** The state of one (rule, subject) between judgements, while it is pending or firing. Kept across restarts. */
 export interface RuleState {
   readonly rule: string;

@@ -20,3 +20,9 @@ export function numbers(facts: Facts): Record<string, number | null> {
     if (typeof value === "number" && !Number.isNaN(value)) figures[name] = value;
   return figures;
 }
+
+/** The time at which the oldest of the state and the marks under these figures was seen. */
+export function seenMsOf({ seenMs }: Facts): number | null {
+  const { traderState, markets } = seenMs;
+  return traderState === undefined ? null : Math.min(traderState, markets ?? traderState);
+}

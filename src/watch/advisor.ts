@@ -11,13 +11,14 @@ import { whatIf } from "../advice/what-if.ts";
 import type { Advice, Alert } from "../domain/alert.ts";
 import type { WhatIfOutcome, WhatIfQuestion } from "../domain/what-if.ts";
 import { type ConditionRule, type Env, type Suppose, Unknown } from "../rules/index.ts";
+import { seenMsOf } from "../state/shown-figures.ts";
 import type { AccountEntry } from "./accounts.ts";
+import { dailyMoveOf } from "./daily-move.ts";
 import { companionsOf } from "./hedged.ts";
-import type { WatchedPair, WatchSettings } from "./settings.ts";
+import type { WatchSettings } from "./settings.ts";
 import { situationOf } from "./situations.ts";
-import { dailyMoveOf } from "./stake.ts";
-import { seenMsOf } from "./status.ts";
 import { newFacts } from "./subjects.ts";
+import type { WatchedPair } from "./watched.ts";
 import type { World } from "./world.ts";
 
 /** The further move against a position where the volatility of its market is not known, a fraction of its mark. */

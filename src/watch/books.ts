@@ -9,14 +9,14 @@ import type { Event } from "../domain/event.ts";
 import type { Source } from "../domain/observation.ts";
 import type { Subject } from "../domain/subject.ts";
 import type { ConditionRule, Facts, RuleSet } from "../rules/index.ts";
-import { applies, type Conditions } from "./conditions.ts";
+import type { Conditions } from "./conditions.ts";
 import type { Draft } from "./draft.ts";
 import { Least } from "./least.ts";
 import type { NamedValues } from "./named-values.ts";
 import type { ExplainedFlow } from "./open-changes.ts";
 import type { Doubt } from "./profit.ts";
+import { applies } from "./selection.ts";
 import type { Series } from "./series.ts";
-import type { WatchedWallet } from "./settings.ts";
 import {
   type Holding,
   noteSeen,
@@ -30,8 +30,10 @@ import {
   unitScale,
   usdScale,
 } from "./shares.ts";
+import { rulesOf } from "./subject-rules.ts";
 import type { SubjectNode } from "./subjects.ts";
 import type { WalletEntry } from "./wallets.ts";
+import type { WatchedWallet } from "./watched.ts";
 import type { World } from "./world.ts";
 
 /** These sources belong to wallets. For any other nobody's silence is the cause. */
@@ -478,7 +480,7 @@ class Book implements Doubt {
     this.#age();
     for (const [symbol, node] of this.#nodes) {
       // What could not be judged may be able to now, whosever answer it is.
-      const waits = node.instances.some((instance) => instance.unknown !== null);
+      const waits = rulesOf(node).instances.some((instance) => instance.unknown !== null);
       if (!waits && !this.#touched.has(symbol)) continue;
       this.#writeNode(symbol, node);
       written.push(node);

@@ -15,7 +15,7 @@ import {
   withoutHeld,
 } from "../alerts/lifecycle.ts";
 import { type Notified, notifiedWith } from "../alerts/remind.ts";
-import { type RuleState, type Severity, severityRank } from "../domain/alert.ts";
+import { type RuleRow, type RuleState, type Severity, severityRank } from "../domain/alert.ts";
 import { type Source, sources } from "../domain/observation.ts";
 import type { Scope, Subject } from "../domain/subject.ts";
 import type { TemplateFacts } from "../domain/template-data.ts";
@@ -26,7 +26,6 @@ import {
   type Judgement,
   judge,
   type RuleSet,
-  type Select,
   type Window,
   type WindowPath,
   type WindowSpec,
@@ -36,7 +35,7 @@ import { endText, isUncertain, type Judged, judgeBothEnds, unexplainedText } fro
 import { type Deadlines, stoodStillMs } from "./deadlines.ts";
 import { coverOf, detailsOf } from "./details.ts";
 import type { Draft } from "./draft.ts";
-import { Instance, noInstances, noViews, noWindows, Timer } from "./instance.ts";
+import { Instance, noInstances, noViews, Timer } from "./instance.ts";
 import { unreadFigure } from "./known-figures.ts";
 import { type LimitWords, limitWords } from "./limit-text.ts";
 import {
@@ -51,22 +50,18 @@ import type { ExplainedFlow } from "./open-changes.ts";
 import { noPlan, Plans, staysQuiet } from "./plan.ts";
 import { PresentWindow } from "./present-window.ts";
 import type { Doubt } from "./profit.ts";
-import type { WatchedPair, WatchedWallet } from "./settings.ts";
+import { applies, judges } from "./selection.ts";
 import type { Judging } from "./staleness.ts";
-import type { Former, SubjectNode } from "./subjects.ts";
+import { type Former, rulesOf, type SubjectRules } from "./subject-rules.ts";
+import { noWindows, type SubjectNode, windowsOf } from "./subjects.ts";
 import { isProfit } from "./wants.ts";
-import { type WindowPlan, WindowSet } from "./windows.ts";
+import type { WatchedWallet } from "./watched.ts";
+import type { WindowPlan } from "./windows.ts";
 import { comparisonOf, isFurther, movement } from "./worsening.ts";
 import { noteWorst } from "./worst.ts";
 
 /** Judging again at most this often for what drifts with time alone (`now`, window edges). */
 const driftMs = 1_000;
-
-/** Names a row of rule states. */
-export interface RuleRow {
-  readonly rule: string;
-  readonly subject: string;
-}
 
 export interface ConditionsOptions {
   /** IANA name, for times in texts. */
@@ -150,8 +145,8 @@ export class Conditions {
     this.#options = options;
     this.#judging = {
       deadlines: options.deadlines,
-      judgeStale: (node, nowMs) => this.#judgeStale(node, nowMs),
-      firstStaleMs: (node) => this.#firstStaleMs(node),
+      judgeStale: (of, nowMs) => this.#judgeStale(of, nowMs),
+      firstStaleMs: (of) => this.#firstStaleMs(of),
     };
     for (const rule of options.ruleSet.conditions) {
       this.#byScope.set(rule.scope, [...(this.#byScope.get(rule.scope) ?? []), rule]);
@@ -183,27 +178,28 @@ export class Conditions {
   /** Gives a subject the rules that select it. */
   attach(node: SubjectNode, draft: Draft): void {
     this.#prepare(node);
-    node.staleness.keep(this.#judging);
+    const own = rulesOf(node);
+    own.staleness.keep(this.#judging);
     const all = this.#byScope.get(node.subject.scope) ?? [];
     const rules = all.filter((rule) => judges(rule, node.subject, this.#options.wallet));
-    node.views = rules.map((rule) => this.#viewOf(rule, node));
-    node.instances = rules.map((rule, i) => new Instance(rule, node, node.views[i]!, i));
-    node.plan = this.#plans.of(rules);
-    for (const instance of node.instances) {
+    own.views = rules.map((rule) => this.#viewOf(rule, node));
+    own.instances = rules.map((rule, i) => new Instance(rule, own, own.views[i]!, i));
+    own.plan = this.#plans.of(rules);
+    for (const instance of own.instances) {
       this.#claim(instance, draft);
-      if (node.former && this.#goOn(instance, node.former, draft)) continue;
+      if (own.former && this.#goOn(instance, own.former, draft)) continue;
       // Judged once even when nothing of what it reads ever arrives: then it is blind, and somebody has to say so.
-      this.#setTimer(instance, node.former ? draft.atMs : draft.atMs + driftMs);
+      this.#setTimer(instance, own.former ? draft.atMs : draft.atMs + driftMs);
     }
-    if (node.former === null) return;
-    node.former = null;
-    node.instances = node.instances.filter(({ index }) => !node.quiet.has(index));
-    node.staleness.noted(this.#firstStaleMs(node));
+    if (own.former === null) return;
+    own.former = null;
+    own.instances = own.instances.filter(({ index }) => !own.quiet.has(index));
+    own.staleness.noted(this.#firstStaleMs(own));
   }
 
   /** After a reload: a rule whose condition is as it was goes on with its clocks and its data state. */
   #goOn(instance: Instance, { plan, instances, quiet }: Former, draft: Draft): boolean {
-    const { rule, node } = instance;
+    const { rule } = instance;
     // Nearly always the rules are the same.
     const index =
       plan[instance.index]?.rule.name === rule.name
@@ -217,7 +213,7 @@ export class Conditions {
     if (instance.unknown !== null && rule.mode === "live") this.#options.onSight(instance, draft);
     // With other times or ages it may say something else at once.
     if (!isSameJudging(was, rule)) return false;
-    if (quiet.has(index)) node.quiet.set(instance.index, true);
+    if (quiet.has(index)) instance.rules.quiet.set(instance.index, true);
     else if (before?.timer && Number.isFinite(before.timer.dueMs))
       this.#setTimer(instance, before.timer.dueMs);
     return true;
@@ -260,7 +256,8 @@ export class Conditions {
     draft: Draft,
     end: (instance: Instance, live: LiveAlert, row: RuleRow, last: AlertText | null) => void,
   ): void {
-    for (const instance of node.instances) {
+    const own = rulesOf(node);
+    for (const instance of own.instances) {
       this.#stopTimer(instance);
       if (instance.unknown) {
         instance.unknown = null;
@@ -273,9 +270,9 @@ export class Conditions {
         instance.alert = null;
       } else this.#drop(instance, draft);
     }
-    node.instances = noInstances;
-    node.views = noViews;
-    node.plan = noPlan;
+    own.instances = noInstances;
+    own.views = noViews;
+    own.plan = noPlan;
   }
 
   released(row: RuleRow, draft: Draft): void {
@@ -284,9 +281,11 @@ export class Conditions {
 
   /** Judges what a subject's rules make of an arrival from `source`, or from all of these at once. */
   judgeNode(node: SubjectNode, source: Source | readonly Source[] | null, draft: Draft): void {
-    if (node.plan.length === 0) return;
+    const own = rulesOf(node);
+    if (own.plan.length === 0) return;
     const asked = source === null ? -1 : typeof source === "string" ? sourceBit(source) : bitsOf(source);
-    const { views, plan, quiet, env, windows } = node;
+    const { views, plan, quiet } = own;
+    const { env, windows } = node;
     const { atMs } = draft;
     const turn = ++this.#turn;
     const held = windows !== null && atMs <= windows.heldUntilMs;
@@ -311,13 +310,13 @@ export class Conditions {
           continue;
         }
       }
-      this.judge(node.rouse(i), draft);
+      this.judge(own.rouse(i), draft);
     }
-    node.staleness.noted(staleMs);
-    if (lookedBack && !held) this.#noteHeld(node, asked, atMs);
+    own.staleness.noted(staleMs);
+    if (lookedBack && !held) this.#noteHeld(own, asked, atMs);
   }
 
-  #firstStaleMs({ instances, plan, quiet, env }: SubjectNode): number {
+  #firstStaleMs({ instances, plan, quiet, node: { env } }: SubjectRules): number {
     const turn = ++this.#turn;
     let firstMs = Number.POSITIVE_INFINITY;
     for (let i = 0; i < plan.length; i++)
@@ -327,17 +326,20 @@ export class Conditions {
   }
 
   /** Judges by those rules of a subject that rest on something stale by now. */
-  #judgeStale(node: SubjectNode, nowMs: number): void {
+  #judgeStale(own: SubjectRules, nowMs: number): void {
     const draft = this.#options.draft();
-    for (let i = 0; i < node.plan.length; i++) {
-      const { rule } = node.plan[i]!;
-      const staleMs = node.quiet.has(i) ? freshUntilMs(rule.inputs, node.env) + 1 : node.instance(i).staleMs;
-      if (staleMs <= nowMs) this.judge(node.rouse(i), draft);
+    for (let i = 0; i < own.plan.length; i++) {
+      const { rule } = own.plan[i]!;
+      const staleMs = own.quiet.has(i)
+        ? freshUntilMs(rule.inputs, own.node.env) + 1
+        : own.instance(i).staleMs;
+      if (staleMs <= nowMs) this.judge(own.rouse(i), draft);
     }
   }
 
   /** Notes until when its windows hold, where all that was quiet because of them was looked at just now. */
-  #noteHeld({ views, plan, quiet, windows }: SubjectNode, asked: number, atMs: number): void {
+  #noteHeld({ views, plan, quiet, node }: SubjectRules, asked: number, atMs: number): void {
+    const { windows } = node;
     if (windows === null) return;
     let untilMs = Number.POSITIVE_INFINITY;
     for (let i = 0; i < plan.length; i++) {
@@ -351,7 +353,7 @@ export class Conditions {
   }
 
   judge(instance: Instance, draft: Draft): void {
-    instance.node.quiet.set(instance.index, false);
+    instance.rules.quiet.set(instance.index, false);
     const env = this.#envOf(instance, draft.atMs);
     const current = instance.lifecycle.sinceMs === null ? null : (instance.alert?.alert.severity ?? null);
     const doubt = this.#doubtOf(instance);
@@ -448,7 +450,7 @@ export class Conditions {
     if (!known && judged.unknown.unknown === "uncovered") instance.judged = true;
     // Nothing holds and nothing did: no clock runs, whatever the time.
     if (idle && (!known || judged.severity === null)) {
-      if (node.plan[instance.index]?.restless !== false) this.#schedule(instance, env, rule);
+      if (instance.rules.plan[instance.index]?.restless !== false) this.#schedule(instance, env, rule);
       else this.#rest(instance, env);
       return;
     }
@@ -592,31 +594,29 @@ export class Conditions {
 
   /** The present text of a rule that does not hold of a subject; null: it holds, or cannot be judged, or not of this subject. */
   textIfGone(node: SubjectNode, rule: string, nowMs: number): AlertText | null {
-    const index = node.plan.findIndex((one) => one.rule.name === rule);
-    return index < 0 ? null : this.#recoveredText(node.instance(index), nowMs);
+    const instance = rulesOf(node).named(rule);
+    return instance === null ? null : this.#recoveredText(instance, nowMs);
   }
 
   /** True while a condition, as it was last judged, is on its way to firing. @param as of `judgedAs` */
   isPending(node: SubjectNode, rule: string, as: string): boolean {
-    const index = node.plan.findIndex((one) => one.rule.name === rule);
-    if (index < 0) return false;
-    const instance = node.instance(index);
+    const instance = rulesOf(node).named(rule);
+    if (instance === null) return false;
     return instance.lifecycle.sinceMs !== null && instance.alert === null && judgedAs(instance) === as;
   }
 
   /** True if a rule of a subject, which has no alert of it, cannot be judged. */
   isUnread(node: SubjectNode, rule: string, nowMs: number): boolean {
-    const index = node.plan.findIndex((one) => one.rule.name === rule);
-    if (index < 0) return false;
-    const instance = node.instance(index);
+    const instance = rulesOf(node).named(rule);
+    if (instance === null) return false;
     return instance.alert === null && this.#look(instance, nowMs, null, ({ kind }) => kind === "unknown");
   }
 
   #recoveredText(instance: Instance, nowMs: number): AlertText | null {
-    const { node, index } = instance;
+    const { rules, index } = instance;
     // A reload may have put another rule in its place.
-    if (node.plan[index]?.rule.fingerprint !== instance.rule.fingerprint) return null;
-    const now = node.instance(index);
+    if (rules.plan[index]?.rule.fingerprint !== instance.rule.fingerprint) return null;
+    const now = rules.instance(index);
     if (now.alert !== null) return null;
     return this.#look(now, nowMs, null, (judged, env) =>
       judged.kind === "known" && judged.severity === null ? this.#textOf(now, env, judged) : null,
@@ -781,19 +781,20 @@ export class Conditions {
 
   /** No clock of it runs and nothing that it reads drifts: only that its data get stale can change anything. */
   #rest(instance: Instance, env: Env): void {
-    const { rule, node, index } = instance;
+    const { rule, rules, index } = instance;
+    const { windows } = rules.node;
     const known = instance.unknown === null;
     const staleMs = known ? staleFromMs(env) : Number.POSITIVE_INFINITY;
     this.#stopTimer(instance);
     // What is known while something behind it is stale has another moment than that of its inputs.
     if (known && freshUntilMs(rule.inputs, env) >= env.nowMs) {
-      node.quiet.set(index, true);
+      rules.quiet.set(index, true);
       // Those that were quiet before hold until another moment than this one does.
-      if (node.windows !== null) node.windows.heldUntilMs = Number.NEGATIVE_INFINITY;
+      if (windows !== null) windows.heldUntilMs = Number.NEGATIVE_INFINITY;
       // It makes another timer when it is roused: this one would stand in the heap for as long as its clock might have run.
-      if (node.rest(instance) && instance.timer !== null) this.#options.deadlines.drop(instance.timer);
+      if (rules.rest(instance) && instance.timer !== null) this.#options.deadlines.drop(instance.timer);
     } else instance.staleMs = staleMs;
-    node.staleness.noted(staleMs);
+    rules.staleness.noted(staleMs);
   }
 
   /**
@@ -816,7 +817,7 @@ export class Conditions {
       if (edgeMs !== null) dueMs = Math.min(dueMs, Math.max(edgeMs, env.nowMs + driftMs));
     }
     instance.staleMs = staleMs;
-    instance.node.staleness.noted(staleMs);
+    instance.rules.staleness.noted(staleMs);
     if (dueMs <= env.nowMs) dueMs = env.nowMs + 1;
     if (Number.isFinite(dueMs)) this.#setTimer(instance, dueMs);
     else this.#stopTimer(instance);
@@ -940,11 +941,6 @@ function sourceBit(source: Source): number {
   return sourceBits.get(source)!;
 }
 
-export function windowsOf(node: SubjectNode, none: WindowPlan): WindowSet {
-  node.windows ??= new WindowSet(none);
-  return node.windows;
-}
-
 /** The identity of a condition: another rule of its name, another mode or another position of its subject has another one. */
 export function judgedAs({ rule, node }: Pick<Instance, "rule" | "node">): string {
   return `${rule.mode} ${rule.fingerprint} ${node.incarnation}`;
@@ -953,65 +949,4 @@ export function judgedAs({ rule, node }: Pick<Instance, "rule" | "node">): strin
 /** Some level is on its way into or out of firing: its clock has to survive a restart. */
 function clocksRun(state: Instance["lifecycle"]): boolean {
   return state.levels.some((level) => (level.active ? !level.holds : level.holds));
-}
-
-/** True if a condition's subject is this one. A book is its own rule's alone. */
-export function judges(
-  rule: ConditionRule,
-  subject: Subject,
-  walletOf: (name: string) => WatchedWallet | undefined,
-): boolean {
-  if (rule.scope !== subject.scope) return false;
-  if (subject.scope !== "book") return applies(rule, subject, walletOf);
-  const { symbol, label } = subject;
-  const by = symbol === null ? (label?.name ?? "none") : "market";
-  if (subject.rule !== rule.name || rule.by !== by) return false;
-  return symbol === null || (rule.select.symbol?.some((one) => one.toUpperCase() === symbol) ?? true);
-}
-
-/** True if missing data about the positions of a wallet are to be told, as some rule that tells of them judges the wallet. */
-export function guards(
-  rule: ConditionRule,
-  wallet: WatchedWallet,
-  pairs: readonly WatchedPair[] = [],
-): boolean {
-  if (rule.noData !== "alert" || rule.mode !== "live") return false;
-  if (rule.scope === "pair")
-    return pairs.some(({ legs }) => legs.some((leg) => leg.startsWith(`${wallet.name}/`)));
-  const symbol = rule.select.symbol?.[0] ?? null;
-  const ofWallet = rule.scope === "position" || rule.scope === "trader" || rule.scope === "wallet";
-  return ofWallet && applies(rule, { wallet: wallet.name, symbol }, () => wallet);
-}
-
-/** True if a rule judges this subject: it selects it, and the subject's wallet can have what it reads. */
-export function applies(
-  rule: { readonly select: Select; readonly needsSession: boolean },
-  subject: { readonly wallet?: string | null; readonly symbol?: string | null } | Subject,
-  walletOf: (name: string) => WatchedWallet | undefined,
-): boolean {
-  if (!selects(rule.select, subject, walletOf)) return false;
-  const wallet = "wallet" in subject ? subject.wallet : undefined;
-  return !rule.needsSession || !wallet || walletOf(wallet)?.watchOnly !== true;
-}
-
-function selects(
-  select: Select,
-  subject: { readonly wallet?: string | null; readonly symbol?: string | null } | Subject,
-  walletOf: (name: string) => WatchedWallet | undefined,
-): boolean {
-  const wallet = "wallet" in subject ? (subject.wallet ?? null) : null;
-  const symbol = "symbol" in subject ? (subject.symbol ?? null) : null;
-  if (select.wallet && (wallet === null || !select.wallet.includes(wallet))) return false;
-  if (
-    select.symbol &&
-    (symbol === null || !select.symbol.some((one) => one.toUpperCase() === symbol.toUpperCase()))
-  ) {
-    return false;
-  }
-  if (select.pair && !("pair" in subject && select.pair.includes(subject.pair))) return false;
-  const labels = wallet === null ? undefined : walletOf(wallet)?.labels;
-  for (const [name, allowed] of Object.entries(select.labels)) {
-    if (!allowed.includes(labels?.[name] ?? "")) return false;
-  }
-  return true;
 }

@@ -4,6 +4,7 @@
  */
 import type { RuleDataStates, UnjudgedSubject } from "../domain/status.ts";
 import type { RuleSet, Unknown } from "../rules/index.ts";
+import { rulesOf } from "./subject-rules.ts";
 import type { SubjectNode } from "./subjects.ts";
 
 /** Maximum number of subjects that are listed one by one; all are counted. */
@@ -25,12 +26,13 @@ export function dataStates(
   );
   const unjudged: UnjudgedSubject[] = [];
   for (const node of nodes) {
+    const { plan, instances } = rulesOf(node);
     // Of a rule that is quiet nothing is kept: all count as known first, and those of which something is are set right.
-    for (const { rule } of node.plan) {
+    for (const { rule } of plan) {
       const count = counts.get(rule.name);
       if (count) count.ok++;
     }
-    for (const { rule, unknown, unknownSinceMs } of node.instances) {
+    for (const { rule, unknown, unknownSinceMs } of instances) {
       const state = dataStateOf(unknown);
       const count = counts.get(rule.name);
       if (count) {

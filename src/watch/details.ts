@@ -15,7 +15,7 @@ import {
   formatUsd,
   type WindowSpec,
 } from "../rules/index.ts";
-import { dailyMoveOf } from "./stake.ts";
+import { dailyMoveOf } from "./daily-move.ts";
 
 type Line = readonly [string, string];
 

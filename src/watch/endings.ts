@@ -5,16 +5,22 @@
  * history) may come a moment after the account's state. So such an ending waits for word, asks for it at once, and settles
  * as soon as it has it, or when patience ends. Nobody is told "resolved" about a position that the exchange took.
  */
-import { type Alert, type AlertChange, type Ending, isTaking, type Taking } from "../domain/alert.ts";
+import {
+  type Alert,
+  type AlertChange,
+  type Ending,
+  isTaking,
+  type RuleRow,
+  type Taking,
+} from "../domain/alert.ts";
 import type { Event } from "../domain/event.ts";
 import { encode } from "../domain/json.ts";
 import { type AccountRef, accountName } from "../domain/subject.ts";
 import type { AlertBook, AlertText, LiveAlert } from "./alert-book.ts";
-import type { RuleRow } from "./conditions.ts";
 import type { Deadlines, Due } from "./deadlines.ts";
 import type { Draft } from "./draft.ts";
 import { FillTrail } from "./fill-trail.ts";
-import { endingPatienceMs } from "./settings.ts";
+import { endingPatienceMs } from "./patience.ts";
 
 /**
  * Allowance for the difference between the exchange's clock and ours where a liquidation is set against the life of an

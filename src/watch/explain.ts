@@ -7,9 +7,10 @@ import type { AlertBook, LiveAlert } from "./alert-book.ts";
 import { unexplainedText } from "./both-ends.ts";
 import type { Instance } from "./instance.ts";
 import type { Doubt } from "./profit.ts";
-import type { WatchedWallet } from "./settings.ts";
+import { rulesOf } from "./subject-rules.ts";
 import type { SubjectNode } from "./subjects.ts";
 import { isProfit } from "./wants.ts";
+import type { WatchedWallet } from "./watched.ts";
 
 export interface ExplainParts {
   readonly ruleSet: RuleSet;
@@ -33,8 +34,8 @@ export function explain(
   if (!conditions.some((one) => one.name === rule))
     return { kind: "noRule", known: [...conditions, ...events].map((one) => one.name) };
   const judged = [...of.nodes].flatMap((node) => {
-    const index = node.plan.findIndex((one) => one.rule.name === rule);
-    return index === -1 ? [] : [node.instance(index)];
+    const instance = rulesOf(node).named(rule);
+    return instance === null ? [] : [instance];
   });
   if (subject === null) {
     const [only, ...more] = judged;

@@ -9,7 +9,7 @@ import type { ConditionRule, EventRule, Unknown } from "../rules/index.ts";
 import type { AlertBook, LiveAlert, NewAlert } from "./alert-book.ts";
 import type { Deadlines, Due } from "./deadlines.ts";
 import type { Draft } from "./draft.ts";
-import { noDataForMs } from "./settings.ts";
+import { noDataForMs } from "./patience.ts";
 
 export const failingRule = "RuleFailing" satisfies BuiltInRule;
 

@@ -13,7 +13,7 @@ import type { Unknown } from "../rules/index.ts";
 import { DarkTime, darkWindowMs } from "./dark-time.ts";
 import type { Deadlines, Due } from "./deadlines.ts";
 import type { Draft } from "./draft.ts";
-import { noDataForMs } from "./settings.ts";
+import { noDataForMs } from "./patience.ts";
 
 /** A rule that judges a subject, or one whose subjects cannot even be known (vigils.ts). */
 export interface Sighted {

@@ -22,7 +22,6 @@ import {
 } from "../rules/index.ts";
 import type { AlertBook, NewAlert } from "./alert-book.ts";
 import { Announcements } from "./announcements.ts";
-import { applies } from "./conditions.ts";
 import type { Deadlines } from "./deadlines.ts";
 import { eventDetailsOf } from "./details.ts";
 import type { Draft } from "./draft.ts";
@@ -37,8 +36,9 @@ import {
   type OpenRule,
 } from "./held-events.ts";
 import { knownFigures } from "./known-figures.ts";
-import type { WatchedWallet } from "./settings.ts";
+import { applies } from "./selection.ts";
 import type { Throttles } from "./throttles.ts";
+import type { WatchedWallet } from "./watched.ts";
 
 /** Matches of a canonical liquidation, for the notification that tells of it later. Newest last, bounded. */
 const rememberedLiquidations = 2_000;

@@ -3,8 +3,8 @@ import type { Companion } from "../advice/amounts.ts";
 import type { Situation } from "../advice/situation.ts";
 import type { AccountEntry } from "./accounts.ts";
 import { type Leg, parseLeg } from "./pair-legs.ts";
-import type { WatchedPair } from "./settings.ts";
 import { wholeSeenMs } from "./wallets.ts";
+import type { WatchedPair } from "./watched.ts";
 import type { World } from "./world.ts";
 
 /** `lots` of this account are closed with `of` base lots of the position asked about. */

@@ -7,15 +7,16 @@ import type { Severity } from "../domain/alert.ts";
 import type { ConditionRule, Unknown, Window } from "../rules/index.ts";
 import type { LiveAlert } from "./alert-book.ts";
 import type { Due } from "./deadlines.ts";
+import type { SubjectRules } from "./subject-rules.ts";
 import type { SubjectNode } from "./subjects.ts";
 
-export const noWindows: readonly Window[] = [];
 export const noViews: readonly (readonly Window[])[] = [];
 export const noInstances: readonly Instance[] = [];
 
 export class Instance {
   readonly rule: ConditionRule;
-  readonly node: SubjectNode;
+  /** The rules among which it is. */
+  readonly rules: SubjectRules;
   readonly windows: readonly Window[];
   /** Its index among the instances of its subject. */
   readonly index: number;
@@ -28,11 +29,15 @@ export class Instance {
   /** Its state while it is not quiet; null: as it is in the beginning. */
   #course: Course | null = null;
 
-  constructor(rule: ConditionRule, node: SubjectNode, windows: readonly Window[], index: number) {
+  constructor(rule: ConditionRule, rules: SubjectRules, windows: readonly Window[], index: number) {
     this.rule = rule;
-    this.node = node;
+    this.rules = rules;
     this.windows = windows;
     this.index = index;
+  }
+
+  get node(): SubjectNode {
+    return this.rules.node;
   }
 
   /** Goes on where another instance of the same condition was. */

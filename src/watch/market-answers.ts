@@ -10,6 +10,7 @@ import { type AccountEntry, noteReading } from "./accounts.ts";
 import type { AlertBook } from "./alert-book.ts";
 import type { Conditions } from "./conditions.ts";
 import type { Draft } from "./draft.ts";
+import { factName } from "./fact-name.ts";
 import { TakenUnit } from "./funding-unit.ts";
 import { comparable, marketChanges, sessionChange } from "./market-changes.ts";
 import {
@@ -25,7 +26,6 @@ import {
 import type { NamedValues } from "./named-values.ts";
 import type { NoData } from "./no-data.ts";
 import { statusChange } from "./own-events.ts";
-import { factName } from "./remembered.ts";
 import type { Restoring } from "./restore.ts";
 import { readApart, type Series } from "./series.ts";
 import type { WatchSettings } from "./settings.ts";

@@ -9,7 +9,7 @@ import type { Deadlines, Due } from "./deadlines.ts";
 import type { Draft } from "./draft.ts";
 import type { Gap } from "./gaps.ts";
 import { listed } from "./no-data-text.ts";
-import { noDataForMs } from "./settings.ts";
+import { noDataForMs } from "./patience.ts";
 
 /** By then every rule was judged by something. */
 const mendedAfterMs = 120_000;

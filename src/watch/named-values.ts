@@ -5,8 +5,8 @@
  */
 import type { Scope } from "../domain/subject.ts";
 import type { NamedValue, RuleSet, Window, WindowPath, WindowSpec } from "../rules/index.ts";
-import { windowsOf } from "./conditions.ts";
 import type { SubjectNode } from "./subjects.ts";
+import { windowsOf } from "./subjects.ts";
 import type { WindowPlan } from "./windows.ts";
 
 export interface NamedValuesOptions {

@@ -8,7 +8,7 @@ import type { LiveAlert } from "./alert-book.ts";
 import type { Due } from "./deadlines.ts";
 import { type Gap, gapKey } from "./gaps.ts";
 import type { NoDataText } from "./no-data-text.ts";
-import type { WatchedWallet } from "./settings.ts";
+import type { WatchedWallet } from "./watched.ts";
 
 /** Followed by the alert's id: what it lists, among the kept values. */
 export const keptNoData = "noData/";

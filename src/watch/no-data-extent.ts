@@ -19,9 +19,9 @@ import {
   summaryOf,
   type TextSources,
 } from "./no-data-text.ts";
-import type { WatchedWallet } from "./settings.ts";
 import { stakeOf } from "./stake.ts";
 import { wholeSeenMs } from "./wallets.ts";
+import type { WatchedWallet } from "./watched.ts";
 
 export interface Extent extends NoDataText {
   readonly severity: Severity;

@@ -16,16 +16,17 @@ import type { BlindSource } from "../domain/status.ts";
 import type { AlertBook, AlertText, LiveAlert } from "./alert-book.ts";
 import type { Deadlines } from "./deadlines.ts";
 import type { Draft } from "./draft.ts";
+import { firingAlert } from "./firing-alert.ts";
 import { type Gap, Gaps, type GapsOptions, gapKey, type Sighted } from "./gaps.ts";
 import { Misnamed } from "./misnamed.ts";
 import { missingInput } from "./missing-input.ts";
 import { keptNoData, NoDataAlert } from "./no-data-alert.ts";
 import { type Extent, Extents, endText } from "./no-data-extent.ts";
 import { timeText } from "./no-data-text.ts";
+import { groupedFromWallets, noDataForMs } from "./patience.ts";
 import { ReadFailures } from "./read-failures.ts";
-import { groupedFromWallets, noDataForMs, type WatchedWallet } from "./settings.ts";
-import { firingAlert } from "./status.ts";
 import { wholeSeenMs } from "./wallets.ts";
+import type { WatchedWallet } from "./watched.ts";
 import type { World } from "./world.ts";
 
 export interface NoDataOptions {

@@ -5,7 +5,7 @@
 import type { Event } from "../domain/event.ts";
 import { subjectName } from "../domain/subject.ts";
 import type { Draft } from "./draft.ts";
-import { factName } from "./remembered.ts";
+import { factName } from "./fact-name.ts";
 import type { SubjectNode } from "./subjects.ts";
 
 const fact = "opened";

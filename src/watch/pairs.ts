@@ -13,10 +13,10 @@ import type { NamedValues } from "./named-values.ts";
 import { type AccountShown, type Breaker, heavier, isForced, PairBreaks } from "./pair-breaks.ts";
 import { concernsLeg, type Leg, negligible, parseLeg, sizeOf } from "./pair-legs.ts";
 import type { Series } from "./series.ts";
-import type { WatchedPair } from "./settings.ts";
 import { noteSeen, type SharedSource, seenWhole, sharedSources } from "./shares.ts";
 import { newFacts, type SubjectNode } from "./subjects.ts";
 import type { WalletEntry } from "./wallets.ts";
+import type { WatchedPair } from "./watched.ts";
 import type { World } from "./world.ts";
 
 export const pairKeepPrefix = "pair/";

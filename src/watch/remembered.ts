@@ -21,10 +21,6 @@ export interface Remembered {
   readonly facts: ReadonlyMap<string, string>;
 }
 
-export function factName(owner: string, name: string): string {
-  return `${owner}\n${name}`;
-}
-
 export const nothingRemembered: Remembered = {
   ids: { alert: 0, change: 0, owed: 0 },
   ruleStates: [],

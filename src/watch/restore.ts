@@ -4,7 +4,13 @@
  */
 
 import { notifiedWith } from "../alerts/remind.ts";
-import { type AlertChangeKind, type Ending, isTaking, type RuleState } from "../domain/alert.ts";
+import {
+  type AlertChangeKind,
+  type Ending,
+  isTaking,
+  type RuleRow,
+  type RuleState,
+} from "../domain/alert.ts";
 import { blindRule, unreachableRule } from "../domain/built-in.ts";
 import { decode } from "../domain/json.ts";
 import { type AccountRef, accountName, parseSubject, type Subject } from "../domain/subject.ts";
@@ -12,7 +18,7 @@ import type { RuleSet } from "../rules/index.ts";
 import { type AlertBook, beginsAnew, type LiveAlert } from "./alert-book.ts";
 import { hasMembers } from "./books.ts";
 import { type ChannelAlerts, channelRule } from "./channel-alerts.ts";
-import { type Conditions, judges, type RuleRow } from "./conditions.ts";
+import type { Conditions } from "./conditions.ts";
 import type { Downtime } from "./downtime.ts";
 import { type Draft, walletKeepPrefix } from "./draft.ts";
 import { type DrillAlerts, drillFailedRule } from "./drill-alerts.ts";
@@ -24,10 +30,11 @@ import { type InboxAlerts, inboxRule } from "./inbox-alerts.ts";
 import type { NoData } from "./no-data.ts";
 import { keptNoData } from "./no-data-alert.ts";
 import type { Remembered } from "./remembered.ts";
-import type { WatchedWallet } from "./settings.ts";
+import { judges } from "./selection.ts";
 import type { Throttles } from "./throttles.ts";
 import { type Today, todayKeepSuffix } from "./today.ts";
 import { takeKey } from "./wallets.ts";
+import type { WatchedWallet } from "./watched.ts";
 import type { World } from "./world.ts";
 
 export interface RestoreParts {

@@ -2,8 +2,8 @@
 import type { Event } from "../domain/event.ts";
 import type { AccountEntry } from "./accounts.ts";
 import type { Draft } from "./draft.ts";
+import { factName } from "./fact-name.ts";
 import { rightChanges, rightsOf } from "./own-events.ts";
-import { factName } from "./remembered.ts";
 
 const fact = "capabilities";
 

@@ -8,27 +8,7 @@ import type { Capacity } from "../domain/delivery.ts";
 import type { Source } from "../domain/observation.ts";
 import type { NamedFact } from "../domain/template-data.ts";
 import type { RuleSet } from "../rules/index.ts";
-
-export interface WatchedWallet {
-  readonly name: string;
-  /** Base58. */
-  readonly authority: string;
-  readonly labels: Readonly<Record<string, string>>;
-  readonly limits: Readonly<Record<string, number>>;
-  /** No key, no session: public reads only. */
-  readonly watchOnly: boolean;
-  /** Those that are read; left out: whichever answer. */
-  readonly pdaIndices?: readonly number[];
-}
-
-/** A declared hedge: legs that are meant to cancel out. */
-export interface WatchedPair {
-  readonly name: string;
-  /** `main/SOL` (all accounts of the wallet), `main/0.1/SOL` (PDA index, subaccount); all of one market. */
-  readonly legs: readonly string[];
-  /** Naked share of the largest leg up to which it counts as whole, 0–1. */
-  readonly tolerance: number;
-}
+import type { WatchedPair, WatchedWallet } from "./watched.ts";
 
 export interface WatchSettings {
   readonly wallets: readonly WatchedWallet[];
@@ -59,14 +39,3 @@ export interface WatchSettings {
   /** Watching goes on and only these settings are new: nothing was "already so when watching began". Default false. */
   readonly reloaded?: boolean;
 }
-
-/** A subject first seen later than this after a start may have come about since, so that nobody can say it was so then. */
-export const firstLookMs = 60_000;
-/** Time for which a new alert waits for figures that its texts name and that were not read since the start. */
-export const textPatienceMs = 5_000;
-/** Time without data, beyond `staleAfter`, after which it is reported, ms. */
-export const noDataForMs = 30_000;
-/** More wallets without data than this are one alert. */
-export const groupedFromWallets = 3;
-/** Maximum time for which the end of a position waits for a report of a liquidation, before it counts as closed. */
-export const endingPatienceMs = 60_000;

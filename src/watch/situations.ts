@@ -4,6 +4,7 @@ import { heldMsOf } from "../alerts/lifecycle.ts";
 import type { AccountEntry } from "./accounts.ts";
 import { permitsOf } from "./permits.ts";
 import { hasSpot } from "./spot-collateral.ts";
+import { rulesOf } from "./subject-rules.ts";
 import type { SubjectNode } from "./subjects.ts";
 import type { World } from "./world.ts";
 
@@ -30,8 +31,9 @@ export function situationOf(account: AccountEntry, world: World, nowMs: number):
 }
 
 function judged(node: SubjectNode, nowMs: number): Pick<Situation["trader"], "name" | "env" | "rules"> {
-  const rules = node.plan.map(({ rule }, index): JudgedRule => {
-    const instance = node.instance(index);
+  const own = rulesOf(node);
+  const rules = own.plan.map(({ rule }, index): JudgedRule => {
+    const instance = own.instance(index);
     return {
       rule,
       windows: instance.windows,

@@ -2,6 +2,7 @@
 import type { Source } from "../domain/observation.ts";
 import type { Facts } from "../rules/index.ts";
 import type { PositionEntry } from "./accounts.ts";
+import { dailyMoveOf } from "./daily-move.ts";
 import { hasSpot } from "./spot-collateral.ts";
 import { wholeSeenMs } from "./wallets.ts";
 import type { World } from "./world.ts";
@@ -10,8 +11,6 @@ import type { World } from "./world.ts";
 export const nearMoves = 3;
 /** The daily move of a market whose volatility is not known, a fraction. */
 const unknownDailyMove = 0.1;
-/** A market that stood still lately is not taken to move less than this in a day, a fraction. */
-const minDailyMove = 0.01;
 
 /** A smaller change of a mark that no longer comes is not worth a word, a fraction. */
 const leastShare = 0.001;
@@ -138,12 +137,6 @@ function distanceOf({ readDistance, node }: PositionEntry): number {
 
 function markOf({ readMark, node }: PositionEntry): number {
   return Number.isNaN(readMark) ? numberOf(node.facts.values.markPrice) : readMark;
-}
-
-/** The daily move of a market, a fraction; NaN: its volatility is not known. */
-export function dailyMoveOf(market: Facts | undefined): number {
-  const daily = numberOf(market?.values.dailyVolatility);
-  return daily >= 0 ? Math.max(daily, minDailyMove) : Number.NaN;
 }
 
 /** The change since an older reading by the newest of: the mark, if it has moved or still comes; other prices that still come. */

@@ -3,15 +3,15 @@
  * one deadline, and it is looked for among them only when it comes up.
  */
 import type { Deadlines, Due } from "./deadlines.ts";
-import type { SubjectNode } from "./subjects.ts";
+import type { SubjectRules } from "./subject-rules.ts";
 
 /** The parts that all subjects share. */
 export interface Judging {
   readonly deadlines: Deadlines;
   /** The first moment of a subject's rules, ms. */
-  readonly firstStaleMs: (node: SubjectNode) => number;
+  readonly firstStaleMs: (rules: SubjectRules) => number;
   /** Judges by those whose moment has come; they set new ones. */
-  readonly judgeStale: (node: SubjectNode, nowMs: number) => void;
+  readonly judgeStale: (rules: SubjectRules, nowMs: number) => void;
 }
 
 export class Staleness implements Due {
@@ -19,9 +19,9 @@ export class Staleness implements Due {
   place = -1;
   order: number | undefined = undefined;
   #judging: Judging | null = null;
-  readonly #of: SubjectNode;
+  readonly #of: SubjectRules;
 
-  constructor(of: SubjectNode) {
+  constructor(of: SubjectRules) {
     this.#of = of;
   }
 

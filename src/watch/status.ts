@@ -1,14 +1,16 @@
 /** The watch's knowledge, as the status page, the command line and the metrics read it. */
 import { uncertainForMs } from "../alerts/lifecycle.ts";
 import type { Source } from "../domain/observation.ts";
-import type { AccountStatus, FiringAlert, WalletStatus, WatchStatus } from "../domain/status.ts";
+import type { AccountStatus, WalletStatus, WatchStatus } from "../domain/status.ts";
 import type { Facts, RuleSet } from "../rules/index.ts";
-import { numbers, priced } from "../state/shown-figures.ts";
+import { numbers, priced, seenMsOf } from "../state/shown-figures.ts";
 import type { AccountEntry } from "./accounts.ts";
-import type { AlertBook, LiveAlert } from "./alert-book.ts";
+import type { AlertBook } from "./alert-book.ts";
 import { unexplainedText } from "./both-ends.ts";
 import { dataStates } from "./data-state.ts";
+import { firingAlert } from "./firing-alert.ts";
 import { bookFields, candleFields, type Markets } from "./markets.ts";
+import { rulesOf } from "./subject-rules.ts";
 import type { SubjectNode } from "./subjects.ts";
 import type { WalletEntry } from "./wallets.ts";
 
@@ -28,7 +30,7 @@ export function watchStatus(of: {
 }): WatchStatus {
   const pending: WatchStatus["pending"][number][] = [];
   for (const node of of.nodes.values()) {
-    for (const instance of node.instances) {
+    for (const instance of rulesOf(node).instances) {
       const { sinceMs, levels, blind, countedAtMs } = instance.lifecycle;
       if (sinceMs === null || instance.alert || instance.rule.mode === "shadow") continue;
       const severity = levels.findLast((level) => level.holds)?.severity ?? "info";
@@ -70,23 +72,6 @@ export function watchStatus(of: {
     rules: of.ruleSet.conditions.length + of.ruleSet.events.length,
     viewMismatches: of.viewMismatches,
   };
-}
-
-/** An alert with its newest text, and the time of that. */
-export function firingAlert(live: LiveAlert, atMs: number): FiringAlert {
-  const newest = live.newest(atMs);
-  const { endingWait } = live;
-  const gone = live.isGone(atMs) ? { gone: true as const } : {};
-  const alert = { ...live.alert, ...(endingWait && { endingWait }), ...gone };
-  if (!newest) return { ...alert, textAtMs: live.lasting ? live.toldAtMs : alert.dataAtMs };
-  const { summary, description, value, dataAtMs } = newest.text;
-  return { ...alert, summary, description, value, dataAtMs, textAtMs: newest.atMs };
-}
-
-/** The time at which the oldest of the state and the marks under these figures was seen. */
-export function seenMsOf({ seenMs }: Facts): number | null {
-  const { traderState, markets } = seenMs;
-  return traderState === undefined ? null : Math.min(traderState, markets ?? traderState);
 }
 
 function walletStatus(entry: WalletEntry, accounts: Iterable<AccountEntry>): WalletStatus {

@@ -1,16 +1,19 @@
 /**
- * The subjects that are watched now, each with its facts (what rules see), its surroundings (a path in an expression
- * resolves to the subject or to the ancestor that owns it), and the rule instances that judge it.
+ * The subjects that are watched now, each with its facts (what rules see) and its surroundings (a path in an expression
+ * resolves to the subject or to the ancestor that owns it).
  */
 import type { Source } from "../domain/observation.ts";
 import { type Subject, subjectName } from "../domain/subject.ts";
 import type { Env, Facts, Unknown, Window } from "../rules/index.ts";
-import { Instance, noInstances, noViews, noWindows } from "./instance.ts";
-import { noPlan, type Plan, Quiet } from "./plan.ts";
-import { Staleness } from "./staleness.ts";
-import type { WindowSet } from "./windows.ts";
+import { type WindowPlan, WindowSet } from "./windows.ts";
 
-export type Former = Pick<SubjectNode, "plan" | "instances" | "quiet">;
+export const noWindows: readonly Window[] = [];
+
+/** The state of the rules that judge a subject. Only the evaluation knows more of it: see `rulesOf`. */
+export interface Evaluated {
+  /** Takes the rules off; what they had concluded is kept for those that come next. */
+  strip(): void;
+}
 
 /** Surroundings of a subject with the windows that `window` reads. */
 export interface NodeEnv extends Env {
@@ -36,16 +39,8 @@ export class SubjectNode {
   bornMs = 0;
   /** The opening time of a position, ms; null: not known. */
   openedMs: number | null = null;
-  /** Its rules, and how they are looked at one by one. */
-  plan: Plan = noPlan;
-  /** By their place in the plan: the windows through which they look back. */
-  views: readonly (readonly Window[])[] = noViews;
-  /** The states of its rules, in their order; none of one that is quiet (see `Quiet`) and was not marked by anything. */
-  instances: readonly Instance[] = noInstances;
-  quiet = new Quiet();
-  staleness: Staleness = new Staleness(this);
-  /** The rules that judged it before a reload, until the new ones are attached. */
-  former: Former | null = null;
+  /** Null: no rules were attached to it yet. */
+  evaluated: Evaluated | null = null;
   windows: WindowSet | null = null;
 
   constructor(subject: Subject, facts: Facts, env: NodeEnv, incarnation: string, first: boolean) {
@@ -57,45 +52,9 @@ export class SubjectNode {
     this.first = first;
   }
 
-  /** The state of the rule of this place in the plan. Of a quiet one that is kept nowhere; see `rouse`. */
-  instance(index: number): Instance {
-    const kept = this.instances[placeOf(this.instances, index)];
-    if (kept?.index === index) return kept;
-    const instance = new Instance(this.plan[index]!.rule, this, this.views[index]!, index);
-    instance.judged = true;
-    return instance;
-  }
-
-  /** The same to be judged: what becomes of it is kept. */
-  rouse(index: number): Instance {
-    const place = placeOf(this.instances, index);
-    const instance = this.instance(index);
-    if (this.instances[place] !== instance) this.instances = this.instances.toSpliced(place, 0, instance);
-    return instance;
-  }
-
-  /**
-   * It is known, nothing holds and no clock runs: nothing of what came before means anything from here on.
-   * @returns whether it is let go of
-   */
-  rest(instance: Instance): boolean {
-    if (instance.isMarked) return false;
-    this.instances =
-      this.instances.length === 1 ? noInstances : this.instances.filter((one) => one !== instance);
-    return true;
-  }
-
-  /** Takes off the rules with their windows; what they had concluded stays in `former`. */
+  /** Takes off the rules with their windows. */
   strip(): void {
-    const { plan, instances, quiet } = this;
-    this.former = { plan, instances, quiet };
-    this.plan = noPlan;
-    this.views = noViews;
-    this.instances = noInstances;
-    this.quiet = new Quiet();
-    const { order } = this.staleness;
-    this.staleness = new Staleness(this);
-    this.staleness.order = order;
+    this.evaluated?.strip();
     this.windows = null;
     this.env.looked = noWindows;
   }
@@ -105,21 +64,12 @@ export class SubjectNode {
   }
 }
 
-/**
- * The index at which the instance of this place in the plan is, or would be: where data are missing there is one of each of
- * hundreds of rules.
- */
-function placeOf(instances: readonly Instance[], index: number): number {
-  let low = 0;
-  let high = instances.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (instances[middle]!.index < index) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
-
 export function newFacts(): Facts {
   return { values: {}, seenMs: {} };
+}
+
+/** @param none the windows of a subject that has none yet */
+export function windowsOf(node: SubjectNode, none: WindowPlan): WindowSet {
+  node.windows ??= new WindowSet(none);
+  return node.windows;
 }

@@ -11,9 +11,9 @@ import { Pairs } from "./pairs.ts";
 import type { Doubt } from "./profit.ts";
 import type { Remembered } from "./remembered.ts";
 import type { Series } from "./series.ts";
-import type { WatchedPair, WatchedWallet } from "./settings.ts";
 import type { SubjectNode } from "./subjects.ts";
 import type { WalletEntry } from "./wallets.ts";
+import type { WatchedPair, WatchedWallet } from "./watched.ts";
 import type { World } from "./world.ts";
 
 export class Together {

@@ -6,12 +6,12 @@
 import type { Source } from "../domain/observation.ts";
 import type { Scope, Subject } from "../domain/subject.ts";
 import { eventSources, type RuleEventKind, type RuleSet, Unknown } from "../rules/index.ts";
-import { applies } from "./conditions.ts";
 import type { Deadlines, Due } from "./deadlines.ts";
 import type { Draft } from "./draft.ts";
 import type { Sighted } from "./gaps.ts";
 import { parseLeg } from "./pair-legs.ts";
-import type { WatchedPair, WatchedWallet } from "./settings.ts";
+import { applies } from "./selection.ts";
+import type { WatchedPair, WatchedWallet } from "./watched.ts";
 
 type Rule = Sighted["rule"];
 

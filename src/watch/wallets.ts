@@ -5,8 +5,8 @@ import type { FactValue } from "../rules/index.ts";
 import type { AccountEntry } from "./accounts.ts";
 import { type Draft, walletKeepPrefix } from "./draft.ts";
 import { Profit } from "./profit.ts";
-import type { WatchedWallet } from "./settings.ts";
 import type { SubjectNode } from "./subjects.ts";
+import type { WatchedWallet } from "./watched.ts";
 
 export interface WalletEntry {
   wallet: WatchedWallet;

@@ -7,6 +7,7 @@ import { readsMargin } from "../advice/standing.ts";
 import type { Source } from "../domain/observation.ts";
 import type { NamedFact } from "../domain/template-data.ts";
 import { type ConditionRule, type EventRule, namedFields, type Read, type RuleSet } from "../rules/index.ts";
+import { rulesOf } from "./subject-rules.ts";
 import type { SubjectNode } from "./subjects.ts";
 
 /** Symbols in capitals, or every market there is. */
@@ -47,15 +48,18 @@ export class WantedMarkets {
     if (wish.all) return "all";
     const symbols = new Set(wish.named);
     if (wish.ofPositions.size === 0 && !wish.held) return symbols;
-    for (const { subject, plan } of nodes) {
+    for (const node of nodes) {
+      const { subject } = node;
       if (subject.scope !== "position" || symbols.has(subject.symbol)) continue;
-      if (wish.held || plan.some(({ rule }) => wish.ofPositions.has(rule))) symbols.add(subject.symbol);
+      if (wish.held || rulesOf(node).plan.some(({ rule }) => wish.ofPositions.has(rule)))
+        symbols.add(subject.symbol);
     }
     return symbols;
   }
 
   /** The sources that have to be read of a position's market for its sake. */
-  ofPosition({ plan }: SubjectNode): readonly Source[] {
+  ofPosition(node: SubjectNode): readonly Source[] {
+    const { plan } = rulesOf(node);
     return marketReads.filter((source) => {
       const wish = this.#wishes.get(source)!;
       return wish.held || plan.some(({ rule }) => wish.ofPositions.has(rule));

@@ -28,7 +28,7 @@ import { Advisor } from "./advisor.ts";
 import { AlertBook, type LiveAlert } from "./alert-book.ts";
 import { explainedText } from "./both-ends.ts";
 import { ChannelAlerts } from "./channel-alerts.ts";
-import { applies, Conditions, guards, judgedAs } from "./conditions.ts";
+import { Conditions, judgedAs } from "./conditions.ts";
 import { Counts } from "./counts.ts";
 import { Deadlines, stoodStillMs } from "./deadlines.ts";
 import type { Held } from "./dispatch.ts";
@@ -40,8 +40,10 @@ import { EquityCheck } from "./equity-check.ts";
 import { eventFacts } from "./event-facts.ts";
 import { EventWindows } from "./event-windows.ts";
 import { explain } from "./explain.ts";
+import { factName } from "./fact-name.ts";
 import { Failing } from "./failing.ts";
 import { Given } from "./figures.ts";
+import { firingAlert } from "./firing-alert.ts";
 import { Happenings } from "./happenings.ts";
 import type { HeldMinutes } from "./held-minutes.ts";
 import { Holdings } from "./holdings.ts";
@@ -50,22 +52,19 @@ import { MarketAnswers } from "./market-answers.ts";
 import { NamedValues } from "./named-values.ts";
 import { bringsData, NoData } from "./no-data.ts";
 import { Openings } from "./openings.ts";
+import { endingPatienceMs, firstLookMs, textPatienceMs } from "./patience.ts";
 import type { Doubt } from "./profit.ts";
 import { ProfitGaps } from "./profit-gaps.ts";
 import { Profits } from "./profits.ts";
 import { Recall } from "./recall.ts";
-import { factName, type Remembered } from "./remembered.ts";
+import type { Remembered } from "./remembered.ts";
 import { Restoring } from "./restore.ts";
 import { Rights } from "./rights.ts";
+import { applies, guards } from "./selection.ts";
 import { Series } from "./series.ts";
-import {
-  endingPatienceMs,
-  firstLookMs,
-  textPatienceMs,
-  type WatchedWallet,
-  type WatchSettings,
-} from "./settings.ts";
-import { firingAlert, watchStatus } from "./status.ts";
+import type { WatchSettings } from "./settings.ts";
+import { watchStatus } from "./status.ts";
+import { rulesOf } from "./subject-rules.ts";
 import type { SubjectNode } from "./subjects.ts";
 import { Throttles } from "./throttles.ts";
 import { Today } from "./today.ts";
@@ -76,6 +75,7 @@ import { alertingSources, Vigils } from "./vigils.ts";
 import { partSeen, sumAccounts, type WalletEntry, walletSeen, wholeSeenMs } from "./wallets.ts";
 import { WantedMarkets, type WantedSymbols } from "./wanted-markets.ts";
 import { type Needs, needsOf } from "./wants.ts";
+import type { WatchedWallet } from "./watched.ts";
 import { WindowPlan } from "./windows.ts";
 import { type Gone, World } from "./world.ts";
 
@@ -1223,7 +1223,7 @@ export class Watch {
       if (unseen && applies(anywhere, { wallet: wallet.name }, () => wallet)) return false;
     }
     for (const node of this.#world.nodes.values())
-      if (node.instances.some((one) => one.rule === rule && (!one.judged || one.unknown !== null)))
+      if (rulesOf(node).instances.some((one) => one.rule === rule && (!one.judged || one.unknown !== null)))
         return false;
     return true;
   }
@@ -1356,9 +1356,9 @@ function isAccountOrMarket({ subject: { scope } }: SubjectNode): boolean {
 }
 
 /** The alerts about a subject, added to others; null: none. */
-function alertsOf({ instances }: SubjectNode, others: LiveAlert[] | null): LiveAlert[] | null {
+function alertsOf(node: SubjectNode, others: LiveAlert[] | null): LiveAlert[] | null {
   let all = others;
-  for (const { alert } of instances) if (alert !== null) all = [...(all ?? []), alert];
+  for (const { alert } of rulesOf(node).instances) if (alert !== null) all = [...(all ?? []), alert];
   return all;
 }
 

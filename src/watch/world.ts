@@ -8,13 +8,12 @@ import type { AccountRef, Subject } from "../domain/subject.ts";
 import { type Env, type Facts, type Suppose, Unknown } from "../rules/index.ts";
 import { type AccountEntry, Accounts, type Parting, type SubjectKeeper } from "./accounts.ts";
 import { Holders } from "./holders.ts";
-import { noWindows } from "./instance.ts";
 import { Markets } from "./markets.ts";
 import { Placings } from "./placings.ts";
-import type { WatchedWallet } from "./settings.ts";
-import { type NodeEnv, newFacts, readWindow, SubjectNode } from "./subjects.ts";
+import { type NodeEnv, newFacts, noWindows, readWindow, SubjectNode } from "./subjects.ts";
 import { newWallet, rename, type WalletEntry } from "./wallets.ts";
 import type { Needs } from "./wants.ts";
+import type { WatchedWallet } from "./watched.ts";
 
 export type Gone = (node: SubjectNode, account: AccountEntry, symbol: string | null, why: Parting) => void;
 

@@ -7,8 +7,8 @@ import type { Changes } from "../../src/domain/changes.ts";
 import type { Event } from "../../src/domain/event.ts";
 import type { Observation } from "../../src/domain/observation.ts";
 import { formatProblem, loadRules } from "../../src/rules/index.ts";
-import type { WatchedWallet } from "../../src/watch/settings.ts";
 import type { Watch } from "../../src/watch/watch.ts";
+import type { WatchedWallet } from "../../src/watch/watched.ts";
 import {
   event,
   Harness,

@@ -15,10 +15,12 @@ import type { Changes } from "../../src/domain/changes.ts";
 import { type Event, eventName } from "../../src/domain/event.ts";
 import { type DaemonFigures, type Observation, type Source, sources } from "../../src/domain/observation.ts";
 import { formatProblem, loadRules, type RuleSet } from "../../src/rules/index.ts";
+import { factName } from "../../src/watch/fact-name.ts";
 import { heldPrefix } from "../../src/watch/held-events.ts";
-import { factName, nothingRemembered, type Remembered } from "../../src/watch/remembered.ts";
-import type { WatchedPair, WatchedWallet, WatchSettings } from "../../src/watch/settings.ts";
+import { nothingRemembered, type Remembered } from "../../src/watch/remembered.ts";
+import type { WatchSettings } from "../../src/watch/settings.ts";
 import { Watch } from "../../src/watch/watch.ts";
+import type { WatchedPair, WatchedWallet } from "../../src/watch/watched.ts";
 
 export const startMs = Date.UTC(2026, 0, 5, 12);
 

@@ -4,6 +4,7 @@ import type { Changes } from "../../src/domain/changes.ts";
 import type { RuleSet } from "../../src/rules/index.ts";
 import { Conditions } from "../../src/watch/conditions.ts";
 import { Deadlines } from "../../src/watch/deadlines.ts";
+import { rulesOf as rulesAt } from "../../src/watch/subject-rules.ts";
 import { Harness, marketConfig, position, prices, rulesOf, subaccount } from "./harness.ts";
 
 const seed = Number(process.env.PERPWATCH_SEED ?? Date.now() % 2 ** 31);
@@ -57,9 +58,10 @@ function atLength<T>(work: () => T): T {
   const { judgeNode } = Conditions.prototype;
   Conditions.prototype.judgeNode = function (this: Conditions, node, source, draft): void {
     const arrived = source === null ? null : [source].flat();
-    for (const [i, { rule }] of node.plan.entries()) {
+    const rules = rulesAt(node);
+    for (const [i, { rule }] of rules.plan.entries()) {
       const read = rule.reads.flatMap((one) => one.sources);
-      if (arrived === null || arrived.some((one) => read.includes(one))) this.judge(node.rouse(i), draft);
+      if (arrived === null || arrived.some((one) => read.includes(one))) this.judge(rules.rouse(i), draft);
     }
   };
   try {

@@ -12,7 +12,8 @@ import type { AlertChange } from "../../src/domain/alert.ts";
 import type { OwedItem } from "../../src/domain/delivery.ts";
 import type { Observation, Source } from "../../src/domain/observation.ts";
 import { Replay } from "../../src/replay/replay.ts";
-import type { WatchedWallet, WatchSettings } from "../../src/watch/settings.ts";
+import type { WatchSettings } from "../../src/watch/settings.ts";
+import type { WatchedWallet } from "../../src/watch/watched.ts";
 import {
   event,
   Harness,

@@ -12,7 +12,7 @@ import { parseSubject, type Scope } from "../../domain/subject.ts";
 import { nearestName, orderItemFields, type RuleProblem, scopes, vocabulary } from "../../rules/index.ts";
 import { RuleSource } from "../../rules/load/source.ts";
 import { parseLeg, usualTolerance } from "../../watch/pair-legs.ts";
-import type { WatchedPair, WatchedWallet } from "../../watch/settings.ts";
+import type { WatchedPair, WatchedWallet } from "../../watch/watched.ts";
 import { Entry, type Report } from "./entry.ts";
 import { parseSteps, type Step, scalarOf } from "./notation.ts";
 import { readEvents } from "./read-events.ts";
