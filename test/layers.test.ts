@@ -21,12 +21,13 @@ const mayImport = {
   config: ["domain", "files"],
   history: ["domain", "files"],
   rules: ["domain", "margin"],
-  alerts: ["domain"],
+  alerts: ["domain", "rules", "state"],
   channels: ["domain"],
   state: ["domain", "margin", "rules"],
   advice: ["domain", "margin", "rules", "state"],
-  watch: ["domain", "margin", "rules", "alerts", "state", "advice"],
-  ingest: ["domain", "watch"],
+  evaluate: ["domain", "rules", "alerts", "state", "advice"],
+  engine: ["domain", "margin", "rules", "alerts", "state", "advice", "evaluate"],
+  ingest: ["domain", "alerts", "evaluate", "state", "engine"],
   signer: ["domain", "files", "contract", "wallet", "ledger"],
   exchange: ["domain", "contract", "wallet", "signer"],
   simulator: ["domain", "contract", "wallet", "margin"],
@@ -34,14 +35,24 @@ const mayImport = {
   collect: ["domain", "contract", "exchange", "wallet"],
   deliver: ["domain", "alerts", "exchange", "channels"],
   web: ["domain", "files"],
-  replay: ["domain", "rules", "alerts", "watch", "ingest"],
+  replay: ["domain", "rules", "alerts", "state", "engine", "ingest"],
 } as const satisfies Record<string, readonly string[]>;
 
 /** The folders and the file in which everything is put together. */
 const roof = ["daemon", "cli", "main.ts"];
 
 /** Rooms that decide and do not act: no I/O, no clock, no chance, no environment. */
-const pureRooms = ["domain", "contract", "margin", "rules", "alerts", "state", "advice", "watch"];
+const pureRooms = [
+  "domain",
+  "contract",
+  "margin",
+  "rules",
+  "alerts",
+  "state",
+  "advice",
+  "evaluate",
+  "engine",
+];
 
 /** The one file in them that holds the real thing, to be handed in: systemClock. */
 const ambientFiles = ["domain/clock.ts"];
@@ -72,7 +83,7 @@ const libraryRooms: Readonly<Record<string, readonly string[]>> = {
     "ledger",
     "signer",
     "collect",
-  ].concat(["deliver", "web", "replay", "watch"]),
+  ].concat(["deliver", "web", "replay", "engine"]),
   "node-cron": ["collect", "deliver"],
   fastify: ["simulator", "web"],
   "prom-client": ["web"],
@@ -115,7 +126,7 @@ function problemsOf(files: SourceFiles, declared: readonly string[]): string[] {
   return problems;
 }
 
-/** "watch/tick.ts" → "watch"; a file directly in src/ is its own room. */
+/** "engine/watch.ts" → "engine"; a file directly in src/ is its own room. */
 const roomOf = (file: string) => file.split("/")[0]!;
 
 const readsEnvironment = (text: string) =>
@@ -288,8 +299,8 @@ describe("bad source is told", () => {
   const cases: [name: string, files: Record<string, string>, told: string][] = [
     [
       "a room looks upwards",
-      { "domain/a.ts": 'import { x } from "../watch/b.ts";', "watch/b.ts": "" },
-      "domain/a.ts: domain may not know watch (../watch/b.ts)",
+      { "domain/a.ts": 'import { x } from "../engine/b.ts";', "engine/b.ts": "" },
+      "domain/a.ts: domain may not know engine (../engine/b.ts)",
     ],
     [
       "a type is a dependency too",
@@ -298,8 +309,8 @@ describe("bad source is told", () => {
     ],
     [
       "a re-export",
-      { "alerts/a.ts": 'export * as b from "../rules/b.ts";', "rules/b.ts": "" },
-      "alerts/a.ts: alerts may not know rules (../rules/b.ts)",
+      { "alerts/a.ts": 'export * as b from "../engine/b.ts";', "engine/b.ts": "" },
+      "alerts/a.ts: alerts may not know engine (../engine/b.ts)",
     ],
     [
       "an import inside a function",
@@ -362,7 +373,7 @@ describe("bad source is told", () => {
       { "channels/a.ts": "await import(`./${name}.ts`);" },
       "channels/a.ts: imports something computed",
     ],
-    ["the clock", { "watch/a.ts": "const t = Date.now();" }, "watch/a.ts: uses Date.now in a pure room"],
+    ["the clock", { "engine/a.ts": "const t = Date.now();" }, "engine/a.ts: uses Date.now in a pure room"],
     [
       "the date of today",
       { "alerts/a.ts": "const t = new Date().getTime();" },
@@ -381,8 +392,8 @@ describe("bad source is told", () => {
     ],
     [
       "a timer in a template",
-      { "watch/a.ts": "const s = `${setTimeout(f, 1)}`;" },
-      "watch/a.ts: uses setTimeout() in a pure room",
+      { "engine/a.ts": "const s = `${setTimeout(f, 1)}`;" },
+      "engine/a.ts: uses setTimeout() in a pure room",
     ],
     [
       "the environment in a pure room",
@@ -430,7 +441,7 @@ test("what only looks like code is not told", () => {
     "const at = new Date(ms), zone = Date.UTC(2026, 0), t = clock.performance.now(), all = [...Date.parse(x)];",
     "const own = { import: 1, fetch: 2 }; own.import; this.fetch(); service.process.run();",
     "export default { from: 'here' };",
-    'export const from = "../watch/b.ts";',
+    'export const from = "../engine/b.ts";',
     'import.meta.dirname; export type { Side } from "./side.ts"; import { type A, b as from } from "./b.ts";',
   ].join("\n");
   expect(importsOf(text)).toEqual([

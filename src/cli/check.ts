@@ -61,7 +61,7 @@ async function checkWith(cli: Cli, options: CheckOptions, loaded: Loaded): Promi
   const { formatConfigWarning } = await import("../config/index.ts");
   const { demandOf, marketReadsOf } = await import("../collect/demand.ts");
   const { plannedPerSecond } = await import("../exchange/settings.ts");
-  const { WantedMarkets } = await import("../watch/wanted-markets.ts");
+  const { WantedMarkets } = await import("../evaluate/wanted-markets.ts");
   const wanted = new WantedMarkets(settings.ruleSet, settings.templates.named);
   const demand = demandOf({
     settings: settings.schedules,

@@ -4,12 +4,12 @@
  */
 
 import type { DaemonSettings, WalletSettings } from "../daemon/settings.ts";
+import { WantedMarkets } from "../evaluate/wanted-markets.ts";
 import { ExchangeError } from "../exchange/errors.ts";
 import type { BadRecordReport, ClientCall, Exchange, ExchangeClient } from "../exchange/index.ts";
 import { unlistedSymbols } from "../rules/index.ts";
 import { SignerUnavailable } from "../signer/signer.ts";
 import { traderAddress } from "../wallet/address.ts";
-import { WantedMarkets } from "../watch/wanted-markets.ts";
 import { memorySessions, probeChannel, withChannel, withExchange } from "./standalone.ts";
 
 export interface Finding {

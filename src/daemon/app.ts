@@ -36,6 +36,7 @@ import { formatDurationMs } from "../domain/duration.ts";
 import type { Observation, Source } from "../domain/observation.ts";
 import { stretchedText } from "../domain/source-words.ts";
 import type { DaemonStatus } from "../domain/status.ts";
+import type { WatchSettings } from "../engine/settings.ts";
 import {
   createExchange,
   createStreams,
@@ -47,7 +48,6 @@ import {
 import { type History, openStore } from "../history/index.ts";
 import { IngestLoop } from "../ingest/loop.ts";
 import { preparedWatch, rememberedWatch } from "../ingest/remember.ts";
-import type { WatchSettings } from "../watch/settings.ts";
 import { createDashboard, type PageLink } from "../web/index.ts";
 import { charts, chatActions, DaemonSource } from "./daemon-source.ts";
 import { Heartbeat } from "./heartbeat.ts";

@@ -1,6 +1,7 @@
 /** Answers what shells, the page and scrapers ask of the running daemon, and does what they tell it. */
 import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
+import { labelsOf } from "../alerts/dispatch.ts";
 import { isWrong, matches, parseMatchers } from "../alerts/match.ts";
 import { covers } from "../alerts/quiet.ts";
 import type { Channel } from "../channels/channel.ts";
@@ -44,7 +45,6 @@ import type { WhatIfOutcome, WhatIfQuestion } from "../domain/what-if.ts";
 import { type Exchange, rateLimitCause } from "../exchange/index.ts";
 import type { History } from "../history/index.ts";
 import type { IngestLoop } from "../ingest/loop.ts";
-import { labelsOf } from "../watch/dispatch.ts";
 import { chartSeries } from "./chart-series.ts";
 import type { Heartbeat } from "./heartbeat.ts";
 import type { LoopLag } from "./loop-lag.ts";

@@ -141,7 +141,7 @@ export interface MarketPrices {
   readonly prevDayMarkPriceUsd: number;
   /**
    * The rate of the running hour as stated: a fraction or a percentage an hour, which the watch decides
-   * (`watch/funding-unit.ts`).
+   * (`state/markets/funding-unit.ts`).
    */
   readonly statedFundingRate: number;
 }

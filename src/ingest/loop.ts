@@ -14,11 +14,11 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { type Changes, changes as changesOf, isEmpty } from "../domain/changes.ts";
 import type { Clock } from "../domain/clock.ts";
+import type { Ask } from "../domain/draft.ts";
 import { eventName } from "../domain/event.ts";
 import type { Observation } from "../domain/observation.ts";
 import { CommitFailed, type Ingest, type Store } from "../domain/ports.ts";
-import type { Ask } from "../watch/draft.ts";
-import type { Note, Watch } from "../watch/watch.ts";
+import type { Note, Watch } from "../engine/watch.ts";
 import { Tape } from "./tape.ts";
 
 /** Most observations in one transaction. */

@@ -1,20 +1,20 @@
 /** Reads back from history what the watch has to know at a start: rule states, open alerts, throttles, windows. */
 import { setImmediate as turn } from "node:timers/promises";
+import { clockSlackMs } from "../alerts/endings.ts";
+import { Escalations } from "../alerts/escalations.ts";
+import { Throttles } from "../alerts/throttles.ts";
 import { isTaking, type Severity } from "../domain/alert.ts";
 import type { Event, EventKind } from "../domain/event.ts";
 import { bucketOf, type RollUpBlock, resolutionMs, type StatsColumns } from "../domain/history.ts";
 import type { Tick } from "../domain/observation.ts";
 import type { Store } from "../domain/ports.ts";
-import { clockSlackMs } from "../watch/endings.ts";
-import { Escalations } from "../watch/escalations.ts";
-import { factName } from "../watch/fact-name.ts";
-import { heldPrefix } from "../watch/held-events.ts";
-import { type AtPeaks, HeldMinutes } from "../watch/held-minutes.ts";
-import { LookBack, type Reach } from "../watch/look-back.ts";
-import type { Remembered } from "../watch/remembered.ts";
-import type { WatchSettings } from "../watch/settings.ts";
-import { Throttles } from "../watch/throttles.ts";
-import { Watch } from "../watch/watch.ts";
+import type { Remembered } from "../engine/remembered.ts";
+import type { WatchSettings } from "../engine/settings.ts";
+import { Watch } from "../engine/watch.ts";
+import { heldPrefix } from "../evaluate/held-events.ts";
+import { factName } from "../state/fact-name.ts";
+import { type AtPeaks, HeldMinutes } from "../state/windows/held-minutes.ts";
+import { LookBack, type Reach } from "../state/windows/look-back.ts";
 
 /** Event alerts looked at for liquidations that were told already. */
 const recentAlerts = 1_000;

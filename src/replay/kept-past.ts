@@ -9,7 +9,7 @@ import { type Resolution, type RollUp, resolutionMs } from "../domain/history.ts
 import type { Figure, GivenFigures, Observation, Source, Tick } from "../domain/observation.ts";
 import type { Store } from "../domain/ports.ts";
 import { eventSources, type RuleEventKind } from "../rules/index.ts";
-import { parseSeries } from "../watch/series.ts";
+import { parseSeries } from "../state/windows/series.ts";
 
 export type KeptHistory = Pick<Store, "ticks" | "rollups" | "tickOwners" | "events">;
 

@@ -5,11 +5,11 @@
 import type { Changes } from "../domain/changes.ts";
 import type { Capacity } from "../domain/delivery.ts";
 import type { Observation } from "../domain/observation.ts";
+import { nothingRemembered } from "../engine/remembered.ts";
+import type { WatchSettings } from "../engine/settings.ts";
+import { Watch } from "../engine/watch.ts";
 import { rememberedWatch } from "../ingest/remember.ts";
-import { LookBack } from "../watch/look-back.ts";
-import { nothingRemembered } from "../watch/remembered.ts";
-import type { WatchSettings } from "../watch/settings.ts";
-import { Watch } from "../watch/watch.ts";
+import { LookBack } from "../state/windows/look-back.ts";
 import { Journal } from "./journal.ts";
 import { type Past, ReplayStore } from "./store.ts";
 

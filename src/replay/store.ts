@@ -18,7 +18,7 @@ import {
 import type { Tick } from "../domain/observation.ts";
 import type { EventQuery, Store, TickQuery } from "../domain/ports.ts";
 import type { Rememberable } from "../ingest/remember.ts";
-import { factName } from "../watch/fact-name.ts";
+import { factName } from "../state/fact-name.ts";
 
 /** The part of history that a replay looks back over. */
 export type Past = Pick<Store, "ticks" | "rollups" | "tickOwners" | "events" | "eventByKey">;

@@ -11,11 +11,11 @@ import type { AlertChange } from "../../src/domain/alert.ts";
 import type { Changes } from "../../src/domain/changes.ts";
 import { type Event, eventName } from "../../src/domain/event.ts";
 import type { Observation, Source } from "../../src/domain/observation.ts";
+import { nothingRemembered } from "../../src/engine/remembered.ts";
+import type { WatchSettings } from "../../src/engine/settings.ts";
+import { Watch } from "../../src/engine/watch.ts";
 import { type History, openStore } from "../../src/history/index.ts";
 import { rememberedWatch } from "../../src/ingest/remember.ts";
-import { nothingRemembered } from "../../src/watch/remembered.ts";
-import type { WatchSettings } from "../../src/watch/settings.ts";
-import { Watch } from "../../src/watch/watch.ts";
 import { temporaryFolder } from "../history/folder.ts";
 import {
   event,

@@ -6,9 +6,9 @@ import type { AlertChange, Severity } from "../../src/domain/alert.ts";
 import type { Changes } from "../../src/domain/changes.ts";
 import type { Event } from "../../src/domain/event.ts";
 import type { Observation } from "../../src/domain/observation.ts";
+import type { Watch } from "../../src/engine/watch.ts";
 import { formatProblem, loadRules } from "../../src/rules/index.ts";
-import type { Watch } from "../../src/watch/watch.ts";
-import type { WatchedWallet } from "../../src/watch/watched.ts";
+import type { WatchedWallet } from "../../src/state/watched.ts";
 import {
   event,
   Harness,

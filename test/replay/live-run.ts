@@ -9,10 +9,10 @@ import type { AlertChange, Severity } from "../../src/domain/alert.ts";
 import { type Clock, seededRandom } from "../../src/domain/clock.ts";
 import type { Capacity, Message } from "../../src/domain/delivery.ts";
 import type { Observation, Source } from "../../src/domain/observation.ts";
+import type { WatchSettings } from "../../src/engine/settings.ts";
 import { type History, openStore } from "../../src/history/index.ts";
 import { IngestLoop } from "../../src/ingest/loop.ts";
 import { rememberedWatch } from "../../src/ingest/remember.ts";
-import type { WatchSettings } from "../../src/watch/settings.ts";
 import { FarSide, httpChannel } from "../deliver/support.ts";
 import { FakeClock } from "../support/clock.ts";
 import {

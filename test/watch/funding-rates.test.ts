@@ -1,6 +1,6 @@
 /** The running funding rate of the statistics: in which unit it is, when rules see it, and what windows hold. */
 import { describe, expect, test } from "vitest";
-import { decideFundingUnit } from "../../src/watch/funding-unit.ts";
+import { decideFundingUnit } from "../../src/state/markets/funding-unit.ts";
 import { Harness, marketConfig, prices } from "./harness.ts";
 
 const rules = `

@@ -14,13 +14,13 @@ import type { Alert, AlertChange, RuleState } from "../../src/domain/alert.ts";
 import type { Changes } from "../../src/domain/changes.ts";
 import { type Event, eventName } from "../../src/domain/event.ts";
 import { type DaemonFigures, type Observation, type Source, sources } from "../../src/domain/observation.ts";
+import { nothingRemembered, type Remembered } from "../../src/engine/remembered.ts";
+import type { WatchSettings } from "../../src/engine/settings.ts";
+import { Watch } from "../../src/engine/watch.ts";
+import { heldPrefix } from "../../src/evaluate/held-events.ts";
 import { formatProblem, loadRules, type RuleSet } from "../../src/rules/index.ts";
-import { factName } from "../../src/watch/fact-name.ts";
-import { heldPrefix } from "../../src/watch/held-events.ts";
-import { nothingRemembered, type Remembered } from "../../src/watch/remembered.ts";
-import type { WatchSettings } from "../../src/watch/settings.ts";
-import { Watch } from "../../src/watch/watch.ts";
-import type { WatchedPair, WatchedWallet } from "../../src/watch/watched.ts";
+import { factName } from "../../src/state/fact-name.ts";
+import type { WatchedPair, WatchedWallet } from "../../src/state/watched.ts";
 
 export const startMs = Date.UTC(2026, 0, 5, 12);
 

@@ -1,8 +1,8 @@
 /** Events whose rules read figures that are not known at that moment. */
 import { expect, test } from "vitest";
 import type { Event } from "../../src/domain/event.ts";
+import { heldPrefix } from "../../src/evaluate/held-events.ts";
 import type { Env, RuleSet } from "../../src/rules/index.ts";
-import { heldPrefix } from "../../src/watch/held-events.ts";
 import {
   describe,
   event,

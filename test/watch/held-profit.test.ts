@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { HeldProfit } from "../../src/watch/held-profit.ts";
+import { HeldProfit } from "../../src/state/profit/held-profit.ts";
 
 const limit = 0.5;
 const none = Number.NEGATIVE_INFINITY;

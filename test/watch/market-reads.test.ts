@@ -1,9 +1,9 @@
 /** Order books, trading hours and candles as rules see them: each figure fires, goes stale, and is judged on arrival. */
 import { describe, expect, test } from "vitest";
 import type { Observation } from "../../src/domain/observation.ts";
+import type { WantedSymbols } from "../../src/evaluate/wanted-markets.ts";
 import { eventVocabulary, marketChangeFields, vocabulary } from "../../src/rules/index.ts";
-import { comparedNames } from "../../src/watch/market-changes.ts";
-import type { WantedSymbols } from "../../src/watch/wanted-markets.ts";
+import { comparedNames } from "../../src/state/markets/market-changes.ts";
 import { Harness, marketConfig, position, prices, subaccount } from "./harness.ts";
 
 type Given<K extends Observation["kind"]> = Partial<Omit<Observation & { kind: K }, "kind" | "atMs">>;

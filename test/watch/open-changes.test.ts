@@ -1,13 +1,13 @@
 /** Open changes of one account by its states and records: each flow is reported once. */
 import { describe, expect, test } from "vitest";
-import { type KeptChanges, OpenChanges } from "../../src/watch/open-changes.ts";
+import { type KeptChanges, OpenChanges } from "../../src/state/profit/open-changes.ts";
 import {
   type CashRecord,
   type FillRecord,
   fittingOf,
   type OpenChange,
   rangeOf,
-} from "../../src/watch/unexplained-change.ts";
+} from "../../src/state/profit/unexplained-change.ts";
 import { position } from "./harness.ts";
 
 const account = "main/0.0";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Peak } from "../../src/watch/peak.ts";
+import { Peak } from "../../src/state/profit/peak.ts";
 
 const account = "main/0.0";
 const isolated = "main/0.1";

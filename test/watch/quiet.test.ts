@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { expect, test, vi } from "vitest";
 import type { Changes } from "../../src/domain/changes.ts";
+import { Deadlines } from "../../src/domain/deadlines.ts";
+import { Conditions } from "../../src/evaluate/conditions.ts";
+import { rulesOf as rulesAt } from "../../src/evaluate/subject-rules.ts";
 import type { RuleSet } from "../../src/rules/index.ts";
-import { Conditions } from "../../src/watch/conditions.ts";
-import { Deadlines } from "../../src/watch/deadlines.ts";
-import { rulesOf as rulesAt } from "../../src/watch/subject-rules.ts";
 import { Harness, marketConfig, position, prices, rulesOf, subaccount } from "./harness.ts";
 
 const seed = Number(process.env.PERPWATCH_SEED ?? Date.now() % 2 ** 31);

@@ -11,9 +11,9 @@ import type { SubaccountState, TriggerState } from "../../src/domain/account.ts"
 import type { AlertChange } from "../../src/domain/alert.ts";
 import type { OwedItem } from "../../src/domain/delivery.ts";
 import type { Observation, Source } from "../../src/domain/observation.ts";
+import type { WatchSettings } from "../../src/engine/settings.ts";
 import { Replay } from "../../src/replay/replay.ts";
-import type { WatchSettings } from "../../src/watch/settings.ts";
-import type { WatchedWallet } from "../../src/watch/watched.ts";
+import type { WatchedWallet } from "../../src/state/watched.ts";
 import {
   event,
   Harness,

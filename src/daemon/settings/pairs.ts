@@ -6,8 +6,8 @@
 import { z } from "zod";
 import type { ConfigSource, Path } from "../../config/index.ts";
 import { nearestName } from "../../domain/nearest.ts";
-import { type Leg, overlap, parseLeg, usualTolerance } from "../../watch/pair-legs.ts";
-import type { WatchedPair } from "../../watch/watched.ts";
+import { type Leg, overlap, parseLeg, usualTolerance } from "../../state/aggregates/pair-legs.ts";
+import type { WatchedPair } from "../../state/watched.ts";
 
 const pairForm = z.strictObject({
   name: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, "expected letters, digits, _ and -, at most 64"),

@@ -2,7 +2,7 @@
 
 import { capacitiesOf } from "../../channels/registry.ts";
 import { schedulesMs } from "../../collect/index.ts";
-import type { WatchSettings } from "../../watch/settings.ts";
+import type { WatchSettings } from "../../engine/settings.ts";
 import type { DaemonSettings } from "../settings.ts";
 
 /**

@@ -2,6 +2,7 @@
 import { builtInRules } from "../../domain/built-in.ts";
 import type { Source } from "../../domain/observation.ts";
 import { parseSubject } from "../../domain/subject.ts";
+import type { WatchSettings } from "../../engine/settings.ts";
 import {
   formatNumber,
   loadRules,
@@ -10,7 +11,6 @@ import {
   type RuleSet,
   vocabulary,
 } from "../../rules/index.ts";
-import type { WatchSettings } from "../../watch/settings.ts";
 import { asLive } from "../as-live.ts";
 import { Replay } from "../replay.ts";
 import {

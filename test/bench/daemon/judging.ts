@@ -13,10 +13,10 @@ import type { Changes } from "../../../src/domain/changes.ts";
 import type { Clock } from "../../../src/domain/clock.ts";
 import { type Observation, type Source, sources } from "../../../src/domain/observation.ts";
 import type { Store } from "../../../src/domain/ports.ts";
+import { nothingRemembered } from "../../../src/engine/remembered.ts";
+import { Watch } from "../../../src/engine/watch.ts";
 import { IngestLoop } from "../../../src/ingest/loop.ts";
 import { formatProblem, loadRules, type RuleSet } from "../../../src/rules/index.ts";
-import { nothingRemembered } from "../../../src/watch/remembered.ts";
-import { Watch } from "../../../src/watch/watch.ts";
 import { type BenchWallet, marketsText, rulesText, statsText } from "./world.ts";
 
 const scheduleMs = {

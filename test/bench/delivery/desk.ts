@@ -11,10 +11,10 @@ import type { Severity } from "../../../src/domain/alert.ts";
 import { systemClock } from "../../../src/domain/clock.ts";
 import type { Event } from "../../../src/domain/event.ts";
 import { type Source, sources } from "../../../src/domain/observation.ts";
+import { nothingRemembered } from "../../../src/engine/remembered.ts";
+import { Watch } from "../../../src/engine/watch.ts";
 import { type History, openStore } from "../../../src/history/index.ts";
 import type { IngestLoop } from "../../../src/ingest/loop.ts";
-import { nothingRemembered } from "../../../src/watch/remembered.ts";
-import { Watch } from "../../../src/watch/watch.ts";
 import { benchFolder, ingestLoop, ruleSetOf } from "../daemon/judging.ts";
 import { benchWallets } from "../daemon/world.ts";
 

@@ -1,7 +1,7 @@
 /** The day before, told to the windows of a watch: for its last hour each sample, before that the last one of each minute. */
 import type { Random } from "../../../src/domain/clock.ts";
 import type { Tick } from "../../../src/domain/observation.ts";
-import type { Watch } from "../../../src/watch/watch.ts";
+import type { Watch } from "../../../src/engine/watch.ts";
 
 const everyMs = 5_000;
 const minuteMs = 60_000;

@@ -9,8 +9,8 @@ import { parseReply } from "../../../src/contract/reply.ts";
 import type { Changes } from "../../../src/domain/changes.ts";
 import type { Clock } from "../../../src/domain/clock.ts";
 import type { Observation } from "../../../src/domain/observation.ts";
+import type { Watch } from "../../../src/engine/watch.ts";
 import { type ExchangeClient, LedgerSlots, lanes } from "../../../src/exchange/index.ts";
-import type { Watch } from "../../../src/watch/watch.ts";
 import { ingestLoop } from "../daemon/judging.ts";
 import type { BenchWallet } from "../daemon/world.ts";
 

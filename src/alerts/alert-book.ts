@@ -1,0 +1,892 @@
+/**
+ * The alerts that fire, each change in their lives, and who is owed word of it.
+ *
+ * A change is owed to the receivers that the routing names for the alert as it then stands; an ending or a fall to those
+ * who were told before. What is held (inhibited) is recorded and owed when the hold ends, if it still stands.
+ */
+
+import {
+  type Advice,
+  type Alert,
+  type AlertChange,
+  type AlertChangeKind,
+  type Ending,
+  isTaking,
+  type Severity,
+  severityRank,
+  worseOf,
+  worstSeverityOf,
+} from "../domain/alert.ts";
+import { isBuiltIn } from "../domain/built-in.ts";
+import type { Deadlines, Due } from "../domain/deadlines.ts";
+import { drillGroup } from "../domain/delivery.ts";
+import type { Draft } from "../domain/draft.ts";
+import type { EndingWait } from "../domain/ending-wait.ts";
+import type { Silence } from "../domain/silence.ts";
+import type { TemplateFacts } from "../domain/template-data.ts";
+import { tierLine } from "./details.ts";
+import { Dispatch, type Held, type Labelled, labelsOf, type Owed } from "./dispatch.ts";
+import { Escalations } from "./escalations.ts";
+import { Holds } from "./holds.ts";
+import type { IncidentsOptions } from "./incidents/incidents.ts";
+import type { Inhibitions } from "./inhibit.ts";
+import type { LimitWords } from "./limit-text.ts";
+import { covers, withoutAcknowledgement } from "./quiet.ts";
+import {
+  knowsBothSides,
+  type Notified,
+  nextReminderMs,
+  notifiedWith,
+  quietIfAcknowledged,
+  type RemindSettings,
+} from "./remind.ts";
+import type { Routing } from "./route.ts";
+import type { Comparison } from "./worsening.ts";
+import { type Compared, withWorst } from "./worst.ts";
+
+/** Changes after which the values that were notified before no longer count. */
+export const beginsAnew: ReadonlySet<AlertChangeKind> = new Set(["fired", "rose", "fell", "acknowledged"]);
+
+/** A reminder of a condition that does not hold is due again after this, ms: the alert ended by then, or it may hold again. */
+const postponedMs = 10_000;
+
+/** After a start what is due about an alert waits for its first judgement for so long, ms: not for long, as a daemon may be restarted again and again. */
+const unjudgedForMs = 10_000;
+
+/** A value that wavers between two sides of 0 that were told is told again after this, ms. */
+const returnsAfterMs = 60_000;
+
+/** The text of an alert at one moment. */
+export interface AlertText {
+  readonly summary: string;
+  readonly description: string;
+  readonly value: number | null;
+  readonly dataAtMs: number;
+  readonly details: readonly (readonly [string, string])[];
+  /** The facts that channel templates name. Left out: none. */
+  readonly facts?: TemplateFacts | undefined;
+  /** The summary states the age of what it rests on. */
+  readonly statesAge?: true;
+}
+
+export interface NewAlert extends AlertText {
+  readonly rule: string;
+  readonly subject: string;
+  readonly wallet: string | null;
+  readonly symbol: string | null;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly severity: Severity;
+  readonly sinceMs: number;
+  readonly alreadySo: boolean;
+  readonly runbook: string | null;
+  readonly happenedMs: number | null;
+  /** Nobody is ever owed word of it. Default false. */
+  readonly shadow?: boolean;
+  readonly drill?: true;
+  readonly eventType?: string;
+  /** The alert follows from a judgement of just now. Default false: it is told because something cannot be judged. */
+  readonly judged?: boolean;
+  /** The comparison of its value with the one notified before, at a level. Default: "worse". */
+  readonly comparison?: (severity: Severity) => Comparison | null;
+  /** Its value and the limit of a level, in words. Default: none. */
+  readonly limit?: (severity: Severity, value: number | null) => LimitWords | null;
+  /** Does not route to these: a broken channel is not told of itself. */
+  readonly except?: readonly string[];
+}
+
+export interface AlertIds {
+  alert: number;
+  change: number;
+  owed: number;
+}
+
+/** An alert that fires, with what has been told of it. */
+export class LiveAlert implements Due {
+  alert: Alert;
+  /** Everybody who was told of it since it fired, and the level at which they were told last. */
+  readonly told: Map<string, Severity>;
+  readonly except: readonly string[];
+  /** The time of the last word of it that called each receiver, ms. Left out: not known since the start. */
+  readonly calledMs = new Map<string, number>();
+  /** The time of the last word of it before the start, ms, for those of whom that is not known. */
+  wordMs = Number.NEGATIVE_INFINITY;
+  toldAtMs: number;
+  /** Null: it has no value. */
+  notified: Notified | null;
+  reminders = 0;
+  /** Inhibited: changes are recorded, nobody is owed word. */
+  held = false;
+  details: readonly (readonly [string, string])[] = [];
+  facts: TemplateFacts | undefined;
+  /** Time of the judgement that fired it, ms; null where nothing was. */
+  judgedAtMs: number | null = null;
+  /** The comparison of its value with the one notified before, at a level. */
+  comparison: (severity: Severity) => Comparison | null = () => "worse";
+  /** Its value and the limit of a level, in words; null: it has none. */
+  limit: (severity: Severity, value: number | null) => LimitWords | null = () => null;
+  /** Returns true if a value is worse than another at a level; null where no direction is known. */
+  isFurther: Compared["isFurther"] = () => null;
+  /** Returns true if its condition is known not to hold, and it only waits for its end. */
+  isGone: (nowMs: number) => boolean = () => false;
+  /** The wait of its end for the liquidation history; null: it does not wait for that. */
+  endingWait: EndingWait | null = null;
+  /** Returns true if the level at which it fires is known not to hold, and it only waits to fall or to end. */
+  isBetter: () => boolean = () => false;
+  /** Its text now; null where nobody can tell (its subject is gone, or nothing is known). */
+  textNow: (nowMs: number) => AlertText | null = () => null;
+  /** Its text by the newest known figures, however old; null as above. */
+  lastText: (nowMs: number) => AlertText | null = (nowMs) => this.textNow(nowMs);
+  /** Its last text before it could not be judged any more; null: there is none, or it can be. */
+  lastSeen: AlertText | null = null;
+  /** Its text before its account was last seen to hold less; null: that was not seen. */
+  beforeLoss: AlertText | null = null;
+  /** Called when a reminder or an acknowledgement states its newest text. */
+  onRenewed: (nowMs: number) => void = () => {};
+  /** True from a start, or the end of a standstill, until it is judged. */
+  unjudged = false;
+  /** Until when what is due waits for that, ms; null: nothing was due yet. */
+  unjudgedUntilMs: number | null = null;
+  /** The wait began anew after a standstill, and it was not judged since. */
+  waitsAnew = false;
+  /** The end of the last standstill, ms: what was read before it judges nothing. */
+  stoodStillMs = Number.NEGATIVE_INFINITY;
+  /** Until when what is due about it waits because its condition does not hold, or was not judged yet, ms. */
+  waitsToMs = Number.NEGATIVE_INFINITY;
+  /** Its text holds until whoever fired it changes it: nothing is judged. */
+  lasting = true;
+  dueMs = Number.POSITIVE_INFINITY;
+  queuedMs = Number.POSITIVE_INFINITY;
+  place = -1;
+  order: number | undefined = undefined;
+  readonly #onDue: (live: LiveAlert, nowMs: number) => void;
+
+  constructor(
+    alert: Alert,
+    told: Iterable<readonly [string, Severity]>,
+    except: readonly string[],
+    onDue: (live: LiveAlert, nowMs: number) => void,
+  ) {
+    this.alert = alert;
+    this.told = new Map(told);
+    this.except = except;
+    this.toldAtMs = alert.firedAtMs;
+    this.notified = notifiedWith(alert.value);
+    this.#onDue = onDue;
+  }
+
+  /** Goes on where it was before a reload. */
+  goOn(before: LiveAlert): void {
+    const { toldAtMs, notified, reminders, held, details, facts, judgedAtMs, order } = before;
+    Object.assign(this, { toldAtMs, notified, reminders, held, details, facts, judgedAtMs, order });
+    this.limit = before.limit;
+    for (const [receiver, ms] of before.calledMs) this.calledMs.set(receiver, ms);
+    this.wordMs = before.wordMs;
+    this.lastSeen = before.lastSeen;
+    this.beforeLoss = before.beforeLoss;
+    this.lasting = before.lasting;
+    this.waitsToMs = before.waitsToMs;
+    this.unjudged = before.unjudged;
+    this.unjudgedUntilMs = before.unjudgedUntilMs;
+    this.waitsAnew = before.waitsAnew;
+    this.stoodStillMs = before.stoodStillMs;
+  }
+
+  /** Its text by the newest known figures, and the time of these, ms; null where there is none. */
+  newest(nowMs: number): { readonly text: AlertText; readonly atMs: number } | null {
+    const now = this.textNow(nowMs);
+    if (now !== null) return { text: now, atMs: nowMs };
+    const text = this.lastText(nowMs);
+    return text && { text, atMs: text.statesAge ? nowMs : text.dataAtMs };
+  }
+
+  /** Takes its newest text. @returns true if nothing could be judged now */
+  renew(nowMs: number): boolean {
+    const newest = this.newest(nowMs);
+    if (newest === null) return !this.lasting;
+    this.says(newest.text);
+    this.alert = withWorst(this, { ...this.alert, ...pick(newest.text) });
+    this.onRenewed(nowMs);
+    return newest.atMs < nowMs;
+  }
+
+  says({ details, facts }: Pick<AlertText, "details" | "facts">): void {
+    this.details = details;
+    this.facts = facts;
+  }
+
+  onDue(nowMs: number): void {
+    this.#onDue(this, nowMs);
+  }
+}
+
+export class AlertBook {
+  readonly live = new Map<number, LiveAlert>();
+  readonly ids: AlertIds;
+  readonly #remind: RemindSettings;
+  /** Those of the watch before a reload were the same. */
+  readonly #remindsAlike: boolean;
+  readonly #deadlines: Deadlines;
+  readonly #holds: Holds;
+  readonly #dispatch: Dispatch;
+  readonly #escalations: Escalations;
+  /** Events whose chains run: they are over, and only here until somebody settles them. */
+  readonly #unsettled = new Map<number, Alert>();
+  /** Alerts of before a reload, until they are taken over. */
+  #former: ReadonlyMap<number, LiveAlert>;
+  /** The draft of the tick that runs; reminders come due inside one. */
+  #draft: () => Draft;
+  readonly #advise: (alert: Alert, nowMs: number) => readonly Advice[];
+
+  constructor(options: {
+    ids: AlertIds;
+    routing: Routing;
+    incidents: IncidentsOptions;
+    inhibit: Inhibitions;
+    remind: RemindSettings;
+    timezone: string;
+    deadlines: Deadlines;
+    draft: () => Draft;
+    /** Lines of advice about an alert that fires. */
+    advise: (alert: Alert, nowMs: number) => readonly Advice[];
+    before?: AlertBook | undefined;
+  }) {
+    const { deadlines, draft, routing, inhibit, timezone, before } = options;
+    this.#former = before?.live ?? new Map();
+    this.#remindsAlike =
+      before !== undefined && JSON.stringify(before.#remind) === JSON.stringify(options.remind);
+    this.ids = options.ids;
+    this.#remind = options.remind;
+    this.#deadlines = deadlines;
+    this.#draft = draft;
+    this.#advise = options.advise;
+    this.#holds = new Holds({
+      ...{ routing, inhibit, timezone, deadlines, draft },
+      firing: () => this.#firingLabels(),
+      changed: () => this.#dispatch.reconsider(),
+    });
+    this.#dispatch = new Dispatch(
+      {
+        ...{ routing, draft, holds: this.#holds, incidents: options.incidents },
+        nextId: () => ++this.ids.owed,
+        alert: (id) => this.live.get(id)?.alert,
+        isFresh: (id, nowMs) => {
+          const live = this.live.get(id);
+          return live !== undefined && (live.judgedAtMs === nowMs || live.textNow(nowMs) !== null);
+        },
+        waitsUntilMs: (id, nowMs) => {
+          const live = this.live.get(id);
+          return live === undefined || live.held ? null : this.#waitsUntilMs(live, nowMs);
+        },
+        tellNow: (id, receivers, into) => this.#tellNow(id, receivers, into),
+      },
+      before ? before.#dispatch : undefined,
+    );
+    this.#escalations = new Escalations(
+      {
+        ...{ deadlines, draft },
+        waitsUntilMs: (id, nowMs) => {
+          const live = this.live.get(id);
+          return live === undefined ? null : this.#waitsUntilMs(live, nowMs);
+        },
+        escalate: (into, id, receivers, words) => this.#escalate(into, id, receivers, words),
+        over: (id) => void this.#unsettled.delete(id),
+      },
+      before ? before.#escalations : undefined,
+    );
+  }
+
+  /** Takes back from history what is held, what is silenced, and whose chains run. */
+  recall(keep: ReadonlyMap<string, string>, alerts: readonly Alert[], nowMs: number): void {
+    const running = new Set(Escalations.idsIn(keep));
+    for (const alert of alerts)
+      if (alert.event && running.has(alert.id)) this.#unsettled.set(alert.id, alert);
+    this.#holds.restore(keep, nowMs);
+    this.#dispatch.restore(keep);
+    this.#escalations.restore(keep);
+  }
+
+  get silences(): readonly Silence[] {
+    return this.#holds.silences;
+  }
+
+  /** The messages that wait because something holds them. */
+  get heldBack(): readonly Held[] {
+    return this.#dispatch.held;
+  }
+
+  /** The reasons that would hold a notification of an alert like this now, for people. */
+  whyHeld(
+    alert: Labelled & { readonly id: number; readonly severity: Severity },
+    nowMs: number,
+  ): readonly string[] {
+    return this.#dispatch.whyHeld(alert, nowMs);
+  }
+
+  putSilence(silence: Silence, draft: Draft): void {
+    this.#holds.put(silence, draft);
+  }
+
+  /** Ends the takeover from the watch before a reload. */
+  tookOver(): void {
+    this.#former = new Map();
+  }
+
+  /** Takes an alert that fires back from history. */
+  restore(
+    alert: Alert,
+    told: Iterable<readonly [string, Severity]>,
+    lastTold: AlertChange | undefined,
+    reminders: number,
+    notified: Notified | null,
+  ): LiveAlert {
+    const except = this.#former.get(alert.id)?.except ?? aboutChannel(alert);
+    const live = new LiveAlert(alert, told, except, this.#onReminder);
+    live.toldAtMs = lastTold?.atMs ?? alert.firedAtMs;
+    live.wordMs = live.toldAtMs;
+    live.notified = notified;
+    live.reminders = reminders;
+    live.details = lastTold?.details ?? [];
+    live.facts = lastTold?.facts;
+    live.lasting = false;
+    const former = this.#former.get(alert.id);
+    if (former) {
+      live.goOn(former);
+      const { atMs } = this.#draft();
+      if (live.waitsToMs > atMs && this.#dispatch.holds(alert.id)) this.#holds.wakeAt(live.waitsToMs, atMs);
+    } else live.unjudged = !isBuiltIn(alert.rule);
+    this.live.set(alert.id, live);
+    if (!former) live.toldAtMs = Math.min(live.toldAtMs, ...this.#reported(live));
+    // A reload changes no moment at which something is due, unless it changes reminders.
+    const goesOn = former && !former.held && this.#remindsAlike && Number.isFinite(former.dueMs);
+    if (goesOn) this.#deadlines.set(live, former.dueMs);
+    else if (!live.held) this.#schedule(live, true);
+    return live;
+  }
+
+  /** An alert of before a start or a standstill is judged, by data of `dataAtMs`: what waited for that is due. */
+  judged(live: LiveAlert, dataAtMs: number): void {
+    if (!live.unjudged || dataAtMs < live.stoodStillMs) return;
+    live.unjudged = false;
+    // Nothing waits.
+    if (live.unjudgedUntilMs === null && !live.waitsAnew) return;
+    live.waitsAnew = false;
+    live.unjudgedUntilMs = null;
+    live.waitsToMs = Number.NEGATIVE_INFINITY;
+    if (!live.held) this.#schedule(live);
+    const { atMs } = this.#draft();
+    this.#escalations.hasten(live.alert.id);
+    if (this.#dispatch.holds(live.alert.id)) this.#holds.wakeAt(atMs, atMs);
+  }
+
+  /**
+   * The process stood still, and nothing could be judged meanwhile: what is due waits for that, as after a start. Until it is judged
+   * a wait begins anew once: on a machine that stands still again and again nothing would ever be due.
+   */
+  noteStandstill(atMs: number): void {
+    for (const live of this.live.values()) {
+      if (live.waitsAnew) continue;
+      live.waitsAnew = live.unjudgedUntilMs !== null;
+      live.unjudged = !isBuiltIn(live.alert.rule);
+      live.unjudgedUntilMs = null;
+      live.stoodStillMs = atMs;
+    }
+  }
+
+  /**
+   * The time until which what is due about an alert waits, ms: for its first judgement after a start, or, where its level no longer
+   * holds, for its fall or end. Null: it does not wait.
+   */
+  #waitsUntilMs(live: LiveAlert, nowMs: number): number | null {
+    if (nowMs < live.waitsToMs) return live.waitsToMs;
+    if (live.unjudged) {
+      live.unjudgedUntilMs ??= nowMs + unjudgedForMs;
+      if (nowMs < live.unjudgedUntilMs) live.waitsToMs = live.unjudgedUntilMs;
+    }
+    if (nowMs >= live.waitsToMs && (live.isGone(nowMs) || live.isBetter()))
+      live.waitsToMs = nowMs + postponedMs;
+    return nowMs < live.waitsToMs ? live.waitsToMs : null;
+  }
+
+  fire(draft: Draft, from: NewAlert): LiveAlert {
+    const alert = this.#newAlert(draft.atMs, from, false, null);
+    const live = new LiveAlert(alert, [], from.except ?? [], this.#onReminder);
+    live.says(from);
+    if (from.comparison) live.comparison = from.comparison;
+    if (from.limit) live.limit = from.limit;
+    if (from.judged) live.judgedAtMs = draft.atMs;
+    this.live.set(alert.id, live);
+    this.#record(draft, live, "fired", { happenedMs: from.happenedMs });
+    return live;
+  }
+
+  /**
+   * An event: one alert that needs no resolution. `owe: false` where it is held back by a throttle.
+   * @returns its change, and the receivers who are owed word of it now
+   */
+  tell(
+    draft: Draft,
+    from: NewAlert,
+    eventKey: string,
+    groupKey: string | null,
+    owe: boolean,
+  ): { readonly change: AlertChange; readonly owed: readonly string[] } {
+    const alert = this.#newAlert(draft.atMs, from, true, eventKey);
+    const change = this.#change(draft, alert, "fired", from, from.happenedMs);
+    const owed = owe ? this.owe(draft, change, this.receivers(alert, from.except), groupKey).receivers : [];
+    if (this.#begins(alert, draft)) this.#unsettled.set(alert.id, alert);
+    return { change, owed };
+  }
+
+  /** A fire drill: told to just these, at once and alone, whatever routes, silences and mute times say. */
+  tellDrill(draft: Draft, from: NewAlert, id: string, receivers: readonly string[]): AlertChange {
+    const alert = this.#newAlert(draft.atMs, from, true, `drill:${id}`);
+    const change = this.#change(draft, alert, "fired", from, from.happenedMs);
+    for (const receiver of receivers)
+      draft.changes.owed.push({
+        id: ++this.ids.owed,
+        changeId: change.id,
+        alertId: alert.id,
+        receiver,
+        severity: alert.severity,
+        owedAtMs: draft.atMs,
+        groupKey: drillGroup + id,
+        status: "owed",
+        messageId: null,
+      });
+    return change;
+  }
+
+  change(
+    draft: Draft,
+    live: LiveAlert,
+    kind: "rose" | "fell" | "worsened",
+    severity: Severity,
+    text: AlertText,
+  ): void {
+    live.says(text);
+    const worstSeverity = worseOf(worstSeverityOf(live.alert), severity);
+    live.alert = withWorst(live, {
+      ...live.alert,
+      ...pick(text),
+      severity,
+      ...(worstSeverity === severity ? {} : { worstSeverity }),
+    });
+    // What a person saw when they acknowledged it was less.
+    const isVoid =
+      kind === "worsened" || (kind === "rose" && !covers(live.alert.acknowledgedSeverity, severity));
+    const voids = isVoid && live.alert.acknowledgedAtMs !== null;
+    if (isVoid) live.alert = withoutAcknowledgement(live.alert);
+    this.#record(draft, live, kind, { voids });
+    // A lesser alert may hold back others no longer.
+    if (kind === "fell") this.#holds.sourceEnded(draft.atMs);
+  }
+
+  /**
+   * Tells of an alert whose value got markedly worse, or markedly another one, since it was last told or acknowledged. Such a
+   * value is not covered by an acknowledgement, which is void then.
+   * @param movement the change from these values by this share; null: none. `mayReturn`: back to a side that was told is one
+   */
+  refresh(
+    draft: Draft,
+    live: LiveAlert,
+    text: () => AlertText,
+    movement: (notified: Notified, worseBy: number, mayReturn: boolean) => "worsened" | "changed" | null,
+  ): void {
+    if (live.alert.shadow || live.notified === null) return;
+    if (this.#remind[live.alert.severity] === "never") return;
+    const mayReturn = live.alert.acknowledgedAtMs === null && draft.atMs - live.toldAtMs >= returnsAfterMs;
+    const kind = movement(live.notified, this.#remind.worseBy, mayReturn);
+    if (kind === null) return;
+    const now = text();
+    live.says(now);
+    const voids = live.alert.acknowledgedAtMs !== null;
+    live.alert = withWorst(live, { ...withoutAcknowledgement(live.alert), ...pick(now) });
+    this.#record(draft, live, kind, { voids });
+    // Nobody takes care of it any more: its chain begins anew.
+    if (voids) this.#begins(live.alert, draft);
+  }
+
+  end(
+    draft: Draft,
+    live: LiveAlert,
+    ending: Ending,
+    text: AlertText | null,
+    happenedMs: number | null = null,
+    stands: AlertChange["stands"] = undefined,
+  ): void {
+    // At a reload only the watch before can tell how what it watched stood.
+    const last = text ?? this.#former.get(live.alert.id)?.newest(draft.atMs)?.text ?? null;
+    if (last) live.says(last);
+    // The last tier that was seen says nothing of what came.
+    if (isTaking(ending)) live.details = live.details.filter(([name]) => name !== tierLine);
+    live.alert = withWorst(live, {
+      ...live.alert,
+      ...(last ? pick(last) : {}),
+      state: "ended",
+      endedAtMs: draft.atMs,
+      ending,
+    });
+    this.live.delete(live.alert.id);
+    this.#deadlines.cancel(live);
+    this.#record(draft, live, "ended", { happenedMs, stands });
+  }
+
+  /** @param shown the level and value that it covers; left out: those of now */
+  acknowledge(
+    draft: Draft,
+    alert: Alert,
+    by: string,
+    comment: string,
+    shown?: Pick<Alert, "severity" | "value">,
+  ): Alert {
+    const live = this.live.get(alert.id);
+    // What it says now is what the acknowledgement covers.
+    const past = live?.renew(draft.atMs) ?? false;
+    const next: Alert = {
+      ...(live?.alert ?? alert),
+      acknowledgedBy: by,
+      acknowledgedAtMs: draft.atMs,
+      acknowledgedSeverity: shown?.severity ?? alert.severity,
+    };
+    const details: (readonly [string, string])[] = comment === "" ? [] : [["Comment", comment]];
+    const covered = shown ? shown.value : past ? alert.value : next.value;
+    const text = { details, facts: live?.facts, past, covered };
+    const change = this.#change(draft, next, "acknowledged", text, null);
+    this.#escalations.settle(alert.id, draft);
+    // Whoever was told of it hears that somebody takes care of it.
+    if (live) this.owe(draft, change, live.told.keys(), null);
+    if (live) {
+      live.alert = next;
+      live.notified = notifiedWith(covered, live.notified, true);
+      this.#schedule(live);
+    }
+    return next;
+  }
+
+  /** Holds or releases an alert; what nobody was told of before is told at the release. */
+  hold(draft: Draft, live: LiveAlert, held: boolean): void {
+    if (live.held === held) return;
+    live.held = held;
+    if (held) return;
+    if (live.told.size === 0) this.#record(draft, live, "fired");
+    else this.#schedule(live);
+  }
+
+  /** A draft is complete. */
+  complete(draft: Draft): void {
+    this.#dispatch.keepIncidents(draft);
+  }
+
+  receivers(
+    alert: Pick<Alert, "labels" | "rule" | "severity" | "subject" | "wallet" | "symbol">,
+    except: readonly string[] = [],
+  ): readonly string[] {
+    return this.#dispatch.receivers(alert, except);
+  }
+
+  /** @returns those who are owed word now; the others when what holds it ends */
+  owe(
+    draft: Draft,
+    change: AlertChange,
+    receivers: Iterable<string>,
+    groupKey: string | null,
+    { voids = false, released = false }: { readonly voids?: boolean; readonly released?: boolean } = {},
+  ): Owed {
+    const remindMs = this.#remindMs(change.alert.severity);
+    return this.#dispatch.owe(draft, change, receivers, groupKey, { voids, released, remindMs });
+  }
+
+  /** The interval of reminders at a level, ms; infinite: there are none. */
+  #remindMs(severity: Severity): number {
+    const pace = this.#remind[severity];
+    return pace === "never" ? Number.POSITIVE_INFINITY : pace.every;
+  }
+
+  /** Those whom the routes lead to, and those whom a chain told of it: they hear how it goes on. */
+  #concerned({ alert, told, except }: LiveAlert): readonly string[] {
+    const escalated = this.#dispatch
+      .ways(alert)
+      .flatMap(({ escalate }) => escalate.flatMap(({ receivers }) => receivers))
+      .filter((one) => told.has(one) && !except.includes(one));
+    return [...new Set([...this.receivers(alert, except), ...escalated])];
+  }
+
+  /** Begins the chains of an alert. @returns whether there are any */
+  #begins(alert: Alert, draft: Draft): boolean {
+    const runs = this.#escalates(alert);
+    if (runs) this.#escalations.begin(alert, this.#dispatch.ways(alert), draft);
+    else this.#escalations.settle(alert.id, draft);
+    return runs;
+  }
+
+  #escalates(alert: Alert): boolean {
+    return !alert.shadow && this.#dispatch.ways(alert).some(({ escalate }) => escalate.length > 0);
+  }
+
+  /** Tells the next of a chain. @returns whether the chain goes on */
+  #escalate(
+    draft: Draft,
+    alertId: number,
+    receivers: readonly string[],
+    words: readonly [string, string],
+  ): boolean {
+    const live = this.live.get(alertId);
+    const alert = live?.alert ?? this.#unsettled.get(alertId);
+    if (!alert || alert.acknowledgedAtMs !== null) return false;
+    const past = live?.renew(draft.atMs) ?? false;
+    const details = [words, ...(live?.details ?? [])];
+    const told = { details, facts: live?.facts, past };
+    const change = this.#change(draft, live?.alert ?? alert, "escalated", told, null);
+    for (const receiver of this.owe(draft, change, receivers, null).receivers)
+      live?.told.set(receiver, live.alert.severity);
+    return true;
+  }
+
+  /** Notifies of an alert that was held and still fires, as it is now: each receiver of what is new to it. */
+  #tellNow(alertId: number, receivers: readonly string[], draft: Draft): boolean {
+    const live = this.live.get(alertId);
+    if (!live || live.held) return false;
+    // Somebody takes care of it.
+    if (live.alert.acknowledgedAtMs !== null && receivers.every((one) => live.told.has(one))) return true;
+    const past = live.renew(draft.atMs);
+    const { alert, details, facts } = live;
+    const kinds = Map.groupBy(receivers, (receiver) => newsOf(alert.severity, live.told.get(receiver)));
+    for (const [kind, some] of kinds) {
+      const change = this.#change(draft, alert, kind, { details, facts, past }, null);
+      const { receivers: owed, called } = this.owe(draft, change, some, null, { released: true });
+      for (const receiver of owed) live.told.set(receiver, alert.severity);
+      for (const receiver of called) live.calledMs.set(receiver, draft.atMs);
+    }
+    live.toldAtMs = draft.atMs;
+    live.notified = notifiedWith(
+      alert.value,
+      live.notified,
+      [...kinds.keys()].some((kind) => beginsAnew.has(kind)),
+    );
+    this.#schedule(live);
+    return true;
+  }
+
+  *#firingLabels(): Iterable<readonly [number, Readonly<Record<string, string>>]> {
+    for (const { alert, held } of this.live.values())
+      if (!held && !alert.shadow) yield [alert.id, labelsOf(alert)] as const;
+  }
+
+  #newAlert(atMs: number, from: NewAlert, event: boolean, eventKey: string | null): Alert {
+    return {
+      id: ++this.ids.alert,
+      rule: from.rule,
+      subject: from.subject,
+      wallet: from.wallet,
+      symbol: from.symbol,
+      labels: from.labels,
+      severity: from.severity,
+      state: event ? "ended" : "firing",
+      event,
+      sinceMs: from.sinceMs,
+      firedAtMs: atMs,
+      endedAtMs: event ? atMs : null,
+      ending: null,
+      alreadySo: from.alreadySo,
+      summary: from.summary,
+      description: from.description,
+      runbook: from.runbook,
+      value: from.value,
+      dataAtMs: from.dataAtMs,
+      acknowledgedBy: null,
+      acknowledgedAtMs: null,
+      ...(from.shadow ? { shadow: true } : {}),
+      ...(from.drill ? { drill: true as const } : {}),
+      eventKey,
+      ...(from.eventType === undefined ? {} : { eventType: from.eventType }),
+    };
+  }
+
+  #change(
+    draft: Draft,
+    alert: Alert,
+    kind: AlertChangeKind,
+    {
+      details,
+      facts,
+      past,
+      covered = alert.value,
+    }: Pick<AlertText, "details" | "facts"> & {
+      readonly past?: boolean;
+      /** The value that an acknowledgement covers. Default: the alert's. */
+      readonly covered?: number | null;
+    },
+    happenedMs: number | null,
+    stands?: AlertChange["stands"],
+  ): AlertChange {
+    // Values of the daemon's own and of the exchange as a whole are not compared: they grow by themselves.
+    const isCompared = alert.value !== null && alert.subject !== "daemon" && alert.subject !== "exchange";
+    const compared = isCompared ? (this.live.get(alert.id)?.comparison(alert.severity) ?? "worse") : null;
+    const live = alert.state === "firing" ? this.live.get(alert.id) : undefined;
+    const isEither = compared === "either" && knowsBothSides(notifiedWith(alert.value, live?.notified));
+    const words = live?.limit(alert.severity, covered);
+    const quiet =
+      alert.state === "firing" && !alert.shadow
+        ? quietIfAcknowledged(
+            alert.severity,
+            isEither ? "worse" : compared,
+            this.#remind,
+            // On two sides that were both notified it is worse further from 0, by how much it moved.
+            isEither ? undefined : words?.worse(this.#remind.worseBy),
+            words?.value,
+          )
+        : undefined;
+    const limit = live?.limit(alert.severity, alert.value)?.text;
+    const isAdvised = alert.state === "firing" && !alert.shadow && !past;
+    const advice = isAdvised && !this.live.get(alert.id)?.held ? this.#advise(alert, draft.atMs) : [];
+    const change: AlertChange = {
+      id: ++this.ids.change,
+      alertId: alert.id,
+      kind,
+      atMs: draft.atMs,
+      alert,
+      ...(limit ? { limit } : {}),
+      details,
+      ...(advice.length === 0 ? {} : { advice }),
+      ...(facts === undefined ? {} : { facts }),
+      happenedMs,
+      ...(stands === undefined ? {} : { stands }),
+      ...(quiet === undefined ? {} : { quietIfAcknowledged: quiet }),
+      ...(past ? { past: true as const } : {}),
+    };
+    draft.changes.alerts.push(alert);
+    draft.changes.alertChanges.push(change);
+    return change;
+  }
+
+  #record(
+    draft: Draft,
+    live: LiveAlert,
+    kind: AlertChangeKind,
+    {
+      happenedMs = null,
+      stands,
+      past = false,
+      voids = false,
+      among,
+    }: {
+      readonly happenedMs?: number | null;
+      readonly stands?: AlertChange["stands"];
+      readonly past?: boolean;
+      /** Its acknowledgement became void. */
+      readonly voids?: boolean;
+      /** Those who are told. Left out: whom it concerns. */
+      readonly among?: readonly string[] | undefined;
+    } = {},
+  ): void {
+    const { details, facts } = live;
+    const change = this.#change(draft, live.alert, kind, { details, facts, past }, happenedMs, stands);
+    // Whoever was told that it fires is told that it ended.
+    if (live.held && kind !== "ended") return;
+    const to = among ?? this.#toTell(live, kind);
+    const { receivers: owed, called } = this.owe(draft, change, to, null, { voids });
+    for (const receiver of called) live.calledMs.set(receiver, draft.atMs);
+    if (kind === "ended") {
+      this.#escalations.settle(live.alert.id, draft);
+      this.#holds.sourceEnded(draft.atMs);
+      return;
+    }
+    if (kind === "fired" || kind === "rose") this.#begins(live.alert, draft);
+    else if (kind === "fell" && !this.#escalates(live.alert)) this.#escalations.settle(live.alert.id, draft);
+    for (const receiver of owed) live.told.set(receiver, live.alert.severity);
+    // A quiet change puts no reminder of a critical alert off.
+    if (owed.length === 0 || called.length > 0 || live.alert.severity !== "critical")
+      live.toldAtMs = draft.atMs;
+    live.notified = notifiedWith(live.alert.value, live.notified, beginsAnew.has(kind));
+    if (kind === "fired" || kind === "rose") live.reminders = 0;
+    else if (kind === "reminder") live.reminders++;
+    this.#schedule(live);
+  }
+
+  /** Those whom a change is news to: of an end all who were told of the alert, of a fall those who were told of more. */
+  #toTell(live: LiveAlert, kind: AlertChangeKind): readonly string[] {
+    const { alert, told } = live;
+    if (kind === "ended") return [...told.keys()];
+    if (kind === "fell")
+      return [...told.keys()].filter((one) => newsOf(alert.severity, told.get(one)) === kind);
+    return alert.shadow ? [] : this.#concerned(live);
+  }
+
+  /** @param overdue what is due already is decided next, at a start or a reload */
+  #schedule(live: LiveAlert, overdue = false): void {
+    const ownMs = this.#dueMs(live, live.toldAtMs);
+    if (ownMs === null) {
+      this.#deadlines.cancel(live);
+      return;
+    }
+    const { atMs } = this.#draft();
+    // Who was not reminded of an incident just now is not notified of it: that is held.
+    const dueMs = this.#reported(live)
+      .map((ms) => this.#dueMs(live, ms) ?? ownMs)
+      .filter((ms) => overdue || ms > atMs);
+    this.#deadlines.set(live, Math.max(Math.min(ownMs, ...dueMs), live.waitsToMs));
+  }
+
+  /** The time of the reminder after a notification, ms; null: there is none. */
+  #dueMs({ alert, reminders: count }: LiveAlert, toldAtMs: number): number | null {
+    return nextReminderMs(alert, { toldAtMs, count }, this.#remind);
+  }
+
+  /** The times at which the receivers of a critical alert were last notified of its incidents, or of it by itself, ms. */
+  #reported(live: LiveAlert): readonly number[] {
+    if (live.alert.shadow || live.alert.severity !== "critical") return [];
+    const { atMs } = this.#draft();
+    const receivers = this.#concerned(live);
+    return this.#dispatch
+      .notifiedMs(live.alert.id, receivers, atMs)
+      .map((ms, index) => ms ?? live.calledMs.get(receivers[index]!) ?? Math.max(live.wordMs, live.toldAtMs));
+  }
+
+  readonly #onReminder = (live: LiveAlert): void => {
+    if (live.alert.state !== "firing") return;
+    const { atMs } = this.#draft();
+    const waitsUntilMs = this.#waitsUntilMs(live, atMs);
+    if (waitsUntilMs !== null) {
+      this.#deadlines.set(live, waitsUntilMs);
+      return;
+    }
+    // Whoever was notified of its incident within the interval needs no reminder; what is due in one moment is one.
+    const reportedMs = this.#reported(live);
+    const dueMs = reportedMs.map((ms) =>
+      ms === atMs ? atMs : (this.#dueMs(live, ms) ?? Number.POSITIVE_INFINITY),
+    );
+    const nextMs = Math.min(...dueMs);
+    if (dueMs.length > 0 && nextMs > atMs && live.alert.acknowledgedAtMs === null) {
+      this.#deadlines.set(live, nextMs);
+      return;
+    }
+    // An acknowledgement that lapsed is taken back in the open, by the reminder that follows from it.
+    const lapsed = live.alert.acknowledgedAtMs !== null;
+    const due =
+      lapsed || reportedMs.length === 0
+        ? undefined
+        : this.#concerned(live).filter((_, index) => dueMs[index]! <= atMs);
+    if (lapsed) live.alert = withoutAcknowledgement(live.alert);
+    const draft = this.#draft();
+    if (lapsed) this.#begins(live.alert, draft);
+    // A reminder speaks of now. Where that is not known it tells the newest that is, and says how old it is.
+    const past = live.renew(draft.atMs);
+    this.#record(draft, live, "reminder", { past, voids: lapsed, among: due });
+  };
+}
+
+/** The change that tells of a level. @param told the level that was told last; undefined: none was */
+function newsOf(severity: Severity, told: Severity | undefined): AlertChangeKind {
+  if (told === undefined) return "fired";
+  const rises = severityRank[severity] - severityRank[told];
+  return rises > 0 ? "rose" : rises < 0 ? "fell" : "reminder";
+}
+
+/** The channel that an alert of the program itself is about: it is not told of itself. */
+function aboutChannel({ rule, labels: { channel } }: Alert): readonly string[] {
+  return isBuiltIn(rule) && channel !== undefined ? [channel] : [];
+}
+
+function pick(text: AlertText): Pick<Alert, "summary" | "description" | "value" | "dataAtMs"> {
+  return { summary: text.summary, description: text.description, value: text.value, dataAtMs: text.dataAtMs };
+}

@@ -1,0 +1,92 @@
+/** A channel that cannot be used is told on the others, and told again when it works; so is what was owed to one that is gone. */
+import type { BuiltInRule } from "../../domain/built-in.ts";
+import type { Draft } from "../../domain/draft.ts";
+import type { Observation } from "../../domain/observation.ts";
+import type { AlertBook, LiveAlert } from "../alert-book.ts";
+
+export const channelRule = "ChannelBroken" satisfies BuiltInRule;
+const droppedRule = "MessagesDropped" satisfies BuiltInRule;
+
+export class ChannelAlerts {
+  readonly #alerts: AlertBook;
+  readonly #broken = new Map<string, LiveAlert>();
+
+  constructor(alerts: AlertBook) {
+    this.#alerts = alerts;
+  }
+
+  get broken(): number {
+    return this.#broken.size;
+  }
+
+  restore(live: LiveAlert): void {
+    const channel = live.alert.labels.channel;
+    if (channel !== undefined) this.#broken.set(channel, live);
+  }
+
+  take(seen: Observation & { readonly kind: "channel" }, draft: Draft): void {
+    const known = this.#broken.get(seen.channel);
+    if (seen.working) {
+      if (!known) return;
+      this.#broken.delete(seen.channel);
+      this.#alerts.end(draft, known, "recovered", {
+        summary: `The channel ${seen.channel} takes messages again`,
+        description: known.alert.description,
+        value: null,
+        dataAtMs: draft.atMs,
+        details: [["Channel", seen.channel]],
+      });
+      return;
+    }
+    if (known) return;
+    const live = this.#alerts.fire(draft, {
+      rule: channelRule,
+      subject: "daemon",
+      wallet: null,
+      symbol: null,
+      labels: { channel: seen.channel },
+      severity: "critical",
+      sinceMs: draft.atMs,
+      alreadySo: false,
+      runbook: null,
+      happenedMs: null,
+      summary: `The channel ${seen.channel} does not take messages`,
+      description: `${seen.detail}. What is owed there waits and is sent when it works again; until then this channel is deaf.`,
+      value: null,
+      dataAtMs: draft.atMs,
+      details: [["Channel", seen.channel]],
+      except: [seen.channel],
+    });
+    this.#broken.set(seen.channel, live);
+  }
+
+  dropped(seen: Observation & { readonly kind: "dropped" }, draft: Draft): void {
+    const { channel, messages } = seen;
+    const [were, they] =
+      messages === 1 ? ["1 message to", "It was"] : [`${messages} messages to`, "They were"];
+    this.#alerts.tell(
+      draft,
+      {
+        rule: droppedRule,
+        subject: "daemon",
+        wallet: null,
+        symbol: null,
+        labels: { channel },
+        severity: "warning",
+        sinceMs: draft.atMs,
+        alreadySo: false,
+        runbook: null,
+        happenedMs: null,
+        summary: `${were} ${channel} ${messages === 1 ? "was" : "were"} dropped: no channel of this name is configured`,
+        description: `${they} owed when perpwatch stopped. Now: \`perpwatch alerts\` shows what fires; if the channel was removed by mistake, put it back.`,
+        value: null,
+        dataAtMs: draft.atMs,
+        details: [["Channel", channel]],
+        except: [channel],
+      },
+      `${droppedRule}:${channel}:${draft.atMs}`,
+      null,
+      true,
+    );
+  }
+}

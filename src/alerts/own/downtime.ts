@@ -1,0 +1,110 @@
+/**
+ * The time in which nobody watched: a start, or the end of a machine's sleep, tells how long it was, and which positions were open when
+ * it began. A stop without a word (a crash, a machine that lost its power) leaves no list behind, so the names of open positions are kept.
+ */
+import type { BuiltInRule } from "../../domain/built-in.ts";
+import type { Draft } from "../../domain/draft.ts";
+import { formatDurationMs } from "../../domain/duration.ts";
+import { formatTime, timeOfDay } from "../../domain/time-text.ts";
+import type { AlertBook } from "../alert-book.ts";
+
+export const notWatchedRule = "NotWatched" satisfies BuiltInRule;
+
+/** A shorter time without watching is no news: a restart takes seconds. */
+const toldFromMs = 60_000;
+const dateFromMs = 12 * 3_600_000;
+const mostNamed = 10;
+const keptPrefix = "position/";
+
+export class Downtime {
+  readonly #alerts: AlertBook;
+  readonly #timezone: string;
+  /** Names of the positions that were open when history was last written, and have not been looked at since. */
+  readonly #before = new Set<string>();
+  /** Names that stand in history. */
+  readonly #kept = new Set<string>();
+
+  /** @param keep what history knew at the start. */
+  constructor(options: {
+    readonly alerts: AlertBook;
+    readonly timezone: string;
+    readonly keep: ReadonlyMap<string, string>;
+  }) {
+    this.#alerts = options.alerts;
+    this.#timezone = options.timezone;
+    for (const name of options.keep.keys()) {
+      if (!name.startsWith(keptPrefix)) continue;
+      this.#before.add(name.slice(keptPrefix.length));
+      this.#kept.add(name.slice(keptPrefix.length));
+    }
+  }
+
+  /** @param lastAliveMs up to when it watched before, ms; null: it never did. */
+  report(lastAliveMs: number | null, draft: Draft): void {
+    if (lastAliveMs === null || draft.atMs - lastAliveMs < toldFromMs) return;
+    const lasted = formatDurationMs(draft.atMs - lastAliveMs);
+    const from = formatTime(lastAliveMs, this.#timezone);
+    const until = (draft.atMs - lastAliveMs > dateFromMs ? formatTime : timeOfDay)(
+      draft.atMs,
+      this.#timezone,
+    );
+    const open = [...this.#kept].sort();
+    const positions =
+      open.length === 0
+        ? "No position was open when it began."
+        : "Positions were open, and nobody would have told you of what came near them.";
+    this.#alerts.tell(
+      draft,
+      {
+        rule: notWatchedRule,
+        subject: "daemon",
+        wallet: null,
+        symbol: null,
+        labels: {},
+        severity: open.length === 0 ? "info" : "warning",
+        sinceMs: lastAliveMs,
+        alreadySo: false,
+        runbook: null,
+        happenedMs: null,
+        summary: `I was not watching from ${from} to ${until} (${lasted})`,
+        description: `${positions} No alert could fire or end in that time, and no timer of a rule counts it. What holds now is told as soon as it is seen, by rules that compare with a moment of that time later; the exchange's own messages and histories of that time are read back.`,
+        value: null,
+        dataAtMs: draft.atMs,
+        details: open.length === 0 ? [] : [["Open positions then", listed(open)]],
+      },
+      `${notWatchedRule}:${lastAliveMs}`,
+      null,
+      true,
+    );
+  }
+
+  opened(position: string, draft: Draft): void {
+    this.#before.delete(position);
+    if (this.#kept.has(position)) return;
+    this.#kept.add(position);
+    draft.changes.keep.push({ name: keptPrefix + position, value: "true" });
+  }
+
+  gone(position: string, draft: Draft): void {
+    this.#before.delete(position);
+    if (!this.#kept.delete(position)) return;
+    draft.changes.keep.push({ name: keptPrefix + position, value: null });
+  }
+
+  /** An account was read whole: of those that were open before the start, what did not appear is gone. */
+  read(wallet: string, pdaIndex: number, draft: Draft): void {
+    for (const position of this.#before)
+      if (position.startsWith(`${wallet}/${pdaIndex}.`)) this.gone(position, draft);
+  }
+
+  /** These are no longer watched, or the names of their wallets are another's now. */
+  forget(isOurs: (position: string) => boolean, draft: Draft): void {
+    for (const position of this.#before) if (!isOurs(position)) this.gone(position, draft);
+  }
+}
+
+function listed(names: readonly string[]): string {
+  return names.length <= mostNamed
+    ? names.join(", ")
+    : `${names.slice(0, mostNamed).join(", ")} and ${names.length - mostNamed} more`;
+}

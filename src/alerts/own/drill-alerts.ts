@@ -1,0 +1,119 @@
+/**
+ * Fire drills: a liquidation that never was goes the way of a real one, event → rule → alert, and leaves for every channel
+ * that is named, whatever the routes say. It is marked as a drill, held by nothing, told alone, kept among no events, and
+ * concerns no notification of the exchange. A channel that does not take it is told on the others when nobody looked on.
+ */
+import { type Alert, drillRule } from "../../domain/alert.ts";
+import type { BuiltInRule } from "../../domain/built-in.ts";
+import type { Draft } from "../../domain/draft.ts";
+import type { Event } from "../../domain/event.ts";
+import type { Observation } from "../../domain/observation.ts";
+import type { AlertBook, LiveAlert } from "../alert-book.ts";
+import { eventDetailsOf } from "../details.ts";
+
+export const drillFailedRule = "DrillFailed" satisfies BuiltInRule;
+
+export class DrillAlerts {
+  readonly #alerts: AlertBook;
+  /** By channel. */
+  readonly #failed = new Map<string, LiveAlert>();
+
+  constructor(alerts: AlertBook) {
+    this.#alerts = alerts;
+  }
+
+  restore(live: LiveAlert): void {
+    const { channel } = live.alert.labels;
+    if (channel !== undefined) this.#failed.set(channel, live);
+  }
+
+  begin({ id, by, receivers }: Observation & { readonly kind: "drill" }, draft: Draft): Alert {
+    const event = madeUp(id, draft.atMs);
+    const change = this.#alerts.tellDrill(
+      draft,
+      {
+        rule: drillRule,
+        subject: "drill",
+        wallet: null,
+        symbol: null,
+        labels: {},
+        severity: "critical",
+        sinceMs: draft.atMs,
+        alreadySo: false,
+        runbook: null,
+        happenedMs: event.happenedMs,
+        summary: "Fire drill, nothing happened: a liquidation would reach you like this",
+        description: `Made up to see whether alarms arrive, by ${by}. No position was liquidated, and there is nothing to do.`,
+        value: null,
+        dataAtMs: event.seenMs,
+        details: [["Made up", "all of this"], ...eventDetailsOf(event)],
+        drill: true,
+      },
+      id,
+      receivers,
+    );
+    return change.alert;
+  }
+
+  /** Takes the result of a drill. Only failures of one that ran by itself are told; a person who runs one looks on. */
+  ended(seen: Observation & { readonly kind: "drilled" }, draft: Draft): void {
+    for (const { channel, failure } of seen.channels) {
+      const known = this.#failed.get(channel);
+      if (failure === null) {
+        if (!known) continue;
+        this.#failed.delete(channel);
+        this.#alerts.end(draft, known, "recovered", {
+          summary: `The channel ${channel} took a fire drill in time`,
+          description: "",
+          value: null,
+          dataAtMs: draft.atMs,
+          details: [["Channel", channel]],
+        });
+      } else if (!known && seen.scheduled) this.#fail(channel, failure, draft);
+    }
+  }
+
+  #fail(channel: string, failure: string, draft: Draft): void {
+    const live = this.#alerts.fire(draft, {
+      rule: drillFailedRule,
+      subject: "daemon",
+      wallet: null,
+      symbol: null,
+      labels: { channel },
+      severity: "warning",
+      sinceMs: draft.atMs,
+      alreadySo: false,
+      runbook: null,
+      happenedMs: null,
+      summary: `The channel ${channel} did not take the fire drill`,
+      description: `${failure}. A real alarm might not reach you there. This ends with the next drill that the channel takes: drill --channel ${channel} runs one.`,
+      value: null,
+      dataAtMs: draft.atMs,
+      details: [["Channel", channel]],
+      except: [channel],
+    });
+    this.#failed.set(channel, live);
+  }
+}
+
+/** An event of no wallet: it is never stored, and no rule of the user's is asked about it. */
+function madeUp(id: string, atMs: number): Event {
+  return {
+    kind: "liquidation",
+    key: `drill:${id}`,
+    wallet: null,
+    pdaIndex: null,
+    subaccount: null,
+    symbol: null,
+    happenedMs: atMs,
+    seenMs: atMs,
+    slot: 0,
+    slotIndex: 0,
+    eventIndex: 0,
+    fields: { side: "ask", size: 100, price: 150, notional: 15_000 },
+    data: null,
+    backfilled: false,
+    inbox: null,
+    notificationKey: null,
+  };
+}

@@ -1,0 +1,267 @@
+/**
+ * Rules whose expression fails: not for want of data, so that no reading ever helps. Each is one alert, `RuleFailing`,
+ * which names the expression, the reason and the subjects, and ends when the rule can be judged again.
+ */
+
+import { type Severity, severityRank } from "../../domain/alert.ts";
+import type { BuiltInRule } from "../../domain/built-in.ts";
+import type { Deadlines, Due } from "../../domain/deadlines.ts";
+import type { Draft } from "../../domain/draft.ts";
+import type { ConditionRule, EventRule, Unknown } from "../../rules/index.ts";
+import type { AlertBook, LiveAlert, NewAlert } from "../alert-book.ts";
+import { noDataForMs } from "../patience.ts";
+
+export const failingRule = "RuleFailing" satisfies BuiltInRule;
+
+/**
+ * Events come one by one, of some of which a rule may have a result and of others not: what fails on none for so long, while
+ * it judges others, is over. Without it each turn would be told.
+ */
+const calmAfterMs = 120_000;
+/** By then every rule was judged by something, if it can be; else it is looked at again after as long. */
+const judgedAfterMs = 120_000;
+const mostNamed = 10;
+const mostExpression = 300;
+
+interface Failure extends Due {
+  readonly rule: ConditionRule | EventRule;
+  /** The last error, by subject. */
+  readonly subjects: Map<string, string>;
+  readonly sinceMs: number;
+  /** For an event rule: the time of its last failure, ms, and whether it has judged since. */
+  failedMs: number;
+  judgedSince: boolean;
+  alert: LiveAlert | null;
+}
+
+/** An alert from before the start, until it is known whether its rule still fails. */
+interface Restored extends Due {
+  readonly live: LiveAlert;
+  readonly fromMs: number;
+  /** True if it judged an event since, and failed on none. */
+  judgedSince: boolean;
+}
+
+export class Failing {
+  readonly #alerts: AlertBook;
+  readonly #deadlines: Deadlines;
+  readonly #draft: () => Draft;
+  readonly #judgedAll: (rule: string) => boolean;
+  readonly #failures = new Map<string, Failure>();
+  readonly #restored = new Map<string, Restored>();
+  constructor(options: {
+    readonly alerts: AlertBook;
+    readonly deadlines: Deadlines;
+    readonly draft: () => Draft;
+    /** True if all subjects of a condition are there and could be judged since the start. */
+    readonly judgedAll: (rule: string) => boolean;
+    readonly before?: Failing | undefined;
+    /** The rule of this name now. */
+    readonly ruleOf: (name: string) => ConditionRule | EventRule | undefined;
+    /** True if a subject of before a reload is watched still. */
+    readonly stands: (subject: string) => boolean;
+  }) {
+    this.#alerts = options.alerts;
+    this.#deadlines = options.deadlines;
+    this.#draft = options.draft;
+    this.#judgedAll = options.judgedAll;
+    if (!options.before) return;
+    for (const [name, { subjects, ...failure }] of options.before.#failures) {
+      const rule = options.ruleOf(name);
+      if (rule?.fingerprint !== failure.rule.fingerprint) continue;
+      const left = [...subjects].filter(([subject]) => rule.kind === "event" || options.stands(subject));
+      if (left.length === 0) continue;
+      const went = this.#make({ ...failure, rule, subjects: new Map(left), alert: null });
+      this.#failures.set(name, went);
+      if (failure.alert === null) this.#deadlines.set(went, failure.dueMs);
+      else if (failure.judgedSince) this.#deadlines.set(went, failure.failedMs + calmAfterMs);
+    }
+  }
+
+  /** Takes back an alert that stood when the daemon stopped: it goes on, or ends when its rule has judged. */
+  restore(live: LiveAlert, draft: Draft): void {
+    const name = live.alert.labels.failing ?? "";
+    const failure = this.#failures.get(name);
+    if (failure) {
+      failure.alert = live;
+      this.#follow(failure, live);
+      return;
+    }
+    const restored: Restored = {
+      live,
+      fromMs: draft.atMs,
+      judgedSince: false,
+      dueMs: Number.POSITIVE_INFINITY,
+      queuedMs: Number.POSITIVE_INFINITY,
+      place: -1,
+      onDue: () => this.#look(name, restored),
+    };
+    this.#restored.set(name, restored);
+    this.#deadlines.set(restored, draft.atMs + judgedAfterMs);
+  }
+
+  /** A condition's judgement of a subject turned: `unknown` is why it cannot be made now; null: it can, or it is gone. */
+  condition(rule: ConditionRule, subject: string, unknown: Unknown | null, draft: Draft): void {
+    if (unknown?.unknown === "error") this.#enter(rule, subject, unknown, draft);
+    // What is not seen is no word of the expression.
+    else if (unknown === null) this.#leave(rule.name, subject, draft);
+  }
+
+  /** An event was judged, or could not be. Events come once: nobody waits whether the next one fails as well before it is told. */
+  event(rule: EventRule, subject: string, unknown: Unknown | null, draft: Draft): void {
+    if (unknown?.unknown === "error") {
+      const failure = this.#enter(rule, subject, unknown, draft);
+      Object.assign(failure, { failedMs: draft.atMs, judgedSince: false });
+      if (!failure.alert) this.#fire(failure);
+    } else if (unknown === null) {
+      const failure = this.#failures.get(rule.name);
+      if (failure && !failure.judgedSince) {
+        failure.judgedSince = true;
+        this.#deadlines.set(failure, Math.max(draft.atMs, failure.failedMs + calmAfterMs));
+      }
+      const restored = this.#restored.get(rule.name);
+      if (!restored || restored.judgedSince) return;
+      restored.judgedSince = true;
+      this.#deadlines.set(restored, Math.max(draft.atMs, restored.fromMs + calmAfterMs));
+    }
+  }
+
+  #enter(rule: ConditionRule | EventRule, subject: string, { detail }: Unknown, draft: Draft): Failure {
+    const known = this.#failures.get(rule.name);
+    if (known) {
+      known.subjects.set(subject, detail);
+      return known;
+    }
+    const restored = this.#restored.get(rule.name);
+    if (restored) this.#forget(rule.name, restored);
+    const failure = this.#make({
+      rule,
+      subjects: new Map([[subject, detail]]),
+      sinceMs: draft.atMs,
+      failedMs: draft.atMs,
+      judgedSince: false,
+      alert: restored?.live ?? null,
+    });
+    this.#failures.set(rule.name, failure);
+    if (failure.alert) this.#follow(failure, failure.alert);
+    else this.#deadlines.set(failure, draft.atMs + noDataForMs);
+    return failure;
+  }
+
+  #make(
+    of: Pick<Failure, "rule" | "subjects" | "sinceMs" | "failedMs" | "judgedSince" | "alert" | "order">,
+  ): Failure {
+    const failure: Failure = {
+      ...of,
+      dueMs: Number.POSITIVE_INFINITY,
+      queuedMs: Number.POSITIVE_INFINITY,
+      place: -1,
+      onDue: (nowMs) => (failure.judgedSince ? this.#calm(failure, nowMs) : this.#fire(failure)),
+    };
+    return failure;
+  }
+
+  #leave(rule: string, subject: string, draft: Draft): void {
+    const failure = this.#failures.get(rule);
+    if (!failure) return;
+    failure.subjects.delete(subject);
+    if (failure.subjects.size > 0) return;
+    this.#failures.delete(rule);
+    this.#deadlines.cancel(failure);
+    if (failure.alert) this.#end(failure.alert, draft);
+  }
+
+  /** Events were judged since it failed, and for long it failed no more. */
+  #calm(failure: Failure, nowMs: number): void {
+    if (nowMs - failure.failedMs < calmAfterMs) return;
+    const draft = this.#draft();
+    for (const subject of [...failure.subjects.keys()]) this.#leave(failure.rule.name, subject, draft);
+  }
+
+  #fire(failure: Failure): void {
+    const draft = this.#draft();
+    if (failure.alert || this.#failures.get(failure.rule.name) !== failure) return;
+    this.#deadlines.cancel(failure);
+    failure.alert = this.#alerts.fire(draft, textOf(failure, draft.atMs));
+    this.#follow(failure, failure.alert);
+  }
+
+  /** Lets an alert speak of now while its rule fails. */
+  #follow(failure: Failure, live: LiveAlert): void {
+    live.textNow = (nowMs) =>
+      failure.alert === live && failure.subjects.size > 0 ? textOf(failure, nowMs) : null;
+  }
+
+  #look(name: string, restored: Restored): void {
+    const draft = this.#draft();
+    if (restored.judgedSince || this.#judgedAll(name)) {
+      this.#forget(name, restored);
+      this.#end(restored.live, draft);
+    } else this.#deadlines.set(restored, draft.atMs + judgedAfterMs);
+  }
+
+  #forget(name: string, restored: Restored): void {
+    this.#restored.delete(name);
+    this.#deadlines.cancel(restored);
+  }
+
+  #end(live: LiveAlert, draft: Draft): void {
+    this.#alerts.end(draft, live, "recovered", {
+      summary: `The rule ${live.alert.labels.failing} can be judged again`,
+      description: live.alert.description,
+      value: null,
+      dataAtMs: draft.atMs,
+      details: [],
+    });
+  }
+}
+
+function textOf({ rule, subjects, sinceMs }: Failure, nowMs: number): NewAlert {
+  const names = [...subjects.keys()].sort();
+  const reasons = [...new Set(subjects.values())].sort();
+  const on = names.length === 1 ? names[0]! : `${names.length} subjects`;
+  return {
+    rule: failingRule,
+    subject: "daemon",
+    wallet: null,
+    symbol: null,
+    labels: { failing: rule.name },
+    severity: severityOf(rule),
+    sinceMs,
+    alreadySo: false,
+    runbook: null,
+    happenedMs: null,
+    summary: `The rule ${rule.name} fails on ${on}: ${reasons[0]}`.slice(0, 300),
+    description: `Its expression has no result there, whatever is seen: the rule can neither fire nor resolve. Mend it in ${rule.file}, line ${rule.line}.`,
+    value: null,
+    dataAtMs: nowMs,
+    details: [
+      ["Expression", expressionOf(rule)],
+      ["Why", listed(reasons)],
+      ["Subjects", listed(names)],
+    ],
+  };
+}
+
+/** The severity of a rule that cannot be judged: that of its worst level, and a warning at least. */
+function severityOf(rule: ConditionRule | EventRule): Severity {
+  const worst = rule.kind === "event" ? rule.severity : (rule.levels.at(-1)?.severity ?? "info");
+  return severityRank[worst] > severityRank.warning ? worst : "warning";
+}
+
+function expressionOf(rule: ConditionRule | EventRule): string {
+  if (rule.kind === "event") return rule.when.text;
+  const levels = rule.levels.flatMap(({ severity, when, resolveWhen }) => [
+    `${rule.levels.length > 1 ? `${severity}: ` : ""}${when.text}`,
+    ...(resolveWhen === null ? [] : [`until ${resolveWhen.text}`]),
+  ]);
+  const parts = [...(rule.value === null ? [] : [`value: ${rule.value.text}`]), ...levels];
+  const text = parts.join("; ").replace(/\s+/g, " ");
+  return text.length > mostExpression ? `${text.slice(0, mostExpression)}…` : text;
+}
+
+function listed(names: readonly string[]): string {
+  return names.length <= mostNamed
+    ? names.join(", ")
+    : `${names.slice(0, mostNamed).join(", ")} and ${names.length - mostNamed} more`;
+}

@@ -1,0 +1,127 @@
+/**
+ * The no-data alert about the configuration: rules name what is not there (a market that the exchange does not list, a
+ * limit that nobody set), so no reading can bring it. It is as severe as the worst of these rules.
+ */
+import { type Severity, severityRank } from "../../domain/alert.ts";
+import { blindRule } from "../../domain/built-in.ts";
+import type { Deadlines, Due } from "../../domain/deadlines.ts";
+import type { Draft } from "../../domain/draft.ts";
+import type { AlertBook, LiveAlert, NewAlert } from "../alert-book.ts";
+import { noDataForMs } from "../patience.ts";
+import type { Gap } from "./gaps.ts";
+import { listed } from "./no-data-text.ts";
+
+/** By then every rule was judged by something. */
+const mendedAfterMs = 120_000;
+
+export class Misnamed {
+  readonly #alerts: AlertBook;
+  readonly #deadlines: Deadlines;
+  readonly #draft: () => Draft;
+  readonly #startedMs: number;
+  #gap: Gap | null = null;
+  #live: LiveAlert | null = null;
+  /** Waits for the alert to fall, or after a start for a rule that still names what is not there. */
+  readonly #timer: Due = {
+    dueMs: Number.POSITIVE_INFINITY,
+    queuedMs: Number.POSITIVE_INFINITY,
+    place: -1,
+    onDue: () => this.#onTimer(),
+  };
+
+  constructor(options: {
+    readonly alerts: AlertBook;
+    readonly deadlines: Deadlines;
+    readonly draft: () => Draft;
+    readonly startedMs: number;
+  }) {
+    this.#alerts = options.alerts;
+    this.#deadlines = options.deadlines;
+    this.#draft = options.draft;
+    this.#startedMs = options.startedMs;
+  }
+
+  /** Takes back an alert that fired when the daemon stopped. */
+  restore(live: LiveAlert): void {
+    this.#live = live;
+    this.#deadlines.set(this.#timer, this.#startedMs + mendedAfterMs);
+  }
+
+  get isListed(): boolean {
+    return this.#live !== null;
+  }
+
+  due(gap: Gap, draft: Draft): void {
+    this.#gap = gap;
+    if (this.#live === null) this.#live = this.#alerts.fire(draft, this.#newAlert(gap, draft.atMs));
+    this.#live.textNow = (nowMs) => (this.#gap === null ? null : this.#newAlert(this.#gap, nowMs));
+    this.changed(draft);
+    this.#deadlines.set(this.#timer, draft.atMs + noDataForMs);
+  }
+
+  /** The set of rules that name something that does not exist has changed: a worse one raises the alert at once. */
+  changed(draft: Draft): void {
+    if (this.#gap === null || this.#live === null) return;
+    const severity = worstOf(this.#gap);
+    const rank = severityRank[severity] - severityRank[this.#live.alert.severity];
+    if (rank > 0)
+      this.#alerts.change(draft, this.#live, "rose", severity, this.#newAlert(this.#gap, draft.atMs));
+    else if (rank < 0) this.#deadlines.set(this.#timer, draft.atMs + noDataForMs);
+  }
+
+  closed(draft: Draft): void {
+    if (this.#live !== null) this.#alerts.end(draft, this.#live, "recovered", null);
+    this.#live = null;
+    this.#gap = null;
+    this.#deadlines.cancel(this.#timer);
+  }
+
+  #onTimer(): void {
+    const draft = this.#draft();
+    if (this.#gap === null) {
+      this.closed(draft);
+      return;
+    }
+    const severity = worstOf(this.#gap);
+    if (this.#live === null || severityRank[severity] >= severityRank[this.#live.alert.severity]) return;
+    this.#alerts.change(draft, this.#live, "fell", severity, this.#newAlert(this.#gap, draft.atMs));
+  }
+
+  #newAlert({ unjudged, sinceMs }: Gap, nowMs: number): NewAlert {
+    const causes = [...new Set([...unjudged].map(({ unknown }) => unknown?.detail ?? ""))].sort();
+    const wallets = new Set(
+      [...unjudged].flatMap(({ node }) => ("wallet" in node.subject ? [node.subject.wallet] : [])),
+    );
+    const rules = [...new Set([...unjudged].map(({ rule }) => rule.name))].sort();
+    const details: (readonly [string, string])[] = [["Rules that cannot judge", listed(rules)]];
+    if (wallets.size > 0) details.push(["Wallets", listed([...wallets].sort())]);
+    return {
+      rule: blindRule,
+      subject: "daemon",
+      wallet: null,
+      symbol: null,
+      labels: { source: "configuration" },
+      severity: worstOf({ unjudged }),
+      sinceMs,
+      alreadySo: false,
+      runbook: null,
+      happenedMs: null,
+      value: null,
+      summary: `No data: ${listed(causes)}`.slice(0, 300),
+      description:
+        "These rules name what does not exist, so they never fire. Correct the rules or the configuration.",
+      dataAtMs: nowMs,
+      details,
+    };
+  }
+}
+
+/** The severity of the worst rule; nothing is less than a warning. */
+function worstOf({ unjudged }: Pick<Gap, "unjudged">): Severity {
+  let worst: Severity = "warning";
+  for (const { rule } of unjudged) {
+    const severity = rule.levels.at(-1)?.severity ?? "info";
+    if (severityRank[severity] > severityRank[worst]) worst = severity;
+  }
+  return worst;
+}

@@ -1,0 +1,215 @@
+/** The extent of a no-data alert: what is missing, which wallets it concerns, and how severe that is. */
+import { type Severity, worseOf } from "../../domain/alert.ts";
+import type { Source } from "../../domain/observation.ts";
+import type { BlindSource } from "../../domain/status.ts";
+import { formatTime } from "../../domain/time-text.ts";
+import { stakeOf } from "../../state/stake.ts";
+import { wholeSeenMs } from "../../state/wallets.ts";
+import type { WatchedWallet } from "../../state/watched.ts";
+import type { AlertText } from "../alert-book.ts";
+import type { Gap } from "./gaps.ts";
+import type { NoDataAlert } from "./no-data-alert.ts";
+import {
+  descriptionOf,
+  detailsOf,
+  endSummary,
+  type Lack,
+  lackOf,
+  type Missing,
+  missingOf,
+  type NoDataText,
+  oldest,
+  summaryOf,
+  type TextSources,
+} from "./no-data-text.ts";
+
+export interface Extent extends NoDataText {
+  readonly severity: Severity;
+  /** Since when it lasts, ms. */
+  readonly sinceMs: number;
+  /** The time of the oldest last reading, ms; the start where it was not. */
+  readonly dataAtMs: number;
+}
+
+interface Listed {
+  readonly source: BlindSource;
+  readonly wallet: string | null;
+}
+
+/** The figures of positions rest on these. */
+const riskSources: ReadonlySet<BlindSource> = new Set<Source>([
+  "traderState",
+  "markets",
+  "marketConfig",
+  "traderView",
+]);
+
+export interface ExtentsOptions extends TextSources {
+  readonly wallets: readonly WatchedWallet[];
+  /** Those whose positions count as at stake: nobody is woken for those of a stranger. */
+  readonly guarded: ReadonlySet<string>;
+  readonly silence: (nowMs: number) => NoDataText["silence"];
+}
+
+export class Extents {
+  readonly #options: ExtentsOptions;
+
+  constructor(options: ExtentsOptions) {
+    this.#options = options;
+  }
+
+  /** @param state `unreadSeverity`: how severe it is that a wallet was never read */
+  of(
+    state: {
+      readonly gaps: Iterable<Gap>;
+      readonly awaited: Iterable<Listed>;
+      readonly unreadSeverity: Severity;
+      /** Readings of accounts that were near liquidation when the alert was notified last. */
+      readonly wasNear: ReadonlySet<string>;
+    },
+    nowMs: number,
+  ): Extent {
+    const { world, failures, wallets: watched, startedMs, freshMs } = this.#options;
+    const gaps = [...state.gaps];
+    const listed: readonly Listed[] = [...gaps, ...state.awaited];
+    // What was read just now, and not yet for long enough, is listed where nothing else is missing.
+    const open = gaps.filter((gap) => gap.open);
+    // After a start or a reload it may be that no rule lacks yet what the alert listed before.
+    const lacks = gaps.length > 0 ? gaps : this.#unread(listed, nowMs);
+    const missing = missingOf(open.length > 0 ? open : lacks, this.#options, nowMs);
+    const wallets = new Set<string>();
+    for (const { wallet } of listed) if (wallet !== null) wallets.add(wallet);
+    const silence = this.#options.silence(nowMs);
+    // The rules of a gap may lack other data than its own.
+    const risky = silence !== null || [...listed, ...missing].some(({ source }) => riskSources.has(source));
+    const lackedMs = gaps.reduce((first, { sinceMs }) => Math.min(first, sinceMs), nowMs);
+    // Sources that answered before the outage say nothing of the time since.
+    const answersFromMs = silence === null ? lackedMs : Number.POSITIVE_INFINITY;
+    const atRisk = this.#atRisk(gaps, listed, missing, silence !== null);
+    const stillFromMs = (source: Source) => Math.max(answersFromMs, nowMs - freshMs(source));
+    const stake = stakeOf(world, atRisk, nowMs, stillFromMs, state.wasNear);
+    const unread = stake.unread || this.#neverRead(listed);
+    const near = risky && stake.near.length > 0;
+    const severity = worseOf(near ? "critical" : "warning", unread ? state.unreadSeverity : "warning");
+    const rules = [
+      ...new Set(gaps.flatMap(({ unjudged }) => [...unjudged].map(({ rule }) => rule.name))),
+    ].sort();
+    let failure = null;
+    for (const { source, wallet } of lacks) {
+      const one = failures.of(source as Source, wallet);
+      if (one !== null && (failure === null || one.atMs > failure.atMs)) failure = one;
+    }
+    const leading = missing.filter(({ source }) => source === missing[0]?.source);
+    const readMs = silence === null ? oldest(leading) : silence.sinceMs;
+    const againMs =
+      gaps.length > 0 && listed.length === gaps.length && open.length === 0
+        ? gaps.reduce((last, { judgedMs }) => Math.max(last, judgedMs ?? 0), 0)
+        : null;
+    return {
+      ...{ againMs, missing, wallets: [...wallets].sort(), watched: watched.length, silence, risky },
+      ...{ stake, critical: severity === "critical", rules, severity },
+      reason: failure?.reason ?? null,
+      lastFailure: failure === null ? null : `${failure.reason}: ${failure.detail}`,
+      sinceMs: readMs ?? lackedMs,
+      dataAtMs: readMs ?? startedMs,
+    };
+  }
+
+  text(extent: Extent, nowMs: number): AlertText {
+    return {
+      summary: summaryOf(extent, this.#options, nowMs),
+      description: descriptionOf(extent),
+      value: extent.wallets.length > 1 ? extent.wallets.length : null,
+      dataAtMs: extent.dataAtMs,
+      details: detailsOf(extent, this.#options, nowMs),
+    };
+  }
+
+  /** Those that were not read for a while. */
+  #unread(listed: readonly Listed[], nowMs: number): readonly Lack[] {
+    const { world, freshMs, startedMs } = this.#options;
+    return listed.flatMap(({ source, wallet }) => {
+      if (source === "configuration") return [];
+      const readMs = world.lastSeenMs(source, wallet);
+      if (readMs !== null && nowMs - readMs <= freshMs(source)) return [];
+      return [lackOf(source, wallet, readMs ?? startedMs)];
+    });
+  }
+
+  /** Wallets of which the figures of positions rest on what is missing. */
+  #atRisk(
+    gaps: readonly Gap[],
+    listed: readonly Listed[],
+    missing: readonly Missing[],
+    silent: boolean,
+  ): Iterable<string> {
+    const all = this.#options.guarded;
+    const ofMarkets = missing.filter(
+      ({ source, wallets }) => riskSources.has(source) && wallets.length === 0,
+    );
+    if (silent || ofMarkets.some(({ symbols }) => symbols.length === 0)) return all;
+    const wallets = new Set<string>();
+    for (const { source, wallet } of listed)
+      if (wallet !== null && riskSources.has(source)) wallets.add(wallet);
+    for (const { source, wallets: names } of missing)
+      if (riskSources.has(source)) for (const name of names) wallets.add(name);
+    for (const { source, wallet, unjudged } of gaps) {
+      if (wallet !== null || !riskSources.has(source)) continue;
+      for (const { node } of unjudged) if ("wallet" in node.subject) wallets.add(node.subject.wallet);
+    }
+    return [...wallets].filter((name) => all.has(name));
+  }
+
+  /** Nothing was read since the start of a wallet that it lists, or of all wallets where it lists none. */
+  #neverRead(listed: readonly Listed[]): boolean {
+    const { wallets } = this.#options.world;
+    const isUnread = (name: string): boolean => {
+      const entry = wallets.get(name);
+      return entry !== undefined && wholeSeenMs(entry) === null;
+    };
+    const names = listed.flatMap(({ wallet }) => (wallet === null ? [] : [wallet]));
+    if (names.length > 0) return names.some(isUnread);
+    return wallets.size > 0 && [...wallets.keys()].every(isUnread);
+  }
+}
+
+/** Alerts that the end of a no-data alert lists. */
+const maxFiring = 3;
+
+/**
+ * @param unread sources that its text named and that were not read since: rules do without them
+ * @param others wallets of which something else is missing
+ * @param firing the alerts that fire of what it covered, in words
+ */
+export function endText(
+  { live, sources, wallets, wasSilent, readMs }: NoDataAlert,
+  unread: ReadonlySet<BlindSource>,
+  others: readonly string[],
+  firing: readonly string[],
+  nowMs: number,
+  timezone: string,
+): AlertText {
+  const { sinceMs, summary } = live.alert;
+  const description =
+    "While this lasted, the rules that read it could not be judged: they neither fired nor resolved.";
+  const still: (readonly [string, string])[] =
+    others.length > 0 ? [["Still without data", others.join(", ")]] : [];
+  for (const one of firing.slice(0, maxFiring)) still.push(["Firing now", one]);
+  if (firing.length > maxFiring) still.push(["Firing now", `${firing.length - maxFiring} more`]);
+  const read = new Set([...sources].filter((one) => !unread.has(one)));
+  if (readMs === null) {
+    const text = `No rule needs it any more: ${summary}`;
+    return { summary: text, description, value: null, dataAtMs: nowMs, details: still };
+  }
+  return {
+    summary: endSummary(read.size > 0 ? read : sources, [...wallets].sort(), wasSilent, readMs - sinceMs),
+    description,
+    value: null,
+    dataAtMs: readMs,
+    details: [
+      ["Not read from", formatTime(sinceMs, timezone)],
+      ["Until", formatTime(readMs, timezone)],
+      ...still,
+    ],
+  };
+}

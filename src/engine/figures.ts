@@ -1,0 +1,323 @@
+/**
+ * Figures told as such: what rules see is given by name instead of being computed from answers. This is how made-up
+ * worlds (rule tests) and the kept past (samples, roll-ups) come into the tick. Facts, ages, windows, judgements and what
+ * follows from them are as with answers; only nothing is worked out: what is not given is not known.
+ *
+ * All that one observation gives is taken first and judged then, so that no rule sees half of it.
+ */
+
+import type { NoData } from "../alerts/own/no-data.ts";
+import type { Draft } from "../domain/draft.ts";
+import {
+  exchangeSources,
+  type Figure,
+  type GivenFigures,
+  marketSources,
+  type Observation,
+  type Source,
+  type Tick,
+} from "../domain/observation.ts";
+import { type AccountRef, accountName, parseSubject, type Scope, type Subject } from "../domain/subject.ts";
+import type { Conditions } from "../evaluate/conditions.ts";
+import type { Vigils } from "../evaluate/vigils.ts";
+import { type Field, vocabulary } from "../rules/index.ts";
+import type { AccountEntry } from "../state/accounts.ts";
+import type { ProfitGaps } from "../state/profit/profit-gaps.ts";
+import type { SubjectNode } from "../state/subjects.ts";
+import type { NamedValues } from "../state/windows/named-values.ts";
+import type { World } from "../state/world.ts";
+import type { Restoring } from "./restore.ts";
+
+export interface GivenParts {
+  readonly named: NamedValues;
+  readonly world: World;
+  readonly conditions: Conditions;
+  readonly noData: NoData;
+  readonly vigils: Vigils;
+  readonly gaps: ProfitGaps;
+  readonly restoring: Restoring;
+  /** Gives subjects that appeared the events of before. */
+  readonly welcomed: (draft: Draft) => void;
+  /** Updates what several wallets have in common after these changed. */
+  readonly changed: (wallets: ReadonlySet<string>, draft: Draft) => void;
+}
+
+/** Whole accounts come and go with these, whichever of their figures are given. */
+const accountScopes: ReadonlySet<Scope> = new Set(["trader", "position"]);
+/** The figures that one observation gave of one subject. */
+interface Taken {
+  readonly node: SubjectNode;
+  readonly values: Readonly<Record<string, Figure>>;
+  readonly sources: ReadonlySet<Source>;
+}
+
+export class Given {
+  readonly #parts: GivenParts;
+  /** Sources of a wallet's own figures, `wallet\nsource`: those of its accounts make them no fresher. */
+  readonly #own = new Set<string>();
+  #any = false;
+
+  /** Returns true if figures were ever given: this is no watch over answers. */
+  get any(): boolean {
+    return this.#any;
+  }
+
+  constructor(parts: GivenParts) {
+    this.#parts = parts;
+  }
+
+  take({ given }: Observation & { readonly kind: "figures" }, draft: Draft): void {
+    this.#any = true;
+    const taken: Taken[] = [];
+    const fresh = new Set<AccountEntry>();
+    for (const one of given) {
+      const subject = parseSubject(one.owner);
+      const node = subject && this.#node(one, subject, fresh, draft.atMs);
+      if (node) taken.push(this.#facts(node, one, draft.atMs));
+    }
+    // Those of an account that are not listed go after those that are have come.
+    for (const { owner, positions } of given) if (positions) this.#leaveOnly(owner, positions, draft);
+    this.#parts.welcomed(draft);
+    const accounts = this.#accountsOf(taken);
+    for (const account of accounts) listPositions(account);
+    const left = taken.filter(({ node }) => this.#parts.world.nodes.get(node.name) === node);
+    this.#sources(left, draft);
+    this.#windows(left, draft);
+    this.#judge(left, draft);
+    const wallets = new Set(
+      left.flatMap(({ node: { subject } }) => ("wallet" in subject ? [subject.wallet] : [])),
+    );
+    for (const { owner, gone } of given) if (gone === true) wallets.add(owner.split("/", 1)[0]!);
+    if (wallets.size > 0) this.#parts.changed(wallets, draft);
+    for (const { owner, positions } of given) {
+      const subject = positions ? parseSubject(owner) : undefined;
+      if (subject?.scope === "trader")
+        this.#parts.restoring.endUnclaimed(subject.wallet, subject.pdaIndex, draft);
+    }
+  }
+
+  /** The subject's node; made where it is not known. None: nobody watches such a wallet, or it is gone. */
+  #node(
+    given: GivenFigures,
+    subject: Subject,
+    fresh: Set<AccountEntry>,
+    atMs: number,
+  ): SubjectNode | undefined {
+    const { world } = this.#parts;
+    if (!("subaccount" in subject)) {
+      if (subject.scope === "market") return world.marketNode(subject.symbol);
+      return world.nodes.get(given.owner);
+    }
+    if (!world.wallets.has(subject.wallet)) return undefined;
+    const known = world.accounts.get(subject);
+    if (given.gone === true) {
+      const symbol = subject.scope === "position" ? subject.symbol.toUpperCase() : null;
+      if (known) world.accounts.takeGiven(known, symbol, atMs, "closed");
+      return undefined;
+    }
+    const account = known ?? world.accounts.give(subject, atMs);
+    if (!known) fresh.add(account);
+    account.seenMs = atMs;
+    if (subject.scope === "trader") return account.node;
+    const symbol = subject.symbol.toUpperCase();
+    const side = sideOf(given.values) ?? account.positions.get(symbol)?.node.incarnation.split(" ")[0];
+    const shrinks = smaller(account.positions.get(symbol)?.node.facts.values.size, given.values.size);
+    if (shrinks) account.shrunkAtMs = atMs;
+    const isShort = side === "short";
+    return world.accounts.givePosition(account, symbol, isShort ? "short" : "long", fresh.has(account)).node;
+  }
+
+  #facts(node: SubjectNode, given: GivenFigures, atMs: number): Taken {
+    const { subject, facts } = node;
+    const fields = fieldsOf(subject.scope);
+    for (const [name, value] of Object.entries(given.values)) facts.values[name] = value;
+    if (subject.scope === "position") {
+      facts.values.symbol = subject.symbol.toUpperCase();
+      const side = sideOf(given.values);
+      if (side !== null) facts.values.side = side;
+    } else if (subject.scope === "trader") {
+      facts.values.name = accountName(subject);
+      facts.values.account = subject.pdaIndex;
+      facts.values.subaccount = subject.subaccount;
+    } else if (subject.scope === "wallet") this.#parts.world.wallets.get(subject.wallet)!.given = true;
+    else if (subject.scope === "market") facts.values.symbol = subject.symbol.toUpperCase();
+    const sources = new Set(
+      given.sources ?? Object.keys(given.values).flatMap((name) => fields.get(name)?.sources ?? []),
+    );
+    for (const source of sources) node.seen(source, atMs);
+    return { node, values: given.values, sources };
+  }
+
+  #leaveOnly(owner: string, positions: readonly string[], draft: Draft): void {
+    const subject = parseSubject(owner);
+    if (subject?.scope !== "trader") return;
+    const account = this.#parts.world.accounts.get(subject);
+    if (!account) return;
+    const kept = new Set(positions.map((symbol) => symbol.toUpperCase()));
+    for (const symbol of [...account.positions.keys()]) {
+      if (!kept.has(symbol)) this.#parts.world.accounts.takeGiven(account, symbol, draft.atMs, "closed");
+    }
+  }
+
+  #accountsOf(taken: readonly Taken[]): ReadonlySet<AccountEntry> {
+    const accounts = new Set<AccountEntry>();
+    for (const { node } of taken) {
+      if (!accountScopes.has(node.subject.scope)) continue;
+      const account = this.#parts.world.accounts.get(node.subject as Subject & AccountRef);
+      if (account) accounts.add(account);
+    }
+    return accounts;
+  }
+
+  /** Whoever waited for a source has heard of it. */
+  #sources(taken: readonly Taken[], draft: Draft): void {
+    const { world, noData, vigils } = this.#parts;
+    const { atMs } = draft;
+    const told = new Set<string>();
+    for (const { node, sources } of taken) {
+      const wallet = "wallet" in node.subject ? node.subject.wallet : null;
+      const entry = wallet === null ? undefined : world.wallets.get(wallet);
+      for (const source of sources) {
+        const shared = exchangeSources.has(source);
+        if (node.subject.scope === "wallet") this.#own.add(`${wallet}\n${source}`);
+        else if (entry && !this.#own.has(`${wallet}\n${source}`)) entry.node.seen(source, atMs);
+        if (node.subject.scope === "market") {
+          if (source === "markets") world.markets.pricesAtMs = atMs;
+          if (marketSources.has(source)) world.markets.readMs.set(source, atMs);
+        }
+        const of = shared ? null : wallet;
+        const key = `${of}\n${source}`;
+        if (told.has(key)) continue;
+        told.add(key);
+        noData.seen(source, of, draft);
+        vigils.seen(source, of, atMs, draft);
+      }
+    }
+  }
+
+  /** Numbers enter windows and history, those of an account together. */
+  #windows(taken: readonly Taken[], draft: Draft): void {
+    const { atMs } = draft;
+    const ticks = new Map<string, { series: string[]; values: number[] }>();
+    const tickOf = (owner: string) => {
+      const known = ticks.get(owner) ?? { series: [], values: [] };
+      ticks.set(owner, known);
+      return known;
+    };
+    for (const { node, values: given } of taken) {
+      const values = { ...this.#parts.named.update(node, atMs), ...given };
+      if (node.subject.scope === "wallet")
+        this.#parts.gaps.take(node.subject.wallet, node.windows, atMs, values);
+      node.windows?.feed(atMs, values);
+      const owner = storedUnder(node.subject);
+      if (owner === null) continue;
+      const { scope } = node.subject;
+      const symbol = "symbol" in node.subject ? node.subject.symbol : null;
+      const prefix = symbol === null ? scope : `${scope}[${symbol.toUpperCase()}]`;
+      const tick = tickOf(owner);
+      for (const [name, value] of Object.entries(values)) {
+        if (typeof value !== "number") continue;
+        tick.series.push(`${prefix}.${name}`);
+        tick.values.push(value);
+      }
+    }
+    for (const account of this.#accountsOf(taken)) {
+      const tick = tickOf(account.name);
+      // A position that was not told of now is still there: its place in the row says so.
+      for (const symbol of account.positions.keys()) {
+        if (tick.series.some((name) => name.startsWith(`position[${symbol}].`))) continue;
+        tick.series.push(`position[${symbol}].size`);
+        tick.values.push(Number.NaN);
+      }
+    }
+    for (const [owner, { series, values }] of ticks) {
+      if (series.length === 0) continue;
+      const tick: Tick = { atMs, owner, series, values };
+      draft.changes.ticks.push(tick);
+    }
+  }
+
+  /** Everything that reads what was given: the subjects themselves and those that see them. */
+  #judge(taken: readonly Taken[], draft: Draft): void {
+    const { world, conditions } = this.#parts;
+    const touched = new Map<SubjectNode, Set<Source> | null>();
+    const touch = (node: SubjectNode, { sources, values }: Taken): void => {
+      const fields = fieldsOf(node.subject.scope);
+      const ageless = Object.keys(values).some((name) => (fields.get(name)?.sources.length ?? 0) === 0);
+      const before = touched.get(node);
+      if (ageless || before === null) touched.set(node, null);
+      else touched.set(node, new Set([...(before ?? []), ...sources]));
+    };
+    for (const one of taken) {
+      const { subject } = one.node;
+      touch(one.node, one);
+      for (const account of world.accounts.all()) {
+        if ("wallet" in subject && subject.wallet !== account.ref.wallet) continue;
+        if ("subaccount" in subject && world.accounts.get(subject) !== account) continue;
+        for (const position of account.positions.values()) touch(position.node, one);
+        touch(account.node, one);
+      }
+      if (subject.scope === "exchange") for (const wallet of world.wallets.values()) touch(wallet.node, one);
+    }
+    const rank = (node: SubjectNode) => judged.indexOf(node.subject.scope);
+    for (const [node, sources] of [...touched].sort(([a], [b]) => rank(a) - rank(b))) {
+      if (sources === null) conditions.judgeNode(node, null, draft);
+      else conditions.judgeNode(node, [...sources], draft);
+    }
+  }
+}
+
+/** As after an answer: from the inside out. */
+const judged: readonly Scope[] = [
+  "position",
+  "trader",
+  "wallet",
+  "market",
+  "exchange",
+  "daemon",
+  "book",
+  "pair",
+];
+
+const byScope = new Map<Scope, ReadonlyMap<string, Field>>();
+
+function fieldsOf(scope: Scope): ReadonlyMap<string, Field> {
+  const known = byScope.get(scope);
+  if (known) return known;
+  const fields = new Map(vocabulary[scope].map((field) => [field.name, field]));
+  byScope.set(scope, fields);
+  return fields;
+}
+
+/** Under which owner a subject's numbers stand in history; null: nowhere. */
+function storedUnder(subject: Subject): string | null {
+  switch (subject.scope) {
+    case "position":
+    case "trader":
+      return accountName(subject);
+    case "wallet":
+      return subject.wallet;
+    case "market":
+      return "markets";
+    case "daemon":
+      return "daemon";
+    default:
+      return null;
+  }
+}
+
+function sideOf({ side, size }: Readonly<Record<string, Figure>>): "long" | "short" | null {
+  if (side === "long" || side === "short") return side;
+  if (typeof size !== "number" || size === 0 || Number.isNaN(size)) return null;
+  return size > 0 ? "long" : "short";
+}
+
+function smaller(before: unknown, now: unknown): boolean {
+  return typeof before === "number" && typeof now === "number" && Math.abs(now) < Math.abs(before);
+}
+
+function listPositions(account: AccountEntry): void {
+  account.node.facts.values.positions = [...account.positions.values()].map(
+    ({ node }) => node.facts.values as Readonly<Record<string, number | boolean | string>>,
+  );
+}

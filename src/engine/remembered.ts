@@ -1,0 +1,34 @@
+import type { AlertIds } from "../alerts/alert-book.ts";
+import type { Alert, AlertChange, RuleState, Severity } from "../domain/alert.ts";
+import type { Event } from "../domain/event.ts";
+
+/** The state that history knew at the start. */
+export interface Remembered {
+  readonly ids: AlertIds;
+  readonly ruleStates: readonly RuleState[];
+  /** Alerts that fire, and the newest event alerts, oldest first: what ends in one moment ends in this order. */
+  readonly alerts: readonly Alert[];
+  /** Every change of the alerts that fire, those that throttles hold, and the newest endings by liquidation. */
+  readonly alertChanges: readonly AlertChange[];
+  /** The receivers that were notified of each alert that fires, and the level at which they were last. */
+  readonly told: ReadonlyMap<number, ReadonlyMap<string, Severity>>;
+  readonly keep: ReadonlyMap<string, string>;
+  /** Those that may have taken what the firing alerts are about: word of them came already, and comes no more. */
+  readonly liquidations: readonly Event[];
+  /** Events that waited for figures of their rules. */
+  readonly held: readonly Event[];
+  /** Facts as they last were, JSON text by owner and name (`factName`): what changed meanwhile is an event. */
+  readonly facts: ReadonlyMap<string, string>;
+}
+
+export const nothingRemembered: Remembered = {
+  ids: { alert: 0, change: 0, owed: 0 },
+  ruleStates: [],
+  alerts: [],
+  alertChanges: [],
+  told: new Map(),
+  keep: new Map(),
+  liquidations: [],
+  held: [],
+  facts: new Map(),
+};

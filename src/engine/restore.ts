@@ -1,0 +1,345 @@
+/**
+ * Takes up at a start where the last run ended. What is no more (a rule, a wallet, a position) ends with its reason; what
+ * still is goes on, and the time in between counts as time in which nothing was seen.
+ */
+
+import { type AlertBook, beginsAnew, type LiveAlert } from "../alerts/alert-book.ts";
+import { type Endings, endingPrefix, type KeptEnding } from "../alerts/endings.ts";
+import { type ChannelAlerts, channelRule } from "../alerts/own/channel-alerts.ts";
+import type { Downtime } from "../alerts/own/downtime.ts";
+import { type DrillAlerts, drillFailedRule } from "../alerts/own/drill-alerts.ts";
+import { type Failing, failingRule } from "../alerts/own/failing.ts";
+import { type InboxAlerts, inboxRule } from "../alerts/own/inbox-alerts.ts";
+import type { NoData } from "../alerts/own/no-data.ts";
+import { keptNoData } from "../alerts/own/no-data-alert.ts";
+import { notifiedWith } from "../alerts/remind.ts";
+import type { Throttles } from "../alerts/throttles.ts";
+import {
+  type AlertChangeKind,
+  type Ending,
+  isTaking,
+  type RuleRow,
+  type RuleState,
+} from "../domain/alert.ts";
+import { blindRule, unreachableRule } from "../domain/built-in.ts";
+import { type Draft, walletKeepPrefix } from "../domain/draft.ts";
+import { decode } from "../domain/json.ts";
+import { type AccountRef, accountName, parseSubject, type Subject } from "../domain/subject.ts";
+import type { Conditions } from "../evaluate/conditions.ts";
+import type { Happenings } from "../evaluate/happenings.ts";
+import { judges } from "../evaluate/selection.ts";
+import type { RuleSet } from "../rules/index.ts";
+import type { Holdings } from "../state/holdings.ts";
+import { type Today, todayKeepSuffix } from "../state/profit/today.ts";
+import { takeKey } from "../state/wallets.ts";
+import type { WatchedWallet } from "../state/watched.ts";
+import type { World } from "../state/world.ts";
+import { hasMembers } from "./aggregates/books.ts";
+import type { Remembered } from "./remembered.ts";
+
+export interface RestoreParts {
+  readonly ruleSet: RuleSet;
+  readonly world: World;
+  readonly alerts: AlertBook;
+  readonly conditions: Conditions;
+  readonly happenings: Happenings;
+  /** True if what is known of a wallet is newer than what history says of it: it was watched before a reload. */
+  readonly known: (wallet: string) => boolean;
+  readonly throttles: Throttles;
+  readonly noData: NoData;
+  readonly channels: ChannelAlerts;
+  readonly drillAlerts: DrillAlerts;
+  readonly inboxes: InboxAlerts;
+  readonly endings: Endings;
+  readonly failing: Failing;
+  readonly downtime: Downtime;
+  readonly today: Today;
+  readonly holdings: Holdings;
+  /** True if a pair of this name is declared. */
+  readonly hasPair: (name: string) => boolean;
+  /** True if a channel of this name is configured. */
+  readonly hasChannel: (name: string) => boolean;
+  /** True if fire drills run by themselves. */
+  readonly drills: boolean;
+  /** True if inboxes are audited by themselves. */
+  readonly audits: boolean;
+}
+
+interface Unclaimed {
+  readonly subject: Subject & { readonly scope: "position" | "trader" };
+  /** Null: its condition was gone, and only the word why was still awaited. */
+  readonly state: RuleState | null;
+  readonly live: LiveAlert | null;
+  /** The knowledge about its end at the time when that began to wait; null: it had not. */
+  readonly ending: KeptEnding | null;
+  readonly fallback: Ending;
+}
+
+/** Changes with which people were told of the alert as it stood. */
+const tells: ReadonlySet<AlertChangeKind> = new Set([
+  "fired",
+  "rose",
+  "fell",
+  "worsened",
+  "changed",
+  "reminder",
+]);
+
+export class Restoring {
+  readonly #parts: RestoreParts;
+  /** The states about accounts whose first answer after the start is still to come, by wallet and PDA index. */
+  readonly #unclaimed = new Map<string, Unclaimed[]>();
+  /** The states of markets, until the first list of those that there are. */
+  #markets: { readonly symbol: string; readonly state: RuleState; readonly live: LiveAlert | null }[] = [];
+
+  constructor(parts: RestoreParts) {
+    this.#parts = parts;
+  }
+
+  restore(remembered: Remembered, draft: Draft): void {
+    const { wallets } = this.#parts.world;
+    // A name that passed to another key is watched no longer as far as history speaks of it.
+    const ours = new Set(
+      [...wallets].flatMap(([name, entry]) => (takeKey(entry, remembered.keep, draft) ? [] : [name])),
+    );
+    const walletOf = (name: string): WatchedWallet | undefined => this.#parts.world.wallet(name);
+    // What is no longer read of a wallet that still is would never be seen to end.
+    const isRead = ({ wallet, pdaIndex }: { readonly wallet: string; readonly pdaIndex?: number }): boolean =>
+      ours.has(wallet) &&
+      (pdaIndex === undefined || (walletOf(wallet)?.pdaIndices?.includes(pdaIndex) ?? true));
+    this.#parts.downtime.forget((position) => {
+      const subject = parseSubject(position);
+      return subject !== undefined && "wallet" in subject && isRead(subject);
+    }, draft);
+    const lives = new Map<number, LiveAlert>();
+    const changesOf = Map.groupBy(remembered.alertChanges, (change) => change.alertId);
+    for (const alert of remembered.alerts) {
+      if (alert.state !== "firing") continue;
+      const changes = changesOf.get(alert.id) ?? [];
+      const told = changes.filter(({ kind }) => tells.has(kind));
+      let reminders = 0;
+      for (const { kind } of told) {
+        if (kind === "reminder") reminders++;
+        else if (kind === "fired" || kind === "rose") reminders = 0;
+      }
+      // The last notification, or a later acknowledgement.
+      let notified = changes.length === 0 ? notifiedWith(alert.value) : null;
+      for (const { kind, alert: then } of changes)
+        if (tells.has(kind) || beginsAnew.has(kind))
+          notified = notifiedWith(then.value, notified, beginsAnew.has(kind));
+      lives.set(
+        alert.id,
+        this.#parts.alerts.restore(
+          alert,
+          remembered.told.get(alert.id) ?? new Map(),
+          told.at(-1),
+          reminders,
+          notified,
+        ),
+      );
+    }
+    const unknown = (wallet: string): boolean => ours.has(wallet) && !this.#parts.known(wallet);
+    this.#parts.holdings.restore(remembered.keep, unknown, (wallet, account, state) =>
+      wallets.get(wallet)?.profit.changes.restoreState(account, state),
+    );
+    this.#parts.world.holders.restore(remembered.keep, unknown);
+    const held = remembered.held.filter(({ wallet }) => wallet === null || ours.has(wallet));
+    this.#parts.happenings.restore(remembered.alerts, remembered.keep, held);
+    for (const { kind, alert, happenedMs } of remembered.alertChanges) {
+      if (kind === "ended" && isTaking(alert.ending) && happenedMs !== null)
+        this.#parts.endings.rememberEnded(alert, happenedMs);
+    }
+    const changes = new Map(remembered.alertChanges.map((change) => [change.id, change]));
+    this.#parts.throttles.restore(remembered.keep, changes);
+    for (const [name, value] of remembered.keep) {
+      if (!name.startsWith(walletKeepPrefix)) continue;
+      if (name.endsWith(todayKeepSuffix)) {
+        const wallet = name.slice(walletKeepPrefix.length, -todayKeepSuffix.length);
+        if (ours.has(wallet)) this.#parts.today.restore(wallet, value);
+        continue;
+      }
+      if (!name.endsWith("/profit")) continue;
+      const wallet = name.slice(walletKeepPrefix.length, -"/profit".length);
+      if (unknown(wallet)) wallets.get(wallet)?.profit.restore(value);
+    }
+    const endingOf = ({ alert }: LiveAlert): KeptEnding | null => {
+      const text = remembered.keep.get(endingPrefix + alert.id);
+      return text === undefined ? null : decode<KeptEnding>(text);
+    };
+    const rules = new Map(this.#parts.ruleSet.conditions.map((rule) => [rule.name, rule]));
+    const claimed = new Set<number>();
+    const standing = new Set<string>();
+    for (const state of remembered.ruleStates) {
+      const live = state.alertId === null ? null : (lives.get(state.alertId) ?? null);
+      if (live) claimed.add(live.alert.id);
+      standing.add(`${state.rule}\n${state.subject}`);
+      const subject = parseSubject(state.subject);
+      const rule = rules.get(state.rule);
+      const gone =
+        !subject ||
+        ("wallet" in subject && !isRead(subject)) ||
+        (subject.scope === "pair" && !this.#parts.hasPair(subject.pair)) ||
+        (subject.scope === "book" && rule !== undefined && !hasMembers(rule, subject, this.#parts.world));
+      const judged = subject !== undefined && rule !== undefined && judges(rule, subject, walletOf);
+      if ((rule && gone) || !judged) {
+        if (live) this.#parts.alerts.end(draft, live, rule && gone ? "noLongerWatched" : "ruleChanged", null);
+        this.#parts.conditions.released({ rule: state.rule, subject: state.subject }, draft);
+        continue;
+      }
+      const ending = live && endingOf(live);
+      // What was seen to be gone is not taken up by whatever has its name now.
+      if (!ending) this.#parts.conditions.restore(state, live);
+      if (subject.scope === "position" || subject.scope === "trader")
+        this.#await({ subject, state, live, ending, fallback: "closed" });
+      else if (subject.scope === "market") this.#markets.push({ symbol: subject.symbol, state, live });
+    }
+    for (const [id, live] of lives) {
+      if (claimed.has(id)) continue;
+      const { rule, wallet } = live.alert;
+      if (wallet !== null && !ours.has(wallet)) this.#parts.alerts.end(draft, live, "noLongerWatched", null);
+      else if (rule === blindRule || rule === unreachableRule)
+        this.#parts.noData.restore(live, remembered.keep.get(keptNoData + id));
+      else if (rule === channelRule && this.#parts.hasChannel(live.alert.labels.channel ?? ""))
+        this.#parts.channels.restore(live);
+      else if (rule === inboxRule) {
+        const why = !this.#parts.audits
+          ? "acknowledge.audit is off: no inbox is audited by itself"
+          : wallet !== null && walletOf(wallet)?.watchOnly
+            ? `${wallet} has no key here: its inbox cannot be read`
+            : null;
+        if (why === null) this.#parts.inboxes.restore(live);
+        else this.#endUnasked(live, why, draft);
+      } else if (rule === drillFailedRule && this.#parts.hasChannel(live.alert.labels.channel ?? "")) {
+        if (this.#parts.drills) this.#parts.drillAlerts.restore(live);
+        else this.#endUnasked(live, "drill.cron is not set: no fire drill runs by itself", draft);
+      } else if (rule === channelRule || rule === drillFailedRule)
+        this.#parts.alerts.end(draft, live, "noLongerWatched", null);
+      else if (rule === failingRule && this.#isLive(live.alert.labels.failing))
+        this.#parts.failing.restore(live, draft);
+      else {
+        const subject = rules.has(rule) ? parseSubject(live.alert.subject) : undefined;
+        if (subject && "wallet" in subject && !isRead(subject))
+          this.#parts.alerts.end(draft, live, "noLongerWatched", null);
+        else if (subject?.scope === "position" || subject?.scope === "trader") {
+          // It had ended but for the word why. Where another of its name goes on, this one was the position before.
+          const fallback = standing.has(`${rule}\n${live.alert.subject}`) ? "closed" : "recovered";
+          this.#await({ subject, state: null, live, ending: endingOf(live), fallback });
+        } else this.#parts.alerts.end(draft, live, "ruleChanged", null);
+      }
+    }
+    this.#parts.endings.tidy(remembered.keep, (id) => this.#parts.alerts.live.has(id), draft);
+  }
+
+  /** Ends an alert that would fire for ever, as nothing checks any more whether it still holds. */
+  #endUnasked(live: LiveAlert, why: string, draft: Draft): void {
+    const { summary, value, dataAtMs } = live.alert;
+    const text = { summary, description: `${why}.`, value, dataAtMs, details: live.details };
+    this.#parts.alerts.end(draft, live, "noLongerWatched", text);
+  }
+
+  #isLive(rule: string | undefined): boolean {
+    const { conditions, events } = this.#parts.ruleSet;
+    return [...conditions, ...events].some(({ name, mode }) => name === rule && mode === "live");
+  }
+
+  #await(one: Unclaimed): void {
+    // It was seen to be gone before the start, and waits for the reason.
+    if (one.live && one.ending) one.live.isGone = () => true;
+    const name = `${one.subject.wallet}/${one.subject.pdaIndex}`;
+    const list = this.#unclaimed.get(name);
+    if (list) list.push(one);
+    else this.#unclaimed.set(name, [one]);
+  }
+
+  /** After the markets were listed: what stood about one that is no more ends now. */
+  endUnlisted(listed: ReadonlySet<string>, draft: Draft): void {
+    for (const { symbol, state, live } of this.#markets.splice(0)) {
+      if (listed.has(symbol.toUpperCase()) || !this.#parts.conditions.unclaimed(state)) continue;
+      this.#parts.conditions.forget(state);
+      if (live) this.#parts.alerts.end(draft, live, "noLongerWatched", null);
+      this.#parts.conditions.released({ rule: state.rule, subject: state.subject }, draft);
+    }
+  }
+
+  #slotBefore(ref: AccountRef): number {
+    const { holdings, world } = this.#parts;
+    return holdings.slotBefore(accountName(ref), world.accounts.get(ref));
+  }
+
+  /** As of `Endings.takeBack`, of a recovery that was not told before the daemon stopped, until its account is read. */
+  takeBack(
+    { rule, subject }: RuleRow,
+    { wallet, pdaIndex }: AccountRef,
+    judgedAs: string,
+    draft: Draft,
+  ): LiveAlert | null {
+    const waiting = this.#unclaimed.get(`${wallet}/${pdaIndex}`) ?? [];
+    const index = waiting.findIndex(
+      ({ live, ending }) =>
+        live?.alert.rule === rule && live.alert.subject === subject && ending?.judgedAs === judgedAs,
+    );
+    const live = waiting[index]?.live ?? null;
+    if (live === null) return null;
+    waiting.splice(index, 1);
+    this.#parts.endings.forget(live.alert.id, draft);
+    return live;
+  }
+
+  /** After an account was read: what stood about parts of it that are no more ends now. */
+  endUnclaimed(wallet: string, pdaIndex: number, draft: Draft): void {
+    this.#parts.downtime.read(wallet, pdaIndex, draft);
+    if (this.#unclaimed.size === 0) return;
+    const name = `${wallet}/${pdaIndex}`;
+    const waiting = this.#unclaimed.get(name);
+    if (!waiting) return;
+    this.#unclaimed.delete(name);
+    for (const { subject, state, live, ending, fallback } of waiting) {
+      if (state && !ending) {
+        if (!this.#parts.conditions.unclaimed(state)) continue;
+        this.#parts.conditions.forget(state);
+      }
+      const row = state && { rule: state.rule, subject: state.subject };
+      if (live) {
+        const symbol = subject.scope === "position" ? subject.symbol : null;
+        this.#parts.endings.end(draft, {
+          live,
+          row,
+          account: subject,
+          symbol,
+          fallback: ending?.fallback ?? fallback,
+          judgedAs: ending?.judgedAs,
+          text: ending?.text ?? null,
+          textAt: (nowMs) => {
+            const node = this.#parts.world.nodes.get(live.alert.subject);
+            return node === undefined
+              ? null
+              : this.#parts.conditions.textIfGone(node, live.alert.rule, nowMs);
+          },
+          isUnread: (nowMs) => {
+            const node = this.#parts.world.nodes.get(live.alert.subject);
+            return node !== undefined && this.#parts.conditions.isUnread(node, live.alert.rule, nowMs);
+          },
+          fromMs: ending?.fromMs ?? live.alert.sinceMs,
+          fromSlot: ending
+            ? (ending.fromSlot ?? 0)
+            : symbol !== null && fallback === "closed"
+              ? this.#slotBefore(subject)
+              : (state?.heldSlot ?? 0),
+          ...(ending
+            ? {
+                ...{ goneMs: ending.goneMs, goneSlot: ending.goneSlot },
+                ...{ size: ending.size, side: ending.side, taken: ending.taken },
+              }
+            : symbol !== null && state
+              ? this.#parts.holdings.extentBefore(subject, symbol, state.incarnation, this.#parts.world)
+              : {}),
+          ...(ending || fallback === "recovered"
+            ? {}
+            : { goneSlot: this.#parts.world.accounts.slotOf(wallet, pdaIndex) || undefined }),
+          another: ending?.another ?? false,
+          suspicious: true,
+        });
+      } else if (row) this.#parts.conditions.released(row, draft);
+    }
+  }
+}

@@ -1,0 +1,814 @@
+/**
+ * The trader accounts of the watched wallets: their newest state, their risk against the newest marks, and the subjects
+ * (trader accounts and positions) that come and go with them.
+ */
+import {
+  type OrderState,
+  orderName,
+  type PositionState,
+  type SubaccountState,
+  type TraderViewState,
+} from "../domain/account.ts";
+import { FewMap } from "../domain/few-map.ts";
+import type { Observation, Source } from "../domain/observation.ts";
+import type { AccountRef } from "../domain/subject.ts";
+import { symbolKey } from "../domain/symbol.ts";
+import { assessAccount } from "../margin/assess.ts";
+import { isActive } from "../margin/fast.ts";
+import { fundingUntilMaintenanceMs } from "../margin/funding.ts";
+import { movesToLiquidation } from "../margin/moves.ts";
+import { Sheet } from "../margin/sheet.ts";
+import { unitsFromBaseLots, usdFromQuoteLots, usdFromTicks } from "../margin/units.ts";
+import type { FactRecord } from "../rules/index.ts";
+import {
+  fundingFacts,
+  markedOf,
+  positionMarkFacts,
+  positionStateFacts,
+  RiskRoom,
+  traderFacts,
+} from "./account-facts.ts";
+import { MarketIndex } from "./market-index.ts";
+import type { Markets } from "./markets/markets.ts";
+import { hasSpot, priceBalances } from "./markets/spot-collateral.ts";
+import type { Placings } from "./placings.ts";
+import type { SubjectNode } from "./subjects.ts";
+
+/** The figures of a reading where none was kept. */
+const unread = { readDistance: Number.NaN, readMark: Number.NaN, leastDistance: Number.NaN };
+
+export interface PositionEntry {
+  state: PositionState;
+  readonly node: SubjectNode;
+  /** Distance to liquidation and mark as of the last reading of the account, a fraction and USD; NaN: not known. */
+  readDistance: number;
+  readMark: number;
+  /** The least distance of any assessment since then, a fraction; NaN as above. */
+  leastDistance: number;
+}
+
+/**
+ * By symbol: which position it is, and how large, in base lots and in units. Units are absent where the market was not known, and in
+ * databases of earlier versions.
+ */
+export type Held = Readonly<Record<string, readonly [incarnation: string, size: string, units?: number]>>;
+
+export interface AccountEntry {
+  readonly ref: AccountRef;
+  readonly name: string;
+  readonly node: SubjectNode;
+  state: SubaccountState;
+  readonly risk: RiskRoom;
+  /** The account's rights at the last look: accounts that may do the same share one object, answer after answer. */
+  rights: SubaccountState["capabilities"] | null;
+  /** True if its sums were known when it was last assessed. */
+  assessed: boolean;
+  /** Symbols of its positions and `otherMarkets`; written by MarketIndex. */
+  markets: readonly string[];
+  /** Its place in `Accounts.all()`. */
+  place: number;
+  readonly positions: FewMap<string, PositionEntry>;
+  seenMs: number;
+  /** Slot of the newest state that told of it; 0: none did. */
+  slot: number;
+  /** Slot of a state before the last stop that showed what it held then; 0: not known. */
+  slotBefore: number;
+  /** Holdings until the last stop, where they shrank or went by the first sight after it; null: nothing did, or nobody knows. */
+  heldBefore: Held | null;
+  /** The time at which a position of it last shrank or closed, ms; 0: never, as far as we know. */
+  shrunkAtMs: number;
+  /** Slot of the first state since the start that showed its positions in their present sizes; 0: not known. */
+  sizesSlot: number;
+  /** Its holdings changed since they were kept. */
+  moved: boolean;
+  /** Funding that is not settled changed since they were kept. */
+  accrued: boolean;
+  /** The time at which its holdings were kept last, ms; 0: they were not since the start. */
+  keptMs: number;
+  /** Its deposited collateral as it changed lately, oldest first. */
+  collaterals: readonly { readonly slot: number; readonly index: number | undefined; readonly usd: number }[];
+  /** The placement time of each of its orders, where known, ms. */
+  readonly placedMs: FewMap<string, number>;
+  /** Markets beside those of its positions that its figures depend on: of resting orders and of spot collateral. */
+  otherMarkets: readonly string[];
+  view: { readonly atMs: number; readonly view: TraderViewState } | null;
+  /** Its figures are told as such (see figures.ts): there is nothing to compute them from. */
+  readonly given: boolean;
+}
+
+/** Enough to look back from a collateral history that is read once a minute. */
+const collateralsKept = 32;
+const noAccounts: readonly AccountEntry[] = [];
+const noMarkets: readonly string[] = [];
+const noCollaterals: AccountEntry["collaterals"] = [];
+const nothingToMove = { together: Number.POSITIVE_INFINITY, adverse: Number.POSITIVE_INFINITY };
+
+const nothingHeld: Omit<SubaccountState, "subaccount"> = {
+  sequence: 0,
+  collateralQuoteLots: 0n,
+  spotCollaterals: [],
+  lifecycle: "active",
+  capabilities: {},
+  positions: [],
+  orders: [],
+};
+const noPosition: Omit<PositionState, "symbol" | "baseLots"> = {
+  virtualQuoteLots: 0n,
+  unsettledFundingQuoteLots: 0n,
+  accumulatedFundingQuoteLots: 0n,
+  sequence: "0",
+  triggers: [],
+};
+
+/** One (wallet, PDA index): what one answer tells of. */
+interface Group {
+  slot: number;
+  slotIndex: number;
+  exact: boolean;
+  readonly accounts: FewMap<number, AccountEntry>;
+}
+
+const nowhere = { slot: 0, slotIndex: 0, exact: false };
+
+/** Before its first answer. */
+const newGroup = (): Group => ({ ...nowhere, accounts: new FewMap() });
+
+export type AccountsSeen = Observation & { readonly kind: "accounts" };
+
+/** The outcome of a position: nothing stands there now, another one of the same side, or one of the other. */
+export type Parting = "closed" | "reopened" | "flipped";
+
+/** The actions of the rest of the tick when subjects appear and disappear. */
+export interface SubjectKeeper {
+  trader(ref: AccountRef, first: boolean): SubjectNode;
+  position(account: AccountEntry, symbol: string, incarnation: string, first: boolean): SubjectNode;
+  /** `symbol` null: the whole account is gone. */
+  gone(node: SubjectNode, account: AccountEntry, symbol: string | null, why: Parting): void;
+}
+
+export class Accounts {
+  /** By wallet, then PDA index: most questions are about one wallet of thousands. */
+  readonly #groups = new Map<string, FewMap<number, Group>>();
+  /** Lists of them, made when they are asked for. */
+  readonly #byWallet = new Map<string, readonly AccountEntry[]>();
+  #all: readonly AccountEntry[] | null = null;
+  readonly #markets: Markets;
+  readonly #keeper: SubjectKeeper;
+  readonly #placings: Placings;
+  readonly #index = new MarketIndex();
+  /** True if the markets of the account that is being taken may be others than before. */
+  #reshaped = false;
+  #ordersRead: boolean;
+  readonly #sheet = new Sheet();
+  readonly #moves = { together: Number.NaN, adverse: Number.NaN };
+
+  /** @param ordersRead some rule looks at resting orders, or tells of them */
+  constructor(markets: Markets, keeper: SubjectKeeper, placings: Placings, ordersRead: boolean) {
+    this.#ordersRead = ordersRead;
+    this.#markets = markets;
+    this.#keeper = keeper;
+    this.#placings = placings;
+  }
+
+  /** True if facts of resting orders are needed from the next answer on. */
+  readOrders(read: boolean): void {
+    this.#ordersRead = read;
+  }
+
+  /** Removes all accounts of a wallet. */
+  forget(wallet: string): void {
+    for (const group of this.#groups.get(wallet)?.values() ?? [])
+      for (const account of [...group.accounts.values()]) this.#remove(group, account);
+    this.#groups.delete(wallet);
+    this.#listAnew(wallet);
+  }
+
+  /** The PDA indices of a wallet that were read. */
+  readIndices(wallet: string): Iterable<number> {
+    return this.#groups.get(wallet)?.keys() ?? [];
+  }
+
+  /** As they are now: who comes or goes is in the next list. */
+  all(): readonly AccountEntry[] {
+    if (this.#all) return this.#all;
+    this.#all = [...this.#groups.keys()].flatMap((wallet) => this.ofWallet(wallet));
+    for (const [place, account] of this.#all.entries()) account.place = place;
+    return this.#all;
+  }
+
+  /** The accounts whose figures depend on one of these markets, in the order of `all()`. */
+  inMarkets(symbols: Iterable<string>): readonly AccountEntry[] {
+    const found = this.#index.in(symbols);
+    if (found.length < 2) return found;
+    this.all();
+    return found.sort((a, b) => a.place - b.place);
+  }
+
+  /** The same of one wallet. */
+  ofWallet(wallet: string): readonly AccountEntry[] {
+    const known = this.#byWallet.get(wallet);
+    if (known !== undefined) return known;
+    const groups = this.#groups.get(wallet);
+    if (groups === undefined) return noAccounts;
+    // A copy has room for just these, as have all lists here that stay: there are several for each account.
+    const list = [...groups.values()].flatMap(({ accounts }) => [...accounts.values()]).slice();
+    this.#byWallet.set(wallet, list);
+    return list;
+  }
+
+  /** Takes over a changed set of accounts of a wallet. */
+  #listAnew(wallet: string): void {
+    this.#byWallet.delete(wallet);
+    this.#all = null;
+  }
+
+  get(ref: AccountRef): AccountEntry | undefined {
+    return this.#groups.get(ref.wallet)?.get(ref.pdaIndex)?.accounts.get(ref.subaccount);
+  }
+
+  /** The slot of the newest answer about a wallet's PDA index; 0 before the first. */
+  slotOf(wallet: string, pdaIndex: number): number {
+    return this.placeOf(wallet, pdaIndex).slot;
+  }
+
+  /** The place of the ledger of the newest answer about a wallet's PDA index. */
+  placeOf(
+    wallet: string,
+    pdaIndex: number,
+  ): Pick<AccountsSeen, "slot" | "slotIndex"> & { readonly exact: boolean } {
+    return this.#groups.get(wallet)?.get(pdaIndex) ?? nowhere;
+  }
+
+  /** The accounts of a wallet that hold or rest something in a market; for rows that name no subaccount. */
+  holding(wallet: string, pdaIndex: number | null, symbol: string): AccountEntry[] {
+    return this.ofWallet(wallet).filter(
+      (account) =>
+        (pdaIndex === null || account.ref.pdaIndex === pdaIndex) &&
+        account.positions.has(symbol.toUpperCase()),
+    );
+  }
+
+  /** True if anybody holds or rests something in a market. */
+  anyIn(symbol: string): boolean {
+    return this.#index.holds(symbol);
+  }
+
+  /** @returns the accounts that were told of, or null when the answer is older than what is known. */
+  take(seen: AccountsSeen): AccountEntry[] | null {
+    const groups = this.#groups.get(seen.wallet) ?? new FewMap<number, Group>();
+    const known = groups.get(seen.pdaIndex);
+    if (known && (seen.slot < known.slot || (seen.slot === known.slot && seen.slotIndex < known.slotIndex)))
+      return null;
+    const onlyOf = seen.told === undefined ? null : new Set(seen.told);
+    // A part is added to a whole; the whole is on its way.
+    if (onlyOf && !known) return null;
+    const first = known === undefined;
+    const group = known ?? newGroup();
+    if (first) this.#groups.set(seen.wallet, groups.set(seen.pdaIndex, group));
+    const newer = seen.slot > group.slot;
+    group.slot = seen.slot;
+    group.slotIndex = seen.slotIndex;
+    group.exact = seen.exact ?? false;
+    const told: AccountEntry[] = [];
+    for (const state of seen.subaccounts) {
+      if (onlyOf?.has(state.subaccount) === false) continue;
+      told.push(this.#takeSubaccount(group, seen, state, first, newer));
+    }
+    if (onlyOf) return told;
+    // Nearly always the one that was told of is the one that there is.
+    if (told.length === 1 && group.accounts.size === 1) return told;
+    for (const account of [...group.accounts.values()]) {
+      if (!seen.subaccounts.some((state) => state.subaccount === account.ref.subaccount))
+        this.#remove(group, account);
+    }
+    return told;
+  }
+
+  takeView(wallet: string, view: TraderViewState, atMs: number): AccountEntry | undefined {
+    const account = this.get({ wallet, pdaIndex: view.pdaIndex, subaccount: view.subaccount });
+    if (!account) return undefined;
+    account.view = { atMs, view };
+    return account;
+  }
+
+  /** The account of this name, its figures told as such; made when it is not known. */
+  give({ wallet, pdaIndex, subaccount }: AccountRef, atMs: number): AccountEntry {
+    const ref: AccountRef = { wallet, pdaIndex, subaccount };
+    const known = this.get(ref);
+    if (known) return known;
+    const groups = this.#groups.get(ref.wallet) ?? new FewMap<number, Group>();
+    const group = groups.get(ref.pdaIndex) ?? newGroup();
+    this.#groups.set(ref.wallet, groups.set(ref.pdaIndex, group));
+    const node = this.#keeper.trader(ref, true);
+    const state: SubaccountState = { ...nothingHeld, subaccount: ref.subaccount };
+    const account: AccountEntry = {
+      ref,
+      name: node.name,
+      node,
+      state,
+      risk: new RiskRoom(),
+      rights: null,
+      assessed: true,
+      markets: noMarkets,
+      place: 0,
+      positions: new FewMap(),
+      seenMs: atMs,
+      slot: 0,
+      slotBefore: 0,
+      heldBefore: null,
+      shrunkAtMs: 0,
+      sizesSlot: 0,
+      moved: false,
+      accrued: false,
+      keptMs: 0,
+      collaterals: noCollaterals,
+      placedMs: new FewMap(),
+      otherMarkets: noMarkets,
+      view: null,
+      given: true,
+    };
+    account.risk.take(state);
+    group.accounts.set(ref.subaccount, account);
+    this.#listAnew(ref.wallet);
+    return account;
+  }
+
+  /** A position of such an account; one on the other side is another one. `first`: as of `SubjectKeeper`. */
+  givePosition(account: AccountEntry, symbol: string, side: "long" | "short", first: boolean): PositionEntry {
+    const known = account.positions.get(symbol);
+    const state: PositionState = { ...noPosition, symbol, baseLots: side === "long" ? 1n : -1n };
+    if (known && sideOf(known.state) === side) return known;
+    if (known) this.takeGiven(account, symbol, account.seenMs, "flipped");
+    const node = this.#keeper.position(account, symbol, `${side} given`, first);
+    const entry = { state, node, ...unread };
+    account.positions.set(symbol, entry);
+    this.#index.take(account);
+    return entry;
+  }
+
+  /** Ends a position of such an account; with `symbol` null the account itself. */
+  takeGiven(account: AccountEntry, symbol: string | null, atMs: number, why: Parting): void {
+    account.shrunkAtMs = atMs;
+    if (symbol === null) {
+      const group = this.#groups.get(account.ref.wallet)?.get(account.ref.pdaIndex);
+      if (group) this.#remove(group, account);
+      return;
+    }
+    const entry = account.positions.get(symbol);
+    if (!entry) return;
+    account.positions.delete(symbol);
+    this.#index.take(account);
+    this.#keeper.gone(entry.node, account, symbol, why);
+  }
+
+  /** Computes an account's risk from what is known now and refreshes the facts of the account and its positions. */
+  assess(account: AccountEntry): void {
+    if (account.given) return;
+    const { risk, markTicks } = this.#markets;
+    const unpricedSpot = !this.#priceSpot(account);
+    if (!unpricedSpot && this.#sheet.assess(account.risk, risk, markTicks)) this.#fromSheet(account);
+    else this.#atLength(account, unpricedSpot);
+    this.#index.noteAssessed(account);
+    const { values } = account.node.facts;
+    if (!listsAll(values.positions, account.positions))
+      values.positions = [...account.positions.values()].map(({ node }) => node.facts.values as FactRecord);
+    this.refreshAges(account);
+  }
+
+  /** Values the collateral in other assets. @returns false if its value is not known */
+  #priceSpot({ state, risk }: AccountEntry): boolean {
+    risk.spot = undefined;
+    if (!hasSpot(state)) return true;
+    const priced = priceBalances(state, this.#markets);
+    risk.spot = priced ?? undefined;
+    return priced !== null;
+  }
+
+  /** From what was just worked out in doubles. */
+  #fromSheet(account: AccountEntry): void {
+    const sheet = this.#sheet;
+    const { risk, rates } = this.#markets;
+    const { node, positions } = account;
+    account.assessed = true;
+    const held = positions.size > 0;
+    this.#moves.together = held ? sheet.together() : Number.POSITIVE_INFINITY;
+    this.#moves.adverse = held ? sheet.adverse() : Number.POSITIVE_INFINITY;
+    traderFacts(node.facts, sheet, this.#moves);
+    const effectiveUsd = usdFromQuoteLots(sheet.effectiveCollateralQuoteLots);
+    let index = 0;
+    for (const [symbol, position] of positions) {
+      // Positions come first and in their own order; the search is for a row that was left out.
+      const leg = sheet.legOf(symbol, index++);
+      const market = leg?.market ?? risk.get(symbol);
+      positionMarkFacts(position.node.facts, position.state, leg, market, effectiveUsd);
+      noteDistance(position);
+    }
+    fundingFacts(node.facts, sheet.fundingUntilMs(rates));
+  }
+
+  /** Whatever the size of its numbers, and whatever is not known. */
+  #atLength(account: AccountEntry, unpricedSpot: boolean): void {
+    const { risk, markTicks, rates } = this.#markets;
+    const { node, positions } = account;
+    // Without the value of its spot collateral nothing that rests on collateral is known.
+    const computed = assessAccount(account.risk, risk, markTicks, { liquidation: !unpricedSpot });
+    const assessment = unpricedSpot ? { ...computed, totals: undefined } : computed;
+    const { totals, markets } = assessment;
+    account.assessed = totals !== undefined;
+    const moves =
+      positions.size === 0 ? nothingToMove : movesToLiquidation(account.risk, risk, markTicks, assessment);
+    traderFacts(node.facts, totals, moves);
+    const effectiveUsd = totals && usdFromQuoteLots(totals.effectiveCollateralQuoteLots);
+    for (const [symbol, position] of positions) {
+      const of = markedOf(markets.find((one) => one.symbol === symbol));
+      positionMarkFacts(position.node.facts, position.state, of, risk.get(symbol), effectiveUsd);
+      noteDistance(position);
+    }
+    fundingFacts(node.facts, fundingUntilMaintenanceMs(assessment, rates));
+  }
+
+  /** Computes the effects of funding on the account, by the newest rates. */
+  refreshFunding(account: AccountEntry): void {
+    if (account.given || !account.assessed) return;
+    const { risk, markTicks, rates } = this.#markets;
+    const untilMs = this.#sheet.assess(account.risk, risk, markTicks)
+      ? this.#sheet.fundingUntilMs(rates)
+      : fundingUntilMaintenanceMs(
+          assessAccount(account.risk, risk, markTicks, { liquidation: false }),
+          rates,
+        );
+    fundingFacts(account.node.facts, untilMs);
+  }
+
+  /** Brings the ages of an account's inputs up to date: prices were seen, whether they moved or not. */
+  refreshAges(account: AccountEntry): void {
+    if (account.given) return;
+    const { positions, markets } = account;
+    const { entries, pricesAtMs } = this.#markets;
+    const seenMs = account.node.facts.seenMs;
+    let oldestMarkMs = Number.POSITIVE_INFINITY;
+    let newestMarkMs = Number.NEGATIVE_INFINITY;
+    let oldestRateMs = Number.POSITIVE_INFINITY;
+    let unpriced = false;
+    let configMs = this.#configMs(account);
+    for (let i = 0; i < markets.length; i++) {
+      const symbol = markets[i]!;
+      const market = entries.get(symbol)?.facts.seenMs;
+      const marketMs = market?.markets;
+      const marketConfigMs = market?.marketConfig;
+      if (marketMs === undefined) unpriced = true;
+      else {
+        if (marketMs < oldestMarkMs) oldestMarkMs = marketMs;
+        if (marketMs > newestMarkMs) newestMarkMs = marketMs;
+      }
+      if (marketConfigMs === undefined) configMs = null;
+      const own = positions.get(symbol)?.node.facts.seenMs;
+      if (own === undefined) continue;
+      oldestRateMs = Math.min(oldestRateMs, market?.fundingRates ?? Number.NEGATIVE_INFINITY);
+      if (marketMs !== undefined) own.markets = marketMs;
+      else if (own.markets !== undefined) delete own.markets;
+      if (marketConfigMs !== undefined) own.marketConfig = marketConfigMs;
+    }
+    // A position's liquidation price rests on the marks of the whole account, which mostly are of one time.
+    if (oldestMarkMs < newestMarkMs) {
+      for (const { node } of positions.values()) {
+        const own = node.facts.seenMs;
+        if (own.markets !== undefined && oldestMarkMs < own.markets) own.markets = oldestMarkMs;
+      }
+    }
+    if (configMs !== null) seenMs.marketConfig = configMs;
+    else if (seenMs.marketConfig !== undefined) delete seenMs.marketConfig;
+    const marksMs = markets.length === 0 ? pricesAtMs : oldestMarkMs;
+    if (!unpriced && marksMs !== null && Number.isFinite(marksMs)) seenMs.markets = marksMs;
+    else if (seenMs.markets !== undefined) delete seenMs.markets;
+    // What holds nothing pays nothing, whatever the rates.
+    if (positions.size === 0) seenMs.fundingRates = account.seenMs;
+    else if (Number.isFinite(oldestRateMs)) seenMs.fundingRates = oldestRateMs;
+    // Asked first: to delete what is not there costs more than all else here.
+    else if (seenMs.fundingRates !== undefined) delete seenMs.fundingRates;
+  }
+
+  /** Time of the configuration that an account depends on, ms; null: not read. Spot collateral needs the list of assets. */
+  #configMs({ state }: AccountEntry): number | null {
+    const { configAtMs, assetsAtMs } = this.#markets;
+    if (configAtMs === null || !hasSpot(state)) return configAtMs;
+    return assetsAtMs === null ? null : Math.min(configAtMs, assetsAtMs);
+  }
+
+  /** Returns true if the account's figures depend on one of these markets. */
+  dependsOn(account: AccountEntry, symbols: ReadonlySet<string>): boolean {
+    for (const symbol of account.markets) if (symbols.has(symbol)) return true;
+    return !account.assessed;
+  }
+
+  #takeSubaccount(
+    group: Group,
+    seen: AccountsSeen,
+    state: SubaccountState,
+    first: boolean,
+    newer: boolean,
+  ): AccountEntry {
+    let account = group.accounts.get(state.subaccount);
+    if (!account) {
+      const ref: AccountRef = { wallet: seen.wallet, pdaIndex: seen.pdaIndex, subaccount: state.subaccount };
+      const node = this.#keeper.trader(ref, first);
+      account = {
+        ref,
+        name: node.name,
+        node,
+        state,
+        risk: new RiskRoom(),
+        rights: null,
+        assessed: false,
+        markets: noMarkets,
+        place: 0,
+        positions: new FewMap(),
+        seenMs: seen.atMs,
+        slot: 0,
+        slotBefore: 0,
+        heldBefore: null,
+        shrunkAtMs: 0,
+        sizesSlot: seen.slot,
+        moved: true,
+        accrued: false,
+        keptMs: 0,
+        collaterals: noCollaterals,
+        placedMs: new FewMap(),
+        otherMarkets: noMarkets,
+        view: null,
+        given: false,
+      };
+      account.risk.take(state);
+      this.#linkMarkets(account);
+      group.accounts.set(state.subaccount, account);
+      this.#listAnew(seen.wallet);
+    } else if (newer || state.sequence >= account.state.sequence) {
+      const { orders, positions, spotCollaterals, collateralQuoteLots } = account.state;
+      if (
+        state.collateralQuoteLots !== collateralQuoteLots ||
+        !hasSameSpot(state.spotCollaterals, spotCollaterals)
+      )
+        account.moved = true;
+      if (!hasSameFunding(state.positions, positions)) account.accrued = true;
+      account.state = state;
+      account.risk.take(state);
+      if (orders !== state.orders || spotCollaterals !== state.spotCollaterals) this.#linkMarkets(account);
+    }
+    account.seenMs = seen.atMs;
+    noteCollateral(account, seen);
+    // Here and below each by its own name: a store by a name that varies takes several times as long.
+    account.node.facts.seenMs.traderState = seen.atMs;
+    this.#stateFacts(account, seen.atMs, first);
+    this.#takePositions(account, seen, first);
+    account.slot = seen.slot;
+    // Nearly every answer leaves an account in the markets that it was in.
+    if (this.#reshaped) this.#index.take(account);
+    this.#reshaped = false;
+    return account;
+  }
+
+  /** Takes the figures that follow from state and market configuration anew: the latter was read. */
+  configured(account: AccountEntry): void {
+    if (account.given) return;
+    this.#linkMarkets(account);
+    this.#index.take(account);
+    for (const [symbol, { node, state }] of account.positions)
+      positionStateFacts(node.facts, state, this.#markets.risk.get(symbol));
+    if (this.#ordersRead) this.#orderFacts(account, account.seenMs, false);
+  }
+
+  #linkMarkets(account: AccountEntry): void {
+    this.#reshaped = true;
+    const { risk, state } = account;
+    if (risk.orders.length === 0 && state.spotCollaterals.length === 0) {
+      account.otherMarkets = noMarkets;
+      return;
+    }
+    const symbols = new Set<string>();
+    for (const order of risk.orders) if (isActive(order)) symbols.add(order.symbol);
+    for (const { assetIndex, balance } of state.spotCollaterals) {
+      const symbol = balance > 0n ? this.#markets.symbolOfAsset(assetIndex) : undefined;
+      if (symbol !== undefined) symbols.add(symbol);
+    }
+    account.otherMarkets = this.#index.list(symbols);
+  }
+
+  #stateFacts(account: AccountEntry, atMs: number, first: boolean): void {
+    const values = account.node.facts.values;
+    const { state, ref, risk } = account;
+    values.name = account.name;
+    values.account = ref.pdaIndex;
+    values.subaccount = ref.subaccount;
+    values.state = state.lifecycle;
+    values.collateral = usdFromQuoteLots(risk.collateralQuoteLots);
+    if (this.#ordersRead) this.#orderFacts(account, atMs, first);
+  }
+
+  #orderFacts(account: AccountEntry, atMs: number, first: boolean): void {
+    const { state, node } = account;
+    let unknown = false;
+    const orders = state.orders.flatMap((order): FactRecord[] => {
+      if (order.status.toLowerCase() !== "active") return [];
+      const placedMs = this.#placedMs(account, order, atMs, first);
+      const market = this.#markets.risk.get(symbolKey(order.symbol));
+      if (!market) {
+        unknown = true;
+        return [];
+      }
+      const price = usdFromTicks(order.priceTicks, market);
+      const size = unitsFromBaseLots(order.remainingLots, market);
+      const { side, kind, reduceOnly } = order;
+      const item = { symbol: order.symbol, side, price, size, notional: price * size, reduceOnly, kind };
+      return [placedMs === undefined ? item : { ...item, age: Math.max(0, atMs - placedMs) }];
+    });
+    // A list without one of them would be a false one.
+    if (unknown) delete node.facts.values.orders;
+    else node.facts.values.orders = orders.slice();
+    if (account.placedMs.size <= state.orders.length) return;
+    const resting = new Set(state.orders.map((one) => orderName(one.symbol, one.sequence, one.side)));
+    for (const order of account.placedMs.keys()) if (!resting.has(order)) account.placedMs.delete(order);
+  }
+
+  /** As the order history tells; one that appears while we watch was placed then. */
+  #placedMs(account: AccountEntry, order: OrderState, atMs: number, first: boolean): number | undefined {
+    const name = orderName(order.symbol, order.sequence, order.side);
+    const known = account.placedMs.get(name);
+    const placedMs = this.#placings.take(account.ref.wallet, name) ?? known ?? (first ? undefined : atMs);
+    if (placedMs !== undefined && placedMs !== known) account.placedMs.set(name, placedMs);
+    // Not known yet: from the next answer on it does not count as new.
+    else if (placedMs === undefined) account.placedMs.set(name, Number.NaN);
+    return Number.isNaN(placedMs) ? undefined : placedMs;
+  }
+
+  #takePositions(account: AccountEntry, { atMs, slot }: AccountsSeen, first: boolean): void {
+    for (const position of account.state.positions) {
+      if (position.baseLots === 0n) continue;
+      const symbol = symbolKey(position.symbol);
+      let entry = account.positions.get(symbol);
+      if (entry && !isSameOne(entry, position)) {
+        const why = sideOf(entry.state) === sideOf(position) ? "reopened" : "flipped";
+        account.positions.delete(symbol);
+        this.#reshaped = true;
+        account.shrunkAtMs = atMs;
+        noteResized(account, slot);
+        this.#keeper.gone(entry.node, account, symbol, why);
+        entry = undefined;
+      }
+      if (entry) {
+        if (position.baseLots !== entry.state.baseLots) noteResized(account, slot);
+        if (magnitude(position.baseLots) < magnitude(entry.state.baseLots)) account.shrunkAtMs = atMs;
+        entry.state = position;
+      } else {
+        // Listed before the node is made, so that whatever looks around from there sees the whole account.
+        const node = this.#keeper.position(account, symbol, incarnationOf(position), first);
+        entry = { state: position, node, ...unread };
+        account.positions.set(symbol, entry);
+        this.#reshaped = true;
+        noteResized(account, slot);
+      }
+      entry.node.facts.seenMs.traderState = atMs;
+      openFacts(entry.node, atMs);
+      positionStateFacts(entry.node.facts, position, this.#markets.risk.get(symbol));
+    }
+    if (holdsAll(account)) return;
+    for (const [symbol, entry] of [...account.positions]) {
+      if (holds(account.state, symbol)) continue;
+      account.positions.delete(symbol);
+      this.#reshaped = true;
+      account.shrunkAtMs = atMs;
+      noteResized(account, slot);
+      this.#keeper.gone(entry.node, account, symbol, "closed");
+    }
+  }
+
+  #remove(group: Group, account: AccountEntry): void {
+    group.accounts.delete(account.ref.subaccount);
+    this.#listAnew(account.ref.wallet);
+    for (const [symbol, entry] of account.positions) this.#keeper.gone(entry.node, account, symbol, "closed");
+    account.positions.clear();
+    this.#index.remove(account);
+    this.#keeper.gone(account.node, account, null, "closed");
+  }
+
+  /** The sources whose arrival changes an account's figures. */
+  static readonly sources: readonly Source[] = ["traderState", "markets", "marketConfig"];
+}
+
+/** True if a list holds these positions, each in its place: their figures are written over, not made anew. */
+function listsAll(list: unknown, positions: ReadonlyMap<string, PositionEntry>): boolean {
+  if (!Array.isArray(list) || list.length !== positions.size) return false;
+  let index = 0;
+  for (const { node } of positions.values()) if (list[index++] !== node.facts.values) return false;
+  return true;
+}
+
+/** True if each position that was known is one that the newest answer tells of. */
+function holdsAll({ positions, state }: AccountEntry): boolean {
+  let index = 0;
+  for (const symbol of positions.keys()) {
+    // Mostly they stand in the same order.
+    const likely = state.positions[index++];
+    if (likely !== undefined && likely.baseLots !== 0n && symbolKey(likely.symbol) === symbol) continue;
+    if (!holds(state, symbol)) return false;
+  }
+  return true;
+}
+
+function holds({ positions }: SubaccountState, symbol: string): boolean {
+  return positions.some((one) => one.baseLots !== 0n && symbolKey(one.symbol) === symbol);
+}
+
+/**
+ * Keeps what a reading of an account says of its positions, once that is assessed: marks move on, readings may stop.
+ * @param first only of positions of which nothing was kept: prices or terms came after their reading
+ */
+export function noteReading({ positions }: AccountEntry, first = false): void {
+  for (const position of positions.values()) {
+    if (first && !Number.isNaN(position.readDistance)) continue;
+    const { liquidationDistance, markPrice } = position.node.facts.values;
+    if (typeof liquidationDistance !== "number" || typeof markPrice !== "number") {
+      // The figures of the reading before are not those of this one.
+      Object.assign(position, unread);
+      continue;
+    }
+    position.readDistance = liquidationDistance;
+    position.leastDistance = liquidationDistance;
+    position.readMark = markPrice;
+  }
+}
+
+function noteDistance(position: PositionEntry): void {
+  const { liquidationDistance } = position.node.facts.values;
+  if (typeof liquidationDistance === "number" && liquidationDistance < position.leastDistance)
+    position.leastDistance = liquidationDistance;
+}
+
+function noteResized(account: AccountEntry, slot: number): void {
+  account.sizesSlot = slot;
+  account.moved = true;
+}
+
+function noteCollateral(account: AccountEntry, { slot, slotIndex, exact = false }: AccountsSeen): void {
+  const { risk, collaterals } = account;
+  const usd = usdFromQuoteLots(risk.collateralQuoteLots);
+  if (collaterals[collaterals.length - 1]?.usd === usd) return;
+  account.collaterals = collaterals
+    .slice(1 - collateralsKept)
+    .concat({ slot, index: exact ? slotIndex : undefined, usd });
+}
+
+/** @param atMs as of when; an age that is not known is no figure */
+export function openFacts({ facts, openedMs }: SubjectNode, atMs: number): void {
+  if (openedMs !== null) facts.values.openedAgo = Math.max(0, atMs - openedMs);
+}
+
+/** Tells a position from the one of its name before it. */
+function incarnationOf(position: PositionState): string {
+  return `${sideOf(position)} ${position.sequence}`;
+}
+
+/** Answers share what did not change, but not with those of another source: then the balances tell. */
+function hasSameSpot(a: SubaccountState["spotCollaterals"], b: SubaccountState["spotCollaterals"]): boolean {
+  if (a === b) return true;
+  if (a.length !== b.length) return false;
+  return a.every(
+    ({ assetIndex, balance }, index) => assetIndex === b[index]!.assetIndex && balance === b[index]!.balance,
+  );
+}
+
+/** True if no funding accrued or was settled, and nothing was traded. Answers share what did not change, recorded ones do not. */
+function hasSameFunding(a: readonly PositionState[], b: readonly PositionState[]): boolean {
+  if (a === b) return true;
+  if (a.length !== b.length) return false;
+  return a.every((one, index) => {
+    const other = b[index]!;
+    return (
+      one.symbol === other.symbol &&
+      one.sequence === other.sequence &&
+      one.baseLots === other.baseLots &&
+      one.virtualQuoteLots === other.virtualQuoteLots &&
+      one.unsettledFundingQuoteLots === other.unsettledFundingQuoteLots &&
+      one.accumulatedFundingQuoteLots === other.accumulatedFundingQuoteLots
+    );
+  });
+}
+
+/** True if it is still that position. Asked with each answer: mostly what made its name tells, and no name is made. */
+function isSameOne({ state, node }: PositionEntry, position: PositionState): boolean {
+  const { sequence } = position;
+  if (
+    node.incarnation.endsWith(sequence) &&
+    state.sequence === sequence &&
+    sideOf(state) === sideOf(position)
+  )
+    return true;
+  return node.incarnation === incarnationOf(position);
+}
+
+function sideOf(position: PositionState): "long" | "short" {
+  return position.baseLots > 0n ? "long" : "short";
+}
+
+function magnitude(lots: bigint): bigint {
+  return lots < 0n ? -lots : lots;
+}

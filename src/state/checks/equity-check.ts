@@ -1,0 +1,97 @@
+/**
+ * Holds our equity against the exchange's portfolio values, which it works out by itself. Those are of the quarters of the
+ * hour, ours of the moments at which an account was read: a value is compared with the readings before and after its moment,
+ * and what lies between the two agrees.
+ */
+import type { AccountEntry } from "../accounts.ts";
+
+const quarterMs = 900_000;
+/** Readings that are further apart say nothing about what was between them. */
+const apartMs = 60_000;
+/** Below this equity a cent would be a difference. */
+const smallestUsd = 1;
+/** From this share of the exchange's value on a difference is told of. */
+const toleranceShare = 0.01;
+/** An account that was not compared for so long counts no more. */
+const keptMs = 3_600_000;
+
+/** The side of the exchange's figure on which ours is. */
+type Side = "above" | "below";
+
+interface Difference {
+  readonly account: string;
+  /** A part of the exchange's value. */
+  readonly share: number;
+  readonly side: Side;
+}
+
+interface Noted {
+  lastMs: number;
+  lastUsd: number;
+  /** Ours around the newest quarters, oldest first. */
+  readonly quarters: { readonly atMs: number; readonly low: number; readonly high: number }[];
+  compared: { readonly atMs: number; readonly share: number; readonly side: Side } | null;
+  told: boolean;
+}
+
+export class EquityCheck {
+  readonly #noted: Map<AccountEntry, Noted>;
+  readonly #warn: (text: string) => void;
+
+  constructor(warn: (text: string) => void, before?: EquityCheck) {
+    this.#noted = before ? before.#noted : new Map();
+    this.#warn = warn;
+  }
+
+  /** An account was read. */
+  note(account: AccountEntry, atMs: number): void {
+    const usd = account.node.facts.values.equity;
+    if (typeof usd !== "number") return;
+    const noted = this.#noted.get(account);
+    if (!noted) {
+      this.#noted.set(account, { lastMs: atMs, lastUsd: usd, quarters: [], compared: null, told: false });
+      return;
+    }
+    const quarter = Math.floor(atMs / quarterMs) * quarterMs;
+    if (noted.lastMs < quarter && atMs - noted.lastMs <= apartMs) {
+      const [low, high] = [Math.min(noted.lastUsd, usd), Math.max(noted.lastUsd, usd)];
+      noted.quarters.push({ atMs: quarter, low, high });
+      if (noted.quarters.length > 2) noted.quarters.shift();
+    }
+    noted.lastMs = atMs;
+    noted.lastUsd = usd;
+  }
+
+  forget(account: AccountEntry): void {
+    this.#noted.delete(account);
+  }
+
+  /** @param valueUsd as of `ofMs`, a quarter of an hour   @returns whether it could be compared */
+  compare(account: AccountEntry, ofMs: number, valueUsd: number, nowMs: number): boolean {
+    const noted = this.#noted.get(account);
+    const ours = noted?.quarters.find((one) => one.atMs === ofMs);
+    if (!noted || !ours) return false;
+    const apartUsd = Math.max(0, ours.low - valueUsd, valueUsd - ours.high);
+    const share = apartUsd / Math.max(Math.abs(valueUsd), smallestUsd);
+    noted.compared = { atMs: nowMs, share, side: ours.low > valueUsd ? "above" : "below" };
+    const differs = share > toleranceShare;
+    if (differs && !noted.told) {
+      const at = new Date(ofMs).toISOString();
+      const our = ours.low === ours.high ? `${ours.low}` : `${ours.low} to ${ours.high}`;
+      this.#warn(`${account.name}: equity at ${at} is ${our} here and ${valueUsd} at the exchange`);
+    }
+    noted.told = differs;
+    return true;
+  }
+
+  /** The account that differs most; undefined: nothing was compared lately. */
+  worst(nowMs: number): Difference | undefined {
+    let worst: Difference | undefined;
+    for (const [{ name }, { compared }] of this.#noted) {
+      if (!compared || nowMs - compared.atMs > keptMs) continue;
+      const { share, side } = compared;
+      if (worst === undefined || share > worst.share) worst = { account: name, share, side };
+    }
+    return worst;
+  }
+}

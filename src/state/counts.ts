@@ -1,0 +1,69 @@
+/**
+ * Counts of the daemon that rules look back over. Those of its process begin at 0 with each start; a window that reaches back
+ * over a start would take that for a fall. So what earlier runs counted is kept, and the counts go on.
+ */
+
+import type { Draft } from "../domain/draft.ts";
+import type { DaemonFigures } from "../domain/observation.ts";
+
+const keptName = "daemon/counts";
+
+const names = ["authFailures", "repeatedAuthFailures", "badRecords"] as const;
+
+/** Refusals of earlier runs are named for so long, ms. */
+const namedForMs = 900_000;
+
+const maxNamed = 5;
+
+/** The names of all wallets whose sign-ins or sessions were refused, and the time of the last refusal, ms. */
+interface Refused {
+  readonly names: string;
+  readonly atMs: number;
+}
+
+type Counted = Pick<DaemonFigures, (typeof names)[number]>;
+
+const none: Counted = { authFailures: 0, repeatedAuthFailures: 0, badRecords: 0 };
+
+const nobody: Refused = { names: "", atMs: Number.NEGATIVE_INFINITY };
+
+export class Counts {
+  /** The counts of earlier runs. */
+  readonly #before: Counted;
+  #kept: Counted;
+  readonly #refusedBefore: Refused;
+  #refused: Refused;
+
+  /** @param keep what history knew at the start */
+  constructor(keep: ReadonlyMap<string, string>) {
+    const { refused = nobody, ...counts } = JSON.parse(keep.get(keptName) ?? "{}");
+    this.#before = { ...none, ...counts };
+    this.#kept = this.#before;
+    this.#refusedBefore = this.#refused = refused;
+  }
+
+  /** @returns the counts over all runs */
+  take(ofThisRun: Counted & Pick<DaemonFigures, "refusedWallets">, draft: Draft): Counted {
+    const now: { -readonly [Name in keyof Counted]: number } = { ...none };
+    for (const name of names) now[name] = this.#before[name] + ofThisRun[name];
+    if (names.every((name) => now[name] === this.#kept[name])) return now;
+    if (now.authFailures > this.#kept.authFailures)
+      this.#refused = { names: this.#refusedOf(ofThisRun, draft.atMs).join(", "), atMs: draft.atMs };
+    this.#kept = now;
+    draft.changes.keep.push({ name: keptName, value: JSON.stringify({ ...now, refused: this.#refused }) });
+    return now;
+  }
+
+  /** @returns names for people: of this run, and of the runs before while these are as recent as what rules look back over */
+  refusedWallets(ofThisRun: Pick<DaemonFigures, "refusedWallets">, nowMs: number): string {
+    const names = this.#refusedOf(ofThisRun, nowMs);
+    const more = names.length - maxNamed;
+    return `${names.slice(0, maxNamed).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+  }
+
+  #refusedOf({ refusedWallets }: Pick<DaemonFigures, "refusedWallets">, nowMs: number): readonly string[] {
+    const { names, atMs } = this.#refusedBefore;
+    const all = nowMs - atMs > namedForMs ? [refusedWallets] : [names, refusedWallets];
+    return [...new Set(all.flatMap((one) => (one === "" ? [] : one.split(", "))))].sort();
+  }
+}

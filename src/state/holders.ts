@@ -1,0 +1,105 @@
+/**
+ * The accounts that held each market, and when: rows that name no subaccount (hourly funding) belong to the one that held
+ * the market then, and to nobody in particular where several did. Only wallets with several accounts need this; for them it
+ * is kept over restarts, as long as rules look back.
+ */
+
+import { type Draft, walletKeepPrefix } from "../domain/draft.ts";
+import type { Event } from "../domain/event.ts";
+import type { AccountEntry } from "./accounts.ts";
+
+const suffix = "/holders";
+/** Funding rows cover the hour before their time. */
+const coveredMs = 3_600_000;
+/** A position may have been opened this long before it was seen. */
+const slackMs = 60_000;
+/** Oldest spans of a market are dropped beyond this. */
+const maxSpans = 64;
+
+/** `[account, fromMs, toMs]`: account as `0.1`; null: held still. */
+type Span = readonly [account: string, fromMs: number, toMs: number | null];
+
+/** By market, `0/SOL`: PDA index and symbol. */
+type Spans = Record<string, readonly Span[]>;
+
+export class Holders {
+  readonly #wallets = new Map<string, Spans>();
+  #keepMs: number;
+
+  /** @param keepMs how far rules look back over events, ms; 0: not at all */
+  constructor(keepMs: number) {
+    this.#keepMs = keepMs;
+  }
+
+  /** Takes the look-back of newly read rules. @param keepMs as of the constructor */
+  keepFor(keepMs: number): void {
+    this.#keepMs = keepMs;
+  }
+
+  /** @param ours returns true for wallets whose past is still theirs */
+  restore(keep: ReadonlyMap<string, string>, ours: (wallet: string) => boolean): void {
+    for (const [name, value] of keep) {
+      if (!name.startsWith(walletKeepPrefix) || !name.endsWith(suffix)) continue;
+      const wallet = name.slice(walletKeepPrefix.length, -suffix.length);
+      if (ours(wallet)) this.#wallets.set(wallet, JSON.parse(value) as Spans);
+    }
+  }
+
+  /** Takes all accounts of a wallet's PDA index as they are now. */
+  take(wallet: string, pdaIndex: number, accounts: readonly AccountEntry[], draft: Draft): void {
+    const known = this.#wallets.get(wallet);
+    if (this.#keepMs === 0 || (accounts.length < 2 && known === undefined)) return;
+    const { atMs } = draft;
+    const spans: Spans = { ...known };
+    let changed = false;
+    for (const { ref, positions } of accounts) {
+      const account = `${ref.pdaIndex}.${ref.subaccount}`;
+      for (const [symbol, { node }] of positions) {
+        const market = `${pdaIndex}/${symbol}`;
+        const of = spans[market] ?? [];
+        if (of.some(([who, , toMs]) => who === account && toMs === null)) continue;
+        spans[market] = [...of, [account, node.bornMs, null] as const].slice(-maxSpans);
+        changed = true;
+      }
+    }
+    for (const [market, of] of Object.entries(spans)) {
+      if (!market.startsWith(`${pdaIndex}/`)) continue;
+      const symbol = market.slice(market.indexOf("/") + 1);
+      const holds = (account: string): boolean =>
+        accounts.some(
+          ({ ref, positions }) => `${ref.pdaIndex}.${ref.subaccount}` === account && positions.has(symbol),
+        );
+      const now = of.flatMap((span): Span[] => {
+        const [account, fromMs, toMs] = span;
+        if (toMs === null) return holds(account) ? [span] : [[account, fromMs, atMs]];
+        return toMs < atMs - this.#keepMs - coveredMs ? [] : [span];
+      });
+      if (now.length === of.length && now.every((span, i) => span === of[i])) continue;
+      changed = true;
+      if (now.length > 0) spans[market] = now;
+      else delete spans[market];
+    }
+    if (!changed) return;
+    this.#wallets.set(wallet, spans);
+    draft.changes.keep.push({ name: walletKeepPrefix + wallet + suffix, value: JSON.stringify(spans) });
+  }
+
+  /** The accounts that an event may belong to by its market, as `0.1`; undefined: nothing is known of that market. */
+  of({ wallet, pdaIndex, symbol, happenedMs }: Event): readonly string[] | undefined {
+    const spans = wallet === null ? undefined : this.#wallets.get(wallet);
+    if (spans === undefined || symbol === null) return undefined;
+    const accounts = new Set<string>();
+    let known = false;
+    for (const [market, of] of Object.entries(spans)) {
+      const at = market.indexOf("/");
+      if (market.slice(at + 1) !== symbol.toUpperCase()) continue;
+      if (pdaIndex !== null && Number(market.slice(0, at)) !== pdaIndex) continue;
+      known = true;
+      for (const [account, fromMs, toMs] of of) {
+        const ended = toMs !== null && toMs < happenedMs - coveredMs;
+        if (!ended && fromMs - slackMs <= happenedMs) accounts.add(account);
+      }
+    }
+    return known ? [...accounts] : undefined;
+  }
+}

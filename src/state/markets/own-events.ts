@@ -1,0 +1,86 @@
+/** Events that no record tells of: they are the difference between two answers. Their keys carry the moment. */
+import type { Capability } from "../../domain/account.ts";
+import type { Event, EventKind, FieldValue } from "../../domain/event.ts";
+import { type AccountRef, accountName } from "../../domain/subject.ts";
+
+interface StatusSeen {
+  readonly active: boolean;
+  readonly gated: boolean;
+  readonly withdrawalsAvailable: boolean;
+}
+
+/** @returns the change, `"first"` for the first answer of all, or null when nothing changed. */
+export function statusChange(
+  before: Partial<StatusSeen>,
+  seen: StatusSeen,
+  atMs: number,
+): Event | "first" | null {
+  if (before.active === undefined) return "first";
+  const same =
+    before.active === seen.active &&
+    before.gated === seen.gated &&
+    before.withdrawalsAvailable === seen.withdrawalsAvailable;
+  if (same) return null;
+  return own("exchangeStatus", `${atMs}`, null, atMs, {
+    active: seen.active,
+    gated: seen.gated,
+    withdrawalsAvailable: seen.withdrawalsAvailable,
+    wasActive: before.active === true,
+    wasGated: before.gated === true,
+    wereWithdrawalsAvailable: before.withdrawalsAvailable === true,
+  });
+}
+
+/** The rights of an account, as they are kept and reported: `yes`, `no`, or only by being made active again. */
+export function rightsOf(
+  capabilities: Readonly<Record<string, Capability>>,
+): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(capabilities).map(([name, { immediate, viaColdActivation }]) => [
+      name,
+      immediate ? "yes" : viaColdActivation ? "viaActivation" : "no",
+    ]),
+  );
+}
+
+/** Rights that an account lost or gained, an event each. @param before, after as `rightsOf` gives them */
+export function rightChanges(
+  account: AccountRef,
+  before: Readonly<Record<string, string>>,
+  after: Readonly<Record<string, string>>,
+  atMs: number,
+): readonly Event[] {
+  return Object.entries(after).flatMap(([field, is]) => {
+    const was = before[field];
+    if (was === undefined || was === is) return [];
+    const key = `${accountName(account)}:${field}:${atMs}`;
+    return [{ ...own("capability", key, null, atMs, { field, before: was, after: is }), ...account }];
+  });
+}
+
+export function own(
+  kind: EventKind,
+  key: string,
+  symbol: string | null,
+  atMs: number,
+  fields: Record<string, FieldValue>,
+): Event {
+  return {
+    kind,
+    key,
+    wallet: null,
+    pdaIndex: null,
+    subaccount: null,
+    symbol,
+    happenedMs: atMs,
+    seenMs: atMs,
+    slot: 0,
+    slotIndex: 0,
+    eventIndex: 0,
+    fields,
+    data: null,
+    backfilled: false,
+    inbox: null,
+    notificationKey: null,
+  };
+}

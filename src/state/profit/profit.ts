@@ -1,0 +1,438 @@
+/**
+ * Profit of one wallet: its equity less a baseline, less what was paid in and out since.
+ *
+ * Equity is known with each answer and each price. While a change of collateral is open (see open-changes.ts) profit lies
+ * between two ends: what came in was paid in and what went out was lost, or what came in was earned and what went out was paid
+ * out. The figures are absent then, and who judges by them looks at both ends (`Doubt`). Where nothing is open they are as fresh as equity.
+ */
+
+import { type Draft, walletKeepPrefix } from "../../domain/draft.ts";
+import type { Facts, FactValue } from "../../rules/index.ts";
+import type { AccountEntry } from "../accounts.ts";
+import { HeldProfit, type HeldTrades } from "./held-profit.ts";
+import { type ExplainedFlow, type KeptChanges, OpenChanges } from "./open-changes.ts";
+import { Peak } from "./peak.ts";
+import type { HeldSample } from "./profit-gaps.ts";
+import type { HiddenLimits } from "./rough-changes.ts";
+import { Slots, type StoredSlots } from "./slots.ts";
+import { nothingOpen, type OpenRange } from "./unexplained-change.ts";
+
+/** A partial baseline is recognized where profit is the equity of PDA indices to within this share of it. */
+const partialShare = 0.1;
+
+/**
+ * Open changes of up to this share of equity leave profit known. Cents that come again and again without an explanation would
+ * keep it unknown, and out of windows and history, for ever.
+ */
+const negligibleShare = 1e-4;
+
+/** Flows that may be hidden in the estimate of a trade matter above this share of equity. */
+const hiddenShare = 1e-3;
+/** The same of a trade whose fills are known: they are told rounded, and funding that was settled is estimated. */
+const knownShare = 3e-3;
+
+/** The part that is kept over a restart, beside the changes. */
+interface Kept {
+  readonly baselineUsd: number;
+  /** The slot of a baseline stored by an earlier version: one slot for all accounts. */
+  readonly baselineSlot?: number;
+  /** The slots up to which the baseline contains flows. */
+  readonly slots?: Slots;
+  /** The PDA indices that it covers. Absent in what an earlier version stored. */
+  readonly indices?: readonly number[] | null;
+  /** Deposits less withdrawals since the baseline, all that are known. */
+  readonly netUsd: number;
+  /** As it was stored last. */
+  highUsd: number;
+  /** Trades that may hide flows. Absent: none. */
+  held?: readonly HeldTrades[];
+}
+
+interface StoredProfit extends Omit<Kept, "slots">, Partial<KeptChanges> {
+  readonly slots?: StoredSlots;
+}
+
+/** Two ends between which profit lies while a change of collateral is not explained. */
+export interface Doubt extends OpenRange {
+  /** Sets the figures to one end. @param high what came in is profit, and what went out was paid out; else the other way */
+  assume(high: boolean): void;
+  /** Removes those again that are not known. */
+  leave(): void;
+}
+
+/** A part of today, up to now, against the capital of which its loss is measured. */
+export interface Stretch {
+  /** Loss of the day at its beginning, USD; negative: profit. */
+  readonly lossUsd: number;
+  /** The highest equity within it at which the profit of today would have been 0, USD. */
+  readonly capitalUsd: number;
+}
+
+// Shared: most wallets have the first PDA index only, and the day of most is not known or one stretch.
+const noIndices: readonly number[] = [];
+export const noStretches: readonly Stretch[] = [];
+
+export class Profit implements Doubt {
+  readonly changes = new OpenChanges();
+  /** PDA indices of which states were compared since the start. */
+  comparedIndices = noIndices;
+  /** Equity at which the profit of today would be 0; NaN: it is not known. */
+  zeroTodayUsd = Number.NaN;
+  /** All of today, and the time since each of its withdrawals. */
+  stretches = noStretches;
+  /** The range of the open changes that concern today's profit. */
+  openToday = nothingOpen;
+  /** Equity by the newest answer about the accounts, and when that came: a day begins with it. */
+  answerUsd = Number.NaN;
+  answerMs = Number.NEGATIVE_INFINITY;
+  readonly held = new HeldProfit();
+  /** Equity has states of accounts that profit was not compared with yet, as their collateral had no value. */
+  isBehind = false;
+  readonly #facts: Facts;
+  readonly #wallet: string;
+  #kept: Kept | null = null;
+  /** The baseline is known to cover the PDA indices that are read now. */
+  #checked = false;
+  /** Equity at which profit would be 0; NaN: it is not known. */
+  #zeroUsd = Number.NaN;
+  #peak = new Peak();
+
+  constructor(facts: Facts, wallet: string) {
+    this.#facts = facts;
+    this.#wallet = wallet;
+  }
+
+  get inUsd(): number {
+    return Math.max(this.changes.range.inUsd, this.openToday.inUsd);
+  }
+
+  get outUsd(): number {
+    return Math.min(this.changes.range.outUsd, this.openToday.outUsd);
+  }
+
+  get hasBegun(): boolean {
+    return this.#checked;
+  }
+
+  /** The doubt about the figures now; null: there is none. */
+  get doubt(): Doubt | null {
+    return this.#isOpen(this) ? this : null;
+  }
+
+  /** True if a range of open changes leaves profit unknown. */
+  #isOpen(range: OpenRange): boolean {
+    if (!isOpen(range)) return false;
+    const { equity } = this.#facts.values;
+    const limitUsd = typeof equity === "number" ? Math.abs(equity) * negligibleShare : 0;
+    return !(range.inUsd - range.outUsd <= limitUsd);
+  }
+
+  /** Flows up to these may be hidden in the estimates of trades. */
+  get hiddenLimits(): HiddenLimits {
+    const { equity } = this.#facts.values;
+    const usd = typeof equity === "number" ? Math.abs(equity) : 0;
+    return { roughUsd: usd * hiddenShare, knownUsd: usd * knownShare };
+  }
+
+  /** Lets go of trades that may hide a flow, where their time has passed. @param isRead the collateral history was read */
+  release(atMs: number, isRead: boolean): void {
+    if (this.held.isEmpty || this.changes.open.some(({ reopened }) => reopened)) return;
+    this.#peak.take(this.held.release(atMs, isRead, this.hiddenLimits.knownUsd));
+  }
+
+  /** Takes the profit of an earlier time, which is known by now. */
+  takeLate(profitUsd: number): void {
+    this.#peak.take(profitUsd);
+  }
+
+  /** Returns the figures for a sample. Profit that may be too high stays out of it. */
+  sample(): Readonly<Record<string, FactValue>> {
+    const { values } = this.#facts;
+    if (this.held.isEmpty) return values;
+    const { pnl: _pnl, pnlToday: _pnlToday, lossToday: _lossToday, ...others } = values;
+    return others;
+  }
+
+  /** Returns the profit that stays out of a sample; null: it does not, or is not known. */
+  heldSample(): HeldSample | null {
+    const { pnl } = this.#facts.values;
+    if (this.held.isEmpty || typeof pnl !== "number") return null;
+    return { pnl, leastPnl: pnl - this.held.usd, sinceMs: this.held.sinceMs };
+  }
+
+  /** As of `OpenChanges.explainedSince`. */
+  explainedSince(ms: number, raisedMs: number): ExplainedFlow | null {
+    return this.changes.explainedSince(ms, raisedMs);
+  }
+
+  restore(text: string): void {
+    const { open, ahead, settled, explained, loose, looseTakeovers, rough, placed, unplacedMs, ...kept } =
+      readStored(text);
+    const changes = { open, ahead, settled, explained, loose, looseTakeovers, rough, placed, unplacedMs };
+    this.#kept = kept;
+    this.#peak = new Peak(kept.highUsd);
+    this.held.restore(kept.held ?? []);
+    // The baseline was taken of all that was there: an account that neither it nor a later state shows is new.
+    for (const [name, slot] of kept.slots ?? [])
+      if (/^\d+$/.test(name)) this.changes.restoreWhole(Number(name), slot);
+    this.changes.restore(changes);
+    this.#facts.values.highWaterMark = this.#peak.usd;
+  }
+
+  /** Corrects the peak for a flow that counts and was profit until now. @param isAfter as of `takeFlow` */
+  takePaidIn(account: string, slot: number, usd: number, isAfter: boolean): void {
+    this.#peak.paidIn(account, isAfter ? slot + 1 : slot, usd);
+    this.held.paidIn(usd);
+  }
+
+  /** A state of an account is taken that may have other collateral. */
+  takeChange(account: string, slot: number, atMs: number): void {
+    this.#peak.changed(account, slot, atMs);
+  }
+
+  /** True if the baseline of an account is of before a slot. */
+  isSince(account: string, slot: number): boolean {
+    return this.#kept !== null && slot > sinceSlot(this.#kept, account);
+  }
+
+  /**
+   * Takes a flow into the sum, which has to stay finite. @returns true if it counts
+   * @param usd positive: paid in
+   * @param isAfter it came after the state of its slot, as of `OpenChanges.isAfterState`
+   */
+  takeFlow(account: string, slot: number, usd: number, isAfter = false): boolean {
+    const kept = this.#kept;
+    if (!Number.isFinite(usd)) return false;
+    if (kept === null) return true;
+    if (!isAfter && slot <= sinceSlot(kept, account)) return false;
+    this.#kept = { ...kept, netUsd: kept.netUsd + usd };
+    return true;
+  }
+
+  /**
+   * All of the wallet was read and its equity is known: begins where nothing is kept, and holds what is kept against the PDA
+   * indices that are read now.
+   *
+   * @param historyRead the collateral history was read, so that the flows since the baseline are known
+   * @returns a text for the log; null: nothing to report
+   */
+  begin(
+    indices: readonly number[] | undefined,
+    accounts: readonly AccountEntry[],
+    historyRead: boolean,
+    draft: Draft,
+  ): string | null {
+    if (this.#checked) return null;
+    const { equity } = this.#facts.values;
+    if (typeof equity !== "number") return null;
+    const kept = this.#kept;
+    const now = indices ?? null;
+    const covered = now === null || kept === null ? null : this.#coveredBy(kept, now);
+    const fresh = (): Kept => {
+      // What was not explained so far is in the baseline.
+      this.changes.forget();
+      const slots = this.changes.slots();
+      return { baselineUsd: equity, slots, indices: now, netUsd: this.changes.aheadUsd(), highUsd: 0 };
+    };
+    let text: string | null = null;
+    if (kept === null) this.#kept = fresh();
+    else if (!kept.indices && now !== null && covered === null) {
+      // Whether it covers all of them shows in the profit, for which the flows have to be known.
+      if (!historyRead || isOpen(this.changes.range)) return null;
+      const missingUsd = this.#missingFrom(kept, equity, accounts);
+      this.#kept = { ...kept, indices: now };
+      if (missingUsd !== 0) {
+        this.#kept = { ...this.#kept, baselineUsd: kept.baselineUsd + missingUsd, highUsd: 0 };
+        text =
+          "the stored profit baseline covered only some of the PDA indices; the others count from now on";
+      }
+    } else if (covered !== null && now !== null) {
+      const gone = covered.some((index) => !now.includes(index));
+      const added = now.filter((index) => !covered.includes(index));
+      if (gone) {
+        this.#kept = fresh();
+        text = "a PDA index is no longer read; profit since watching began starts anew";
+      } else if (added.length > 0) {
+        const usd = equityOf(accounts, added);
+        const slots = new Slots(kept.slots);
+        for (const { name, ref } of accounts)
+          if (added.includes(ref.pdaIndex)) slots.set(name, this.changes.slotOf(name));
+        this.#kept = { ...kept, baselineUsd: kept.baselineUsd + usd, slots, indices: now };
+      } else if (!kept.indices) this.#kept = { ...kept, indices: now };
+    }
+    this.#checked = true;
+    if (this.#kept!.highUsd !== this.#peak.usd) this.#peak = new Peak(this.#kept!.highUsd);
+    this.refresh();
+    this.keep(draft);
+    return text;
+  }
+
+  /**
+   * Returns the PDA indices that a stored baseline covers; null: several were read, and an earlier version, which did not
+   * store them, may have begun before all of them were. An index of which no account was stored was not read then.
+   */
+  #coveredBy({ indices }: Kept, now: readonly number[]): readonly number[] | null {
+    if (indices) return indices;
+    const stored = now.filter((index) => this.changes.restoredIndices.includes(index));
+    if (stored.length === 0 || stored.length === now.length) return now.length > 1 ? null : now;
+    return stored;
+  }
+
+  /**
+   * Equity that a stored baseline lacks, USD; 0: it lacks none.
+   *
+   * A baseline of an earlier version may be a sum over some of the PDA indices only: it was taken before the others were read.
+   * The equity of those then stands in the profit ever since, its highest value included. So the baseline is partial if
+   * profit and its highest value are, to a tenth, the equity of some of the indices, but not of all.
+   */
+  #missingFrom(kept: Kept, equity: number, accounts: readonly AccountEntry[]): number {
+    const usd = equity - kept.baselineUsd - kept.netUsd + this.changes.aheadUsd();
+    const indices = [...new Set(accounts.map(({ ref }) => ref.pdaIndex))];
+    let best = 0;
+    let bestApart = Number.POSITIVE_INFINITY;
+    for (let set = 1; set < 2 ** Math.min(indices.length, 16) - 1; set++) {
+      const missing = indices.filter((_, i) => (set & (1 << i)) !== 0);
+      const missingUsd = equityOf(accounts, missing);
+      const apart = Math.abs(usd - missingUsd);
+      if (apart > partialShare * missingUsd || kept.highUsd < (1 - partialShare) * missingUsd) continue;
+      if (apart >= bestApart) continue;
+      best = missingUsd;
+      bestApart = apart;
+    }
+    return best;
+  }
+
+  /** Works out the figures anew after flows or open changes. */
+  refresh(): void {
+    const kept = this.#kept;
+    const { values } = this.#facts;
+    if (kept === null || !this.#checked) return;
+    const netUsd = kept.netUsd - this.changes.aheadUsd();
+    values.netDeposits = netUsd;
+    this.#zeroUsd = kept.baselineUsd + netUsd;
+  }
+
+  /** Writes the figures by the newest equity. */
+  publish(): void {
+    const { equity } = this.#facts.values;
+    if (typeof equity === "number" && !this.isBehind && !this.#isOpen(this.changes.range)) {
+      const pnl = equity - this.#zeroUsd;
+      if (!Number.isNaN(pnl)) {
+        this.held.take(pnl);
+        this.#peak.take(pnl - this.held.usd);
+      }
+    }
+    this.leave();
+  }
+
+  assume(high: boolean): void {
+    const { values } = this.#facts;
+    const { equity } = values;
+    if (typeof equity !== "number") return;
+    const { range } = this.changes;
+    const pnl = equity - this.#zeroUsd - (high ? range.outUsd : range.inUsd);
+    if (!Number.isNaN(pnl)) {
+      values.pnl = pnl;
+      values.highWaterMark = Math.max(this.#peak.usd, pnl);
+    }
+    const { openToday } = this;
+    this.#publishToday(equity, this.zeroTodayUsd + (high ? openToday.outUsd : openToday.inUsd));
+  }
+
+  leave(): void {
+    const { values } = this.#facts;
+    const { equity } = values;
+    const usd = typeof equity === "number" ? equity : Number.NaN;
+    const pnl = this.#isOpen(this.changes.range) ? Number.NaN : usd - this.#zeroUsd;
+    if (!Number.isNaN(pnl)) values.pnl = pnl;
+    else if (values.pnl !== undefined) delete values.pnl;
+    this.#publishToday(usd, this.#isOpen(this.openToday) ? Number.NaN : this.zeroTodayUsd);
+    if (this.#kept !== null) values.highWaterMark = pnl > this.#peak.usd ? pnl : this.#peak.usd;
+  }
+
+  /** @param zeroUsd equity at which the profit of today would be 0; NaN: it is not known */
+  #publishToday(equity: number, zeroUsd: number): void {
+    const { values } = this.#facts;
+    const pnlToday = equity - zeroUsd;
+    if (Number.isNaN(pnlToday)) {
+      if (values.pnlToday === undefined) return;
+      delete values.pnlToday;
+      delete values.lossToday;
+      return;
+    }
+    values.pnlToday = pnlToday;
+    let share = 0;
+    if (pnlToday < 0)
+      for (const { lossUsd, capitalUsd } of this.stretches) {
+        // A profit before a withdrawal makes up for a loss after it.
+        const lost = -pnlToday - Math.max(lossUsd, 0);
+        // With what was paid in since, where that is not explained yet.
+        const capital = Math.max(capitalUsd, zeroUsd) - lossUsd;
+        if (lost > 0) share = Math.max(share, lost < capital ? lost / capital : 1);
+      }
+    values.lossToday = share;
+  }
+
+  /** Removes the figures of the day that is over. */
+  endDay(): void {
+    const { values } = this.#facts;
+    delete values.pnlToday;
+    delete values.lossToday;
+  }
+
+  /** Puts it where a start finds it. */
+  keep(draft: Draft): void {
+    if (this.#kept === null) return;
+    this.#kept.highUsd = this.#peak.usd;
+    if (this.held.isEmpty) delete this.#kept.held;
+    else this.#kept.held = this.held.kept;
+    const value = JSON.stringify({ ...this.#kept, ...this.changes.kept });
+    draft.changes.keep.push({ name: `${walletKeepPrefix}${this.#wallet}/profit`, value });
+  }
+
+  /** The same where only the highest profit changed since. */
+  keepHigh(draft: Draft): void {
+    if (this.#kept !== null && this.#kept.highUsd !== this.#peak.usd) this.keep(draft);
+  }
+}
+
+export function isOpen({ inUsd, outUsd }: OpenRange): boolean {
+  return inUsd !== 0 || outUsd !== 0;
+}
+
+/** Slot up to which a baseline contains the flows of an account. */
+function sinceSlot(
+  { slots, baselineSlot = 0 }: Pick<Kept, "slots" | "baselineSlot">,
+  account: string,
+): number {
+  return slots === undefined ? baselineSlot : Math.max(slots.of(account), baselineSlot);
+}
+
+/**
+ * Returns what was kept as it was before some of its flows, for a replay of the past. How high the profit ever was and which
+ * changes of collateral were not explained is not known of then, and begins anew.
+ */
+export function profitBefore(
+  text: string,
+  flows: readonly { readonly account: string; readonly slot: number; readonly usd: number }[],
+): string {
+  const kept = readStored(text);
+  const counted = flows.filter(({ account, slot }) => slot > sinceSlot(kept, account));
+  const netUsd = counted.reduce((sum, { usd }) => sum - usd, kept.netUsd);
+  const none = { open: [], ahead: [], settled: [], explained: [], loose: [], looseTakeovers: [], rough: [] };
+  return JSON.stringify({ ...kept, netUsd, highUsd: 0, ...none, placed: [] });
+}
+
+function readStored(text: string): Kept & Partial<KeptChanges> {
+  const { slots, ...others } = JSON.parse(text) as StoredProfit;
+  return slots === undefined ? others : { ...others, slots: new Slots(Object.entries(slots)) };
+}
+
+function equityOf(accounts: readonly AccountEntry[], indices: readonly number[]): number {
+  let usd = 0;
+  for (const { node, ref } of accounts) {
+    const { equity } = node.facts.values;
+    if (indices.includes(ref.pdaIndex) && typeof equity === "number") usd += equity;
+  }
+  return usd;
+}

@@ -1,0 +1,71 @@
+/** The reach of rules into the past, and the series over which they look: what has to be read from history at a start. */
+import type { Scope } from "../../domain/subject.ts";
+import { type RuleSet, rawUpToMs } from "../../rules/index.ts";
+import { isProfit } from "../wants.ts";
+import { parseSeries } from "./series.ts";
+
+/** The reach, ms: a sample from before a window's edge stands there until it is stale. */
+export interface Reach {
+  /** The reach of all windows. */
+  readonly spanMs: number;
+  /**
+   * The reach of windows short enough to keep samples as they came. Longer ones are kept by the minute, and may be fed
+   * minutes.
+   */
+  readonly samplesMs: number;
+}
+
+const [minuteMs, dayMs] = [60_000, 86_400_000];
+const nothing: Reach = { spanMs: 0, samplesMs: 0 };
+
+export class LookBack {
+  readonly #reaches = new Map<Scope, Reach>();
+  readonly #fields = new Set<string>();
+  /** By the series of a profit of which a fall is looked at, the series that the fall is measured against. */
+  readonly falls = new Map<string, string>();
+
+  constructor({ conditions, events, values }: Pick<RuleSet, "conditions" | "events" | "values">) {
+    for (const { windows } of [...conditions, ...events, ...values]) {
+      for (const { path, windowMs, staleAfterMs } of windows) {
+        if (path.kind !== "field") continue;
+        const spanMs = (windowMs === "today" ? 2 * dayMs : windowMs) + staleAfterMs;
+        const samplesMs = windowMs !== "today" && windowMs <= rawUpToMs ? spanMs : 0;
+        const known = this.of(path.scope);
+        this.#reaches.set(path.scope, {
+          spanMs: Math.max(known.spanMs, spanMs),
+          samplesMs: Math.max(known.samplesMs, samplesMs),
+        });
+        for (const field of [path.field, path.companion])
+          if (field !== null) this.#fields.add(`${path.scope}.${field}`);
+        if (path.companion !== null && isProfit(path))
+          this.falls.set(`${path.scope}.${path.field}`, `${path.scope}.${path.companion}`);
+      }
+    }
+    // These tell the profit of a time in which it was not known (see profit-gaps.ts).
+    for (const field of this.#fields.has("wallet.pnl") ? ["wallet.equity", "wallet.netDeposits"] : [])
+      this.#fields.add(field);
+    // A position that is in no sample of a whole account, or has changed sides, is another one.
+    for (const field of this.#fields.size > 0 ? ["trader.collateral", "position.size"] : [])
+      this.#fields.add(field);
+  }
+
+  of(...scopes: readonly Scope[]): Reach {
+    const reaches = scopes.map((scope) => this.#reaches.get(scope) ?? nothing);
+    return {
+      spanMs: Math.max(...reaches.map(({ spanMs }) => spanMs)),
+      samplesMs: Math.max(...reaches.map(({ samplesMs }) => samplesMs)),
+    };
+  }
+
+  /** The reach of all scopes, and to the beginning of its minute; 0: no rule looks back over samples. */
+  get longestMs(): number {
+    const longest = Math.max(0, ...[...this.#reaches.values()].map(({ spanMs }) => spanMs));
+    return longest === 0 ? 0 : longest + minuteMs;
+  }
+
+  /** True if windows need a series. */
+  wants(series: string): boolean {
+    const parsed = parseSeries(series);
+    return parsed !== null && this.#fields.has(`${parsed.scope}.${parsed.field}`);
+  }
+}
