@@ -5,13 +5,8 @@
 
 import { type AlertBook, beginsAnew, type LiveAlert } from "../alerts/alert-book.ts";
 import { type Endings, endingPrefix, type KeptEnding } from "../alerts/endings.ts";
-import { type ChannelAlerts, channelRule } from "../alerts/own/channel-alerts.ts";
 import type { Downtime } from "../alerts/own/downtime.ts";
-import { type DrillAlerts, drillFailedRule } from "../alerts/own/drill-alerts.ts";
-import { type Failing, failingRule } from "../alerts/own/failing.ts";
-import { type InboxAlerts, inboxRule } from "../alerts/own/inbox-alerts.ts";
-import type { NoData } from "../alerts/own/no-data.ts";
-import { keptNoData } from "../alerts/own/no-data-alert.ts";
+import type { OwnAlerts } from "../alerts/own/own-alert.ts";
 import { notifiedWith } from "../alerts/remind.ts";
 import type { Throttles } from "../alerts/throttles.ts";
 import {
@@ -21,7 +16,6 @@ import {
   type RuleRow,
   type RuleState,
 } from "../domain/alert.ts";
-import { blindRule, unreachableRule } from "../domain/built-in.ts";
 import { type Draft, walletKeepPrefix } from "../domain/draft.ts";
 import { decode } from "../domain/json.ts";
 import { type AccountRef, accountName, parseSubject, type Subject } from "../domain/subject.ts";
@@ -46,23 +40,13 @@ export interface RestoreParts {
   /** True if what is known of a wallet is newer than what history says of it: it was watched before a reload. */
   readonly known: (wallet: string) => boolean;
   readonly throttles: Throttles;
-  readonly noData: NoData;
-  readonly channels: ChannelAlerts;
-  readonly drillAlerts: DrillAlerts;
-  readonly inboxes: InboxAlerts;
+  readonly own: OwnAlerts;
   readonly endings: Endings;
-  readonly failing: Failing;
   readonly downtime: Downtime;
   readonly today: Today;
   readonly holdings: Holdings;
   /** True if a pair of this name is declared. */
   readonly hasPair: (name: string) => boolean;
-  /** True if a channel of this name is configured. */
-  readonly hasChannel: (name: string) => boolean;
-  /** True if fire drills run by themselves. */
-  readonly drills: boolean;
-  /** True if inboxes are audited by themselves. */
-  readonly audits: boolean;
 }
 
 interface Unclaimed {
@@ -197,25 +181,7 @@ export class Restoring {
       if (claimed.has(id)) continue;
       const { rule, wallet } = live.alert;
       if (wallet !== null && !ours.has(wallet)) this.#parts.alerts.end(draft, live, "noLongerWatched", null);
-      else if (rule === blindRule || rule === unreachableRule)
-        this.#parts.noData.restore(live, remembered.keep.get(keptNoData + id));
-      else if (rule === channelRule && this.#parts.hasChannel(live.alert.labels.channel ?? ""))
-        this.#parts.channels.restore(live);
-      else if (rule === inboxRule) {
-        const why = !this.#parts.audits
-          ? "acknowledge.audit is off: no inbox is audited by itself"
-          : wallet !== null && walletOf(wallet)?.watchOnly
-            ? `${wallet} has no key here: its inbox cannot be read`
-            : null;
-        if (why === null) this.#parts.inboxes.restore(live);
-        else this.#endUnasked(live, why, draft);
-      } else if (rule === drillFailedRule && this.#parts.hasChannel(live.alert.labels.channel ?? "")) {
-        if (this.#parts.drills) this.#parts.drillAlerts.restore(live);
-        else this.#endUnasked(live, "drill.cron is not set: no fire drill runs by itself", draft);
-      } else if (rule === channelRule || rule === drillFailedRule)
-        this.#parts.alerts.end(draft, live, "noLongerWatched", null);
-      else if (rule === failingRule && this.#isLive(live.alert.labels.failing))
-        this.#parts.failing.restore(live, draft);
+      else if (this.#parts.own.restore(live, remembered.keep, draft)) continue;
       else {
         const subject = rules.has(rule) ? parseSubject(live.alert.subject) : undefined;
         if (subject && "wallet" in subject && !isRead(subject))
@@ -228,18 +194,6 @@ export class Restoring {
       }
     }
     this.#parts.endings.tidy(remembered.keep, (id) => this.#parts.alerts.live.has(id), draft);
-  }
-
-  /** Ends an alert that would fire for ever, as nothing checks any more whether it still holds. */
-  #endUnasked(live: LiveAlert, why: string, draft: Draft): void {
-    const { summary, value, dataAtMs } = live.alert;
-    const text = { summary, description: `${why}.`, value, dataAtMs, details: live.details };
-    this.#parts.alerts.end(draft, live, "noLongerWatched", text);
-  }
-
-  #isLive(rule: string | undefined): boolean {
-    const { conditions, events } = this.#parts.ruleSet;
-    return [...conditions, ...events].some(({ name, mode }) => name === rule && mode === "live");
   }
 
   #await(one: Unclaimed): void {

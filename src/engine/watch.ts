@@ -19,6 +19,7 @@ import { DrillAlerts } from "../alerts/own/drill-alerts.ts";
 import { Failing } from "../alerts/own/failing.ts";
 import { InboxAlerts } from "../alerts/own/inbox-alerts.ts";
 import { bringsData, NoData } from "../alerts/own/no-data.ts";
+import { OwnAlerts } from "../alerts/own/own-alert.ts";
 import { endingPatienceMs, firstLookMs, textPatienceMs } from "../alerts/patience.ts";
 import { Throttles } from "../alerts/throttles.ts";
 import type { SubaccountState } from "../domain/account.ts";
@@ -140,8 +141,7 @@ export class Watch {
   readonly #counts: Counts;
   readonly #vigils: Vigils;
   readonly #channels: ChannelAlerts;
-  readonly #drills: DrillAlerts;
-  readonly #inboxes: InboxAlerts;
+  readonly #own: OwnAlerts;
   readonly #throttles: Throttles;
   readonly #series: Series;
   readonly #named: NamedValues;
@@ -265,9 +265,13 @@ export class Watch {
       },
       was.vigils,
     );
-    this.#channels = new ChannelAlerts(alerts);
-    this.#drills = new DrillAlerts(alerts);
-    this.#inboxes = new InboxAlerts(alerts);
+    const isConfigured = (channel: string) => settings.channels?.includes(channel) ?? true;
+    this.#channels = new ChannelAlerts(alerts, isConfigured);
+    this.#own = new OwnAlerts(alerts, [
+      ...[this.#noData, this.#failing, this.#downtime, this.#channels],
+      new DrillAlerts(alerts, isConfigured, settings.drills ?? true),
+      new InboxAlerts({ alerts, wallet, audits: settings.acknowledge.audit !== null }),
+    ]);
     this.#throttles = new Throttles({ alerts, deadlines, draft, before: was.throttles });
     this.#endings = new Endings({
       alerts,
@@ -466,19 +470,12 @@ export class Watch {
       happenings: this.#happenings,
       known: (wallet) => kept.has(wallet),
       throttles: this.#throttles,
-      noData: this.#noData,
-      channels: this.#channels,
-      drillAlerts: this.#drills,
-      inboxes: this.#inboxes,
+      own: this.#own,
       endings: this.#endings,
-      failing: this.#failing,
       downtime: this.#downtime,
       today: this.#today,
       holdings: this.#holdings,
       hasPair: (name) => settings.pairs?.some((pair) => pair.name === name) ?? false,
-      hasChannel: (name) => settings.channels?.includes(name) ?? true,
-      drills: settings.drills ?? true,
-      audits: settings.acknowledge.audit !== null,
     });
     this.#together = new Together({
       ruleSet: settings.ruleSet,
@@ -797,6 +794,7 @@ export class Watch {
   }
 
   #take(observation: Observation, draft: Draft): void {
+    this.#own.observe(observation, draft);
     switch (observation.kind) {
       case "accounts":
         this.#takeAccounts(observation, draft);
@@ -843,7 +841,6 @@ export class Watch {
       case "failed": {
         const { kind: _, ...failure } = observation;
         draft.changes.failedReads.push(failure);
-        this.#noData.failed(failure);
         return;
       }
       case "session": {
@@ -863,12 +860,8 @@ export class Watch {
         this.#conditions.judgeNode(this.#world.daemon, null, draft);
         return;
       case "channel":
-        this.#channels.take(observation, draft);
         this.#world.daemon.facts.values.brokenChannels = this.#channels.broken;
         this.#conditions.judgeNode(this.#world.daemon, null, draft);
-        return;
-      case "dropped":
-        this.#channels.dropped(observation, draft);
         return;
       case "acknowledged": {
         const { alert, by, comment, shown } = observation;
@@ -883,22 +876,12 @@ export class Watch {
       case "silenced":
         this.#alerts.putSilence(observation.silence, draft);
         return;
-      case "inboxAudited":
-        if (this.#world.wallets.has(observation.wallet)) this.#inboxes.take(observation, draft);
-        return;
-      case "drill":
-        this.#drills.begin(observation, draft);
-        return;
-      case "drilled":
-        this.#drills.ended(observation, draft);
-        return;
       case "started":
         draft.changes.milestones.push({
           atMs: draft.atMs,
           kind: "started",
           value: JSON.stringify({ version: observation.version, lastAliveMs: observation.lastAliveMs }),
         });
-        this.#downtime.report(observation.lastAliveMs, draft);
         return;
       case "stopped":
         draft.changes.milestones.push({ atMs: draft.atMs, kind: "stopped", value: "{}" });
@@ -906,6 +889,10 @@ export class Watch {
       case "figures":
         this.#given.take(observation, draft);
         return;
+      case "dropped":
+      case "drill":
+      case "drilled":
+      case "inboxAudited":
       case "watching":
       case "time":
         return;

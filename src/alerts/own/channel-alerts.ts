@@ -3,28 +3,41 @@ import type { BuiltInRule } from "../../domain/built-in.ts";
 import type { Draft } from "../../domain/draft.ts";
 import type { Observation } from "../../domain/observation.ts";
 import type { AlertBook, LiveAlert } from "../alert-book.ts";
+import type { Over, OwnAlert } from "./own-alert.ts";
 
-export const channelRule = "ChannelBroken" satisfies BuiltInRule;
+const channelRule = "ChannelBroken" satisfies BuiltInRule;
 const droppedRule = "MessagesDropped" satisfies BuiltInRule;
 
-export class ChannelAlerts {
+export class ChannelAlerts implements OwnAlert {
+  readonly observes = ["channel", "dropped"] as const;
+  readonly raises = [channelRule, droppedRule] as const;
   readonly #alerts: AlertBook;
+  readonly #isConfigured: (channel: string) => boolean;
   readonly #broken = new Map<string, LiveAlert>();
 
-  constructor(alerts: AlertBook) {
+  /** @param isConfigured true for the name of a channel that is configured */
+  constructor(alerts: AlertBook, isConfigured: (channel: string) => boolean) {
     this.#alerts = alerts;
+    this.#isConfigured = isConfigured;
   }
 
   get broken(): number {
     return this.#broken.size;
   }
 
-  restore(live: LiveAlert): void {
-    const channel = live.alert.labels.channel;
-    if (channel !== undefined) this.#broken.set(channel, live);
+  restore(live: LiveAlert): Over | null {
+    const { channel } = live.alert.labels;
+    if (channel === undefined || !this.#isConfigured(channel)) return { ending: "noLongerWatched" };
+    this.#broken.set(channel, live);
+    return null;
   }
 
-  take(seen: Observation & { readonly kind: "channel" }, draft: Draft): void {
+  observe(seen: Observation, draft: Draft): void {
+    if (seen.kind === "channel") this.#take(seen, draft);
+    else if (seen.kind === "dropped") this.#dropped(seen, draft);
+  }
+
+  #take(seen: Observation & { readonly kind: "channel" }, draft: Draft): void {
     const known = this.#broken.get(seen.channel);
     if (seen.working) {
       if (!known) return;
@@ -60,7 +73,7 @@ export class ChannelAlerts {
     this.#broken.set(seen.channel, live);
   }
 
-  dropped(seen: Observation & { readonly kind: "dropped" }, draft: Draft): void {
+  #dropped(seen: Observation & { readonly kind: "dropped" }, draft: Draft): void {
     const { channel, messages } = seen;
     const [were, they] =
       messages === 1 ? ["1 message to", "It was"] : [`${messages} messages to`, "They were"];

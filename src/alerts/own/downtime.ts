@@ -5,10 +5,12 @@
 import type { BuiltInRule } from "../../domain/built-in.ts";
 import type { Draft } from "../../domain/draft.ts";
 import { formatDurationMs } from "../../domain/duration.ts";
+import type { Observation } from "../../domain/observation.ts";
 import { formatTime, timeOfDay } from "../../domain/time-text.ts";
 import type { AlertBook } from "../alert-book.ts";
+import type { Over, OwnAlert } from "./own-alert.ts";
 
-export const notWatchedRule = "NotWatched" satisfies BuiltInRule;
+const notWatchedRule = "NotWatched" satisfies BuiltInRule;
 
 /** A shorter time without watching is no news: a restart takes seconds. */
 const toldFromMs = 60_000;
@@ -16,7 +18,9 @@ const dateFromMs = 12 * 3_600_000;
 const mostNamed = 10;
 const keptPrefix = "position/";
 
-export class Downtime {
+export class Downtime implements OwnAlert {
+  readonly observes = ["started"] as const;
+  readonly raises = [notWatchedRule] as const;
   readonly #alerts: AlertBook;
   readonly #timezone: string;
   /** Names of the positions that were open when history was last written, and have not been looked at since. */
@@ -39,8 +43,17 @@ export class Downtime {
     }
   }
 
+  observe(seen: Observation, draft: Draft): void {
+    if (seen.kind === "started") this.#report(seen.lastAliveMs, draft);
+  }
+
+  /** Its alerts end at once. */
+  restore(): Over {
+    return { ending: "ruleChanged" };
+  }
+
   /** @param lastAliveMs up to when it watched before, ms; null: it never did. */
-  report(lastAliveMs: number | null, draft: Draft): void {
+  #report(lastAliveMs: number | null, draft: Draft): void {
     if (lastAliveMs === null || draft.atMs - lastAliveMs < toldFromMs) return;
     const lasted = formatDurationMs(draft.atMs - lastAliveMs);
     const from = formatTime(lastAliveMs, this.#timezone);

@@ -3,33 +3,53 @@
  * that is named, whatever the routes say. It is marked as a drill, held by nothing, told alone, kept among no events, and
  * concerns no notification of the exchange. A channel that does not take it is told on the others when nobody looked on.
  */
-import { type Alert, drillRule } from "../../domain/alert.ts";
+import { drillRule } from "../../domain/alert.ts";
 import type { BuiltInRule } from "../../domain/built-in.ts";
 import type { Draft } from "../../domain/draft.ts";
 import type { Event } from "../../domain/event.ts";
 import type { Observation } from "../../domain/observation.ts";
 import type { AlertBook, LiveAlert } from "../alert-book.ts";
 import { eventDetailsOf } from "../details.ts";
+import type { Over, OwnAlert } from "./own-alert.ts";
 
-export const drillFailedRule = "DrillFailed" satisfies BuiltInRule;
+const drillFailedRule = "DrillFailed" satisfies BuiltInRule;
 
-export class DrillAlerts {
+export class DrillAlerts implements OwnAlert {
+  readonly observes = ["drill", "drilled"] as const;
+  readonly raises = [drillFailedRule] as const;
   readonly #alerts: AlertBook;
+  readonly #isConfigured: (channel: string) => boolean;
+  readonly #runByThemselves: boolean;
   /** By channel. */
   readonly #failed = new Map<string, LiveAlert>();
 
-  constructor(alerts: AlertBook) {
+  /**
+   * @param isConfigured true for the name of a channel that is configured
+   * @param runByThemselves drills have a schedule
+   */
+  constructor(alerts: AlertBook, isConfigured: (channel: string) => boolean, runByThemselves: boolean) {
     this.#alerts = alerts;
+    this.#isConfigured = isConfigured;
+    this.#runByThemselves = runByThemselves;
   }
 
-  restore(live: LiveAlert): void {
+  restore(live: LiveAlert): Over | null {
     const { channel } = live.alert.labels;
-    if (channel !== undefined) this.#failed.set(channel, live);
+    if (channel === undefined || !this.#isConfigured(channel)) return { ending: "noLongerWatched" };
+    if (!this.#runByThemselves)
+      return { ending: "noLongerWatched", why: "drill.cron is not set: no fire drill runs by itself" };
+    this.#failed.set(channel, live);
+    return null;
   }
 
-  begin({ id, by, receivers }: Observation & { readonly kind: "drill" }, draft: Draft): Alert {
+  observe(seen: Observation, draft: Draft): void {
+    if (seen.kind === "drill") this.#begin(seen, draft);
+    else if (seen.kind === "drilled") this.#ended(seen, draft);
+  }
+
+  #begin({ id, by, receivers }: Observation & { readonly kind: "drill" }, draft: Draft): void {
     const event = madeUp(id, draft.atMs);
-    const change = this.#alerts.tellDrill(
+    this.#alerts.tellDrill(
       draft,
       {
         rule: drillRule,
@@ -52,11 +72,10 @@ export class DrillAlerts {
       id,
       receivers,
     );
-    return change.alert;
   }
 
   /** Takes the result of a drill. Only failures of one that ran by itself are told; a person who runs one looks on. */
-  ended(seen: Observation & { readonly kind: "drilled" }, draft: Draft): void {
+  #ended(seen: Observation & { readonly kind: "drilled" }, draft: Draft): void {
     for (const { channel, failure } of seen.channels) {
       const known = this.#failed.get(channel);
       if (failure === null) {

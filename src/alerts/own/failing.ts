@@ -10,8 +10,9 @@ import type { Draft } from "../../domain/draft.ts";
 import type { ConditionRule, EventRule, Unknown } from "../../rules/index.ts";
 import type { AlertBook, LiveAlert, NewAlert } from "../alert-book.ts";
 import { noDataForMs } from "../patience.ts";
+import type { Over, OwnAlert } from "./own-alert.ts";
 
-export const failingRule = "RuleFailing" satisfies BuiltInRule;
+const failingRule = "RuleFailing" satisfies BuiltInRule;
 
 /**
  * Events come one by one, of some of which a rule may have a result and of others not: what fails on none for so long, while
@@ -42,11 +43,15 @@ interface Restored extends Due {
   judgedSince: boolean;
 }
 
-export class Failing {
+export class Failing implements OwnAlert {
+  /** It goes by judgements alone. */
+  readonly observes = [] as const;
+  readonly raises = [failingRule] as const;
   readonly #alerts: AlertBook;
   readonly #deadlines: Deadlines;
   readonly #draft: () => Draft;
   readonly #judgedAll: (rule: string) => boolean;
+  readonly #ruleOf: (name: string) => ConditionRule | EventRule | undefined;
   readonly #failures = new Map<string, Failure>();
   readonly #restored = new Map<string, Restored>();
   constructor(options: {
@@ -65,6 +70,7 @@ export class Failing {
     this.#deadlines = options.deadlines;
     this.#draft = options.draft;
     this.#judgedAll = options.judgedAll;
+    this.#ruleOf = options.ruleOf;
     if (!options.before) return;
     for (const [name, { subjects, ...failure }] of options.before.#failures) {
       const rule = options.ruleOf(name);
@@ -78,14 +84,17 @@ export class Failing {
     }
   }
 
-  /** Takes back an alert that stood when the daemon stopped: it goes on, or ends when its rule has judged. */
-  restore(live: LiveAlert, draft: Draft): void {
+  observe(): void {}
+
+  /** It goes on, or ends when its rule has judged. */
+  restore(live: LiveAlert, _keep: ReadonlyMap<string, string>, draft: Draft): Over | null {
     const name = live.alert.labels.failing ?? "";
+    if (this.#ruleOf(name)?.mode !== "live") return { ending: "ruleChanged" };
     const failure = this.#failures.get(name);
     if (failure) {
       failure.alert = live;
       this.#follow(failure, live);
-      return;
+      return null;
     }
     const restored: Restored = {
       live,
@@ -98,6 +107,7 @@ export class Failing {
     };
     this.#restored.set(name, restored);
     this.#deadlines.set(restored, draft.atMs + judgedAfterMs);
+    return null;
   }
 
   /** A condition's judgement of a subject turned: `unknown` is why it cannot be made now; null: it can, or it is gone. */

@@ -3,25 +3,49 @@ import type { BuiltInRule } from "../../domain/built-in.ts";
 import type { Draft } from "../../domain/draft.ts";
 import { differenceWords } from "../../domain/inbox.ts";
 import type { Observation } from "../../domain/observation.ts";
+import type { WatchedWallet } from "../../state/watched.ts";
 import type { AlertBook, LiveAlert } from "../alert-book.ts";
+import type { Over, OwnAlert } from "./own-alert.ts";
 
-export const inboxRule = "InboxDiffers" satisfies BuiltInRule;
+const inboxRule = "InboxDiffers" satisfies BuiltInRule;
 
 const mostNamed = 5;
 
-export class InboxAlerts {
+export interface InboxAlertsOptions {
+  readonly alerts: AlertBook;
+  /** The wallet of this name, where it is watched. */
+  readonly wallet: (name: string) => Pick<WatchedWallet, "watchOnly"> | undefined;
+  /** Inboxes are audited by themselves. */
+  readonly audits: boolean;
+}
+
+export class InboxAlerts implements OwnAlert {
+  readonly observes = ["inboxAudited"] as const;
+  readonly raises = [inboxRule] as const;
   readonly #alerts: AlertBook;
+  readonly #options: InboxAlertsOptions;
   readonly #live = new Map<string, LiveAlert>();
 
-  constructor(alerts: AlertBook) {
-    this.#alerts = alerts;
+  constructor(options: InboxAlertsOptions) {
+    this.#alerts = options.alerts;
+    this.#options = options;
   }
 
-  restore(live: LiveAlert): void {
-    if (live.alert.wallet !== null) this.#live.set(live.alert.wallet, live);
+  restore(live: LiveAlert): Over | null {
+    const { wallet } = live.alert;
+    if (!this.#options.audits)
+      return {
+        ending: "noLongerWatched",
+        why: "acknowledge.audit is off: no inbox is audited by itself",
+      };
+    if (wallet !== null && this.#options.wallet(wallet)?.watchOnly)
+      return { ending: "noLongerWatched", why: `${wallet} has no key here: its inbox cannot be read` };
+    if (wallet !== null) this.#live.set(wallet, live);
+    return null;
   }
 
-  take(seen: Observation & { readonly kind: "inboxAudited" }, draft: Draft): void {
+  observe(seen: Observation, draft: Draft): void {
+    if (seen.kind !== "inboxAudited" || this.#options.wallet(seen.wallet) === undefined) return;
     const { wallet, differences, lasting } = seen;
     const known = this.#live.get(wallet);
     if (known && differences === 0) {

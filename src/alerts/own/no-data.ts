@@ -28,6 +28,7 @@ import { Misnamed } from "./misnamed.ts";
 import { keptNoData, NoDataAlert } from "./no-data-alert.ts";
 import { type Extent, Extents, endText } from "./no-data-extent.ts";
 import { timeText } from "./no-data-text.ts";
+import type { Over, OwnAlert } from "./own-alert.ts";
 
 export interface NoDataOptions {
   readonly alerts: AlertBook;
@@ -76,7 +77,9 @@ const recentMs = 10_000;
 /** So many schedules without an answer are a silence of the exchange. */
 const silentSchedules = 3;
 
-export class NoData {
+export class NoData implements OwnAlert {
+  readonly observes = ["failed"] as const;
+  readonly raises = [blindRule, unreachableRule] as const;
   readonly #options: NoDataOptions;
   readonly #gaps: Gaps;
   readonly #failures: ReadFailures;
@@ -162,14 +165,18 @@ export class NoData {
     });
   }
 
-  /** Takes back an alert that fired when the daemon stopped: it goes on, or ends when what it lists is read. */
-  restore(live: LiveAlert, kept: string | undefined): void {
+  observe(seen: Observation): void {
+    if (seen.kind === "failed") this.failed(seen);
+  }
+
+  /** It goes on, or ends when what it lists is read. */
+  restore(live: LiveAlert, keep: ReadonlyMap<string, string>): Over | null {
     const { alert } = live;
     if (alert.labels.source === "configuration") {
       this.#misnamed.restore(live);
-      return;
+      return null;
     }
-    const noDataAlert = NoDataAlert.restored(live, kept, this.#options.wallets);
+    const noDataAlert = NoDataAlert.restored(live, keep.get(keptNoData + alert.id), this.#options.wallets);
     const former = this.#former.get(alert.id);
     this.#noDataAlerts.add(noDataAlert);
     this.#follow(noDataAlert);
@@ -183,11 +190,12 @@ export class NoData {
     }
     this.#options.deadlines.set(noDataAlert, former?.dueMs ?? this.#options.startedMs + noDataForMs);
     const common = this.#find(null);
-    if (common === undefined) return;
+    if (common === undefined) return null;
     for (const one of this.#noDataAlerts) {
       if (one.wallet !== null && common.holds(one.wallet))
         this.#options.alerts.hold(this.#options.draft(), one.live, true);
     }
+    return null;
   }
 
   /** Since when a rule has been judged by, ms. */

@@ -193,7 +193,7 @@ const others: readonly Defect[] = [
   ),
   one(
     "watch: no-data waits for five minutes",
-    "src/engine/settings.ts",
+    "src/alerts/patience.ts",
     "export const noDataForMs = 30_000;",
     "export const noDataForMs = 300_000;",
   ),
@@ -406,8 +406,8 @@ const others: readonly Defect[] = [
   one(
     "watch: a broken channel is told of a second time",
     "src/alerts/own/channel-alerts.ts",
-    "    if (channel !== undefined) this.#broken.set(channel, live);",
-    '    if (channel === "") this.#broken.set(channel, live);',
+    "    this.#broken.set(channel, live);\n    return null;",
+    "    return null;",
   ),
   one(
     "watch: an outage that narrowed without word is told as worse with less",
