@@ -16,6 +16,7 @@ export const noInstances: readonly Instance[] = [];
 
 export class Instance {
   readonly rule: ConditionRule;
+  readonly node: SubjectNode;
   /** The rules among which it is. */
   readonly rules: SubjectRules;
   readonly windows: readonly Window[];
@@ -32,13 +33,10 @@ export class Instance {
 
   constructor(rule: ConditionRule, rules: SubjectRules, windows: readonly Window[], index: number) {
     this.rule = rule;
+    this.node = rules.node;
     this.rules = rules;
     this.windows = windows;
     this.index = index;
-  }
-
-  get node(): SubjectNode {
-    return this.rules.node;
   }
 
   /** Goes on where another instance of the same condition was. */
