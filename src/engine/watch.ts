@@ -30,7 +30,7 @@ import { type Ask, Draft } from "../domain/draft.ts";
 import { formatDurationMs } from "../domain/duration.ts";
 import type { Event } from "../domain/event.ts";
 import type { ExplainAnswer } from "../domain/explanation.ts";
-import type { DaemonFigures, Observation, Source, Tick } from "../domain/observation.ts";
+import type { Observation, Source } from "../domain/observation.ts";
 import type { Silence } from "../domain/silence.ts";
 import type { WatchStatus } from "../domain/status.ts";
 import type { Subject } from "../domain/subject.ts";
@@ -46,13 +46,10 @@ import { rulesOf } from "../evaluate/subject-rules.ts";
 import { alertingSources, Vigils } from "../evaluate/vigils.ts";
 import { WantedMarkets, type WantedSymbols } from "../evaluate/wanted-markets.ts";
 import { factReader, type RuleSet } from "../rules/index.ts";
-import { type AccountEntry, noteReading, openFacts, type Parting } from "../state/accounts.ts";
-import { EquityCheck } from "../state/checks/equity-check.ts";
-import { compareWithView } from "../state/checks/view-check.ts";
+import { type AccountEntry, noteReading, openFacts } from "../state/accounts.ts";
 import { Counts } from "../state/counts.ts";
 import { eventFacts } from "../state/event-facts.ts";
-import { factName } from "../state/fact-name.ts";
-import { Holdings } from "../state/holdings.ts";
+import { extentOf, Holdings } from "../state/holdings.ts";
 import { Openings } from "../state/openings.ts";
 import type { Doubt } from "../state/profit/profit.ts";
 import { ProfitGaps } from "../state/profit/profit-gaps.ts";
@@ -65,20 +62,22 @@ import { partSeen, sumAccounts, type WalletEntry, walletSeen, wholeSeenMs } from
 import { type Needs, needsOf } from "../state/wants.ts";
 import type { WatchedWallet } from "../state/watched.ts";
 import { EventWindows } from "../state/windows/event-windows.ts";
-import type { HeldMinutes } from "../state/windows/held-minutes.ts";
 import { NamedValues } from "../state/windows/named-values.ts";
-import { Recall } from "../state/windows/recall.ts";
 import { Series } from "../state/windows/series.ts";
 import { WindowPlan } from "../state/windows/windows.ts";
 import { type Gone, World } from "../state/world.ts";
 import { Advisor } from "./advice/advisor.ts";
 import { Together } from "./aggregates/together.ts";
+import { DaemonFigures } from "./daemon-figures.ts";
+import { ExchangeChecks } from "./exchange-checks.ts";
 import { Given } from "./figures.ts";
 import { MarketAnswers } from "./market-answers.ts";
+import { Past } from "./past.ts";
 import type { Remembered } from "./remembered.ts";
 import { Restoring } from "./restore.ts";
 import type { WatchSettings } from "./settings.ts";
 import { watchStatus } from "./status.ts";
+import { SubjectLife } from "./subject-life.ts";
 
 export interface Note {
   readonly level: "info" | "warn";
@@ -111,36 +110,30 @@ interface Standing {
   readonly endings: Endings;
   readonly market: MarketAnswers;
   readonly together: Together;
-  readonly equityCheck: EquityCheck;
+  readonly checks: ExchangeChecks;
   readonly openings: Openings;
   readonly told: ToldSince;
   readonly holdings: Holdings;
-  readonly reportedMismatches: Set<string>;
-  readonly viewMismatches: number;
 }
 
-/** Accounts that have not appeared by then start with what is seen from there on. */
-const recallKeptMs = 600_000;
 export class Watch {
   readonly #settings: WatchSettings;
   readonly #world: World;
   readonly #advisor: Advisor;
   /** The wallet of which accounts are about to be taken: what is due before that is not judged by its old ones. */
   #answering: string | null = null;
-  /** Subjects whose windows over events have not been given the past yet. */
-  readonly #newcomers: SubjectNode[] = [];
   readonly #deadlines: Deadlines;
   readonly #alerts: AlertBook;
   readonly #conditions: Conditions;
   readonly #happenings: Happenings;
-  readonly #eventWindows: EventWindows;
+  readonly past: Past;
   readonly #endings: Endings;
   readonly #noData: NoData;
   readonly #failing: Failing;
   readonly #downtime: Downtime;
   readonly #counts: Counts;
   readonly #vigils: Vigils;
-  readonly #channels: ChannelAlerts;
+  readonly #daemon: DaemonFigures;
   readonly #own: OwnAlerts;
   readonly #throttles: Throttles;
   readonly #series: Series;
@@ -148,7 +141,7 @@ export class Watch {
   readonly #restoring: Restoring;
   readonly #rights: Rights;
   readonly #needs: Needs;
-  readonly #equityCheck: EquityCheck;
+  readonly #checks: ExchangeChecks;
   readonly #openings: Openings;
   readonly #told: ToldSince;
   readonly #today: Today;
@@ -158,22 +151,13 @@ export class Watch {
   readonly #market: MarketAnswers;
   readonly #given: Given;
   readonly #wantedMarkets: WantedMarkets;
-  /** Samples of before the start, for subjects that are still to appear. */
-  readonly #recall = new Recall();
-  /** Facts as history had them at the start. */
-  readonly #facts: ReadonlyMap<string, string>;
+  readonly #life: SubjectLife;
   readonly #gaps = new ProfitGaps();
-  readonly #reportedMismatches: Set<string>;
-  /** Subjects of before a reload: their windows are fed the past with the first observation. */
-  readonly #standing: SubjectNode[] = [];
   #notes: Note[] = [];
   #draft: Draft;
   /** Decisions made outside of an observation; they wait here for the next one. */
   readonly #between: Draft;
   #startedMs: number;
-  #viewMismatches: number;
-  /** A position or an account went with the answer that is being taken. */
-  #parted = false;
   #replaced = false;
   readonly #wentOn: boolean;
   readonly #firstLookUntilMs: number;
@@ -186,7 +170,6 @@ export class Watch {
     this.#settings = settings;
     this.#startedMs = nowMs;
     this.#wentOn = before !== null;
-    this.#facts = remembered.facts;
     this.#nowMs = nowMs;
     this.#observedMs = before === null ? nowMs : before.#observedMs;
     this.#between = new Draft(nowMs);
@@ -199,18 +182,16 @@ export class Watch {
     const deadlines = new Deadlines(was.deadlines);
     this.#deadlines = deadlines;
     this.#needs = needsOf(settings.ruleSet, settings.named);
-    const onNew = (node: SubjectNode): void => this.#welcome(node);
-    const onGone: Gone = (node, account, symbol, why) => this.#gone(node, account, symbol, why);
+    const onNew = (node: SubjectNode): void => this.#life.appeared(node, this.#draft);
+    const onGone: Gone = (node, account, symbol, why) =>
+      this.#life.gone(node, account, symbol, why, this.#draft);
     this.#world = was.world ?? new World(this.#needs, onNew, onGone);
     was.world?.serve(settings.wallets, this.#needs, onNew, onGone);
     this.#advisor = new Advisor(this.#world, settings);
     const kept = new Set(this.#world.wallets.keys());
-    this.#equityCheck = new EquityCheck((text) => this.#notes.push({ level: "warn", text }), was.equityCheck);
     this.#openings = was.openings ?? new Openings(remembered.facts);
     this.#told = was.told ?? new ToldSince();
     this.#holdings = was.holdings ?? new Holdings();
-    this.#reportedMismatches = was.reportedMismatches ?? new Set();
-    this.#viewMismatches = was.viewMismatches ?? 0;
     this.#alerts = new AlertBook({
       ids: { ...remembered.ids },
       routing: settings.routing,
@@ -266,9 +247,9 @@ export class Watch {
       was.vigils,
     );
     const isConfigured = (channel: string) => settings.channels?.includes(channel) ?? true;
-    this.#channels = new ChannelAlerts(alerts, isConfigured);
+    const channels = new ChannelAlerts(alerts, isConfigured);
     this.#own = new OwnAlerts(alerts, [
-      ...[this.#noData, this.#failing, this.#downtime, this.#channels],
+      ...[this.#noData, this.#failing, this.#downtime, channels],
       new DrillAlerts(alerts, isConfigured, settings.drills ?? true),
       new InboxAlerts({ alerts, wallet, audits: settings.acknowledge.audit !== null }),
     ]);
@@ -402,12 +383,6 @@ export class Watch {
         return this.#endings.takeBack(row, as, into) ?? this.#restoring.takeBack(row, subject, as, into);
       },
     });
-    this.#eventWindows = new EventWindows(
-      settings.ruleSet,
-      (event, atMs) => this.#world.eventEnv(event, eventFacts(event, atMs), atMs),
-      (event) => this.#world.ownersOf(event),
-      (book, event) => this.#together.covers(book, event),
-    );
     this.#happenings = new Happenings(
       {
         facts,
@@ -489,6 +464,33 @@ export class Watch {
       kept,
       before: was.together,
     });
+    this.#daemon = new DaemonFigures({
+      ...{ node: this.#world.daemon, conditions: this.#conditions, noData: this.#noData, channels },
+      ...{ counts: this.#counts, named: this.#named, series: this.#series },
+    });
+    this.#checks = new ExchangeChecks({
+      ...{ world: this.#world, conditions: this.#conditions, noData: this.#noData },
+      ...{ together: this.#together, today: this.#today },
+      warn: (text) => this.#notes.push({ level: "warn", text }),
+      checksEquity: this.#needs.equityCheck,
+      before: was.checks,
+    });
+    this.past = new Past({
+      ...{ world: this.#world, together: this.#together, profits: this.#profits, gaps: this.#gaps },
+      ...{ today: this.#today, startedMs: nowMs, nowMs: () => this.#nowMs },
+      eventWindows: new EventWindows(
+        settings.ruleSet,
+        (event, atMs) => this.#world.eventEnv(event, eventFacts(event, atMs), atMs),
+        (event) => this.#world.ownersOf(event),
+        (book, event) => this.#together.covers(book, event),
+      ),
+    });
+    this.#life = new SubjectLife({
+      ...{ world: this.#world, past: this.past, conditions: this.#conditions, endings: this.#endings },
+      ...{ downtime: this.#downtime, named: this.#named, wantedMarkets: this.#wantedMarkets },
+      ...{ openings: this.#openings, profits: this.#profits, checks: this.#checks },
+      facts: remembered.facts,
+    });
     this.#market = new MarketAnswers({
       settings,
       world: this.#world,
@@ -514,18 +516,18 @@ export class Watch {
       vigils: this.#vigils,
       gaps: this.#gaps,
       restoring: this.#restoring,
-      welcomed: (into) => this.#replayEvents(into),
+      welcomed: (into) => this.past.welcomed(into),
       changed: (wallets, into) => this.#together.manyChanged(wallets, null, true, into),
     });
     for (const event of remembered.liquidations) this.#endings.remember(event, nowMs);
     this.#alerts.recall(remembered.keep, remembered.alerts, nowMs);
     this.#restoring.restore(remembered, this.#draft);
-    this.#world.daemon.facts.values.noDataAlerts = this.#noData.alerts;
+    this.#daemon.noteNoData();
     for (const node of this.#world.nodes.values()) this.#named.prepare(node);
     for (const node of [...this.#world.nodes.values()]) {
       this.#conditions.attach(node, this.#draft);
       if (node.subject.scope === "position") this.#downtime.opened(node.name, this.#draft);
-      if (isAccountOrMarket(node)) this.#standing.push(node);
+      this.past.stands(node);
     }
     this.#together.start(remembered, nowMs);
     if (before !== null) this.#goOn();
@@ -554,12 +556,10 @@ export class Watch {
       endings: this.#endings,
       market: this.#market,
       together: this.#together,
-      equityCheck: this.#equityCheck,
+      checks: this.#checks,
       openings: this.#openings,
       told: this.#told,
       holdings: this.#holdings,
-      reportedMismatches: this.#reportedMismatches,
-      viewMismatches: this.#viewMismatches,
     };
   }
 
@@ -613,7 +613,7 @@ export class Watch {
     draft.absorb(this.#between);
     this.#draft = draft;
     this.#notes = [];
-    for (const node of this.#standing.splice(0)) this.#recall.replay(node);
+    this.past.begin();
     // What was due before this arrived is judged first, by what was known then: data that went stale in a gap (a machine
     // that slept) do not count as seen all the while.
     this.#answering = observation.kind === "accounts" ? observation.wallet : null;
@@ -627,9 +627,8 @@ export class Watch {
       this.#happenings.retry("wallet" in observation ? observation.wallet : null, draft);
     this.#deadlines.run(atMs);
     this.#noData.judged(draft);
-    // A rule about the daemon that is due before its next figures is judged by what is so now.
-    if (!this.#given.any) this.#world.daemon.facts.values.noDataAlerts = this.#noData.alerts;
-    if (atMs - this.#startedMs > recallKeptMs) this.#recall.clear();
+    if (!this.#given.any) this.#daemon.noteNoData();
+    this.past.drop(atMs);
     this.#alerts.complete(draft);
     const outcome = { changes: draft.changes, asks: draft.asks, notes: this.#notes };
     this.#draft = this.#between;
@@ -688,7 +687,7 @@ export class Watch {
       alerts: this.#alerts,
       nodes: this.#world.nodes,
       ruleSet: this.#settings.ruleSet,
-      viewMismatches: this.#viewMismatches,
+      viewMismatches: this.#checks.viewMismatches,
       blind: this.#noData.list(),
     });
   }
@@ -728,71 +727,6 @@ export class Watch {
     return this.#wantedMarkets.of(source, this.#world.nodes.values());
   }
 
-  /** The reach of rules into the past, by event kind, ms: what has to be read from history at a start. */
-  get eventSpans(): ReadonlyMap<Event["kind"], number> {
-    return this.#eventWindows.spans;
-  }
-
-  /** Feeds the minutes of an owner to the windows, before its first tick. Each owner's come once. */
-  rememberMinutes(minutes: HeldMinutes): void {
-    const sinceMs = this.#world.wallets.get(minutes.owner.split("/", 1)[0]!)?.sinceMs ?? 0;
-    const node = this.#world.nodes.get(minutes.owner);
-    if (node && !isAccountOrMarket(node)) this.#recall.feedMinutes(node, minutes, sinceMs);
-    else this.#recall.minutes(minutes, sinceMs);
-  }
-
-  /**
-   * Feeds a stored tick to the windows, before the first observation. Ticks of one owner come oldest first. Subjects that
-   * exist already take it at once; only for those that are still to appear it is held.
-   */
-  rememberTick(tick: Tick): void {
-    // The name of a wallet may have been another's then.
-    const wallet = this.#world.wallets.get(tick.owner.split("/", 1)[0]!);
-    if (wallet && tick.atMs < wallet.sinceMs) return;
-    const node = this.#world.nodes.get(tick.owner);
-    if (wallet && node === wallet.node) {
-      const figure = (field: string) => tick.values[tick.series.indexOf(`wallet.${field}`)];
-      const sample = { equity: figure("equity"), pnl: figure("pnl"), netDeposits: figure("netDeposits") };
-      this.#gaps.take(tick.owner, node.windows, tick.atMs, sample);
-    }
-    if (node && !isAccountOrMarket(node)) this.#recall.feed(node, tick);
-    else this.#recall.tick(tick);
-  }
-
-  /** Takes the time of a collateral record: before the ticks after it at a start. */
-  rememberFlow({ wallet, backfilled, happenedMs }: Event): void {
-    if (wallet !== null && !backfilled) this.#gaps.takeFlow(wallet, happenedMs);
-  }
-
-  /** Takes stored payments of the funding history: a position may have closed during the stop. */
-  rememberPayments(events: readonly Event[]): void {
-    for (const [name, entry] of this.#world.wallets) {
-      const own = events.filter(({ wallet, seenMs }) => wallet === name && seenMs >= entry.sinceMs);
-      if (own.length > 0) this.#profits.rememberPayments(entry, own, this.#nowMs);
-    }
-  }
-
-  /** From when on the events of today have to be read from history at a start, ms; null: their sums were kept. */
-  get dayToReadMs(): number | null {
-    return this.#today.incomplete ? this.#today.startMs : null;
-  }
-
-  /** Takes a stored event of today into its sums, before the first observation. */
-  rememberToday(event: Event): void {
-    const sinceMs = this.#world.wallets.get(event.wallet ?? "")?.sinceMs ?? 0;
-    if (event.seenMs >= sinceMs) this.#today.remember(event);
-  }
-
-  /** Feeds a stored event to the windows, before the first observation. */
-  rememberEvent(event: Event): void {
-    const sinceMs = event.wallet === null ? 0 : (this.#world.wallets.get(event.wallet)?.sinceMs ?? 0);
-    if (event.seenMs < sinceMs || !this.#eventWindows.keep(event, this.#nowMs)) return;
-    // Samples from before the position was seen are those of another one; newcomers are given all of the past at once.
-    for (const node of this.#touchedBy(event))
-      if (event.seenMs >= node.bornMs && !this.#newcomers.includes(node))
-        this.#eventWindows.feed(node, event, this.#nowMs);
-  }
-
   #take(observation: Observation, draft: Draft): void {
     this.#own.observe(observation, draft);
     switch (observation.kind) {
@@ -827,16 +761,16 @@ export class Watch {
         this.#market.status(observation, draft);
         return;
       case "traderView":
-        this.#takeView(observation, draft);
+        this.#checks.takeView(observation, draft);
         return;
       case "portfolio":
-        this.#takePortfolio(observation, draft);
+        this.#checks.takePortfolio(observation, draft);
         return;
       case "events":
         this.#takeEvents(observation, draft);
         return;
       case "backfill":
-        this.#takeBackfill(observation.ticks, draft);
+        this.past.takeBackfill(observation.ticks, draft);
         return;
       case "failed": {
         const { kind: _, ...failure } = observation;
@@ -853,15 +787,10 @@ export class Watch {
         return;
       }
       case "daemon":
-        this.#daemonFacts(observation.figures, draft);
-        this.#named.update(this.#world.daemon, draft.atMs);
-        draft.changes.ticks.push(this.#series.daemon(this.#world.daemon.facts.values, draft.atMs));
-        this.#world.daemon.windows?.feed(draft.atMs, this.#world.daemon.facts.values);
-        this.#conditions.judgeNode(this.#world.daemon, null, draft);
+        this.#daemon.take(observation.figures, draft);
         return;
       case "channel":
-        this.#world.daemon.facts.values.brokenChannels = this.#channels.broken;
-        this.#conditions.judgeNode(this.#world.daemon, null, draft);
+        this.#daemon.channelTurned(draft);
         return;
       case "acknowledged": {
         const { alert, by, comment, shown } = observation;
@@ -901,16 +830,6 @@ export class Watch {
     }
   }
 
-  /** The past from elsewhere: into history, and into the windows of those that exist, at its own time. */
-  #takeBackfill(ticks: readonly Tick[], draft: Draft): void {
-    const past = new Recall();
-    for (const tick of ticks) {
-      draft.changes.ticks.push(tick);
-      past.tick(tick);
-    }
-    for (const owner of past.owners) for (const node of this.#world.ownedBy(owner)) past.replay(node);
-  }
-
   #takeAccounts(seen: Observation & { readonly kind: "accounts" }, draft: Draft): void {
     const entry = this.#world.wallets.get(seen.wallet);
     if (!entry) return;
@@ -918,7 +837,7 @@ export class Watch {
     const told = this.#world.accounts.take(seen);
     if (told === null) return;
     this.#noteHolders(seen, told, draft);
-    this.#replayEvents(draft);
+    this.past.welcomed(draft);
     this.#profits.takeStates(entry, told, seen, draft);
     for (const account of told) {
       this.#holdings.take(account, entry.profit.changes.seen(account.name), draft);
@@ -946,7 +865,7 @@ export class Watch {
     if (entry.node.windows?.hasFields) this.#sampleWallet(entry, draft);
     for (const account of told) {
       this.#realizedToday(entry, account);
-      if (whole && this.#needs.equityCheck) this.#equityCheck.note(account, draft.atMs);
+      if (whole) this.#checks.note(account, draft.atMs);
     }
     for (const account of told) this.#rights.compare(account, draft);
     for (const account of told) this.#judgeAccount(account, "traderState", draft);
@@ -982,54 +901,10 @@ export class Watch {
     told: readonly AccountEntry[],
     draft: Draft,
   ): void {
-    if (!this.#parted && !told.some(({ moved }) => moved)) return;
-    this.#parted = false;
+    const hasParted = this.#life.takeParted();
+    if (!hasParted && !told.some(({ moved }) => moved)) return;
     const accounts = this.#world.accounts.ofWallet(wallet).filter(({ ref }) => ref.pdaIndex === pdaIndex);
     this.#world.holders.take(wallet, pdaIndex, accounts, draft);
-  }
-
-  #takeView(seen: Observation & { readonly kind: "traderView" }, draft: Draft): void {
-    const account = this.#world.accounts.takeView(seen.wallet, seen.view, seen.atMs);
-    if (!account) return;
-    this.#noData.seen("traderView", seen.wallet, draft);
-    const differences = compareWithView(account, this.#world.markets);
-    if (differences.length === 0) {
-      this.#reportedMismatches.delete(account.name);
-      return;
-    }
-    this.#viewMismatches++;
-    if (this.#reportedMismatches.has(account.name)) return;
-    this.#reportedMismatches.add(account.name);
-    const text = `${account.name}: our risk and the exchange's differ: ${differences.join("; ")}`;
-    this.#notes.push({ level: "warn", text });
-  }
-
-  /** Takes the exchange's values of accounts. */
-  #takePortfolio(seen: Observation & { readonly kind: "portfolio" }, draft: Draft): void {
-    const entry = this.#world.wallets.get(seen.wallet);
-    if (!entry) return;
-    const { wallet, midnight } = seen;
-    this.#noData.seen("portfolio", wallet, draft);
-    if (midnight && this.#today.midnight(wallet, midnight.startMs, { ...midnight, readMs: seen.atMs })) {
-      this.#today.refresh(entry);
-      entry.profit.publish();
-      this.#today.keep(wallet, draft);
-      this.#conditions.judgeNode(entry.node, null, draft);
-      this.#together.changed(entry, null, draft);
-    }
-    let compared = false;
-    for (const { pdaIndex, subaccount, ofMs, valueUsd } of seen.values) {
-      const account = this.#world.accounts.get({ wallet, pdaIndex, subaccount });
-      if (account && this.#equityCheck.compare(account, ofMs, valueUsd, draft.atMs)) compared = true;
-    }
-    if (!compared) return;
-    const { daemon } = this.#world;
-    const worst = this.#equityCheck.worst(draft.atMs)!;
-    daemon.facts.values.equityMismatch = worst.share;
-    daemon.facts.values.equityMismatchAccount = worst.account;
-    daemon.facts.values.equityMismatchSide = worst.side;
-    daemon.seen("portfolio", draft.atMs);
-    this.#conditions.judgeNode(daemon, "portfolio", draft);
   }
 
   #takeEvents(seen: Observation & { readonly kind: "events" }, draft: Draft): void {
@@ -1042,7 +917,7 @@ export class Watch {
       entry !== undefined && seen.source === "funding" && this.#profits.takePayments(entry, events, draft);
     for (const event of events) {
       if (entry && this.#profits.takeEvent(entry, event, events, draft)) profitMoved = true;
-      if (entry && event.kind === "collateral") this.rememberFlow(event);
+      if (entry && event.kind === "collateral") this.past.rememberFlow(event);
       if (event.kind === "fill") this.#takeFill(event, draft);
       if (entry && event.kind !== "collateral") this.#today.take(event, null);
       if (event.kind === "order") this.#world.placings.event(event);
@@ -1165,17 +1040,9 @@ export class Watch {
     this.#together.changed(entry, "collateral", draft);
   }
 
-  *#touchedBy(event: Event): Iterable<SubjectNode> {
-    yield* this.#world.touchedBy(event);
-    yield* this.#together.touchedBy(event);
-  }
-
   /** One new event: windows first, so that a rule which counts it sees it. */
   #happened(event: Event, draft: Draft): void {
-    this.#replayEvents(draft);
-    if (this.#eventWindows.keep(event, draft.atMs)) {
-      for (const node of this.#touchedBy(event)) this.#eventWindows.feed(node, event, draft.atMs);
-    }
+    this.past.happened(event, draft);
     this.#endings.happened(draft, event);
     this.#together.happened(event, draft);
     this.#happenings.take(event, draft);
@@ -1214,117 +1081,6 @@ export class Watch {
         return false;
     return true;
   }
-
-  #daemonFacts(figures: DaemonFigures, draft: Draft): void {
-    const counts = this.#counts.take(figures, draft);
-    const values = this.#world.daemon.facts.values;
-    values.host = figures.host;
-    values.lag = figures.lagMs;
-    values.loopLag = figures.loopLagMs;
-    values.failedPolls = figures.failedPolls;
-    values.failingReads = figures.failingReads;
-    values.blindWallets = this.#noData.wallets;
-    values.noDataAlerts = this.#noData.alerts;
-    values.clockOffset = figures.clockOffsetMs;
-    values.streamConnected = figures.streamConnected;
-    values.budgetUsed = figures.budgetUsed;
-    values.rateLimited = figures.rateLimited;
-    values.undelivered = figures.undelivered;
-    values.oldestUndelivered = figures.oldestUndeliveredMs;
-    values.waitingChannels = figures.waitingChannels;
-    values.databaseBytes = figures.databaseBytes;
-    values.authFailures = counts.authFailures;
-    values.repeatedAuthFailures = counts.repeatedAuthFailures;
-    values.refusedWallets = this.#counts.refusedWallets(figures, draft.atMs);
-    values.signingWallets = figures.signingWallets;
-    values.signedOutWallets = figures.signedOutWallets;
-    values.loginTextRefused = figures.loginTextRefused;
-    values.signerUnavailable = figures.signerUnavailable;
-    values.deadMessages = figures.deadMessages;
-    values.badRecords = counts.badRecords;
-    values.brokenChannels = this.#channels.broken;
-  }
-
-  /** A subject appeared: it gets its rules and the past of its series; past events follow when its account is whole. */
-  #welcome(node: SubjectNode): void {
-    const { subject } = node;
-    if (subject.scope === "position") {
-      this.#born(node, this.#draft);
-      this.#openings.born(node, this.#world.accounts.slotOf(subject.wallet, subject.pdaIndex), this.#draft);
-      this.#downtime.opened(node.name, this.#draft);
-    }
-    this.#named.prepare(node);
-    this.#conditions.attach(node, this.#draft);
-    this.#askForMarket(node, this.#draft);
-    if (node.first) this.#recall.replay(node);
-    this.#newcomers.push(node);
-  }
-
-  /** Requests the market data that a new position's rules need now, where it is not known yet, not at the next turn. */
-  #askForMarket(node: SubjectNode, draft: Draft): void {
-    if (node.subject.scope !== "position") return;
-    const { seenMs } = this.#world.markets.entry(node.subject.symbol).facts;
-    for (const source of this.#wantedMarkets.ofPosition(node))
-      if (seenMs[source] === undefined) draft.ask(source, null);
-  }
-
-  /** Notes since when this position is known, so that a start tells it from others of its name in history. */
-  #born(node: SubjectNode, draft: Draft): void {
-    const text = node.first ? this.#facts.get(factName(node.name, "incarnation")) : undefined;
-    const known = text === undefined ? null : (JSON.parse(text) as { name: string; sinceMs: number });
-    if (known?.name === node.incarnation) {
-      node.bornMs = known.sinceMs;
-      return;
-    }
-    // Of the first positions ever seen, what the exchange keeps of their past may be theirs.
-    node.bornMs = node.first && known === null ? 0 : draft.atMs;
-    const value = JSON.stringify({ name: node.incarnation, sinceMs: node.bornMs });
-    draft.changes.facts.push({ atMs: draft.atMs, owner: node.name, name: "incarnation", value });
-  }
-
-  #replayEvents(draft: Draft): void {
-    for (const node of this.#newcomers) this.#eventWindows.replay(node, draft.atMs);
-    this.#newcomers.length = 0;
-  }
-
-  #gone(node: SubjectNode, account: AccountEntry, symbol: string | null, why: Parting): void {
-    const draft = this.#draft;
-    if (symbol !== null) this.#downtime.gone(node.name, draft);
-    this.#parted = true;
-    if (symbol === null) {
-      this.#equityCheck.forget(account);
-      const entry = this.#world.wallets.get(account.ref.wallet);
-      if (entry) this.#profits.takeAccountGone(entry, account, draft);
-    }
-    this.#conditions.detach(node, draft, ({ heldSlot }, live, row, before) =>
-      this.#endings.end(draft, {
-        live,
-        row,
-        before,
-        account: account.ref,
-        symbol,
-        fallback: why === "flipped" ? "flipped" : "closed",
-        text: null,
-        fromMs: Math.max(live.alert.sinceMs, node.facts.seenMs.traderState ?? 0),
-        // An account that is gone may have stood on without what held.
-        fromSlot: symbol === null ? heldSlot : account.slot,
-        // Accounts that are given have no slots.
-        goneSlot: this.#world.accounts.slotOf(account.ref.wallet, account.ref.pdaIndex) || undefined,
-        ...(symbol === null ? {} : extentOf(node)),
-        another: why !== "closed",
-        suspicious: true,
-      }),
-    );
-  }
-}
-
-/** Size of a position, in units, and its side; undefined: not known. */
-function extentOf({ facts }: SubjectNode) {
-  const { size, side } = facts.values;
-  return {
-    size: typeof size === "number" ? Math.abs(size) : undefined,
-    side: typeof side === "string" ? side : undefined,
-  };
 }
 
 /** The names of the rules whose condition was not there before. */
@@ -1335,11 +1091,6 @@ function newRules(before: RuleSet, now: RuleSet): readonly string[] {
   return [...now.conditions, ...now.events]
     .filter(({ name, fingerprint }) => known.get(name) !== fingerprint)
     .map(({ name }) => name);
-}
-
-/** Their past stands under an owner that several of them share. */
-function isAccountOrMarket({ subject: { scope } }: SubjectNode): boolean {
-  return scope === "trader" || scope === "position" || scope === "market";
 }
 
 /** The alerts about a subject, added to others; null: none. */

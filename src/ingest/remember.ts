@@ -83,26 +83,28 @@ async function watchOf(
   const watch = new Watch(settings, await remembered(store), nowMs, before);
   const flowsFromMs = Math.min(nowMs, ...pasts.map(({ fromMs }) => fromMs)) - minuteMs;
   for (const event of await store.events({ kind: "collateral", fromMs: flowsFromMs }))
-    watch.rememberFlow(event);
+    watch.past.rememberFlow(event);
   let fed = 0;
   for (const { minutes, ticks } of pasts) {
-    watch.rememberMinutes(minutes);
+    watch.past.rememberMinutes(minutes);
     await turn();
     for (const tick of ticks.splice(0)) {
-      watch.rememberTick(tick);
+      watch.past.rememberTick(tick);
       if (++fed % fedAtOnce === 0) await turn();
     }
   }
-  for (const [kind, spanMs] of watch.eventSpans) {
-    for (const event of await store.events({ kind, fromMs: nowMs - spanMs })) watch.rememberEvent(event);
+  for (const [kind, spanMs] of watch.past.eventSpans) {
+    for (const event of await store.events({ kind, fromMs: nowMs - spanMs })) watch.past.rememberEvent(event);
   }
   const [newest] = await store.events({ kind: "funding", newestFirst: true, limit: 1 });
   if (newest !== undefined)
-    watch.rememberPayments(await store.events({ kind: "funding", fromMs: newest.happenedMs - paymentsMs }));
-  const dayMs = watch.dayToReadMs;
+    watch.past.rememberPayments(
+      await store.events({ kind: "funding", fromMs: newest.happenedMs - paymentsMs }),
+    );
+  const dayMs = watch.past.dayToReadMs;
   if (dayMs !== null) {
     for (const kind of ["fill", "funding", "collateral"] as const)
-      for (const event of await store.events({ kind, fromMs: dayMs })) watch.rememberToday(event);
+      for (const event of await store.events({ kind, fromMs: dayMs })) watch.past.rememberToday(event);
   }
   return watch;
 }

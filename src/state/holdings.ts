@@ -11,6 +11,7 @@ import { shrink, unitsFromBaseLots } from "../margin/units.ts";
 import type { AccountEntry, Held } from "./accounts.ts";
 import type { Balance } from "./profit/balance-change.ts";
 import type { SeenBalance } from "./profit/open-changes.ts";
+import type { SubjectNode } from "./subjects.ts";
 import type { World } from "./world.ts";
 
 const suffix = "/held";
@@ -222,4 +223,13 @@ const unitsOf = (lots: string, market: MarketRisk | undefined): number | undefin
 
 function magnitude(lots: bigint): bigint {
   return lots < 0n ? -lots : lots;
+}
+
+/** Size of a position, in units, and its side; undefined: not known. */
+export function extentOf({ facts }: SubjectNode) {
+  const { size, side } = facts.values;
+  return {
+    size: typeof size === "number" ? Math.abs(size) : undefined,
+    side: typeof side === "string" ? side : undefined,
+  };
 }

@@ -1,0 +1,80 @@
+/** The facts about the daemon itself, for its rules. */
+import type { ChannelAlerts } from "../alerts/own/channel-alerts.ts";
+import type { NoData } from "../alerts/own/no-data.ts";
+import type { Draft } from "../domain/draft.ts";
+import type { DaemonFigures as Figures } from "../domain/observation.ts";
+import type { Conditions } from "../evaluate/conditions.ts";
+import type { Counts } from "../state/counts.ts";
+import type { SubjectNode } from "../state/subjects.ts";
+import type { NamedValues } from "../state/windows/named-values.ts";
+import type { Series } from "../state/windows/series.ts";
+
+export interface DaemonFiguresParts {
+  readonly node: SubjectNode;
+  readonly conditions: Conditions;
+  readonly noData: NoData;
+  readonly channels: ChannelAlerts;
+  readonly counts: Counts;
+  readonly named: NamedValues;
+  readonly series: Series;
+}
+
+export class DaemonFigures {
+  readonly #parts: DaemonFiguresParts;
+
+  constructor(parts: DaemonFiguresParts) {
+    this.#parts = parts;
+  }
+
+  take(figures: Figures, draft: Draft): void {
+    const { node, named, series, conditions } = this.#parts;
+    this.#write(figures, draft);
+    named.update(node, draft.atMs);
+    draft.changes.ticks.push(series.daemon(node.facts.values, draft.atMs));
+    node.windows?.feed(draft.atMs, node.facts.values);
+    conditions.judgeNode(node, null, draft);
+  }
+
+  /** A channel broke, or works again. */
+  channelTurned(draft: Draft): void {
+    const { node, channels, conditions } = this.#parts;
+    node.facts.values.brokenChannels = channels.broken;
+    conditions.judgeNode(node, null, draft);
+  }
+
+  /** A rule that is due before the next figures is judged by the no-data alerts that fire now. */
+  noteNoData(): void {
+    this.#parts.node.facts.values.noDataAlerts = this.#parts.noData.alerts;
+  }
+
+  #write(figures: Figures, draft: Draft): void {
+    const { node, noData, channels, counts: counter } = this.#parts;
+    const counts = counter.take(figures, draft);
+    const { values } = node.facts;
+    values.host = figures.host;
+    values.lag = figures.lagMs;
+    values.loopLag = figures.loopLagMs;
+    values.failedPolls = figures.failedPolls;
+    values.failingReads = figures.failingReads;
+    values.blindWallets = noData.wallets;
+    values.noDataAlerts = noData.alerts;
+    values.clockOffset = figures.clockOffsetMs;
+    values.streamConnected = figures.streamConnected;
+    values.budgetUsed = figures.budgetUsed;
+    values.rateLimited = figures.rateLimited;
+    values.undelivered = figures.undelivered;
+    values.oldestUndelivered = figures.oldestUndeliveredMs;
+    values.waitingChannels = figures.waitingChannels;
+    values.databaseBytes = figures.databaseBytes;
+    values.authFailures = counts.authFailures;
+    values.repeatedAuthFailures = counts.repeatedAuthFailures;
+    values.refusedWallets = counter.refusedWallets(figures, draft.atMs);
+    values.signingWallets = figures.signingWallets;
+    values.signedOutWallets = figures.signedOutWallets;
+    values.loginTextRefused = figures.loginTextRefused;
+    values.signerUnavailable = figures.signerUnavailable;
+    values.deadMessages = figures.deadMessages;
+    values.badRecords = counts.badRecords;
+    values.brokenChannels = channels.broken;
+  }
+}

@@ -1,0 +1,95 @@
+/** Holds what we compute against what the exchange says of the same: its view of an account's risk, and its values of accounts. */
+import type { NoData } from "../alerts/own/no-data.ts";
+import type { Draft } from "../domain/draft.ts";
+import type { Observation } from "../domain/observation.ts";
+import type { Conditions } from "../evaluate/conditions.ts";
+import type { AccountEntry } from "../state/accounts.ts";
+import { EquityCheck } from "../state/checks/equity-check.ts";
+import { compareWithView } from "../state/checks/view-check.ts";
+import type { Today } from "../state/profit/today.ts";
+import type { World } from "../state/world.ts";
+import type { Together } from "./aggregates/together.ts";
+
+export interface ExchangeChecksParts {
+  readonly world: World;
+  readonly conditions: Conditions;
+  readonly noData: NoData;
+  readonly together: Together;
+  readonly today: Today;
+  readonly warn: (text: string) => void;
+  /** Some rule reads or tells how far our equity is from the exchange's. */
+  readonly checksEquity: boolean;
+  readonly before: ExchangeChecks | undefined;
+}
+
+export class ExchangeChecks {
+  readonly #parts: ExchangeChecksParts;
+  readonly #equity: EquityCheck;
+  /** Accounts whose difference was reported, until it is gone. */
+  readonly #reported: Set<string>;
+  /** Views that differed from ours, in all. */
+  viewMismatches: number;
+
+  constructor({ before, ...parts }: ExchangeChecksParts) {
+    this.#parts = { ...parts, before: undefined };
+    this.#equity = new EquityCheck(parts.warn, before === undefined ? undefined : before.#equity);
+    this.#reported = before ? before.#reported : new Set();
+    this.viewMismatches = before?.viewMismatches ?? 0;
+  }
+
+  /** Notes our equity of an account that was read. */
+  note(account: AccountEntry, atMs: number): void {
+    if (this.#parts.checksEquity) this.#equity.note(account, atMs);
+  }
+
+  forget(account: AccountEntry): void {
+    this.#equity.forget(account);
+  }
+
+  takeView(seen: Observation & { readonly kind: "traderView" }, draft: Draft): void {
+    const account = this.#parts.world.accounts.takeView(seen.wallet, seen.view, seen.atMs);
+    if (!account) return;
+    this.#parts.noData.seen("traderView", seen.wallet, draft);
+    const differences = compareWithView(account, this.#parts.world.markets);
+    if (differences.length === 0) {
+      this.#reported.delete(account.name);
+      return;
+    }
+    this.viewMismatches++;
+    if (this.#reported.has(account.name)) return;
+    this.#reported.add(account.name);
+    const text = `${account.name}: our risk and the exchange's differ: ${differences.join("; ")}`;
+    this.#parts.warn(text);
+  }
+
+  /** Takes the exchange's values of accounts. */
+  takePortfolio(seen: Observation & { readonly kind: "portfolio" }, draft: Draft): void {
+    const entry = this.#parts.world.wallets.get(seen.wallet);
+    if (!entry) return;
+    const { wallet, midnight } = seen;
+    this.#parts.noData.seen("portfolio", wallet, draft);
+    if (
+      midnight &&
+      this.#parts.today.midnight(wallet, midnight.startMs, { ...midnight, readMs: seen.atMs })
+    ) {
+      this.#parts.today.refresh(entry);
+      entry.profit.publish();
+      this.#parts.today.keep(wallet, draft);
+      this.#parts.conditions.judgeNode(entry.node, null, draft);
+      this.#parts.together.changed(entry, null, draft);
+    }
+    let compared = false;
+    for (const { pdaIndex, subaccount, ofMs, valueUsd } of seen.values) {
+      const account = this.#parts.world.accounts.get({ wallet, pdaIndex, subaccount });
+      if (account && this.#equity.compare(account, ofMs, valueUsd, draft.atMs)) compared = true;
+    }
+    if (!compared) return;
+    const { daemon } = this.#parts.world;
+    const worst = this.#equity.worst(draft.atMs)!;
+    daemon.facts.values.equityMismatch = worst.share;
+    daemon.facts.values.equityMismatchAccount = worst.account;
+    daemon.facts.values.equityMismatchSide = worst.side;
+    daemon.seen("portfolio", draft.atMs);
+    this.#parts.conditions.judgeNode(daemon, "portfolio", draft);
+  }
+}

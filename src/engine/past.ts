@@ -1,0 +1,170 @@
+/**
+ * The past of subjects: samples and events that history knew at the start, or that the exchange still has, enter windows at their
+ * own time, also those of subjects that appear later. Fed before the first observation; it fires nothing.
+ */
+import type { Draft } from "../domain/draft.ts";
+import type { Event } from "../domain/event.ts";
+import type { Tick } from "../domain/observation.ts";
+import type { ProfitGaps } from "../state/profit/profit-gaps.ts";
+import type { Profits } from "../state/profit/profits.ts";
+import type { Today } from "../state/profit/today.ts";
+import type { SubjectNode } from "../state/subjects.ts";
+import type { EventWindows } from "../state/windows/event-windows.ts";
+import type { HeldMinutes } from "../state/windows/held-minutes.ts";
+import { Recall } from "../state/windows/recall.ts";
+import type { World } from "../state/world.ts";
+import type { Together } from "./aggregates/together.ts";
+
+/** Accounts that have not appeared by then start with what is seen from there on. */
+const recallKeptMs = 600_000;
+
+export interface PastParts {
+  readonly world: World;
+  readonly together: Together;
+  readonly eventWindows: EventWindows;
+  readonly profits: Profits;
+  readonly gaps: ProfitGaps;
+  readonly today: Today;
+  readonly startedMs: number;
+  readonly nowMs: () => number;
+}
+
+export class Past {
+  readonly #parts: PastParts;
+  /** Samples of before the start, for subjects that are still to appear. */
+  readonly #recall = new Recall();
+  /** Subjects of before a reload: their windows are fed the past with the first observation. */
+  readonly #standing: SubjectNode[] = [];
+  /** Subjects whose windows over events have not been given the past yet. */
+  readonly #newcomers: SubjectNode[] = [];
+
+  constructor(parts: PastParts) {
+    this.#parts = parts;
+  }
+
+  /** The reach of rules into the past, by event kind, ms: what has to be read from history at a start. */
+  get eventSpans(): ReadonlyMap<Event["kind"], number> {
+    return this.#parts.eventWindows.spans;
+  }
+
+  /** From when on the events of today have to be read from history at a start, ms; null: their sums were kept. */
+  get dayToReadMs(): number | null {
+    const { today } = this.#parts;
+    return today.incomplete ? today.startMs : null;
+  }
+
+  /** Feeds the minutes of an owner to the windows, before its first tick. Each owner's come once. */
+  rememberMinutes(minutes: HeldMinutes): void {
+    const { world } = this.#parts;
+    const sinceMs = world.wallets.get(minutes.owner.split("/", 1)[0]!)?.sinceMs ?? 0;
+    const node = world.nodes.get(minutes.owner);
+    if (node && !isAccountOrMarket(node)) this.#recall.feedMinutes(node, minutes, sinceMs);
+    else this.#recall.minutes(minutes, sinceMs);
+  }
+
+  /**
+   * Feeds a stored tick to the windows, before the first observation. Ticks of one owner come oldest first. Subjects that
+   * exist already take it at once; only for those that are still to appear it is held.
+   */
+  rememberTick(tick: Tick): void {
+    const { world, gaps } = this.#parts;
+    // The name of a wallet may have been another's then.
+    const wallet = world.wallets.get(tick.owner.split("/", 1)[0]!);
+    if (wallet && tick.atMs < wallet.sinceMs) return;
+    const node = world.nodes.get(tick.owner);
+    if (wallet && node === wallet.node) {
+      const figure = (field: string) => tick.values[tick.series.indexOf(`wallet.${field}`)];
+      const sample = { equity: figure("equity"), pnl: figure("pnl"), netDeposits: figure("netDeposits") };
+      gaps.take(tick.owner, node.windows, tick.atMs, sample);
+    }
+    if (node && !isAccountOrMarket(node)) this.#recall.feed(node, tick);
+    else this.#recall.tick(tick);
+  }
+
+  /** Takes the time of a collateral record: before the ticks after it at a start. */
+  rememberFlow({ wallet, backfilled, happenedMs }: Event): void {
+    if (wallet !== null && !backfilled) this.#parts.gaps.takeFlow(wallet, happenedMs);
+  }
+
+  /** Takes stored payments of the funding history: a position may have closed during the stop. */
+  rememberPayments(events: readonly Event[]): void {
+    const { world, profits, nowMs } = this.#parts;
+    for (const [name, entry] of world.wallets) {
+      const own = events.filter(({ wallet, seenMs }) => wallet === name && seenMs >= entry.sinceMs);
+      if (own.length > 0) profits.rememberPayments(entry, own, nowMs());
+    }
+  }
+
+  /** Takes a stored event of today into its sums, before the first observation. */
+  rememberToday(event: Event): void {
+    const { world, today } = this.#parts;
+    const sinceMs = world.wallets.get(event.wallet ?? "")?.sinceMs ?? 0;
+    if (event.seenMs >= sinceMs) today.remember(event);
+  }
+
+  /** Feeds a stored event to the windows, before the first observation. */
+  rememberEvent(event: Event): void {
+    const { world, eventWindows, nowMs } = this.#parts;
+    const sinceMs = event.wallet === null ? 0 : (world.wallets.get(event.wallet)?.sinceMs ?? 0);
+    if (event.seenMs < sinceMs || !eventWindows.keep(event, nowMs())) return;
+    // Samples from before the position was seen are those of another one; newcomers are given all of the past at once.
+    for (const node of this.#touchedBy(event))
+      if (event.seenMs >= node.bornMs && !this.#newcomers.includes(node))
+        eventWindows.feed(node, event, nowMs());
+  }
+
+  /** The past from elsewhere: into history, and into the windows of those that exist, at its own time. */
+  takeBackfill(ticks: readonly Tick[], draft: Draft): void {
+    const past = new Recall();
+    for (const tick of ticks) {
+      draft.changes.ticks.push(tick);
+      past.tick(tick);
+    }
+    for (const owner of past.owners) for (const node of this.#parts.world.ownedBy(owner)) past.replay(node);
+  }
+
+  /** A subject that stood before a reload has its windows fed with the first observation. */
+  stands(node: SubjectNode): void {
+    if (isAccountOrMarket(node)) this.#standing.push(node);
+  }
+
+  /** A subject appeared: the samples of its past enter its windows, and the events when its account is whole. */
+  appeared(node: SubjectNode): void {
+    if (node.first) this.#recall.replay(node);
+    this.#newcomers.push(node);
+  }
+
+  /** An observation begins. */
+  begin(): void {
+    for (const node of this.#standing.splice(0)) this.#recall.replay(node);
+  }
+
+  /** Drops the samples of subjects that did not appear in time. */
+  drop(atMs: number): void {
+    if (atMs - this.#parts.startedMs > recallKeptMs) this.#recall.clear();
+  }
+
+  /** Gives subjects that appeared the events of before. */
+  welcomed(draft: Draft): void {
+    for (const node of this.#newcomers) this.#parts.eventWindows.replay(node, draft.atMs);
+    this.#newcomers.length = 0;
+  }
+
+  /** Feeds a new event to the windows that look back over it. */
+  happened(event: Event, draft: Draft): void {
+    this.welcomed(draft);
+    const { eventWindows } = this.#parts;
+    if (!eventWindows.keep(event, draft.atMs)) return;
+    for (const node of this.#touchedBy(event)) eventWindows.feed(node, event, draft.atMs);
+  }
+
+  *#touchedBy(event: Event): Iterable<SubjectNode> {
+    yield* this.#parts.world.touchedBy(event);
+    yield* this.#parts.together.touchedBy(event);
+  }
+}
+
+/** Their past stands under an owner that several of them share. */
+function isAccountOrMarket({ subject: { scope } }: SubjectNode): boolean {
+  return scope === "trader" || scope === "position" || scope === "market";
+}

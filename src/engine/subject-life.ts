@@ -1,0 +1,116 @@
+/** Gives a subject that appears its rules and its past, and ends the alerts about one that goes. */
+import type { Endings } from "../alerts/endings.ts";
+import type { Downtime } from "../alerts/own/downtime.ts";
+import type { Draft } from "../domain/draft.ts";
+import type { Conditions } from "../evaluate/conditions.ts";
+import type { WantedMarkets } from "../evaluate/wanted-markets.ts";
+import type { AccountEntry, Parting } from "../state/accounts.ts";
+import { factName } from "../state/fact-name.ts";
+import { extentOf } from "../state/holdings.ts";
+import type { Openings } from "../state/openings.ts";
+import type { Profits } from "../state/profit/profits.ts";
+import type { SubjectNode } from "../state/subjects.ts";
+import type { NamedValues } from "../state/windows/named-values.ts";
+import type { World } from "../state/world.ts";
+import type { ExchangeChecks } from "./exchange-checks.ts";
+import type { Past } from "./past.ts";
+
+export interface SubjectLifeParts {
+  readonly world: World;
+  readonly past: Past;
+  readonly conditions: Conditions;
+  readonly endings: Endings;
+  readonly downtime: Downtime;
+  readonly named: NamedValues;
+  readonly wantedMarkets: WantedMarkets;
+  readonly openings: Openings;
+  readonly profits: Profits;
+  readonly checks: ExchangeChecks;
+  /** Facts as history had them at the start. */
+  readonly facts: ReadonlyMap<string, string>;
+}
+
+export class SubjectLife {
+  readonly #parts: SubjectLifeParts;
+  #parted = false;
+
+  constructor(parts: SubjectLifeParts) {
+    this.#parts = parts;
+  }
+
+  /** True if a position or an account went since it was asked last. */
+  takeParted(): boolean {
+    const parted = this.#parted;
+    this.#parted = false;
+    return parted;
+  }
+
+  /** A subject appeared: it gets its rules and the past of its series; past events follow when its account is whole. */
+  appeared(node: SubjectNode, draft: Draft): void {
+    const { subject } = node;
+    if (subject.scope === "position") {
+      this.#born(node, draft);
+      this.#parts.openings.born(
+        node,
+        this.#parts.world.accounts.slotOf(subject.wallet, subject.pdaIndex),
+        draft,
+      );
+      this.#parts.downtime.opened(node.name, draft);
+    }
+    this.#parts.named.prepare(node);
+    this.#parts.conditions.attach(node, draft);
+    this.#askForMarket(node, draft);
+    this.#parts.past.appeared(node);
+  }
+
+  /** Requests the market data that a new position's rules need now, where it is not known yet, not at the next turn. */
+  #askForMarket(node: SubjectNode, draft: Draft): void {
+    if (node.subject.scope !== "position") return;
+    const { seenMs } = this.#parts.world.markets.entry(node.subject.symbol).facts;
+    for (const source of this.#parts.wantedMarkets.ofPosition(node))
+      if (seenMs[source] === undefined) draft.ask(source, null);
+  }
+
+  /** Notes since when this position is known, so that a start tells it from others of its name in history. */
+  #born(node: SubjectNode, draft: Draft): void {
+    const text = node.first ? this.#parts.facts.get(factName(node.name, "incarnation")) : undefined;
+    const known = text === undefined ? null : (JSON.parse(text) as { name: string; sinceMs: number });
+    if (known?.name === node.incarnation) {
+      node.bornMs = known.sinceMs;
+      return;
+    }
+    // Of the first positions ever seen, what the exchange keeps of their past may be theirs.
+    node.bornMs = node.first && known === null ? 0 : draft.atMs;
+    const value = JSON.stringify({ name: node.incarnation, sinceMs: node.bornMs });
+    draft.changes.facts.push({ atMs: draft.atMs, owner: node.name, name: "incarnation", value });
+  }
+
+  gone(node: SubjectNode, account: AccountEntry, symbol: string | null, why: Parting, draft: Draft): void {
+    if (symbol !== null) this.#parts.downtime.gone(node.name, draft);
+    this.#parted = true;
+    if (symbol === null) {
+      this.#parts.checks.forget(account);
+      const entry = this.#parts.world.wallets.get(account.ref.wallet);
+      if (entry) this.#parts.profits.takeAccountGone(entry, account, draft);
+    }
+    this.#parts.conditions.detach(node, draft, ({ heldSlot }, live, row, before) =>
+      this.#parts.endings.end(draft, {
+        live,
+        row,
+        before,
+        account: account.ref,
+        symbol,
+        fallback: why === "flipped" ? "flipped" : "closed",
+        text: null,
+        fromMs: Math.max(live.alert.sinceMs, node.facts.seenMs.traderState ?? 0),
+        // An account that is gone may have stood on without what held.
+        fromSlot: symbol === null ? heldSlot : account.slot,
+        // Accounts that are given have no slots.
+        goneSlot: this.#parts.world.accounts.slotOf(account.ref.wallet, account.ref.pdaIndex) || undefined,
+        ...(symbol === null ? {} : extentOf(node)),
+        another: why !== "closed",
+        suspicious: true,
+      }),
+    );
+  }
+}
