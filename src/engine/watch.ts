@@ -8,7 +8,7 @@
  * feeds it a `time` observation at `nextDeadlineMs()` and at least once a second.
  */
 
-import { AlertBook, type LiveAlert } from "../alerts/alert-book.ts";
+import { AlertBook } from "../alerts/alert-book.ts";
 import type { Held } from "../alerts/dispatch.ts";
 import { Endings } from "../alerts/endings.ts";
 import { firingAlert } from "../alerts/firing-alert.ts";
@@ -22,13 +22,11 @@ import { bringsData, NoData } from "../alerts/own/no-data.ts";
 import { OwnAlerts } from "../alerts/own/own-alert.ts";
 import { endingPatienceMs, firstLookMs, textPatienceMs } from "../alerts/patience.ts";
 import { Throttles } from "../alerts/throttles.ts";
-import type { SubaccountState } from "../domain/account.ts";
 import { type PresentAlert, severityRank } from "../domain/alert.ts";
 import type { Changes } from "../domain/changes.ts";
 import { Deadlines, stoodStillMs } from "../domain/deadlines.ts";
 import { type Ask, Draft } from "../domain/draft.ts";
 import { formatDurationMs } from "../domain/duration.ts";
-import type { Event } from "../domain/event.ts";
 import type { ExplainAnswer } from "../domain/explanation.ts";
 import type { Observation, Source } from "../domain/observation.ts";
 import type { Silence } from "../domain/silence.ts";
@@ -46,7 +44,7 @@ import { rulesOf } from "../evaluate/subject-rules.ts";
 import { alertingSources, Vigils } from "../evaluate/vigils.ts";
 import { WantedMarkets, type WantedSymbols } from "../evaluate/wanted-markets.ts";
 import { factReader, type RuleSet } from "../rules/index.ts";
-import { type AccountEntry, noteReading, openFacts } from "../state/accounts.ts";
+import type { AccountEntry } from "../state/accounts.ts";
 import { Counts } from "../state/counts.ts";
 import { eventFacts } from "../state/event-facts.ts";
 import { extentOf, Holdings } from "../state/holdings.ts";
@@ -58,7 +56,7 @@ import { Today } from "../state/profit/today.ts";
 import { Rights } from "../state/rights.ts";
 import type { SubjectNode } from "../state/subjects.ts";
 import { ToldSince } from "../state/told-since.ts";
-import { partSeen, sumAccounts, type WalletEntry, walletSeen, wholeSeenMs } from "../state/wallets.ts";
+import type { WalletEntry } from "../state/wallets.ts";
 import { type Needs, needsOf } from "../state/wants.ts";
 import type { WatchedWallet } from "../state/watched.ts";
 import { EventWindows } from "../state/windows/event-windows.ts";
@@ -66,9 +64,11 @@ import { NamedValues } from "../state/windows/named-values.ts";
 import { Series } from "../state/windows/series.ts";
 import { WindowPlan } from "../state/windows/windows.ts";
 import { type Gone, World } from "../state/world.ts";
+import { AccountAnswers } from "./account-answers.ts";
 import { Advisor } from "./advice/advisor.ts";
 import { Together } from "./aggregates/together.ts";
 import { DaemonFigures } from "./daemon-figures.ts";
+import { EventAnswers } from "./event-answers.ts";
 import { ExchangeChecks } from "./exchange-checks.ts";
 import { Given } from "./figures.ts";
 import { MarketAnswers } from "./market-answers.ts";
@@ -78,6 +78,7 @@ import { Restoring } from "./restore.ts";
 import type { WatchSettings } from "./settings.ts";
 import { watchStatus } from "./status.ts";
 import { SubjectLife } from "./subject-life.ts";
+import { WalletFigures } from "./wallet-figures.ts";
 
 export interface Note {
   readonly level: "info" | "warn";
@@ -152,6 +153,9 @@ export class Watch {
   readonly #given: Given;
   readonly #wantedMarkets: WantedMarkets;
   readonly #life: SubjectLife;
+  readonly #figures: WalletFigures;
+  readonly #accounts: AccountAnswers;
+  readonly #events: EventAnswers;
   readonly #gaps = new ProfitGaps();
   #notes: Note[] = [];
   #draft: Draft;
@@ -406,7 +410,7 @@ export class Watch {
     this.#rights = new Rights({
       facts: remembered.facts,
       isOurs: (name) => (this.#world.wallets.get(name)?.sinceMs ?? 0) < nowMs,
-      happened: (event, into) => this.#happened(event, into),
+      happened: (event, into) => this.#events.happened(event, into),
     });
     this.#series = new Series(settings.ruleSet);
     this.#wantedMarkets = new WantedMarkets(settings.ruleSet, settings.named);
@@ -423,7 +427,7 @@ export class Watch {
       deadlines,
       draft,
       nowMs,
-      rolled: (into) => this.#newDay(into),
+      rolled: (into) => this.#figures.newDay(into),
       before: was.today,
     });
     this.#profits = new Profits({
@@ -491,6 +495,11 @@ export class Watch {
       ...{ openings: this.#openings, profits: this.#profits, checks: this.#checks },
       facts: remembered.facts,
     });
+    this.#figures = new WalletFigures({
+      ...{ world: this.#world, conditions: this.#conditions, together: this.#together },
+      ...{ named: this.#named, series: this.#series, gaps: this.#gaps, today: this.#today },
+      ...{ profits: this.#profits, holdings: this.#holdings },
+    });
     this.#market = new MarketAnswers({
       settings,
       world: this.#world,
@@ -503,10 +512,26 @@ export class Watch {
       restoring: this.#restoring,
       together: this.#together,
       facts: remembered.facts,
-      happened: (event, into) => this.#happened(event, into),
-      judgeAccount: (account, source, into) => this.#judgeAccount(account, source, into),
+      happened: (event, into) => this.#events.happened(event, into),
+      judgeAccount: (account, source, into) => this.#figures.judgeAccount(account, source, into),
       warn: (text) => this.#notes.push({ level: "warn", text }),
       before: was.market,
+    });
+    const answers = {
+      ...{ world: this.#world, past: this.past, profits: this.#profits, noData: this.#noData },
+      ...{ vigils: this.#vigils, conditions: this.#conditions, together: this.#together },
+      figures: this.#figures,
+    };
+    this.#accounts = new AccountAnswers({
+      ...answers,
+      ...{ alerts, life: this.#life, holdings: this.#holdings, market: this.#market },
+      ...{ named: this.#named, series: this.#series, checks: this.#checks, rights: this.#rights },
+      restoring: this.#restoring,
+    });
+    this.#events = new EventAnswers({
+      ...answers,
+      ...{ openings: this.#openings, today: this.#today, endings: this.#endings, told: this.#told },
+      happenings: this.#happenings,
     });
     this.#given = new Given({
       named: this.#named,
@@ -731,19 +756,19 @@ export class Watch {
     this.#own.observe(observation, draft);
     switch (observation.kind) {
       case "accounts":
-        this.#takeAccounts(observation, draft);
+        this.#accounts.take(observation, draft);
         return;
       case "prices":
         this.#market.prices(observation, draft);
-        this.#valued(draft);
+        this.#figures.valued(draft);
         return;
       case "marketConfig":
         this.#market.config(observation, draft);
-        this.#valued(draft);
+        this.#figures.valued(draft);
         return;
       case "collateralAssets":
         this.#market.collateralAssets(observation, draft);
-        this.#valued(draft);
+        this.#figures.valued(draft);
         return;
       case "fundingRate":
         this.#market.rate(observation, draft);
@@ -767,7 +792,7 @@ export class Watch {
         this.#checks.takePortfolio(observation, draft);
         return;
       case "events":
-        this.#takeEvents(observation, draft);
+        this.#events.take(observation, draft);
         return;
       case "backfill":
         this.past.takeBackfill(observation.ticks, draft);
@@ -830,224 +855,6 @@ export class Watch {
     }
   }
 
-  #takeAccounts(seen: Observation & { readonly kind: "accounts" }, draft: Draft): void {
-    const entry = this.#world.wallets.get(seen.wallet);
-    if (!entry) return;
-    if (this.#alerts.live.size > 0) this.#keepBeforeLoss(seen);
-    const told = this.#world.accounts.take(seen);
-    if (told === null) return;
-    this.#noteHolders(seen, told, draft);
-    this.past.welcomed(draft);
-    this.#profits.takeStates(entry, told, seen, draft);
-    for (const account of told) {
-      this.#holdings.take(account, entry.profit.changes.seen(account.name), draft);
-      this.#market.wantAssets(account, draft);
-      this.#world.accounts.assess(account);
-      noteReading(account);
-    }
-    const whole = seen.told === undefined;
-    if (whole) {
-      walletSeen(entry, seen.pdaIndex, draft.atMs);
-    }
-    sumAccounts(entry, this.#world.accounts.ofWallet(seen.wallet), true);
-    this.#profits.answered(entry, draft);
-    const wholeMs = whole ? wholeSeenMs(entry) : null;
-    if (whole) this.#noData.seen("traderState", seen.wallet, draft, wholeMs);
-    if (wholeMs !== null) this.#vigils.seen("traderState", seen.wallet, wholeMs, draft);
-    for (const account of told) {
-      this.#named.update(account.node, draft.atMs);
-      for (const position of account.positions.values()) this.#named.update(position.node, draft.atMs);
-      draft.changes.ticks.push(this.#series.account(account, draft.atMs));
-      account.node.windows?.feed(draft.atMs, account.node.facts.values);
-      for (const position of account.positions.values())
-        position.node.windows?.feed(draft.atMs, position.node.facts.values);
-    }
-    if (entry.node.windows?.hasFields) this.#sampleWallet(entry, draft);
-    for (const account of told) {
-      this.#realizedToday(entry, account);
-      if (whole) this.#checks.note(account, draft.atMs);
-    }
-    for (const account of told) this.#rights.compare(account, draft);
-    for (const account of told) this.#judgeAccount(account, "traderState", draft);
-    this.#conditions.judgeNode(entry.node, "traderState", draft);
-    this.#together.changed(entry, "traderState", draft);
-    if (whole) this.#restoring.endUnclaimed(seen.wallet, seen.pdaIndex, draft);
-  }
-
-  /** Keeps the texts of alerts about accounts that an answer shows with less than before, as of before it. */
-  #keepBeforeLoss({
-    wallet,
-    pdaIndex,
-    subaccounts,
-    atMs,
-  }: Observation & { readonly kind: "accounts" }): void {
-    const accounts = this.#world.accounts.ofWallet(wallet);
-    for (let i = 0; i < accounts.length; i++) {
-      const account = accounts[i]!;
-      const { ref } = account;
-      if (ref.pdaIndex !== pdaIndex) continue;
-      let alerts = alertsOf(account.node, null);
-      for (const { node } of account.positions.values()) alerts = alertsOf(node, alerts);
-      if (alerts === null) continue;
-      const now = subaccounts.find(({ subaccount }) => subaccount === ref.subaccount);
-      if (now === undefined || !holdsLess(account, now)) continue;
-      for (const alert of alerts) alert.beforeLoss = alert.newest(atMs)?.text ?? null;
-    }
-  }
-
-  /** Notes who holds which market, where that changed. */
-  #noteHolders(
-    { wallet, pdaIndex }: Observation & { readonly kind: "accounts" },
-    told: readonly AccountEntry[],
-    draft: Draft,
-  ): void {
-    const hasParted = this.#life.takeParted();
-    if (!hasParted && !told.some(({ moved }) => moved)) return;
-    const accounts = this.#world.accounts.ofWallet(wallet).filter(({ ref }) => ref.pdaIndex === pdaIndex);
-    this.#world.holders.take(wallet, pdaIndex, accounts, draft);
-  }
-
-  #takeEvents(seen: Observation & { readonly kind: "events" }, draft: Draft): void {
-    const entry = seen.wallet === null ? undefined : this.#world.wallets.get(seen.wallet);
-    // A liquidation that an inbox page brings along goes first, so that its notification is matched with it.
-    const events = [...seen.events].sort(
-      (a, b) => Number(b.kind === "liquidation") - Number(a.kind === "liquidation"),
-    );
-    let profitMoved =
-      entry !== undefined && seen.source === "funding" && this.#profits.takePayments(entry, events, draft);
-    for (const event of events) {
-      if (entry && this.#profits.takeEvent(entry, event, events, draft)) profitMoved = true;
-      if (entry && event.kind === "collateral") this.past.rememberFlow(event);
-      if (event.kind === "fill") this.#takeFill(event, draft);
-      if (entry && event.kind !== "collateral") this.#today.take(event, null);
-      if (event.kind === "order") this.#world.placings.event(event);
-      this.#happened(event, draft);
-    }
-    if (entry && this.#profits.takeRead(entry, draft)) profitMoved = true;
-    if (entry)
-      for (const { order, placedMs } of seen.resting ?? [])
-        this.#world.placings.note(entry.wallet.name, order, placedMs);
-    this.#endings.weighFills(draft);
-    if (seen.cursor) draft.changes.cursors.push(seen.cursor);
-    if (!entry) return;
-    const wallet = entry.wallet.name;
-    if (seen.coversMs !== undefined) this.#told.note(wallet, seen.source, seen.pdaIndex, seen.coversMs);
-    this.#today.publish(entry);
-    this.#today.keep(wallet, draft);
-    if (profitMoved) entry.profit.keep(draft);
-    if (profitMoved && !entry.given) entry.profit.publish();
-    if (seen.live === true) {
-      if (profitMoved) this.#judgeProfit(entry, draft);
-      for (const account of this.#world.accounts.ofWallet(entry.wallet.name))
-        this.#judgeAccount(account, null, draft);
-      return;
-    }
-    const wholeMs =
-      seen.wholeMs === undefined ? partSeen(entry, seen.source, seen.pdaIndex, draft.atMs) : seen.wholeMs;
-    if (wholeMs !== null) {
-      this.#noData.seen(seen.source, seen.wallet, draft, wholeMs);
-      this.#vigils.seen(seen.source, entry.wallet.name, wholeMs, draft);
-      entry.node.seen(seen.source, wholeMs);
-    }
-    if (seen.source === "fills") {
-      for (const account of this.#world.accounts.ofWallet(wallet)) this.#realizedToday(entry, account);
-    }
-    if (seen.unacked !== undefined) {
-      entry.unacked = seen.unacked;
-      entry.node.facts.values.unacked = seen.unacked;
-    }
-    if (seen.source === "collateral") {
-      if (this.#profits.historyRead(entry, seen.past === true, draft)) profitMoved = true;
-      const known = typeof entry.node.facts.values.equity === "number";
-      if (known && !entry.node.windows?.hasFields) this.#sampleWallet(entry, draft);
-    }
-    if (seen.source === "liquidations" && !seen.past)
-      this.#endings.read(draft, entry.wallet.name, seen.pdaIndex);
-    this.#conditions.judgeNode(entry.node, profitMoved ? null : seen.source, draft);
-    if (profitMoved || seen.source === "collateral") this.#together.changed(entry, "collateral", draft);
-    else if (seen.source === "fills" || seen.source === "funding")
-      this.#together.changed(entry, seen.source, draft);
-    // A source that answers again without anything new can be judged again, too.
-    const source = profitMoved || seen.events.length > 0 ? null : seen.source;
-    for (const account of this.#world.accounts.ofWallet(entry.wallet.name))
-      this.#judgeAccount(account, source, draft);
-  }
-
-  /** Stores the wallet's figures in history and feeds them to its windows. */
-  #sampleWallet({ node, wallet, profit }: WalletEntry, draft: Draft): void {
-    this.#named.update(node, draft.atMs);
-    const values = profit.sample();
-    const held = profit.heldSample();
-    draft.changes.ticks.push(this.#series.wallet(wallet.name, values, draft.atMs));
-    const onLate = (atMs: number, pnl: number, equity: number, explained: boolean): void => {
-      draft.changes.ticks.push(this.#series.wallet(wallet.name, { pnl, equity }, atMs));
-      // Held profit becomes a peak when its trades are let go of.
-      if (explained) profit.takeLate(pnl);
-    };
-    this.#gaps.take(wallet.name, node.windows, draft.atMs, values, held, onLate, (ms) =>
-      profit.changes.placedAfter(ms),
-    );
-    node.windows?.feed(draft.atMs, values);
-    if (held !== null && typeof values.equity === "number")
-      node.windows?.feedLeast(draft.atMs, held.leastPnl, values.equity);
-  }
-
-  /** The realized profit of an account's positions today, as old as the fills that were read. */
-  #realizedToday(entry: WalletEntry, { ref, positions, given }: AccountEntry): void {
-    const { fills } = entry.node.facts.seenMs;
-    if (fills === undefined || given) return;
-    for (const [symbol, { node }] of positions) {
-      node.seen("fills", fills);
-      const usd = this.#today.realized(ref.wallet, `${ref.pdaIndex}.${ref.subaccount}`, symbol);
-      const { values } = node.facts;
-      if (usd !== undefined) values.realizedPnlToday = usd;
-      else if (values.realizedPnlToday !== undefined) delete values.realizedPnlToday;
-    }
-  }
-
-  #newDay(draft: Draft): void {
-    for (const entry of this.#world.wallets.values()) {
-      this.#conditions.judgeNode(entry.node, null, draft);
-      for (const account of this.#world.accounts.ofWallet(entry.wallet.name)) {
-        this.#realizedToday(entry, account);
-        this.#judgeAccount(account, "fills", draft);
-      }
-    }
-    this.#together.manyChanged(null, null, false, draft);
-  }
-
-  #takeFill(event: Event, draft: Draft): void {
-    const name = this.#openings.note(event);
-    const node = name === null ? undefined : this.#world.nodes.get(name);
-    if (!node || event.wallet === null || event.pdaIndex === null) return;
-    this.#openings.settle(node, this.#world.accounts.slotOf(event.wallet, event.pdaIndex), draft);
-    openFacts(node, node.facts.seenMs.traderState ?? draft.atMs);
-  }
-
-  /** Something that values accounts was read. */
-  #valued(draft: Draft): void {
-    for (const entry of this.#profits.valued(draft)) {
-      const { changes } = entry.profit;
-      for (const account of this.#world.accounts.ofWallet(entry.wallet.name))
-        this.#holdings.take(account, changes.seen(account.name), draft);
-      this.#judgeProfit(entry, draft);
-    }
-  }
-
-  /** Judges what may read the profit of a wallet. */
-  #judgeProfit(entry: WalletEntry, draft: Draft): void {
-    this.#conditions.judgeNode(entry.node, null, draft);
-    this.#together.changed(entry, "collateral", draft);
-  }
-
-  /** One new event: windows first, so that a rule which counts it sees it. */
-  #happened(event: Event, draft: Draft): void {
-    this.past.happened(event, draft);
-    this.#endings.happened(draft, event);
-    this.#together.happened(event, draft);
-    this.#happenings.take(event, draft);
-  }
-
   /** The doubt about the profit that a rule of this subject may read; null: there is none. */
   #doubtOf(node: SubjectNode): Doubt | null {
     return this.#together.doubtOf(node) ?? this.#walletOf(node)?.profit.doubt ?? null;
@@ -1055,14 +862,6 @@ export class Watch {
 
   #walletOf({ subject }: SubjectNode): WalletEntry | undefined {
     return "wallet" in subject ? this.#world.wallets.get(subject.wallet) : undefined;
-  }
-
-  #judgeAccount(account: AccountEntry, source: Source | null, draft: Draft): void {
-    // A new one is judged by what was read before it as well.
-    const judge = (node: SubjectNode): void =>
-      this.#conditions.judgeNode(node, node.bornMs === draft.atMs ? null : source, draft);
-    for (const position of account.positions.values()) judge(position.node);
-    judge(account.node);
   }
 
   /** True if all that a condition can be about was seen since the start, and judged by it. */
@@ -1091,27 +890,6 @@ function newRules(before: RuleSet, now: RuleSet): readonly string[] {
   return [...now.conditions, ...now.events]
     .filter(({ name, fingerprint }) => known.get(name) !== fingerprint)
     .map(({ name }) => name);
-}
-
-/** The alerts about a subject, added to others; null: none. */
-function alertsOf(node: SubjectNode, others: LiveAlert[] | null): LiveAlert[] | null {
-  let all = others;
-  for (const { alert } of rulesOf(node).instances) if (alert !== null) all = [...(all ?? []), alert];
-  return all;
-}
-
-/** True if a position of an account is smaller in this state of it, or is not there. */
-function holdsLess({ positions }: AccountEntry, now: SubaccountState): boolean {
-  let index = 0;
-  for (const { state } of positions.values()) {
-    // Mostly they stand in the same order.
-    const likely = now.positions[index++];
-    const same =
-      likely?.symbol === state.symbol ? likely : now.positions.find(({ symbol }) => symbol === state.symbol);
-    const lots = same?.baseLots ?? 0n;
-    if (state.baseLots > 0n ? lots < state.baseLots : lots > state.baseLots) return true;
-  }
-  return false;
 }
 
 /**

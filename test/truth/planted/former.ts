@@ -292,14 +292,14 @@ export const former: readonly Defect[] = [
     name: "formerly: the equity of a wallet is sampled once a minute",
     changes: [
       {
-        file: "src/engine/watch.ts",
-        from: "if (entry.node.windows?.hasFields) this.#sampleWallet(entry, draft);",
+        file: "src/engine/account-answers.ts",
+        from: "if (entry.node.windows?.hasFields) this.#parts.figures.sample(entry, draft);",
         to: "",
       },
       {
-        file: "src/engine/watch.ts",
-        from: "if (known && !entry.node.windows?.hasFields) this.#sampleWallet(entry, draft);",
-        to: "if (known) this.#sampleWallet(entry, draft);",
+        file: "src/engine/event-answers.ts",
+        from: "if (known && !entry.node.windows?.hasFields) this.#parts.figures.sample(entry, draft);",
+        to: "if (known) this.#parts.figures.sample(entry, draft);",
       },
     ],
   },

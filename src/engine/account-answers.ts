@@ -1,0 +1,153 @@
+/** An answer about the accounts of a wallet: it becomes state, figures, history and judgements. */
+import type { AlertBook, LiveAlert } from "../alerts/alert-book.ts";
+import type { NoData } from "../alerts/own/no-data.ts";
+import type { SubaccountState } from "../domain/account.ts";
+import type { Draft } from "../domain/draft.ts";
+import type { Observation } from "../domain/observation.ts";
+import type { Conditions } from "../evaluate/conditions.ts";
+import { rulesOf } from "../evaluate/subject-rules.ts";
+import type { Vigils } from "../evaluate/vigils.ts";
+import { type AccountEntry, noteReading } from "../state/accounts.ts";
+import type { Holdings } from "../state/holdings.ts";
+import type { Profits } from "../state/profit/profits.ts";
+import type { Rights } from "../state/rights.ts";
+import type { SubjectNode } from "../state/subjects.ts";
+import { sumAccounts, walletSeen, wholeSeenMs } from "../state/wallets.ts";
+import type { NamedValues } from "../state/windows/named-values.ts";
+import type { Series } from "../state/windows/series.ts";
+import type { World } from "../state/world.ts";
+import type { Together } from "./aggregates/together.ts";
+import type { ExchangeChecks } from "./exchange-checks.ts";
+import type { MarketAnswers } from "./market-answers.ts";
+import type { Past } from "./past.ts";
+import type { Restoring } from "./restore.ts";
+import type { SubjectLife } from "./subject-life.ts";
+import type { WalletFigures } from "./wallet-figures.ts";
+
+export interface AccountAnswersParts {
+  readonly world: World;
+  readonly alerts: AlertBook;
+  readonly life: SubjectLife;
+  readonly past: Past;
+  readonly profits: Profits;
+  readonly holdings: Holdings;
+  readonly market: MarketAnswers;
+  readonly noData: NoData;
+  readonly vigils: Vigils;
+  readonly named: NamedValues;
+  readonly series: Series;
+  readonly checks: ExchangeChecks;
+  readonly rights: Rights;
+  readonly conditions: Conditions;
+  readonly together: Together;
+  readonly restoring: Restoring;
+  readonly figures: WalletFigures;
+}
+
+export class AccountAnswers {
+  readonly #parts: AccountAnswersParts;
+
+  constructor(parts: AccountAnswersParts) {
+    this.#parts = parts;
+  }
+
+  take(seen: Observation & { readonly kind: "accounts" }, draft: Draft): void {
+    const entry = this.#parts.world.wallets.get(seen.wallet);
+    if (!entry) return;
+    if (this.#parts.alerts.live.size > 0) this.#keepBeforeLoss(seen);
+    const told = this.#parts.world.accounts.take(seen);
+    if (told === null) return;
+    this.#noteHolders(seen, told, draft);
+    this.#parts.past.welcomed(draft);
+    this.#parts.profits.takeStates(entry, told, seen, draft);
+    for (const account of told) {
+      this.#parts.holdings.take(account, entry.profit.changes.seen(account.name), draft);
+      this.#parts.market.wantAssets(account, draft);
+      this.#parts.world.accounts.assess(account);
+      noteReading(account);
+    }
+    const whole = seen.told === undefined;
+    if (whole) {
+      walletSeen(entry, seen.pdaIndex, draft.atMs);
+    }
+    sumAccounts(entry, this.#parts.world.accounts.ofWallet(seen.wallet), true);
+    this.#parts.profits.answered(entry, draft);
+    const wholeMs = whole ? wholeSeenMs(entry) : null;
+    if (whole) this.#parts.noData.seen("traderState", seen.wallet, draft, wholeMs);
+    if (wholeMs !== null) this.#parts.vigils.seen("traderState", seen.wallet, wholeMs, draft);
+    for (const account of told) {
+      this.#parts.named.update(account.node, draft.atMs);
+      for (const position of account.positions.values()) this.#parts.named.update(position.node, draft.atMs);
+      draft.changes.ticks.push(this.#parts.series.account(account, draft.atMs));
+      account.node.windows?.feed(draft.atMs, account.node.facts.values);
+      for (const position of account.positions.values())
+        position.node.windows?.feed(draft.atMs, position.node.facts.values);
+    }
+    if (entry.node.windows?.hasFields) this.#parts.figures.sample(entry, draft);
+    for (const account of told) {
+      this.#parts.figures.realizedToday(entry, account);
+      if (whole) this.#parts.checks.note(account, draft.atMs);
+    }
+    for (const account of told) this.#parts.rights.compare(account, draft);
+    for (const account of told) this.#parts.figures.judgeAccount(account, "traderState", draft);
+    this.#parts.conditions.judgeNode(entry.node, "traderState", draft);
+    this.#parts.together.changed(entry, "traderState", draft);
+    if (whole) this.#parts.restoring.endUnclaimed(seen.wallet, seen.pdaIndex, draft);
+  }
+
+  /** Keeps the texts of alerts about accounts that an answer shows with less than before, as of before it. */
+  #keepBeforeLoss({
+    wallet,
+    pdaIndex,
+    subaccounts,
+    atMs,
+  }: Observation & { readonly kind: "accounts" }): void {
+    const accounts = this.#parts.world.accounts.ofWallet(wallet);
+    for (let i = 0; i < accounts.length; i++) {
+      const account = accounts[i]!;
+      const { ref } = account;
+      if (ref.pdaIndex !== pdaIndex) continue;
+      let alerts = alertsOf(account.node, null);
+      for (const { node } of account.positions.values()) alerts = alertsOf(node, alerts);
+      if (alerts === null) continue;
+      const now = subaccounts.find(({ subaccount }) => subaccount === ref.subaccount);
+      if (now === undefined || !holdsLess(account, now)) continue;
+      for (const alert of alerts) alert.beforeLoss = alert.newest(atMs)?.text ?? null;
+    }
+  }
+
+  /** Notes who holds which market, where that changed. */
+  #noteHolders(
+    { wallet, pdaIndex }: Observation & { readonly kind: "accounts" },
+    told: readonly AccountEntry[],
+    draft: Draft,
+  ): void {
+    const hasParted = this.#parts.life.takeParted();
+    if (!hasParted && !told.some(({ moved }) => moved)) return;
+    const accounts = this.#parts.world.accounts
+      .ofWallet(wallet)
+      .filter(({ ref }) => ref.pdaIndex === pdaIndex);
+    this.#parts.world.holders.take(wallet, pdaIndex, accounts, draft);
+  }
+}
+
+/** The alerts about a subject, added to others; null: none. */
+function alertsOf(node: SubjectNode, others: LiveAlert[] | null): LiveAlert[] | null {
+  let all = others;
+  for (const { alert } of rulesOf(node).instances) if (alert !== null) all = [...(all ?? []), alert];
+  return all;
+}
+
+/** True if a position of an account is smaller in this state of it, or is not there. */
+function holdsLess({ positions }: AccountEntry, now: SubaccountState): boolean {
+  let index = 0;
+  for (const { state } of positions.values()) {
+    // Mostly they stand in the same order.
+    const likely = now.positions[index++];
+    const same =
+      likely?.symbol === state.symbol ? likely : now.positions.find(({ symbol }) => symbol === state.symbol);
+    const lots = same?.baseLots ?? 0n;
+    if (state.baseLots > 0n ? lots < state.baseLots : lots > state.baseLots) return true;
+  }
+  return false;
+}
