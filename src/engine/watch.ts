@@ -20,7 +20,7 @@ import { Failing } from "../alerts/own/failing.ts";
 import { InboxAlerts } from "../alerts/own/inbox-alerts.ts";
 import { bringsData, NoData } from "../alerts/own/no-data.ts";
 import { OwnAlerts } from "../alerts/own/own-alert.ts";
-import { endingPatienceMs, firstLookMs, textPatienceMs } from "../alerts/patience.ts";
+import { firstLookMs, textPatienceMs } from "../alerts/patience.ts";
 import { Throttles } from "../alerts/throttles.ts";
 import { type PresentAlert, severityRank } from "../domain/alert.ts";
 import type { Changes } from "../domain/changes.ts";
@@ -32,11 +32,9 @@ import type { Observation, Source } from "../domain/observation.ts";
 import type { Silence } from "../domain/silence.ts";
 import type { WatchStatus } from "../domain/status.ts";
 import type { Subject } from "../domain/subject.ts";
-import { accountName } from "../domain/subject.ts";
 import { unreachable } from "../domain/unreachable.ts";
 import type { WhatIfOutcome, WhatIfQuestion } from "../domain/what-if.ts";
-import { explainedText } from "../evaluate/both-ends.ts";
-import { Conditions, judgedAs } from "../evaluate/conditions.ts";
+import { Conditions } from "../evaluate/conditions.ts";
 import { explain } from "../evaluate/explain.ts";
 import { Happenings } from "../evaluate/happenings.ts";
 import { applies, guards } from "../evaluate/selection.ts";
@@ -44,10 +42,9 @@ import { rulesOf } from "../evaluate/subject-rules.ts";
 import { alertingSources, Vigils } from "../evaluate/vigils.ts";
 import { WantedMarkets, type WantedSymbols } from "../evaluate/wanted-markets.ts";
 import { factReader, type RuleSet } from "../rules/index.ts";
-import type { AccountEntry } from "../state/accounts.ts";
 import { Counts } from "../state/counts.ts";
 import { eventFacts } from "../state/event-facts.ts";
-import { extentOf, Holdings } from "../state/holdings.ts";
+import { Holdings } from "../state/holdings.ts";
 import { Openings } from "../state/openings.ts";
 import type { Doubt } from "../state/profit/profit.ts";
 import { ProfitGaps } from "../state/profit/profit-gaps.ts";
@@ -67,6 +64,7 @@ import { type Gone, World } from "../state/world.ts";
 import { AccountAnswers } from "./account-answers.ts";
 import { Advisor } from "./advice/advisor.ts";
 import { Together } from "./aggregates/together.ts";
+import { ConditionEnds } from "./condition-ends.ts";
 import { DaemonFigures } from "./daemon-figures.ts";
 import { EventAnswers } from "./event-answers.ts";
 import { ExchangeChecks } from "./exchange-checks.ts";
@@ -153,6 +151,7 @@ export class Watch {
   readonly #given: Given;
   readonly #wantedMarkets: WantedMarkets;
   readonly #life: SubjectLife;
+  readonly #conditionEnds: ConditionEnds;
   readonly #figures: WalletFigures;
   readonly #accounts: AccountAnswers;
   readonly #events: EventAnswers;
@@ -290,25 +289,9 @@ export class Watch {
       draft,
       firstLookUntilMs: this.#firstLookUntilMs,
       starting: (rule, atMs) => atMs - this.#noData.sinceMs(rule) <= textPatienceMs && !this.#given.any,
-      emptied: ({ node: { subject }, heldSlot, heldEmptyMs }) => {
-        if (subject.scope !== "trader") return false;
-        const account = this.#world.accounts.get(subject);
-        if (account === undefined || account.positions.size > 0 || account.shrunkAtMs === 0) return false;
-        // It held after that, with no position left, by orders or a debt: what was liquidated since came and went unseen.
-        if (account.shrunkAtMs === heldEmptyMs) return false;
-        return this.#endings.liquidatedSince(subject, account.shrunkAtMs, heldSlot);
-      },
-      heldSlotOf: ({ subject }) => {
-        if (subject.scope !== "trader" && subject.scope !== "position") return 0;
-        const account = this.#world.accounts.get(subject);
-        // Its sizes are the same since then, so no liquidation lies between. One in the very slot of the first state that
-        // shows them may be from after it, until a state of a later slot shows them, too.
-        return account === undefined ? 0 : Math.min(account.slot, account.sizesSlot + 1);
-      },
-      heldEmptyMsOf: ({ subject }) => {
-        const account = subject.scope === "trader" ? this.#world.accounts.get(subject) : undefined;
-        return account === undefined || account.positions.size > 0 ? null : account.shrunkAtMs;
-      },
+      emptied: (instance) => this.#conditionEnds.emptied(instance),
+      heldSlotOf: (node) => this.#conditionEnds.heldSlotOf(node),
+      heldEmptyMsOf: (node) => this.#conditionEnds.heldEmptyMsOf(node),
       doubtOf: (node) => this.#doubtOf(node),
       explainedSince: (node, ms, raisedMs) =>
         this.#together.explainedSince(node, ms, raisedMs) ??
@@ -327,65 +310,9 @@ export class Watch {
         const text = `${rule.mode === "shadow" ? "shadow, " : ""}pending: ${rule.name} of ${node.name} holds, and fires when it has held for ${formatDurationMs(rule.forMs)}`;
         this.#notes.push({ level: "info", text });
       },
-      onReplaced: ({ node }, live, incarnation, into) => {
-        const { subject } = node;
-        if (subject.scope !== "position") alerts.end(into, live, "closed", null);
-        else {
-          this.#endings.end(into, {
-            live,
-            row: null,
-            account: subject,
-            symbol: subject.symbol,
-            fallback: incarnation.split(" ")[0] === node.incarnation.split(" ")[0] ? "closed" : "flipped",
-            text: null,
-            fromMs: live.alert.sinceMs,
-            fromSlot: this.#holdings.slotBefore(accountName(subject), this.#world.accounts.get(subject)),
-            goneSlot: this.#world.accounts.slotOf(subject.wallet, subject.pdaIndex) || undefined,
-            ...this.#holdings.extentBefore(subject, subject.symbol, incarnation, this.#world),
-            another: true,
-            suspicious: true,
-          });
-        }
-      },
-      onRecovered: (instance, live, { text, textAt, explained }, into) => {
-        const subject = instance.node.subject;
-        if (explained !== null) {
-          const summary = `${instance.node.name}: ${explainedText(explained.usd)}`;
-          alerts.end(into, live, "explained", { ...text, summary });
-          return;
-        }
-        if (subject.scope !== "position" && subject.scope !== "trader") {
-          alerts.end(into, live, "recovered", text);
-          return;
-        }
-        const account = this.#world.accounts.get(subject);
-        this.#endings.end(into, {
-          live,
-          row: null,
-          account: subject,
-          symbol: subject.scope === "position" ? subject.symbol : null,
-          fallback: "recovered",
-          judgedAs: judgedAs(instance),
-          text,
-          textAt,
-          fromMs: Math.max(live.alert.sinceMs, instance.heldAtMs ?? 0),
-          fromSlot: instance.heldSlot,
-          goneSlot: account?.slot || undefined,
-          side: extentOf(instance.node).side,
-          another: false,
-          suspicious:
-            account !== undefined &&
-            into.atMs - account.shrunkAtMs < endingPatienceMs &&
-            !heldSinceResized(account, instance.heldSlot),
-        });
-      },
-      takeBack: (instance, into) => {
-        const { rule, node } = instance;
-        const { subject } = node;
-        if (subject.scope !== "position" && subject.scope !== "trader") return null;
-        const [row, as] = [{ rule: rule.name, subject: node.name }, judgedAs(instance)];
-        return this.#endings.takeBack(row, as, into) ?? this.#restoring.takeBack(row, subject, as, into);
-      },
+      onReplaced: (...of) => this.#conditionEnds.replaced(...of),
+      onRecovered: (...of) => this.#conditionEnds.recovered(...of),
+      takeBack: (instance, into) => this.#conditionEnds.takeBack(instance, into),
     });
     this.#happenings = new Happenings(
       {
@@ -455,6 +382,10 @@ export class Watch {
       today: this.#today,
       holdings: this.#holdings,
       hasPair: (name) => settings.pairs?.some((pair) => pair.name === name) ?? false,
+    });
+    this.#conditionEnds = new ConditionEnds({
+      ...{ world: this.#world, alerts, endings: this.#endings, holdings: this.#holdings },
+      restoring: this.#restoring,
     });
     this.#together = new Together({
       ruleSet: settings.ruleSet,
@@ -890,12 +821,4 @@ function newRules(before: RuleSet, now: RuleSet): readonly string[] {
   return [...now.conditions, ...now.events]
     .filter(({ name, fingerprint }) => known.get(name) !== fingerprint)
     .map(({ name }) => name);
-}
-
-/**
- * True if a condition held by a state after the one that first showed the present sizes of its account's positions: no
- * liquidation ended it. @param heldSlot of the state by which it held last
- */
-function heldSinceResized({ sizesSlot }: AccountEntry, heldSlot: number): boolean {
-  return sizesSlot > 0 && heldSlot > sizesSlot;
 }

@@ -1,0 +1,133 @@
+/** Ends the alerts of conditions by what is known of the account: it recovered, was closed, flipped, or was taken by the exchange. */
+import type { AlertBook, LiveAlert } from "../alerts/alert-book.ts";
+import type { Endings } from "../alerts/endings.ts";
+import { endingPatienceMs } from "../alerts/patience.ts";
+import type { Draft } from "../domain/draft.ts";
+import { accountName } from "../domain/subject.ts";
+import { explainedText } from "../evaluate/both-ends.ts";
+import { judgedAs, type Recovered } from "../evaluate/conditions.ts";
+import type { Instance } from "../evaluate/instance.ts";
+import type { AccountEntry } from "../state/accounts.ts";
+import { extentOf, type Holdings } from "../state/holdings.ts";
+import type { SubjectNode } from "../state/subjects.ts";
+import type { World } from "../state/world.ts";
+import type { Restoring } from "./restore.ts";
+
+export interface ConditionEndsParts {
+  readonly world: World;
+  readonly alerts: AlertBook;
+  readonly endings: Endings;
+  readonly holdings: Holdings;
+  readonly restoring: Restoring;
+}
+
+export class ConditionEnds {
+  readonly #parts: ConditionEndsParts;
+
+  constructor(parts: ConditionEndsParts) {
+    this.#parts = parts;
+  }
+
+  /** Returns true if its account has just lost its last position to a liquidation. */
+  emptied({ node: { subject }, heldSlot, heldEmptyMs }: Instance): boolean {
+    if (subject.scope !== "trader") return false;
+    const account = this.#parts.world.accounts.get(subject);
+    if (account === undefined || account.positions.size > 0 || account.shrunkAtMs === 0) return false;
+    // It held after that, with no position left, by orders or a debt: what was liquidated since came and went unseen.
+    if (account.shrunkAtMs === heldEmptyMs) return false;
+    return this.#parts.endings.liquidatedSince(subject, account.shrunkAtMs, heldSlot);
+  }
+
+  /** See `Instance.heldSlot`: the slot for a condition of this subject that holds now. */
+  heldSlotOf({ subject }: SubjectNode): number {
+    if (subject.scope !== "trader" && subject.scope !== "position") return 0;
+    const account = this.#parts.world.accounts.get(subject);
+    // Its sizes are the same since then, so no liquidation lies between. One in the very slot of the first state that
+    // shows them may be from after it, until a state of a later slot shows them, too.
+    return account === undefined ? 0 : Math.min(account.slot, account.sizesSlot + 1);
+  }
+
+  /** See `Instance.heldEmptyMs`, likewise. */
+  heldEmptyMsOf({ subject }: SubjectNode): number | null {
+    const account = subject.scope === "trader" ? this.#parts.world.accounts.get(subject) : undefined;
+    return account === undefined || account.positions.size > 0 ? null : account.shrunkAtMs;
+  }
+
+  /** Ends the alert of a position that is not the one of this name which stands now. */
+  replaced({ node }: Instance, live: LiveAlert, incarnation: string, into: Draft): void {
+    const { subject } = node;
+    if (subject.scope !== "position") this.#parts.alerts.end(into, live, "closed", null);
+    else {
+      this.#parts.endings.end(into, {
+        live,
+        row: null,
+        account: subject,
+        symbol: subject.symbol,
+        fallback: incarnation.split(" ")[0] === node.incarnation.split(" ")[0] ? "closed" : "flipped",
+        text: null,
+        fromMs: live.alert.sinceMs,
+        fromSlot: this.#parts.holdings.slotBefore(
+          accountName(subject),
+          this.#parts.world.accounts.get(subject),
+        ),
+        goneSlot: this.#parts.world.accounts.slotOf(subject.wallet, subject.pdaIndex) || undefined,
+        ...this.#parts.holdings.extentBefore(subject, subject.symbol, incarnation, this.#parts.world),
+        another: true,
+        suspicious: true,
+      });
+    }
+  }
+
+  /** Ends an alert whose condition is gone. */
+  recovered(instance: Instance, live: LiveAlert, { text, textAt, explained }: Recovered, into: Draft): void {
+    const subject = instance.node.subject;
+    if (explained !== null) {
+      const summary = `${instance.node.name}: ${explainedText(explained.usd)}`;
+      this.#parts.alerts.end(into, live, "explained", { ...text, summary });
+      return;
+    }
+    if (subject.scope !== "position" && subject.scope !== "trader") {
+      this.#parts.alerts.end(into, live, "recovered", text);
+      return;
+    }
+    const account = this.#parts.world.accounts.get(subject);
+    this.#parts.endings.end(into, {
+      live,
+      row: null,
+      account: subject,
+      symbol: subject.scope === "position" ? subject.symbol : null,
+      fallback: "recovered",
+      judgedAs: judgedAs(instance),
+      text,
+      textAt,
+      fromMs: Math.max(live.alert.sinceMs, instance.heldAtMs ?? 0),
+      fromSlot: instance.heldSlot,
+      goneSlot: account?.slot || undefined,
+      side: extentOf(instance.node).side,
+      another: false,
+      suspicious:
+        account !== undefined &&
+        into.atMs - account.shrunkAtMs < endingPatienceMs &&
+        !heldSinceResized(account, instance.heldSlot),
+    });
+  }
+
+  /** Takes back an alert whose recovery was not told yet, for a condition that fires anew; null: there is none. */
+  takeBack(instance: Instance, into: Draft): LiveAlert | null {
+    const { rule, node } = instance;
+    const { subject } = node;
+    if (subject.scope !== "position" && subject.scope !== "trader") return null;
+    const [row, as] = [{ rule: rule.name, subject: node.name }, judgedAs(instance)];
+    return (
+      this.#parts.endings.takeBack(row, as, into) ?? this.#parts.restoring.takeBack(row, subject, as, into)
+    );
+  }
+}
+
+/**
+ * True if a condition held by a state after the one that first showed the present sizes of its account's positions: no
+ * liquidation ended it. @param heldSlot of the state by which it held last
+ */
+function heldSinceResized({ sizesSlot }: AccountEntry, heldSlot: number): boolean {
+  return sizesSlot > 0 && heldSlot > sizesSlot;
+}
