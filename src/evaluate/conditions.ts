@@ -132,7 +132,7 @@ export class Conditions {
   /** Counts judgings of subjects; see `Look`. */
   #turn = 0;
   readonly #due = (instance: Instance): void => this.judge(instance, this.#options.draft());
-  readonly #judging: Judging;
+  readonly #judging: Judging<SubjectRules>;
   /** States found in history that no subject has claimed yet. */
   readonly #restored = new Map<string, { readonly state: RuleState; readonly alert: LiveAlert | null }>();
   /**
@@ -183,7 +183,7 @@ export class Conditions {
     const all = this.#byScope.get(node.subject.scope) ?? [];
     const rules = all.filter((rule) => judges(rule, node.subject, this.#options.wallet));
     own.views = rules.map((rule) => this.#viewOf(rule, node));
-    own.instances = rules.map((rule, i) => new Instance(rule, own, own.views[i]!, i));
+    own.instances = rules.map((rule, i) => new Instance(rule, node, own.views[i]!, i));
     own.plan = this.#plans.of(rules);
     for (const instance of own.instances) {
       this.#claim(instance, draft);
@@ -213,7 +213,7 @@ export class Conditions {
     if (instance.unknown !== null && rule.mode === "live") this.#options.onSight(instance, draft);
     // With other times or ages it may say something else at once.
     if (!isSameJudging(was, rule)) return false;
-    if (quiet.has(index)) instance.rules.quiet.set(instance.index, true);
+    if (quiet.has(index)) rulesOf(instance.node).quiet.set(instance.index, true);
     else if (before?.timer && Number.isFinite(before.timer.dueMs))
       this.#setTimer(instance, before.timer.dueMs);
     return true;
@@ -353,7 +353,7 @@ export class Conditions {
   }
 
   judge(instance: Instance, draft: Draft): void {
-    instance.rules.quiet.set(instance.index, false);
+    rulesOf(instance.node).quiet.set(instance.index, false);
     const env = this.#envOf(instance, draft.atMs);
     const current = instance.lifecycle.sinceMs === null ? null : (instance.alert?.alert.severity ?? null);
     const doubt = this.#doubtOf(instance);
@@ -450,7 +450,8 @@ export class Conditions {
     if (!known && judged.unknown.unknown === "uncovered") instance.judged = true;
     // Nothing holds and nothing did: no clock runs, whatever the time.
     if (idle && (!known || judged.severity === null)) {
-      if (instance.rules.plan[instance.index]?.restless !== false) this.#schedule(instance, env, rule);
+      if (rulesOf(instance.node).plan[instance.index]?.restless !== false)
+        this.#schedule(instance, env, rule);
       else this.#rest(instance, env);
       return;
     }
@@ -613,7 +614,8 @@ export class Conditions {
   }
 
   #recoveredText(instance: Instance, nowMs: number): AlertText | null {
-    const { rules, index } = instance;
+    const { node, index } = instance;
+    const rules = rulesOf(node);
     // A reload may have put another rule in its place.
     if (rules.plan[index]?.rule.fingerprint !== instance.rule.fingerprint) return null;
     const now = rules.instance(index);
@@ -781,8 +783,9 @@ export class Conditions {
 
   /** No clock of it runs and nothing that it reads drifts: only that its data get stale can change anything. */
   #rest(instance: Instance, env: Env): void {
-    const { rule, rules, index } = instance;
-    const { windows } = rules.node;
+    const { rule, node, index } = instance;
+    const { windows } = node;
+    const rules = rulesOf(node);
     const known = instance.unknown === null;
     const staleMs = known ? staleFromMs(env) : Number.POSITIVE_INFINITY;
     this.#stopTimer(instance);
@@ -817,7 +820,7 @@ export class Conditions {
       if (edgeMs !== null) dueMs = Math.min(dueMs, Math.max(edgeMs, env.nowMs + driftMs));
     }
     instance.staleMs = staleMs;
-    instance.rules.staleness.noted(staleMs);
+    rulesOf(instance.node).staleness.noted(staleMs);
     if (dueMs <= env.nowMs) dueMs = env.nowMs + 1;
     if (Number.isFinite(dueMs)) this.#setTimer(instance, dueMs);
     else this.#stopTimer(instance);

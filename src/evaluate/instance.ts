@@ -9,7 +9,6 @@ import type { Severity } from "../domain/alert.ts";
 import type { Due } from "../domain/deadlines.ts";
 import type { ConditionRule, Unknown, Window } from "../rules/index.ts";
 import type { SubjectNode } from "../state/subjects.ts";
-import type { SubjectRules } from "./subject-rules.ts";
 
 export const noViews: readonly (readonly Window[])[] = [];
 export const noInstances: readonly Instance[] = [];
@@ -17,8 +16,6 @@ export const noInstances: readonly Instance[] = [];
 export class Instance {
   readonly rule: ConditionRule;
   readonly node: SubjectNode;
-  /** The rules among which it is. */
-  readonly rules: SubjectRules;
   readonly windows: readonly Window[];
   /** Its index among the instances of its subject. */
   readonly index: number;
@@ -31,10 +28,9 @@ export class Instance {
   /** Its state while it is not quiet; null: as it is in the beginning. */
   #course: Course | null = null;
 
-  constructor(rule: ConditionRule, rules: SubjectRules, windows: readonly Window[], index: number) {
+  constructor(rule: ConditionRule, node: SubjectNode, windows: readonly Window[], index: number) {
     this.rule = rule;
-    this.node = rules.node;
-    this.rules = rules;
+    this.node = node;
     this.windows = windows;
     this.index = index;
   }

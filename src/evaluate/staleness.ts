@@ -3,25 +3,24 @@
  * one deadline, and it is looked for among them only when it comes up.
  */
 import type { Deadlines, Due } from "../domain/deadlines.ts";
-import type { SubjectRules } from "./subject-rules.ts";
 
 /** The parts that all subjects share. */
-export interface Judging {
+export interface Judging<T> {
   readonly deadlines: Deadlines;
   /** The first moment of a subject's rules, ms. */
-  readonly firstStaleMs: (rules: SubjectRules) => number;
+  readonly firstStaleMs: (of: T) => number;
   /** Judges by those whose moment has come; they set new ones. */
-  readonly judgeStale: (rules: SubjectRules, nowMs: number) => void;
+  readonly judgeStale: (of: T, nowMs: number) => void;
 }
 
-export class Staleness implements Due {
+export class Staleness<T> implements Due {
   queuedMs = Number.POSITIVE_INFINITY;
   place = -1;
   order: number | undefined = undefined;
-  #judging: Judging | null = null;
-  readonly #of: SubjectRules;
+  #judging: Judging<T> | null = null;
+  readonly #of: T;
 
-  constructor(of: SubjectRules) {
+  constructor(of: T) {
     this.#of = of;
   }
 
@@ -32,7 +31,7 @@ export class Staleness implements Due {
   /** The moment is the rules' own. */
   set dueMs(_: number) {}
 
-  keep(judging: Judging): void {
+  keep(judging: Judging<T>): void {
     this.#judging = judging;
   }
 

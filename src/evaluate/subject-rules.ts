@@ -16,7 +16,7 @@ export class SubjectRules implements Evaluated {
   /** The states of the rules, in their order; none of one that is quiet (see `Quiet`) and was not marked by anything. */
   instances: readonly Instance[] = noInstances;
   quiet = new Quiet();
-  staleness: Staleness = new Staleness(this);
+  staleness = new Staleness<SubjectRules>(this);
   /** The rules that judged it before a reload, until the new ones are attached. */
   former: Former | null = null;
 
@@ -28,7 +28,7 @@ export class SubjectRules implements Evaluated {
   instance(index: number): Instance {
     const kept = this.instances[placeOf(this.instances, index)];
     if (kept?.index === index) return kept;
-    const instance = new Instance(this.plan[index]!.rule, this, this.views[index]!, index);
+    const instance = new Instance(this.plan[index]!.rule, this.node, this.views[index]!, index);
     instance.judged = true;
     return instance;
   }
@@ -66,7 +66,7 @@ export class SubjectRules implements Evaluated {
     this.instances = noInstances;
     this.quiet = new Quiet();
     const { order } = this.staleness;
-    this.staleness = new Staleness(this);
+    this.staleness = new Staleness<SubjectRules>(this);
     this.staleness.order = order;
   }
 }

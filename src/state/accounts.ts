@@ -155,7 +155,7 @@ export class Accounts {
   readonly #markets: Markets;
   readonly #keeper: SubjectKeeper;
   readonly #placings: Placings;
-  readonly #index = new MarketIndex();
+  readonly #index = new MarketIndex<AccountEntry>();
   /** True if the markets of the account that is being taken may be others than before. */
   #reshaped = false;
   #ordersRead: boolean;

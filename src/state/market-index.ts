@@ -2,20 +2,29 @@
  * The accounts whose figures depend on each market (a position, a resting order, collateral that it values), so that a price
  * visits these and no others.
  */
-import type { AccountEntry } from "./accounts.ts";
+
+/** The part of an account that says in which markets it is. */
+export interface InMarkets {
+  /** True if its sums are known. */
+  readonly assessed: boolean;
+  /** Symbols as it was taken last; the index writes them. */
+  markets: readonly string[];
+  readonly positions: ReadonlyMap<string, unknown>;
+  readonly otherMarkets: readonly string[];
+}
 
 /** At most so many lists of symbols are shared. */
 const maxLists = 1_000;
 
-export class MarketIndex {
-  readonly #accounts = new Map<string, Set<AccountEntry>>();
+export class MarketIndex<A extends InMarkets> {
+  readonly #accounts = new Map<string, Set<A>>();
   /** Accounts whose sums are unknown: any price may be the one that is missing. */
-  readonly #unassessed = new Set<AccountEntry>();
+  readonly #unassessed = new Set<A>();
   /** Lists of symbols, by all of them. */
   readonly #lists = new Map<string, readonly string[]>();
 
   /** Takes an account as its state is now. */
-  take(account: AccountEntry): void {
+  take(account: A): void {
     this.noteAssessed(account);
     if (isCurrent(account)) return;
     const markets = new Set(account.positions.keys());
@@ -37,13 +46,13 @@ export class MarketIndex {
   }
 
   /** Forgets an account that is gone. */
-  remove(account: AccountEntry): void {
+  remove(account: A): void {
     for (const symbol of account.markets) this.#leave(symbol, account);
     account.markets = [];
     this.#unassessed.delete(account);
   }
 
-  noteAssessed(account: AccountEntry): void {
+  noteAssessed(account: A): void {
     if (!account.assessed) this.#unassessed.add(account);
     else if (this.#unassessed.size > 0) this.#unassessed.delete(account);
   }
@@ -54,19 +63,19 @@ export class MarketIndex {
   }
 
   /** The accounts in any of these markets, and those whose sums are unknown; in no particular order. */
-  in(symbols: Iterable<string>): AccountEntry[] {
+  in(symbols: Iterable<string>): A[] {
     const found = new Set(this.#unassessed);
     for (const symbol of symbols) for (const account of this.#accounts.get(symbol) ?? []) found.add(account);
     return [...found];
   }
 
-  #enter(symbol: string, account: AccountEntry): void {
+  #enter(symbol: string, account: A): void {
     const accounts = this.#accounts.get(symbol);
     if (accounts) accounts.add(account);
     else this.#accounts.set(symbol, new Set([account]));
   }
 
-  #leave(symbol: string, account: AccountEntry): void {
+  #leave(symbol: string, account: A): void {
     const accounts = this.#accounts.get(symbol);
     accounts?.delete(account);
     if (accounts?.size === 0) this.#accounts.delete(symbol);
@@ -74,7 +83,7 @@ export class MarketIndex {
 }
 
 /** Returns true if the account is in the same markets as when it was taken last: nearly every answer leaves them as they are. */
-function isCurrent({ markets, positions, otherMarkets }: AccountEntry): boolean {
+function isCurrent({ markets, positions, otherMarkets }: InMarkets): boolean {
   let found = 0;
   for (const symbol of markets) if (positions.has(symbol)) found++;
   if (found !== positions.size) return false;
