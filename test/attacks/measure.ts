@@ -1,12 +1,16 @@
 /**
  * The size, seed and result of an attack.
- * PERPWATCH_ATTACKS: `all`, or a number of inputs; otherwise a sample. PERPWATCH_SEED: the seed. PERPWATCH_ATTACK_ROWS: a file to
+ * PERPWATCH_ATTACKS: `all`, or a number of inputs; otherwise a sample. PERPWATCH_ATTACK_FROM: the first of them. PERPWATCH_SEED: the seed. PERPWATCH_ATTACK_ROWS: a file to
  * which each row is appended (test/attacks/run.ts prints them as one table).
  */
 import { appendFileSync } from "node:fs";
 
 export const seed = Number(process.env.PERPWATCH_SEED ?? Date.now() % 2 ** 31);
+/** So few inputs that CI has time for them. */
+export const isSample = (process.env.PERPWATCH_ATTACKS ?? "") === "";
 export const isWhole = process.env.PERPWATCH_ATTACKS === "all";
+/** The first input of each parser. */
+export const from = Number(process.env.PERPWATCH_ATTACK_FROM ?? 0);
 
 /** The number of inputs to try. */
 export function inputs(sample: number, all: number): number {

@@ -15,6 +15,7 @@ time and most memory that an input took. Takes many hours: a million inputs for 
   FILE            only test files with this in their path: parsers, listener, hostile-smtp
   --only PATTERN  only tests with this in their name, a regular expression
   --inputs N      as many for each in place of all
+  --from N        parsers: the first input (0), so that a long run can be made in parts
   --seconds N     each flood lasts as long (60)
   --gap MS        a flood may keep a poll of a 1 s schedule waiting for less than this (3000); on a quiet machine 1500 is held
   --seed N        of the inputs that are random
@@ -25,6 +26,7 @@ Ends with 1 where an attack had an effect, with 2 where the options cannot be us
 Examples:
   npm run attacks
   npm run attacks -- parsers --only "^expressions" --inputs 10000
+  npm run attacks -- parsers --only "^copies" --seed 1 --from 250000 --inputs 250000
   npm run attacks -- listener --seconds 5`;
 
 const { values, positionals } = scriptOptions(help, {
@@ -32,15 +34,16 @@ const { values, positionals } = scriptOptions(help, {
   options: {
     only: { type: "string" },
     inputs: { type: "string", default: "all" },
+    from: { type: "string" },
     seconds: { type: "string", default: "60" },
     gap: { type: "string" },
     seed: { type: "string" },
   },
 });
-const isNumber = (text: string) => /^[1-9]\d*$/.test(text);
-for (const name of ["seconds", "gap", "seed"] as const)
+const isNumber = (text: string) => /^\d+$/.test(text);
+for (const name of ["seconds", "gap", "seed", "from"] as const)
   if (values[name] !== undefined && !isNumber(values[name])) refuse(`--${name} takes a number`);
-if (values.inputs !== "all" && !isNumber(values.inputs)) refuse("--inputs takes a number, or all");
+if (values.inputs !== "all" && !/^[1-9]\d*$/.test(values.inputs)) refuse("--inputs takes a number, or all");
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const file = path.join(root, ".runtime", "attacks", "rows.jsonl");
@@ -52,6 +55,7 @@ const env = {
   PERPWATCH_ATTACKS: values.inputs,
   PERPWATCH_ATTACK_MS: String(Number(values.seconds) * 1_000),
   PERPWATCH_ATTACK_ROWS: file,
+  ...(values.from !== undefined && { PERPWATCH_ATTACK_FROM: values.from }),
   ...(values.gap !== undefined && { PERPWATCH_GAP_MS: values.gap }),
   ...(values.seed !== undefined && { PERPWATCH_SEED: values.seed }),
 };
