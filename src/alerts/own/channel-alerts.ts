@@ -3,7 +3,7 @@ import type { BuiltInRule } from "../../domain/built-in.ts";
 import type { Draft } from "../../domain/draft.ts";
 import type { Observation } from "../../domain/observation.ts";
 import type { AlertBook, LiveAlert } from "../alert-book.ts";
-import type { Over, OwnAlert } from "./own-alert.ts";
+import { newAlert, type Over, type OwnAlert } from "./own-alert.ts";
 
 const channelRule = "ChannelBroken" satisfies BuiltInRule;
 const droppedRule = "MessagesDropped" satisfies BuiltInRule;
@@ -52,24 +52,18 @@ export class ChannelAlerts implements OwnAlert {
       return;
     }
     if (known) return;
-    const live = this.#alerts.fire(draft, {
-      rule: channelRule,
-      subject: "daemon",
-      wallet: null,
-      symbol: null,
-      labels: { channel: seen.channel },
-      severity: "critical",
-      sinceMs: draft.atMs,
-      alreadySo: false,
-      runbook: null,
-      happenedMs: null,
-      summary: `The channel ${seen.channel} does not take messages`,
-      description: `${seen.detail}. What is owed there waits and is sent when it works again; until then this channel is deaf.`,
-      value: null,
-      dataAtMs: draft.atMs,
-      details: [["Channel", seen.channel]],
-      except: [seen.channel],
-    });
+    const live = this.#alerts.fire(
+      draft,
+      newAlert(draft.atMs, {
+        rule: channelRule,
+        labels: { channel: seen.channel },
+        severity: "critical",
+        summary: `The channel ${seen.channel} does not take messages`,
+        description: `${seen.detail}. What is owed there waits and is sent when it works again; until then this channel is deaf.`,
+        details: [["Channel", seen.channel]],
+        except: [seen.channel],
+      }),
+    );
     this.#broken.set(seen.channel, live);
   }
 
@@ -79,24 +73,15 @@ export class ChannelAlerts implements OwnAlert {
       messages === 1 ? ["1 message to", "It was"] : [`${messages} messages to`, "They were"];
     this.#alerts.tell(
       draft,
-      {
+      newAlert(draft.atMs, {
         rule: droppedRule,
-        subject: "daemon",
-        wallet: null,
-        symbol: null,
         labels: { channel },
         severity: "warning",
-        sinceMs: draft.atMs,
-        alreadySo: false,
-        runbook: null,
-        happenedMs: null,
         summary: `${were} ${channel} ${messages === 1 ? "was" : "were"} dropped: no channel of this name is configured`,
         description: `${they} owed when perpwatch stopped. Now: \`perpwatch alerts\` shows what fires; if the channel was removed by mistake, put it back.`,
-        value: null,
-        dataAtMs: draft.atMs,
         details: [["Channel", channel]],
         except: [channel],
-      },
+      }),
       `${droppedRule}:${channel}:${draft.atMs}`,
       null,
       true,

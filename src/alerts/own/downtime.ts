@@ -8,7 +8,7 @@ import { formatDurationMs } from "../../domain/duration.ts";
 import type { Observation } from "../../domain/observation.ts";
 import { formatTime, timeOfDay } from "../../domain/time-text.ts";
 import type { AlertBook } from "../alert-book.ts";
-import type { Over, OwnAlert } from "./own-alert.ts";
+import { newAlert, type Over, type OwnAlert } from "./own-alert.ts";
 
 const notWatchedRule = "NotWatched" satisfies BuiltInRule;
 
@@ -68,23 +68,14 @@ export class Downtime implements OwnAlert {
         : "Positions were open, and nobody would have told you of what came near them.";
     this.#alerts.tell(
       draft,
-      {
+      newAlert(draft.atMs, {
         rule: notWatchedRule,
-        subject: "daemon",
-        wallet: null,
-        symbol: null,
-        labels: {},
         severity: open.length === 0 ? "info" : "warning",
         sinceMs: lastAliveMs,
-        alreadySo: false,
-        runbook: null,
-        happenedMs: null,
         summary: `I was not watching from ${from} to ${until} (${lasted})`,
         description: `${positions} No alert could fire or end in that time, and no timer of a rule counts it. What holds now is told as soon as it is seen, by rules that compare with a moment of that time later; the exchange's own messages and histories of that time are read back.`,
-        value: null,
-        dataAtMs: draft.atMs,
         details: open.length === 0 ? [] : [["Open positions then", listed(open)]],
-      },
+      }),
       `${notWatchedRule}:${lastAliveMs}`,
       null,
       true,

@@ -10,7 +10,7 @@ import type { Event } from "../../domain/event.ts";
 import type { Observation } from "../../domain/observation.ts";
 import type { AlertBook, LiveAlert } from "../alert-book.ts";
 import { eventDetailsOf } from "../details.ts";
-import type { Over, OwnAlert } from "./own-alert.ts";
+import { newAlert, type Over, type OwnAlert } from "./own-alert.ts";
 
 const drillFailedRule = "DrillFailed" satisfies BuiltInRule;
 
@@ -51,24 +51,17 @@ export class DrillAlerts implements OwnAlert {
     const event = madeUp(id, draft.atMs);
     this.#alerts.tellDrill(
       draft,
-      {
+      newAlert(draft.atMs, {
         rule: drillRule,
         subject: "drill",
-        wallet: null,
-        symbol: null,
-        labels: {},
         severity: "critical",
-        sinceMs: draft.atMs,
-        alreadySo: false,
-        runbook: null,
         happenedMs: event.happenedMs,
         summary: "Fire drill, nothing happened: a liquidation would reach you like this",
         description: `Made up to see whether alarms arrive, by ${by}. No position was liquidated, and there is nothing to do.`,
-        value: null,
         dataAtMs: event.seenMs,
         details: [["Made up", "all of this"], ...eventDetailsOf(event)],
         drill: true,
-      },
+      }),
       id,
       receivers,
     );
@@ -93,24 +86,18 @@ export class DrillAlerts implements OwnAlert {
   }
 
   #fail(channel: string, failure: string, draft: Draft): void {
-    const live = this.#alerts.fire(draft, {
-      rule: drillFailedRule,
-      subject: "daemon",
-      wallet: null,
-      symbol: null,
-      labels: { channel },
-      severity: "warning",
-      sinceMs: draft.atMs,
-      alreadySo: false,
-      runbook: null,
-      happenedMs: null,
-      summary: `The channel ${channel} did not take the fire drill`,
-      description: `${failure}. A real alarm might not reach you there. This ends with the next drill that the channel takes: drill --channel ${channel} runs one.`,
-      value: null,
-      dataAtMs: draft.atMs,
-      details: [["Channel", channel]],
-      except: [channel],
-    });
+    const live = this.#alerts.fire(
+      draft,
+      newAlert(draft.atMs, {
+        rule: drillFailedRule,
+        labels: { channel },
+        severity: "warning",
+        summary: `The channel ${channel} did not take the fire drill`,
+        description: `${failure}. A real alarm might not reach you there. This ends with the next drill that the channel takes: drill --channel ${channel} runs one.`,
+        details: [["Channel", channel]],
+        except: [channel],
+      }),
+    );
     this.#failed.set(channel, live);
   }
 }

@@ -10,7 +10,7 @@ import type { Draft } from "../../domain/draft.ts";
 import type { ConditionRule, EventRule, Unknown } from "../../rules/index.ts";
 import type { AlertBook, LiveAlert, NewAlert } from "../alert-book.ts";
 import { noDataForMs } from "../patience.ts";
-import type { Over, OwnAlert } from "./own-alert.ts";
+import { newAlert, type Over, type OwnAlert } from "./own-alert.ts";
 
 const failingRule = "RuleFailing" satisfies BuiltInRule;
 
@@ -83,8 +83,6 @@ export class Failing implements OwnAlert {
       else if (failure.judgedSince) this.#deadlines.set(went, failure.failedMs + calmAfterMs);
     }
   }
-
-  observe(): void {}
 
   /** It goes on, or ends when its rule has judged. */
   restore(live: LiveAlert, _keep: ReadonlyMap<string, string>, draft: Draft): Over | null {
@@ -230,27 +228,19 @@ function textOf({ rule, subjects, sinceMs }: Failure, nowMs: number): NewAlert {
   const names = [...subjects.keys()].sort();
   const reasons = [...new Set(subjects.values())].sort();
   const on = names.length === 1 ? names[0]! : `${names.length} subjects`;
-  return {
+  return newAlert(nowMs, {
     rule: failingRule,
-    subject: "daemon",
-    wallet: null,
-    symbol: null,
     labels: { failing: rule.name },
     severity: severityOf(rule),
     sinceMs,
-    alreadySo: false,
-    runbook: null,
-    happenedMs: null,
     summary: `The rule ${rule.name} fails on ${on}: ${reasons[0]}`.slice(0, 300),
     description: `Its expression has no result there, whatever is seen: the rule can neither fire nor resolve. Mend it in ${rule.file}, line ${rule.line}.`,
-    value: null,
-    dataAtMs: nowMs,
     details: [
       ["Expression", expressionOf(rule)],
       ["Why", listed(reasons)],
       ["Subjects", listed(names)],
     ],
-  };
+  });
 }
 
 /** The severity of a rule that cannot be judged: that of its worst level, and a warning at least. */

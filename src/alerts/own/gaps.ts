@@ -15,7 +15,7 @@ import type { Unknown } from "../../rules/index.ts";
 import { noDataForMs } from "../patience.ts";
 import { DarkTime, darkWindowMs } from "./dark-time.ts";
 
-/** A rule that judges a subject, or one whose subjects cannot even be known (vigils.ts). */
+/** A rule that judges a subject, or one whose subjects cannot even be known (`evaluate/vigils.ts`). */
 export interface Sighted {
   readonly rule: {
     readonly name: string;

@@ -5,7 +5,7 @@ import { differenceWords } from "../../domain/inbox.ts";
 import type { Observation } from "../../domain/observation.ts";
 import type { WatchedWallet } from "../../state/watched.ts";
 import type { AlertBook, LiveAlert } from "../alert-book.ts";
-import type { Over, OwnAlert } from "./own-alert.ts";
+import { newAlert, type Over, type OwnAlert } from "./own-alert.ts";
 
 const inboxRule = "InboxDiffers" satisfies BuiltInRule;
 
@@ -61,23 +61,18 @@ export class InboxAlerts implements OwnAlert {
     if (known || lasting.length === 0) return;
     const shown = lasting.slice(0, mostNamed).map(({ kind, key }) => `${key}: ${differenceWords[kind]}`);
     const more = lasting.length - shown.length;
-    const live = this.#alerts.fire(draft, {
-      rule: inboxRule,
-      subject: wallet,
-      wallet,
-      symbol: null,
-      labels: {},
-      severity: "warning",
-      sinceMs: draft.atMs,
-      alreadySo: false,
-      runbook: null,
-      happenedMs: null,
-      summary: `${wallet}: the exchange's inbox differs from what is known here, in ${lasting.length} notifications`,
-      description: `Two audits in a row found it: ${shown.join("; ")}${more > 0 ? `; ${more} more` : ""}. notifications audit lists all of it.`,
-      value: null,
-      dataAtMs: draft.atMs,
-      details: [["Notifications", String(lasting.length)]],
-    });
+    const live = this.#alerts.fire(
+      draft,
+      newAlert(draft.atMs, {
+        rule: inboxRule,
+        subject: wallet,
+        wallet,
+        severity: "warning",
+        summary: `${wallet}: the exchange's inbox differs from what is known here, in ${lasting.length} notifications`,
+        description: `Two audits in a row found it: ${shown.join("; ")}${more > 0 ? `; ${more} more` : ""}. notifications audit lists all of it.`,
+        details: [["Notifications", String(lasting.length)]],
+      }),
+    );
     this.#live.set(wallet, live);
   }
 }

@@ -10,6 +10,7 @@ import type { AlertBook, LiveAlert, NewAlert } from "../alert-book.ts";
 import { noDataForMs } from "../patience.ts";
 import type { Gap } from "./gaps.ts";
 import { listed } from "./no-data-text.ts";
+import { newAlert } from "./own-alert.ts";
 
 /** By then every rule was judged by something. */
 const mendedAfterMs = 120_000;
@@ -95,24 +96,16 @@ export class Misnamed {
     const rules = [...new Set([...unjudged].map(({ rule }) => rule.name))].sort();
     const details: (readonly [string, string])[] = [["Rules that cannot judge", listed(rules)]];
     if (wallets.size > 0) details.push(["Wallets", listed([...wallets].sort())]);
-    return {
+    return newAlert(nowMs, {
       rule: blindRule,
-      subject: "daemon",
-      wallet: null,
-      symbol: null,
       labels: { source: "configuration" },
       severity: worstOf({ unjudged }),
       sinceMs,
-      alreadySo: false,
-      runbook: null,
-      happenedMs: null,
-      value: null,
       summary: `No data: ${listed(causes)}`.slice(0, 300),
       description:
         "These rules name what does not exist, so they never fire. Correct the rules or the configuration.",
-      dataAtMs: nowMs,
       details,
-    };
+    });
   }
 }
 

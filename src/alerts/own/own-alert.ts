@@ -3,7 +3,7 @@ import type { Ending } from "../../domain/alert.ts";
 import type { BuiltInRule } from "../../domain/built-in.ts";
 import type { Draft } from "../../domain/draft.ts";
 import type { Observation } from "../../domain/observation.ts";
-import type { AlertBook, LiveAlert } from "../alert-book.ts";
+import type { AlertBook, LiveAlert, NewAlert } from "../alert-book.ts";
 
 /** The end of an alert of before a start that nothing would end any more. */
 export interface Over {
@@ -17,13 +17,24 @@ export interface OwnAlert {
   readonly observes: readonly Observation["kind"][];
   /** The rules of its alerts. */
   readonly raises: readonly BuiltInRule[];
-  observe(seen: Observation, draft: Draft): void;
+  observe?(seen: Observation, draft: Draft): void;
   /**
    * Takes up an alert that fired when the daemon stopped.
    * @param keep texts that history keeps, by name
    * @returns null: the alert goes on
    */
   restore(live: LiveAlert, keep: ReadonlyMap<string, string>, draft: Draft): Over | null;
+}
+
+type Words = Pick<NewAlert, "rule" | "severity" | "summary" | "description">;
+
+/** An alert about the daemon, of now and without a figure, where `of` does not say otherwise. */
+export function newAlert(atMs: number, of: Words & Partial<NewAlert>): NewAlert {
+  return {
+    ...{ subject: "daemon", wallet: null, symbol: null, labels: {}, sinceMs: atMs, alreadySo: false },
+    ...{ runbook: null, happenedMs: null, value: null, dataAtMs: atMs, details: [] },
+    ...of,
+  };
 }
 
 /** All of them, each with its observations and its alerts. */
@@ -41,7 +52,7 @@ export class OwnAlerts {
   }
 
   observe(seen: Observation, draft: Draft): void {
-    for (const one of this.#byKind.get(seen.kind) ?? []) one.observe(seen, draft);
+    for (const one of this.#byKind.get(seen.kind) ?? []) one.observe?.(seen, draft);
   }
 
   /** Hands an alert of before the start to its module, or ends it. @returns false where it is of none */
