@@ -2,14 +2,14 @@
 import type { ChannelAlerts } from "../alerts/own/channel-alerts.ts";
 import type { NoData } from "../alerts/own/no-data.ts";
 import type { Draft } from "../domain/draft.ts";
-import type { DaemonFigures as Figures } from "../domain/observation.ts";
+import type { DaemonFigures } from "../domain/observation.ts";
 import type { Conditions } from "../evaluate/conditions.ts";
 import type { Counts } from "../state/counts.ts";
 import type { SubjectNode } from "../state/subjects.ts";
 import type { NamedValues } from "../state/windows/named-values.ts";
 import type { Series } from "../state/windows/series.ts";
 
-export interface DaemonFiguresParts {
+export interface DaemonFactsParts {
   readonly node: SubjectNode;
   readonly conditions: Conditions;
   readonly noData: NoData;
@@ -19,14 +19,14 @@ export interface DaemonFiguresParts {
   readonly series: Series;
 }
 
-export class DaemonFigures {
-  readonly #parts: DaemonFiguresParts;
+export class DaemonFacts {
+  readonly #parts: DaemonFactsParts;
 
-  constructor(parts: DaemonFiguresParts) {
+  constructor(parts: DaemonFactsParts) {
     this.#parts = parts;
   }
 
-  take(figures: Figures, draft: Draft): void {
+  take(figures: DaemonFigures, draft: Draft): void {
     const { node, named, series, conditions } = this.#parts;
     this.#write(figures, draft);
     named.update(node, draft.atMs);
@@ -47,7 +47,7 @@ export class DaemonFigures {
     this.#parts.node.facts.values.noDataAlerts = this.#parts.noData.alerts;
   }
 
-  #write(figures: Figures, draft: Draft): void {
+  #write(figures: DaemonFigures, draft: Draft): void {
     const { node, noData, channels, counts: counter } = this.#parts;
     const counts = counter.take(figures, draft);
     const { values } = node.facts;

@@ -23,7 +23,7 @@ export interface ExchangeChecksParts {
 }
 
 export class ExchangeChecks {
-  readonly #parts: ExchangeChecksParts;
+  readonly #parts: Omit<ExchangeChecksParts, "before">;
   readonly #equity: EquityCheck;
   /** Accounts whose difference was reported, until it is gone. */
   readonly #reported: Set<string>;
@@ -31,7 +31,7 @@ export class ExchangeChecks {
   viewMismatches: number;
 
   constructor({ before, ...parts }: ExchangeChecksParts) {
-    this.#parts = { ...parts, before: undefined };
+    this.#parts = parts;
     this.#equity = new EquityCheck(parts.warn, before === undefined ? undefined : before.#equity);
     this.#reported = before ? before.#reported : new Set();
     this.viewMismatches = before?.viewMismatches ?? 0;

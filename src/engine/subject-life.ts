@@ -79,7 +79,7 @@ export class SubjectLife {
       node.bornMs = known.sinceMs;
       return;
     }
-    // Of the first positions ever seen, what the exchange keeps of their past may be theirs.
+    // The past that the exchange keeps may belong to the first positions ever seen.
     node.bornMs = node.first && known === null ? 0 : draft.atMs;
     const value = JSON.stringify({ name: node.incarnation, sinceMs: node.bornMs });
     draft.changes.facts.push({ atMs: draft.atMs, owner: node.name, name: "incarnation", value });

@@ -65,7 +65,7 @@ import { AccountAnswers } from "./account-answers.ts";
 import { Advisor } from "./advice/advisor.ts";
 import { Together } from "./aggregates/together.ts";
 import { ConditionEnds } from "./condition-ends.ts";
-import { DaemonFigures } from "./daemon-figures.ts";
+import { DaemonFacts } from "./daemon-facts.ts";
 import { EventAnswers } from "./event-answers.ts";
 import { ExchangeChecks } from "./exchange-checks.ts";
 import { Given } from "./figures.ts";
@@ -132,7 +132,7 @@ export class Watch {
   readonly #downtime: Downtime;
   readonly #counts: Counts;
   readonly #vigils: Vigils;
-  readonly #daemon: DaemonFigures;
+  readonly #daemon: DaemonFacts;
   readonly #own: OwnAlerts;
   readonly #throttles: Throttles;
   readonly #series: Series;
@@ -399,7 +399,7 @@ export class Watch {
       kept,
       before: was.together,
     });
-    this.#daemon = new DaemonFigures({
+    this.#daemon = new DaemonFacts({
       ...{ node: this.#world.daemon, conditions: this.#conditions, noData: this.#noData, channels },
       ...{ counts: this.#counts, named: this.#named, series: this.#series },
     });
@@ -565,12 +565,12 @@ export class Watch {
     this.#nowMs = atMs;
     this.#observedMs = atMs;
     const draft = new Draft(atMs);
-    // What the construction and the restore decided leaves with the first observation.
+    // Decisions of the construction and the restore leave with the first observation.
     draft.absorb(this.#between);
     this.#draft = draft;
     this.#notes = [];
     this.past.begin();
-    // What was due before this arrived is judged first, by what was known then: data that went stale in a gap (a machine
+    // Deadlines from before this arrived are judged first, by what was known then: data that went stale in a gap (a machine
     // that slept) do not count as seen all the while.
     this.#answering = observation.kind === "accounts" ? observation.wallet : null;
     this.#advisor.begin();

@@ -33,18 +33,18 @@ export class SubjectRules implements Evaluated {
     return instance;
   }
 
-  /** The state of the rule of this name; null: none of this name judges the subject. */
-  named(rule: string): Instance | null {
-    const index = this.plan.findIndex((one) => one.rule.name === rule);
-    return index < 0 ? null : this.instance(index);
-  }
-
   /** The same to be judged: what becomes of it is kept. */
   rouse(index: number): Instance {
     const place = placeOf(this.instances, index);
     const instance = this.instance(index);
     if (this.instances[place] !== instance) this.instances = this.instances.toSpliced(place, 0, instance);
     return instance;
+  }
+
+  /** The state of the rule of this name; null: none of this name judges the subject. */
+  named(rule: string): Instance | null {
+    const index = this.plan.findIndex((one) => one.rule.name === rule);
+    return index < 0 ? null : this.instance(index);
   }
 
   /**

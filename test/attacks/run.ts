@@ -40,10 +40,11 @@ const { values, positionals } = scriptOptions(help, {
     seed: { type: "string" },
   },
 });
-const isNumber = (text: string) => /^\d+$/.test(text);
-for (const name of ["seconds", "gap", "seed", "from"] as const)
+const isNumber = (text: string) => /^[1-9]\d*$/.test(text);
+for (const name of ["seconds", "gap", "seed"] as const)
   if (values[name] !== undefined && !isNumber(values[name])) refuse(`--${name} takes a number`);
-if (values.inputs !== "all" && !/^[1-9]\d*$/.test(values.inputs)) refuse("--inputs takes a number, or all");
+if (values.from !== undefined && !/^\d+$/.test(values.from)) refuse("--from takes a number");
+if (values.inputs !== "all" && !isNumber(values.inputs)) refuse("--inputs takes a number, or all");
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const file = path.join(root, ".runtime", "attacks", "rows.jsonl");

@@ -2,7 +2,7 @@
  * Declared hedges: legs that are meant to cancel out. How much of the largest leg is naked, since when, and what did it.
  *
  *   sizes of the legs (accounts) ──► imbalance, naked size ──┐
- *   events on the legs ──► what broke it (pair-breaks.ts) ───┴──► facts ──► rules of scope pair
+ *   events on the legs ──► what broke it (PairBreaks) ───────┴──► facts ──► rules of scope pair
  */
 
 import type { Draft } from "../../domain/draft.ts";
