@@ -4,7 +4,7 @@ import { version } from "../../src/daemon/version.ts";
 import { controlCalls } from "../../src/simulator/control.ts";
 import { startSimulator } from "../../src/simulator/index.ts";
 import { parseScenario } from "../../src/simulator/scenario.ts";
-import { desk, run } from "./run.ts";
+import { desk, run, runProcess } from "./run.ts";
 
 /** Names below "Commands:" of a help text. */
 function commandsIn(help: string): string[] {
@@ -215,4 +215,24 @@ describe("without a configuration", () => {
         "begin with `install -m 600 config.example.yaml config.yaml`, or name another file with --config\n",
     });
   });
+});
+
+/** Prints the addresses of all modules that a process loaded, when it ends. */
+const namesModules = `data:text/javascript,${encodeURIComponent(`
+  import { registerHooks } from "node:module";
+  const loaded = [];
+  registerHooks({ load: (url, context, next) => (loaded.push(url), next(url, context)) });
+  process.on("exit", () => console.error(loaded.join("\\n")));
+`)}`;
+
+test.each(["status", "wallet", "signer"])("%s loads its own modules alone", async (name) => {
+  const env = { NODE_OPTIONS: `--import=${namesModules}` };
+  const { status, stdout, stderr } = await runProcess([name, "--help"], { env });
+  expect(status).toBe(0);
+  expect(stdout).toContain(`perpwatch ${name}`);
+  const loaded = stderr.split("\n").filter((url) => url.includes("/src/cli/"));
+  expect(loaded.some((url) => url.endsWith(`/${name}.ts`))).toBe(true);
+  // Commands of other names, and the libraries that they need.
+  expect(loaded.filter((url) => /\/(start|check|channels|onboard|simulate)\.ts$/.test(url))).toEqual([]);
+  expect(stderr).not.toMatch(/node_modules\/(zod|yaml|@marcbachmann)\//);
 });
