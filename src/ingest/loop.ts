@@ -18,7 +18,8 @@ import type { Ask } from "../domain/draft.ts";
 import { eventName } from "../domain/event.ts";
 import type { Observation } from "../domain/observation.ts";
 import { CommitFailed, type Ingest, type Store } from "../domain/ports.ts";
-import type { Note, Watch } from "../engine/watch.ts";
+import type { Note } from "../engine/moment.ts";
+import type { Watch } from "../engine/watch.ts";
 import { Tape } from "./tape.ts";
 
 /** Most observations in one transaction. */

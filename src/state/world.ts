@@ -107,6 +107,11 @@ export class World {
     return this.wallets.get(name)?.wallet;
   }
 
+  /** The wallet of a subject that belongs to one. */
+  walletOf({ subject }: SubjectNode): WalletEntry | undefined {
+    return "wallet" in subject ? this.wallets.get(subject.wallet) : undefined;
+  }
+
   /**
    * The time at which a source last answered about a wallet, about the exchange, or about all of these markets; null: not
    * since the start.

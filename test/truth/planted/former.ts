@@ -96,15 +96,15 @@ export const former: readonly Defect[] = [
   ),
   one(
     "a reload forgets the no-data alerts",
-    "src/engine/watch.ts",
-    "before: was.noData,",
+    "src/engine/assembly/alerts-stage.ts",
+    "before: before?.noData,",
     "before: undefined,",
   ),
   one(
     "a reload forgets which histories were read",
-    "src/engine/watch.ts",
-    "this.#told = was.told ?? new ToldSince();",
-    "this.#told = new ToldSince();",
+    "src/engine/assembly/state-stage.ts",
+    "const told = before?.told ?? new ToldSince();",
+    "const told = new ToldSince();",
   ),
   one(
     "an announcement to several wallets is acknowledged for one",
@@ -398,9 +398,9 @@ export const former: readonly Defect[] = [
   ),
   one(
     "texts are told before the figures that they name are read",
-    "src/engine/watch.ts",
-    "atMs - this.#noData.sinceMs(rule) <= textPatienceMs &&",
-    "atMs - this.#noData.sinceMs(rule) <= 0 * textPatienceMs &&",
+    "src/engine/assembly/evaluation-stage.ts",
+    "atMs - noData.sinceMs(rule) <= textPatienceMs &&",
+    "atMs - noData.sinceMs(rule) <= 0 * textPatienceMs &&",
   ),
   one(
     "a session that the market list tells of waits for the calendar",

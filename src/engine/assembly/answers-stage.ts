@@ -1,0 +1,89 @@
+/** The last stage: what the exchange answered is taken in, and what history knew is restored. */
+import { eventFacts } from "../../state/event-facts.ts";
+import { EventWindows } from "../../state/windows/event-windows.ts";
+import { AccountAnswers } from "../account-answers.ts";
+import { ConditionEnds } from "../condition-ends.ts";
+import { DaemonFacts } from "../daemon-facts.ts";
+import { EventAnswers } from "../event-answers.ts";
+import { ExchangeChecks } from "../exchange-checks.ts";
+import { Given } from "../figures.ts";
+import { MarketAnswers } from "../market-answers.ts";
+import { Past } from "../past.ts";
+import { Restoring } from "../restore.ts";
+import { SubjectLife } from "../subject-life.ts";
+import { WalletFigures } from "../wallet-figures.ts";
+import type { AlertParts, AnswerParts, Beginning, EvaluationParts, Later, StateParts } from "./parts.ts";
+
+export function answersStage(
+  of: Beginning & StateParts & AlertParts & EvaluationParts,
+  later: Later,
+): AnswerParts {
+  const { settings, remembered, startedMs, moment, needs, before } = of;
+  const { ruleSet } = settings;
+  const { facts } = remembered;
+  const { world, kept, openings, told, holdings, counts, rights, gaps, today, profits } = of;
+  const { alerts, noData, downtime, channels, own, throttles, endings } = of;
+  const { vigils, conditions, happenings, series, named, wantedMarkets, together } = of;
+  const warn = (text: string): void => moment.note("warn", text);
+  const restoring = new Restoring({
+    ...{ ruleSet, world, alerts, conditions, happenings, throttles, own, endings, downtime, today, holdings },
+    known: (wallet) => kept.has(wallet),
+    hasPair: (name) => settings.pairs?.some((pair) => pair.name === name) ?? false,
+  });
+  const checks = new ExchangeChecks({
+    ...{ world, conditions, noData, together, today, warn },
+    checksEquity: needs.equityCheck,
+    before: before?.checks,
+  });
+  const past = new Past({
+    ...{ world, together, profits, gaps, today, startedMs },
+    nowMs: () => moment.nowMs,
+    eventWindows: new EventWindows(
+      ruleSet,
+      (event, atMs) => world.eventEnv(event, eventFacts(event, atMs), atMs),
+      (event) => world.ownersOf(event),
+      (book, event) => together.covers(book, event),
+    ),
+  });
+  const life = new SubjectLife({
+    ...{ world, past, conditions, endings, downtime, named, wantedMarkets, openings, profits, checks, facts },
+  });
+  const figures = new WalletFigures({
+    ...{ world, conditions, together, named, series, gaps, today, profits, holdings },
+  });
+  const market = new MarketAnswers({
+    ...{
+      settings,
+      world,
+      alerts,
+      conditions,
+      noData,
+      vigils,
+      series,
+      named,
+      restoring,
+      together,
+      facts,
+      warn,
+    },
+    happened: (event, into) => later().events.happened(event, into),
+    judgeAccount: (account, source, into) => figures.judgeAccount(account, source, into),
+    before: before?.market,
+  });
+  const answers = { world, past, profits, noData, vigils, conditions, together, figures };
+  return {
+    ...{ restoring, checks, past, life, figures, market },
+    conditionEnds: new ConditionEnds({ world, alerts, endings, holdings, restoring }),
+    daemon: new DaemonFacts({ node: world.daemon, conditions, noData, channels, counts, named, series }),
+    accounts: new AccountAnswers({
+      ...answers,
+      ...{ alerts, life, holdings, market, named, series, checks, rights, restoring },
+    }),
+    events: new EventAnswers({ ...answers, openings, today, endings, told, happenings }),
+    given: new Given({
+      ...{ named, world, conditions, noData, vigils, gaps, restoring },
+      welcomed: (into) => past.welcomed(into),
+      changed: (wallets, into) => together.manyChanged(wallets, null, true, into),
+    }),
+  };
+}

@@ -1,0 +1,76 @@
+/** The composition of the engine, in stages, and its start from what history knew. */
+import { firstLookMs } from "../../alerts/patience.ts";
+import { Deadlines } from "../../domain/deadlines.ts";
+import { needsOf } from "../../state/wants.ts";
+import { Moment } from "../moment.ts";
+import type { Remembered } from "../remembered.ts";
+import type { WatchSettings } from "../settings.ts";
+import { alertsStage } from "./alerts-stage.ts";
+import { answersStage } from "./answers-stage.ts";
+import { evaluationStage } from "./evaluation-stage.ts";
+import type { Beginning, CommonParts, Later, Parts } from "./parts.ts";
+import { stateStage } from "./state-stage.ts";
+
+/** @param before the parts of the engine that this one replaces at a reload: what they know goes over */
+export function assemble(
+  settings: WatchSettings,
+  remembered: Remembered,
+  nowMs: number,
+  before: Parts | null,
+): Parts {
+  let parts: Parts | null = null;
+  const later: Later = () => {
+    if (parts === null) throw new Error("a part of the engine was called before all of them were made");
+    return parts;
+  };
+  const firstLookUntilMs = settings.reloaded ? Number.NEGATIVE_INFINITY : nowMs + firstLookMs;
+  const common: CommonParts = {
+    settings,
+    startedMs: nowMs,
+    moment: new Moment(nowMs, before?.moment.observedMs ?? nowMs),
+    deadlines: new Deadlines(before?.deadlines),
+    needs: needsOf(settings.ruleSet, settings.named),
+    firstLookUntilMs: before?.firstLookUntilMs ?? firstLookUntilMs,
+  };
+  const beginning: Beginning = { ...common, remembered, before };
+  const state = stateStage(beginning, later);
+  const alerts = alertsStage({ ...beginning, ...state }, later);
+  const evaluation = evaluationStage({ ...beginning, ...state, ...alerts }, later);
+  const answers = answersStage({ ...beginning, ...state, ...alerts, ...evaluation }, later);
+  parts = { ...common, ...state, ...alerts, ...evaluation, ...answers };
+  start(parts, remembered);
+  if (before !== null) goOn(parts);
+  return parts;
+}
+
+/** Restores what history knew, and attaches the rules to the subjects that stand. */
+function start(parts: Parts, remembered: Remembered): void {
+  const { startedMs, moment, world, alerts, endings, downtime, conditions, named } = parts;
+  for (const event of remembered.liquidations) endings.remember(event, startedMs);
+  alerts.recall(remembered.keep, remembered.alerts, startedMs);
+  parts.restoring.restore(remembered, moment.draft);
+  parts.daemon.noteNoData();
+  for (const node of world.nodes.values()) named.prepare(node);
+  for (const node of [...world.nodes.values()]) {
+    conditions.attach(node, moment.draft);
+    if (node.subject.scope === "position") downtime.opened(node.name, moment.draft);
+    parts.past.stands(node);
+  }
+  parts.together.start(remembered, startedMs);
+}
+
+/** Keeps the readings from before a reload: what history says of it is settled by that at once. */
+function goOn(parts: Parts): void {
+  const { moment, world, restoring } = parts;
+  const { draft } = moment;
+  parts.vigils.goOn(draft.atMs);
+  parts.happenings.retry(null, draft);
+  for (const [name, entry] of world.wallets) {
+    parts.profits.goOn(entry, draft);
+    for (const pdaIndex of world.accounts.readIndices(name)) restoring.endUnclaimed(name, pdaIndex, draft);
+  }
+  const { entries, configAtMs } = world.markets;
+  if (configAtMs !== null) restoring.endUnlisted(new Set(entries.keys()), draft);
+  parts.together.goOn(draft);
+  for (const part of [parts.alerts, parts.noData, parts.endings]) part.tookOver(draft);
+}

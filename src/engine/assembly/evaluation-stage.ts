@@ -1,0 +1,119 @@
+/** The third stage: rules and what they are judged by. */
+import { textPatienceMs } from "../../alerts/patience.ts";
+import type { Draft } from "../../domain/draft.ts";
+import { formatDurationMs } from "../../domain/duration.ts";
+import type { Subject } from "../../domain/subject.ts";
+import { Conditions } from "../../evaluate/conditions.ts";
+import { Happenings } from "../../evaluate/happenings.ts";
+import { Vigils } from "../../evaluate/vigils.ts";
+import { WantedMarkets } from "../../evaluate/wanted-markets.ts";
+import { factReader } from "../../rules/index.ts";
+import { NamedValues } from "../../state/windows/named-values.ts";
+import { Series } from "../../state/windows/series.ts";
+import { WindowPlan } from "../../state/windows/windows.ts";
+import { Together } from "../aggregates/together.ts";
+import type { AlertParts, Beginning, EvaluationParts, Later, StateParts } from "./parts.ts";
+
+type Made = Beginning & StateParts & AlertParts;
+
+export function evaluationStage(of: Made, later: Later): EvaluationParts {
+  const { settings, moment, deadlines, world, noData, before } = of;
+  const { ruleSet, wallets, pairs } = settings;
+  const goesOn = before !== null;
+  const windows = WindowPlan.none(settings.timezone);
+  const vigils = new Vigils(
+    {
+      ...{ ruleSet, wallets, pairs, deadlines },
+      draft: () => moment.draft,
+      note: (sighted, into) => noData.note(sighted, into),
+      startedMs: noData.startedMs,
+      seenMs: (source, seen) => (goesOn ? world.lastSeenMs(source, seen) : null),
+    },
+    before?.vigils,
+  );
+  const facts = factReader(settings.named ?? [], settings.scheduleMs);
+  const conditions = conditionsOf(of, facts, windows, later);
+  const series = new Series(ruleSet);
+  const named = new NamedValues({
+    ...{ ruleSet, windows },
+    owner: (node, path) => world.owner(node, path.scope, path.symbol),
+  });
+  return {
+    ...{ vigils, conditions, series, named },
+    happenings: happeningsOf(of, facts),
+    wantedMarkets: new WantedMarkets(ruleSet, settings.named),
+    together: new Together({
+      ...{ ruleSet, wallets, pairs: pairs ?? [], world, conditions, series, named, kept: of.kept },
+      staleAfterMs: 3 * settings.scheduleMs.traderState,
+      before: before?.together,
+    }),
+  };
+}
+
+type Facts = ReturnType<typeof factReader>;
+
+function conditionsOf(of: Made, facts: Facts, windows: WindowPlan, later: Later): Conditions {
+  const { settings, moment, deadlines, world, alerts, noData, failing, told, today } = of;
+  const { ruleSet, timezone } = settings;
+  const judgesOld = settings.judgeOldPositions !== false;
+  return new Conditions({
+    ...{ ruleSet, timezone, facts, windows, alerts, deadlines },
+    draft: (): Draft => moment.draft,
+    firstLookUntilMs: of.firstLookUntilMs,
+    isMarked: ({ subject }) =>
+      judgesOld &&
+      "wallet" in subject &&
+      subject.wallet !== moment.answering &&
+      !world.accounts.ofWallet(subject.wallet).some(({ given }) => given),
+    pricesSinceMs: () => world.markets.pricesSinceMs,
+    wallet: (name) => world.wallet(name),
+    owner: (node, path) => world.owner(node, path.scope, path.symbol),
+    starting: (rule, atMs) => atMs - noData.sinceMs(rule) <= textPatienceMs && !later().given.any,
+    emptied: (instance) => later().conditionEnds.emptied(instance),
+    heldSlotOf: (node) => later().conditionEnds.heldSlotOf(node),
+    heldEmptyMsOf: (node) => later().conditionEnds.heldEmptyMsOf(node),
+    doubtOf: (node) => later().together.doubtOf(node) ?? world.walletOf(node)?.profit.doubt ?? null,
+    explainedSince: (node, ms, raisedMs) =>
+      later().together.explainedSince(node, ms, raisedMs) ??
+      world.walletOf(node)?.profit.explainedSince(ms, raisedMs) ??
+      null,
+    toldShare: (spec, node, atMs) => {
+      const shareOf = (subject: Subject) => told.share(spec, subject, atMs, today.startMs);
+      const members = later().together.members(node);
+      const shares = members.map((wallet) => shareOf({ scope: "wallet", wallet }));
+      return members.length === 0 ? shareOf(node.subject) : Math.min(...shares.map((share) => share ?? 1));
+    },
+    onSight: (instance, into) => {
+      noData.note(instance, into);
+      failing.condition(instance.rule, instance.node.name, instance.unknown, into);
+    },
+    onPending: ({ rule, node }) => {
+      const shadow = rule.mode === "shadow" ? "shadow, " : "";
+      const lasts = formatDurationMs(rule.forMs);
+      const text = `${shadow}pending: ${rule.name} of ${node.name} holds, and fires when it has held for ${lasts}`;
+      moment.note("info", text);
+    },
+    onReplaced: (...one) => later().conditionEnds.replaced(...one),
+    onRecovered: (...one) => later().conditionEnds.recovered(...one),
+    takeBack: (instance, into) => later().conditionEnds.takeBack(instance, into),
+  });
+}
+
+function happeningsOf(of: Made, facts: Facts): Happenings {
+  const { settings, moment, deadlines, world, alerts, noData, failing, before } = of;
+  return new Happenings(
+    {
+      ...{ ruleSet: settings.ruleSet, timezone: settings.timezone, acknowledge: settings.acknowledge },
+      ...{ facts, alerts, throttles: of.throttles, deadlines },
+      draft: () => moment.draft,
+      wallet: (name) => world.wallet(name),
+      env: (event, own) => world.eventEnv(event, own, moment.draft.atMs),
+      figuresBefore: (event) => world.figuresBefore(event),
+      absent: (event, unknown, sinceMs) => world.knownAbsent(event, unknown.source, sinceMs),
+      reloaded: before !== null,
+      onSight: (sight, into) => noData.note(sight, into),
+      onJudged: (rule, subject, unknown, into) => failing.event(rule, subject, unknown, into),
+    },
+    before?.happenings,
+  );
+}

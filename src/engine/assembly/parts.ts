@@ -1,0 +1,118 @@
+/**
+ * The parts of the engine by the stages in which they are made: state, alerts, evaluation, answers. A part takes those of the stages
+ * before its own. Where it has to call one of a later stage, it asks for it when it calls, by `Later`.
+ */
+import type { AlertBook } from "../../alerts/alert-book.ts";
+import type { Endings } from "../../alerts/endings.ts";
+import type { ChannelAlerts } from "../../alerts/own/channel-alerts.ts";
+import type { Downtime } from "../../alerts/own/downtime.ts";
+import type { Failing } from "../../alerts/own/failing.ts";
+import type { NoData } from "../../alerts/own/no-data.ts";
+import type { OwnAlerts } from "../../alerts/own/own-alert.ts";
+import type { Throttles } from "../../alerts/throttles.ts";
+import type { Deadlines } from "../../domain/deadlines.ts";
+import type { Conditions } from "../../evaluate/conditions.ts";
+import type { Happenings } from "../../evaluate/happenings.ts";
+import type { Vigils } from "../../evaluate/vigils.ts";
+import type { WantedMarkets } from "../../evaluate/wanted-markets.ts";
+import type { Counts } from "../../state/counts.ts";
+import type { Holdings } from "../../state/holdings.ts";
+import type { Openings } from "../../state/openings.ts";
+import type { ProfitGaps } from "../../state/profit/profit-gaps.ts";
+import type { Profits } from "../../state/profit/profits.ts";
+import type { Today } from "../../state/profit/today.ts";
+import type { Rights } from "../../state/rights.ts";
+import type { ToldSince } from "../../state/told-since.ts";
+import type { Needs } from "../../state/wants.ts";
+import type { NamedValues } from "../../state/windows/named-values.ts";
+import type { Series } from "../../state/windows/series.ts";
+import type { World } from "../../state/world.ts";
+import type { AccountAnswers } from "../account-answers.ts";
+import type { Advisor } from "../advice/advisor.ts";
+import type { Together } from "../aggregates/together.ts";
+import type { ConditionEnds } from "../condition-ends.ts";
+import type { DaemonFacts } from "../daemon-facts.ts";
+import type { EventAnswers } from "../event-answers.ts";
+import type { ExchangeChecks } from "../exchange-checks.ts";
+import type { Given } from "../figures.ts";
+import type { MarketAnswers } from "../market-answers.ts";
+import type { Moment } from "../moment.ts";
+import type { Past } from "../past.ts";
+import type { Remembered } from "../remembered.ts";
+import type { Restoring } from "../restore.ts";
+import type { WatchSettings } from "../settings.ts";
+import type { SubjectLife } from "../subject-life.ts";
+import type { WalletFigures } from "../wallet-figures.ts";
+
+/** The parts that all stages share. */
+export interface CommonParts {
+  readonly settings: WatchSettings;
+  readonly startedMs: number;
+  readonly moment: Moment;
+  readonly deadlines: Deadlines;
+  readonly needs: Needs;
+  /** Until when what holds at its first judgement was so when watching began, ms. */
+  readonly firstLookUntilMs: number;
+}
+
+export interface Beginning extends CommonParts {
+  readonly remembered: Remembered;
+  /** The parts of the engine that this one replaces at a reload; null: there is none. What they know goes over. */
+  readonly before: Parts | null;
+}
+
+export interface StateParts {
+  readonly world: World;
+  /** Wallets that were watched before a reload. */
+  readonly kept: ReadonlySet<string>;
+  readonly openings: Openings;
+  readonly told: ToldSince;
+  readonly holdings: Holdings;
+  readonly counts: Counts;
+  readonly rights: Rights;
+  readonly gaps: ProfitGaps;
+  readonly today: Today;
+  readonly profits: Profits;
+}
+
+export interface AlertParts {
+  readonly advisor: Advisor;
+  readonly alerts: AlertBook;
+  readonly noData: NoData;
+  readonly failing: Failing;
+  readonly downtime: Downtime;
+  readonly channels: ChannelAlerts;
+  readonly own: OwnAlerts;
+  readonly throttles: Throttles;
+  readonly endings: Endings;
+}
+
+export interface EvaluationParts {
+  readonly vigils: Vigils;
+  readonly conditions: Conditions;
+  readonly happenings: Happenings;
+  readonly series: Series;
+  readonly named: NamedValues;
+  readonly wantedMarkets: WantedMarkets;
+  readonly together: Together;
+}
+
+export interface AnswerParts {
+  readonly restoring: Restoring;
+  readonly conditionEnds: ConditionEnds;
+  readonly daemon: DaemonFacts;
+  readonly checks: ExchangeChecks;
+  readonly past: Past;
+  readonly life: SubjectLife;
+  readonly figures: WalletFigures;
+  readonly market: MarketAnswers;
+  readonly accounts: AccountAnswers;
+  readonly events: EventAnswers;
+  readonly given: Given;
+}
+
+/** Without what the engine began with: it would hold those of all reloads before. */
+export type Parts = CommonParts & StateParts & AlertParts & EvaluationParts & AnswerParts;
+
+/** All parts, for what is called when all of them stand. @throws Error before */
+export type Later = () => Parts;

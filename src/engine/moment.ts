@@ -1,0 +1,51 @@
+/** The observation that is being taken: its time, its changes builder, and what the log is to say of it. */
+import { Draft } from "../domain/draft.ts";
+
+export interface Note {
+  readonly level: "info" | "warn";
+  readonly text: string;
+}
+
+export class Moment {
+  /** The time of the last observation, which never goes back, ms. */
+  nowMs: number;
+  /** As `nowMs`, also of the watch before a reload, ms. */
+  observedMs: number;
+  /** The wallet of which accounts are about to be taken: what is due before that is not judged by its old ones. */
+  answering: string | null = null;
+  #draft: Draft;
+  /** Decisions made outside of an observation; they wait here for the next one. */
+  readonly #between: Draft;
+  #notes: Note[] = [];
+
+  constructor(nowMs: number, observedMs: number) {
+    this.nowMs = nowMs;
+    this.observedMs = observedMs;
+    this.#between = new Draft(nowMs);
+    this.#draft = this.#between;
+  }
+
+  get draft(): Draft {
+    return this.#draft;
+  }
+
+  /** Begins an observation. Decisions of the construction and the restore leave with the first one. */
+  begin(atMs: number): Draft {
+    this.nowMs = atMs;
+    this.observedMs = atMs;
+    this.#draft = new Draft(atMs);
+    this.#draft.absorb(this.#between);
+    this.#notes = [];
+    return this.#draft;
+  }
+
+  /** @returns what the log is to say of the observation */
+  end(): readonly Note[] {
+    this.#draft = this.#between;
+    return this.#notes;
+  }
+
+  note(level: Note["level"], text: string): void {
+    this.#notes.push({ level, text });
+  }
+}

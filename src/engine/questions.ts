@@ -1,0 +1,78 @@
+/** Questions about what is known now. Asking changes nothing. */
+import { firingAlert } from "../alerts/firing-alert.ts";
+import type { PresentAlert } from "../domain/alert.ts";
+import type { ExplainAnswer } from "../domain/explanation.ts";
+import type { WatchStatus } from "../domain/status.ts";
+import { explain } from "../evaluate/explain.ts";
+import type { Parts } from "./assembly/parts.ts";
+import { watchStatus } from "./status.ts";
+
+/** A rule's judgement of a subject at a time. */
+export function explained(
+  { settings, world, alerts, together }: Parts,
+  rule: string,
+  subject: string | null,
+  atMs: number,
+): ExplainAnswer {
+  return explain(
+    {
+      ...{ ruleSet: settings.ruleSet, nodes: world.nodes.values(), alerts },
+      wallet: (name) => world.wallet(name),
+      doubtOf: (node) => together.doubtOf(node) ?? world.walletOf(node)?.profit.doubt ?? null,
+    },
+    rule,
+    subject,
+    atMs,
+  );
+}
+
+/** A firing alert as it stands at a time; null where none of this id fires. */
+export function presentAlert(parts: Parts, alertId: number, atMs: number): PresentAlert | null {
+  const live = parts.alerts.live.get(alertId);
+  if (live === undefined) return null;
+  const { severity, summary, value, textAtMs } = firingAlert(live, atMs);
+  const isGone = live.isGone(atMs) || isTaken(parts, live.alert.subject);
+  const kept = live.isBetter() ? `no longer ${severity} if that lasts` : live.limit(severity, value)?.until;
+  const until = isGone ? undefined : kept;
+  return {
+    ...{ severity, summary, textAtMs },
+    ...(isGone ? { gone: true as const } : {}),
+    ...(until === undefined ? {} : { until }),
+  };
+}
+
+/** True for a position that the exchange closed, as it said, after the last state that shows it. */
+function isTaken({ world, endings }: Parts, name: string): boolean {
+  const node = world.nodes.get(name);
+  if (node?.subject.scope !== "position") return false;
+  const { subject, facts } = node;
+  const { side } = facts.values;
+  const slot = world.accounts.slotOf(subject.wallet, subject.pdaIndex);
+  return endings.tookAllSince(subject, subject.symbol, typeof side === "string" ? side : null, slot);
+}
+
+export function statusAt(
+  { settings, startedMs, world, alerts, checks, noData }: Parts,
+  atMs: number,
+): WatchStatus {
+  return watchStatus({
+    ...{ atMs, startedMs, alerts, scheduleMs: settings.scheduleMs, ruleSet: settings.ruleSet },
+    wallets: world.wallets.values(),
+    accountsOf: (name) => world.accounts.ofWallet(name),
+    markets: world.markets,
+    exchange: world.exchange.facts,
+    nodes: world.nodes,
+    viewMismatches: checks.viewMismatches,
+    blind: noData.list(),
+  });
+}
+
+/** Margin ratio of a wallet's worst account; null while unknown. */
+export function worstMarginRatio({ world }: Parts, wallet: string): number | null {
+  let worst: number | null = null;
+  for (const account of world.accounts.ofWallet(wallet)) {
+    const ratio = account.node.facts.values.marginRatio;
+    if (typeof ratio === "number" && !Number.isNaN(ratio)) worst = Math.max(worst ?? 0, ratio);
+  }
+  return worst;
+}
