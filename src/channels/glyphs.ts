@@ -1,5 +1,5 @@
 /** A sign for each tone, for chats. */
-import type { Tone } from "./message.ts";
+import type { Tone } from "./rendering.ts";
 
 export const glyphs: Readonly<Record<Tone, string>> = {
   critical: "🔴",

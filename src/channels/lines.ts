@@ -1,5 +1,5 @@
 /** The printed parts of a rendered message, line by line, whatever dress a channel puts on it. Pure. */
-import type { Block, Rendering, Section } from "./message.ts";
+import type { Block, Rendering, Section } from "./rendering.ts";
 import { shorten } from "./text.ts";
 
 /** The leading words, where the title does not say that itself. */

@@ -13,7 +13,8 @@ import {
   type WordedText,
 } from "../domain/template-data.ts";
 import { figureLines } from "./lines.ts";
-import { type Block, type RenderOptions, render } from "./message.ts";
+import { type RenderOptions, render } from "./message.ts";
+import type { Block } from "./rendering.ts";
 
 /**
  * The steps for which templates may be written: the steps in an alert's life, an event, and the one ending that is good

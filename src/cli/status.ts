@@ -10,7 +10,7 @@ import type { Silence } from "../domain/silence.ts";
 import { sourceWords, stretchedText } from "../domain/source-words.ts";
 import type { FiringAlert } from "../domain/status.ts";
 import { formatTime, timeOfDay } from "../domain/time-text.ts";
-import type { Unit } from "../rules/vocabulary.ts";
+import type { Unit } from "../rules/vocabulary/field-types.ts";
 import type { StatusAnswer } from "../web/api.ts";
 import type { Wire, WireNumber } from "../web/wire.ts";
 import { type Cli, type CommonOptions, declare, print, printJson } from "./command.ts";

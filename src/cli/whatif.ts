@@ -5,7 +5,7 @@ import type { Severity } from "../domain/alert.ts";
 import { formatDurationMs } from "../domain/duration.ts";
 import { plainWords } from "../domain/plain-words.ts";
 import type { ClearAmounts, WhatIfAnswer } from "../domain/what-if.ts";
-import type { Unit } from "../rules/vocabulary.ts";
+import type { Unit } from "../rules/vocabulary/field-types.ts";
 import type { Wire, WireNumber } from "../web/wire.ts";
 import { type Cli, CommandFailed, type CommonOptions, declare, print, printJson } from "./command.ts";
 import { locate } from "./configuration.ts";

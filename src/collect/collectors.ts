@@ -5,6 +5,7 @@
  *                     └─ histories: paging ──► teller ──┘
  *   streams ────► feed ────► mirror, live prices, teller ─┘
  */
+
 import type { Clock, Random } from "../domain/clock.ts";
 import type { Event } from "../domain/event.ts";
 import type { Observation, Source } from "../domain/observation.ts";
@@ -44,6 +45,7 @@ import { type Demand, type MarketRead, marketReadsOf } from "./demand.ts";
 import { type InboxReading, readInbox } from "./inbox-reading.ts";
 import type { CollectLog } from "./log.ts";
 import { MarketBook } from "./market-book.ts";
+import { type CollectNeeds, noNeeds } from "./needs.ts";
 import type { ScheduleFigures } from "./schedule-figures.ts";
 import { Scheduler } from "./scheduler.ts";
 import { type ScheduleSettings, scheduleMs } from "./settings.ts";
@@ -82,22 +84,6 @@ export interface CollectorsOptions {
   /** Makes the connections to the stream, which tell the listener; absent: everything is polled. */
   readonly streams?: (listener: StreamListener) => Streams;
 }
-
-/** Asked again each time, since rules may be loaded anew. */
-export interface CollectNeeds {
-  /** True if the ages of resting orders are needed. */
-  orderAges(): boolean;
-  /** Our equity held against the exchange's. */
-  equityCheck(): boolean;
-  /** The midnight for which a wallet's equity has to come from the exchange, ms; else null. */
-  midnightMs(wallet: string): number | null;
-}
-
-const noNeeds: CollectNeeds = {
-  orderAges: () => false,
-  equityCheck: () => false,
-  midnightMs: () => null,
-};
 
 export interface Collectors {
   /** Begins to ask; stops when the signal aborts, too. */

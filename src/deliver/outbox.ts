@@ -9,6 +9,7 @@
  * nothing, `stuck` hands over what is critical: it is sealed in memory and leaves at once, and its rows are written when the
  * changes that it came from have been.
  */
+
 import { type Entry, takenUp } from "../alerts/waiting.ts";
 import type { Channel } from "../channels/channel.ts";
 import type { AlertChange, PresentAlert } from "../domain/alert.ts";
@@ -19,6 +20,7 @@ import type { Observation } from "../domain/observation.ts";
 import type { Charts, Store } from "../domain/ports.ts";
 import type { ChannelStatus } from "../domain/status.ts";
 import { ChannelState } from "./channel-state.ts";
+import type { CriticalFigures } from "./critical-figures.ts";
 import { Journal } from "./journal.ts";
 import { Line } from "./line.ts";
 import { type DeliverLog, silentLog } from "./log.ts";
@@ -66,17 +68,6 @@ export interface OutboxFigures {
   readonly oldestUndeliveredMs: number;
   /** Messages given up since the start; those that an earlier run owed to a channel that is not configured aside. */
   readonly deadMessages: number;
-}
-
-/** Critical messages that nobody got, whatever the number of those who should have; fire drills aside. */
-export interface CriticalFigures {
-  /**
-   * The time at which the oldest of those that wait was owed, or its group may leave (which may be still to come), ms; null:
-   * none waits.
-   */
-  readonly waitingSinceMs: number | null;
-  /** The number given up since the start. */
-  readonly lost: number;
 }
 
 export interface Outbox {

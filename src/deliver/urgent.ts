@@ -1,7 +1,7 @@
 /** Finds the critical changes that reached nobody: as long as one channel took it, somebody knows. */
 import { dueSinceMs, type Entry } from "../alerts/waiting.ts";
 import { drillGroup, type OwedItem } from "../domain/delivery.ts";
-import type { CriticalFigures } from "./outbox.ts";
+import type { CriticalFigures } from "./critical-figures.ts";
 
 export function isUrgent({ severity, groupKey }: Pick<OwedItem, "severity" | "groupKey">): boolean {
   return severity === "critical" && groupKey?.startsWith(drillGroup) !== true;

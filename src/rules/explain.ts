@@ -6,7 +6,7 @@ import { pickMarket, pickScope } from "./expression/fields.ts";
 import { formatNumber } from "./format.ts";
 import type { Compiled, ConditionRule, Read } from "./rule.ts";
 import { type Env, isUnknown, type Unknown, type Value } from "./value.ts";
-import type { Unit } from "./vocabulary.ts";
+import type { Unit } from "./vocabulary/field-types.ts";
 
 /** @param env of a judgement that was made just now: its `value` is there */
 export function explainParts(rule: ConditionRule, env: Env): readonly ExplainedPart[] {

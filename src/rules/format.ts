@@ -11,7 +11,7 @@ import {
   significant,
 } from "../domain/number-text.ts";
 import { hasDate } from "../domain/time-text.ts";
-import type { Unit } from "./vocabulary.ts";
+import type { Unit } from "./vocabulary/field-types.ts";
 
 export { absentText, formatAmount, formatPercent, formatPrice, formatUsd };
 

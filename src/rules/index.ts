@@ -44,19 +44,21 @@ export {
   type Value,
 } from "./value.ts";
 export { orderItemFields } from "./vocabulary/account.ts";
+export {
+  eventKinds,
+  type Field,
+  type FieldType,
+  type RuleEventKind,
+  scopes,
+  type Unit,
+} from "./vocabulary/field-types.ts";
 export { type FunctionRow, functionRows } from "./vocabulary/functions.ts";
 export { messageVocabulary } from "./vocabulary/message.ts";
 export {
   countableEvents,
-  eventKinds,
   eventSources,
   eventVocabulary,
-  type Field,
-  type FieldType,
   marketChangeFields,
-  type RuleEventKind,
-  scopes,
-  type Unit,
   visibleScopes,
   visibleToEvents,
   vocabulary,

@@ -22,8 +22,9 @@ import { staleness } from "./load/common.ts";
 import type { ReadScope } from "./rule.ts";
 import { partsOf, print, shorten } from "./template.ts";
 import { type Env, type Facts, Unknown } from "./value.ts";
+import { eventKinds, type Field, scopes } from "./vocabulary/field-types.ts";
 import { messageVocabulary } from "./vocabulary/message.ts";
-import { eventKinds, eventVocabulary, type Field, scopes, vocabulary } from "./vocabulary.ts";
+import { eventVocabulary, vocabulary } from "./vocabulary.ts";
 
 export interface MessageTemplate {
   readonly text: string;

@@ -5,7 +5,7 @@ import type { EventKind } from "../domain/event.ts";
 import type { Source } from "../domain/observation.ts";
 import type { Scope } from "../domain/subject.ts";
 import type { Env, Facts, Unknown, Value } from "./value.ts";
-import type { Unit } from "./vocabulary.ts";
+import type { Unit } from "./vocabulary/field-types.ts";
 
 /** A part of an expression that has a value of its own: where it stands in the text, and what it comes to. */
 export interface Part {

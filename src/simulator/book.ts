@@ -1,5 +1,7 @@
 /** Resting orders: put on the book, taken off it. */
-import type { Account, Market, Order, Side } from "./state.ts";
+
+import type { Side } from "./position.ts";
+import type { Account, Market, Order } from "./state.ts";
 import { slotAt } from "./time.ts";
 import { noteHolder, type Transaction } from "./transaction.ts";
 

@@ -1,5 +1,7 @@
 /** Notifications: written when something happens, listed and acknowledged by the wallet that they are for. */
-import type { Account, Notification, Place, Wallet, World } from "./state.ts";
+
+import type { Place } from "./position.ts";
+import type { Account, Notification, Wallet, World } from "./state.ts";
 import { type Transaction, transact } from "./transaction.ts";
 
 /** Most rows of the list of unacknowledged ones. */

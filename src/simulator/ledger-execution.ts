@@ -41,7 +41,8 @@ import {
 } from "./ledger.ts";
 import { permissionAccount, programAccounts, stopLossParts } from "./ledger-accounts.ts";
 import { setTriggers } from "./orders.ts";
-import type { Market, Trigger, World } from "./state.ts";
+import type { Trigger } from "./position.ts";
+import type { Market, World } from "./state.ts";
 import { type Transaction, transact } from "./transaction.ts";
 import { follow, openAccount, openWallet } from "./world.ts";
 

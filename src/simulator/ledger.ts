@@ -2,28 +2,15 @@
  * The chain below the exchange, as far as onboarding needs one: blockhashes that live for 150 slots, transactions that
  * were executed, and what keys own to pay for them. The exchange's own accounts are the world's.
  */
+
 import { createHash } from "node:crypto";
 import { base58 } from "@scure/base";
 import { addressBytes } from "../wallet/address.ts";
 import { isOnCurve } from "../wallet/ed25519.ts";
 import { WalletKey } from "../wallet/wallet-key.ts";
+import type { Ledger } from "./ledger-state.ts";
 import type { World } from "./state.ts";
 import { slotAt } from "./time.ts";
-
-export interface ExecutedTransaction {
-  readonly slot: number;
-  /** As JSON-RPC writes it; null: it went through. */
-  readonly error: unknown;
-}
-
-export interface Ledger {
-  /** The key that signs delegated onboardings. */
-  readonly onboarder: WalletKey;
-  /** By signature, oldest first. */
-  readonly transactions: Map<string, ExecutedTransaction>;
-  /** The balances of keys that own something else than what everybody has. */
-  readonly lamports: Map<string, bigint>;
-}
 
 /** A blockhash is good for so many slots after its own. */
 export const blockhashLifeSlots = 150;

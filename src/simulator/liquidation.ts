@@ -15,8 +15,9 @@ import { sweep } from "./collateral.ts";
 import { abs, max, min, sign } from "./decimals.ts";
 import { eventNotification } from "./inbox.ts";
 import { tradeAmounts, tradeData } from "./orders.ts";
+import type { Position } from "./position.ts";
 import { assess, totals } from "./risk.ts";
-import type { Account, Liquidation, Market, Position, World } from "./state.ts";
+import type { Account, Liquidation, Market, World } from "./state.ts";
 import { perLot, setPosition, settleFunding, totalsOf, trade } from "./trade.ts";
 import { type Transaction, transact } from "./transaction.ts";
 

@@ -4,7 +4,8 @@ import { dropOrder } from "./book.ts";
 import { sweep } from "./collateral.ts";
 import { abs, min } from "./decimals.ts";
 import { eventNotification } from "./inbox.ts";
-import type { Account, Market, Order, Side, Trigger, World } from "./state.ts";
+import type { Side, Trigger } from "./position.ts";
+import type { Account, Market, Order, World } from "./state.ts";
 import { feeOf, perLot, settleFunding, trade } from "./trade.ts";
 import { type Transaction, transact } from "./transaction.ts";
 

@@ -5,8 +5,10 @@
  * kept as what changed, and a figure of the past is made when somebody asks for it: series of every resolution, by
  * account or by market, come out of the same few facts and cannot disagree.
  */
+
+import type { AccountSample, AccountVersion } from "./position.ts";
 import { spotMarket, spotNotional } from "./spot.ts";
-import type { Account, AccountSample, AccountVersion, Market, MarketMoment, World } from "./state.ts";
+import type { Account, Market, MarketMoment, World } from "./state.ts";
 
 /** Between two notes of a market that moves by itself. */
 export const momentMs = 60_000;

@@ -1,16 +1,6 @@
 /** The rights of trader accounts: all once they are onboarded, but for those that the exchange took away. */
+import { type Right, rights } from "./right.ts";
 import type { Account } from "./state.ts";
-
-/** By their bits, the lowest first. */
-export const rights = [
-  "placeLimitOrder",
-  "placeMarketOrder",
-  "riskIncreasingTrade",
-  "riskReducingTrade",
-  "depositCollateral",
-  "withdrawCollateral",
-] as const;
-export type Right = (typeof rights)[number];
 
 type Holder = Pick<Account, "onboarded" | "lostRights">;
 

@@ -9,60 +9,10 @@
 import type { Random } from "../domain/clock.ts";
 import type { MarketRisk } from "../margin/model.ts";
 import type { Journal } from "./journal.ts";
-import type { Ledger } from "./ledger.ts";
+import type { Ledger } from "./ledger-state.ts";
 import type { MarketSpec } from "./markets.ts";
-import type { Right } from "./rights.ts";
-import type { Change } from "./transaction.ts";
-
-export type Side = "bid" | "ask";
-
-export interface Trigger {
-  readonly id: string;
-  readonly kind: "stopLoss" | "takeProfit";
-  readonly triggerTicks: number;
-  /** Worst price of the closing order. */
-  readonly executionTicks: number;
-  /** The side of the closing order. */
-  readonly side: Side;
-}
-
-export interface Position {
-  /** Changes when a position is opened anew. */
-  readonly sequence: number;
-  /** Signed: negative is short; never 0. */
-  baseLots: bigint;
-  /** Opposite in sign to `baseLots` for traders. */
-  virtualQuoteLots: bigint;
-  /** The market's funding index up to which funding is settled. */
-  fundingIndex: bigint;
-  /** Settled since the position was opened. */
-  accumulatedFunding: bigint;
-  triggers: readonly Trigger[];
-}
-
-export interface Order {
-  readonly account: Account;
-  readonly symbol: string;
-  /** Up to 2^64: bids count down from it, as on the ledger. */
-  readonly sequence: string;
-  readonly side: Side;
-  readonly priceTicks: number;
-  readonly initialLots: bigint;
-  remainingLots: bigint;
-  filledLots: bigint;
-  readonly reduceOnly: boolean;
-  status: "active" | "filled" | "cancelled";
-  readonly place: Place;
-  completedMs: number | null;
-}
-
-/** Sums since the account was opened, of one market. */
-export interface MarketTotals {
-  realizedPnl: bigint;
-  fundingSettled: bigint;
-  takerFees: bigint;
-  makerFees: bigint;
-}
+import type { AccountVersion, MarketTotals, Place, Position, Side } from "./position.ts";
+import type { Right } from "./right.ts";
 
 export interface Account {
   readonly wallet: Wallet;
@@ -94,36 +44,6 @@ export interface Account {
   readonly versions: AccountVersion[];
 }
 
-/** The state of an account from one transaction to the next. */
-export interface AccountVersion {
-  readonly atMs: number;
-  readonly collateral: bigint;
-  readonly spot: bigint | null;
-  readonly netDeposits: bigint;
-  readonly positions: readonly (Readonly<Pick<Position, "baseLots" | "virtualQuoteLots" | "fundingIndex">> & {
-    readonly symbol: string;
-  })[];
-  readonly totals: ReadonlyMap<string, Readonly<MarketTotals>>;
-}
-
-/** An account at one moment, for series. */
-export interface AccountSample {
-  readonly atMs: number;
-  readonly collateral: bigint;
-  readonly netDeposits: bigint;
-  readonly portfolioValue: bigint;
-  readonly unrealizedPnl: bigint;
-  readonly unsettledFunding: bigint;
-  readonly positions: readonly {
-    readonly symbol: string;
-    readonly baseLots: bigint;
-    readonly virtualQuoteLots: bigint;
-    readonly unsettledFunding: bigint;
-    readonly markTicks: number;
-  }[];
-  readonly totals: ReadonlyMap<string, Readonly<MarketTotals>>;
-}
-
 export interface Wallet {
   readonly name: string;
   readonly authority: string;
@@ -140,15 +60,6 @@ export interface Wallet {
   readonly funding: Journal<FundingRow>;
   readonly liquidations: Journal<Liquidation>;
   readonly notifications: Journal<Notification>;
-}
-
-/** The place on the ledger at which something happened. */
-export interface Place {
-  readonly slot: number;
-  readonly slotIndex: number;
-  readonly eventIndex: number;
-  readonly instructionIndex: number;
-  readonly atMs: number;
 }
 
 export interface Fill extends Place {
@@ -398,4 +309,40 @@ export interface World {
   /** Told after every transaction, in order: streams. */
   readonly listeners: Set<(change: Change) => void>;
   readonly deriveAddress: (authority: string, pdaIndex: number, subaccount: number) => string;
+}
+
+export interface AccountChange {
+  readonly positions: Set<string>;
+  /** Symbols whose triggers were set or died. */
+  readonly triggers: Set<string>;
+  /** Orders placed, filled or cancelled, and where. */
+  readonly orders: Map<Order, Place>;
+  readonly fills: Fill[];
+  /** Its rights were given or taken away. */
+  rights: boolean;
+}
+
+/** The changes of one transaction. */
+export interface Change {
+  readonly slot: number;
+  readonly slotIndex: number;
+  readonly atMs: number;
+  readonly accounts: ReadonlyMap<Account, AccountChange>;
+  readonly notifications: readonly { readonly wallet: string; readonly notification: Notification }[];
+}
+
+export interface Order {
+  readonly account: Account;
+  readonly symbol: string;
+  /** Up to 2^64: bids count down from it, as on the ledger. */
+  readonly sequence: string;
+  readonly side: Side;
+  readonly priceTicks: number;
+  readonly initialLots: bigint;
+  remainingLots: bigint;
+  filledLots: bigint;
+  readonly reduceOnly: boolean;
+  status: "active" | "filled" | "cancelled";
+  readonly place: Place;
+  completedMs: number | null;
 }

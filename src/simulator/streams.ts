@@ -31,8 +31,7 @@ import { currentRate } from "./funding.ts";
 import { errorReply } from "./http.ts";
 import type { RequestLog } from "./request-log.ts";
 import { Refusal, type SeenToken, type Sessions, type TokenFault } from "./sessions.ts";
-import type { Market, World } from "./state.ts";
-import type { Change } from "./transaction.ts";
+import type { Change, Market, World } from "./state.ts";
 import { present as ledgerPresent } from "./world.ts";
 
 const path = "/v1/ws";

@@ -5,8 +5,9 @@
 
 import { dropOrder } from "./book.ts";
 import { abs, divideUp, min, sign } from "./decimals.ts";
+import type { MarketTotals, Position } from "./position.ts";
 import { noteTrade } from "./prices.ts";
-import type { Account, Fill, Market, MarketTotals, Position, World } from "./state.ts";
+import type { Account, Fill, Market, World } from "./state.ts";
 import { noteHolder, type Transaction } from "./transaction.ts";
 
 /** Quote lots of one base lot at a price in ticks. */

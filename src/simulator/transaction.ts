@@ -2,32 +2,14 @@
  * One transaction on the simulated ledger: a place in the order of things, and the accounts that it changed. When it
  * ends, the sequence of each changed account grows by one and whoever listens is told what changed.
  */
+
 import { createHash } from "node:crypto";
 import { base58 } from "@scure/base";
 import { noteVersion } from "./past.ts";
+import type { Place } from "./position.ts";
 import { spotMarket } from "./spot.ts";
-import type { Account, Fill, Market, Notification, Order, Place, World } from "./state.ts";
+import type { Account, AccountChange, Change, Market, Notification, World } from "./state.ts";
 import { slotAt } from "./time.ts";
-
-export interface AccountChange {
-  readonly positions: Set<string>;
-  /** Symbols whose triggers were set or died. */
-  readonly triggers: Set<string>;
-  /** Orders placed, filled or cancelled, and where. */
-  readonly orders: Map<Order, Place>;
-  readonly fills: Fill[];
-  /** Its rights were given or taken away. */
-  rights: boolean;
-}
-
-/** The changes of one transaction. */
-export interface Change {
-  readonly slot: number;
-  readonly slotIndex: number;
-  readonly atMs: number;
-  readonly accounts: ReadonlyMap<Account, AccountChange>;
-  readonly notifications: readonly { readonly wallet: string; readonly notification: Notification }[];
-}
 
 export class Transaction implements Change {
   readonly slot: number;

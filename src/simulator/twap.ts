@@ -2,7 +2,8 @@
 
 import { sweep } from "./collateral.ts";
 import { abs, min, sign } from "./decimals.ts";
-import type { Account, Market, Side, Twap, World } from "./state.ts";
+import type { Side } from "./position.ts";
+import type { Account, Market, Twap, World } from "./state.ts";
 import { trade } from "./trade.ts";
 import { transact } from "./transaction.ts";
 

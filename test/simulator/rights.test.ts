@@ -1,6 +1,6 @@
 /** Rights of simulated trader accounts, as answers and the stream tell of them, and orders that rested before. */
 import { expect, test } from "vitest";
-import { rights } from "../../src/simulator/rights.ts";
+import { rights } from "../../src/simulator/right.ts";
 import { connect, quiet, read, sim } from "./support.ts";
 
 const who = { trader: "w1" };

@@ -8,7 +8,7 @@ import { sweep } from "../../src/simulator/collateral.ts";
 import { eventNotification } from "../../src/simulator/inbox.ts";
 import type { Simulator } from "../../src/simulator/index.ts";
 import { setTriggers, tradeData, triggerFor } from "../../src/simulator/orders.ts";
-import type { Right } from "../../src/simulator/rights.ts";
+import type { Right } from "../../src/simulator/right.ts";
 import { spotNotional } from "../../src/simulator/spot.ts";
 import type { Account, Market, World } from "../../src/simulator/state.ts";
 import { trade } from "../../src/simulator/trade.ts";

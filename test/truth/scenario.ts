@@ -14,7 +14,7 @@ import type { DaemonStatus } from "../../src/domain/status.ts";
 import { type History, openStore } from "../../src/history/index.ts";
 import { backtest } from "../../src/replay/backtest.ts";
 import { type Simulator, startSimulator } from "../../src/simulator/index.ts";
-import type { Change } from "../../src/simulator/transaction.ts";
+import type { Change } from "../../src/simulator/state.ts";
 import { VirtualTime } from "./clock.ts";
 import { sections, settingsOf } from "./config.ts";
 import { type LifeEvent, planTroubles, type Troubles, troublesShare } from "./faults.ts";

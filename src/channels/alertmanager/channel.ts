@@ -12,8 +12,9 @@ import type { Capacity } from "../../domain/delivery.ts";
 import { anyAddress, isPlain, secretWord, trimmed } from "../address.ts";
 import type { Channel, ProbeResult } from "../channel.ts";
 import { shownParts } from "../lines.ts";
-import { type Block, type CommandLine, render } from "../message.ts";
+import { type CommandLine, render } from "../message.ts";
 import { type Answer, isPage, type NoAnswer, noDigest, Poster, parsed, probeFailure } from "../post.ts";
+import type { Block } from "../rendering.ts";
 
 const labelName = z
   .string()

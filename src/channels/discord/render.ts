@@ -8,7 +8,7 @@
 
 import { glyphs } from "../glyphs.ts";
 import { headOf, inTexts, ledBy, lineOf, listName, maxLine, plainLines, shownParts } from "../lines.ts";
-import type { Block, Rendering, Tone } from "../message.ts";
+import type { Block, Rendering, Tone } from "../rendering.ts";
 import { dressed, forDiscord, shorten } from "../text.ts";
 import type { ButtonRow } from "./buttons.ts";
 import { sectionFields } from "./sections.ts";

@@ -1,6 +1,6 @@
 /** A digest's tables as fields of an embed: a field a table, each with its share of the room. */
 import { sectionLines } from "../lines.ts";
-import type { Section } from "../message.ts";
+import type { Section } from "../rendering.ts";
 import { forDiscord } from "../text.ts";
 
 /** The part of the 6,000 characters that an embed may have. */

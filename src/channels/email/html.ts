@@ -5,7 +5,7 @@
  */
 import { chartSize } from "../chart/svg.ts";
 import { ledBy, lineOf, numberLine, shownLead, shownParts } from "../lines.ts";
-import type { Block, Rendering, Section, Tone } from "../message.ts";
+import type { Block, Rendering, Section, Tone } from "../rendering.ts";
 import { forHtml, shorten } from "../text.ts";
 
 const colours: Readonly<Record<Tone, string>> = {

@@ -5,7 +5,7 @@
  * one line an alert, in both.
  */
 import { plainLines } from "../lines.ts";
-import type { Rendering } from "../message.ts";
+import type { Rendering } from "../rendering.ts";
 import { shorten } from "../text.ts";
 import { alertSize, document, lineSize, type MailChart } from "./html.ts";
 

@@ -8,8 +8,9 @@ import type { Capacity, Message } from "../../domain/delivery.ts";
 import { anyAddress, isPlain, secretWord, trimmed } from "../address.ts";
 import type { Channel, Outgoing, ProbeResult } from "../channel.ts";
 import { blockLines, lineOf, maxLine, sectionLines } from "../lines.ts";
-import { type CommandLine, type Rendering, render, type Tone } from "../message.ts";
+import { type CommandLine, render } from "../message.ts";
 import { type Answer, type NoAnswer, Poster, parsed, probeFailure } from "../post.ts";
+import type { Rendering, Tone } from "../rendering.ts";
 import { shorten } from "../text.ts";
 
 export const ntfySettings = z

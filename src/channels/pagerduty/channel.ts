@@ -13,8 +13,9 @@ import type { Capacity, Message, MessageItem } from "../../domain/delivery.ts";
 import { safeAddress, trimmed } from "../address.ts";
 import type { Channel, ProbeResult } from "../channel.ts";
 import { ledBy } from "../lines.ts";
-import { type Block, type CommandLine, render } from "../message.ts";
+import { type CommandLine, render } from "../message.ts";
 import { noDigest, Poster, probeFailure } from "../post.ts";
+import type { Block } from "../rendering.ts";
 import { shorten } from "../text.ts";
 import { verdict } from "./verdict.ts";
 

@@ -1,6 +1,6 @@
 /** Renders messages as Pushover's plain text: a title of 250 characters and a text of 1,024. Pure. */
 import { blockLines, lineOf, sectionLines } from "../lines.ts";
-import type { Rendering } from "../message.ts";
+import type { Rendering } from "../rendering.ts";
 import { shorten } from "../text.ts";
 
 const maxTitle = 250;

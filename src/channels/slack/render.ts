@@ -10,7 +10,7 @@ import {
   sectionLines,
   titleLines,
 } from "../lines.ts";
-import type { Block, Rendering, Tone } from "../message.ts";
+import type { Block, Rendering, Tone } from "../rendering.ts";
 import { clean, dressed, shorten } from "../text.ts";
 
 const mostText = 3_900;

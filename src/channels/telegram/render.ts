@@ -7,7 +7,7 @@ import type { WordedText } from "../../domain/template-data.ts";
 import { buttonsOf } from "../buttons.ts";
 import { glyphs } from "../glyphs.ts";
 import { inTexts, lineOf, listName, plainLines } from "../lines.ts";
-import type { Block, Rendering } from "../message.ts";
+import type { Block, Rendering } from "../rendering.ts";
 import { dressed, shorten } from "../text.ts";
 
 const mostCharacters = 4_096;

@@ -6,7 +6,7 @@ import { accountName } from "../../domain/subject.ts";
 import { ExchangeError } from "../../exchange/index.ts";
 import type { AccountBook, KnownAccount } from "../accounts.ts";
 import type { WalletCollector, WalletRun } from "../collector.ts";
-import type { CollectNeeds } from "../collectors.ts";
+import type { CollectNeeds } from "../needs.ts";
 
 const QUARTER_MS = 900_000;
 /** More than the newest quarter that is over, so that one is among them. */

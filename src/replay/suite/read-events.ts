@@ -8,8 +8,8 @@ import {
   type RuleEventKind,
 } from "../../rules/index.ts";
 import type { Entry } from "./entry.ts";
+import type { SuiteGround } from "./ground.ts";
 import { scalarOf } from "./notation.ts";
-import type { SuiteGround } from "./read.ts";
 
 /** The keys of an event beside the fields of its kind. `at`: when it becomes known; `ago`: how long before that it happened. */
 const ownKeys = ["at", "ago", "on", "wallet", "account", "symbol", "id", "data", "past"];

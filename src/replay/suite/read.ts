@@ -2,6 +2,7 @@
  * A `*.test.yaml` → a suite, or every mistake in it with its line and column. Which rules there are is not known here:
  * names of rules are checked when they are loaded (see run.ts).
  */
+
 import { isMap } from "yaml";
 import type { z } from "zod";
 import { remindSettings } from "../../alerts/remind.ts";
@@ -14,6 +15,7 @@ import { RuleSource } from "../../rules/load/source.ts";
 import { parseLeg, usualTolerance } from "../../state/aggregates/pair-legs.ts";
 import type { WatchedPair, WatchedWallet } from "../../state/watched.ts";
 import { Entry, type Report } from "./entry.ts";
+import { meet, type SuiteGround, walletOf } from "./ground.ts";
 import { parseSteps, type Step, scalarOf } from "./notation.ts";
 import { readEvents } from "./read-events.ts";
 import { readExpectations, readNothing } from "./read-expectations.ts";
@@ -201,19 +203,6 @@ function readPairs(entry: Entry | undefined, known: Map<string, WatchedWallet>):
   });
 }
 
-export function walletOf(name: string): WatchedWallet {
-  // No key: nothing is signed in a test.
-  return { name, authority: `authority of ${name}`, labels: {}, limits: {}, watchOnly: false };
-}
-
-/** The context in which a test is read. */
-export interface SuiteGround {
-  readonly startMs: number;
-  readonly intervalMs: number;
-  /** Wallets by name; one that is not there yet is taken in as it is met. */
-  readonly known: Map<string, WatchedWallet>;
-}
-
 function readTest(entry: Entry, ground: SuiteGround): RuleTest | undefined {
   if (!entry.mapping(testKeys)) return undefined;
   const name = entry.need("name")?.needText();
@@ -272,10 +261,6 @@ function readFailed(entry: Entry | undefined, ground: SuiteGround): TestFailure[
       return source === undefined ? [] : [{ fromMs, toMs, source, wallet }];
     });
   });
-}
-
-export function meet(wallet: string, { known }: SuiteGround): void {
-  if (!known.has(wallet)) known.set(wallet, walletOf(wallet));
 }
 
 function readSeries(entry: Entry | undefined, ground: SuiteGround): TestSeries[] {

@@ -7,7 +7,8 @@
  */
 import { Environment } from "@marcbachmann/cel-js";
 import { capabilityFields, orderItemFields, positionItemFields } from "../vocabulary/account.ts";
-import { eventVocabulary, type Field, vocabulary } from "../vocabulary.ts";
+import type { Field } from "../vocabulary/field-types.ts";
+import { eventVocabulary, vocabulary } from "../vocabulary.ts";
 import type { Naming } from "./context.ts";
 import { namedPrefix } from "./named.ts";
 import { celTypeOfField } from "./types.ts";

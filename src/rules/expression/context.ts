@@ -2,7 +2,7 @@
 import type { Source } from "../../domain/observation.ts";
 import type { Scope } from "../../domain/subject.ts";
 import type { Read, ReadScope, WindowSpec } from "../rule.ts";
-import type { Field, Range, RuleEventKind, Unit } from "../vocabulary.ts";
+import type { Field, Range, RuleEventKind, Unit } from "../vocabulary/field-types.ts";
 import { noValues, type ValueLookup } from "./named.ts";
 
 /** Decides which names an expression has. Equal keys share one checker. */

@@ -3,7 +3,7 @@ import { type Limits, limitIn } from "../../domain/limits.ts";
 import type { Source } from "../../domain/observation.ts";
 import type { Input, Read, ReadScope } from "../rule.ts";
 import { type Env, type FactRecord, type Facts, type FactValue, Unknown } from "../value.ts";
-import type { Field } from "../vocabulary.ts";
+import type { Field } from "../vocabulary/field-types.ts";
 import type { Run } from "./node.ts";
 
 /** Selects the facts: those of a scope, or of a market by name. */

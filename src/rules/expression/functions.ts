@@ -4,7 +4,7 @@ import { hasDate } from "../../domain/time-text.ts";
 import { formatAgo, formatAmount, formatPercent, formatPrice, formatUsd } from "../format.ts";
 import type { TickOf } from "../rule.ts";
 import { type FactScalar, Unknown, type Value } from "../value.ts";
-import type { Range } from "../vocabulary.ts";
+import type { Range } from "../vocabulary/field-types.ts";
 import type { Compiling, Run } from "./node.ts";
 import {
   bool,

@@ -9,14 +9,8 @@ import type { Scope } from "../../domain/subject.ts";
 import { nearestName } from "../problem.ts";
 import type { Compiled, ReadScope, WindowFunction, WindowPath } from "../rule.ts";
 import { type Env, type Facts, Unknown } from "../value.ts";
-import {
-  eventSources,
-  eventVocabulary,
-  type Range,
-  type RuleEventKind,
-  type Unit,
-  vocabulary,
-} from "../vocabulary.ts";
+import type { Range, RuleEventKind, Unit } from "../vocabulary/field-types.ts";
+import { eventSources, eventVocabulary, vocabulary } from "../vocabulary.ts";
 import { longestWindowMs } from "../windows/shape.ts";
 import type { ExpressionProblem, Gathered, Naming } from "./context.ts";
 import {

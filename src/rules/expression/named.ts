@@ -4,7 +4,7 @@
  */
 import type { Scope } from "../../domain/subject.ts";
 import type { Read } from "../rule.ts";
-import type { Range, Unit } from "../vocabulary.ts";
+import type { Range, Unit } from "../vocabulary/field-types.ts";
 
 export interface KnownValue {
   readonly name: string;

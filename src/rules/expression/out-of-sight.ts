@@ -1,6 +1,7 @@
 /** Names that an expression does not see from where it stands: whose they are, and what to write instead. */
 import type { Scope } from "../../domain/subject.ts";
-import { eventKinds, eventVocabulary, scopes, visibleScopes, vocabulary } from "../vocabulary.ts";
+import { eventKinds, scopes } from "../vocabulary/field-types.ts";
+import { eventVocabulary, visibleScopes, vocabulary } from "../vocabulary.ts";
 import type { Naming } from "./context.ts";
 
 export const isScope = (name: string): name is Scope => (scopes as readonly string[]).includes(name);

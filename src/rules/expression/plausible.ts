@@ -1,6 +1,6 @@
 /** Comparisons with numbers that a figure does not sensibly have: mostly a percentage where a fraction is meant. */
 import { formatAmount, formatPercent } from "../format.ts";
-import type { Range, Unit } from "../vocabulary.ts";
+import type { Range, Unit } from "../vocabulary/field-types.ts";
 import { rangeOf, type StaticType, unitOf } from "./types.ts";
 
 const fractions: Partial<Readonly<Record<Unit, string>>> = {

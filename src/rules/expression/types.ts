@@ -1,7 +1,7 @@
 /** Static types of expressions: CEL's, with what only we know beside them (unit of a number, members of an enum). */
 
 import { capabilityFields, orderItemFields, positionItemFields } from "../vocabulary/account.ts";
-import type { Field, Range, Unit } from "../vocabulary.ts";
+import type { Field, Range, Unit } from "../vocabulary/field-types.ts";
 
 export type StaticType =
   | {

@@ -8,7 +8,8 @@ import { inputsOf, isSlow } from "../expression/fields.ts";
 import { rangeOf, type StaticType, unitOf } from "../expression/types.ts";
 import { nearestName } from "../problem.ts";
 import type { Compiled, ConditionRule, Level, Select } from "../rule.ts";
-import { countableEvents, scopes, visibleScopes } from "../vocabulary.ts";
+import { scopes } from "../vocabulary/field-types.ts";
+import { countableEvents, visibleScopes } from "../vocabulary.ts";
 import {
   type Desk,
   fingerprintOf,

@@ -3,7 +3,8 @@ import { severities } from "../../domain/alert.ts";
 import type { AckWord } from "../../domain/delivery.ts";
 import { Gathered, type Naming } from "../expression/context.ts";
 import type { Compiled, EventRule } from "../rule.ts";
-import { eventKinds, visibleToEvents } from "../vocabulary.ts";
+import { eventKinds } from "../vocabulary/field-types.ts";
+import { visibleToEvents } from "../vocabulary.ts";
 import {
   type Desk,
   fingerprintOf,

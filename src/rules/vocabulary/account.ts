@@ -1,7 +1,7 @@
 /** Positions, trader accounts and wallets, as rules see them. */
 import type { Source } from "../../domain/observation.ts";
-import type { Field } from "../vocabulary.ts";
 import { group } from "./field.ts";
+import type { Field } from "./field-types.ts";
 
 /** Risk is computed here from these three: as old as the oldest of them. */
 const risk: readonly Source[] = ["traderState", "markets", "marketConfig"];

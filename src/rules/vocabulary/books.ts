@@ -1,7 +1,7 @@
 /** The holdings of several wallets together, as rules see it: books (what a rule selects) and pairs (declared hedges). */
 import type { Source } from "../../domain/observation.ts";
-import type { Field } from "../vocabulary.ts";
 import { group } from "./field.ts";
+import type { Field } from "./field-types.ts";
 
 const risk: readonly Source[] = ["traderState", "markets", "marketConfig"];
 const held = group(["traderState", "marketConfig"]);

@@ -1,7 +1,8 @@
 /** The fields of `event`, by its kind. Optional ones may be missing: unknown in conditions, "–" in templates. */
-import type { Field, RuleEventKind } from "../vocabulary.ts";
+
 import { capabilityNames, capabilityWords, sides } from "./account.ts";
 import { group } from "./field.ts";
+import type { Field, RuleEventKind } from "./field-types.ts";
 
 /** An event has happened: it does not age like a figure, so its fields have no sources. */
 const { number, boolean, text, oneOf, duration, time, map } = group([]);

@@ -1,7 +1,8 @@
 /** The vocabulary of channel templates: the alert as a message tells it, the message, and what was known when it was owed. */
 import { alertChangeKinds, endings, severities } from "../../domain/alert.ts";
-import { eventKinds, eventVocabulary, type Field, scopes, vocabulary } from "../vocabulary.ts";
+import { eventVocabulary, vocabulary } from "../vocabulary.ts";
 import { group } from "./field.ts";
+import { eventKinds, type Field, scopes } from "./field-types.ts";
 
 const { number, boolean, text, oneOf, duration, time, map } = group([]);
 

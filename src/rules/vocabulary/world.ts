@@ -1,6 +1,7 @@
 /** Markets, the exchange and perpwatch itself, as rules see them. */
-import type { Field } from "../vocabulary.ts";
+
 import { group } from "./field.ts";
+import type { Field } from "./field-types.ts";
 
 const prices = group(["markets"]);
 const rates = group(["fundingRates"]);

@@ -1,5 +1,5 @@
 /** Roll-ups as windows take them: minute by minute. */
-import { minuteMs } from "./shape.ts";
+import { minuteMs } from "./minute.ts";
 import type { BucketStats } from "./window.ts";
 
 /** Takes one minute into a window that is known by its roll-up only. */

@@ -6,8 +6,9 @@
 import { Unknown } from "../value.ts";
 import { pushMinutes } from "./buckets.ts";
 import { Cover, notCovered, overlap } from "./cover.ts";
+import { minuteMs, minuteOf } from "./minute.ts";
 import { Samples } from "./samples.ts";
-import { enoughCover, type Layout, minuteMs, minuteOf, type Shape } from "./shape.ts";
+import { enoughCover, type Layout, type Shape } from "./shape.ts";
 import type { BucketStats, Window } from "./window.ts";
 
 /** The shared part of the windows of one specification. */

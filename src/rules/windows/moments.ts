@@ -6,8 +6,9 @@
  */
 import { Unknown } from "../value.ts";
 import { notCovered } from "./cover.ts";
+import { minuteMs, minuteOf } from "./minute.ts";
 import { doubles } from "./samples.ts";
-import { enoughCover, minuteMs, minuteOf, type Shape } from "./shape.ts";
+import { enoughCover, type Shape } from "./shape.ts";
 import {
   AROUND,
   COUNT,

@@ -4,8 +4,9 @@
  */
 import { Unknown } from "../value.ts";
 import { pushMinutes } from "./buckets.ts";
+import { minuteMs, minuteOf } from "./minute.ts";
 import { Samples, TIME, VALUE } from "./samples.ts";
-import { type Layout, minuteMs, minuteOf, type Shape } from "./shape.ts";
+import type { Layout, Shape } from "./shape.ts";
 import type { BucketStats, Window } from "./window.ts";
 
 /** The shared part of the windows of one specification. */

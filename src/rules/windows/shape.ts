@@ -1,10 +1,6 @@
 /** The parts that all windows share. */
+
 import type { Edge } from "./edge.ts";
-
-export const minuteMs = 60_000;
-
-/** @returns when the minute began that an instant lies in, ms. */
-export const minuteOf = (ms: number): number => Math.floor(ms / minuteMs) * minuteMs;
 
 /** A window is covered when this share of it is. */
 export const enoughCover = 0.9;

@@ -5,8 +5,9 @@
  */
 import type { Unknown } from "../value.ts";
 import { pushMinutes, squaresAround } from "./buckets.ts";
+import { minuteMs, minuteOf } from "./minute.ts";
 import { doubles, Samples, VALUE } from "./samples.ts";
-import { type Layout, minuteMs, minuteOf, type Shape } from "./shape.ts";
+import type { Layout, Shape } from "./shape.ts";
 import type { BucketStats, Window } from "./window.ts";
 
 /** The shared part of the windows of one specification. */

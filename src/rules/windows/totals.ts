@@ -1,8 +1,9 @@
 /** `sumOver` and `countOver`: events of the window, added up. By the minute, each minute keeps its total. */
 import { Unknown } from "../value.ts";
 import { pushMinutes } from "./buckets.ts";
+import { minuteMs } from "./minute.ts";
 import { Samples } from "./samples.ts";
-import { type Layout, minuteMs, type Shape } from "./shape.ts";
+import type { Layout, Shape } from "./shape.ts";
 import type { BucketStats, Window } from "./window.ts";
 
 /** The shared part of the windows of one specification. */

@@ -1,10 +1,10 @@
 /** The changes of one account by a transaction, as the stream tells it. */
 import type { MessageWireFor } from "../../contract/streams.ts";
 import { abs, microPerUnit, writeDecimal } from "../decimals.ts";
+import type { Place } from "../position.ts";
 import { capabilitiesOf } from "../rights.ts";
 import { spotBalances } from "../spot.ts";
-import type { Account, Fill, Order, Place, World } from "../state.ts";
-import type { AccountChange } from "../transaction.ts";
+import type { Account, AccountChange, Fill, Order, World } from "../state.ts";
 import { seconds } from "./context.ts";
 import { fillNames } from "./history.ts";
 import { orderRow, positionRow, ticksText, triggerRow } from "./trader.ts";

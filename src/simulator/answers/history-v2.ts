@@ -1,7 +1,8 @@
 /** The second form of the histories: by trader account, with what was intended, placed and filled. */
 import type { Handlers, WireFor } from "../../contract/index.ts";
 import { abs, writeDecimal } from "../decimals.ts";
-import type { Account, Fill, Order, Place, World } from "../state.ts";
+import type { Place } from "../position.ts";
+import type { Account, Fill, Order, World } from "../state.ts";
 import { perLot } from "../trade.ts";
 import { accountOf, type Context, iso, walletOf } from "./context.ts";
 import { cursors, defaultLimit, fillRow, fits, journalOf, unitPrice, units, usd } from "./history.ts";

@@ -9,8 +9,9 @@ import {
 import { baseLotsFromUnits, ticksFromUsd } from "../../margin/units.ts";
 import { abs } from "../decimals.ts";
 import { stopLossParts } from "../ledger-accounts.ts";
+import type { Position } from "../position.ts";
 import { Refusal } from "../sessions.ts";
-import type { Market, Position } from "../state.ts";
+import type { Market } from "../state.ts";
 import { type Context, marketOf, NotFound } from "./context.ts";
 
 type Args = ServerArgsFor<"placeStopLossOrder">;

@@ -5,8 +5,9 @@
 import { type WireFor, writeAmount } from "../../contract/index.ts";
 import { timesPowerOfTen, unitsFromBaseLots } from "../../domain/market-scale.ts";
 import { priceUsd } from "../orders.ts";
+import type { Side } from "../position.ts";
 import { splineOf } from "../program-addresses.ts";
-import type { Market, Side, World } from "../state.ts";
+import type { Market, World } from "../state.ts";
 import { present } from "../world.ts";
 import { executionBand } from "./calendars.ts";
 

@@ -2,10 +2,11 @@
 import { type Handlers, priceText, type WireFor, writeAmount } from "../../contract/index.ts";
 import type { MarketAssessment } from "../../margin/model.ts";
 import { abs, divideRound, scaledRound, writeDecimal } from "../decimals.ts";
+import type { Position, Trigger } from "../position.ts";
 import { capabilitiesOf, jointRights } from "../rights.ts";
 import { assess } from "../risk.ts";
 import { spotBalances, spotView } from "../spot.ts";
-import type { Account, Market, Order, Position, Trigger, Wallet, World } from "../state.ts";
+import type { Account, Market, Order, Wallet, World } from "../state.ts";
 import { unsettledFunding } from "../trade.ts";
 import { present } from "../world.ts";
 import { accountOf, type Context, walletOf } from "./context.ts";

@@ -2,7 +2,7 @@
  * The view of a browser that is not logged in, and logging in and out. This function is sent to the browser as it stands, so
  * nothing outside its braces may be named in it, types aside.
  */
-import type { Browser, Reply } from "./run.ts";
+import type { Browser, Reply } from "./browser.ts";
 
 export type Login = ReturnType<typeof createLogin>;
 

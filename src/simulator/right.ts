@@ -1,0 +1,13 @@
+/** The rights of trader accounts, by name. */
+
+/** By their bits, the lowest first. */
+export const rights = [
+  "placeLimitOrder",
+  "placeMarketOrder",
+  "riskIncreasingTrade",
+  "riskReducingTrade",
+  "depositCollateral",
+  "withdrawCollateral",
+] as const;
+
+export type Right = (typeof rights)[number];
