@@ -2,6 +2,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import type { AlertChange } from "../../src/domain/alert.ts";
 import { play } from "./played.ts";
+import { sampled } from "./sampled.ts";
 import type { Outcome } from "./scenario.ts";
 import { brokenIn, changed, isOf } from "./tampering.ts";
 
@@ -51,12 +52,12 @@ describe("a hedge", () => {
     expect(broken(outcome, (one) => one)).toEqual([]);
   });
 
-  test("a break that nobody was told of, and one that nothing ended", () => {
+  sampled("a break that nobody was told of, and one that nothing ended", () => {
     expect(broken(outcome, without(rule))).toEqual([`completeness ${rule}`]);
     expect(broken(outcome, without(rule, "ended"))).toEqual([`late resolve ${rule}`]);
   });
 
-  test("another cause, another side, another pair", () => {
+  sampled("another cause, another side, another pair", () => {
     for (const [part, by] of [
       [/, after a fill on one leg/, " by a liquidation"],
       [/, after a fill on one leg/, ""],
@@ -67,7 +68,7 @@ describe("a hedge", () => {
       expect(broken(outcome, told(rule, part, by))).toEqual([`soundness ${rule}`]);
   });
 
-  test("figures that are off by one in their last digit, and a notional that is not told", () => {
+  sampled("figures that are off by one in their last digit, and a notional that is not told", () => {
     for (const figure of [
       ...[/[\d.]+(?= BTC naked)/, /\$[\d,.]*\d/, /[\d.]+(?=% of the largest)/, /[\d.]+(?=%\)$)/],
       /(?<=Now: (?:buy|sell) )[\d.]+/,
@@ -76,7 +77,7 @@ describe("a hedge", () => {
     expect(broken(outcome, told(rule, / \(\$[\d,.]+\)/, ""))).toEqual([`soundness ${rule}`]);
   });
 
-  test("legs of another side, and of another size", () => {
+  sampled("legs of another side, and of another size", () => {
     for (const other of [(row: string) => swapped("long", "short")(row), (row: string) => nextDigit(row)])
       expect(
         broken(outcome, (one) =>
@@ -90,7 +91,7 @@ describe("a hedge", () => {
       ).toEqual([`soundness ${rule}`]);
   });
 
-  test("an end while it is broken, and a break while it is whole", () => {
+  sampled("an end while it is broken, and a break while it is whole", () => {
     const ended = broken(outcome, (one) =>
       isOf(one, "fired", rule)
         ? [one, { ...one, kind: "ended", alert: { ...one.alert, state: "ended", ending: "recovered" } }]
@@ -114,16 +115,16 @@ describe("a whale", () => {
     expect(broken(outcome, (one) => one)).toEqual([]);
   });
 
-  test("a position, a trade, a danger and a liquidation that nobody was told of", () => {
+  sampled("a position, a trade, a danger and a liquidation that nobody was told of", () => {
     for (const rule of ["WhalePosition", "WhaleTrades", "WhaleNearLiquidation", "WhaleLiquidated"])
       expect(broken(outcome, without(rule))).toEqual([`completeness ${rule}`]);
   });
 
-  test("a trade that nothing ended", () => {
+  sampled("a trade that nothing ended", () => {
     expect(broken(outcome, without("WhaleTrades", "ended"))).toContain("late resolve WhaleTrades");
   });
 
-  test("texts that say something else", () => {
+  sampled("texts that say something else", () => {
     for (const [rule, part, by] of [
       ["WhalePosition", /long|short/, swapped("long", "short")],
       ["WhalePosition", /leverage [\d.]+/, nextDigit],
@@ -137,7 +138,7 @@ describe("a whale", () => {
       expect(broken(outcome, told(rule, part, by))).toContain(`soundness ${rule}`);
   });
 
-  test("an alert about one's own money", () => {
+  sampled("an alert about one's own money", () => {
     const other = broken(outcome, (one) =>
       isOf(one, "fired", "WhaleNearLiquidation")
         ? { ...one, alert: { ...one.alert, rule: "LiquidationNear", severity: "critical" } }

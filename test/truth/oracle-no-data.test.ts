@@ -4,6 +4,7 @@ import type { AlertChange } from "../../src/domain/alert.ts";
 import { invariants } from "./invariants.ts";
 import type { Logged } from "./log.ts";
 import { play } from "./played.ts";
+import { sample, sampled } from "./sampled.ts";
 import type { Outcome } from "./scenario.ts";
 import { changed as alerts, brokenIn, findingsIn as findingsOf, observed, unobserved } from "./tampering.ts";
 
@@ -27,7 +28,7 @@ const alertsOf = ({ log }: Outcome): readonly AlertChange[] =>
 const isBlind = ({ kind, alert }: AlertChange): boolean => kind === "fired" && alert.rule === "Blind";
 const lead = /(\d+(?:\.\d+)?)%( from liquidation)/;
 
-describe.each(Object.entries(seeds))("%s: seed %i", (_, seed) => {
+describe.each(sample(Object.entries(seeds)))("%s: seed %i", (_, seed) => {
   test("nothing is wrong in the scenario as it was", async () => {
     expect(broken(await play(seed), (entry) => entry)).toEqual([]);
   });
@@ -39,7 +40,7 @@ describe("what is at stake while data are missing", () => {
     outcome = await play(seeds.stake);
   });
 
-  test("another distance", () => {
+  sampled("another distance", () => {
     const change = retold(
       (one) => isBlind(one) && lead.test(one.alert.summary),
       ({ summary }) => ({
@@ -49,7 +50,7 @@ describe("what is at stake while data are missing", () => {
     expect(broken(outcome, change)).toEqual(["soundness Blind", "figures Blind"]);
   });
 
-  test("no liquidation price where it had one", () => {
+  sampled("no liquidation price where it had one", () => {
     const change = retold(
       (one) => isBlind(one) && lead.test(one.alert.summary),
       ({ summary }) => ({
@@ -59,7 +60,7 @@ describe("what is at stake while data are missing", () => {
     expect(broken(outcome, change)).toContain("soundness Blind");
   });
 
-  test("nothing of how far its price has moved, though prices come", () => {
+  sampled("nothing of how far its price has moved, though prices come", () => {
     const change = retold(
       ({ alert }) => alert.rule === "Blind",
       ({ summary }) => ({ summary: summary.replace(/, mark \w+ [\d.]+% since/, "") }),
@@ -68,7 +69,7 @@ describe("what is at stake while data are missing", () => {
     expect(found.some(({ expected }) => expected.includes("how far its price has moved"))).toBe(true);
   });
 
-  test("a position that nobody held", () => {
+  sampled("a position that nobody held", () => {
     const change = retold(
       (one) => isBlind(one) && lead.test(one.alert.summary),
       ({ summary }) => ({
@@ -78,7 +79,7 @@ describe("what is at stake while data are missing", () => {
     expect(broken(outcome, change)).toEqual(["soundness Blind", "figures Blind"]);
   });
 
-  test("a warning where a position is near liquidation", async () => {
+  sampled("a warning where a position is near liquidation", async () => {
     const change = retold(
       ({ alert }) => alert.rule === "Blind" && alert.severity === "critical",
       () => ({ severity: "warning" }),
@@ -87,7 +88,7 @@ describe("what is at stake while data are missing", () => {
   });
 });
 
-test("an exchange that answers is said to answer nothing", async () => {
+sampled("an exchange that answers is said to answer nothing", async () => {
   const change = retold(isBlind, () => ({
     summary: "No data for 40s: no read of the exchange succeeds since 12:00:00",
   }));
@@ -116,7 +117,7 @@ describe("what alerts about missing data say of them", () => {
       )(entry);
   const isEnd = ({ kind, alert }: AlertChange): boolean => kind === "ended" && alert.rule === "Blind";
 
-  test.each([
+  sampled.each([
     ["another status", / 502|HTTP 502/g, (text: string) => text.replace("502", "503")],
     ["a limit in place of a status", /HTTP 502/g, () => "rate limited (HTTP 429)"],
     ["time-outs in place of a status", /HTTP 502/g, () => "timed out"],
@@ -136,12 +137,12 @@ describe("what alerts about missing data say of them", () => {
     expect(broken(outcome, change)).toEqual(["false no-data Blind"]);
   });
 
-  test("no cause where all reads fail for one", () => {
+  sampled("no cause where all reads fail for one", () => {
     const change = reworded(isBlind, (text) => text.replace(/ \(HTTP 502\)$/, "").replace("HTTP 502, ", ""));
     expect(broken(outcome, change)).toEqual(["false no-data Blind"]);
   });
 
-  test.each([
+  sampled.each([
     ["a time without data that is ten times as long", / for (\d\d)s:/, " for $1m:"],
     ["another time since which it is missing", /since (\d\d):(\d\d):(\d\d GMT-3) \(/, "since $1:00:$3 ("],
     ["another last reading in a line of context", /last read (\S+) \d\d/, "last read $1 11"],
@@ -152,12 +153,12 @@ describe("what alerts about missing data say of them", () => {
     expect(broken(outcome, change)).toContain("figures Blind");
   });
 
-  test("numbers of wallets", async () => {
+  sampled("numbers of wallets", async () => {
     const change = reworded(isBlind, (text) => text.replace(/on \d+ of \d+ wallets/, "on 5 of 50 wallets"));
     expect(broken(await play(seeds.near), change)).toContain("figures Blind");
   });
 
-  test.each([
+  sampled.each([
     [
       "an age of the last reading that is ten times as long",
       /liquidation (\d\d)s ago/,
@@ -170,7 +171,7 @@ describe("what alerts about missing data say of them", () => {
     expect(broken(outcome, change)).toEqual(["soundness Blind"]);
   });
 
-  test.each([
+  sampled.each([
     ["an end after another time", /after .*$/, "after 9m 59s"],
     ["another time at which it began", /^(\d\d\d\d)-(\d\d-\d\d) /, "2001-$2 "],
   ])("%s", (_, words, into) => {
@@ -178,13 +179,13 @@ describe("what alerts about missing data say of them", () => {
     expect(broken(outcome, change)).toContain("figures Blind");
   });
 
-  test("data that no rule has to judge by", () => {
+  sampled("data that no rule has to judge by", () => {
     const change = reworded(isBlind, (text) => text.replace("schedule traderState", "schedule portfolio"));
     expect(broken(outcome, change)).toContain("false no-data Blind");
   });
 });
 
-test("deposits that were answered are called missing", async () => {
+sampled("deposits that were answered are called missing", async () => {
   const change = alerts((one) =>
     isBlind(one)
       ? {
@@ -209,7 +210,7 @@ test("deposits that were answered are called missing", async () => {
 });
 
 describe("reasons of ends", () => {
-  test("a position that its trader closed", async () => {
+  sampled("a position that its trader closed", async () => {
     const change = retold(
       ({ kind, alert }) => kind === "ended" && alert.ending === "closed",
       () => ({ ending: "liquidated" }),
@@ -219,7 +220,7 @@ describe("reasons of ends", () => {
     );
   });
 
-  test("a position that the exchange took", async () => {
+  sampled("a position that the exchange took", async () => {
     const change = retold(
       ({ kind, alert }) => kind === "ended" && alert.ending === "liquidated",
       () => ({ ending: "closed" }),
@@ -229,7 +230,7 @@ describe("reasons of ends", () => {
 });
 
 describe("what is read when", () => {
-  test("accounts that are not read for minutes", async () => {
+  sampled("accounts that are not read for minutes", async () => {
     const outcome = await play(seeds.calm);
     const { atMs } = outcome.log.entries[0]!;
     const dark = (ms: number) => ms > atMs + 400_000 && ms < atMs + 580_000;
@@ -239,7 +240,7 @@ describe("what is read when", () => {
     expect(found.some(({ check, rule }) => check === "completeness" && rule === "Blind")).toBe(true);
   });
 
-  test("accounts that are read now and then only, and nobody was told", async () => {
+  sampled("accounts that are read now and then only, and nobody was told", async () => {
     const outcome = await play(seeds.calm);
     const { atMs } = outcome.log.entries[0]!;
     const isDark = (ms: number) => ms > atMs + 300_000 && ms < atMs + 500_000 && (ms - atMs) % 50_000 > 5_000;
@@ -249,7 +250,7 @@ describe("what is read when", () => {
     expect(found.some(({ expected }) => expected.includes("too old for"))).toBe(true);
   });
 
-  test("an account that is not read, and recovers", async () => {
+  sampled("an account that is not read, and recovers", async () => {
     const outcome = await play(seeds.taken);
     const end = alertsOf(outcome).find(
       ({ kind, alert }) =>
@@ -262,7 +263,7 @@ describe("what is read when", () => {
     expect(found.some(({ expected }) => expected.includes("was not read for"))).toBe(true);
   });
 
-  test("states that the stream showed and nobody observed", async () => {
+  sampled("states that the stream showed and nobody observed", async () => {
     const found = findingsIn(
       await play(seeds.calm),
       unobserved((one) => one.kind === "accounts" && one.told !== undefined),
@@ -270,7 +271,7 @@ describe("what is read when", () => {
     expect(found.some(({ check, rule }) => check === "completeness" && rule === "stream")).toBe(true);
   });
 
-  test("a list of markets that was never read, and nobody was told", async () => {
+  sampled("a list of markets that was never read, and nobody was told", async () => {
     const found = findingsIn(
       await play(seeds.calm),
       unobserved(({ kind }) => kind === "marketConfig"),
@@ -278,7 +279,7 @@ describe("what is read when", () => {
     expect(found.some(({ check, subject }) => check === "no data" && subject === "markets")).toBe(true);
   });
 
-  test.each(["collateral", "liquidations", "notifications"])("%s that nobody reads", async (source) => {
+  sampled.each(["collateral", "liquidations", "notifications"])("%s that nobody reads", async (source) => {
     const found = findingsIn(
       await play(seeds.calm),
       unobserved((one) => one.kind === "events" && one.source === source),
@@ -286,7 +287,7 @@ describe("what is read when", () => {
     expect(found.some(({ check, subject }) => check === "no data" && subject.startsWith(source))).toBe(true);
   });
 
-  test("prices that go back", async () => {
+  sampled("prices that go back", async () => {
     let nth = 0;
     const found = findingsIn(
       await play(seeds.calm),
@@ -302,7 +303,7 @@ describe("what is read when", () => {
     expect(found.some(({ seen }) => seen.includes("goes back"))).toBe(true);
   });
 
-  test("requests without a bound", async () => {
+  sampled("requests without a bound", async () => {
     const outcome = await play(seeds.calm);
     const entries = outcome.log.entries.map((entry) =>
       entry.kind === "sent" ? { ...entry, underWay: entry.underWay + 64 } : entry,
@@ -317,7 +318,7 @@ describe("the end of an alert", () => {
   const isRead = ({ kind, alert }: AlertChange): boolean =>
     kind === "ended" && alert.rule === "Blind" && alert.ending === "recovered";
 
-  test("about missing data says that no rule needs what all rules need", async () => {
+  sampled("about missing data says that no rule needs what all rules need", async () => {
     const found = broken(
       await play(seeds.stake),
       retold(isRead, ({ summary }) => ({ summary: `No rule needs it any more: ${summary}` })),
@@ -325,7 +326,7 @@ describe("the end of an alert", () => {
     expect(found).toContain("false resolve Blind");
   });
 
-  test("about missing data comes before all of it is read", async () => {
+  sampled("about missing data comes before all of it is read", async () => {
     const outcome = await play(seeds.stake);
     const ends = new Set(
       outcome.log
@@ -344,7 +345,7 @@ describe("the end of an alert", () => {
     expect(found).toContain("false resolve Blind");
   });
 
-  test("about a wallet does not name the others that are still missing", async () => {
+  sampled("about a wallet does not name the others that are still missing", async () => {
     const found = findingsIn(
       await play(seeds.beside),
       alerts((one) => ({
@@ -355,7 +356,7 @@ describe("the end of an alert", () => {
     expect(found.some(({ expected }) => expected.includes('"Still without data"'))).toBe(true);
   });
 
-  test.each(["closed", "noLongerWatched", "ruleChanged"] as const)(
+  sampled.each(["closed", "noLongerWatched", "ruleChanged"] as const)(
     "of a position that stays says %s",
     async (ending) => {
       const outcome = await play(seeds.endings);

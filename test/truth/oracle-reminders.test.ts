@@ -1,7 +1,8 @@
 /** The oracle finds reminders that do not come or come too late, and what got worse and was not told. */
-import { describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 import type { AlertChange } from "../../src/domain/alert.ts";
 import { play } from "./played.ts";
+import { sampled } from "./sampled.ts";
 import type { Outcome } from "./scenario.ts";
 import { changed, findingsIn } from "./tampering.ts";
 
@@ -17,14 +18,14 @@ const expected = (
 ) => findingsIn(outcome, changed(of), rules).map((one) => `${one.check} ${one.rule}: ${one.expected}`);
 
 describe("an alert that fires on", () => {
-  test("is not reminded of", async () => {
+  sampled("is not reminded of", async () => {
     const found = expected(await play(seeds.reminded), (one) => (one.kind === "reminder" ? null : one), near);
     expect(found).toContainEqual(
       expect.stringMatching(/^completeness LiquidationNear: a reminder of alert /),
     );
   });
 
-  test("is reminded of a minute late", async () => {
+  sampled("is reminded of a minute late", async () => {
     const found = expected(
       await play(seeds.reminded),
       (one) => (one.kind === "reminder" ? { ...one, atMs: one.atMs + 60_000 } : one),
@@ -35,7 +36,7 @@ describe("an alert that fires on", () => {
     );
   });
 
-  test("is reminded of right before its end, when it was gone", async () => {
+  sampled("is reminded of right before its end, when it was gone", async () => {
     const found = expected(await play(seeds.gone), (one) =>
       one.kind === "ended" && one.alert.ending === "recovered"
         ? [{ ...one, kind: "reminder", alert: { ...one.alert, state: "firing", ending: null } }, one]
@@ -44,7 +45,7 @@ describe("an alert that fires on", () => {
     expect(found).toContainEqual(expect.stringMatching(/^soundness \w+: it has been gone for \d+ ms/));
   });
 
-  test("got worse, and nobody was told", async () => {
+  sampled("got worse, and nobody was told", async () => {
     const outcome = await play(seeds.worse);
     const found = expected(outcome, (one) => (one.kind === "worsened" ? null : one), near);
     expect(found).toContainEqual(expect.stringMatching(/^completeness LiquidationNear: word that alert /));

@@ -4,6 +4,7 @@ import type { WalletStatus } from "../../src/domain/status.ts";
 import { invariants } from "./invariants.ts";
 import type { Logged } from "./log.ts";
 import { play } from "./played.ts";
+import { sampled } from "./sampled.ts";
 import type { Outcome } from "./scenario.ts";
 import { changed, findingsIn } from "./tampering.ts";
 
@@ -28,11 +29,11 @@ const broken = ({ log, ...outcome }: Outcome, of: (entry: Logged, index: number)
   } as Outcome);
 
 describe("figures of the status", () => {
-  test.each(Object.entries(seeds))("are those of what was read, %s: seed %i", async (_, seed) => {
+  sampled.each(Object.entries(seeds))("are those of what was read, %s: seed %i", async (_, seed) => {
     expect(figures(await play(seed), (wallet) => wallet)).toEqual([]);
   });
 
-  test.each(["equity", "pnl", "pnlToday"])("are judged: %s of a wallet", async (figure) => {
+  sampled.each(["equity", "pnl", "pnlToday"])("are judged: %s of a wallet", async (figure) => {
     const found = figures(await play(seeds.calm), (wallet) => {
       const value = wallet.figures[figure];
       return typeof value === "number"
@@ -42,7 +43,7 @@ describe("figures of the status", () => {
     expect(found.some((one) => one.startsWith(`${figure} of `))).toBe(true);
   });
 
-  test("are judged: those of an account and of a position, and their ages", async () => {
+  sampled("are judged: those of an account and of a position, and their ages", async () => {
     const found = figures(await play(seeds.calm), (wallet) => ({
       ...wallet,
       accounts: wallet.accounts.map(({ positions, ...account }) => ({
@@ -56,7 +57,7 @@ describe("figures of the status", () => {
       expect(found.filter((one) => words.test(one))).not.toEqual([]);
   });
 
-  test("have to be there", async () => {
+  sampled("have to be there", async () => {
     const found = figures(await play(seeds.calm), (wallet) => ({
       ...wallet,
       accounts: wallet.accounts.map((account) => ({
@@ -69,7 +70,7 @@ describe("figures of the status", () => {
       expect(found.filter((one) => words.test(one))).not.toEqual([]);
   });
 
-  test.each<readonly [string, RegExp, (wallet: WalletStatus) => Partial<WalletStatus>]>([
+  sampled.each<readonly [string, RegExp, (wallet: WalletStatus) => Partial<WalletStatus>]>([
     [
       "position",
       /^w\d+\/\d+\.\d+\/\w+ is not shown$/,
@@ -93,7 +94,7 @@ describe("figures of the status", () => {
     expect(found.filter((one) => words.test(one))).not.toEqual([]);
   });
 
-  test.each(["freeCollateral", "marginRatio", "leverage", "initialMargin", "netNotional"])(
+  sampled.each(["freeCollateral", "marginRatio", "leverage", "initialMargin", "netNotional"])(
     "are judged: %s of an account, and its tier",
     async (figure) => {
       const found = figures(await play(seeds.calm), (wallet) => ({
@@ -113,7 +114,7 @@ describe("figures of the status", () => {
     },
   );
 
-  test.each(["liquidationPrice", "entryPrice", "size"])("are judged: %s of a position", async (figure) => {
+  sampled.each(["liquidationPrice", "entryPrice", "size"])("are judged: %s of a position", async (figure) => {
     const found = figures(await play(seeds.calm), (wallet) => ({
       ...wallet,
       accounts: wallet.accounts.map((one) => ({
@@ -127,14 +128,14 @@ describe("figures of the status", () => {
     expect(found.filter((one) => one.startsWith(`${figure} of `))).not.toEqual([]);
   });
 
-  test("have to be there: each wallet", async () => {
+  sampled("have to be there: each wallet", async () => {
     const found = findingsIn(await play(seeds.calm), (entry) =>
       entry.kind === "shown" ? { ...entry, wallets: entry.wallets.slice(1) } : entry,
     );
     expect(found).toContainEqual(expect.objectContaining({ seen: "w1 is not shown" }));
   });
 
-  test("are judged: a change that stays unexplained", async () => {
+  sampled("are judged: a change that stays unexplained", async () => {
     const found = figures(await play(seeds.calm), (wallet) => ({ ...wallet, unexplained: "a loss" }));
     expect(found.filter((one) => one.startsWith("not explained"))).not.toEqual([]);
   });
@@ -154,7 +155,7 @@ describe("a reload that forgets", () => {
     expect(forgotten(await play(seeds.reload), (entry) => entry)).toEqual([]);
   });
 
-  test.each<readonly [string, number, (entry: Shown) => Shown]>([
+  sampled.each<readonly [string, number, (entry: Shown) => Shown]>([
     [
       "pnl of w1",
       seeds.reload,
@@ -173,7 +174,7 @@ describe("a reload that forgets", () => {
   });
 });
 
-test("an alert by old positions right after an outage is found", async () => {
+sampled("an alert by old positions right after an outage is found", async () => {
   const outcome = await play(seeds.outage);
   const prices = outcome.log.entries.flatMap((entry) =>
     entry.kind === "committed"
@@ -197,7 +198,7 @@ test("an alert by old positions right after an outage is found", async () => {
   expect(found).not.toEqual([]);
 });
 
-test("refusals that go on are found", async () => {
+sampled("refusals that go on are found", async () => {
   const outcome = await play(seeds.calm);
   const refused = (log: Outcome["log"]) => invariants.refusalsSlowIt!({ ...outcome, log });
   expect(refused(outcome.log)).toEqual([]);

@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import type { Observation } from "../../src/domain/observation.ts";
 import type { Logged } from "./log.ts";
 import { play } from "./played.ts";
+import { sampled } from "./sampled.ts";
 import type { Outcome } from "./scenario.ts";
 import { brokenIn, changed, isOf, observed } from "./tampering.ts";
 
@@ -18,19 +19,19 @@ test("nothing is wrong in the scenario as it was", () => {
   expect(brokenIn(outcome, (entry) => entry)).toEqual([]);
 });
 
-test("an alert that never came", () => {
+sampled("an alert that never came", () => {
   expect(broken(changed((one) => (one.alert.rule === "LiquidationNear" ? null : one)))).toEqual([
     "completeness LiquidationNear",
   ]);
 });
 
-test("an alert that nothing ended", () => {
+sampled("an alert that nothing ended", () => {
   expect(broken(changed((one) => (isOf(one, "ended", "FundingRateHigh") ? null : one)))).toEqual([
     "late resolve FundingRateHigh",
   ]);
 });
 
-test("a figure that is off by one in its last digit", () => {
+sampled("a figure that is off by one in its last digit", () => {
   const found = broken(
     changed((one) => {
       if (!isOf(one, "fired", "LiquidationNear")) return one;
@@ -44,7 +45,7 @@ test("a figure that is off by one in its last digit", () => {
   expect(found).toEqual(["soundness LiquidationNear"]);
 });
 
-test("a figure that no pattern of its rule is about", () => {
+sampled("a figure that no pattern of its rule is about", () => {
   const found = broken(
     changed((one) => {
       if (!isOf(one, "fired", "LiquidationNear")) return one;
@@ -57,7 +58,7 @@ test("a figure that no pattern of its rule is about", () => {
   expect(found).toEqual(["soundness LiquidationNear"]);
 });
 
-test.each([
+sampled.each([
   "Position",
   "Mark price",
   "Liquidation price",
@@ -82,7 +83,7 @@ test.each([
   expect(found).toEqual(["soundness LiquidationNear"]);
 });
 
-test("a line of context of which nothing is known, and one that another tier is in", () => {
+sampled("a line of context of which nothing is known, and one that another tier is in", () => {
   const withRow = (name: string) =>
     changed((one) =>
       isOf(one, "fired", "LiquidationNear")
@@ -93,7 +94,7 @@ test("a line of context of which nothing is known, and one that another tier is 
   expect(broken(withRow("Exchange's risk tier"))).toEqual(["soundness LiquidationNear"]);
 });
 
-test("a text in which a figure is missing", () => {
+sampled("a text in which a figure is missing", () => {
   const found = broken(
     changed((one) => {
       if (!isOf(one, "fired", "FundingRateHigh")) return one;
@@ -105,12 +106,12 @@ test("a text in which a figure is missing", () => {
   expect(found).toEqual(["soundness FundingRateHigh"]);
 });
 
-test("lines of context that are left out", () => {
+sampled("lines of context that are left out", () => {
   const without = changed((one) => (isOf(one, "fired", "FundingRateHigh") ? { ...one, details: [] } : one));
   expect(broken(without)).toEqual(["soundness FundingRateHigh"]);
 });
 
-test.each([
+sampled.each([
   [
     "the other side",
     (text: string) =>
@@ -137,7 +138,7 @@ test.each([
   expect(found).toEqual(["soundness LiquidationNear"]);
 });
 
-test("an alert of another level, and one about what does not hold", () => {
+sampled("an alert of another level, and one about what does not hold", () => {
   const worse = changed((one) =>
     isOf(one, "fired", "LiquidationNear") ? { ...one, alert: { ...one.alert, severity: "critical" } } : one,
   );
@@ -150,7 +151,7 @@ test("an alert of another level, and one about what does not hold", () => {
   expect(broken(other)).toContain("soundness StopLossBehindLiquidation");
 });
 
-test("a recovery while the condition holds", () => {
+sampled("a recovery while the condition holds", () => {
   const found = broken(
     changed((one) =>
       isOf(one, "fired", "LiquidationNear")
@@ -161,7 +162,7 @@ test("a recovery while the condition holds", () => {
   expect(found).toContain("false resolve LiquidationNear");
 });
 
-test("an observation of what was not so", () => {
+sampled("an observation of what was not so", () => {
   const richer = observed((one) =>
     one.kind === "accounts"
       ? {
@@ -185,7 +186,7 @@ test("an observation of what was not so", () => {
   expect(broken(dearer)).toContain("inputs prices");
 });
 
-test("answers about a market that were not so", () => {
+sampled("answers about a market that were not so", () => {
   const tampered = (of: (one: Observation) => Observation) => broken(observed(of));
   expect(
     tampered((one) =>
@@ -204,7 +205,7 @@ test("answers about a market that were not so", () => {
   ).toContain("inputs calendar");
 });
 
-test("market parameters that changed unnoticed", () => {
+sampled("market parameters that changed unnoticed", () => {
   const rule = "MarketRulesChanged";
   const half = observed((one) =>
     one.kind === "marketConfig"
@@ -220,7 +221,7 @@ test("market parameters that changed unnoticed", () => {
   expect(broken(half)).toEqual(expect.arrayContaining(["inputs marketConfig", `completeness ${rule}`]));
 });
 
-test("a notification that is acknowledged before its message arrived", () => {
+sampled("a notification that is acknowledged before its message arrived", () => {
   const early = outcome.log.of("acknowledged")[0]!;
   const arrived = outcome.log.of("arrived")[0]!;
   const found = broken((entry) =>
@@ -237,7 +238,7 @@ describe("no data", () => {
   const found = (change: (entry: Logged) => Logged) =>
     brokenIn(blind, change).map((text) => text.replace(/ \w*$/, ""));
 
-  test("an outage that nobody was told of", () => {
+  sampled("an outage that nobody was told of", () => {
     expect(found((entry) => entry)).toEqual([]);
     expect(found(changed((one) => (one.alert.rule === "Blind" ? null : one)))).toEqual([]);
     const shorter = (entry: Logged): Logged => {
@@ -258,7 +259,7 @@ describe("no data", () => {
     expect(found(shorter)).toContain("no data");
   });
 
-  test("data that were answered and are reported as missing", () => {
+  sampled("data that were answered and are reported as missing", () => {
     const early = found((entry) =>
       entry.kind === "committed" && entry.changes.alertChanges.some(({ alert }) => alert.rule === "Blind")
         ? { ...entry, atMs: blind.log.entries[0]!.atMs + 40_000 }
@@ -267,7 +268,7 @@ describe("no data", () => {
     expect(early).toContain("false no-data");
   });
 
-  test("an end while the outage lasts", () => {
+  sampled("an end while the outage lasts", () => {
     const { fromMs, toMs } = blind.plan.troubles.faults.find(({ kind }) => kind === "outage")!;
     const ended = found((entry) =>
       entry.kind === "committed" && entry.changes.alertChanges.some(({ kind }) => kind === "ended")
