@@ -71,6 +71,10 @@ const libraryRooms: Readonly<Record<string, readonly string[]>> = {
   "@solana/kit": ["wallet", "ledger"],
   yaml: ["domain", "config", "rules", "replay", "simulator"],
   zod: [
+    "domain",
+    "state",
+    "evaluate",
+    "engine",
     "contract",
     "config",
     "wallet",

@@ -22,6 +22,7 @@ import type { Deadlines, Due } from "../domain/deadlines.ts";
 import { drillGroup } from "../domain/delivery.ts";
 import type { Draft } from "../domain/draft.ts";
 import type { EndingWait } from "../domain/ending-wait.ts";
+import type { KeptValues } from "../domain/kept.ts";
 import type { Silence } from "../domain/silence.ts";
 import type { TemplateFacts } from "../domain/template-data.ts";
 import { tierLine } from "./details.ts";
@@ -296,7 +297,7 @@ export class AlertBook {
   }
 
   /** Takes back from history what is held, what is silenced, and whose chains run. */
-  recall(keep: ReadonlyMap<string, string>, alerts: readonly Alert[], nowMs: number): void {
+  recall(keep: KeptValues, alerts: readonly Alert[], nowMs: number): void {
     const running = new Set(Escalations.idsIn(keep));
     for (const alert of alerts)
       if (alert.event && running.has(alert.id)) this.#unsettled.set(alert.id, alert);

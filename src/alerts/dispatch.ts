@@ -10,9 +10,12 @@
  * was told of it has to hear that it is over.
  */
 
+import { z } from "zod";
 import type { Alert, AlertChange, Ending, Severity } from "../domain/alert.ts";
+import { endings, severities } from "../domain/alert.ts";
 import type { OwedItem } from "../domain/delivery.ts";
 import type { Draft } from "../domain/draft.ts";
+import { KeptKind, type KeptValues, keptNumber } from "../domain/kept.ts";
 import { groupReleaseMs, isUrgent } from "./group.ts";
 import type { Holdable, Holds } from "./holds.ts";
 import { Incidents, type IncidentsOptions, type Placed } from "./incidents/incidents.ts";
@@ -80,8 +83,26 @@ interface Group {
 
 /** The reason for a notification that nothing holds any more, and that waits. */
 const waits = "its condition is gone, or was not judged since the start";
-const heldPrefix = "held/";
-const groupPrefix = "group/";
+/** By alert. */
+export const keptHeld: KeptKind<Held, number> = new KeptKind(
+  "held/{}",
+  z.object({
+    alertId: keptNumber,
+    changeId: keptNumber,
+    event: z.boolean(),
+    over: z.boolean(),
+    ending: z.enum(endings).exactOptional(),
+    severity: z.enum(severities),
+    labels: z.record(z.string(), z.string()),
+    receivers: z.array(z.string()),
+    why: z.string(),
+  }),
+);
+/** By name. */
+export const keptGroup: KeptKind<Group> = new KeptKind(
+  "group/{}",
+  z.object({ releaseMs: keptNumber, intervalMs: keptNumber }),
+);
 /** An interval that is no longer is over before a start is: not worth a row each time, ms. */
 const briefMs = 10_000;
 /** Groups of which nothing was told for so long, and for longer than their interval, begin anew, ms. */
@@ -107,15 +128,11 @@ export class Dispatch {
     return [...this.#held.values()].sort((a, b) => a.alertId - b.alertId);
   }
 
-  restore(keep: ReadonlyMap<string, string>): void {
+  restore(keep: KeptValues): void {
     this.#incidents.restore(keep);
-    for (const [name, value] of keep) {
-      if (name.startsWith(groupPrefix))
-        this.#groups.set(name.slice(groupPrefix.length), JSON.parse(value) as Group);
-      if (!name.startsWith(heldPrefix)) continue;
-      const held = JSON.parse(value) as Held;
+    for (const [name, group] of keptGroup.all(keep)) this.#groups.set(name, group);
+    for (const [, held] of keptHeld.all(keep))
       this.#held.set(held.alertId, { ...held, receivers: this.#stillThere(held) });
-    }
   }
 
   /** Replaces held receivers that are gone by those of now. An end goes only to those who were notified of the alert. */
@@ -369,7 +386,7 @@ export class Dispatch {
     else this.#groups.set(name, group);
     const kept = group !== null && group.intervalMs > briefMs;
     if (!kept && (before === undefined || before.intervalMs <= briefMs)) return;
-    draft.changes.keep.push({ name: groupPrefix + name, value: kept ? JSON.stringify(group) : null });
+    draft.changes.keep.push(keptGroup.row(name, kept ? group : null));
   }
 
   #sweep(draft: Draft): void {
@@ -413,12 +430,12 @@ export class Dispatch {
 
   #keep(held: Held, draft: Draft): void {
     this.#held.set(held.alertId, held);
-    draft.changes.keep.push({ name: heldPrefix + held.alertId, value: JSON.stringify(held) });
+    keptHeld.put(held.alertId, held, draft);
   }
 
   #drop(alertId: number, draft: Draft): void {
     if (!this.#held.delete(alertId)) return;
-    draft.changes.keep.push({ name: heldPrefix + alertId, value: null });
+    keptHeld.drop(alertId, draft);
   }
 }
 

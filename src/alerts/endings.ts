@@ -5,10 +5,13 @@
  * history) may come a moment after the account's state. So such an ending waits for word, asks for it at once, and settles
  * as soon as it has it, or when patience ends. Nobody is told "resolved" about a position that the exchange took.
  */
+
+import { z } from "zod";
 import {
   type Alert,
   type AlertChange,
   type Ending,
+  endings as endingKinds,
   isTaking,
   type RuleRow,
   type Taking,
@@ -16,10 +19,11 @@ import {
 import type { Deadlines, Due } from "../domain/deadlines.ts";
 import type { Draft } from "../domain/draft.ts";
 import type { Event } from "../domain/event.ts";
-import { encode } from "../domain/json.ts";
+import { KeptKind, type KeptValues, keptNumber } from "../domain/kept.ts";
 import { type AccountRef, accountName } from "../domain/subject.ts";
 import type { AlertBook, AlertText, LiveAlert } from "./alert-book.ts";
 import { FillTrail } from "./fill-trail.ts";
+import { keptText } from "./kept-text.ts";
 import { endingPatienceMs } from "./patience.ts";
 
 /**
@@ -43,8 +47,6 @@ const partsRoom = 1e-6;
 /** Allowance for a state that was on its way when a fill happened that it does not show yet. */
 const readSlackMs = 2_000;
 
-export const endingPrefix = "ending/";
-
 /** The knowledge about an ending that waits to be explained, kept so that a restart does not forget why it may be. */
 export interface KeptEnding {
   readonly fallback: Ending;
@@ -64,6 +66,24 @@ export interface KeptEnding {
   /** Fills told that the last of it went in a liquidation or a deleveraging. */
   readonly taken?: boolean;
 }
+
+/** By alert. */
+export const keptEnding: KeptKind<KeptEnding, number> = new KeptKind(
+  "ending/{}",
+  z.object({
+    fallback: z.enum(endingKinds),
+    fromMs: keptNumber,
+    fromSlot: keptNumber.exactOptional(),
+    goneMs: keptNumber,
+    goneSlot: keptNumber.exactOptional(),
+    another: z.boolean(),
+    text: keptText.exactOptional(),
+    judgedAs: z.string().exactOptional(),
+    size: keptNumber.optional(),
+    side: z.string().optional(),
+    taken: z.boolean().exactOptional(),
+  }),
+);
 
 interface Liquidated {
   readonly ending: Taking;
@@ -273,10 +293,8 @@ export class Endings {
   }
 
   /** Notes of which endings history keeps something, and lets go of it where the alert has ended. */
-  tidy(keep: ReadonlyMap<string, string>, fires: (alertId: number) => boolean, draft: Draft): void {
-    for (const name of keep.keys()) {
-      if (!name.startsWith(endingPrefix)) continue;
-      const alertId = Number(name.slice(endingPrefix.length));
+  tidy(keep: KeptValues, fires: (alertId: number) => boolean, draft: Draft): void {
+    for (const alertId of keptEnding.keys(keep).map(Number)) {
       this.#kept.add(alertId);
       if (!fires(alertId)) this.forget(alertId, draft);
     }
@@ -292,13 +310,13 @@ export class Endings {
       ...(judgedAs !== undefined && { judgedAs }),
       ...(waiting.fills.taken && { taken: true }),
     };
-    draft.changes.keep.push({ name: endingPrefix + live.alert.id, value: encode(kept) });
+    keptEnding.put(live.alert.id, kept, draft);
     this.#kept.add(live.alert.id);
   }
 
   /** Lets go of what history keeps of an ending. */
   forget(alertId: number, draft: Draft): void {
-    if (this.#kept.delete(alertId)) draft.changes.keep.push({ name: endingPrefix + alertId, value: null });
+    if (this.#kept.delete(alertId)) keptEnding.drop(alertId, draft);
   }
 
   /** Takes from history that this alert ended by a liquidation or deleveraging, by what happened then. */

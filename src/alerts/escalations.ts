@@ -3,10 +3,12 @@
  * person settles them. Kept in history, so that a restart forgets no chain.
  */
 
+import { z } from "zod";
 import type { Alert } from "../domain/alert.ts";
 import type { Deadlines, Due } from "../domain/deadlines.ts";
 import type { Draft } from "../domain/draft.ts";
 import { formatDurationMs } from "../domain/duration.ts";
+import { KeptKind, type KeptValues, keptNumber } from "../domain/kept.ts";
 import type { Escalation, Way } from "./route.ts";
 
 interface Chain extends Due {
@@ -35,7 +37,15 @@ export interface EscalationsOptions {
   readonly over: (alertId: number) => void;
 }
 
-const prefix = "escalation/";
+/** By alert. */
+export const keptChain: KeptKind<Kept, number> = new KeptKind(
+  "escalation/{}",
+  z.object({
+    sinceMs: keptNumber,
+    steps: z.array(z.object({ afterMs: keptNumber, receivers: z.array(z.string()) })),
+    next: keptNumber,
+  }),
+);
 
 /** Ways that have a step from the same route above them take it once. */
 function stepsOf(ways: readonly Way[]): readonly Escalation[] {
@@ -61,15 +71,16 @@ export class Escalations {
   }
 
   /** Numbers of the alerts whose chains run, in their order. */
-  static idsIn(keep: ReadonlyMap<string, string>): readonly number[] {
-    return [...keep.keys()]
-      .flatMap((name) => (name.startsWith(prefix) ? [Number(name.slice(prefix.length))] : []))
+  static idsIn(keep: KeptValues): readonly number[] {
+    return keptChain
+      .keys(keep)
+      .map(Number)
       .sort((a, b) => a - b);
   }
 
-  restore(keep: ReadonlyMap<string, string>): void {
+  restore(keep: KeptValues): void {
     for (const id of Escalations.idsIn(keep)) {
-      const kept = JSON.parse(keep.get(prefix + id)!) as Kept;
+      const kept = keptChain.get(keep, id)!;
       this.#run(id, kept, this.#former.get(id)?.order);
     }
     this.#former = new Map();
@@ -92,7 +103,7 @@ export class Escalations {
     this.#options.deadlines.cancel(chain);
     this.#chains.delete(alertId);
     this.#options.over(alertId);
-    draft.changes.keep.push({ name: prefix + alertId, value: null });
+    keptChain.drop(alertId, draft);
   }
 
   /** The next step of a chain that waited is due at its own time. */
@@ -145,7 +156,6 @@ export class Escalations {
   }
 
   #keep({ alertId, sinceMs, steps, next }: Chain, draft: Draft): void {
-    const kept: Kept = { sinceMs, steps, next };
-    draft.changes.keep.push({ name: prefix + alertId, value: JSON.stringify(kept) });
+    keptChain.put(alertId, { sinceMs, steps, next }, draft);
   }
 }

@@ -3,9 +3,12 @@
  * And when that may change. Inhibition holds no event, no ending, and no alert whose inputs are fresh.
  */
 
+import { z } from "zod";
 import type { Severity } from "../domain/alert.ts";
+import { severities } from "../domain/alert.ts";
 import type { Deadlines, Due } from "../domain/deadlines.ts";
 import type { Draft } from "../domain/draft.ts";
+import { KeptKind, type KeptValues, keptNumber } from "../domain/kept.ts";
 import type { Silence } from "../domain/silence.ts";
 import { type Inhibitions, inhibits } from "./inhibit.ts";
 import type { Labels } from "./match.ts";
@@ -36,7 +39,27 @@ export interface HoldsOptions {
   readonly changed: () => void;
 }
 
-const silencePrefix = "silence/";
+const names = z.array(z.string());
+const matcher = z.union([
+  z.object({ in: names }),
+  z.object({ notIn: names }),
+  z.object({ matches: z.string() }),
+  z.object({ notMatches: z.string() }),
+]);
+/** By number. */
+export const keptSilence: KeptKind<Silence, number> = new KeptKind(
+  "silence/{}",
+  z.object({
+    id: keptNumber,
+    match: z.record(z.string(), matcher),
+    upTo: z.enum(severities),
+    author: z.string(),
+    comment: z.string(),
+    startsMs: keptNumber,
+    endsMs: keptNumber,
+    createdMs: keptNumber,
+  }),
+);
 /** After a start what is held is looked at when there were first answers: a silence or a night may have ended meanwhile. */
 const firstAnswersMs = 5_000;
 /** Silences that are over are kept for the list, ms. */
@@ -67,10 +90,8 @@ export class Holds {
     return [...this.#silences.values()].sort((a, b) => b.id - a.id);
   }
 
-  restore(keep: ReadonlyMap<string, string>, nowMs: number): void {
-    const silences = [...keep].flatMap(([name, value]) =>
-      name.startsWith(silencePrefix) ? [JSON.parse(value) as Silence] : [],
-    );
+  restore(keep: KeptValues, nowMs: number): void {
+    const silences = [...keptSilence.all(keep)].map(([, silence]) => silence);
     for (const one of silences.sort((a, b) => a.id - b.id)) this.#silences.set(one.id, one);
     this.#schedule(nowMs);
     this.wakeAt(nowMs + firstAnswersMs, nowMs);
@@ -79,7 +100,7 @@ export class Holds {
   /** Adds a silence, or puts another in its place (an earlier end). */
   put(silence: Silence, draft: Draft): void {
     this.#silences.set(silence.id, silence);
-    draft.changes.keep.push({ name: silencePrefix + silence.id, value: JSON.stringify(silence) });
+    keptSilence.put(silence.id, silence, draft);
     this.#options.changed();
     this.#schedule(draft.atMs);
   }
@@ -148,7 +169,7 @@ export class Holds {
     for (const { id, endsMs } of this.#silences.values()) {
       if (endsMs + keptMs > nowMs) continue;
       this.#silences.delete(id);
-      this.#options.draft().changes.keep.push({ name: silencePrefix + id, value: null });
+      keptSilence.drop(id, this.#options.draft());
     }
   }
 }

@@ -2,10 +2,12 @@
  * At most one message a subject in the throttle's time; what was held back leaves as one message when it ends. Kept in
  * history, so that nothing that was held is forgotten by a restart: a row a match, which costs the same however many are held.
  */
+import { z } from "zod";
 import type { AlertChange } from "../domain/alert.ts";
 import type { Deadlines, Due } from "../domain/deadlines.ts";
 import { throttleGroup } from "../domain/delivery.ts";
 import type { Draft } from "../domain/draft.ts";
+import { KeptKind, type KeptValues, keptNumber } from "../domain/kept.ts";
 import type { EventRule } from "../rules/index.ts";
 import type { AlertBook } from "./alert-book.ts";
 
@@ -21,9 +23,13 @@ interface KeptThrottle {
   readonly untilMs: number;
 }
 
-const throttlePrefix = "throttle/";
-/** The held events, by the number of its change, with the throttle that holds it. */
-const heldPrefix = "throttled/";
+/** By the throttle's key. */
+export const keptThrottle: KeptKind<KeptThrottle> = new KeptKind(
+  "throttle/{}",
+  z.object({ throttleMs: keptNumber, untilMs: keptNumber }),
+);
+/** The held events, by the number of its change, with the key of the throttle that holds it. */
+export const keptThrottled: KeptKind<string, number> = new KeptKind("throttled/{}", z.string());
 
 export class Throttles {
   readonly #throttles = new Map<string, Throttle>();
@@ -57,16 +63,14 @@ export class Throttles {
     const throttle = this.#throttles.get(key) ?? this.#make(key, rule.throttleMs ?? 0);
     if (held) {
       throttle.held.push(held);
-      draft.changes.keep.push({ name: heldPrefix + held.id, value: JSON.stringify(key) });
+      keptThrottled.put(held.id, key, draft);
     } else this.#rest(throttle, draft.atMs, draft);
   }
 
   /** @param changes the held changes by id, read from history. */
-  restore(keep: ReadonlyMap<string, string>, changes: ReadonlyMap<number, AlertChange>): void {
-    for (const [name, value] of keep) {
-      if (!name.startsWith(throttlePrefix)) continue;
-      const { throttleMs, untilMs } = JSON.parse(value) as KeptThrottle;
-      const throttle = this.#make(name.slice(throttlePrefix.length), throttleMs);
+  restore(keep: KeptValues, changes: ReadonlyMap<number, AlertChange>): void {
+    for (const [key, { throttleMs, untilMs }] of keptThrottle.all(keep)) {
+      const throttle = this.#make(key, throttleMs);
       throttle.untilMs = untilMs;
       throttle.order = this.#former.get(throttle.key)?.order;
       this.#deadlines.set(throttle, untilMs);
@@ -74,14 +78,15 @@ export class Throttles {
     this.#former = new Map();
     for (const id of Throttles.heldIds(keep)) {
       const change = changes.get(id);
-      if (change) this.#throttles.get(JSON.parse(keep.get(heldPrefix + id)!))?.held.push(change);
+      if (change) this.#throttles.get(keptThrottled.get(keep, id)!)?.held.push(change);
     }
   }
 
   /** The changes that throttles hold, in the order in which they came. */
-  static heldIds(keep: ReadonlyMap<string, string>): readonly number[] {
-    return [...keep.keys()]
-      .flatMap((name) => (name.startsWith(heldPrefix) ? [Number(name.slice(heldPrefix.length))] : []))
+  static heldIds(keep: KeptValues): readonly number[] {
+    return keptThrottled
+      .keys(keep)
+      .map(Number)
       .sort((a, b) => a - b);
   }
 
@@ -104,13 +109,13 @@ export class Throttles {
     const draft = this.#draft();
     if (throttle.held.length === 0) {
       this.#throttles.delete(throttle.key);
-      draft.changes.keep.push({ name: throttlePrefix + throttle.key, value: null });
+      keptThrottle.drop(throttle.key, draft);
       return;
     }
     const groupKey = `${throttleGroup}${throttle.key}/${nowMs}`;
     for (const change of throttle.held) {
       this.#alerts.owe(draft, change, this.#alerts.receivers(change.alert), groupKey);
-      draft.changes.keep.push({ name: heldPrefix + change.id, value: null });
+      keptThrottled.drop(change.id, draft);
     }
     throttle.held = [];
     this.#rest(throttle, nowMs, draft);
@@ -120,8 +125,8 @@ export class Throttles {
   #rest(throttle: Throttle, nowMs: number, draft: Draft): void {
     throttle.untilMs = nowMs + throttle.throttleMs;
     this.#deadlines.set(throttle, throttle.untilMs);
-    const kept: KeptThrottle = { throttleMs: throttle.throttleMs, untilMs: throttle.untilMs };
-    draft.changes.keep.push({ name: throttlePrefix + throttle.key, value: JSON.stringify(kept) });
+    const { key, throttleMs, untilMs } = throttle;
+    keptThrottle.put(key, { throttleMs, untilMs }, draft);
   }
 }
 

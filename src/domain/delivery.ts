@@ -218,7 +218,8 @@ export interface MessageItem {
 
 /** The state of an exchange notification on its way to being acknowledged. */
 export type AckStatus = "waiting" | "due" | "confirmed" | "left";
-export type AckWord = "never" | "whenAcknowledged" | "whenDelivered" | "always";
+export const ackWords = ["never", "whenAcknowledged", "whenDelivered", "always"] as const;
+export type AckWord = (typeof ackWords)[number];
 
 export interface Acknowledgement {
   /** Key of the notification event. */

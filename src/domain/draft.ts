@@ -2,9 +2,6 @@
 import type { Changes } from "./changes.ts";
 import type { Source } from "./observation.ts";
 
-/** The names under which a start finds what is kept of wallets begin with it. */
-export const walletKeepPrefix = "wallet/";
-
 type Filling = { -readonly [K in keyof Changes]: Changes[K][number][] };
 
 /** A reading that should be made at once because something depends on it, outside its schedule. */

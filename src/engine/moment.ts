@@ -17,8 +17,11 @@ export class Moment {
   /** Decisions made outside of an observation; they wait here for the next one. */
   readonly #between: Draft;
   #notes: Note[] = [];
+  /** Notes for the first observation. */
+  readonly #first: Note[];
 
-  constructor(nowMs: number, observedMs: number) {
+  constructor(nowMs: number, observedMs: number, first: readonly Note[] = []) {
+    this.#first = [...first];
     this.nowMs = nowMs;
     this.observedMs = observedMs;
     this.#between = new Draft(nowMs);
@@ -35,7 +38,7 @@ export class Moment {
     this.observedMs = atMs;
     this.#draft = new Draft(atMs);
     this.#draft.absorb(this.#between);
-    this.#notes = [];
+    this.#notes = this.#first.splice(0);
     return this.#draft;
   }
 

@@ -1,6 +1,7 @@
 import type { AlertIds } from "../alerts/alert-book.ts";
 import type { Alert, AlertChange, RuleState, Severity } from "../domain/alert.ts";
 import type { Event } from "../domain/event.ts";
+import type { KeptValues } from "../domain/kept.ts";
 
 /** The state that history knew at the start. */
 export interface Remembered {
@@ -12,7 +13,9 @@ export interface Remembered {
   readonly alertChanges: readonly AlertChange[];
   /** The receivers that were notified of each alert that fires, and the level at which they were last. */
   readonly told: ReadonlyMap<number, ReadonlyMap<string, Severity>>;
-  readonly keep: ReadonlyMap<string, string>;
+  readonly keep: KeptValues;
+  /** Sentences for people about what was kept and is not used. Left out: all of it is. */
+  readonly unread?: readonly string[];
   /** Those that may have taken what the firing alerts are about: word of them came already, and comes no more. */
   readonly liquidations: readonly Event[];
   /** Events that waited for figures of their rules. */

@@ -4,7 +4,7 @@
  */
 
 import { type AlertBook, beginsAnew, type LiveAlert } from "../alerts/alert-book.ts";
-import { type Endings, endingPrefix, type KeptEnding } from "../alerts/endings.ts";
+import { type Endings, type KeptEnding, keptEnding } from "../alerts/endings.ts";
 import type { Downtime } from "../alerts/own/downtime.ts";
 import type { OwnAlerts } from "../alerts/own/own-alert.ts";
 import { notifiedWith } from "../alerts/remind.ts";
@@ -16,15 +16,15 @@ import {
   type RuleRow,
   type RuleState,
 } from "../domain/alert.ts";
-import { type Draft, walletKeepPrefix } from "../domain/draft.ts";
-import { decode } from "../domain/json.ts";
+import type { Draft } from "../domain/draft.ts";
 import { type AccountRef, accountName, parseSubject, type Subject } from "../domain/subject.ts";
 import type { Conditions } from "../evaluate/conditions.ts";
 import type { Happenings } from "../evaluate/happenings.ts";
 import { judges } from "../evaluate/selection.ts";
 import type { RuleSet } from "../rules/index.ts";
 import type { Holdings } from "../state/holdings.ts";
-import { type Today, todayKeepSuffix } from "../state/profit/today.ts";
+import { keptProfit } from "../state/profit/profit.ts";
+import { keptToday, type Today } from "../state/profit/today.ts";
 import { takeKey } from "../state/wallets.ts";
 import type { WatchedWallet } from "../state/watched.ts";
 import type { World } from "../state/world.ts";
@@ -135,21 +135,11 @@ export class Restoring {
     }
     const changes = new Map(remembered.alertChanges.map((change) => [change.id, change]));
     this.#parts.throttles.restore(remembered.keep, changes);
-    for (const [name, value] of remembered.keep) {
-      if (!name.startsWith(walletKeepPrefix)) continue;
-      if (name.endsWith(todayKeepSuffix)) {
-        const wallet = name.slice(walletKeepPrefix.length, -todayKeepSuffix.length);
-        if (ours.has(wallet)) this.#parts.today.restore(wallet, value);
-        continue;
-      }
-      if (!name.endsWith("/profit")) continue;
-      const wallet = name.slice(walletKeepPrefix.length, -"/profit".length);
-      if (unknown(wallet)) wallets.get(wallet)?.profit.restore(value);
-    }
-    const endingOf = ({ alert }: LiveAlert): KeptEnding | null => {
-      const text = remembered.keep.get(endingPrefix + alert.id);
-      return text === undefined ? null : decode<KeptEnding>(text);
-    };
+    for (const [wallet, kept] of keptToday.all(remembered.keep))
+      if (ours.has(wallet)) this.#parts.today.restore(wallet, kept);
+    for (const [wallet, kept] of keptProfit.all(remembered.keep))
+      if (unknown(wallet)) wallets.get(wallet)?.profit.restore(kept);
+    const endingOf = ({ alert }: LiveAlert): KeptEnding | null => keptEnding.get(remembered.keep, alert.id);
     const rules = new Map(this.#parts.ruleSet.conditions.map((rule) => [rule.name, rule]));
     const claimed = new Set<number>();
     const standing = new Set<string>();

@@ -15,6 +15,7 @@ import type { AckStatus, AckWord } from "../domain/delivery.ts";
 import type { Draft } from "../domain/draft.ts";
 import { formatDurationMs } from "../domain/duration.ts";
 import { type Event, type EventKind, eventName, unknownType } from "../domain/event.ts";
+import type { KeptValues } from "../domain/kept.ts";
 import type { TemplateFacts } from "../domain/template-data.ts";
 import { timeOfDay } from "../domain/time-text.ts";
 import {
@@ -33,7 +34,7 @@ import {
   type HeldEvent,
   HeldEvents,
   heldForMs,
-  heldPrefix,
+  keptEvent,
   type Match,
   type OpenRule,
 } from "./held-events.ts";
@@ -117,7 +118,7 @@ export class Happenings {
   }
 
   /** Takes back what waited, and the alerts of past liquidations, so that a notification that comes late is matched with them. */
-  restore(alerts: readonly Alert[], keep: ReadonlyMap<string, string>, held: readonly Event[]): void {
+  restore(alerts: readonly Alert[], keep: KeptValues, held: readonly Event[]): void {
     const ruleOf = (name: string): EventRule | undefined =>
       this.#options.ruleSet.events.find((one) => one.name === name);
     const wordOf = (name: string): Match["word"] =>
@@ -135,11 +136,11 @@ export class Happenings {
       const word = alert.rule === blindRule ? "never" : (ruleOf(alert.rule)?.acknowledge ?? null);
       this.#remember(key, { rule: alert.rule, alertId: alert.id, word });
     }
-    const events = new Map(held.map((event) => [heldPrefix + eventName(event.kind, event.key), event]));
+    const events = new Map(held.map((event) => [eventName(event.kind, event.key), event]));
     this.#held.restore(
-      [...keep].flatMap(([name, value]) => {
+      [...keptEvent.all(keep)].flatMap(([name, kept]) => {
         const event = events.get(name);
-        return event ? [{ event, value }] : [];
+        return event ? [{ event, kept }] : [];
       }),
       ruleOf,
     );
@@ -244,7 +245,7 @@ export class Happenings {
         labels: { source: open[0]!.unknown.source ?? "" },
         summary: `${eventSubject(event)}: ${what} was not judged by ${names}`,
         description: `What these rules read was not known for ${waited}: ${causes}. Look at it yourself: they may have told you of it.`,
-        groupKey: `${heldPrefix}${event.wallet ?? ""}/${draft.atMs}`,
+        groupKey: `event/${event.wallet ?? ""}/${draft.atMs}`,
       },
       draft,
     );

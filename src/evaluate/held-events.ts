@@ -4,12 +4,15 @@
  * too, and its rule counts as blind meanwhile. Whatever is still not known when patience ends is told as that.
  */
 
+import { z } from "zod";
 import type { Sighted } from "../alerts/own/gaps.ts";
 import type { Severity } from "../domain/alert.ts";
 import type { Deadlines, Due } from "../domain/deadlines.ts";
 import type { AckWord } from "../domain/delivery.ts";
+import { ackWords } from "../domain/delivery.ts";
 import type { Draft } from "../domain/draft.ts";
 import { type Event, type EventKind, eventName } from "../domain/event.ts";
+import { KeptKind, keptNumber } from "../domain/kept.ts";
 import type { Subject } from "../domain/subject.ts";
 import type { EventRule, Unknown } from "../rules/index.ts";
 
@@ -19,8 +22,6 @@ export const heldForMs = 300_000;
 const heldAfterStartMs = 30_000;
 /** Beyond these the oldest is given up at once. */
 const mostHeld = 1_000;
-
-export const heldPrefix = "event/";
 
 /** A rule that matched an event, and the alert that tells of it. */
 export interface Match {
@@ -62,6 +63,17 @@ interface Kept {
   readonly open: readonly string[];
   readonly matches: readonly Match[];
 }
+
+/** By kind and key of the event (`eventName`). */
+export const keptEvent: KeptKind<Kept> = new KeptKind(
+  "event/{}",
+  z.object({
+    settled: z.boolean().exactOptional(),
+    sinceMs: keptNumber,
+    open: z.array(z.string()),
+    matches: z.array(z.object({ rule: z.string(), alertId: keptNumber, word: z.enum(ackWords).nullable() })),
+  }),
+);
 
 export interface HeldEventsOptions {
   readonly deadlines: Deadlines;
@@ -111,12 +123,13 @@ export class HeldEvents {
 
   /** Takes back what waited, from history. Rules that are gone do not hold anything any more. */
   restore(
-    past: readonly { readonly event: Event; readonly value: string }[],
+    past: readonly { readonly event: Event; readonly kept: Kept }[],
     ruleOf: (name: string) => EventRule | undefined,
   ): void {
     const { atMs } = this.#options.draft();
-    const kept = past.map(({ event, value }) => ({ event, ...(JSON.parse(value) as Kept) }));
-    for (const { event, sinceMs, open, matches, settled } of kept.sort((a, b) => a.sinceMs - b.sinceMs)) {
+    const oldestFirst = past.toSorted((a, b) => a.kept.sinceMs - b.kept.sinceMs);
+    for (const { event, kept } of oldestFirst) {
+      const { sinceMs, open, matches, settled } = kept;
       const atLeastMs = this.#options.reloaded ? atMs : atMs + heldAfterStartMs;
       const untilMs = Math.max(sinceMs + heldForMs, atLeastMs);
       const held = this.#make(event, sinceMs, untilMs, matches);
@@ -228,7 +241,7 @@ export class HeldEvents {
     const { kind, key } = held.event;
     this.#held.delete(eventName(kind, key));
     this.#options.deadlines.cancel(held);
-    draft.changes.keep.push({ name: heldPrefix + eventName(kind, key), value: null });
+    keptEvent.drop(eventName(kind, key), draft);
     this.#settle(held, draft);
   }
 
@@ -281,8 +294,7 @@ export class HeldEvents {
       matches,
       ...(settled ? { settled } : {}),
     };
-    const name = heldPrefix + eventName(event.kind, event.key);
-    draft.changes.keep.push({ name, value: JSON.stringify(kept) });
+    keptEvent.put(eventName(event.kind, event.key), kept, draft);
   }
 }
 

@@ -1,4 +1,5 @@
 /** Reads back from history what the watch has to know at a start: rule states, open alerts, throttles, windows. */
+
 import { setImmediate as turn } from "node:timers/promises";
 import { clockSlackMs } from "../alerts/endings.ts";
 import { Escalations } from "../alerts/escalations.ts";
@@ -8,10 +9,11 @@ import type { Event, EventKind } from "../domain/event.ts";
 import { bucketOf, type RollUpBlock, resolutionMs, type StatsColumns } from "../domain/history.ts";
 import type { Tick } from "../domain/observation.ts";
 import type { Store } from "../domain/ports.ts";
+import { readable } from "../engine/kept-kinds.ts";
 import type { Remembered } from "../engine/remembered.ts";
 import type { WatchSettings } from "../engine/settings.ts";
 import { Watch } from "../engine/watch.ts";
-import { heldPrefix } from "../evaluate/held-events.ts";
+import { keptEvent } from "../evaluate/held-events.ts";
 import { factName } from "../state/fact-name.ts";
 import { type AtPeaks, HeldMinutes } from "../state/windows/held-minutes.ts";
 import { LookBack, type Reach } from "../state/windows/look-back.ts";
@@ -249,7 +251,7 @@ function tellsPeak(profit: StatsColumns, equity: StatsColumns, i: number): boole
 async function remembered(store: Rememberable): Promise<Remembered> {
   const firing = await store.alerts({ state: "firing" });
   const recent = await store.alerts({ state: "ended", limit: recentAlerts });
-  const keep = await store.keep();
+  const { kept: keep, unread } = readable(await store.keep());
   const known = new Set([...firing, ...recent].map(({ id }) => id));
   const unsettled = Escalations.idsIn(keep).filter((id) => !known.has(id));
   const alerts = [
@@ -275,9 +277,8 @@ async function remembered(store: Rememberable): Promise<Remembered> {
       changes.push(...(await store.alertChanges({ alertId: id })));
   }
   const waiting: Event[] = [];
-  for (const name of keep.keys()) {
-    if (!name.startsWith(heldPrefix)) continue;
-    const [kind = "", key = ""] = splitOnce(name.slice(heldPrefix.length), "/");
+  for (const name of keptEvent.keys(keep)) {
+    const [kind = "", key = ""] = splitOnce(name, "/");
     const event = await store.eventByKey(kind as EventKind, key);
     if (event) waiting.push(event);
   }
@@ -288,6 +289,7 @@ async function remembered(store: Rememberable): Promise<Remembered> {
     alertChanges: changes,
     told,
     keep,
+    unread,
     liquidations,
     held: waiting,
     facts: new Map((await store.facts()).map((fact) => [factName(fact.owner, fact.name), fact.value])),

@@ -13,7 +13,7 @@ import type { WatchSettings } from "../engine/settings.ts";
 import type { Watch } from "../engine/watch.ts";
 import { eventSources, type RuleEventKind, type RuleSet } from "../rules/index.ts";
 import { accountOf } from "../state/profit/flows.ts";
-import { profitBefore } from "../state/profit/profit.ts";
+import { keptProfit, profitBefore } from "../state/profit/profit.ts";
 import { asLive } from "./as-live.ts";
 import type { Journal } from "./journal.ts";
 import { type KeptResolution, keptObservations } from "./kept-past.ts";
@@ -318,16 +318,16 @@ async function profits(
   const keep = await history.keep();
   const found: [string, string][] = [];
   for (const { name } of wallets) {
-    const key = `wallet/${name}/profit`;
-    const text = keep.get(key);
-    if (text === undefined) continue;
+    const kept = keptProfit.get(keep, name);
+    if (kept === null) continue;
     const later = (await history.events({ kind: "collateral", wallet: name })).flatMap((event) => {
       const { seenMs, backfilled, fields, slot } = event;
       const account = accountOf(event);
       const counts = seenMs >= atMs && !backfilled && account !== null;
       return counts && typeof fields.amountUsd === "number" ? [{ account, slot, usd: fields.amountUsd }] : [];
     });
-    found.push([key, profitBefore(text, later)]);
+    const { name: row, value } = keptProfit.row(name, profitBefore(kept, later));
+    if (value !== null) found.push([row, value]);
   }
   return found;
 }

@@ -3,10 +3,10 @@
  * over a start would take that for a fall. So what earlier runs counted is kept, and the counts go on.
  */
 
+import { z } from "zod";
 import type { Draft } from "../domain/draft.ts";
+import { KeptKind, type KeptValues, keptNumber } from "../domain/kept.ts";
 import type { DaemonFigures } from "../domain/observation.ts";
-
-const keptName = "daemon/counts";
 
 const names = ["authFailures", "repeatedAuthFailures", "badRecords"] as const;
 
@@ -23,6 +23,23 @@ interface Refused {
 
 type Counted = Pick<DaemonFigures, (typeof names)[number]>;
 
+const number = keptNumber.exactOptional();
+
+/** One value. What an earlier version did not count is left out. */
+export const keptCounts: KeptKind<Partial<Counted> & { readonly refused?: Refused }> = new KeptKind(
+  "daemon/counts",
+  z.object({
+    authFailures: number,
+    repeatedAuthFailures: number,
+    badRecords: number,
+    // -∞ is stored as null: nobody was refused.
+    refused: z
+      .object({ names: z.string(), atMs: keptNumber.nullable() })
+      .transform(({ names, atMs }) => ({ names, atMs: atMs ?? Number.NEGATIVE_INFINITY }))
+      .exactOptional(),
+  }),
+);
+
 const none: Counted = { authFailures: 0, repeatedAuthFailures: 0, badRecords: 0 };
 
 const nobody: Refused = { names: "", atMs: Number.NEGATIVE_INFINITY };
@@ -35,8 +52,8 @@ export class Counts {
   #refused: Refused;
 
   /** @param keep what history knew at the start */
-  constructor(keep: ReadonlyMap<string, string>) {
-    const { refused = nobody, ...counts } = JSON.parse(keep.get(keptName) ?? "{}");
+  constructor(keep: KeptValues) {
+    const { refused = nobody, ...counts } = keptCounts.get(keep, "") ?? {};
     this.#before = { ...none, ...counts };
     this.#kept = this.#before;
     this.#refusedBefore = this.#refused = refused;
@@ -50,7 +67,7 @@ export class Counts {
     if (now.authFailures > this.#kept.authFailures)
       this.#refused = { names: this.#refusedOf(ofThisRun, draft.atMs).join(", "), atMs: draft.atMs };
     this.#kept = now;
-    draft.changes.keep.push({ name: keptName, value: JSON.stringify({ ...now, refused: this.#refused }) });
+    keptCounts.put("", { ...now, refused: this.#refused }, draft);
     return now;
   }
 

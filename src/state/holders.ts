@@ -4,11 +4,12 @@
  * is kept over restarts, as long as rules look back.
  */
 
-import { type Draft, walletKeepPrefix } from "../domain/draft.ts";
+import { z } from "zod";
+import type { Draft } from "../domain/draft.ts";
 import type { Event } from "../domain/event.ts";
+import { KeptKind, type KeptValues, keptNumber } from "../domain/kept.ts";
 import type { AccountEntry } from "./accounts.ts";
 
-const suffix = "/holders";
 /** Funding rows cover the hour before their time. */
 const coveredMs = 3_600_000;
 /** A position may have been opened this long before it was seen. */
@@ -21,6 +22,12 @@ type Span = readonly [account: string, fromMs: number, toMs: number | null];
 
 /** By market, `0/SOL`: PDA index and symbol. */
 type Spans = Record<string, readonly Span[]>;
+
+/** By wallet. */
+export const keptHolders: KeptKind<Spans> = new KeptKind(
+  "wallet/{}/holders",
+  z.record(z.string(), z.array(z.tuple([z.string(), keptNumber, keptNumber.nullable()]))),
+);
 
 export class Holders {
   readonly #wallets = new Map<string, Spans>();
@@ -37,12 +44,8 @@ export class Holders {
   }
 
   /** @param ours returns true for wallets whose past is still theirs */
-  restore(keep: ReadonlyMap<string, string>, ours: (wallet: string) => boolean): void {
-    for (const [name, value] of keep) {
-      if (!name.startsWith(walletKeepPrefix) || !name.endsWith(suffix)) continue;
-      const wallet = name.slice(walletKeepPrefix.length, -suffix.length);
-      if (ours(wallet)) this.#wallets.set(wallet, JSON.parse(value) as Spans);
-    }
+  restore(keep: KeptValues, ours: (wallet: string) => boolean): void {
+    for (const [wallet, spans] of keptHolders.all(keep)) if (ours(wallet)) this.#wallets.set(wallet, spans);
   }
 
   /** Takes all accounts of a wallet's PDA index as they are now. */
@@ -81,7 +84,7 @@ export class Holders {
     }
     if (!changed) return;
     this.#wallets.set(wallet, spans);
-    draft.changes.keep.push({ name: walletKeepPrefix + wallet + suffix, value: JSON.stringify(spans) });
+    keptHolders.put(wallet, spans, draft);
   }
 
   /** The accounts that an event may belong to by its market, as `0.1`; undefined: nothing is known of that market. */

@@ -3,8 +3,10 @@
  * seen to have done so at the first sight after it, as it would have been without the stop. So is a change of its
  * collateral.
  */
+import { z } from "zod";
 import type { SpotCollateralState } from "../domain/account.ts";
-import { type Draft, walletKeepPrefix } from "../domain/draft.ts";
+import type { Draft } from "../domain/draft.ts";
+import { KeptKind, type KeptValues, keptNumber } from "../domain/kept.ts";
 import { type AccountRef, accountName } from "../domain/subject.ts";
 import type { MarketRisk } from "../margin/model.ts";
 import { shrink, unitsFromBaseLots } from "../margin/units.ts";
@@ -14,7 +16,6 @@ import type { SeenBalance } from "./profit/open-changes.ts";
 import type { SubjectNode } from "./subjects.ts";
 import type { World } from "./world.ts";
 
-const suffix = "/held";
 /** The shortest time between two times that holdings are kept for accrued funding alone, ms. */
 const accruedEveryMs = 60_000;
 
@@ -51,9 +52,29 @@ interface KeptBalance {
   ])[];
 }
 
+const text = z.string();
+const held = z.union([z.tuple([text, text]), z.tuple([text, text, keptNumber])]);
+const balance = z.object({
+  collateral: text,
+  positions: z.array(z.tuple([text, text, text, text, text, text])),
+  spot: z.array(z.tuple([keptNumber, text, text, keptNumber])).exactOptional(),
+});
+/** By account. */
+export const keptHoldings: KeptKind<Kept> = new KeptKind(
+  "wallet/{}/held",
+  z.object({
+    shrunkAtMs: keptNumber,
+    held: z.record(text, held),
+    slot: keptNumber.exactOptional(),
+    balance: balance.exactOptional(),
+    balanceSlot: keptNumber.exactOptional(),
+    balanceIndex: keptNumber.exactOptional(),
+  }),
+);
+
 export class Holdings {
   /** The stored holdings of accounts that were not seen yet since the start. */
-  readonly #before = new Map<string, string>();
+  readonly #before = new Map<string, Kept>();
   /** Accounts of which a state was kept before profit was worked out by it. */
   readonly #behind = new Set<string>();
 
@@ -62,17 +83,14 @@ export class Holdings {
    * @param seen takes the state that an account had
    */
   restore(
-    keep: ReadonlyMap<string, string>,
+    keep: KeptValues,
     ours: (wallet: string) => boolean,
     seen: (wallet: string, account: string, state: SeenBalance) => void,
   ): void {
-    for (const [name, value] of keep) {
-      if (!name.startsWith(walletKeepPrefix) || !name.endsWith(suffix)) continue;
-      const account = name.slice(walletKeepPrefix.length, -suffix.length);
+    for (const [account, kept] of keptHoldings.all(keep)) {
       const wallet = account.slice(0, account.lastIndexOf("/"));
       if (!ours(wallet)) continue;
-      this.#before.set(account, value);
-      const kept = JSON.parse(value) as Kept;
+      this.#before.set(account, kept);
       const { balance, balanceSlot: slot = kept.slot, balanceIndex: index } = kept;
       if (balance !== undefined && slot !== undefined)
         seen(wallet, account, { slot, index, balance: balanceOf(balance) });
@@ -83,7 +101,7 @@ export class Holdings {
   slotBefore(name: string, account: AccountEntry | undefined): number {
     const before = this.#before.get(name);
     if (before === undefined) return account?.slotBefore ?? 0;
-    return (JSON.parse(before) as Kept).slot ?? 0;
+    return before.slot ?? 0;
   }
 
   /** Side of a position that went during the stop, and its size before it, in units; undefined: not known. */
@@ -94,7 +112,7 @@ export class Holdings {
     { accounts, markets }: Pick<World, "accounts" | "markets">,
   ) {
     const before = this.#before.get(accountName(ref));
-    const held = before === undefined ? accounts.get(ref)?.heldBefore : (JSON.parse(before) as Kept).held;
+    const held = before === undefined ? accounts.get(ref)?.heldBefore : before.held;
     const found = held?.[symbol];
     return {
       side: incarnation.split(" ")[0],
@@ -112,12 +130,11 @@ export class Holdings {
     let was: Held | null = null;
     if (before !== undefined) {
       this.#before.delete(account.name);
-      const kept = JSON.parse(before) as Kept;
-      was = kept.held;
-      account.slotBefore = kept.slot ?? 0;
-      const shrunk = hasShrunk(kept, account);
-      account.heldBefore = shrunk ? kept.held : null;
-      account.shrunkAtMs = shrunk ? draft.atMs : kept.shrunkAtMs;
+      was = before.held;
+      account.slotBefore = before.slot ?? 0;
+      const shrunk = hasShrunk(before, account);
+      account.heldBefore = shrunk ? before.held : null;
+      account.shrunkAtMs = shrunk ? draft.atMs : before.shrunkAtMs;
     }
     const isBehind = compared?.balance !== account.state;
     const caughtUp = !isBehind && this.#behind.size > 0 && this.#behind.delete(account.name);
@@ -143,25 +160,19 @@ export class Holdings {
       ...(isBehind && compared ? { balanceSlot: compared.slot } : {}),
       ...(compared?.index === undefined ? {} : { balanceIndex: compared.index }),
     };
-    const value = JSON.stringify({ shrunkAtMs, held, slot, ...balance, ...place } satisfies Kept);
     if (before === undefined || !isSame(before, { shrunkAtMs, held, ...balance }))
-      draft.changes.keep.push({ name: keepName(account.name), value });
+      keptHoldings.put(account.name, { shrunkAtMs, held, slot, ...balance, ...place }, draft);
   }
 
   /** An account is no longer there. */
   gone(name: string, draft: Draft): void {
     this.#behind.delete(name);
-    draft.changes.keep.push({ name: keepName(name), value: null });
+    keptHoldings.drop(name, draft);
   }
 }
 
-function keepName(account: string): string {
-  return walletKeepPrefix + account + suffix;
-}
-
 /** Returns true if a kept value differs by its slots at most. */
-function isSame(before: string, now: Kept): boolean {
-  const { shrunkAtMs, held, balance } = JSON.parse(before) as Kept;
+function isSame({ shrunkAtMs, held, balance }: Kept, now: Kept): boolean {
   return JSON.stringify({ shrunkAtMs, held, balance }) === JSON.stringify(now);
 }
 

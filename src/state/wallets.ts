@@ -1,7 +1,9 @@
 /** The watched wallets as subjects: sums over their accounts, their inbox, and how old what is known of them is. */
 
-import { type Draft, walletKeepPrefix } from "../domain/draft.ts";
+import { z } from "zod";
+import type { Draft } from "../domain/draft.ts";
 import { FewMap } from "../domain/few-map.ts";
+import { KeptKind, type KeptValues, keptNumber } from "../domain/kept.ts";
 import type { Source } from "../domain/observation.ts";
 import type { FactValue } from "../rules/index.ts";
 import type { AccountEntry } from "./accounts.ts";
@@ -32,19 +34,22 @@ interface KeptKey {
   readonly sinceMs: number;
 }
 
+/** By wallet. */
+export const keptKey: KeptKind<KeptKey> = new KeptKind(
+  "wallet/{}/key",
+  z.object({ authority: z.string(), sinceMs: keptNumber }),
+);
+
 /** Holds a wallet's key against the one that had its name before. @returns whether the name passed to another key */
-export function takeKey(entry: WalletEntry, keep: ReadonlyMap<string, string>, draft: Draft): boolean {
-  const name = `${walletKeepPrefix}${entry.wallet.name}/key`;
-  const text = keep.get(name);
-  const known = text === undefined ? null : (JSON.parse(text) as KeptKey);
-  const { authority } = entry.wallet;
+export function takeKey(entry: WalletEntry, keep: KeptValues, draft: Draft): boolean {
+  const { name, authority } = entry.wallet;
+  const known = keptKey.get(keep, name);
   if (known?.authority === authority) {
     entry.sinceMs = known.sinceMs;
     return false;
   }
   entry.sinceMs = known === null ? 0 : draft.atMs;
-  const kept: KeptKey = { authority, sinceMs: entry.sinceMs };
-  draft.changes.keep.push({ name, value: JSON.stringify(kept) });
+  keptKey.put(name, { authority, sinceMs: entry.sinceMs }, draft);
   return known !== null;
 }
 

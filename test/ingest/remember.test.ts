@@ -1,6 +1,8 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { RollUpBlock } from "../../src/domain/history.ts";
+import { KeptValueError } from "../../src/domain/kept.ts";
 import type { Observation, Tick } from "../../src/domain/observation.ts";
+import { keptKinds } from "../../src/engine/kept-kinds.ts";
 import { preparedWatch, rememberedWatch } from "../../src/ingest/remember.ts";
 import {
   event,
@@ -243,4 +245,66 @@ test("a start reads the payments of the last hours of funding: a position that c
     { kind: "funding", newestFirst: true, limit: 1 },
     { kind: "funding", fromMs: newest.happenedMs - 2 * 3_600_000 },
   ]);
+});
+
+test("kept values that their owners cannot read are not used, and named; the others are", async () => {
+  const silence = (id: number) => ({
+    ...{ id, match: { wallet: { in: ["main"] } }, upTo: "warning", author: "me", comment: "" },
+    ...{ startsMs: startMs, endsMs: startMs + 3_600_000, createdMs: startMs },
+  });
+  const keep = new Map([
+    ["silence/1", "{"],
+    ["silence/2", JSON.stringify(silence(2))],
+    ["silence/3", JSON.stringify({ ...silence(3), endsMs: "soon" })],
+    ["wallet/main/profit", "[]"],
+    ["rota/ops", "anna"],
+  ]);
+  const store = Object.assign(new Asked(), { keep: async () => keep });
+  const rules =
+    "rules:\n  - { name: One, scope: trader, when: 'trader.equity > 1.0', severity: info, summary: one }\n";
+  const watch = await rememberedWatch(settingsOf({ rules }), store as never, startMs);
+  expect(watch.silences.map(({ id }) => id)).toEqual([2]);
+  const { notes } = watch.observe({ kind: "time", atMs: startMs });
+  expect(notes).toEqual([
+    {
+      level: "warn",
+      text: expect.stringMatching(/^the kept value silence\/1 does not fit: .*; it is not used$/),
+    },
+    { level: "warn", text: expect.stringMatching(/silence\/3 does not fit: endsMs: expected a number; it/) },
+    {
+      level: "warn",
+      text: expect.stringContaining("the kept value wallet/main/profit does not fit: the value"),
+    },
+  ]);
+  expect(watch.observe({ kind: "time", atMs: startMs + 1 }).notes).toEqual([]);
+});
+
+describe("each kind of kept value", () => {
+  const texts = [
+    "",
+    "{",
+    "null",
+    "[]",
+    "{}",
+    "1",
+    '"x"',
+    '{"$number":"NaN"}',
+    '{"sinceMs":{}}',
+    '{"__proto__":1}',
+  ];
+  test("has names of its own", () => {
+    const names = keptKinds.map((kind) => kind.name("a/b" as never));
+    for (const name of names) expect(keptKinds.filter((kind) => kind.keyOf(name) !== null)).toHaveLength(1);
+    expect(keptKinds.map((kind, index) => kind.keyOf(names[index]!))).toEqual(keptKinds.map(() => "a/b"));
+  });
+
+  test("refuses what it does not fit with an error of its own", () => {
+    for (const kind of keptKinds)
+      for (const text of texts)
+        try {
+          kind.read(kind.name("a" as never), text);
+        } catch (error) {
+          expect(error).toBeInstanceOf(KeptValueError);
+        }
+  });
 });

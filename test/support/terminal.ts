@@ -24,6 +24,10 @@ import os, pty, re, select, sys, termios
 pid, terminal = pty.fork()
 if pid == 0:
     os.execvp(sys.argv[1], sys.argv[1:])
+def tell_mode(word):
+    local = termios.tcgetattr(terminal)[3]
+    shows = [name for name in ("ECHO", "ICANON", "ISIG") if local & getattr(termios, name)]
+    print("\\n" + word, *shows, flush=True)
 print("pid", pid, flush=True)
 while True:
     ready = select.select([terminal, 0], [], [])[0]
@@ -33,15 +37,14 @@ while True:
             break
         for part in re.split(b"(\\0)", typed):
             if part == b"\\0":
-                local = termios.tcgetattr(terminal)[3]
-                shows = [name for name in ("ECHO", "ICANON", "ISIG") if local & getattr(termios, name)]
-                print("\\nmode", *shows, flush=True)
+                tell_mode("mode")
             else:
                 os.write(terminal, part)
         continue
     try:
         text = os.read(terminal, 65536)
     except OSError:
+        tell_mode("left")
         break
     sys.stdout.buffer.write(text)
     sys.stdout.flush()
@@ -59,7 +62,7 @@ export interface Terminal extends AsyncDisposable {
   shown(text: string): Promise<void>;
   /** Types on its keyboard. No NUL. */
   type(text: string): void;
-  /** The settings that are on, of ECHO, ICANON and ISIG. */
+  /** The settings that are on, of ECHO, ICANON and ISIG; after the program's end those that it left. */
   mode(): Promise<string>;
   /** Closes the terminal: its programs have got SIGHUP then, and every further write to it fails with EIO. */
   close(): Promise<void>;
@@ -87,6 +90,8 @@ export function startInTerminal(
     cwd: folder,
     env,
   });
+  // Typed after the program's end: its terminal is gone.
+  child.stdin.on("error", () => {});
   const lines = new Watched<string>();
   createInterface({ input: child.stdout }).on("line", (line) => lines.add(line));
   const printed = new Watched<{ text: string }>();
@@ -118,7 +123,9 @@ export function startInTerminal(
     async mode() {
       const before = lines.items.length;
       child.stdin.write("\0");
-      const told = () => lines.items.slice(before).find((line) => line.startsWith("mode"));
+      const told = () =>
+        lines.items.slice(before).find((line) => line.startsWith("mode")) ??
+        lines.items.find((line) => line.startsWith("left"));
       await lines.waitFor(() => told() !== undefined, 40_000);
       return told()!.slice("mode ".length);
     },

@@ -1,4 +1,5 @@
 /** A watch on one small world, driven observation by observation. Everything that it decides is kept for the test. */
+import assert from "node:assert/strict";
 import { acknowledgeSettings } from "../../src/alerts/acknowledge.ts";
 import { inhibitSettings } from "../../src/alerts/inhibit.ts";
 import { remindSettings } from "../../src/alerts/remind.ts";
@@ -14,10 +15,11 @@ import type { Alert, AlertChange, RuleState } from "../../src/domain/alert.ts";
 import type { Changes } from "../../src/domain/changes.ts";
 import { type Event, eventName } from "../../src/domain/event.ts";
 import { type DaemonFigures, type Observation, type Source, sources } from "../../src/domain/observation.ts";
+import { keptKinds } from "../../src/engine/kept-kinds.ts";
 import { nothingRemembered, type Remembered } from "../../src/engine/remembered.ts";
 import type { WatchSettings } from "../../src/engine/settings.ts";
 import { Watch } from "../../src/engine/watch.ts";
-import { heldPrefix } from "../../src/evaluate/held-events.ts";
+import { keptEvent } from "../../src/evaluate/held-events.ts";
 import { formatProblem, loadRules, type RuleSet } from "../../src/rules/index.ts";
 import { factName } from "../../src/state/fact-name.ts";
 import type { WatchedPair, WatchedWallet } from "../../src/state/watched.ts";
@@ -383,7 +385,10 @@ export class Harness {
       for (const alert of one.alerts) alerts.set(alert.id, alert);
       for (const gone of one.ruleStatesGone) states.delete(`${gone.rule}\n${gone.subject}`);
       for (const state of one.ruleStates) states.set(`${state.rule}\n${state.subject}`, state);
-      for (const { name, value } of one.keep) value === null ? keep.delete(name) : keep.set(name, value);
+      for (const { name, value } of one.keep) {
+        if (value === null) keep.delete(name);
+        else keep.set(name, readBack(name, value));
+      }
       for (const { owner, name, value } of one.facts) facts.set(factName(owner, name), value);
       for (const { alertId, receiver, severity } of one.owed)
         told.set(alertId, new Map(told.get(alertId)).set(receiver, severity));
@@ -401,7 +406,7 @@ export class Harness {
       keep: new Map([...keep].sort(byName)),
       liquidations: [...before.liquidations, ...events.filter(({ kind }) => kind === "liquidation")],
       held: [...before.held, ...events].filter(({ kind, key }) =>
-        keep.has(`${heldPrefix}${eventName(kind, key)}`),
+        keep.has(keptEvent.name(eventName(kind, key))),
       ),
       facts,
     };
@@ -420,4 +425,12 @@ function freeze(value: unknown): void {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return;
   Object.freeze(value);
   for (const part of Object.values(value)) freeze(part);
+}
+
+/** Holds that a kept value is of one kind, which reads it. */
+function readBack(name: string, value: string): string {
+  const kinds = keptKinds.filter((kind) => kind.keyOf(name) !== null);
+  assert.equal(kinds.length, 1, name);
+  kinds[0]!.read(name, value);
+  return value;
 }

@@ -1,7 +1,7 @@
 /** Events whose rules read figures that are not known at that moment. */
 import { expect, test } from "vitest";
 import type { Event } from "../../src/domain/event.ts";
-import { heldPrefix } from "../../src/evaluate/held-events.ts";
+import { keptEvent } from "../../src/evaluate/held-events.ts";
 import type { Env, RuleSet } from "../../src/rules/index.ts";
 import {
   describe,
@@ -55,7 +55,7 @@ function eventsTold(harness: Harness): string[] {
 }
 
 function keptOf(harness: Harness): number {
-  return [...harness.remembered.keep.keys()].filter((name) => name.startsWith(heldPrefix)).length;
+  return keptEvent.keys(harness.remembered.keep).length;
 }
 
 function again(before: Harness, text: string): Harness {

@@ -1063,6 +1063,6 @@ test("a profit at one end of what is not explained stands in no line of context 
 
 test.each([Number.POSITIVE_INFINITY, Number.NaN])("a flow of %d USD is refused", (usd) => {
   const profit = new Profit({ values: {}, seenMs: {} }, "main");
-  profit.restore(JSON.stringify({ baselineUsd: 1_000, netUsd: 50, highUsd: 0 }));
+  profit.restore({ baselineUsd: 1_000, netUsd: 50, highUsd: 0 });
   expect([usd, 70].map((one) => profit.takeFlow("main/0.0", 5, one))).toEqual([false, true]);
 });

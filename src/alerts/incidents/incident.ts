@@ -15,13 +15,16 @@
  * Alerts of which word is held are left out of what is the last. The incident is over with the last of its alerts. While nothing
  * critical in it fires, alerts of it that get worse are told by themselves, and no others join quietly.
  */
+import { z } from "zod";
 import {
   type Alert,
   type AlertChangeKind,
   isTaking,
   type Severity,
+  severities,
   severityRank,
 } from "../../domain/alert.ts";
+import { keptNumber } from "../../domain/kept.ts";
 
 /** New members join until so long after the last one that was critical, ms. */
 export const joinsForMs = 1_800_000;
@@ -70,6 +73,26 @@ export interface Incident {
   /** The alerts of it, by number, of whose end or fall its receiver is notified later, as that is held. Left out: none. */
   readonly awaited?: readonly number[];
 }
+
+export const keptIncident: z.ZodType<Incident> = z.object({
+  groupKey: z.string(),
+  members: z.record(
+    z.string(),
+    z.object({
+      account: z.string(),
+      acknowledged: z.literal(true).exactOptional(),
+      severity: z.enum(severities),
+      distance: keptNumber.nullable(),
+    }),
+  ),
+  accounts: z.array(z.string()),
+  joinedMs: keptNumber,
+  notifiedMs: keptNumber,
+  shown: keptNumber.nullable(),
+  gatheredMs: keptNumber,
+  step: keptNumber,
+  awaited: z.array(keptNumber).exactOptional(),
+});
 
 /** A change of one of its alerts. */
 export interface ChangeOfMember {

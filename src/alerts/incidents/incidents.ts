@@ -1,6 +1,8 @@
 /** The incidents of all receivers: which of them a change belongs to. Keeps them for history, and takes them back. */
+import { z } from "zod";
 import type { Alert } from "../../domain/alert.ts";
 import { type Capacity, incidentGroup, type OwedItem } from "../../domain/delivery.ts";
+import { KeptKind, type KeptValues } from "../../domain/kept.ts";
 import { type Labels, labelOf } from "../match.ts";
 import type { Way } from "../route.ts";
 import { type Danger, dangerOf, type RuleInView } from "./danger.ts";
@@ -10,6 +12,7 @@ import {
   isLive,
   isOpen,
   joinsForMs,
+  keptIncident,
   newIncident,
   noteHeld,
   noteUntold,
@@ -87,7 +90,11 @@ interface Kept {
   readonly incident: Incident;
 }
 
-const prefix = "incident/";
+/** By receiver and group key. */
+export const keptIncidents: KeptKind<Kept> = new KeptKind(
+  "incident/{}",
+  z.object({ name: z.string(), receiver: z.string(), incident: keptIncident }),
+);
 /** A change that is held (a weekend's mute time) still finds its incident then, ms. */
 const awaitedForMs = 7 * 86_400_000;
 
@@ -109,18 +116,14 @@ export class Incidents {
 
   /** @returns rows for history of the changes since it was asked last: one for each incident, however many its changes are */
   unkept(): readonly { readonly name: string; readonly value: string | null }[] {
-    const rows = [...this.#changed].map((id) => {
-      const kept = this.#all.get(id);
-      return { name: prefix + id, value: kept === undefined ? null : JSON.stringify(kept) };
-    });
+    const rows = [...this.#changed].map((id) => keptIncidents.row(id, this.#all.get(id) ?? null));
     this.#changed.clear();
     return [...rows, ...this.#onCall.unkept()];
   }
 
-  restore(keep: ReadonlyMap<string, string>): void {
+  restore(keep: KeptValues): void {
     this.#onCall.restore(keep);
-    for (const [name, value] of keep)
-      if (name.startsWith(prefix)) this.#all.set(name.slice(prefix.length), JSON.parse(value) as Kept);
+    for (const [id, kept] of keptIncidents.all(keep)) this.#all.set(id, kept);
   }
 
   /** @returns null where it belongs into no incident */

@@ -6,8 +6,10 @@
  * An alert stays in it until it ends, whatever becomes of the incident here. A new one has another key, so an end that arrives
  * late resolves nothing that began since.
  */
+import { z } from "zod";
 import type { Alert } from "../../domain/alert.ts";
 import type { OnCallOfItem } from "../../domain/delivery.ts";
+import { KeptKind, type KeptValues, keptNumber } from "../../domain/kept.ts";
 
 /** Kept in history as JSON. */
 interface OnCallIncident {
@@ -21,7 +23,17 @@ interface OnCallIncident {
   readonly overMs: number | null;
 }
 
-const prefix = "oncall/";
+/** By receiver and number. */
+export const keptOnCall: KeptKind<OnCallIncident> = new KeptKind(
+  "oncall/{}",
+  z.object({
+    receiver: z.string(),
+    account: z.string(),
+    first: keptNumber,
+    alerts: z.record(z.string(), z.boolean()),
+    overMs: keptNumber.nullable(),
+  }),
+);
 /** An end that is held (a weekend's mute time) still finds its incident then, ms. */
 const keptForMs = 7 * 86_400_000;
 
@@ -38,18 +50,13 @@ export class OnCall {
 
   /** @returns rows for history of the changes since it was asked last */
   unkept(): readonly { readonly name: string; readonly value: string | null }[] {
-    const rows = [...this.#changed].map((name) => {
-      const one = this.#all.get(name);
-      return { name: prefix + name, value: one === undefined ? null : JSON.stringify(one) };
-    });
+    const rows = [...this.#changed].map((name) => keptOnCall.row(name, this.#all.get(name) ?? null));
     this.#changed.clear();
     return rows;
   }
 
-  restore(keep: ReadonlyMap<string, string>): void {
-    for (const [name, value] of keep)
-      if (name.startsWith(prefix))
-        this.#all.set(name.slice(prefix.length), JSON.parse(value) as OnCallIncident);
+  restore(keep: KeptValues): void {
+    for (const [name, incident] of keptOnCall.all(keep)) this.#all.set(name, incident);
   }
 
   join(receiver: string, account: string, { id }: Pick<Alert, "id">): void {

@@ -2,9 +2,11 @@
  * The time in which nobody watched: a start, or the end of a machine's sleep, tells how long it was, and which positions were open when
  * it began. A stop without a word (a crash, a machine that lost its power) leaves no list behind, so the names of open positions are kept.
  */
+import { z } from "zod";
 import type { BuiltInRule } from "../../domain/built-in.ts";
 import type { Draft } from "../../domain/draft.ts";
 import { formatDurationMs } from "../../domain/duration.ts";
+import { KeptKind, type KeptValues } from "../../domain/kept.ts";
 import type { Observation } from "../../domain/observation.ts";
 import { formatTime, timeOfDay } from "../../domain/time-text.ts";
 import type { AlertBook } from "../alert-book.ts";
@@ -16,7 +18,8 @@ const notWatchedRule = "NotWatched" satisfies BuiltInRule;
 const toldFromMs = 60_000;
 const dateFromMs = 12 * 3_600_000;
 const mostNamed = 10;
-const keptPrefix = "position/";
+/** By name: it is open. */
+export const keptPosition: KeptKind<true> = new KeptKind("position/{}", z.literal(true));
 
 export class Downtime implements OwnAlert {
   readonly observes = ["started"] as const;
@@ -32,14 +35,13 @@ export class Downtime implements OwnAlert {
   constructor(options: {
     readonly alerts: AlertBook;
     readonly timezone: string;
-    readonly keep: ReadonlyMap<string, string>;
+    readonly keep: KeptValues;
   }) {
     this.#alerts = options.alerts;
     this.#timezone = options.timezone;
-    for (const name of options.keep.keys()) {
-      if (!name.startsWith(keptPrefix)) continue;
-      this.#before.add(name.slice(keptPrefix.length));
-      this.#kept.add(name.slice(keptPrefix.length));
+    for (const name of keptPosition.keys(options.keep)) {
+      this.#before.add(name);
+      this.#kept.add(name);
     }
   }
 
@@ -86,13 +88,13 @@ export class Downtime implements OwnAlert {
     this.#before.delete(position);
     if (this.#kept.has(position)) return;
     this.#kept.add(position);
-    draft.changes.keep.push({ name: keptPrefix + position, value: "true" });
+    keptPosition.put(position, true, draft);
   }
 
   gone(position: string, draft: Draft): void {
     this.#before.delete(position);
     if (!this.#kept.delete(position)) return;
-    draft.changes.keep.push({ name: keptPrefix + position, value: null });
+    keptPosition.drop(position, draft);
   }
 
   /** An account was read whole: of those that were open before the start, what did not appear is gone. */

@@ -7,6 +7,7 @@ import { type Severity, severityRank } from "../../domain/alert.ts";
 import type { BuiltInRule } from "../../domain/built-in.ts";
 import type { Deadlines, Due } from "../../domain/deadlines.ts";
 import type { Draft } from "../../domain/draft.ts";
+import type { KeptValues } from "../../domain/kept.ts";
 import type { ConditionRule, EventRule, Unknown } from "../../rules/index.ts";
 import type { AlertBook, LiveAlert, NewAlert } from "../alert-book.ts";
 import { noDataForMs } from "../patience.ts";
@@ -85,7 +86,7 @@ export class Failing implements OwnAlert {
   }
 
   /** It goes on, or ends when its rule has judged. */
-  restore(live: LiveAlert, _keep: ReadonlyMap<string, string>, draft: Draft): Over | null {
+  restore(live: LiveAlert, _keep: KeptValues, draft: Draft): Over | null {
     const name = live.alert.labels.failing ?? "";
     if (this.#ruleOf(name)?.mode !== "live") return { ending: "ruleChanged" };
     const failure = this.#failures.get(name);

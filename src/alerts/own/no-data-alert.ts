@@ -1,8 +1,10 @@
 /** One no-data alert with what it lists: gaps that are open, and after a start those that the alert listed before it. */
+
 import { z } from "zod";
 import type { Severity } from "../../domain/alert.ts";
 import { unreachableRule } from "../../domain/built-in.ts";
 import type { Due } from "../../domain/deadlines.ts";
+import { KeptKind, keptNumber } from "../../domain/kept.ts";
 import { type Source, sources } from "../../domain/observation.ts";
 import type { BlindSource } from "../../domain/status.ts";
 import type { WatchedWallet } from "../../state/watched.ts";
@@ -11,15 +13,23 @@ import { type Gap, gapKey } from "./gaps.ts";
 import type { NoDataText } from "./no-data-text.ts";
 
 /** Followed by the alert's id: what it lists, among the kept values. */
-export const keptNoData = "noData/";
+interface Kept {
+  readonly members: readonly (readonly [source: Source, wallet: string | null])[];
+  readonly silent: boolean;
+  readonly wallets: number;
+  readonly risky: boolean;
+}
 
-const keptSchema = z.object({
-  members: z.array(z.tuple([z.enum(sources), z.string().nullable()])),
-  silent: z.boolean(),
-  wallets: z.number(),
-  risky: z.boolean(),
-});
-type Kept = z.infer<typeof keptSchema>;
+/** By alert. */
+export const keptNoData: KeptKind<Kept, number> = new KeptKind(
+  "noData/{}",
+  z.object({
+    members: z.array(z.tuple([z.enum(sources), z.string().nullable()])),
+    silent: z.boolean(),
+    wallets: keptNumber,
+    risky: z.boolean(),
+  }),
+);
 
 /** Gaps that are kept; others join again after a start as they are found. */
 const maxKept = 200;
@@ -80,8 +90,8 @@ export class NoDataAlert implements Due {
     this.#isRestored = isRestored;
   }
 
-  /** @param kept what `toKeep` gave; undefined: an older version fired the alert */
-  static restored(live: LiveAlert, kept: string | undefined, watched: readonly WatchedWallet[]): NoDataAlert {
+  /** @param kept what `toKeep` gave; null: an older version fired the alert */
+  static restored(live: LiveAlert, kept: Kept | null, watched: readonly WatchedWallet[]): NoDataAlert {
     const { alert } = live;
     const noDataAlert = new NoDataAlert(alert.subject === "exchange" ? null : alert.wallet, live, true);
     const { members, ...told } = keptOf(live, kept, watched);
@@ -223,17 +233,18 @@ export class NoDataAlert implements Due {
     };
   }
 
-  /** JSON of what it lists; null: as it was kept last. */
-  toKeep(): string | null {
-    const members: Kept["members"] = [];
+  /** The readings that it lists; null: as they were kept last. */
+  toKeep(): Kept | null {
+    const members: [Source, string | null][] = [];
     const listed = new Map<string, Listed>([...this.#named, ...this.members, ...this.awaited]);
     for (const { source, wallet } of listed.values()) {
       if (members.length >= maxKept) break;
       members.push([source as Source, wallet]);
     }
-    const kept = JSON.stringify({ members, ...this.told });
-    if (kept === this.#kept) return null;
-    this.#kept = kept;
+    const kept = { members, ...this.told };
+    const text = JSON.stringify(kept);
+    if (text === this.#kept) return null;
+    this.#kept = text;
     return kept;
   }
 
@@ -242,9 +253,8 @@ export class NoDataAlert implements Due {
   }
 }
 
-function keptOf({ alert }: LiveAlert, kept: string | undefined, watched: readonly WatchedWallet[]): Kept {
-  const parsed = kept === undefined ? undefined : keptSchema.safeParse(JSON.parse(kept));
-  if (parsed?.success) return parsed.data;
+function keptOf({ alert }: LiveAlert, kept: Kept | null, watched: readonly WatchedWallet[]): Kept {
+  if (kept !== null) return kept;
   const all = alert.rule === unreachableRule;
   const source = sources.find((one) => one === alert.labels.source);
   const members: Kept["members"] = all

@@ -8,11 +8,13 @@
  *
  * It is critical where a position was near liquidation at the last reading or at a price since, or nothing was read since the start.
  */
+
 import { severityRank } from "../../domain/alert.ts";
 import { blindRule, unreachableRule } from "../../domain/built-in.ts";
 import type { FailedRead } from "../../domain/changes.ts";
 import type { Deadlines } from "../../domain/deadlines.ts";
 import type { Draft } from "../../domain/draft.ts";
+import type { KeptValues } from "../../domain/kept.ts";
 import { marketSources, type Observation, type Source } from "../../domain/observation.ts";
 import type { BlindSource } from "../../domain/status.ts";
 import { missingInput } from "../../state/missing-input.ts";
@@ -170,13 +172,13 @@ export class NoData implements OwnAlert {
   }
 
   /** It goes on, or ends when what it lists is read. */
-  restore(live: LiveAlert, keep: ReadonlyMap<string, string>): Over | null {
+  restore(live: LiveAlert, keep: KeptValues): Over | null {
     const { alert } = live;
     if (alert.labels.source === "configuration") {
       this.#misnamed.restore(live);
       return null;
     }
-    const noDataAlert = NoDataAlert.restored(live, keep.get(keptNoData + alert.id), this.#options.wallets);
+    const noDataAlert = NoDataAlert.restored(live, keptNoData.get(keep, alert.id), this.#options.wallets);
     const former = this.#former.get(alert.id);
     this.#noDataAlerts.add(noDataAlert);
     this.#follow(noDataAlert);
@@ -561,7 +563,7 @@ export class NoData implements OwnAlert {
     const stands = others.length > 0 ? "noData" : firing.length > 0 ? "firing" : undefined;
     alerts.end(draft, noDataAlert.live, "recovered", text, null, stands);
     if (firing.length > 0) this.#ended.push({ noDataAlert, others });
-    draft.changes.keep.push({ name: keptNoData + noDataAlert.live.alert.id, value: null });
+    keptNoData.drop(noDataAlert.live.alert.id, draft);
     // Alerts that it held and whose gaps it did not list go on by themselves.
     if (noDataAlert.wallet === null)
       for (const one of this.#noDataAlerts) alerts.hold(draft, one.live, false);
@@ -600,8 +602,8 @@ export class NoData implements OwnAlert {
   }
 
   #keep(noDataAlert: NoDataAlert, draft: Draft): void {
-    const value = noDataAlert.toKeep();
-    if (value !== null) draft.changes.keep.push({ name: keptNoData + noDataAlert.live.alert.id, value });
+    const kept = noDataAlert.toKeep();
+    if (kept !== null) keptNoData.put(noDataAlert.live.alert.id, kept, draft);
   }
 }
 

@@ -1,7 +1,9 @@
 /** Alerts that perpwatch raises about itself: a module each, which says what it observes, what it raises, and how it goes on after a start. */
+
 import type { Ending } from "../../domain/alert.ts";
 import type { BuiltInRule } from "../../domain/built-in.ts";
 import type { Draft } from "../../domain/draft.ts";
+import type { KeptValues } from "../../domain/kept.ts";
 import type { Observation } from "../../domain/observation.ts";
 import type { AlertBook, LiveAlert, NewAlert } from "../alert-book.ts";
 
@@ -23,7 +25,7 @@ export interface OwnAlert {
    * @param keep texts that history keeps, by name
    * @returns null: the alert goes on
    */
-  restore(live: LiveAlert, keep: ReadonlyMap<string, string>, draft: Draft): Over | null;
+  restore(live: LiveAlert, keep: KeptValues, draft: Draft): Over | null;
 }
 
 type Words = Pick<NewAlert, "rule" | "severity" | "summary" | "description">;
@@ -56,7 +58,7 @@ export class OwnAlerts {
   }
 
   /** Hands an alert of before the start to its module, or ends it. @returns false where it is of none */
-  restore(live: LiveAlert, keep: ReadonlyMap<string, string>, draft: Draft): boolean {
+  restore(live: LiveAlert, keep: KeptValues, draft: Draft): boolean {
     const module = this.#byRule.get(live.alert.rule);
     if (module === undefined) return false;
     const over = module.restore(live, keep, draft);

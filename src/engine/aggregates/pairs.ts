@@ -5,14 +5,17 @@
  *   events on the legs ──► what broke it (PairBreaks) ───────┴──► facts ──► rules of scope pair
  */
 
+import { z } from "zod";
 import type { Draft } from "../../domain/draft.ts";
 import type { Event } from "../../domain/event.ts";
+import { KeptKind, type KeptValues, keptNumber } from "../../domain/kept.ts";
 import type { Source } from "../../domain/observation.ts";
 import type { Conditions } from "../../evaluate/conditions.ts";
 import { formatAmount } from "../../rules/index.ts";
 import {
   type AccountShown,
   type Breaker,
+  breakers,
   heavier,
   isForced,
   PairBreaks,
@@ -25,8 +28,6 @@ import type { WatchedPair } from "../../state/watched.ts";
 import type { NamedValues } from "../../state/windows/named-values.ts";
 import type { Series } from "../../state/windows/series.ts";
 import type { World } from "../../state/world.ts";
-
-export const pairKeepPrefix = "pair/";
 
 export interface PairsParts {
   readonly pairs: readonly WatchedPair[];
@@ -46,6 +47,12 @@ interface Kept {
   /** The time at which it was last whole, ms; null: never since watching began. */
   readonly wholeMs: number | null;
 }
+
+/** By pair. */
+export const keptPair: KeptKind<Kept> = new KeptKind(
+  "pair/{}",
+  z.object({ by: z.enum([...breakers, ""]), wholeMs: keptNumber.nullable() }),
+);
 
 interface Pair {
   readonly settings: WatchedPair;
@@ -81,7 +88,7 @@ export class Pairs {
     }
   }
 
-  start(keep: ReadonlyMap<string, string>): void {
+  start(keep: KeptValues): void {
     const { world, pairs } = this.#parts;
     for (const settings of pairs) {
       const legs = settings.legs.flatMap((text) => parseLeg(text) ?? []);
@@ -102,8 +109,7 @@ export class Pairs {
         { ...newFacts(), silent },
         true,
       );
-      const text = keep.get(pairKeepPrefix + settings.name);
-      const restored = text === undefined ? null : (JSON.parse(text) as Kept);
+      const restored = keptPair.get(keep, settings.name);
       const pair: Pair = {
         settings,
         legs,
@@ -268,8 +274,7 @@ export class Pairs {
 const computed = ["imbalance", "nakedSize", "nakedNotional", "legs", "lopsidedFor", "brokenBy"] as const;
 
 function keep({ settings }: Pair, kept: Kept | null, draft: Draft): void {
-  const value = kept === null ? null : JSON.stringify(kept);
-  draft.changes.keep.push({ name: pairKeepPrefix + settings.name, value });
+  draft.changes.keep.push(keptPair.row(settings.name, kept));
 }
 
 function walletsOf(legs: readonly Leg[]): readonly string[] {

@@ -24,10 +24,11 @@ export function assemble(
     return parts;
   };
   const firstLookUntilMs = settings.reloaded ? Number.NEGATIVE_INFINITY : nowMs + firstLookMs;
+  const unread = (remembered.unread ?? []).map((text) => ({ level: "warn", text }) as const);
   const common: CommonParts = {
     settings,
     startedMs: nowMs,
-    moment: new Moment(nowMs, before?.moment.observedMs ?? nowMs),
+    moment: new Moment(nowMs, before?.moment.observedMs ?? nowMs, unread),
     deadlines: new Deadlines(before?.deadlines),
     needs: needsOf(settings.ruleSet, settings.named),
     firstLookUntilMs: before?.firstLookUntilMs ?? firstLookUntilMs,

@@ -7,7 +7,8 @@
  */
 import type { Event } from "../../domain/event.ts";
 
-export type Breaker = "adl" | "liquidation" | "stop" | "fill";
+export const breakers = ["adl", "liquidation", "stop", "fill"] as const;
+export type Breaker = (typeof breakers)[number];
 
 const weight: Readonly<Record<Breaker, number>> = { adl: 3, liquidation: 3, stop: 2, fill: 1 };
 

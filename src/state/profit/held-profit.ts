@@ -2,6 +2,9 @@
  * Trades in whose estimates a flow may be hidden, until their fills tell that none is, or the collateral history was read long enough
  * after each. The profit that is known meanwhile may be too high by what was paid in. Pure.
  */
+
+import { z } from "zod";
+import { keptNumber } from "../../domain/kept.ts";
 import type { Proof } from "./rough-changes.ts";
 
 export interface HeldTrades {
@@ -13,6 +16,13 @@ export interface HeldTrades {
   /** The part of it of trades whose fills are not known, USD. Absent: all. */
   readonly roughUsd?: number;
 }
+
+export const heldTrades: z.ZodType<HeldTrades> = z.object({
+  fromMs: keptNumber,
+  toMs: keptNumber,
+  usd: keptNumber,
+  roughUsd: keptNumber.exactOptional(),
+});
 
 interface Trades extends HeldTrades {
   toMs: number;

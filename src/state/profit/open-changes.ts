@@ -265,10 +265,7 @@ export class OpenChanges {
     this.#ahead = this.#ahead.concat(
       later.map((one) => (one.kind === "flow" ? { ...one, unshown: true } : one)),
     );
-    // An earlier version kept neither time.
-    this.#setOpen(
-      open.map((one) => ({ ...one, readMs: one.readMs ?? one.atMs, waitedMs: one.waitedMs ?? 0 })),
-    );
+    this.#setOpen(open);
   }
 
   /** Takes the state that an account had before a restart. */

@@ -6,15 +6,18 @@
  * out. The figures are absent then, and who judges by them looks at both ends (`Doubt`). Where nothing is open they are as fresh as equity.
  */
 
-import { type Draft, walletKeepPrefix } from "../../domain/draft.ts";
+import { z } from "zod";
+import type { Draft } from "../../domain/draft.ts";
+import { KeptKind, keptNumber } from "../../domain/kept.ts";
 import type { Facts, FactValue } from "../../rules/index.ts";
 import type { AccountEntry } from "../accounts.ts";
-import { HeldProfit, type HeldTrades } from "./held-profit.ts";
+import { HeldProfit, type HeldTrades, heldTrades } from "./held-profit.ts";
+import { changesShape } from "./kept-changes.ts";
 import { type ExplainedFlow, type KeptChanges, OpenChanges } from "./open-changes.ts";
 import { Peak } from "./peak.ts";
 import type { HeldSample } from "./profit-gaps.ts";
 import type { HiddenLimits } from "./rough-changes.ts";
-import { Slots, type StoredSlots } from "./slots.ts";
+import { Slots, storedSlots } from "./slots.ts";
 import { nothingOpen, type OpenRange } from "./unexplained-change.ts";
 
 /** A partial baseline is recognized where profit is the equity of PDA indices to within this share of it. */
@@ -48,9 +51,22 @@ interface Kept {
   held?: readonly HeldTrades[];
 }
 
-interface StoredProfit extends Omit<Kept, "slots">, Partial<KeptChanges> {
-  readonly slots?: StoredSlots;
-}
+type Stored = Kept & { readonly [K in keyof KeptChanges]?: KeptChanges[K] | undefined };
+
+/** By wallet. */
+export const keptProfit: KeptKind<Stored> = new KeptKind(
+  "wallet/{}/profit",
+  z.object({
+    baselineUsd: keptNumber,
+    baselineSlot: keptNumber.exactOptional(),
+    slots: storedSlots.exactOptional(),
+    indices: z.array(keptNumber).nullable().exactOptional(),
+    netUsd: keptNumber,
+    highUsd: keptNumber,
+    held: z.array(heldTrades).exactOptional(),
+    ...changesShape,
+  }),
+);
 
 /** Two ends between which profit lies while a change of collateral is not explained. */
 export interface Doubt extends OpenRange {
@@ -165,9 +181,9 @@ export class Profit implements Doubt {
     return this.changes.explainedSince(ms, raisedMs);
   }
 
-  restore(text: string): void {
+  restore(stored: Stored): void {
     const { open, ahead, settled, explained, loose, looseTakeovers, rough, placed, unplacedMs, ...kept } =
-      readStored(text);
+      stored;
     const changes = { open, ahead, settled, explained, loose, looseTakeovers, rough, placed, unplacedMs };
     this.#kept = kept;
     this.#peak = new Peak(kept.highUsd);
@@ -386,8 +402,7 @@ export class Profit implements Doubt {
     this.#kept.highUsd = this.#peak.usd;
     if (this.held.isEmpty) delete this.#kept.held;
     else this.#kept.held = this.held.kept;
-    const value = JSON.stringify({ ...this.#kept, ...this.changes.kept });
-    draft.changes.keep.push({ name: `${walletKeepPrefix}${this.#wallet}/profit`, value });
+    keptProfit.put(this.#wallet, { ...this.#kept, ...this.changes.kept }, draft);
   }
 
   /** The same where only the highest profit changed since. */
@@ -413,19 +428,13 @@ function sinceSlot(
  * changes of collateral were not explained is not known of then, and begins anew.
  */
 export function profitBefore(
-  text: string,
+  kept: Stored,
   flows: readonly { readonly account: string; readonly slot: number; readonly usd: number }[],
-): string {
-  const kept = readStored(text);
+): Stored {
   const counted = flows.filter(({ account, slot }) => slot > sinceSlot(kept, account));
   const netUsd = counted.reduce((sum, { usd }) => sum - usd, kept.netUsd);
   const none = { open: [], ahead: [], settled: [], explained: [], loose: [], looseTakeovers: [], rough: [] };
-  return JSON.stringify({ ...kept, netUsd, highUsd: 0, ...none, placed: [] });
-}
-
-function readStored(text: string): Kept & Partial<KeptChanges> {
-  const { slots, ...others } = JSON.parse(text) as StoredProfit;
-  return slots === undefined ? others : { ...others, slots: new Slots(Object.entries(slots)) };
+  return { ...kept, netUsd, highUsd: 0, ...none, placed: [] };
 }
 
 function equityOf(accounts: readonly AccountEntry[], indices: readonly number[]): number {

@@ -2,10 +2,10 @@
  * Slots up to which the states of a wallet's accounts contain what happened: by account name and, for accounts without a slot
  * of their own, by PDA index.
  */
-import { FewMap } from "../../domain/few-map.ts";
 
-/** The form in which slots are stored. */
-export type StoredSlots = Readonly<Record<string, number>>;
+import { z } from "zod";
+import { FewMap } from "../../domain/few-map.ts";
+import { keptNumber } from "../../domain/kept.ts";
 
 export class Slots extends FewMap<string, number> {
   constructor(slots: Iterable<readonly [string, number]> = []) {
@@ -18,10 +18,15 @@ export class Slots extends FewMap<string, number> {
     return this.get(account) ?? this.get(String(pdaIndexOf(account))) ?? -1;
   }
 
-  toJSON(): StoredSlots {
+  toJSON(): Readonly<Record<string, number>> {
     return Object.fromEntries(this);
   }
 }
+
+/** Slots as they are stored. */
+export const storedSlots = z
+  .record(z.string(), keptNumber)
+  .transform((slots) => new Slots(Object.entries(slots)));
 
 /** Shared: most wallets are read at their first PDA index only. */
 const onlyFirst: readonly number[] = [0];

@@ -7,19 +7,20 @@
  * sums are not known. The equity of midnight is our own where we watched, else the exchange tells it.
  */
 
+import { z } from "zod";
 import type { Deadlines, Due } from "../../domain/deadlines.ts";
-import { type Draft, walletKeepPrefix } from "../../domain/draft.ts";
+import type { Draft } from "../../domain/draft.ts";
 import type { Event } from "../../domain/event.ts";
+import { KeptKind, keptNumber } from "../../domain/kept.ts";
 import type { Source } from "../../domain/observation.ts";
 import { dayOf } from "../../rules/index.ts";
 import type { ToldSince } from "../told-since.ts";
 import type { WalletEntry } from "../wallets.ts";
 import { accountOf } from "./flows.ts";
 import { noStretches, type Stretch } from "./profit.ts";
-import { Slots, type StoredSlots } from "./slots.ts";
+import { type Slots, storedSlots } from "./slots.ts";
 import { nothingOpen } from "./unexplained-change.ts";
 
-export const todayKeepSuffix = "/today";
 /** Added to the slot of an account of which two states of one slot were seen. */
 const amidSlot = 0.5;
 /** Maximum time before midnight at which the equity of midnight may have been read. */
@@ -64,10 +65,43 @@ interface Day {
   base: Base | null;
 }
 
-/** A day as it is stored. */
-interface StoredDay extends Omit<Day, "base"> {
-  readonly base: (Omit<Base, "slots"> & { readonly slots?: StoredSlots }) | null;
+interface StoredToday {
+  readonly timezone: string;
+  readonly days: readonly Day[];
 }
+
+const day: z.ZodType<Day> = z.object({
+  startMs: keptNumber,
+  fees: keptNumber,
+  funding: keptNumber,
+  realized: z.record(z.string(), keptNumber),
+  flows: z.array(
+    z.object({
+      slot: keptNumber,
+      atMs: keptNumber,
+      usd: keptNumber.nullable(),
+      account: z.string().nullable(),
+      after: z.literal(true).exactOptional(),
+      lossUsd: keptNumber.exactOptional(),
+    }),
+  ),
+  base: z
+    .object({
+      usd: keptNumber,
+      slots: storedSlots.exactOptional(),
+      slot: keptNumber.nullable(),
+      indices: z.array(keptNumber).nullable().exactOptional(),
+      accounts: z.array(z.string()),
+      readMs: keptNumber,
+    })
+    .nullable(),
+});
+
+/** By wallet. */
+export const keptToday: KeptKind<StoredToday> = new KeptKind(
+  "wallet/{}/today",
+  z.object({ timezone: z.string(), days: z.array(day) }),
+);
 
 interface Book {
   /** Today first; the next one as soon as the exchange's clock has come there. */
@@ -144,13 +178,12 @@ export class Today implements Due {
     return this.#book(wallet).days[0]!.base === null ? this.#day.startMs : null;
   }
 
-  restore(wallet: string, text: string): void {
-    const kept = JSON.parse(text) as { readonly timezone: string; readonly days: readonly StoredDay[] };
+  restore(wallet: string, kept: StoredToday): void {
     if (kept.timezone !== this.#timezone) return;
     const book = this.#ownBook(wallet);
     const { pdaIndices } = this.#wallets.get(wallet)?.wallet ?? {};
     const { startMs: todayMs } = this.#day;
-    const days = kept.days.filter(({ startMs }) => startMs >= todayMs).map(readStored);
+    const days = kept.days.filter(({ startMs }) => startMs >= todayMs);
     for (const day of days) if (!covers(day.base, pdaIndices)) day.base = null;
     book.days = days[0]?.startMs === todayMs ? days : [newDay(todayMs), ...days];
     book.whole = true;
@@ -267,8 +300,7 @@ export class Today implements Due {
     if (!book?.changed) return;
     book.changed = false;
     book.whole = true;
-    const value = JSON.stringify({ timezone: this.#timezone, days: book.days });
-    draft.changes.keep.push({ name: `${walletKeepPrefix}${wallet}${todayKeepSuffix}`, value });
+    keptToday.put(wallet, { timezone: this.#timezone, days: book.days }, draft);
   }
 
   /** Midnight. */
@@ -425,15 +457,6 @@ function newBook(startMs: number): Book {
 
 function newDay(startMs: number): Day {
   return { startMs, fees: 0, funding: 0, realized: noRealized, flows: noFlows, base: null };
-}
-
-function readStored({ base, ...day }: StoredDay): Day {
-  if (base === null) return { ...day, base };
-  const { slots, ...others } = base;
-  return {
-    ...day,
-    base: slots === undefined ? others : { ...others, slots: new Slots(Object.entries(slots)) },
-  };
 }
 
 function numberOf(value: unknown): number {

@@ -91,8 +91,8 @@ export const former: readonly Defect[] = [
   one(
     "a reload forgets the profit of the day",
     "src/engine/restore.ts",
-    "if (ours.has(wallet)) this.#parts.today.restore(wallet, value);",
-    "if (ours.has(wallet) && this.#parts.today.order === undefined) this.#parts.today.restore(wallet, value);",
+    "if (ours.has(wallet)) this.#parts.today.restore(wallet, kept);",
+    "if (ours.has(wallet) && this.#parts.today.order === undefined) this.#parts.today.restore(wallet, kept);",
   ),
   one(
     "a reload forgets the no-data alerts",
