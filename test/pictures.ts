@@ -7,9 +7,9 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
+import { chartText } from "../src/channels/chart/chart-text.ts";
 import { pngOf } from "../src/channels/chart/png.ts";
 import { chartSvg, lightChart } from "../src/channels/chart/svg.ts";
-import { chartWords } from "../src/channels/chart/words.ts";
 import { discordBody } from "../src/channels/discord/render.ts";
 import { mailParts } from "../src/channels/email/render.ts";
 import { render } from "../src/channels/message.ts";
@@ -149,7 +149,7 @@ const series: ChartSeries = {
 async function alertMail(): Promise<string> {
   const png = await pngOf(chartSvg(series, "UTC", lightChart) ?? "", 2);
   const url = "cid:chart";
-  const { html } = mailParts(alert, { alertId: 42, url, words: chartWords(series) });
+  const { html } = mailParts(alert, { alertId: 42, url, words: chartText(series) });
   return html.replace(url, `data:image/png;base64,${png.toString("base64")}`);
 }
 

@@ -8,8 +8,8 @@ import { withDeposit, withReduction } from "../margin/hypothetical.ts";
 import { leastAmount } from "../margin/least-amount.ts";
 import type { AccountRisk, Markets, MarkTicks, PositionRisk } from "../margin/model.ts";
 import { unitsFromBaseLots, usdFromTicks } from "../margin/units.ts";
+import { AccountJudgement } from "./account-judgement.ts";
 import type { Situation, Supposed } from "./situation.ts";
-import { Standing } from "./standing.ts";
 import { writtenQuoteLots } from "./texts.ts";
 
 /** A leg of a declared pair in another account, which is reduced along with the position so that the hedge keeps its ratio. */
@@ -103,7 +103,7 @@ export function leastAmounts(
   supposed: Supposed,
   options: AmountsOptions,
 ): Amounts | null {
-  const standing = new Standing(situation, supposed, options.headroomOf);
+  const standing = new AccountJudgement(situation, supposed, options.headroomOf);
   if (standing.isUnknown || standing.firing.size === 0) return null;
   const enough = (ends: (changed: AccountRisk) => boolean) => enoughWith(ends, standing, situation, options);
   return {
@@ -116,7 +116,7 @@ export function leastAmounts(
 /** @param ends true if a changed account is as it is wanted */
 function enoughWith(
   ends: (changed: AccountRisk) => boolean,
-  standing: Standing,
+  standing: AccountJudgement,
   situation: Situation,
   options: AmountsOptions,
 ): Enough {
@@ -154,7 +154,7 @@ function transferOf(
     .filter(({ risk }) => BigInt(risk.collateralQuoteLots) >= quoteLots)
     .sort((a, b) => Number(b.risk.collateralQuoteLots) - Number(a.risk.collateralQuoteLots));
   for (const { from, risk } of givers) {
-    const standing = new Standing(from, { risk, marks }, headroomOf);
+    const standing = new AccountJudgement(from, { risk, marks }, headroomOf);
     if (standing.isSafe(withDeposit(risk, -quoteLots))) return { from, quoteLots };
   }
   return null;
@@ -162,7 +162,7 @@ function transferOf(
 
 function leastReduction(
   ends: (changed: AccountRisk) => boolean,
-  standing: Standing,
+  standing: AccountJudgement,
   { markets, permits }: Situation,
   { symbol, baseLots }: PositionRisk,
   { headroomOf, feeOf, companionsOf, depthOf, riskOf }: AmountsOptions,
@@ -178,7 +178,7 @@ function leastReduction(
   const obstacle = all.map(({ reduce }) => reduce(symbol)).find((reason) => reason !== null);
   if (obstacle !== undefined) return refused(obstacle);
   const fee = feeOf(symbol);
-  const reduced = ({ risk: account, near }: Standing, lots: bigint): AccountRisk => {
+  const reduced = ({ risk: account, near }: AccountJudgement, lots: bigint): AccountRisk => {
     const priceTicks = near.get(symbol)!;
     return lots === 0n
       ? account
@@ -192,7 +192,7 @@ function leastReduction(
       lotsOf: (closed: bigint) => (2n * closed * lots + of) / (2n * of),
       /** The largest reduction of the position asked about that this one can follow, base lots. */
       most: (absolute(size) * of) / lots,
-      standing: new Standing(situation, { risk: other, marks }, headroomOf),
+      standing: new AccountJudgement(situation, { risk: other, marks }, headroomOf),
     };
   });
   const isEnough = (lots: bigint): boolean =>

@@ -18,9 +18,9 @@ import {
   worstSeverityOf,
 } from "../domain/alert.ts";
 import { isBuiltIn } from "../domain/built-in.ts";
+import type { ChangesBuilder } from "../domain/changes-builder.ts";
 import type { Deadlines, Due } from "../domain/deadlines.ts";
 import { drillGroup } from "../domain/delivery.ts";
-import type { Draft } from "../domain/draft.ts";
 import type { EndingWait } from "../domain/ending-wait.ts";
 import type { KeptValues } from "../domain/kept.ts";
 import type { Silence } from "../domain/silence.ts";
@@ -234,8 +234,8 @@ export class AlertBook {
   readonly #unsettled = new Map<number, Alert>();
   /** Alerts of before a reload, until they are taken over. */
   #former: ReadonlyMap<number, LiveAlert>;
-  /** The draft of the tick that runs; reminders come due inside one. */
-  #draft: () => Draft;
+  /** The changes builder of the tick that runs; reminders come due inside one. */
+  #builder: () => ChangesBuilder;
   readonly #advise: (alert: Alert, nowMs: number) => readonly Advice[];
 
   constructor(options: {
@@ -246,28 +246,28 @@ export class AlertBook {
     remind: RemindSettings;
     timezone: string;
     deadlines: Deadlines;
-    draft: () => Draft;
+    builder: () => ChangesBuilder;
     /** Lines of advice about an alert that fires. */
     advise: (alert: Alert, nowMs: number) => readonly Advice[];
     before?: AlertBook | undefined;
   }) {
-    const { deadlines, draft, routing, inhibit, timezone, before } = options;
+    const { deadlines, builder, routing, inhibit, timezone, before } = options;
     this.#former = before?.live ?? new Map();
     this.#remindsAlike =
       before !== undefined && JSON.stringify(before.#remind) === JSON.stringify(options.remind);
     this.ids = options.ids;
     this.#remind = options.remind;
     this.#deadlines = deadlines;
-    this.#draft = draft;
+    this.#builder = builder;
     this.#advise = options.advise;
     this.#holds = new Holds({
-      ...{ routing, inhibit, timezone, deadlines, draft },
+      ...{ routing, inhibit, timezone, deadlines, builder },
       firing: () => this.#firingLabels(),
       changed: () => this.#dispatch.reconsider(),
     });
     this.#dispatch = new Dispatch(
       {
-        ...{ routing, draft, holds: this.#holds, incidents: options.incidents },
+        ...{ routing, builder, holds: this.#holds, incidents: options.incidents },
         nextId: () => ++this.ids.owed,
         alert: (id) => this.live.get(id)?.alert,
         isFresh: (id, nowMs) => {
@@ -284,7 +284,7 @@ export class AlertBook {
     );
     this.#escalations = new Escalations(
       {
-        ...{ deadlines, draft },
+        ...{ deadlines, builder },
         waitsUntilMs: (id, nowMs) => {
           const live = this.live.get(id);
           return live === undefined ? null : this.#waitsUntilMs(live, nowMs);
@@ -323,8 +323,8 @@ export class AlertBook {
     return this.#dispatch.whyHeld(alert, nowMs);
   }
 
-  putSilence(silence: Silence, draft: Draft): void {
-    this.#holds.put(silence, draft);
+  putSilence(silence: Silence, builder: ChangesBuilder): void {
+    this.#holds.put(silence, builder);
   }
 
   /** Ends the takeover from the watch before a reload. */
@@ -352,7 +352,7 @@ export class AlertBook {
     const former = this.#former.get(alert.id);
     if (former) {
       live.goOn(former);
-      const { atMs } = this.#draft();
+      const { atMs } = this.#builder();
       if (live.waitsToMs > atMs && this.#dispatch.holds(alert.id)) this.#holds.wakeAt(live.waitsToMs, atMs);
     } else live.unjudged = !isBuiltIn(alert.rule);
     this.live.set(alert.id, live);
@@ -374,7 +374,7 @@ export class AlertBook {
     live.unjudgedUntilMs = null;
     live.waitsToMs = Number.NEGATIVE_INFINITY;
     if (!live.held) this.#schedule(live);
-    const { atMs } = this.#draft();
+    const { atMs } = this.#builder();
     this.#escalations.hasten(live.alert.id);
     if (this.#dispatch.holds(live.alert.id)) this.#holds.wakeAt(atMs, atMs);
   }
@@ -408,15 +408,15 @@ export class AlertBook {
     return nowMs < live.waitsToMs ? live.waitsToMs : null;
   }
 
-  fire(draft: Draft, from: NewAlert): LiveAlert {
-    const alert = this.#newAlert(draft.atMs, from, false, null);
+  fire(builder: ChangesBuilder, from: NewAlert): LiveAlert {
+    const alert = this.#newAlert(builder.atMs, from, false, null);
     const live = new LiveAlert(alert, [], from.except ?? [], this.#onReminder);
     live.says(from);
     if (from.comparison) live.comparison = from.comparison;
     if (from.limit) live.limit = from.limit;
-    if (from.judged) live.judgedAtMs = draft.atMs;
+    if (from.judged) live.judgedAtMs = builder.atMs;
     this.live.set(alert.id, live);
-    this.#record(draft, live, "fired", { happenedMs: from.happenedMs });
+    this.#record(builder, live, "fired", { happenedMs: from.happenedMs });
     return live;
   }
 
@@ -425,31 +425,31 @@ export class AlertBook {
    * @returns its change, and the receivers who are owed word of it now
    */
   tell(
-    draft: Draft,
+    builder: ChangesBuilder,
     from: NewAlert,
     eventKey: string,
     groupKey: string | null,
     owe: boolean,
   ): { readonly change: AlertChange; readonly owed: readonly string[] } {
-    const alert = this.#newAlert(draft.atMs, from, true, eventKey);
-    const change = this.#change(draft, alert, "fired", from, from.happenedMs);
-    const owed = owe ? this.owe(draft, change, this.receivers(alert, from.except), groupKey).receivers : [];
-    if (this.#begins(alert, draft)) this.#unsettled.set(alert.id, alert);
+    const alert = this.#newAlert(builder.atMs, from, true, eventKey);
+    const change = this.#change(builder, alert, "fired", from, from.happenedMs);
+    const owed = owe ? this.owe(builder, change, this.receivers(alert, from.except), groupKey).receivers : [];
+    if (this.#begins(alert, builder)) this.#unsettled.set(alert.id, alert);
     return { change, owed };
   }
 
   /** A fire drill: told to just these, at once and alone, whatever routes, silences and mute times say. */
-  tellDrill(draft: Draft, from: NewAlert, id: string, receivers: readonly string[]): AlertChange {
-    const alert = this.#newAlert(draft.atMs, from, true, `drill:${id}`);
-    const change = this.#change(draft, alert, "fired", from, from.happenedMs);
+  tellDrill(builder: ChangesBuilder, from: NewAlert, id: string, receivers: readonly string[]): AlertChange {
+    const alert = this.#newAlert(builder.atMs, from, true, `drill:${id}`);
+    const change = this.#change(builder, alert, "fired", from, from.happenedMs);
     for (const receiver of receivers)
-      draft.changes.owed.push({
+      builder.changes.owed.push({
         id: ++this.ids.owed,
         changeId: change.id,
         alertId: alert.id,
         receiver,
         severity: alert.severity,
-        owedAtMs: draft.atMs,
+        owedAtMs: builder.atMs,
         groupKey: drillGroup + id,
         status: "owed",
         messageId: null,
@@ -458,7 +458,7 @@ export class AlertBook {
   }
 
   change(
-    draft: Draft,
+    builder: ChangesBuilder,
     live: LiveAlert,
     kind: "rose" | "fell" | "worsened",
     severity: Severity,
@@ -477,9 +477,9 @@ export class AlertBook {
       kind === "worsened" || (kind === "rose" && !covers(live.alert.acknowledgedSeverity, severity));
     const voids = isVoid && live.alert.acknowledgedAtMs !== null;
     if (isVoid) live.alert = withoutAcknowledgement(live.alert);
-    this.#record(draft, live, kind, { voids });
+    this.#record(builder, live, kind, { voids });
     // A lesser alert may hold back others no longer.
-    if (kind === "fell") this.#holds.sourceEnded(draft.atMs);
+    if (kind === "fell") this.#holds.sourceEnded(builder.atMs);
   }
 
   /**
@@ -488,27 +488,27 @@ export class AlertBook {
    * @param movement the change from these values by this share; null: none. `mayReturn`: back to a side that was told is one
    */
   refresh(
-    draft: Draft,
+    builder: ChangesBuilder,
     live: LiveAlert,
     text: () => AlertText,
     movement: (notified: Notified, worseBy: number, mayReturn: boolean) => "worsened" | "changed" | null,
   ): void {
     if (live.alert.shadow || live.notified === null) return;
     if (this.#remind[live.alert.severity] === "never") return;
-    const mayReturn = live.alert.acknowledgedAtMs === null && draft.atMs - live.toldAtMs >= returnsAfterMs;
+    const mayReturn = live.alert.acknowledgedAtMs === null && builder.atMs - live.toldAtMs >= returnsAfterMs;
     const kind = movement(live.notified, this.#remind.worseBy, mayReturn);
     if (kind === null) return;
     const now = text();
     live.says(now);
     const voids = live.alert.acknowledgedAtMs !== null;
     live.alert = withWorst(live, { ...withoutAcknowledgement(live.alert), ...pick(now) });
-    this.#record(draft, live, kind, { voids });
+    this.#record(builder, live, kind, { voids });
     // Nobody takes care of it any more: its chain begins anew.
-    if (voids) this.#begins(live.alert, draft);
+    if (voids) this.#begins(live.alert, builder);
   }
 
   end(
-    draft: Draft,
+    builder: ChangesBuilder,
     live: LiveAlert,
     ending: Ending,
     text: AlertText | null,
@@ -516,7 +516,7 @@ export class AlertBook {
     stands: AlertChange["stands"] = undefined,
   ): void {
     // At a reload only the watch before can tell how what it watched stood.
-    const last = text ?? this.#former.get(live.alert.id)?.newest(draft.atMs)?.text ?? null;
+    const last = text ?? this.#former.get(live.alert.id)?.newest(builder.atMs)?.text ?? null;
     if (last) live.says(last);
     // The last tier that was seen says nothing of what came.
     if (isTaking(ending)) live.details = live.details.filter(([name]) => name !== tierLine);
@@ -524,17 +524,17 @@ export class AlertBook {
       ...live.alert,
       ...(last ? pick(last) : {}),
       state: "ended",
-      endedAtMs: draft.atMs,
+      endedAtMs: builder.atMs,
       ending,
     });
     this.live.delete(live.alert.id);
     this.#deadlines.cancel(live);
-    this.#record(draft, live, "ended", { happenedMs, stands });
+    this.#record(builder, live, "ended", { happenedMs, stands });
   }
 
   /** @param shown the level and value that it covers; left out: those of now */
   acknowledge(
-    draft: Draft,
+    builder: ChangesBuilder,
     alert: Alert,
     by: string,
     comment: string,
@@ -542,20 +542,20 @@ export class AlertBook {
   ): Alert {
     const live = this.live.get(alert.id);
     // What it says now is what the acknowledgement covers.
-    const past = live?.renew(draft.atMs) ?? false;
+    const past = live?.renew(builder.atMs) ?? false;
     const next: Alert = {
       ...(live?.alert ?? alert),
       acknowledgedBy: by,
-      acknowledgedAtMs: draft.atMs,
+      acknowledgedAtMs: builder.atMs,
       acknowledgedSeverity: shown?.severity ?? alert.severity,
     };
     const details: (readonly [string, string])[] = comment === "" ? [] : [["Comment", comment]];
     const covered = shown ? shown.value : past ? alert.value : next.value;
     const text = { details, facts: live?.facts, past, covered };
-    const change = this.#change(draft, next, "acknowledged", text, null);
-    this.#escalations.settle(alert.id, draft);
+    const change = this.#change(builder, next, "acknowledged", text, null);
+    this.#escalations.settle(alert.id, builder);
     // Whoever was told of it hears that somebody takes care of it.
-    if (live) this.owe(draft, change, live.told.keys(), null);
+    if (live) this.owe(builder, change, live.told.keys(), null);
     if (live) {
       live.alert = next;
       live.notified = notifiedWith(covered, live.notified, true);
@@ -565,17 +565,17 @@ export class AlertBook {
   }
 
   /** Holds or releases an alert; what nobody was told of before is told at the release. */
-  hold(draft: Draft, live: LiveAlert, held: boolean): void {
+  hold(builder: ChangesBuilder, live: LiveAlert, held: boolean): void {
     if (live.held === held) return;
     live.held = held;
     if (held) return;
-    if (live.told.size === 0) this.#record(draft, live, "fired");
+    if (live.told.size === 0) this.#record(builder, live, "fired");
     else this.#schedule(live);
   }
 
-  /** A draft is complete. */
-  complete(draft: Draft): void {
-    this.#dispatch.keepIncidents(draft);
+  /** The changes of a tick are complete. */
+  complete(builder: ChangesBuilder): void {
+    this.#dispatch.keepIncidents(builder);
   }
 
   receivers(
@@ -587,14 +587,14 @@ export class AlertBook {
 
   /** @returns those who are owed word now; the others when what holds it ends */
   owe(
-    draft: Draft,
+    builder: ChangesBuilder,
     change: AlertChange,
     receivers: Iterable<string>,
     groupKey: string | null,
     { voids = false, released = false }: { readonly voids?: boolean; readonly released?: boolean } = {},
   ): Owed {
     const remindMs = this.#remindMs(change.alert.severity);
-    return this.#dispatch.owe(draft, change, receivers, groupKey, { voids, released, remindMs });
+    return this.#dispatch.owe(builder, change, receivers, groupKey, { voids, released, remindMs });
   }
 
   /** The interval of reminders at a level, ms; infinite: there are none. */
@@ -613,10 +613,10 @@ export class AlertBook {
   }
 
   /** Begins the chains of an alert. @returns whether there are any */
-  #begins(alert: Alert, draft: Draft): boolean {
+  #begins(alert: Alert, builder: ChangesBuilder): boolean {
     const runs = this.#escalates(alert);
-    if (runs) this.#escalations.begin(alert, this.#dispatch.ways(alert), draft);
-    else this.#escalations.settle(alert.id, draft);
+    if (runs) this.#escalations.begin(alert, this.#dispatch.ways(alert), builder);
+    else this.#escalations.settle(alert.id, builder);
     return runs;
   }
 
@@ -626,7 +626,7 @@ export class AlertBook {
 
   /** Tells the next of a chain. @returns whether the chain goes on */
   #escalate(
-    draft: Draft,
+    builder: ChangesBuilder,
     alertId: number,
     receivers: readonly string[],
     words: readonly [string, string],
@@ -634,31 +634,31 @@ export class AlertBook {
     const live = this.live.get(alertId);
     const alert = live?.alert ?? this.#unsettled.get(alertId);
     if (!alert || alert.acknowledgedAtMs !== null) return false;
-    const past = live?.renew(draft.atMs) ?? false;
+    const past = live?.renew(builder.atMs) ?? false;
     const details = [words, ...(live?.details ?? [])];
     const told = { details, facts: live?.facts, past };
-    const change = this.#change(draft, live?.alert ?? alert, "escalated", told, null);
-    for (const receiver of this.owe(draft, change, receivers, null).receivers)
+    const change = this.#change(builder, live?.alert ?? alert, "escalated", told, null);
+    for (const receiver of this.owe(builder, change, receivers, null).receivers)
       live?.told.set(receiver, live.alert.severity);
     return true;
   }
 
   /** Notifies of an alert that was held and still fires, as it is now: each receiver of what is new to it. */
-  #tellNow(alertId: number, receivers: readonly string[], draft: Draft): boolean {
+  #tellNow(alertId: number, receivers: readonly string[], builder: ChangesBuilder): boolean {
     const live = this.live.get(alertId);
     if (!live || live.held) return false;
     // Somebody takes care of it.
     if (live.alert.acknowledgedAtMs !== null && receivers.every((one) => live.told.has(one))) return true;
-    const past = live.renew(draft.atMs);
+    const past = live.renew(builder.atMs);
     const { alert, details, facts } = live;
     const kinds = Map.groupBy(receivers, (receiver) => newsOf(alert.severity, live.told.get(receiver)));
     for (const [kind, some] of kinds) {
-      const change = this.#change(draft, alert, kind, { details, facts, past }, null);
-      const { receivers: owed, called } = this.owe(draft, change, some, null, { released: true });
+      const change = this.#change(builder, alert, kind, { details, facts, past }, null);
+      const { receivers: owed, called } = this.owe(builder, change, some, null, { released: true });
       for (const receiver of owed) live.told.set(receiver, alert.severity);
-      for (const receiver of called) live.calledMs.set(receiver, draft.atMs);
+      for (const receiver of called) live.calledMs.set(receiver, builder.atMs);
     }
-    live.toldAtMs = draft.atMs;
+    live.toldAtMs = builder.atMs;
     live.notified = notifiedWith(
       alert.value,
       live.notified,
@@ -704,7 +704,7 @@ export class AlertBook {
   }
 
   #change(
-    draft: Draft,
+    builder: ChangesBuilder,
     alert: Alert,
     kind: AlertChangeKind,
     {
@@ -739,12 +739,12 @@ export class AlertBook {
         : undefined;
     const limit = live?.limit(alert.severity, alert.value)?.text;
     const isAdvised = alert.state === "firing" && !alert.shadow && !past;
-    const advice = isAdvised && !this.live.get(alert.id)?.held ? this.#advise(alert, draft.atMs) : [];
+    const advice = isAdvised && !this.live.get(alert.id)?.held ? this.#advise(alert, builder.atMs) : [];
     const change: AlertChange = {
       id: ++this.ids.change,
       alertId: alert.id,
       kind,
-      atMs: draft.atMs,
+      atMs: builder.atMs,
       alert,
       ...(limit ? { limit } : {}),
       details,
@@ -755,13 +755,13 @@ export class AlertBook {
       ...(quiet === undefined ? {} : { quietIfAcknowledged: quiet }),
       ...(past ? { past: true as const } : {}),
     };
-    draft.changes.alerts.push(alert);
-    draft.changes.alertChanges.push(change);
+    builder.changes.alerts.push(alert);
+    builder.changes.alertChanges.push(change);
     return change;
   }
 
   #record(
-    draft: Draft,
+    builder: ChangesBuilder,
     live: LiveAlert,
     kind: AlertChangeKind,
     {
@@ -781,23 +781,24 @@ export class AlertBook {
     } = {},
   ): void {
     const { details, facts } = live;
-    const change = this.#change(draft, live.alert, kind, { details, facts, past }, happenedMs, stands);
+    const change = this.#change(builder, live.alert, kind, { details, facts, past }, happenedMs, stands);
     // Whoever was told that it fires is told that it ended.
     if (live.held && kind !== "ended") return;
     const to = among ?? this.#toTell(live, kind);
-    const { receivers: owed, called } = this.owe(draft, change, to, null, { voids });
-    for (const receiver of called) live.calledMs.set(receiver, draft.atMs);
+    const { receivers: owed, called } = this.owe(builder, change, to, null, { voids });
+    for (const receiver of called) live.calledMs.set(receiver, builder.atMs);
     if (kind === "ended") {
-      this.#escalations.settle(live.alert.id, draft);
-      this.#holds.sourceEnded(draft.atMs);
+      this.#escalations.settle(live.alert.id, builder);
+      this.#holds.sourceEnded(builder.atMs);
       return;
     }
-    if (kind === "fired" || kind === "rose") this.#begins(live.alert, draft);
-    else if (kind === "fell" && !this.#escalates(live.alert)) this.#escalations.settle(live.alert.id, draft);
+    if (kind === "fired" || kind === "rose") this.#begins(live.alert, builder);
+    else if (kind === "fell" && !this.#escalates(live.alert))
+      this.#escalations.settle(live.alert.id, builder);
     for (const receiver of owed) live.told.set(receiver, live.alert.severity);
     // A quiet change puts no reminder of a critical alert off.
     if (owed.length === 0 || called.length > 0 || live.alert.severity !== "critical")
-      live.toldAtMs = draft.atMs;
+      live.toldAtMs = builder.atMs;
     live.notified = notifiedWith(live.alert.value, live.notified, beginsAnew.has(kind));
     if (kind === "fired" || kind === "rose") live.reminders = 0;
     else if (kind === "reminder") live.reminders++;
@@ -820,7 +821,7 @@ export class AlertBook {
       this.#deadlines.cancel(live);
       return;
     }
-    const { atMs } = this.#draft();
+    const { atMs } = this.#builder();
     // Who was not reminded of an incident just now is not notified of it: that is held.
     const dueMs = this.#reported(live)
       .map((ms) => this.#dueMs(live, ms) ?? ownMs)
@@ -836,7 +837,7 @@ export class AlertBook {
   /** The times at which the receivers of a critical alert were last notified of its incidents, or of it by itself, ms. */
   #reported(live: LiveAlert): readonly number[] {
     if (live.alert.shadow || live.alert.severity !== "critical") return [];
-    const { atMs } = this.#draft();
+    const { atMs } = this.#builder();
     const receivers = this.#concerned(live);
     return this.#dispatch
       .notifiedMs(live.alert.id, receivers, atMs)
@@ -845,7 +846,7 @@ export class AlertBook {
 
   readonly #onReminder = (live: LiveAlert): void => {
     if (live.alert.state !== "firing") return;
-    const { atMs } = this.#draft();
+    const { atMs } = this.#builder();
     const waitsUntilMs = this.#waitsUntilMs(live, atMs);
     if (waitsUntilMs !== null) {
       this.#deadlines.set(live, waitsUntilMs);
@@ -868,11 +869,11 @@ export class AlertBook {
         ? undefined
         : this.#concerned(live).filter((_, index) => dueMs[index]! <= atMs);
     if (lapsed) live.alert = withoutAcknowledgement(live.alert);
-    const draft = this.#draft();
-    if (lapsed) this.#begins(live.alert, draft);
+    const builder = this.#builder();
+    if (lapsed) this.#begins(live.alert, builder);
     // A reminder speaks of now. Where that is not known it tells the newest that is, and says how old it is.
-    const past = live.renew(draft.atMs);
-    this.#record(draft, live, "reminder", { past, voids: lapsed, among: due });
+    const past = live.renew(builder.atMs);
+    this.#record(builder, live, "reminder", { past, voids: lapsed, among: due });
   };
 }
 

@@ -13,8 +13,8 @@
 import { z } from "zod";
 import type { Alert, AlertChange, Ending, Severity } from "../domain/alert.ts";
 import { endings, severities } from "../domain/alert.ts";
+import type { ChangesBuilder } from "../domain/changes-builder.ts";
 import type { OwedItem } from "../domain/delivery.ts";
-import type { Draft } from "../domain/draft.ts";
 import { KeptKind, type KeptValues, keptNumber } from "../domain/kept.ts";
 import { groupReleaseMs, isUrgent } from "./group.ts";
 import type { Holdable, Holds } from "./holds.ts";
@@ -61,7 +61,7 @@ export interface DispatchOptions {
   readonly incidents: IncidentsOptions;
   readonly routing: Routing;
   readonly holds: Holds;
-  readonly draft: () => Draft;
+  readonly builder: () => ChangesBuilder;
   /** The next number of an owed item. */
   readonly nextId: () => number;
   /** True if an alert that fires can be judged now. */
@@ -71,7 +71,7 @@ export interface DispatchOptions {
   /** An alert that fires, by its number. */
   readonly alert: (alertId: number) => Alert | undefined;
   /** Tells of an alert as it stands; false where it fires no longer. */
-  readonly tellNow: (alertId: number, receivers: readonly string[], draft: Draft) => boolean;
+  readonly tellNow: (alertId: number, receivers: readonly string[], builder: ChangesBuilder) => boolean;
 }
 
 /** Kept in history under its name, where its interval is longer than a restart takes. */
@@ -162,7 +162,7 @@ export class Dispatch {
    * where their incident was reported just before
    */
   owe(
-    draft: Draft,
+    builder: ChangesBuilder,
     change: AlertChange,
     to: Iterable<string>,
     groupKey: string | null,
@@ -184,10 +184,10 @@ export class Dispatch {
           severity: alert.severity,
           event: alert.event,
           alertId: alert.id,
-          fresh: () => alert.state === "ended" || this.#options.isFresh(alert.id, draft.atMs),
+          fresh: () => alert.state === "ended" || this.#options.isFresh(alert.id, builder.atMs),
         },
         way,
-        draft.atMs,
+        builder.atMs,
       );
       if (reason !== null) {
         held.push(receiver);
@@ -198,19 +198,19 @@ export class Dispatch {
       const placed =
         groupKey === null
           ? this.#incidents.place({
-              ...{ change, receiver, way, labels, ...options, nowMs: draft.atMs },
-              isHeld: (id) => this.#isHeld(id, way, draft.atMs),
+              ...{ change, receiver, way, labels, ...options, nowMs: builder.atMs },
+              isHeld: (id) => this.#isHeld(id, way, builder.atMs),
             })
           : null;
       if (placed?.leaves === null) continue;
       owed.push(receiver);
       if (placed === null || placed.leaves === "alone" || !placed.leaves.quiet) called.push(receiver);
-      this.#push(draft, change.id, alert, isUrgent(change), receiver, way, labels, groupKey, placed);
+      this.#push(builder, change.id, alert, isUrgent(change), receiver, way, labels, groupKey, placed);
     }
     if (change.kind === "ended") this.#incidents.over(alert);
-    if (held.length > 0) this.#hold(draft, change, labels, held, why);
-    else if (alert.state === "ended" && !alert.event) this.#drop(alert.id, draft);
-    else if (owed.length > 0) this.#relieve(alert.id, owed, draft);
+    if (held.length > 0) this.#hold(builder, change, labels, held, why);
+    else if (alert.state === "ended" && !alert.event) this.#drop(alert.id, builder);
+    else if (owed.length > 0) this.#relieve(alert.id, owed, builder);
     return { receivers: owed, called };
   }
 
@@ -229,9 +229,9 @@ export class Dispatch {
     return this.#incidents.notifiedMs(alertId, receivers, nowMs);
   }
 
-  /** Puts what history is to keep of incidents into a draft that is complete. */
-  keepIncidents(draft: Draft): void {
-    draft.changes.keep.push(...this.#incidents.unkept());
+  /** Adds what history is to keep of incidents to changes that are complete. */
+  keepIncidents(builder: ChangesBuilder): void {
+    builder.changes.keep.push(...this.#incidents.unkept());
   }
 
   /** Returns true if a notification of this alert is held. */
@@ -241,35 +241,35 @@ export class Dispatch {
 
   /** Releases what is held no longer. */
   reconsider(): void {
-    const draft = this.#options.draft();
+    const builder = this.#options.builder();
     const { holds, isFresh, waitsUntilMs, tellNow, routing } = this.#options;
     for (const held of this.held) {
       const { alertId, labels, severity, event, receivers, over } = held;
       const ways = waysFor(routing, labels);
-      const fresh = () => over || isFresh(alertId, draft.atMs);
+      const fresh = () => over || isFresh(alertId, builder.atMs);
       const of = { labels, severity, event, alertId, fresh };
       const wayOf = (receiver: string) => ways.find((way) => way.receivers.includes(receiver)) ?? ways[0]!;
-      const free = receivers.filter((one) => holds.why(of, wayOf(one), draft.atMs) === null);
+      const free = receivers.filter((one) => holds.why(of, wayOf(one), builder.atMs) === null);
       if (free.length === 0) continue;
-      const waitMs = event || over ? null : waitsUntilMs(alertId, draft.atMs);
+      const waitMs = event || over ? null : waitsUntilMs(alertId, builder.atMs);
       if (waitMs !== null) {
-        holds.wakeAt(waitMs, draft.atMs);
-        if (held.why !== waits) this.#keep({ ...held, why: waits }, draft);
+        holds.wakeAt(waitMs, builder.atMs);
+        if (held.why !== waits) this.#keep({ ...held, why: waits }, builder);
         continue;
       }
       const left = receivers.filter((one) => !free.includes(one));
-      if (left.length === 0) this.#drop(alertId, draft);
-      else this.#keep({ ...held, receivers: left }, draft);
+      if (left.length === 0) this.#drop(alertId, builder);
+      else this.#keep({ ...held, receivers: left }, builder);
       if (!event && !over) {
-        tellNow(alertId, free, draft);
+        tellNow(alertId, free, builder);
         continue;
       }
       for (const receiver of free) {
         const way = wayOf(receiver);
-        const groupKey = event ? `held/${way.path.join(".")}/${draft.atMs}` : null;
-        const placed = over ? this.#placeEnd(held, receiver, way, draft) : null;
+        const groupKey = event ? `held/${way.path.join(".")}/${builder.atMs}` : null;
+        const placed = over ? this.#placeEnd(held, receiver, way, builder) : null;
         this.#push(
-          draft,
+          builder,
           held.changeId,
           { id: alertId, severity },
           false,
@@ -288,7 +288,7 @@ export class Dispatch {
     { alertId, severity, labels, ending }: Held,
     receiver: string,
     way: Way,
-    draft: Draft,
+    builder: ChangesBuilder,
   ): Placed | null {
     const { rule = "", subject = "" } = labels;
     const alert = {
@@ -298,8 +298,8 @@ export class Dispatch {
     const change = { kind: "ended", alert } as const;
     const released = { voids: false, released: true, remindMs: Number.POSITIVE_INFINITY };
     return this.#incidents.place({
-      ...{ change, receiver, way, labels, ...released, nowMs: draft.atMs },
-      isHeld: (id) => this.#isHeld(id, way, draft.atMs),
+      ...{ change, receiver, way, labels, ...released, nowMs: builder.atMs },
+      isHeld: (id) => this.#isHeld(id, way, builder.atMs),
     });
   }
 
@@ -320,7 +320,7 @@ export class Dispatch {
   }
 
   #push(
-    draft: Draft,
+    builder: ChangesBuilder,
     changeId: number,
     { id, severity }: { readonly id: number; readonly severity: Severity },
     urgent: boolean,
@@ -331,18 +331,18 @@ export class Dispatch {
     placed: Placed | null,
   ): void {
     if (placed !== null && placed.leaves !== "alone" && placed.leaves !== null) {
-      this.#pushAt(draft, changeId, { id, severity }, receiver, placed.groupKey, placed.leaves, placed);
+      this.#pushAt(builder, changeId, { id, severity }, receiver, placed.groupKey, placed.leaves, placed);
       return;
     }
     const key = groupKey ?? groupKeyOf(way, labels);
     const releaseAtMs =
-      groupKey === null ? this.#release(`${receiver}\n${key}`, way, urgent, draft) : draft.atMs;
+      groupKey === null ? this.#release(`${receiver}\n${key}`, way, urgent, builder) : builder.atMs;
     const leaves = { atMs: releaseAtMs, quiet: false };
-    this.#pushAt(draft, changeId, { id, severity }, receiver, key, leaves, placed);
+    this.#pushAt(builder, changeId, { id, severity }, receiver, key, leaves, placed);
   }
 
   #pushAt(
-    draft: Draft,
+    builder: ChangesBuilder,
     changeId: number,
     { id, severity }: { readonly id: number; readonly severity: Severity },
     receiver: string,
@@ -350,16 +350,16 @@ export class Dispatch {
     leaves: { readonly atMs: number; readonly quiet: boolean },
     incident: Placed | null,
   ): void {
-    this.#sweep(draft);
+    this.#sweep(builder);
     const item: OwedItem = {
       id: this.#options.nextId(),
       changeId,
       alertId: id,
       receiver,
       severity,
-      owedAtMs: draft.atMs,
+      owedAtMs: builder.atMs,
       groupKey,
-      ...(leaves.atMs > draft.atMs ? { releaseAtMs: leaves.atMs } : {}),
+      ...(leaves.atMs > builder.atMs ? { releaseAtMs: leaves.atMs } : {}),
       ...(leaves.quiet ? { quiet: true as const } : {}),
       ...(incident?.leaves === "alone" ? { incident: incident.groupKey } : {}),
       ...(typeof incident?.distance === "number" ? { distance: incident.distance } : {}),
@@ -367,38 +367,44 @@ export class Dispatch {
       status: "owed",
       messageId: null,
     };
-    draft.changes.owed.push(item);
+    builder.changes.owed.push(item);
   }
 
   /** The time at which the group of this name leaves next. */
-  #release(name: string, way: Way, urgent: boolean, draft: Draft): number {
-    const { atMs: nowMs } = draft;
+  #release(name: string, way: Way, urgent: boolean, builder: ChangesBuilder): number {
+    const { atMs: nowMs } = builder;
     const knownMs = this.#groups.get(name)?.releaseMs;
     const releaseMs = groupReleaseMs(knownMs, way, urgent, nowMs);
     if (urgent || releaseMs !== knownMs)
-      this.#keepGroup(name, { releaseMs, intervalMs: way.groupIntervalMs }, draft);
+      this.#keepGroup(name, { releaseMs, intervalMs: way.groupIntervalMs }, builder);
     return releaseMs;
   }
 
-  #keepGroup(name: string, group: Group | null, draft: Draft): void {
+  #keepGroup(name: string, group: Group | null, builder: ChangesBuilder): void {
     const before = this.#groups.get(name);
     if (group === null) this.#groups.delete(name);
     else this.#groups.set(name, group);
     const kept = group !== null && group.intervalMs > briefMs;
     if (!kept && (before === undefined || before.intervalMs <= briefMs)) return;
-    draft.changes.keep.push(keptGroup.row(name, kept ? group : null));
+    builder.changes.keep.push(keptGroup.row(name, kept ? group : null));
   }
 
-  #sweep(draft: Draft): void {
-    const { atMs: nowMs } = draft;
+  #sweep(builder: ChangesBuilder): void {
+    const { atMs: nowMs } = builder;
     if (nowMs - this.#sweptMs < forgottenMs) return;
     this.#sweptMs = nowMs;
     this.#incidents.sweep(nowMs);
     for (const [name, { releaseMs, intervalMs }] of this.#groups)
-      if (nowMs - releaseMs > Math.max(forgottenMs, intervalMs)) this.#keepGroup(name, null, draft);
+      if (nowMs - releaseMs > Math.max(forgottenMs, intervalMs)) this.#keepGroup(name, null, builder);
   }
 
-  #hold(draft: Draft, change: AlertChange, labels: Labels, receivers: readonly string[], why: string): void {
+  #hold(
+    builder: ChangesBuilder,
+    change: AlertChange,
+    labels: Labels,
+    receivers: readonly string[],
+    why: string,
+  ): void {
     const { alert } = change;
     const before = this.#held.get(alert.id)?.receivers ?? [];
     // Each event is a change of its own; of an alert only the newest counts.
@@ -415,27 +421,27 @@ export class Dispatch {
           alert.state === "ended" && !alert.event ? receivers : [...new Set([...before, ...receivers])],
         why,
       },
-      draft,
+      builder,
     );
   }
 
   /** Whoever is owed something newer needs not hear what was held. */
-  #relieve(alertId: number, receivers: readonly string[], draft: Draft): void {
+  #relieve(alertId: number, receivers: readonly string[], builder: ChangesBuilder): void {
     const held = this.#held.get(alertId);
     if (!held || held.event) return;
     const left = held.receivers.filter((one) => !receivers.includes(one));
-    if (left.length === 0) this.#drop(alertId, draft);
-    else this.#keep({ ...held, receivers: left }, draft);
+    if (left.length === 0) this.#drop(alertId, builder);
+    else this.#keep({ ...held, receivers: left }, builder);
   }
 
-  #keep(held: Held, draft: Draft): void {
+  #keep(held: Held, builder: ChangesBuilder): void {
     this.#held.set(held.alertId, held);
-    keptHeld.put(held.alertId, held, draft);
+    keptHeld.put(held.alertId, held, builder);
   }
 
-  #drop(alertId: number, draft: Draft): void {
+  #drop(alertId: number, builder: ChangesBuilder): void {
     if (!this.#held.delete(alertId)) return;
-    keptHeld.drop(alertId, draft);
+    keptHeld.drop(alertId, builder);
   }
 }
 

@@ -16,8 +16,8 @@ import {
   type RuleRow,
   type Taking,
 } from "../domain/alert.ts";
+import type { ChangesBuilder } from "../domain/changes-builder.ts";
 import type { Deadlines, Due } from "../domain/deadlines.ts";
-import type { Draft } from "../domain/draft.ts";
 import type { Event } from "../domain/event.ts";
 import { KeptKind, type KeptValues, keptNumber } from "../domain/kept.ts";
 import { type AccountRef, accountName } from "../domain/subject.ts";
@@ -138,8 +138,8 @@ interface Held {
 export class Endings {
   readonly #alerts: AlertBook;
   readonly #deadlines: Deadlines;
-  readonly #draft: () => Draft;
-  readonly #release: (row: RuleRow, draft: Draft) => void;
+  readonly #builder: () => ChangesBuilder;
+  readonly #release: (row: RuleRow, builder: ChangesBuilder) => void;
   readonly #positionsOf: (account: AccountRef) => ReadonlyMap<string, Held> | undefined;
   readonly #isPending: (row: RuleRow, judgedAs: string) => boolean;
   readonly #waiting = new Set<Waiting>();
@@ -157,8 +157,8 @@ export class Endings {
   constructor(options: {
     alerts: AlertBook;
     deadlines: Deadlines;
-    draft: () => Draft;
-    release: (row: RuleRow, draft: Draft) => void;
+    builder: () => ChangesBuilder;
+    release: (row: RuleRow, builder: ChangesBuilder) => void;
     /** The positions of an account, by symbol; undefined: there is no such account. */
     positionsOf: (account: AccountRef) => ReadonlyMap<string, Held> | undefined;
     /** True while a condition is on its way to firing, as long as it is the one that recovered. */
@@ -167,7 +167,7 @@ export class Endings {
   }) {
     this.#alerts = options.alerts;
     this.#deadlines = options.deadlines;
-    this.#draft = options.draft;
+    this.#builder = options.builder;
     this.#release = options.release;
     this.#positionsOf = options.positionsOf;
     this.#isPending = options.isPending;
@@ -181,7 +181,7 @@ export class Endings {
 
   /** Ends at once where the reason is plain; else waits for word. */
   end(
-    draft: Draft,
+    builder: ChangesBuilder,
     ending: {
       readonly live: LiveAlert;
       readonly row: RuleRow | null;
@@ -222,8 +222,8 @@ export class Endings {
     const waiting: Waiting = {
       ...ending,
       ...(former && wordsOf(former)),
-      goneMs: ending.goneMs ?? draft.atMs,
-      sinceMs: former?.sinceMs ?? draft.atMs,
+      goneMs: ending.goneMs ?? builder.atMs,
+      sinceMs: former?.sinceMs ?? builder.atMs,
       fills: former?.fills ?? new FillTrail(ending.another, ending.taken),
       dueMs: Number.POSITIVE_INFINITY,
       queuedMs: Number.POSITIVE_INFINITY,
@@ -234,16 +234,16 @@ export class Endings {
     // Nobody is reminded of what is over.
     ending.live.isGone = () => true;
     const taking = this.#takingOf(waiting);
-    if (taking !== null) this.#settle(draft, waiting, taking);
-    else if (!ending.suspicious) this.#settle(draft, waiting, ending.fallback);
+    if (taking !== null) this.#settle(builder, waiting, taking);
+    else if (!ending.suspicious) this.#settle(builder, waiting, ending.fallback);
     else if (former) {
       this.#wait(waiting);
       this.#deadlines.set(waiting, former.dueMs);
     } else {
       this.#wait(waiting);
-      this.#keep(draft, waiting);
-      this.#askFor(draft, waiting);
-      this.#deadlines.set(waiting, draft.atMs + settledAfterMs);
+      this.#keep(builder, waiting);
+      this.#askFor(builder, waiting);
+      this.#deadlines.set(waiting, builder.atMs + settledAfterMs);
     }
   }
 
@@ -293,14 +293,14 @@ export class Endings {
   }
 
   /** Notes of which endings history keeps something, and lets go of it where the alert has ended. */
-  tidy(keep: KeptValues, fires: (alertId: number) => boolean, draft: Draft): void {
+  tidy(keep: KeptValues, fires: (alertId: number) => boolean, builder: ChangesBuilder): void {
     for (const alertId of keptEnding.keys(keep).map(Number)) {
       this.#kept.add(alertId);
-      if (!fires(alertId)) this.forget(alertId, draft);
+      if (!fires(alertId)) this.forget(alertId, builder);
     }
   }
 
-  #keep(draft: Draft, waiting: Waiting): void {
+  #keep(builder: ChangesBuilder, waiting: Waiting): void {
     const { live, fallback, judgedAs, fromMs, fromSlot, goneMs, goneSlot, another, text, size, side } =
       waiting;
     const kept: KeptEnding = {
@@ -310,13 +310,13 @@ export class Endings {
       ...(judgedAs !== undefined && { judgedAs }),
       ...(waiting.fills.taken && { taken: true }),
     };
-    keptEnding.put(live.alert.id, kept, draft);
+    keptEnding.put(live.alert.id, kept, builder);
     this.#kept.add(live.alert.id);
   }
 
   /** Lets go of what history keeps of an ending. */
-  forget(alertId: number, draft: Draft): void {
-    if (this.#kept.delete(alertId)) keptEnding.drop(alertId, draft);
+  forget(alertId: number, builder: ChangesBuilder): void {
+    if (this.#kept.delete(alertId)) keptEnding.drop(alertId, builder);
   }
 
   /** Takes from history that this alert ended by a liquidation or deleveraging, by what happened then. */
@@ -329,13 +329,13 @@ export class Endings {
    * Takes the alert of a condition that fires anew from those that wait, as the recovery of its last alert was not told yet: that one
    * goes on. Null: there is none.
    */
-  takeBack(row: RuleRow, judgedAs: string, draft: Draft): LiveAlert | null {
+  takeBack(row: RuleRow, judgedAs: string, builder: ChangesBuilder): LiveAlert | null {
     for (const waiting of this.#waiting) {
       const { alert } = waiting.live;
       if (alert.rule !== row.rule || alert.subject !== row.subject || waiting.judgedAs !== judgedAs) continue;
       this.#waiting.delete(waiting);
       waiting.live.endingWait = null;
-      this.forget(alert.id, draft);
+      this.forget(alert.id, builder);
       this.#deadlines.cancel(waiting);
       return waiting.live;
     }
@@ -343,25 +343,25 @@ export class Endings {
   }
 
   /** An event became known. A liquidation is word of the end; what fills say is weighed when all of them were told. */
-  happened(draft: Draft, event: Event): void {
-    this.remember(event, draft.atMs);
+  happened(builder: ChangesBuilder, event: Event): void {
+    this.remember(event, builder.atMs);
     for (const waiting of this.#inOrder()) {
       const taking = this.#takingOf(waiting);
-      if (taking !== null) this.#settle(draft, waiting, taking);
+      if (taking !== null) this.#settle(builder, waiting, taking);
       else if (concerns(event, waiting)) {
         const { taken } = waiting.fills;
         waiting.fills.note(event);
-        if (waiting.fills.taken !== taken) this.#keep(draft, waiting);
+        if (waiting.fills.taken !== taken) this.#keep(builder, waiting);
       }
     }
   }
 
   /** All that an answer brought has happened: fills after which nothing was left are word of the end. */
-  weighFills(draft: Draft): void {
+  weighFills(builder: ChangesBuilder): void {
     for (const waiting of this.#inOrder()) {
       const taking = waiting.fills.taken ? this.#takingOf(waiting) : null;
-      if (taking !== null) this.#settle(draft, waiting, taking);
-      else if (waiting.fills.closed) this.#settle(draft, waiting, waiting.fallback);
+      if (taking !== null) this.#settle(builder, waiting, taking);
+      else if (waiting.fills.closed) this.#settle(builder, waiting, waiting.fallback);
     }
   }
 
@@ -369,31 +369,31 @@ export class Endings {
    * The newest rows of a liquidation history were read: an absence in them is word as well, once it is young enough.
    * @param pdaIndex whose history; undefined: all of the wallet's
    */
-  read(draft: Draft, wallet: string, pdaIndex: number | undefined): void {
+  read(builder: ChangesBuilder, wallet: string, pdaIndex: number | undefined): void {
     for (const waiting of this.#inOrder()) {
       if (waiting.account.wallet !== wallet) continue;
       if (pdaIndex !== undefined && waiting.account.pdaIndex !== pdaIndex) continue;
-      if (draft.atMs - waiting.sinceMs < settledAfterMs || this.#isPendingAgain(waiting)) continue;
-      if (!isReadable(waiting, draft.atMs)) continue;
-      this.#settle(draft, waiting, waiting.fallback);
+      if (builder.atMs - waiting.sinceMs < settledAfterMs || this.#isPendingAgain(waiting)) continue;
+      if (!isReadable(waiting, builder.atMs)) continue;
+      this.#settle(builder, waiting, waiting.fallback);
     }
   }
 
   #onDue(waiting: Waiting): void {
     if (!this.#waiting.has(waiting)) return;
-    const draft = this.#draft();
-    const waitedMs = draft.atMs - waiting.sinceMs;
-    const isReady = waitedMs >= endingPatienceMs && isReadable(waiting, draft.atMs);
+    const builder = this.#builder();
+    const waitedMs = builder.atMs - waiting.sinceMs;
+    const isReady = waitedMs >= endingPatienceMs && isReadable(waiting, builder.atMs);
     const isPending = this.#isPendingAgain(waiting);
     if (!isPending && (isReady || waitedMs >= figuresPatienceMs))
-      this.#settle(draft, waiting, waiting.fallback);
+      this.#settle(builder, waiting, waiting.fallback);
     else if (waitedMs < endingPatienceMs) {
-      this.#askFor(draft, waiting);
+      this.#askFor(builder, waiting);
       this.#deadlines.set(waiting, waiting.sinceMs + endingPatienceMs);
     } else {
       const { sinceMs } = waiting;
-      waiting.live.endingWait = { sinceMs, untilMs: draft.atMs + againMs };
-      this.#deadlines.set(waiting, draft.atMs + againMs);
+      waiting.live.endingWait = { sinceMs, untilMs: builder.atMs + againMs };
+      this.#deadlines.set(waiting, builder.atMs + againMs);
     }
   }
 
@@ -402,23 +402,23 @@ export class Endings {
     return judgedAs !== undefined && this.#isPending(live.alert, judgedAs);
   }
 
-  #askFor(draft: Draft, waiting: Waiting): void {
-    draft.ask("liquidations", waiting.account.wallet);
-    draft.ask("notifications", waiting.account.wallet);
-    draft.ask("fills", waiting.account.wallet);
+  #askFor(builder: ChangesBuilder, waiting: Waiting): void {
+    builder.ask("liquidations", waiting.account.wallet);
+    builder.ask("notifications", waiting.account.wallet);
+    builder.ask("fills", waiting.account.wallet);
   }
 
-  #settle(draft: Draft, waiting: Waiting, ending: Ending): void {
+  #settle(builder: ChangesBuilder, waiting: Waiting, ending: Ending): void {
     this.#waiting.delete(waiting);
-    this.forget(waiting.live.alert.id, draft);
+    this.forget(waiting.live.alert.id, builder);
     this.#deadlines.cancel(waiting);
     const happenedMs = isTaking(ending) ? (this.#newest(waiting)?.happenedMs ?? null) : null;
     if (happenedMs !== null) this.rememberEnded(waiting.live.alert, happenedMs);
     // "Before" is how it last stood, which a judgement of what a liquidation left over does not tell.
-    const recovered = (): AlertText | null => waiting.textAt?.(draft.atMs) ?? waiting.text;
+    const recovered = (): AlertText | null => waiting.textAt?.(builder.atMs) ?? waiting.text;
     const text = ending === "recovered" ? recovered() : (waiting.before ?? waiting.live.beforeLoss);
-    this.#alerts.end(draft, waiting.live, ending, text, happenedMs, this.#stands(waiting, ending));
-    if (waiting.row) this.#release(waiting.row, draft);
+    this.#alerts.end(builder, waiting.live, ending, text, happenedMs, this.#stands(waiting, ending));
+    if (waiting.row) this.#release(waiting.row, builder);
   }
 
   #stands({ account, symbol, fallback }: Waiting, ending: Ending): AlertChange["stands"] {

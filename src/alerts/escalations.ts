@@ -5,8 +5,8 @@
 
 import { z } from "zod";
 import type { Alert } from "../domain/alert.ts";
+import type { ChangesBuilder } from "../domain/changes-builder.ts";
 import type { Deadlines, Due } from "../domain/deadlines.ts";
-import type { Draft } from "../domain/draft.ts";
 import { formatDurationMs } from "../domain/duration.ts";
 import { KeptKind, type KeptValues, keptNumber } from "../domain/kept.ts";
 import type { Escalation, Way } from "./route.ts";
@@ -23,12 +23,12 @@ type Kept = Pick<Chain, "sinceMs" | "steps" | "next">;
 
 export interface EscalationsOptions {
   readonly deadlines: Deadlines;
-  readonly draft: () => Draft;
+  readonly builder: () => ChangesBuilder;
   /** The time until which the next step waits for what is known of its alert, ms; null: it does not wait. */
   readonly waitsUntilMs: (alertId: number, nowMs: number) => number | null;
   /** Tells the next receivers; false where nobody needs to be told any more. */
   readonly escalate: (
-    draft: Draft,
+    builder: ChangesBuilder,
     alertId: number,
     receivers: readonly string[],
     words: readonly [string, string],
@@ -87,23 +87,23 @@ export class Escalations {
   }
 
   /** An alert began or rose: its chains begin, anew where they ran. */
-  begin(alert: Alert, ways: readonly Way[], draft: Draft): void {
+  begin(alert: Alert, ways: readonly Way[], builder: ChangesBuilder): void {
     const steps = stepsOf(ways);
     if (steps.length === 0) {
-      this.settle(alert.id, draft);
+      this.settle(alert.id, builder);
       return;
     }
-    this.#keep(this.#run(alert.id, { sinceMs: draft.atMs, steps, next: 0 }), draft);
+    this.#keep(this.#run(alert.id, { sinceMs: builder.atMs, steps, next: 0 }), builder);
   }
 
   /** Somebody takes care of it, or it is over. */
-  settle(alertId: number, draft: Draft): void {
+  settle(alertId: number, builder: ChangesBuilder): void {
     const chain = this.#chains.get(alertId);
     if (!chain) return;
     this.#options.deadlines.cancel(chain);
     this.#chains.delete(alertId);
     this.#options.over(alertId);
-    keptChain.drop(alertId, draft);
+    keptChain.drop(alertId, builder);
   }
 
   /** The next step of a chain that waited is due at its own time. */
@@ -138,24 +138,24 @@ export class Escalations {
       this.#options.deadlines.set(chain, waitsUntilMs);
       return;
     }
-    const draft = this.#options.draft();
+    const builder = this.#options.builder();
     const step = chain.steps[chain.next]!;
     const words = ["Nobody answered", `for ${formatDurationMs(nowMs - chain.sinceMs)}`] as const;
-    const goesOn = this.#options.escalate(draft, chain.alertId, step.receivers, words);
+    const goesOn = this.#options.escalate(builder, chain.alertId, step.receivers, words);
     chain.next++;
     if (!goesOn || chain.next >= chain.steps.length) {
-      this.settle(chain.alertId, draft);
+      this.settle(chain.alertId, builder);
       return;
     }
     this.#schedule(chain);
-    this.#keep(chain, draft);
+    this.#keep(chain, builder);
   }
 
   #schedule(chain: Chain): void {
     this.#options.deadlines.set(chain, chain.sinceMs + chain.steps[chain.next]!.afterMs);
   }
 
-  #keep({ alertId, sinceMs, steps, next }: Chain, draft: Draft): void {
-    keptChain.put(alertId, { sinceMs, steps, next }, draft);
+  #keep({ alertId, sinceMs, steps, next }: Chain, builder: ChangesBuilder): void {
+    keptChain.put(alertId, { sinceMs, steps, next }, builder);
   }
 }

@@ -6,8 +6,8 @@
 import { z } from "zod";
 import type { Severity } from "../domain/alert.ts";
 import { severities } from "../domain/alert.ts";
+import type { ChangesBuilder } from "../domain/changes-builder.ts";
 import type { Deadlines, Due } from "../domain/deadlines.ts";
-import type { Draft } from "../domain/draft.ts";
 import { KeptKind, type KeptValues, keptNumber } from "../domain/kept.ts";
 import type { Silence } from "../domain/silence.ts";
 import { type Inhibitions, inhibits } from "./inhibit.ts";
@@ -32,7 +32,7 @@ export interface HoldsOptions {
   readonly inhibit: Inhibitions;
   readonly timezone: string;
   readonly deadlines: Deadlines;
-  readonly draft: () => Draft;
+  readonly builder: () => ChangesBuilder;
   /** Labels of the alerts that fire and are told of, by number. */
   readonly firing: () => Iterable<readonly [number, Labels]>;
   /** Something may be held no longer. */
@@ -98,11 +98,11 @@ export class Holds {
   }
 
   /** Adds a silence, or puts another in its place (an earlier end). */
-  put(silence: Silence, draft: Draft): void {
+  put(silence: Silence, builder: ChangesBuilder): void {
     this.#silences.set(silence.id, silence);
-    keptSilence.put(silence.id, silence, draft);
+    keptSilence.put(silence.id, silence, builder);
     this.#options.changed();
-    this.#schedule(draft.atMs);
+    this.#schedule(builder.atMs);
   }
 
   /** @returns why, for people; null where nothing holds it */
@@ -169,7 +169,7 @@ export class Holds {
     for (const { id, endsMs } of this.#silences.values()) {
       if (endsMs + keptMs > nowMs) continue;
       this.#silences.delete(id);
-      keptSilence.drop(id, this.#options.draft());
+      keptSilence.drop(id, this.#options.builder());
     }
   }
 }

@@ -4,9 +4,9 @@
  */
 import { z } from "zod";
 import type { AlertChange } from "../domain/alert.ts";
+import type { ChangesBuilder } from "../domain/changes-builder.ts";
 import type { Deadlines, Due } from "../domain/deadlines.ts";
 import { throttleGroup } from "../domain/delivery.ts";
-import type { Draft } from "../domain/draft.ts";
 import { KeptKind, type KeptValues, keptNumber } from "../domain/kept.ts";
 import type { EventRule } from "../rules/index.ts";
 import type { AlertBook } from "./alert-book.ts";
@@ -35,20 +35,20 @@ export class Throttles {
   readonly #throttles = new Map<string, Throttle>();
   readonly #alerts: AlertBook;
   readonly #deadlines: Deadlines;
-  readonly #draft: () => Draft;
+  readonly #builder: () => ChangesBuilder;
   /** Those before a reload, until they are taken over. */
   #former: ReadonlyMap<string, Throttle>;
 
   constructor(options: {
     alerts: AlertBook;
     deadlines: Deadlines;
-    draft: () => Draft;
+    builder: () => ChangesBuilder;
     before?: Throttles | undefined;
   }) {
     this.#former = options.before ? options.before.#throttles : new Map();
     this.#alerts = options.alerts;
     this.#deadlines = options.deadlines;
-    this.#draft = options.draft;
+    this.#builder = options.builder;
   }
 
   /** True if a match now is held back. */
@@ -58,13 +58,13 @@ export class Throttles {
   }
 
   /** Records a match: `held` is its change when it was held back, null when it left. */
-  note(rule: EventRule, subject: string, held: AlertChange | null, draft: Draft): void {
+  note(rule: EventRule, subject: string, held: AlertChange | null, builder: ChangesBuilder): void {
     const key = keyOf(rule, subject);
     const throttle = this.#throttles.get(key) ?? this.#make(key, rule.throttleMs ?? 0);
     if (held) {
       throttle.held.push(held);
-      keptThrottled.put(held.id, key, draft);
-    } else this.#rest(throttle, draft.atMs, draft);
+      keptThrottled.put(held.id, key, builder);
+    } else this.#rest(throttle, builder.atMs, builder);
   }
 
   /** @param changes the held changes by id, read from history. */
@@ -106,27 +106,27 @@ export class Throttles {
   }
 
   #release(throttle: Throttle, nowMs: number): void {
-    const draft = this.#draft();
+    const builder = this.#builder();
     if (throttle.held.length === 0) {
       this.#throttles.delete(throttle.key);
-      keptThrottle.drop(throttle.key, draft);
+      keptThrottle.drop(throttle.key, builder);
       return;
     }
     const groupKey = `${throttleGroup}${throttle.key}/${nowMs}`;
     for (const change of throttle.held) {
-      this.#alerts.owe(draft, change, this.#alerts.receivers(change.alert), groupKey);
-      keptThrottled.drop(change.id, draft);
+      this.#alerts.owe(builder, change, this.#alerts.receivers(change.alert), groupKey);
+      keptThrottled.drop(change.id, builder);
     }
     throttle.held = [];
-    this.#rest(throttle, nowMs, draft);
+    this.#rest(throttle, nowMs, builder);
   }
 
   /** Something left: nothing more does until the throttle's time is over. */
-  #rest(throttle: Throttle, nowMs: number, draft: Draft): void {
+  #rest(throttle: Throttle, nowMs: number, builder: ChangesBuilder): void {
     throttle.untilMs = nowMs + throttle.throttleMs;
     this.#deadlines.set(throttle, throttle.untilMs);
     const { key, throttleMs, untilMs } = throttle;
-    keptThrottle.put(key, { throttleMs, untilMs }, draft);
+    keptThrottle.put(key, { throttleMs, untilMs }, builder);
   }
 }
 

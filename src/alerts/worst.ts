@@ -1,6 +1,6 @@
 /** The worst that an alert came to, where it stands better since: its value, its text, and the time of them. */
 import { type Alert, severityRank } from "../domain/alert.ts";
-import type { Draft } from "../domain/draft.ts";
+import type { ChangesBuilder } from "../domain/changes-builder.ts";
 
 /** An alert that fires, with a comparison of two values at a level; null where no direction is known to be worse. */
 export interface Compared {
@@ -31,7 +31,7 @@ export function withWorst({ alert, isFurther }: Compared, next: Alert): Alert {
  * @param value of a judgement of now   @param isMoved true if it is worse than a value by a share of that
  */
 export function noteWorst(
-  draft: Draft,
+  builder: ChangesBuilder,
   live: Compared,
   value: number,
   text: () => { readonly summary: string; readonly dataAtMs: number },
@@ -43,5 +43,5 @@ export function noteWorst(
   if (!isMoved(than, worseBy)) return;
   const { summary, dataAtMs } = text();
   live.alert = { ...live.alert, worst: { severity, value, summary, atMs: dataAtMs } };
-  draft.changes.alerts.push(live.alert);
+  builder.changes.alerts.push(live.alert);
 }

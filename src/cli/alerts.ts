@@ -27,13 +27,13 @@ import {
 } from "./command.ts";
 import { locate, type Place } from "./configuration.ts";
 import { ask, noDaemon, queryOf } from "./daemon.ts";
-import { alertsOf, withPast } from "./past.ts";
+import { alertsOf, withHistory } from "./history-reading.ts";
 import { counted, oneLine, type Paint, paintFor, severityTint } from "./print.ts";
 import { receiptTable } from "./receipts.ts";
 import { table } from "./table.ts";
 import { warnOfUnknownNames } from "./unknown-names.ts";
+import { userName } from "./user-name.ts";
 import { integerFrom, oneOf } from "./values.ts";
-import { whoAmI } from "./who.ts";
 
 interface ListOptions extends CommonOptions {
   readonly firing?: boolean;
@@ -116,7 +116,7 @@ async function list(cli: Cli, options: ListOptions): Promise<void> {
   const running = answer.kind === "answered";
   const alerts = running
     ? answer.body.alerts
-    : await withPast(cli, place, (history) => alertsOf(history, query));
+    : await withHistory(cli, place, (history) => alertsOf(history, query));
   if (alerts.length === 0 && (rule !== undefined || wallet !== undefined))
     await warnOfUnknownNames(cli, options.config, {
       ...(rule === undefined ? {} : { rule: [rule] }),
@@ -202,7 +202,7 @@ async function show(cli: Cli, id: number, options: CommonOptions): Promise<void>
   const running = answer.kind === "answered";
   const story = running
     ? answer.body
-    : await withPast(cli, place, async (history) => {
+    : await withHistory(cli, place, async (history) => {
         const { alertStory } = await import("../daemon/daemon-source.ts");
         return alertStory(history, id);
       });
@@ -334,7 +334,7 @@ function failureOf(message: Message | undefined): string {
 
 async function acknowledge(cli: Cli, ids: readonly number[], options: AckOptions): Promise<void> {
   const place = await locate(cli, options.config);
-  const by = options.by ?? whoAmI(cli);
+  const by = options.by ?? userName(cli);
   const body = { by, comment: options.comment ?? "" };
   const one = async (id: number): Promise<"done" | "already"> => {
     const path = `/api/v1/alerts/${id}/ack`;

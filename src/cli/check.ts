@@ -10,12 +10,12 @@ import { mustReadKeystore } from "../wallet/keystore-file.ts";
 import { BadKey } from "../wallet/wallet-key.ts";
 import { type Cli, type CommonOptions, declare, print, printJson } from "./command.ts";
 import { type Loaded, misconfigured } from "./configuration.ts";
-import { answerWithinMs, examine, type Ground } from "./ground.ts";
+import { gigabytes } from "./disk-space.ts";
 import { loadSettings } from "./load-settings.ts";
+import { answerWithinMs, examine, type Machine } from "./machine-checks.ts";
 import type { Finding } from "./online.ts";
 import { passphraseFrom } from "./passphrase.ts";
 import { counted, type Paint, paintFor } from "./print.ts";
-import { gigabytes } from "./room.ts";
 import { rotaProblems } from "./rota.ts";
 import { rulesByFile, rulesText } from "./rules/check.ts";
 import { table } from "./table.ts";
@@ -254,7 +254,7 @@ type Demand = ReturnType<typeof import("../collect/demand.ts").demandOf>;
 const mostNames = 8;
 
 /** A line for each subject; schedules that are slowed down in full. */
-function shortText(settings: DaemonSettings, demand: Demand, ground: Ground, paint: Paint): string {
+function shortText(settings: DaemonSettings, demand: Demand, ground: Machine, paint: Paint): string {
   const names = (all: readonly string[]): string => (all.length === 0 ? "none" : listed(all));
   const files = rulesByFile(settings.ruleSet, settings.ruleFiles);
   const rules = files.reduce((sum, one) => sum + one.rules.length, 0);
@@ -283,7 +283,7 @@ function shareText({ exchange }: DaemonSettings, { wantedPerSecond, ceilingPerSe
   return `${rate(wantedPerSecond)} of ${ceilingPerSecond} requests/s${auto}`;
 }
 
-function offlineText(settings: DaemonSettings, demand: Demand, ground: Ground, paint: Paint): string {
+function offlineText(settings: DaemonSettings, demand: Demand, ground: Machine, paint: Paint): string {
   const wallets = table(
     ["name", "authority", "key", "PDA indices", "labels"],
     walletsOf(settings).map(({ name, authority, watchOnly, login, pdaIndices, labels }) => [
@@ -346,7 +346,7 @@ function overText({ sources }: Demand, paint: Paint): string {
   );
 }
 
-function databaseText({ database, running }: Ground): string {
+function databaseText({ database, running }: Machine): string {
   const size = database.bytes ? `, ${gigabytes(database.bytes)}` : "";
   if (running) return `a daemon runs with it${size}`;
   switch (database.state) {

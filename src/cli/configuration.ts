@@ -14,8 +14,8 @@ import type {
   SettingsResult,
 } from "../daemon/settings.ts";
 import type { Keys } from "../signer/keys.ts";
-import { commandLineOf } from "./called.ts";
 import { type Cli, CommandFailed, defaultConfig, hint } from "./command.ts";
+import { commandLineOf } from "./command-line.ts";
 import { findDemo } from "./demo-place.ts";
 
 /** The most that a configuration has, bytes. */

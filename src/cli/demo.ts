@@ -11,7 +11,7 @@ import type { Logger } from "pino";
 import { runDaemon } from "../daemon/app.ts";
 import { settingsFromText } from "../daemon/settings.ts";
 import { type SimulatedTrader, startSimulator } from "../simulator/index.ts";
-import type { CommandLine } from "./called.ts";
+import type { CommandLine } from "./command-line.ts";
 import { announceDemo } from "./demo-place.ts";
 import { showPageLink } from "./page-link.ts";
 

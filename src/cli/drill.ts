@@ -10,8 +10,8 @@ import { locate, type Place } from "./configuration.ts";
 import { ask, askAbout, noDaemon } from "./daemon.ts";
 import { paintFor } from "./print.ts";
 import { receiptTable } from "./receipts.ts";
+import { userName } from "./user-name.ts";
 import { durationFrom } from "./values.ts";
-import { whoAmI } from "./who.ts";
 
 interface DrillOptions extends CommonOptions {
   readonly channel?: readonly string[];
@@ -74,7 +74,7 @@ async function drill(cli: Cli, options: DrillOptions): Promise<void> {
 }
 
 async function begin(cli: Cli, place: Place, { channel = [] }: DrillOptions): Promise<Begun> {
-  const asking = ask<Begun>(place, "POST", "/api/v1/drill", { channels: channel, by: whoAmI(cli) });
+  const asking = ask<Begun>(place, "POST", "/api/v1/drill", { channels: channel, by: userName(cli) });
   const [only, ...others] = channel;
   const named = only !== undefined && others.length === 0;
   const answer = await (named ? askAbout(place, "channel", only, asking) : asking);

@@ -15,7 +15,7 @@ import {
 } from "./command.ts";
 import { locate, type Place } from "./configuration.ts";
 import { ask, askAbout, noDaemon, queryOf } from "./daemon.ts";
-import { withPast } from "./past.ts";
+import { withHistory } from "./history-reading.ts";
 import { counted, type Paint, paintFor } from "./print.ts";
 import { table } from "./table.ts";
 import { integerFrom, timeFrom } from "./values.ts";
@@ -136,7 +136,7 @@ async function list(cli: Cli, options: ListOptions): Promise<void> {
   const running = answer.kind === "answered";
   const notifications = running
     ? answer.body.notifications
-    : await withPast(cli, place, async (history) => {
+    : await withHistory(cli, place, async (history) => {
         const { notificationRows } = await import("../daemon/daemon-source.ts");
         return notificationRows(history, { ...(wallet === undefined ? {} : { wallet }), unacked, limit });
       });

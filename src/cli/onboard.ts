@@ -6,7 +6,6 @@ import type { WalletSettings } from "../daemon/settings.ts";
 import { systemClock } from "../domain/clock.ts";
 import type { ExchangeError } from "../exchange/errors.ts";
 import type { OnboardingParts, Plan, Sent } from "../ledger/onboarding.ts";
-import { commandLineOf } from "./called.ts";
 import {
   type Cli,
   CommandFailed,
@@ -18,6 +17,7 @@ import {
   print,
   printJson,
 } from "./command.ts";
+import { commandLineOf } from "./command-line.ts";
 import { consent } from "./consent.ts";
 import { accountRows, closing, facts, feePayerOf, openLedger, signOut, walletNamed } from "./ledger.ts";
 import { paintFor, shortAddress } from "./print.ts";

@@ -2,7 +2,7 @@
 import type { Writable } from "node:stream";
 import type { Logger } from "pino";
 import type { Daemon } from "../daemon/app.ts";
-import type { CommandLine } from "./called.ts";
+import type { CommandLine } from "./command-line.ts";
 
 export interface LinkPlace {
   /** The stream that a person looks at. Null: there is none, and a log gets no secrets. */

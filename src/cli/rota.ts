@@ -1,7 +1,7 @@
 /** `perpwatch rota`: who is on duty by the rotas of the configuration, and who is next. No daemon is asked. */
 import type { Command } from "commander";
 import { addressee, faultsOf, onDuty, type Piece, piecesOf, type RotaPlan } from "../channels/rota/plan.ts";
-import { faultText, formatShiftTime } from "../channels/rota/words.ts";
+import { faultText, formatShiftTime } from "../channels/rota/shift-text.ts";
 import type { ConfigProblem } from "../daemon/settings.ts";
 import { type Cli, CommandFailed, type CommonOptions, declare, print, printJson } from "./command.ts";
 import { type Loaded, rotaPlans } from "./configuration.ts";

@@ -98,7 +98,7 @@ async function signer(cli: Cli, options: SignerOptions): Promise<void> {
         warn(`SIGHUP: ${options.config} is not loaded: ${error instanceof Error ? error.message : error}`),
     );
   });
-  const { room } = await import("../signer/askers.ts");
+  const { room } = await import("../signer/connection-limit.ts");
   const admit = room(() => clock.elapsedMs());
   await listen(
     path,

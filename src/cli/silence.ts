@@ -18,8 +18,8 @@ import { ask, noDaemon } from "./daemon.ts";
 import { counted, type Paint, paintFor, severityTint } from "./print.ts";
 import { table } from "./table.ts";
 import { askedOf, unknownIn } from "./unknown-names.ts";
+import { userName } from "./user-name.ts";
 import { durationFrom, oneOf, timeOf } from "./values.ts";
-import { whoAmI } from "./who.ts";
 
 interface AddOptions extends CommonOptions {
   readonly for?: number;
@@ -102,7 +102,7 @@ async function add(cli: Cli, matchers: readonly string[], options: AddOptions): 
       : timeOf("--until", options.until, nowMs);
   const wish: SilenceWish & { readonly preview?: boolean } = {
     matchers,
-    author: options.by ?? whoAmI(cli),
+    author: options.by ?? userName(cli),
     comment: options.comment,
     endsMs,
     ...(startsMs === undefined ? {} : { startsMs }),
@@ -190,7 +190,7 @@ async function expire(
   if (!Number.isSafeInteger(id) || id < 1)
     throw new CommandFailed(`a silence's id is a number such as 3, not ${JSON.stringify(text)}`, 2);
   const place: Place = await locate(cli, options.config);
-  const by = options.by ?? whoAmI(cli);
+  const by = options.by ?? userName(cli);
   const answer = await ask<{ result: string }>(place, "POST", `/api/v1/silences/${id}/expire`, { by });
   if (answer.kind === "noDaemon") throw noDaemon(place);
   if (options.json) printJson(cli, { id, ...answer.body });

@@ -16,7 +16,7 @@ import type { Wire, WireNumber } from "../web/wire.ts";
 import { type Cli, type CommonOptions, declare, print, printJson } from "./command.ts";
 import { locate, type Place } from "./configuration.ts";
 import { ask } from "./daemon.ts";
-import { withPast } from "./past.ts";
+import { withHistory } from "./history-reading.ts";
 import { ago, counted, type Paint, paintFor, severityTint, shortAddress } from "./print.ts";
 import { silenceTable } from "./silence.ts";
 import { table } from "./table.ts";
@@ -591,7 +591,7 @@ function numberOf(value: WireNumber | null | undefined): number | null {
 
 /** No daemon: alerts that were firing, messages that were owed. */
 async function left(cli: Cli, options: CommonOptions, place: Place): Promise<void> {
-  const past = await withPast(cli, place, async (history) => ({
+  const past = await withHistory(cli, place, async (history) => ({
     running: false as const,
     lastAliveMs: await history.lastAliveMs(),
     firing: await history.alerts({ state: "firing", shadow: false, limit: 1_000 }),

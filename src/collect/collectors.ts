@@ -2,8 +2,8 @@
  * Everything that is read from the exchange, put together: collectors, their schedules, and what they share.
  *
  *   scheduler ──► collector ──► client ──► record ──► translate ──► observation
- *                     └─ histories: paging ──► teller ──┘
- *   streams ────► feed ────► mirror, live prices, teller ─┘
+ *                     └─ histories: paging ─► publisher ─┘
+ *   streams ────► feed ────► mirror, live prices, publisher ─┘
  */
 
 import type { Clock, Random } from "../domain/clock.ts";
@@ -42,6 +42,7 @@ import { portfolioCollector } from "./collectors/portfolio.ts";
 import { traderStateCollector } from "./collectors/trader-state.ts";
 import { traderViewCollector } from "./collectors/trader-view.ts";
 import { type Demand, type MarketRead, marketReadsOf } from "./demand.ts";
+import { EventPublisher, ownCursors } from "./event-publisher.ts";
 import { type InboxReading, readInbox } from "./inbox-reading.ts";
 import type { CollectLog } from "./log.ts";
 import { MarketBook } from "./market-book.ts";
@@ -50,7 +51,6 @@ import type { ScheduleFigures } from "./schedule-figures.ts";
 import { Scheduler } from "./scheduler.ts";
 import { type ScheduleSettings, scheduleMs } from "./settings.ts";
 import { StreamFeed } from "./stream-feed.ts";
-import { ownCursors, Teller } from "./teller.ts";
 
 export interface CollectorsOptions {
   readonly client: ExchangeClient;
@@ -119,8 +119,11 @@ export function createCollectors(options: CollectorsOptions): Collectors {
   const acknowledged = new Set<string>();
   let streams: Streams | null = null;
   let stopWaiting: () => void = () => {};
-  let shelf: { readonly accounts: AccountBook; readonly book: MarketBook; readonly teller: Teller } | null =
-    null;
+  let shelf: {
+    readonly accounts: AccountBook;
+    readonly book: MarketBook;
+    readonly publisher: EventPublisher;
+  } | null = null;
   const stopping = new AbortController();
   const walletOf = (name: string) => {
     const wallet = wallets.find((one) => one.name === name);
@@ -132,11 +135,18 @@ export function createCollectors(options: CollectorsOptions): Collectors {
     const cursors = ownCursors(await options.store.cursors(), wallets);
     const book = new MarketBook();
     const accounts = new AccountBook(wallets, cursors);
-    const teller = new Teller(options.store, wallets, cursors, clock, options.eventsKeptMs, options.time);
-    shelf = { accounts, book, teller };
+    const publisher = new EventPublisher(
+      options.store,
+      wallets,
+      cursors,
+      clock,
+      options.eventsKeptMs,
+      options.time,
+    );
+    shelf = { accounts, book, publisher };
     const elapsedMs = () => clock.elapsedMs();
     const slots = new LedgerSlots();
-    const shared = { teller, badRecords, cursors, elapsedMs, slots };
+    const shared = { publisher, badRecords, cursors, elapsedMs, slots };
     const onNewAccount = (wallet: string) => scheduler?.ask("notifications", wallet);
     const ratePerSecond = () => options.budget?.ratePerSecond ?? options.requestsPerSecond;
     if (options.streams) {
@@ -145,7 +155,7 @@ export function createCollectors(options: CollectorsOptions): Collectors {
       const inboxEveryMs = () =>
         scheduler?.demand().sources.find(({ source }) => source === "notifications")?.effectiveMs ??
         scheduleMs(options.schedules.notifications, clock.nowMs());
-      const own = { ask, ratePerSecond, accounts, book, teller, badRecords, exchangeIsDown, inboxEveryMs };
+      const own = { ask, ratePerSecond, accounts, book, publisher, badRecords, exchangeIsDown, inboxEveryMs };
       feed = new StreamFeed({ ...options, ...own });
     }
     const live = feed;
@@ -162,7 +172,7 @@ export function createCollectors(options: CollectorsOptions): Collectors {
       exchangeStatusCollector(live),
       traderStateCollector({ accounts, badRecords, onNewAccount, live, elapsedMs, everyMs, slots }),
       traderViewCollector(accounts, badRecords),
-      notificationsCollector({ accounts, book, teller, cursors, elapsedMs, acknowledged, live }),
+      notificationsCollector({ accounts, book, publisher, cursors, elapsedMs, acknowledged, live }),
       liquidationsCollector(shared, accounts),
       fundingCollector(shared),
       collateralCollector(shared),
@@ -203,7 +213,7 @@ export function createCollectors(options: CollectorsOptions): Collectors {
       const { observe } = options;
       const runs = wallets.map((wallet) => ({ wallet, observe, nowMs: () => clock.nowMs() }));
       // A history may be read long after accounts, and the stop before that is no past.
-      shelf?.teller.begin(runs).catch(() => {});
+      shelf?.publisher.begin(runs).catch(() => {});
       scheduler.start();
       if (!feed || !options.streams) return;
       streams = options.streams(feed);
@@ -221,9 +231,9 @@ export function createCollectors(options: CollectorsOptions): Collectors {
       return readInbox({ wallet, client: options.client, accounts, book, nowMs, signal: stopping.signal });
     },
     tellInbox(name, events) {
-      const { wallet, teller } = walletOf(name);
+      const { wallet, publisher } = walletOf(name);
       const { observe } = options;
-      return teller.tell({ wallet, observe, nowMs: () => clock.nowMs() }, "notifications", {
+      return publisher.tell({ wallet, observe, nowMs: () => clock.nowMs() }, "notifications", {
         events,
         live: true,
       });

@@ -6,7 +6,7 @@
  *   demand.ts         requests a second against the ceiling, and the intervals that follow
  *   collectors/       one file a resource; collector.ts: what one is
  *   translate/        records into the house's words; pure
- *   paging.ts         histories without holes and repeats; teller.ts: what is new of them
+ *   paging.ts         histories without holes and repeats; event-publisher.ts: what is new of them
  *   stream-feed.ts    what the stream tells, beside the polls; live-prices.ts, coalesce.ts, spread-asks.ts: its parts
  *   reporter.ts, bad-records.ts   what goes wrong, said once
  *   settings.ts       the `schedules:` section

@@ -13,7 +13,7 @@
 import { type Event, eventName } from "../domain/event.ts";
 import { ExchangeError, lanes } from "../exchange/index.ts";
 import type { RunOutcome, WalletRun } from "./collector.ts";
-import type { Batch, Teller } from "./teller.ts";
+import type { Batch, EventPublisher } from "./event-publisher.ts";
 
 const LATE_ROWS_MS = 600_000;
 const DEEP_AGAIN_MS = 300_000;
@@ -42,7 +42,7 @@ export interface HistoryOptions {
   readonly name: string;
   /** The span of the past that is read at first sight, ms. */
   readonly pastMs: number;
-  readonly teller: Teller;
+  readonly publisher: EventPublisher;
   /** As stored by an earlier start. */
   readonly stored: string | undefined;
   /** Reads a page. @param older null: the newest   @param catchUp with the largest limit */
@@ -111,12 +111,12 @@ export class History {
 
   /** Reads the newest rows, and as far back as it takes. */
   async read(run: WalletRun, elapsedMs: number): Promise<Reading> {
-    const { teller, pastMs } = this.#options;
+    const { publisher, pastMs } = this.#options;
     const { edgeMs, backlog, unreadMs = [] } = this.#state;
     const openMs = this.#openMs(true);
     const farthestMs = Math.max(openMs, run.nowMs() - OLDEST_OPEN_MS);
     const pastLimitMs = Math.min(run.nowMs() - pastMs, run.gap ? farthestMs : Number.POSITIVE_INFINITY);
-    const firstMs = teller.firstMs(run.wallet.name);
+    const firstMs = publisher.firstMs(run.wallet.name);
     // A row of the future is no edge: all that is indexed late would lie behind it.
     const baseMs = Math.min(edgeMs ?? firstMs, run.nowMs());
     const untilMs = Math.max(pastLimitMs, Math.min(baseMs - LATE_ROWS_MS, openMs));
@@ -289,12 +289,12 @@ export class History {
     const events = rows.flatMap((row) => row.events);
     const most = Math.max(1, ...rows.map((row) => row.events.length));
     const span = { fromMs: end?.atMs ?? 0, toMs };
-    return Math.floor((await this.#options.teller.knownBeside(run.wallet.name, events, span)) / most);
+    return Math.floor((await this.#options.publisher.knownBeside(run.wallet.name, events, span)) / most);
   }
 
   async #unknown(page: HistoryPage): Promise<Event[]> {
     const events = page.rows.flatMap((row) => row.events);
-    const known = await this.#options.teller.known(events);
+    const known = await this.#options.publisher.known(events);
     return events.filter((event) => !known.has(eventName(event.kind, event.key)));
   }
 }

@@ -39,6 +39,7 @@ import type { AccountBook } from "./accounts.ts";
 import type { BadRecords } from "./bad-records.ts";
 import { Coalescer } from "./coalesce.ts";
 import type { CollectedWallet } from "./collector.ts";
+import type { EventPublisher } from "./event-publisher.ts";
 import { InboxTrust } from "./inbox-trust.ts";
 import { LivePrices } from "./live-prices.ts";
 import type { CollectLog } from "./log.ts";
@@ -46,7 +47,6 @@ import type { MarketBook } from "./market-book.ts";
 import { PriceChannel } from "./price-channel.ts";
 import { SpreadAsks } from "./spread-asks.ts";
 import { StreamOutages } from "./stream-outages.ts";
-import type { Teller } from "./teller.ts";
 import { livePricesOf } from "./translate/market.ts";
 import { isUnreadLiquidation, notificationEvents } from "./translate/notification.ts";
 import { subaccountState } from "./translate/trader-state.ts";
@@ -84,7 +84,7 @@ export interface StreamFeedOptions {
   readonly marginRatio: (wallet: string) => number | null;
   readonly accounts: AccountBook;
   readonly book: MarketBook;
-  readonly teller: Teller;
+  readonly publisher: EventPublisher;
   readonly badRecords: BadRecords;
   /** True if nothing at all can be read. */
   readonly exchangeIsDown: () => boolean;
@@ -519,11 +519,11 @@ export class StreamFeed implements StreamListener {
   }
 
   async #tell(name: string, events: readonly Event[]): Promise<void> {
-    const { teller, observe } = this.#options;
+    const { publisher, observe } = this.#options;
     const wallet = this.#byName.get(name);
     if (!wallet) return;
     const run = { wallet, observe, nowMs: () => this.#clock.nowMs() };
-    await teller.tell(run, "notifications", { events, live: true });
+    await publisher.tell(run, "notifications", { events, live: true });
   }
 
   // ── asking over HTTP ────────────────────────────────────────────────────────────────────────────────────────────

@@ -7,7 +7,7 @@
  */
 import { createHash } from "node:crypto";
 import { addressee, changesAtMs, faultsOf, onDuty, piecesOf, type RotaPlan } from "../channels/rota/plan.ts";
-import { faultText, formatShiftTime } from "../channels/rota/words.ts";
+import { faultText, formatShiftTime } from "../channels/rota/shift-text.ts";
 import { type Alert, severityRank } from "../domain/alert.ts";
 import { changes } from "../domain/changes.ts";
 import type { Clock } from "../domain/clock.ts";

@@ -19,13 +19,13 @@ import type { Message, OwedItem } from "../domain/delivery.ts";
 import type { Observation } from "../domain/observation.ts";
 import type { Charts, Store } from "../domain/ports.ts";
 import type { ChannelStatus } from "../domain/status.ts";
+import { ChannelQueue } from "./channel-queue.ts";
 import { ChannelState } from "./channel-state.ts";
 import type { CriticalFigures } from "./critical-figures.ts";
+import { FiringLists } from "./firing-lists.ts";
 import { Journal } from "./journal.ts";
-import { Line } from "./line.ts";
 import { type DeliverLog, silentLog } from "./log.ts";
 import { noProbe, type Probe } from "./probe.ts";
-import { Standing } from "./standing.ts";
 import { isUrgent, Urgent } from "./urgent.ts";
 import { Work } from "./work.ts";
 
@@ -102,7 +102,7 @@ class WorkingOutbox implements Outbox {
   readonly #log: DeliverLog;
   readonly #probe: Probe;
   readonly #journal: Journal;
-  readonly #lines = new Map<string, Line>();
+  readonly #lines = new Map<string, ChannelQueue>();
   readonly #states = new Map<string, ChannelState>();
   /** By id of the item, until its end is recorded. */
   readonly #entries = new Map<number, Entry>();
@@ -110,7 +110,7 @@ class WorkingOutbox implements Outbox {
   readonly #passedOver = new Map<number, Entry[]>();
   readonly #listeners = new Set<(alertIds: readonly number[]) => void>();
   readonly #cut = new AbortController();
-  readonly #standing: Standing;
+  readonly #standing: FiringLists;
   #lost = 0;
   readonly #urgent = new Urgent();
   readonly #work: Work;
@@ -120,7 +120,7 @@ class WorkingOutbox implements Outbox {
   constructor(options: OutboxOptions) {
     const { store, clock, random, log = silentLog, probe = noProbe } = options;
     this.#options = options;
-    this.#standing = new Standing(options.present);
+    this.#standing = new FiringLists(options.present);
     this.#log = log;
     this.#probe = probe;
     this.#work = new Work(log, "the outbox met a fault of its own");
@@ -132,7 +132,7 @@ class WorkingOutbox implements Outbox {
       onRecorded: ({ entries }) => this.#recorded(entries),
     });
     for (const [name, channel] of options.channels) {
-      const line = new Line({
+      const line = new ChannelQueue({
         ...{ channel, store, clock, random, probe, log },
         stateOf: (one) => this.#stateOf(one),
         journal: this.#journal,
@@ -308,7 +308,7 @@ class WorkingOutbox implements Outbox {
     if (entries.length === 0) return;
     const see = async () => {
       await this.#probe("owed-seen");
-      const lines = new Set<Line>();
+      const lines = new Set<ChannelQueue>();
       for (const entry of entries) {
         const line = this.#lines.get(entry.item.receiver);
         if (!line) {

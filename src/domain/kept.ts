@@ -3,7 +3,7 @@
  * which knows the names of its values and the schema of their JSON.
  */
 import { z } from "zod";
-import type { Draft } from "./draft.ts";
+import type { ChangesBuilder } from "./changes-builder.ts";
 import { decode, encode } from "./json.ts";
 
 export type KeptValues = ReadonlyMap<string, string>;
@@ -68,12 +68,12 @@ export class KeptKind<Value, Key extends string | number = string> {
     throw new KeptValueError(name, `${issue?.path.join(".") || "the value"}: ${issue?.message}`);
   }
 
-  put(key: Key, value: Value, draft: Draft): void {
-    draft.changes.keep.push(this.row(key, value));
+  put(key: Key, value: Value, builder: ChangesBuilder): void {
+    builder.changes.keep.push(this.row(key, value));
   }
 
-  drop(key: Key, draft: Draft): void {
-    draft.changes.keep.push(this.row(key, null));
+  drop(key: Key, builder: ChangesBuilder): void {
+    builder.changes.keep.push(this.row(key, null));
   }
 
   /** @param value null: it is no longer kept */

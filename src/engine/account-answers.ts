@@ -2,11 +2,11 @@
 import type { AlertBook, LiveAlert } from "../alerts/alert-book.ts";
 import type { NoData } from "../alerts/own/no-data.ts";
 import type { SubaccountState } from "../domain/account.ts";
-import type { Draft } from "../domain/draft.ts";
+import type { ChangesBuilder } from "../domain/changes-builder.ts";
 import type { Observation } from "../domain/observation.ts";
 import type { Conditions } from "../evaluate/conditions.ts";
+import type { NoDataWatches } from "../evaluate/no-data-watches.ts";
 import { rulesOf } from "../evaluate/subject-rules.ts";
-import type { Vigils } from "../evaluate/vigils.ts";
 import { type AccountEntry, noteReading } from "../state/accounts.ts";
 import type { Holdings } from "../state/holdings.ts";
 import type { Profits } from "../state/profit/profits.ts";
@@ -16,30 +16,30 @@ import { sumAccounts, walletSeen, wholeSeenMs } from "../state/wallets.ts";
 import type { NamedValues } from "../state/windows/named-values.ts";
 import type { Series } from "../state/windows/series.ts";
 import type { World } from "../state/world.ts";
-import type { Together } from "./aggregates/together.ts";
+import type { Aggregates } from "./aggregates/aggregates.ts";
 import type { ExchangeChecks } from "./exchange-checks.ts";
 import type { MarketAnswers } from "./market-answers.ts";
-import type { Past } from "./past.ts";
 import type { Restoring } from "./restore.ts";
 import type { SubjectLife } from "./subject-life.ts";
 import type { WalletFigures } from "./wallet-figures.ts";
+import type { WindowWarmUp } from "./window-warm-up.ts";
 
 export interface AccountAnswersParts {
   readonly world: World;
   readonly alerts: AlertBook;
   readonly life: SubjectLife;
-  readonly past: Past;
+  readonly warmUp: WindowWarmUp;
   readonly profits: Profits;
   readonly holdings: Holdings;
   readonly market: MarketAnswers;
   readonly noData: NoData;
-  readonly vigils: Vigils;
+  readonly noDataWatches: NoDataWatches;
   readonly named: NamedValues;
   readonly series: Series;
   readonly checks: ExchangeChecks;
   readonly rights: Rights;
   readonly conditions: Conditions;
-  readonly together: Together;
+  readonly aggregates: Aggregates;
   readonly restoring: Restoring;
   readonly figures: WalletFigures;
 }
@@ -51,48 +51,49 @@ export class AccountAnswers {
     this.#parts = parts;
   }
 
-  take(seen: Observation & { readonly kind: "accounts" }, draft: Draft): void {
+  take(seen: Observation & { readonly kind: "accounts" }, builder: ChangesBuilder): void {
     const entry = this.#parts.world.wallets.get(seen.wallet);
     if (!entry) return;
     if (this.#parts.alerts.live.size > 0) this.#keepBeforeLoss(seen);
     const told = this.#parts.world.accounts.take(seen);
     if (told === null) return;
-    this.#noteHolders(seen, told, draft);
-    this.#parts.past.welcomed(draft);
-    this.#parts.profits.takeStates(entry, told, seen, draft);
+    this.#noteHolders(seen, told, builder);
+    this.#parts.warmUp.welcomed(builder);
+    this.#parts.profits.takeStates(entry, told, seen, builder);
     for (const account of told) {
-      this.#parts.holdings.take(account, entry.profit.changes.seen(account.name), draft);
-      this.#parts.market.wantAssets(account, draft);
+      this.#parts.holdings.take(account, entry.profit.changes.seen(account.name), builder);
+      this.#parts.market.wantAssets(account, builder);
       this.#parts.world.accounts.assess(account);
       noteReading(account);
     }
     const whole = seen.told === undefined;
     if (whole) {
-      walletSeen(entry, seen.pdaIndex, draft.atMs);
+      walletSeen(entry, seen.pdaIndex, builder.atMs);
     }
     sumAccounts(entry, this.#parts.world.accounts.ofWallet(seen.wallet), true);
-    this.#parts.profits.answered(entry, draft);
+    this.#parts.profits.answered(entry, builder);
     const wholeMs = whole ? wholeSeenMs(entry) : null;
-    if (whole) this.#parts.noData.seen("traderState", seen.wallet, draft, wholeMs);
-    if (wholeMs !== null) this.#parts.vigils.seen("traderState", seen.wallet, wholeMs, draft);
+    if (whole) this.#parts.noData.seen("traderState", seen.wallet, builder, wholeMs);
+    if (wholeMs !== null) this.#parts.noDataWatches.seen("traderState", seen.wallet, wholeMs, builder);
     for (const account of told) {
-      this.#parts.named.update(account.node, draft.atMs);
-      for (const position of account.positions.values()) this.#parts.named.update(position.node, draft.atMs);
-      draft.changes.ticks.push(this.#parts.series.account(account, draft.atMs));
-      account.node.windows?.feed(draft.atMs, account.node.facts.values);
+      this.#parts.named.update(account.node, builder.atMs);
       for (const position of account.positions.values())
-        position.node.windows?.feed(draft.atMs, position.node.facts.values);
+        this.#parts.named.update(position.node, builder.atMs);
+      builder.changes.ticks.push(this.#parts.series.account(account, builder.atMs));
+      account.node.windows?.feed(builder.atMs, account.node.facts.values);
+      for (const position of account.positions.values())
+        position.node.windows?.feed(builder.atMs, position.node.facts.values);
     }
-    if (entry.node.windows?.hasFields) this.#parts.figures.sample(entry, draft);
+    if (entry.node.windows?.hasFields) this.#parts.figures.sample(entry, builder);
     for (const account of told) {
       this.#parts.figures.realizedToday(entry, account);
-      if (whole) this.#parts.checks.note(account, draft.atMs);
+      if (whole) this.#parts.checks.note(account, builder.atMs);
     }
-    for (const account of told) this.#parts.rights.compare(account, draft);
-    for (const account of told) this.#parts.figures.judgeAccount(account, "traderState", draft);
-    this.#parts.conditions.judgeNode(entry.node, "traderState", draft);
-    this.#parts.together.changed(entry, "traderState", draft);
-    if (whole) this.#parts.restoring.endUnclaimed(seen.wallet, seen.pdaIndex, draft);
+    for (const account of told) this.#parts.rights.compare(account, builder);
+    for (const account of told) this.#parts.figures.judgeAccount(account, "traderState", builder);
+    this.#parts.conditions.judgeNode(entry.node, "traderState", builder);
+    this.#parts.aggregates.changed(entry, "traderState", builder);
+    if (whole) this.#parts.restoring.endUnclaimed(seen.wallet, seen.pdaIndex, builder);
   }
 
   /** Keeps the texts of alerts about accounts that an answer shows with less than before, as of before it. */
@@ -120,14 +121,14 @@ export class AccountAnswers {
   #noteHolders(
     { wallet, pdaIndex }: Observation & { readonly kind: "accounts" },
     told: readonly AccountEntry[],
-    draft: Draft,
+    builder: ChangesBuilder,
   ): void {
     const hasParted = this.#parts.life.takeParted();
     if (!hasParted && !told.some(({ moved }) => moved)) return;
     const accounts = this.#parts.world.accounts
       .ofWallet(wallet)
       .filter(({ ref }) => ref.pdaIndex === pdaIndex);
-    this.#parts.world.holders.take(wallet, pdaIndex, accounts, draft);
+    this.#parts.world.holders.take(wallet, pdaIndex, accounts, builder);
   }
 }
 

@@ -2,7 +2,7 @@
 import type { AlertBook, LiveAlert } from "../alerts/alert-book.ts";
 import type { Endings } from "../alerts/endings.ts";
 import { endingPatienceMs } from "../alerts/patience.ts";
-import type { Draft } from "../domain/draft.ts";
+import type { ChangesBuilder } from "../domain/changes-builder.ts";
 import { accountName } from "../domain/subject.ts";
 import { explainedText } from "../evaluate/both-ends.ts";
 import { judgedAs, type Recovered } from "../evaluate/conditions.ts";
@@ -54,7 +54,7 @@ export class ConditionEnds {
   }
 
   /** Ends the alert of a position that is not the one of this name which stands now. */
-  replaced({ node }: Instance, live: LiveAlert, incarnation: string, into: Draft): void {
+  replaced({ node }: Instance, live: LiveAlert, incarnation: string, into: ChangesBuilder): void {
     const { subject } = node;
     if (subject.scope !== "position") this.#parts.alerts.end(into, live, "closed", null);
     else {
@@ -79,7 +79,12 @@ export class ConditionEnds {
   }
 
   /** Ends an alert whose condition is gone. */
-  recovered(instance: Instance, live: LiveAlert, { text, textAt, explained }: Recovered, into: Draft): void {
+  recovered(
+    instance: Instance,
+    live: LiveAlert,
+    { text, textAt, explained }: Recovered,
+    into: ChangesBuilder,
+  ): void {
     const subject = instance.node.subject;
     if (explained !== null) {
       const summary = `${instance.node.name}: ${explainedText(explained.usd)}`;
@@ -113,7 +118,7 @@ export class ConditionEnds {
   }
 
   /** Takes back an alert whose recovery was not told yet, for a condition that fires anew; null: there is none. */
-  takeBack(instance: Instance, into: Draft): LiveAlert | null {
+  takeBack(instance: Instance, into: ChangesBuilder): LiveAlert | null {
     const { rule, node } = instance;
     const { subject } = node;
     if (subject.scope !== "position" && subject.scope !== "trader") return null;

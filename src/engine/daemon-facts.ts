@@ -1,7 +1,7 @@
 /** The facts about the daemon itself, for its rules. */
 import type { ChannelAlerts } from "../alerts/own/channel-alerts.ts";
 import type { NoData } from "../alerts/own/no-data.ts";
-import type { Draft } from "../domain/draft.ts";
+import type { ChangesBuilder } from "../domain/changes-builder.ts";
 import type { DaemonFigures } from "../domain/observation.ts";
 import type { Conditions } from "../evaluate/conditions.ts";
 import type { Counts } from "../state/counts.ts";
@@ -26,20 +26,20 @@ export class DaemonFacts {
     this.#parts = parts;
   }
 
-  take(figures: DaemonFigures, draft: Draft): void {
+  take(figures: DaemonFigures, builder: ChangesBuilder): void {
     const { node, named, series, conditions } = this.#parts;
-    this.#write(figures, draft);
-    named.update(node, draft.atMs);
-    draft.changes.ticks.push(series.daemon(node.facts.values, draft.atMs));
-    node.windows?.feed(draft.atMs, node.facts.values);
-    conditions.judgeNode(node, null, draft);
+    this.#write(figures, builder);
+    named.update(node, builder.atMs);
+    builder.changes.ticks.push(series.daemon(node.facts.values, builder.atMs));
+    node.windows?.feed(builder.atMs, node.facts.values);
+    conditions.judgeNode(node, null, builder);
   }
 
   /** A channel broke, or works again. */
-  channelTurned(draft: Draft): void {
+  channelTurned(builder: ChangesBuilder): void {
     const { node, channels, conditions } = this.#parts;
     node.facts.values.brokenChannels = channels.broken;
-    conditions.judgeNode(node, null, draft);
+    conditions.judgeNode(node, null, builder);
   }
 
   /** A rule that is due before the next figures is judged by the no-data alerts that fire now. */
@@ -47,9 +47,9 @@ export class DaemonFacts {
     this.#parts.node.facts.values.noDataAlerts = this.#parts.noData.alerts;
   }
 
-  #write(figures: DaemonFigures, draft: Draft): void {
+  #write(figures: DaemonFigures, builder: ChangesBuilder): void {
     const { node, noData, channels, counts: counter } = this.#parts;
-    const counts = counter.take(figures, draft);
+    const counts = counter.take(figures, builder);
     const { values } = node.facts;
     values.host = figures.host;
     values.lag = figures.lagMs;
@@ -68,7 +68,7 @@ export class DaemonFacts {
     values.databaseBytes = figures.databaseBytes;
     values.authFailures = counts.authFailures;
     values.repeatedAuthFailures = counts.repeatedAuthFailures;
-    values.refusedWallets = counter.refusedWallets(figures, draft.atMs);
+    values.refusedWallets = counter.refusedWallets(figures, builder.atMs);
     values.signingWallets = figures.signingWallets;
     values.signedOutWallets = figures.signedOutWallets;
     values.loginTextRefused = figures.loginTextRefused;

@@ -1,6 +1,6 @@
 /** Holds what we compute against what the exchange says of the same: its view of an account's risk, and its values of accounts. */
 import type { NoData } from "../alerts/own/no-data.ts";
-import type { Draft } from "../domain/draft.ts";
+import type { ChangesBuilder } from "../domain/changes-builder.ts";
 import type { Observation } from "../domain/observation.ts";
 import type { Conditions } from "../evaluate/conditions.ts";
 import type { AccountEntry } from "../state/accounts.ts";
@@ -8,13 +8,13 @@ import { EquityCheck } from "../state/checks/equity-check.ts";
 import { compareWithView } from "../state/checks/view-check.ts";
 import type { Today } from "../state/profit/today.ts";
 import type { World } from "../state/world.ts";
-import type { Together } from "./aggregates/together.ts";
+import type { Aggregates } from "./aggregates/aggregates.ts";
 
 export interface ExchangeChecksParts {
   readonly world: World;
   readonly conditions: Conditions;
   readonly noData: NoData;
-  readonly together: Together;
+  readonly aggregates: Aggregates;
   readonly today: Today;
   readonly warn: (text: string) => void;
   /** Some rule reads or tells how far our equity is from the exchange's. */
@@ -46,10 +46,10 @@ export class ExchangeChecks {
     this.#equity.forget(account);
   }
 
-  takeView(seen: Observation & { readonly kind: "traderView" }, draft: Draft): void {
+  takeView(seen: Observation & { readonly kind: "traderView" }, builder: ChangesBuilder): void {
     const account = this.#parts.world.accounts.takeView(seen.wallet, seen.view, seen.atMs);
     if (!account) return;
-    this.#parts.noData.seen("traderView", seen.wallet, draft);
+    this.#parts.noData.seen("traderView", seen.wallet, builder);
     const differences = compareWithView(account, this.#parts.world.markets);
     if (differences.length === 0) {
       this.#reported.delete(account.name);
@@ -63,33 +63,33 @@ export class ExchangeChecks {
   }
 
   /** Takes the exchange's values of accounts. */
-  takePortfolio(seen: Observation & { readonly kind: "portfolio" }, draft: Draft): void {
+  takePortfolio(seen: Observation & { readonly kind: "portfolio" }, builder: ChangesBuilder): void {
     const entry = this.#parts.world.wallets.get(seen.wallet);
     if (!entry) return;
     const { wallet, midnight } = seen;
-    this.#parts.noData.seen("portfolio", wallet, draft);
+    this.#parts.noData.seen("portfolio", wallet, builder);
     if (
       midnight &&
       this.#parts.today.midnight(wallet, midnight.startMs, { ...midnight, readMs: seen.atMs })
     ) {
       this.#parts.today.refresh(entry);
       entry.profit.publish();
-      this.#parts.today.keep(wallet, draft);
-      this.#parts.conditions.judgeNode(entry.node, null, draft);
-      this.#parts.together.changed(entry, null, draft);
+      this.#parts.today.keep(wallet, builder);
+      this.#parts.conditions.judgeNode(entry.node, null, builder);
+      this.#parts.aggregates.changed(entry, null, builder);
     }
     let compared = false;
     for (const { pdaIndex, subaccount, ofMs, valueUsd } of seen.values) {
       const account = this.#parts.world.accounts.get({ wallet, pdaIndex, subaccount });
-      if (account && this.#equity.compare(account, ofMs, valueUsd, draft.atMs)) compared = true;
+      if (account && this.#equity.compare(account, ofMs, valueUsd, builder.atMs)) compared = true;
     }
     if (!compared) return;
     const { daemon } = this.#parts.world;
-    const worst = this.#equity.worst(draft.atMs)!;
+    const worst = this.#equity.worst(builder.atMs)!;
     daemon.facts.values.equityMismatch = worst.share;
     daemon.facts.values.equityMismatchAccount = worst.account;
     daemon.facts.values.equityMismatchSide = worst.side;
-    daemon.seen("portfolio", draft.atMs);
-    this.#parts.conditions.judgeNode(daemon, "portfolio", draft);
+    daemon.seen("portfolio", builder.atMs);
+    this.#parts.conditions.judgeNode(daemon, "portfolio", builder);
   }
 }

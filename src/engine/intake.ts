@@ -1,6 +1,6 @@
 /** Hands an observation to the part that takes it. */
 import { severityRank } from "../domain/alert.ts";
-import type { Draft } from "../domain/draft.ts";
+import type { ChangesBuilder } from "../domain/changes-builder.ts";
 import type { Observation } from "../domain/observation.ts";
 import { unreachable } from "../domain/unreachable.ts";
 import type { Parts } from "./assembly/parts.ts";
@@ -12,54 +12,54 @@ export class Intake {
     this.#parts = parts;
   }
 
-  take(observation: Observation, draft: Draft): void {
-    this.#parts.own.observe(observation, draft);
+  take(observation: Observation, builder: ChangesBuilder): void {
+    this.#parts.own.observe(observation, builder);
     switch (observation.kind) {
       case "accounts":
-        this.#parts.accounts.take(observation, draft);
+        this.#parts.accounts.take(observation, builder);
         return;
       case "prices":
-        this.#parts.market.prices(observation, draft);
-        this.#parts.figures.valued(draft);
+        this.#parts.market.prices(observation, builder);
+        this.#parts.figures.valued(builder);
         return;
       case "marketConfig":
-        this.#parts.market.config(observation, draft);
-        this.#parts.figures.valued(draft);
+        this.#parts.market.config(observation, builder);
+        this.#parts.figures.valued(builder);
         return;
       case "collateralAssets":
-        this.#parts.market.collateralAssets(observation, draft);
-        this.#parts.figures.valued(draft);
+        this.#parts.market.collateralAssets(observation, builder);
+        this.#parts.figures.valued(builder);
         return;
       case "fundingRate":
-        this.#parts.market.rate(observation, draft);
+        this.#parts.market.rate(observation, builder);
         return;
       case "depth":
-        this.#parts.market.depth(observation, draft);
+        this.#parts.market.depth(observation, builder);
         return;
       case "calendar":
-        this.#parts.market.session(observation, draft);
+        this.#parts.market.session(observation, builder);
         return;
       case "external":
-        this.#parts.market.external(observation, draft);
+        this.#parts.market.external(observation, builder);
         return;
       case "exchangeStatus":
-        this.#parts.market.status(observation, draft);
+        this.#parts.market.status(observation, builder);
         return;
       case "traderView":
-        this.#parts.checks.takeView(observation, draft);
+        this.#parts.checks.takeView(observation, builder);
         return;
       case "portfolio":
-        this.#parts.checks.takePortfolio(observation, draft);
+        this.#parts.checks.takePortfolio(observation, builder);
         return;
       case "events":
-        this.#parts.events.take(observation, draft);
+        this.#parts.events.take(observation, builder);
         return;
       case "backfill":
-        this.#parts.past.takeBackfill(observation.ticks, draft);
+        this.#parts.warmUp.takeBackfill(observation.ticks, builder);
         return;
       case "failed": {
         const { kind: _, ...failure } = observation;
-        draft.changes.failedReads.push(failure);
+        builder.changes.failedReads.push(failure);
         return;
       }
       case "session": {
@@ -68,14 +68,14 @@ export class Intake {
         entry.signedIn = observation.signedIn;
         entry.sessionDetail = observation.detail;
         entry.node.facts.values.signedIn = observation.signedIn;
-        this.#parts.conditions.judgeNode(entry.node, null, draft);
+        this.#parts.conditions.judgeNode(entry.node, null, builder);
         return;
       }
       case "daemon":
-        this.#parts.daemon.take(observation.figures, draft);
+        this.#parts.daemon.take(observation.figures, builder);
         return;
       case "channel":
-        this.#parts.daemon.channelTurned(draft);
+        this.#parts.daemon.channelTurned(builder);
         return;
       case "acknowledged": {
         const { alert, by, comment, shown } = observation;
@@ -84,24 +84,24 @@ export class Intake {
         if (!live && !alert.event) return;
         // It rose between the asking and now: nobody saw that.
         if (shown && live && severityRank[live.alert.severity] > severityRank[shown.severity]) return;
-        this.#parts.alerts.acknowledge(draft, live?.alert ?? alert, by, comment, shown);
+        this.#parts.alerts.acknowledge(builder, live?.alert ?? alert, by, comment, shown);
         return;
       }
       case "silenced":
-        this.#parts.alerts.putSilence(observation.silence, draft);
+        this.#parts.alerts.putSilence(observation.silence, builder);
         return;
       case "started":
-        draft.changes.milestones.push({
-          atMs: draft.atMs,
+        builder.changes.milestones.push({
+          atMs: builder.atMs,
           kind: "started",
           value: JSON.stringify({ version: observation.version, lastAliveMs: observation.lastAliveMs }),
         });
         return;
       case "stopped":
-        draft.changes.milestones.push({ atMs: draft.atMs, kind: "stopped", value: "{}" });
+        builder.changes.milestones.push({ atMs: builder.atMs, kind: "stopped", value: "{}" });
         return;
       case "figures":
-        this.#parts.given.take(observation, draft);
+        this.#parts.injected.take(observation, builder);
         return;
       case "dropped":
       case "drill":

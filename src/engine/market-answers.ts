@@ -6,11 +6,11 @@
 import type { AlertBook } from "../alerts/alert-book.ts";
 import type { NoData } from "../alerts/own/no-data.ts";
 import type { MarketConfig, MarketPrices } from "../domain/account.ts";
-import type { Draft } from "../domain/draft.ts";
+import type { ChangesBuilder } from "../domain/changes-builder.ts";
 import type { Event } from "../domain/event.ts";
 import type { Observation, Source } from "../domain/observation.ts";
 import type { Conditions } from "../evaluate/conditions.ts";
-import type { Vigils } from "../evaluate/vigils.ts";
+import type { NoDataWatches } from "../evaluate/no-data-watches.ts";
 import { type FactValue, unlistedSymbols } from "../rules/index.ts";
 import { type AccountEntry, noteReading } from "../state/accounts.ts";
 import { factName } from "../state/fact-name.ts";
@@ -33,7 +33,7 @@ import { sumAccounts } from "../state/wallets.ts";
 import type { NamedValues } from "../state/windows/named-values.ts";
 import { readApart, type Series } from "../state/windows/series.ts";
 import type { World } from "../state/world.ts";
-import type { Together } from "./aggregates/together.ts";
+import type { Aggregates } from "./aggregates/aggregates.ts";
 import type { Restoring } from "./restore.ts";
 import type { WatchSettings } from "./settings.ts";
 
@@ -55,16 +55,16 @@ export interface MarketAnswersParts {
   readonly alerts: AlertBook;
   readonly conditions: Conditions;
   readonly noData: NoData;
-  readonly vigils: Vigils;
+  readonly noDataWatches: NoDataWatches;
   readonly series: Series;
   readonly named: NamedValues;
   readonly restoring: Restoring;
-  readonly together: Together;
+  readonly aggregates: Aggregates;
   /** Facts as history had them at the start. */
   readonly facts: ReadonlyMap<string, string>;
   /** A change is an event of our own making. */
-  readonly happened: (event: Event, draft: Draft) => void;
-  readonly judgeAccount: (account: AccountEntry, source: Source, draft: Draft) => void;
+  readonly happened: (event: Event, builder: ChangesBuilder) => void;
+  readonly judgeAccount: (account: AccountEntry, source: Source, builder: ChangesBuilder) => void;
   /** For the log. */
   readonly warn: (text: string) => void;
   /** The predecessor at a reload, whose readings are taken over. */
@@ -114,38 +114,38 @@ export class MarketAnswers {
   }
 
   /** Prices of all markets, or (`live`) of those that moved. */
-  prices(seen: Seen<"prices">, draft: Draft): void {
+  prices(seen: Seen<"prices">, builder: ChangesBuilder): void {
     const live = seen.live === true;
     // A stream that is connected brings nothing while no price moves.
     const quiet = live && this.#world.daemon.facts.values.streamConnected === true;
-    this.#world.markets.notePrices(draft.atMs, quiet ? Number.POSITIVE_INFINITY : this.#pricesStaleMs);
+    this.#world.markets.notePrices(builder.atMs, quiet ? Number.POSITIVE_INFINITY : this.#pricesStaleMs);
     const moved = new Set<string>();
     const entries: MarketEntry[] = [];
     /** The markets for which the answer states no price. */
     const unpriced: MarketEntry[] = [];
     for (const prices of seen.markets) {
       const node = this.#world.marketNode(prices.symbol);
-      if (this.#world.markets.takePrices(prices, draft.atMs, live)) moved.add(prices.symbol.toUpperCase());
+      if (this.#world.markets.takePrices(prices, builder.atMs, live)) moved.add(prices.symbol.toUpperCase());
       const market = this.#world.markets.entry(prices.symbol);
       if (market.prices === null) {
         unpriced.push(market);
         continue;
       }
       entries.push(market);
-      if (live && draft.atMs - (this.#sampledMs.get(market.symbol) ?? 0) < this.#liveSampleMs) continue;
-      this.#sampledMs.set(market.symbol, draft.atMs);
-      this.#parts.named.update(node, draft.atMs);
-      node.windows?.feed(draft.atMs, node.facts.values, readApart);
-      if (live) draft.changes.ticks.push(this.#parts.series.markets([market], draft.atMs));
+      if (live && builder.atMs - (this.#sampledMs.get(market.symbol) ?? 0) < this.#liveSampleMs) continue;
+      this.#sampledMs.set(market.symbol, builder.atMs);
+      this.#parts.named.update(node, builder.atMs);
+      node.windows?.feed(builder.atMs, node.facts.values, readApart);
+      if (live) builder.changes.ticks.push(this.#parts.series.markets([market], builder.atMs));
     }
     if (!live) {
-      if (entries.length > 0) draft.changes.ticks.push(this.#parts.series.markets(entries, draft.atMs));
-      this.#parts.noData.seen("markets", null, draft);
+      if (entries.length > 0) builder.changes.ticks.push(this.#parts.series.markets(entries, builder.atMs));
+      this.#parts.noData.seen("markets", null, builder);
     }
-    for (const prices of seen.markets) this.#noteBadPrices(prices, draft);
+    for (const prices of seen.markets) this.#noteBadPrices(prices, builder);
     const answered = unpriced.length === 0 ? entries : [...entries, ...unpriced];
     for (const market of answered)
-      this.#parts.conditions.judgeNode(this.#world.marketNode(market.symbol), "markets", draft);
+      this.#parts.conditions.judgeNode(this.#world.marketNode(market.symbol), "markets", builder);
     const told = live ? new Set(answered.map((market) => market.symbol)) : null;
     const touched = new Set<string>();
     const { accounts } = this.#world;
@@ -155,19 +155,19 @@ export class MarketAnswers {
         noteReading(account, true);
       } else accounts.refreshAges(account);
       if (live) touched.add(account.ref.wallet);
-      this.#parts.judgeAccount(account, "markets", draft);
+      this.#parts.judgeAccount(account, "markets", builder);
     }
     for (const entry of live ? this.#world.inOrder(touched) : this.#world.wallets.values()) {
       sumAccounts(entry, this.#world.accounts.ofWallet(entry.wallet.name));
-      this.#parts.conditions.judgeNode(entry.node, "markets", draft);
+      this.#parts.conditions.judgeNode(entry.node, "markets", builder);
     }
     if (this.#namedBy.has("markets"))
-      this.#parts.conditions.judgeNode(this.#world.exchange, "markets", draft);
-    this.#parts.together.manyChanged(live ? touched : null, "markets", !live, draft);
+      this.#parts.conditions.judgeNode(this.#world.exchange, "markets", builder);
+    this.#parts.aggregates.manyChanged(live ? touched : null, "markets", !live, builder);
   }
 
   /** Reports a mark or index price that cannot be one, once while it lasts. */
-  #noteBadPrices({ symbol, markPriceUsd, oraclePriceUsd }: MarketPrices, draft: Draft): void {
+  #noteBadPrices({ symbol, markPriceUsd, oraclePriceUsd }: MarketPrices, builder: ChangesBuilder): void {
     const name = symbol.toUpperCase();
     const bad = isPrice(markPriceUsd)
       ? isPrice(oraclePriceUsd)
@@ -179,7 +179,7 @@ export class MarketAnswers {
       return;
     }
     const detail = `the statistics of ${name} state ${bad}, which is no price: it counts as not read`;
-    const { atMs } = draft;
+    const { atMs } = builder;
     const failure = {
       source: "markets",
       wallet: null,
@@ -191,114 +191,114 @@ export class MarketAnswers {
     this.#parts.noData.failed(failure);
     if (this.#badPrices.get(name) === bad) return;
     this.#badPrices.set(name, bad);
-    draft.changes.failedReads.push(failure);
+    builder.changes.failedReads.push(failure);
     this.#parts.warn(detail);
   }
 
   /** Takes the configuration and the list of the markets. */
-  config(seen: Seen<"marketConfig">, draft: Draft): void {
+  config(seen: Seen<"marketConfig">, builder: ChangesBuilder): void {
     let changed = false;
     for (const config of seen.markets) {
       const node = this.#world.marketNode(config.symbol);
       const before = this.#world.markets.entry(config.symbol).config;
       changed ||= before === null || !sameConfig(before, config);
       const known = before ? comparable(before) : this.#rememberedConfig(node.name);
-      const events = known ? marketChanges(known, config, draft.atMs) : [];
-      this.#world.markets.takeConfig(config, draft.atMs);
+      const events = known ? marketChanges(known, config, builder.atMs) : [];
+      this.#world.markets.takeConfig(config, builder.atMs);
       if (!known || events.length > 0) {
-        draft.changes.facts.push({
-          atMs: draft.atMs,
+        builder.changes.facts.push({
+          atMs: builder.atMs,
           owner: node.name,
           name: "config",
           value: exactJson(config),
         });
       }
-      for (const event of events) this.#parts.happened(event, draft);
-      this.#parts.conditions.judgeNode(node, "marketConfig", draft);
+      for (const event of events) this.#parts.happened(event, builder);
+      this.#parts.conditions.judgeNode(node, "marketConfig", builder);
       if (before !== null && before.commodityStatus !== config.commodityStatus)
-        this.#sessionListed(config, draft);
+        this.#sessionListed(config, builder);
     }
     this.#noteUnlisted(seen.markets.map((one) => one.symbol));
-    this.#dropMarkets(new Set(seen.markets.map((one) => one.symbol.toUpperCase())), draft);
-    this.#parts.noData.seen("marketConfig", null, draft);
-    this.#parts.vigils.seen("marketConfig", null, draft.atMs, draft);
+    this.#dropMarkets(new Set(seen.markets.map((one) => one.symbol.toUpperCase())), builder);
+    this.#parts.noData.seen("marketConfig", null, builder);
+    this.#parts.noDataWatches.seen("marketConfig", null, builder.atMs, builder);
     if (changed) this.#world.markets.linkAssets();
     for (const account of this.#world.accounts.all()) {
-      if (changed || !account.assessed) this.#configured(account, draft);
+      if (changed || !account.assessed) this.#configured(account, builder);
       else {
         this.#world.accounts.refreshAges(account);
-        this.#parts.judgeAccount(account, "marketConfig", draft);
+        this.#parts.judgeAccount(account, "marketConfig", builder);
       }
     }
-    this.#walletsChanged(this.#world.wallets.keys(), "marketConfig", draft);
-    this.#parts.together.manyChanged(null, "marketConfig", false, draft);
+    this.#walletsChanged(this.#world.wallets.keys(), "marketConfig", builder);
+    this.#parts.aggregates.manyChanged(null, "marketConfig", false, builder);
   }
 
   /**
    * The market list tells of a session that began or ended before the calendar does, which is read seldom: it counts at
    * once, and the calendar is asked for the next transition. It was not read by that.
    */
-  #sessionListed({ symbol, commodityStatus }: MarketConfig, draft: Draft): void {
+  #sessionListed({ symbol, commodityStatus }: MarketConfig, builder: ChangesBuilder): void {
     const market = this.#world.markets.entry(symbol);
     const known = market.facts.values.sessionState;
     const sessionState =
       commodityStatus === "afterHours" ? "afterHours" : commodityStatus === "active" ? "open" : null;
     if (known === undefined) return;
-    draft.ask("calendars", null);
+    builder.ask("calendars", null);
     if (sessionState === null || known === sessionState) return;
-    this.#world.markets.takeSession(market, sessionState, draft.atMs);
+    this.#world.markets.takeSession(market, sessionState, builder.atMs);
     this.#compare(market);
-    this.#sessionChanged(market, known, sessionState, draft);
-    this.#judgeReaders(market, "calendars", draft);
+    this.#sessionChanged(market, known, sessionState, builder);
+    this.#judgeReaders(market, "calendars", builder);
   }
 
   /** The assets that may be collateral beside the quote token. */
-  collateralAssets({ assets }: Seen<"collateralAssets">, draft: Draft): void {
-    this.#world.markets.takeAssets(assets, draft.atMs);
+  collateralAssets({ assets }: Seen<"collateralAssets">, builder: ChangesBuilder): void {
+    this.#world.markets.takeAssets(assets, builder.atMs);
     const touched = new Set<string>();
     for (const account of this.#world.accounts.all()) {
       if (!hasSpot(account.state)) continue;
-      this.#configured(account, draft);
+      this.#configured(account, builder);
       touched.add(account.ref.wallet);
     }
-    this.#walletsChanged(touched, "marketConfig", draft);
-    if (touched.size > 0) this.#parts.together.manyChanged(touched, "marketConfig", false, draft);
+    this.#walletsChanged(touched, "marketConfig", builder);
+    if (touched.size > 0) this.#parts.aggregates.manyChanged(touched, "marketConfig", false, builder);
   }
 
   /** Asks once for the list of assets where it does not name one that an account holds. */
-  wantAssets({ state }: AccountEntry, draft: Draft): void {
+  wantAssets({ state }: AccountEntry, builder: ChangesBuilder): void {
     for (const { assetIndex, balance } of state.spotCollaterals) {
       if (balance <= 0n || this.#world.markets.assets?.has(assetIndex) || this.#wantedAssets.has(assetIndex))
         continue;
       this.#wantedAssets.add(assetIndex);
-      draft.ask("marketConfig", null);
+      builder.ask("marketConfig", null);
     }
   }
 
-  #configured(account: AccountEntry, draft: Draft): void {
+  #configured(account: AccountEntry, builder: ChangesBuilder): void {
     this.#world.accounts.configured(account);
     this.#world.accounts.assess(account);
     noteReading(account, true);
-    this.#parts.judgeAccount(account, "marketConfig", draft);
+    this.#parts.judgeAccount(account, "marketConfig", builder);
   }
 
-  #walletsChanged(names: Iterable<string>, source: Source, draft: Draft): void {
+  #walletsChanged(names: Iterable<string>, source: Source, builder: ChangesBuilder): void {
     const { accounts, wallets } = this.#world;
     for (const name of names) {
       const entry = wallets.get(name);
       if (!entry) continue;
       sumAccounts(entry, accounts.ofWallet(name));
-      this.#parts.conditions.judgeNode(entry.node, source, draft);
+      this.#parts.conditions.judgeNode(entry.node, source, builder);
     }
   }
 
   /** Decides the unit of the rates in the statistics, once enough markets can be compared, and reports it. */
-  #decideFundingUnit(draft: Draft): void {
+  #decideFundingUnit(builder: ChangesBuilder): void {
     const { markets } = this.#world;
     const found = markets.decideFundingUnit();
-    if (!this.#takenUnit.compared(found, draft.atMs)) return;
+    if (!this.#takenUnit.compared(found, builder.atMs)) return;
     const value = this.#takenUnit.toKeep();
-    draft.changes.facts.push({ atMs: draft.atMs, owner: "exchange", name: fundingUnitFact, value });
+    builder.changes.facts.push({ atMs: builder.atMs, owner: "exchange", name: fundingUnitFact, value });
     const { unit } = this.#takenUnit;
     if (unit === markets.fundingUnit) return;
     markets.fundingUnit = unit;
@@ -311,17 +311,17 @@ export class MarketAnswers {
   }
 
   /** The funding rate that one market settled last. */
-  rate(seen: Seen<"fundingRate">, draft: Draft): void {
+  rate(seen: Seen<"fundingRate">, builder: ChangesBuilder): void {
     const { symbol, ratePerHour } = seen;
     const { noData, series } = this.#parts;
     const node = this.#world.marketNode(symbol);
     this.#world.markets.takeRate(seen);
-    this.#decideFundingUnit(draft);
+    this.#decideFundingUnit(builder);
     this.#compare(this.#world.markets.entry(symbol));
     const settled = rateFacts(ratePerHour);
-    node.windows?.feed(draft.atMs, settled);
-    draft.changes.ticks.push(series.fundingRate(node.facts.values.symbol as string, settled, draft.atMs));
-    noData.seen("fundingRates", null, draft);
+    node.windows?.feed(builder.atMs, settled);
+    builder.changes.ticks.push(series.fundingRate(node.facts.values.symbol as string, settled, builder.atMs));
+    noData.seen("fundingRates", null, builder);
     const { accounts, wallets } = this.#world;
     const touched = new Set<string>();
     for (const account of accounts.inMarkets([symbol.toUpperCase()])) {
@@ -335,37 +335,37 @@ export class MarketAnswers {
       if (entry) sumAccounts(entry, accounts.ofWallet(name));
     }
     const market = this.#world.markets.entry(symbol);
-    this.#judgeReaders(market, "fundingRates", draft, touched);
+    this.#judgeReaders(market, "fundingRates", builder, touched);
   }
 
   /** The order book of one market. */
-  depth(seen: Seen<"depth">, draft: Draft): void {
-    const { market, node } = this.#read(seen.symbol, "orderbook", draft, (markets) =>
-      markets.takeDepth(seen, draft.atMs),
+  depth(seen: Seen<"depth">, builder: ChangesBuilder): void {
+    const { market, node } = this.#read(seen.symbol, "orderbook", builder, (markets) =>
+      markets.takeDepth(seen, builder.atMs),
     );
-    node.windows?.feed(draft.atMs, only(market, bookFields));
-    draft.changes.ticks.push(this.#parts.series.book(market, draft.atMs));
-    this.#judgeReaders(market, "orderbook", draft);
+    node.windows?.feed(builder.atMs, only(market, bookFields));
+    builder.changes.ticks.push(this.#parts.series.book(market, builder.atMs));
+    this.#judgeReaders(market, "orderbook", builder);
   }
 
   /** The price of one market elsewhere, and how much it moves. */
-  external(seen: Seen<"external">, draft: Draft): void {
-    const { market, node } = this.#read(seen.symbol, "candles", draft, (markets) =>
-      markets.takeExternal(seen, draft.atMs),
+  external(seen: Seen<"external">, builder: ChangesBuilder): void {
+    const { market, node } = this.#read(seen.symbol, "candles", builder, (markets) =>
+      markets.takeExternal(seen, builder.atMs),
     );
-    node.windows?.feed(draft.atMs, only(market, candleFields));
-    draft.changes.ticks.push(this.#parts.series.candles(market, draft.atMs));
-    this.#judgeReaders(market, "candles", draft);
+    node.windows?.feed(builder.atMs, only(market, candleFields));
+    builder.changes.ticks.push(this.#parts.series.candles(market, builder.atMs));
+    this.#judgeReaders(market, "candles", builder);
   }
 
   /** Takes whether a market is in session. A change is an event of the market. */
-  session(seen: Seen<"calendar">, draft: Draft): void {
+  session(seen: Seen<"calendar">, builder: ChangesBuilder): void {
     const known = this.#world.markets.entry(seen.symbol).facts.values.sessionState;
-    const { market } = this.#read(seen.symbol, "calendars", draft, (markets) =>
-      markets.takeCalendar(seen, draft.atMs),
+    const { market } = this.#read(seen.symbol, "calendars", builder, (markets) =>
+      markets.takeCalendar(seen, builder.atMs),
     );
-    this.#sessionChanged(market, known, seen.sessionState, draft);
-    this.#judgeReaders(market, "calendars", draft);
+    this.#sessionChanged(market, known, seen.sessionState, builder);
+    this.#judgeReaders(market, "calendars", builder);
   }
 
   /** Records a session that differs from the one before. @param known the one before; undefined: not read since the start */
@@ -373,25 +373,26 @@ export class MarketAnswers {
     { symbol }: MarketEntry,
     known: FactValue | undefined,
     sessionState: string,
-    draft: Draft,
+    builder: ChangesBuilder,
   ): void {
     const owner = this.#world.marketNode(symbol).name;
     const before = typeof known === "string" ? known : this.#parts.facts.get(factName(owner, "session"));
     if (before === sessionState) return;
-    const { atMs } = draft;
-    draft.changes.facts.push({ atMs, owner, name: "session", value: sessionState });
-    if (before !== undefined) this.#parts.happened(sessionChange(symbol, before, sessionState, atMs), draft);
+    const { atMs } = builder;
+    builder.changes.facts.push({ atMs, owner, name: "session", value: sessionState });
+    if (before !== undefined)
+      this.#parts.happened(sessionChange(symbol, before, sessionState, atMs), builder);
   }
 
   #read(
     symbol: string,
     source: MarketRead,
-    draft: Draft,
+    builder: ChangesBuilder,
     take: (markets: World["markets"]) => MarketEntry,
   ): { readonly market: MarketEntry; readonly node: SubjectNode } {
     const node = this.#world.marketNode(symbol);
     const market = take(this.#world.markets);
-    this.#parts.noData.seen(source, null, draft);
+    this.#parts.noData.seen(source, null, builder);
     this.#compare(market);
     return { market, node };
   }
@@ -403,7 +404,7 @@ export class MarketAnswers {
   #judgeReaders(
     { symbol }: MarketEntry,
     source: MarketRead | "fundingRates",
-    draft: Draft,
+    builder: ChangesBuilder,
     touched: ReadonlySet<string> = new Set(),
   ): void {
     const { conditions } = this.#parts;
@@ -411,43 +412,43 @@ export class MarketAnswers {
     const named = this.#namedBy.has(source);
     const { accounts } = this.#world;
     for (const account of named ? accounts.all() : accounts.inMarkets([symbol]))
-      if (named || account.positions.has(symbol)) this.#parts.judgeAccount(account, source, draft);
+      if (named || account.positions.has(symbol)) this.#parts.judgeAccount(account, source, builder);
     if (!named) {
-      conditions.judgeNode(this.#world.marketNode(symbol), source, draft);
+      conditions.judgeNode(this.#world.marketNode(symbol), source, builder);
       for (const name of touched) {
         const node = wallets.get(name)?.node;
-        if (node) conditions.judgeNode(node, source, draft);
+        if (node) conditions.judgeNode(node, source, builder);
       }
-      this.#parts.together.judge(source, draft);
+      this.#parts.aggregates.judge(source, builder);
       return;
     }
     for (const node of nodes.values()) {
       const { scope } = node.subject;
-      if (scope !== "trader" && scope !== "position") conditions.judgeNode(node, source, draft);
+      if (scope !== "trader" && scope !== "position") conditions.judgeNode(node, source, builder);
     }
   }
 
   /** Takes whether the exchange is open, and for what. */
-  status(seen: Seen<"exchangeStatus">, draft: Draft): void {
+  status(seen: Seen<"exchangeStatus">, builder: ChangesBuilder): void {
     const values = this.#world.exchange.facts.values;
     const before = values.active === undefined ? this.#rememberedStatus : values;
-    const event = statusChange(before, seen, draft.atMs);
+    const event = statusChange(before, seen, builder.atMs);
     values.active = seen.active;
     values.gated = seen.gated;
     values.withdrawalsAvailable = seen.withdrawalsAvailable;
-    this.#world.exchange.seen("exchangeStatus", draft.atMs);
-    this.#parts.noData.seen("exchangeStatus", null, draft);
-    this.#parts.vigils.seen("exchangeStatus", null, draft.atMs, draft);
+    this.#world.exchange.seen("exchangeStatus", builder.atMs);
+    this.#parts.noData.seen("exchangeStatus", null, builder);
+    this.#parts.noDataWatches.seen("exchangeStatus", null, builder.atMs, builder);
     if (event) {
       const { active, gated, withdrawalsAvailable } = seen;
       const value = JSON.stringify({ active, gated, withdrawalsAvailable });
-      draft.changes.facts.push({ atMs: draft.atMs, owner: "exchange", name: "status", value });
-      if (event !== "first") this.#parts.happened(event, draft);
+      builder.changes.facts.push({ atMs: builder.atMs, owner: "exchange", name: "status", value });
+      if (event !== "first") this.#parts.happened(event, builder);
     }
-    this.#parts.conditions.judgeNode(this.#world.exchange, "exchangeStatus", draft);
+    this.#parts.conditions.judgeNode(this.#world.exchange, "exchangeStatus", builder);
     for (const account of this.#world.accounts.all())
-      this.#parts.judgeAccount(account, "exchangeStatus", draft);
-    this.#parts.together.judge("exchangeStatus", draft);
+      this.#parts.judgeAccount(account, "exchangeStatus", builder);
+    this.#parts.aggregates.judge("exchangeStatus", builder);
   }
 
   /** Says once which symbols of the rules the exchange does not list: a rule that waits for one waits for ever. */
@@ -464,7 +465,7 @@ export class MarketAnswers {
    * Markets that two lists in a row do not name, that have no price in the newest answer and that nobody holds are gone.
    * A list without anything in it says nothing, and a market whose row did not fit still has its price, or is in the next list.
    */
-  #dropMarkets(listed: ReadonlySet<string>, draft: Draft): void {
+  #dropMarkets(listed: ReadonlySet<string>, builder: ChangesBuilder): void {
     const { markets, nodes, accounts } = this.#world;
     if (listed.size === 0 || markets.pricesAtMs === null) return;
     const before = this.#leftOut;
@@ -480,12 +481,12 @@ export class MarketAnswers {
       nodes.delete(`market/${symbol}`);
       markets.remove(symbol);
       if (!node) continue;
-      this.#parts.conditions.detach(node, draft, (_, live, row) => {
-        this.#parts.alerts.end(draft, live, "noLongerWatched", null);
-        this.#parts.conditions.released(row, draft);
+      this.#parts.conditions.detach(node, builder, (_, live, row) => {
+        this.#parts.alerts.end(builder, live, "noLongerWatched", null);
+        this.#parts.conditions.released(row, builder);
       });
     }
-    this.#parts.restoring.endUnlisted(listed, draft);
+    this.#parts.restoring.endUnlisted(listed, builder);
   }
 
   /** The configuration of a market at the time when the daemon stopped, for comparison only: risk is computed from answers. */

@@ -1,5 +1,5 @@
 /** The observation that is being taken: its time, its changes builder, and what the log is to say of it. */
-import { Draft } from "../domain/draft.ts";
+import { ChangesBuilder } from "../domain/changes-builder.ts";
 
 export interface Note {
   readonly level: "info" | "warn";
@@ -13,9 +13,9 @@ export class Moment {
   observedMs: number;
   /** The wallet of which accounts are about to be taken: what is due before that is not judged by its old ones. */
   answering: string | null = null;
-  #draft: Draft;
+  #builder: ChangesBuilder;
   /** Decisions made outside of an observation; they wait here for the next one. */
-  readonly #between: Draft;
+  readonly #between: ChangesBuilder;
   #notes: Note[] = [];
   /** Notes for the first observation. */
   readonly #first: Note[];
@@ -24,27 +24,27 @@ export class Moment {
     this.#first = [...first];
     this.nowMs = nowMs;
     this.observedMs = observedMs;
-    this.#between = new Draft(nowMs);
-    this.#draft = this.#between;
+    this.#between = new ChangesBuilder(nowMs);
+    this.#builder = this.#between;
   }
 
-  get draft(): Draft {
-    return this.#draft;
+  get builder(): ChangesBuilder {
+    return this.#builder;
   }
 
   /** Begins an observation. Decisions of the construction and the restore leave with the first one. */
-  begin(atMs: number): Draft {
+  begin(atMs: number): ChangesBuilder {
     this.nowMs = atMs;
     this.observedMs = atMs;
-    this.#draft = new Draft(atMs);
-    this.#draft.absorb(this.#between);
+    this.#builder = new ChangesBuilder(atMs);
+    this.#builder.absorb(this.#between);
     this.#notes = this.#first.splice(0);
-    return this.#draft;
+    return this.#builder;
   }
 
   /** @returns what the log is to say of the observation */
   end(): readonly Note[] {
-    this.#draft = this.#between;
+    this.#builder = this.#between;
     return this.#notes;
   }
 

@@ -9,7 +9,7 @@ import { watchStatus } from "./status.ts";
 
 /** A rule's judgement of a subject at a time. */
 export function explained(
-  { settings, world, alerts, together }: Parts,
+  { settings, world, alerts, aggregates }: Parts,
   rule: string,
   subject: string | null,
   atMs: number,
@@ -18,7 +18,7 @@ export function explained(
     {
       ...{ ruleSet: settings.ruleSet, nodes: world.nodes.values(), alerts },
       wallet: (name) => world.wallet(name),
-      doubtOf: (node) => together.doubtOf(node) ?? world.walletOf(node)?.profit.doubt ?? null,
+      doubtOf: (node) => aggregates.doubtOf(node) ?? world.walletOf(node)?.profit.doubt ?? null,
     },
     rule,
     subject,

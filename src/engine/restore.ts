@@ -16,10 +16,10 @@ import {
   type RuleRow,
   type RuleState,
 } from "../domain/alert.ts";
-import type { Draft } from "../domain/draft.ts";
+import type { ChangesBuilder } from "../domain/changes-builder.ts";
 import { type AccountRef, accountName, parseSubject, type Subject } from "../domain/subject.ts";
 import type { Conditions } from "../evaluate/conditions.ts";
-import type { Happenings } from "../evaluate/happenings.ts";
+import type { EventRules } from "../evaluate/event-rules.ts";
 import { judges } from "../evaluate/selection.ts";
 import type { RuleSet } from "../rules/index.ts";
 import type { Holdings } from "../state/holdings.ts";
@@ -36,7 +36,7 @@ export interface RestoreParts {
   readonly world: World;
   readonly alerts: AlertBook;
   readonly conditions: Conditions;
-  readonly happenings: Happenings;
+  readonly eventRules: EventRules;
   /** True if what is known of a wallet is newer than what history says of it: it was watched before a reload. */
   readonly known: (wallet: string) => boolean;
   readonly throttles: Throttles;
@@ -80,11 +80,11 @@ export class Restoring {
     this.#parts = parts;
   }
 
-  restore(remembered: Remembered, draft: Draft): void {
+  restore(remembered: Remembered, builder: ChangesBuilder): void {
     const { wallets } = this.#parts.world;
     // A name that passed to another key is watched no longer as far as history speaks of it.
     const ours = new Set(
-      [...wallets].flatMap(([name, entry]) => (takeKey(entry, remembered.keep, draft) ? [] : [name])),
+      [...wallets].flatMap(([name, entry]) => (takeKey(entry, remembered.keep, builder) ? [] : [name])),
     );
     const walletOf = (name: string): WatchedWallet | undefined => this.#parts.world.wallet(name);
     // What is no longer read of a wallet that still is would never be seen to end.
@@ -94,7 +94,7 @@ export class Restoring {
     this.#parts.downtime.forget((position) => {
       const subject = parseSubject(position);
       return subject !== undefined && "wallet" in subject && isRead(subject);
-    }, draft);
+    }, builder);
     const lives = new Map<number, LiveAlert>();
     const changesOf = Map.groupBy(remembered.alertChanges, (change) => change.alertId);
     for (const alert of remembered.alerts) {
@@ -128,7 +128,7 @@ export class Restoring {
     );
     this.#parts.world.holders.restore(remembered.keep, unknown);
     const held = remembered.held.filter(({ wallet }) => wallet === null || ours.has(wallet));
-    this.#parts.happenings.restore(remembered.alerts, remembered.keep, held);
+    this.#parts.eventRules.restore(remembered.alerts, remembered.keep, held);
     for (const { kind, alert, happenedMs } of remembered.alertChanges) {
       if (kind === "ended" && isTaking(alert.ending) && happenedMs !== null)
         this.#parts.endings.rememberEnded(alert, happenedMs);
@@ -156,8 +156,9 @@ export class Restoring {
         (subject.scope === "book" && rule !== undefined && !hasMembers(rule, subject, this.#parts.world));
       const judged = subject !== undefined && rule !== undefined && judges(rule, subject, walletOf);
       if ((rule && gone) || !judged) {
-        if (live) this.#parts.alerts.end(draft, live, rule && gone ? "noLongerWatched" : "ruleChanged", null);
-        this.#parts.conditions.released({ rule: state.rule, subject: state.subject }, draft);
+        if (live)
+          this.#parts.alerts.end(builder, live, rule && gone ? "noLongerWatched" : "ruleChanged", null);
+        this.#parts.conditions.released({ rule: state.rule, subject: state.subject }, builder);
         continue;
       }
       const ending = live && endingOf(live);
@@ -170,20 +171,21 @@ export class Restoring {
     for (const [id, live] of lives) {
       if (claimed.has(id)) continue;
       const { rule, wallet } = live.alert;
-      if (wallet !== null && !ours.has(wallet)) this.#parts.alerts.end(draft, live, "noLongerWatched", null);
-      else if (this.#parts.own.restore(live, remembered.keep, draft)) continue;
+      if (wallet !== null && !ours.has(wallet))
+        this.#parts.alerts.end(builder, live, "noLongerWatched", null);
+      else if (this.#parts.own.restore(live, remembered.keep, builder)) continue;
       else {
         const subject = rules.has(rule) ? parseSubject(live.alert.subject) : undefined;
         if (subject && "wallet" in subject && !isRead(subject))
-          this.#parts.alerts.end(draft, live, "noLongerWatched", null);
+          this.#parts.alerts.end(builder, live, "noLongerWatched", null);
         else if (subject?.scope === "position" || subject?.scope === "trader") {
           // It had ended but for the word why. Where another of its name goes on, this one was the position before.
           const fallback = standing.has(`${rule}\n${live.alert.subject}`) ? "closed" : "recovered";
           this.#await({ subject, state: null, live, ending: endingOf(live), fallback });
-        } else this.#parts.alerts.end(draft, live, "ruleChanged", null);
+        } else this.#parts.alerts.end(builder, live, "ruleChanged", null);
       }
     }
-    this.#parts.endings.tidy(remembered.keep, (id) => this.#parts.alerts.live.has(id), draft);
+    this.#parts.endings.tidy(remembered.keep, (id) => this.#parts.alerts.live.has(id), builder);
   }
 
   #await(one: Unclaimed): void {
@@ -196,12 +198,12 @@ export class Restoring {
   }
 
   /** After the markets were listed: what stood about one that is no more ends now. */
-  endUnlisted(listed: ReadonlySet<string>, draft: Draft): void {
+  endUnlisted(listed: ReadonlySet<string>, builder: ChangesBuilder): void {
     for (const { symbol, state, live } of this.#markets.splice(0)) {
       if (listed.has(symbol.toUpperCase()) || !this.#parts.conditions.unclaimed(state)) continue;
       this.#parts.conditions.forget(state);
-      if (live) this.#parts.alerts.end(draft, live, "noLongerWatched", null);
-      this.#parts.conditions.released({ rule: state.rule, subject: state.subject }, draft);
+      if (live) this.#parts.alerts.end(builder, live, "noLongerWatched", null);
+      this.#parts.conditions.released({ rule: state.rule, subject: state.subject }, builder);
     }
   }
 
@@ -215,7 +217,7 @@ export class Restoring {
     { rule, subject }: RuleRow,
     { wallet, pdaIndex }: AccountRef,
     judgedAs: string,
-    draft: Draft,
+    builder: ChangesBuilder,
   ): LiveAlert | null {
     const waiting = this.#unclaimed.get(`${wallet}/${pdaIndex}`) ?? [];
     const index = waiting.findIndex(
@@ -225,13 +227,13 @@ export class Restoring {
     const live = waiting[index]?.live ?? null;
     if (live === null) return null;
     waiting.splice(index, 1);
-    this.#parts.endings.forget(live.alert.id, draft);
+    this.#parts.endings.forget(live.alert.id, builder);
     return live;
   }
 
   /** After an account was read: what stood about parts of it that are no more ends now. */
-  endUnclaimed(wallet: string, pdaIndex: number, draft: Draft): void {
-    this.#parts.downtime.read(wallet, pdaIndex, draft);
+  endUnclaimed(wallet: string, pdaIndex: number, builder: ChangesBuilder): void {
+    this.#parts.downtime.read(wallet, pdaIndex, builder);
     if (this.#unclaimed.size === 0) return;
     const name = `${wallet}/${pdaIndex}`;
     const waiting = this.#unclaimed.get(name);
@@ -245,7 +247,7 @@ export class Restoring {
       const row = state && { rule: state.rule, subject: state.subject };
       if (live) {
         const symbol = subject.scope === "position" ? subject.symbol : null;
-        this.#parts.endings.end(draft, {
+        this.#parts.endings.end(builder, {
           live,
           row,
           account: subject,
@@ -283,7 +285,7 @@ export class Restoring {
           another: ending?.another ?? false,
           suspicious: true,
         });
-      } else if (row) this.#parts.conditions.released(row, draft);
+      } else if (row) this.#parts.conditions.released(row, builder);
     }
   }
 }

@@ -1,7 +1,7 @@
 /** Gives a subject that appears its rules and its past, and ends the alerts about one that goes. */
 import type { Endings } from "../alerts/endings.ts";
 import type { Downtime } from "../alerts/own/downtime.ts";
-import type { Draft } from "../domain/draft.ts";
+import type { ChangesBuilder } from "../domain/changes-builder.ts";
 import type { Conditions } from "../evaluate/conditions.ts";
 import type { WantedMarkets } from "../evaluate/wanted-markets.ts";
 import type { AccountEntry, Parting } from "../state/accounts.ts";
@@ -13,11 +13,11 @@ import type { SubjectNode } from "../state/subjects.ts";
 import type { NamedValues } from "../state/windows/named-values.ts";
 import type { World } from "../state/world.ts";
 import type { ExchangeChecks } from "./exchange-checks.ts";
-import type { Past } from "./past.ts";
+import type { WindowWarmUp } from "./window-warm-up.ts";
 
 export interface SubjectLifeParts {
   readonly world: World;
-  readonly past: Past;
+  readonly warmUp: WindowWarmUp;
   readonly conditions: Conditions;
   readonly endings: Endings;
   readonly downtime: Downtime;
@@ -46,33 +46,33 @@ export class SubjectLife {
   }
 
   /** A subject appeared: it gets its rules and the past of its series; past events follow when its account is whole. */
-  appeared(node: SubjectNode, draft: Draft): void {
+  appeared(node: SubjectNode, builder: ChangesBuilder): void {
     const { subject } = node;
     if (subject.scope === "position") {
-      this.#born(node, draft);
+      this.#born(node, builder);
       this.#parts.openings.born(
         node,
         this.#parts.world.accounts.slotOf(subject.wallet, subject.pdaIndex),
-        draft,
+        builder,
       );
-      this.#parts.downtime.opened(node.name, draft);
+      this.#parts.downtime.opened(node.name, builder);
     }
     this.#parts.named.prepare(node);
-    this.#parts.conditions.attach(node, draft);
-    this.#askForMarket(node, draft);
-    this.#parts.past.appeared(node);
+    this.#parts.conditions.attach(node, builder);
+    this.#askForMarket(node, builder);
+    this.#parts.warmUp.appeared(node);
   }
 
   /** Requests the market data that a new position's rules need now, where it is not known yet, not at the next turn. */
-  #askForMarket(node: SubjectNode, draft: Draft): void {
+  #askForMarket(node: SubjectNode, builder: ChangesBuilder): void {
     if (node.subject.scope !== "position") return;
     const { seenMs } = this.#parts.world.markets.entry(node.subject.symbol).facts;
     for (const source of this.#parts.wantedMarkets.ofPosition(node))
-      if (seenMs[source] === undefined) draft.ask(source, null);
+      if (seenMs[source] === undefined) builder.ask(source, null);
   }
 
   /** Notes since when this position is known, so that a start tells it from others of its name in history. */
-  #born(node: SubjectNode, draft: Draft): void {
+  #born(node: SubjectNode, builder: ChangesBuilder): void {
     const text = node.first ? this.#parts.facts.get(factName(node.name, "incarnation")) : undefined;
     const known = text === undefined ? null : (JSON.parse(text) as { name: string; sinceMs: number });
     if (known?.name === node.incarnation) {
@@ -80,21 +80,27 @@ export class SubjectLife {
       return;
     }
     // The past that the exchange keeps may belong to the first positions ever seen.
-    node.bornMs = node.first && known === null ? 0 : draft.atMs;
+    node.bornMs = node.first && known === null ? 0 : builder.atMs;
     const value = JSON.stringify({ name: node.incarnation, sinceMs: node.bornMs });
-    draft.changes.facts.push({ atMs: draft.atMs, owner: node.name, name: "incarnation", value });
+    builder.changes.facts.push({ atMs: builder.atMs, owner: node.name, name: "incarnation", value });
   }
 
-  gone(node: SubjectNode, account: AccountEntry, symbol: string | null, why: Parting, draft: Draft): void {
-    if (symbol !== null) this.#parts.downtime.gone(node.name, draft);
+  gone(
+    node: SubjectNode,
+    account: AccountEntry,
+    symbol: string | null,
+    why: Parting,
+    builder: ChangesBuilder,
+  ): void {
+    if (symbol !== null) this.#parts.downtime.gone(node.name, builder);
     this.#parted = true;
     if (symbol === null) {
       this.#parts.checks.forget(account);
       const entry = this.#parts.world.wallets.get(account.ref.wallet);
-      if (entry) this.#parts.profits.takeAccountGone(entry, account, draft);
+      if (entry) this.#parts.profits.takeAccountGone(entry, account, builder);
     }
-    this.#parts.conditions.detach(node, draft, ({ heldSlot }, live, row, before) =>
-      this.#parts.endings.end(draft, {
+    this.#parts.conditions.detach(node, builder, ({ heldSlot }, live, row, before) =>
+      this.#parts.endings.end(builder, {
         live,
         row,
         before,

@@ -1,5 +1,5 @@
 /** The figures of a wallet and its accounts once something that they rest on was read: stored, fed to windows, and judged. */
-import type { Draft } from "../domain/draft.ts";
+import type { ChangesBuilder } from "../domain/changes-builder.ts";
 import type { Source } from "../domain/observation.ts";
 import type { Conditions } from "../evaluate/conditions.ts";
 import type { AccountEntry } from "../state/accounts.ts";
@@ -12,12 +12,12 @@ import type { WalletEntry } from "../state/wallets.ts";
 import type { NamedValues } from "../state/windows/named-values.ts";
 import type { Series } from "../state/windows/series.ts";
 import type { World } from "../state/world.ts";
-import type { Together } from "./aggregates/together.ts";
+import type { Aggregates } from "./aggregates/aggregates.ts";
 
 export interface WalletFiguresParts {
   readonly world: World;
   readonly conditions: Conditions;
-  readonly together: Together;
+  readonly aggregates: Aggregates;
   readonly named: NamedValues;
   readonly series: Series;
   readonly gaps: ProfitGaps;
@@ -34,28 +34,28 @@ export class WalletFigures {
   }
 
   /** Stores the wallet's figures in history and feeds them to its windows. */
-  sample({ node, wallet, profit }: WalletEntry, draft: Draft): void {
-    this.#parts.named.update(node, draft.atMs);
+  sample({ node, wallet, profit }: WalletEntry, builder: ChangesBuilder): void {
+    this.#parts.named.update(node, builder.atMs);
     const values = profit.sample();
     const held = profit.heldSample();
-    draft.changes.ticks.push(this.#parts.series.wallet(wallet.name, values, draft.atMs));
+    builder.changes.ticks.push(this.#parts.series.wallet(wallet.name, values, builder.atMs));
     const onLate = (atMs: number, pnl: number, equity: number, explained: boolean): void => {
-      draft.changes.ticks.push(this.#parts.series.wallet(wallet.name, { pnl, equity }, atMs));
+      builder.changes.ticks.push(this.#parts.series.wallet(wallet.name, { pnl, equity }, atMs));
       // Held profit becomes a peak when its trades are let go of.
       if (explained) profit.takeLate(pnl);
     };
-    this.#parts.gaps.take(wallet.name, node.windows, draft.atMs, values, held, onLate, (ms) =>
+    this.#parts.gaps.take(wallet.name, node.windows, builder.atMs, values, held, onLate, (ms) =>
       profit.changes.placedAfter(ms),
     );
-    node.windows?.feed(draft.atMs, values);
+    node.windows?.feed(builder.atMs, values);
     if (held !== null && typeof values.equity === "number")
-      node.windows?.feedLeast(draft.atMs, held.leastPnl, values.equity);
+      node.windows?.feedLeast(builder.atMs, held.leastPnl, values.equity);
   }
 
   /** The realized profit of an account's positions today, as old as the fills that were read. */
-  realizedToday(entry: WalletEntry, { ref, positions, given }: AccountEntry): void {
+  realizedToday(entry: WalletEntry, { ref, positions, injected }: AccountEntry): void {
     const { fills } = entry.node.facts.seenMs;
-    if (fills === undefined || given) return;
+    if (fills === undefined || injected) return;
     for (const [symbol, { node }] of positions) {
       node.seen("fills", fills);
       const usd = this.#parts.today.realized(ref.wallet, `${ref.pdaIndex}.${ref.subaccount}`, symbol);
@@ -66,37 +66,37 @@ export class WalletFigures {
   }
 
   /** Another day began. */
-  newDay(draft: Draft): void {
+  newDay(builder: ChangesBuilder): void {
     for (const entry of this.#parts.world.wallets.values()) {
-      this.#parts.conditions.judgeNode(entry.node, null, draft);
+      this.#parts.conditions.judgeNode(entry.node, null, builder);
       for (const account of this.#parts.world.accounts.ofWallet(entry.wallet.name)) {
         this.realizedToday(entry, account);
-        this.judgeAccount(account, "fills", draft);
+        this.judgeAccount(account, "fills", builder);
       }
     }
-    this.#parts.together.manyChanged(null, null, false, draft);
+    this.#parts.aggregates.manyChanged(null, null, false, builder);
   }
 
   /** Something that values accounts was read. */
-  valued(draft: Draft): void {
-    for (const entry of this.#parts.profits.valued(draft)) {
+  valued(builder: ChangesBuilder): void {
+    for (const entry of this.#parts.profits.valued(builder)) {
       const { changes } = entry.profit;
       for (const account of this.#parts.world.accounts.ofWallet(entry.wallet.name))
-        this.#parts.holdings.take(account, changes.seen(account.name), draft);
-      this.judgeProfit(entry, draft);
+        this.#parts.holdings.take(account, changes.seen(account.name), builder);
+      this.judgeProfit(entry, builder);
     }
   }
 
   /** Judges what may read the profit of a wallet. */
-  judgeProfit(entry: WalletEntry, draft: Draft): void {
-    this.#parts.conditions.judgeNode(entry.node, null, draft);
-    this.#parts.together.changed(entry, "collateral", draft);
+  judgeProfit(entry: WalletEntry, builder: ChangesBuilder): void {
+    this.#parts.conditions.judgeNode(entry.node, null, builder);
+    this.#parts.aggregates.changed(entry, "collateral", builder);
   }
 
-  judgeAccount(account: AccountEntry, source: Source | null, draft: Draft): void {
+  judgeAccount(account: AccountEntry, source: Source | null, builder: ChangesBuilder): void {
     // A new one is judged by what was read before it as well.
     const judge = (node: SubjectNode): void =>
-      this.#parts.conditions.judgeNode(node, node.bornMs === draft.atMs ? null : source, draft);
+      this.#parts.conditions.judgeNode(node, node.bornMs === builder.atMs ? null : source, builder);
     for (const position of account.positions.values()) judge(position.node);
     judge(account.node);
   }

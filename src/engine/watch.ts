@@ -11,8 +11,8 @@ import type { Held } from "../alerts/dispatch.ts";
 import { bringsData } from "../alerts/own/no-data.ts";
 import type { PresentAlert } from "../domain/alert.ts";
 import type { Changes } from "../domain/changes.ts";
+import type { Ask } from "../domain/changes-builder.ts";
 import { stoodStillMs } from "../domain/deadlines.ts";
-import type { Ask } from "../domain/draft.ts";
 import type { ExplainAnswer } from "../domain/explanation.ts";
 import type { Observation, Source } from "../domain/observation.ts";
 import type { Silence } from "../domain/silence.ts";
@@ -24,10 +24,10 @@ import { assemble } from "./assembly/assemble.ts";
 import type { Parts } from "./assembly/parts.ts";
 import { Intake } from "./intake.ts";
 import type { Note } from "./moment.ts";
-import type { Past } from "./past.ts";
 import { explained, presentAlert, statusAt, worstMarginRatio } from "./questions.ts";
 import type { Remembered } from "./remembered.ts";
 import type { WatchSettings } from "./settings.ts";
+import type { WindowWarmUp } from "./window-warm-up.ts";
 
 /** The results of one observation. */
 export interface Outcome {
@@ -70,8 +70,8 @@ export class Watch {
   }
 
   /** The past of subjects: a start fills it from history, before the first observation. */
-  get past(): Past {
-    return this.#parts.past;
+  get warmUp(): WindowWarmUp {
+    return this.#parts.warmUp;
   }
 
   /**
@@ -84,16 +84,16 @@ export class Watch {
 
   /** Takes one observation, then works off the deadlines that have come. An observation never moves time back. */
   observe(observation: Observation): Outcome {
-    const { moment, deadlines, world, alerts, advisor, noData, happenings, daemon, past, given } =
+    const { moment, deadlines, world, alerts, advisor, noData, eventRules, daemon, warmUp, injected } =
       this.#parts;
     const atMs = Math.max(observation.atMs, moment.nowMs);
     if (atMs - moment.observedMs > stoodStillMs) {
       world.markets.noteStandstill(atMs);
       // Between figures that are given nobody observes time.
-      if (!given.any) alerts.noteStandstill(atMs);
+      if (!injected.any) alerts.noteStandstill(atMs);
     }
-    const draft = moment.begin(atMs);
-    past.begin();
+    const builder = moment.begin(atMs);
+    warmUp.begin();
     // Deadlines from before this arrived are judged first, by what was known then: data that went stale in a gap (a machine
     // that slept) do not count as seen all the while.
     moment.answering = observation.kind === "accounts" ? observation.wallet : null;
@@ -102,15 +102,15 @@ export class Watch {
     moment.answering = null;
     advisor.begin();
     if (bringsData(observation)) noData.answered(atMs);
-    this.#intake.take(observation, draft);
+    this.#intake.take(observation, builder);
     if (observation.kind !== "time")
-      happenings.retry("wallet" in observation ? observation.wallet : null, draft);
+      eventRules.retry("wallet" in observation ? observation.wallet : null, builder);
     deadlines.run(atMs);
-    noData.judged(draft);
-    if (!given.any) daemon.noteNoData();
-    past.drop(atMs);
-    alerts.complete(draft);
-    return { changes: draft.changes, asks: draft.asks, notes: moment.end() };
+    noData.judged(builder);
+    if (!injected.any) daemon.noteNoData();
+    warmUp.drop(atMs);
+    alerts.complete(builder);
+    return { changes: builder.changes, asks: builder.asks, notes: moment.end() };
   }
 
   /** Explains a rule's judgement of a subject now; asking changes nothing. */

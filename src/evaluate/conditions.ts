@@ -21,8 +21,8 @@ import { type Notified, notifiedWith } from "../alerts/remind.ts";
 import { comparisonOf, isFurther, movement } from "../alerts/worsening.ts";
 import { noteWorst } from "../alerts/worst.ts";
 import { type RuleRow, type RuleState, type Severity, severityRank } from "../domain/alert.ts";
+import type { ChangesBuilder } from "../domain/changes-builder.ts";
 import { type Deadlines, stoodStillMs } from "../domain/deadlines.ts";
-import type { Draft } from "../domain/draft.ts";
 import { type Source, sources } from "../domain/observation.ts";
 import type { Scope, Subject } from "../domain/subject.ts";
 import type { TemplateFacts } from "../domain/template-data.ts";
@@ -81,7 +81,7 @@ export interface ConditionsOptions {
   ) => SubjectNode | undefined;
   readonly alerts: AlertBook;
   readonly deadlines: Deadlines;
-  readonly draft: () => Draft;
+  readonly builder: () => ChangesBuilder;
   /** The facts of a judgement that channel templates name. */
   readonly facts: (env: Env) => TemplateFacts | undefined;
   /** Until when what holds at its first judgement was so when watching began, ms. */
@@ -101,15 +101,25 @@ export interface ConditionsOptions {
   /** The change of collateral of this subject that was explained as paid in or out from this time on; null: there is none. */
   readonly explainedSince: (node: SubjectNode, ms: number, raisedMs: number) => ExplainedFlow | null;
   /** Told of each judgement that turned unknown or known again: blindness is gathered from these. */
-  readonly onSight: (instance: Instance, draft: Draft) => void;
+  readonly onSight: (instance: Instance, builder: ChangesBuilder) => void;
   /** It holds, and does not fire before it has held for a while. */
   readonly onPending: (instance: Instance) => void;
   /** Ends the alert of a position that is not the one of this name which stands now. */
-  readonly onReplaced: (instance: Instance, live: LiveAlert, incarnation: string, draft: Draft) => void;
+  readonly onReplaced: (
+    instance: Instance,
+    live: LiveAlert,
+    incarnation: string,
+    builder: ChangesBuilder,
+  ) => void;
   /** Ends an alert whose condition is gone, with the reason that the facts give ("recovered" unless they say otherwise). */
-  readonly onRecovered: (instance: Instance, live: LiveAlert, recovered: Recovered, draft: Draft) => void;
+  readonly onRecovered: (
+    instance: Instance,
+    live: LiveAlert,
+    recovered: Recovered,
+    builder: ChangesBuilder,
+  ) => void;
   /** Takes back the alert whose recovery was not told yet, for a condition that fires anew; null: there is none. */
-  readonly takeBack: (instance: Instance, draft: Draft) => LiveAlert | null;
+  readonly takeBack: (instance: Instance, builder: ChangesBuilder) => LiveAlert | null;
 }
 
 /** The last text of a condition that is gone. */
@@ -131,7 +141,7 @@ export class Conditions {
   readonly #ofProfit: ReadonlySet<ConditionRule>;
   /** Counts judgings of subjects; see `Look`. */
   #turn = 0;
-  readonly #due = (instance: Instance): void => this.judge(instance, this.#options.draft());
+  readonly #due = (instance: Instance): void => this.judge(instance, this.#options.builder());
   readonly #judging: Judging<SubjectRules>;
   /** States found in history that no subject has claimed yet. */
   readonly #restored = new Map<string, { readonly state: RuleState; readonly alert: LiveAlert | null }>();
@@ -176,7 +186,7 @@ export class Conditions {
   }
 
   /** Gives a subject the rules that select it. */
-  attach(node: SubjectNode, draft: Draft): void {
+  attach(node: SubjectNode, builder: ChangesBuilder): void {
     this.#prepare(node);
     const own = rulesOf(node);
     own.staleness.keep(this.#judging);
@@ -186,10 +196,10 @@ export class Conditions {
     own.instances = rules.map((rule, i) => new Instance(rule, node, own.views[i]!, i));
     own.plan = this.#plans.of(rules);
     for (const instance of own.instances) {
-      this.#claim(instance, draft);
-      if (own.former && this.#goOn(instance, own.former, draft)) continue;
+      this.#claim(instance, builder);
+      if (own.former && this.#goOn(instance, own.former, builder)) continue;
       // Judged once even when nothing of what it reads ever arrives: then it is blind, and somebody has to say so.
-      this.#setTimer(instance, own.former ? draft.atMs : draft.atMs + driftMs);
+      this.#setTimer(instance, own.former ? builder.atMs : builder.atMs + driftMs);
     }
     if (own.former === null) return;
     own.former = null;
@@ -198,7 +208,7 @@ export class Conditions {
   }
 
   /** After a reload: a rule whose condition is as it was goes on with its clocks and its data state. */
-  #goOn(instance: Instance, { plan, instances, quiet }: Former, draft: Draft): boolean {
+  #goOn(instance: Instance, { plan, instances, quiet }: Former, builder: ChangesBuilder): boolean {
     const { rule } = instance;
     // Nearly always the rules are the same.
     const index =
@@ -210,7 +220,7 @@ export class Conditions {
     const before = instances.find((one) => one.index === index);
     if (before === undefined) instance.judged = quiet.has(index);
     else instance.goOn(before);
-    if (instance.unknown !== null && rule.mode === "live") this.#options.onSight(instance, draft);
+    if (instance.unknown !== null && rule.mode === "live") this.#options.onSight(instance, builder);
     // With other times or ages it may say something else at once.
     if (!isSameJudging(was, rule)) return false;
     if (quiet.has(index)) rulesOf(instance.node).quiet.set(instance.index, true);
@@ -253,7 +263,7 @@ export class Conditions {
    */
   detach(
     node: SubjectNode,
-    draft: Draft,
+    builder: ChangesBuilder,
     end: (instance: Instance, live: LiveAlert, row: RuleRow, last: AlertText | null) => void,
   ): void {
     const own = rulesOf(node);
@@ -261,32 +271,32 @@ export class Conditions {
       this.#stopTimer(instance);
       if (instance.unknown) {
         instance.unknown = null;
-        if (instance.rule.mode === "live") this.#options.onSight(instance, draft);
+        if (instance.rule.mode === "live") this.#options.onSight(instance, builder);
       }
       const row = { rule: instance.rule.name, subject: node.name };
       if (instance.alert) {
         if (instance.stored) this.#rows.delete(rowName(row));
-        end(instance, instance.alert, row, this.#lastText(instance, draft.atMs));
+        end(instance, instance.alert, row, this.#lastText(instance, builder.atMs));
         instance.alert = null;
-      } else this.#drop(instance, draft);
+      } else this.#drop(instance, builder);
     }
     own.instances = noInstances;
     own.views = noViews;
     own.plan = noPlan;
   }
 
-  released(row: RuleRow, draft: Draft): void {
-    if (!this.#rows.has(rowName(row))) draft.changes.ruleStatesGone.push(row);
+  released(row: RuleRow, builder: ChangesBuilder): void {
+    if (!this.#rows.has(rowName(row))) builder.changes.ruleStatesGone.push(row);
   }
 
   /** Judges what a subject's rules make of an arrival from `source`, or from all of these at once. */
-  judgeNode(node: SubjectNode, source: Source | readonly Source[] | null, draft: Draft): void {
+  judgeNode(node: SubjectNode, source: Source | readonly Source[] | null, builder: ChangesBuilder): void {
     const own = rulesOf(node);
     if (own.plan.length === 0) return;
     const asked = source === null ? -1 : typeof source === "string" ? sourceBit(source) : bitsOf(source);
     const { views, plan, quiet } = own;
     const { env, windows } = node;
-    const { atMs } = draft;
+    const { atMs } = builder;
     const turn = ++this.#turn;
     const held = windows !== null && atMs <= windows.heldUntilMs;
     let lookedBack = false;
@@ -310,7 +320,7 @@ export class Conditions {
           continue;
         }
       }
-      this.judge(own.rouse(i), draft);
+      this.judge(own.rouse(i), builder);
     }
     own.staleness.noted(staleMs);
     if (lookedBack && !held) this.#noteHeld(own, asked, atMs);
@@ -327,13 +337,13 @@ export class Conditions {
 
   /** Judges by those rules of a subject that rest on something stale by now. */
   #judgeStale(own: SubjectRules, nowMs: number): void {
-    const draft = this.#options.draft();
+    const builder = this.#options.builder();
     for (let i = 0; i < own.plan.length; i++) {
       const { rule } = own.plan[i]!;
       const staleMs = own.quiet.has(i)
         ? freshUntilMs(rule.inputs, own.node.env) + 1
         : own.instance(i).staleMs;
-      if (staleMs <= nowMs) this.judge(own.rouse(i), draft);
+      if (staleMs <= nowMs) this.judge(own.rouse(i), builder);
     }
   }
 
@@ -352,16 +362,16 @@ export class Conditions {
     windows.heldUntilMs = untilMs;
   }
 
-  judge(instance: Instance, draft: Draft): void {
+  judge(instance: Instance, builder: ChangesBuilder): void {
     rulesOf(instance.node).quiet.set(instance.index, false);
-    const env = this.#envOf(instance, draft.atMs);
+    const env = this.#envOf(instance, builder.atMs);
     const current = instance.lifecycle.sinceMs === null ? null : (instance.alert?.alert.severity ?? null);
     const doubt = this.#doubtOf(instance);
     if (doubt === null) {
-      this.#conclude(instance, env, judge(instance.rule, env, current), draft);
+      this.#conclude(instance, env, judge(instance.rule, env, current), builder);
       return;
     }
-    this.#conclude(instance, env, judgeBothEnds(instance.rule, env, current, doubt), draft);
+    this.#conclude(instance, env, judgeBothEnds(instance.rule, env, current, doubt), builder);
     doubt.leave();
   }
 
@@ -390,18 +400,18 @@ export class Conditions {
     return this.#ofProfit.has(rule) ? this.#options.doubtOf(node) : null;
   }
 
-  #conclude(instance: Instance, env: Env, judged: Judged, draft: Draft): void {
-    if (judged.kind === "unknown") this.#keepLastSeen(instance, draft.atMs);
+  #conclude(instance: Instance, env: Env, judged: Judged, builder: ChangesBuilder): void {
+    if (judged.kind === "unknown") this.#keepLastSeen(instance, builder.atMs);
     const fresh = this.#withTexts(instance, env, judged);
-    const turned = this.#noteSight(instance, fresh, draft);
+    const turned = this.#noteSight(instance, fresh, builder);
     const old = fresh.kind === "unknown" ? this.#judgedOld(instance, env, judgeOld) : null;
-    this.#advance(instance, env, old ?? fresh, old !== null, draft);
+    this.#advance(instance, env, old ?? fresh, old !== null, builder);
     // Arrivals of what only texts name are no reason to judge.
-    if (fresh !== judged) this.#setTimer(instance, draft.atMs + driftMs);
-    else if (fresh.kind === "unknown" && old === null) this.#awaitOld(instance, draft.atMs);
+    if (fresh !== judged) this.#setTimer(instance, builder.atMs + driftMs);
+    else if (fresh.kind === "unknown" && old === null) this.#awaitOld(instance, builder.atMs);
     env.oldAccounts = false;
     // Last, since texts of other rules of the subject may be written by it.
-    if (turned && instance.rule.mode === "live") this.#options.onSight(instance, draft);
+    if (turned && instance.rule.mode === "live") this.#options.onSight(instance, builder);
   }
 
   /** Keeps the last text of an alert that can be judged no longer: windows look back from the present only. */
@@ -426,24 +436,24 @@ export class Conditions {
   }
 
   /** @param old judged by positions that are too old */
-  #advance(instance: Instance, env: Env, judged: Judged, old: boolean, draft: Draft): void {
+  #advance(instance: Instance, env: Env, judged: Judged, old: boolean, builder: ChangesBuilder): void {
     const { rule, node } = instance;
     const known = judged.kind === "known";
     const idle = instance.lifecycle.sinceMs === null;
     const lastKnownMs = instance.knownAtMs;
     if (known && !old) {
-      instance.knownAtMs = draft.atMs;
+      instance.knownAtMs = builder.atMs;
       if (instance.alert !== null) this.#options.alerts.judged(instance.alert, judged.dataAtMs);
     }
     const { heldSlot: lastHeldSlot, heldEmptyMs: lastHeldEmptyMs } = instance;
     if (known && judged.severity !== null) {
-      instance.heldAtMs = draft.atMs;
+      instance.heldAtMs = builder.atMs;
       instance.heldSlot = this.#options.heldSlotOf(node);
       instance.heldEmptyMs = this.#options.heldEmptyMsOf(node);
     }
     if (known && !old && !instance.judged) {
       instance.judged = true;
-      const atTheStart = node.first && draft.atMs <= this.#options.firstLookUntilMs;
+      const atTheStart = node.first && builder.atMs <= this.#options.firstLookUntilMs;
       instance.alreadySo ||= atTheStart && judged.severity !== null && idle;
     }
     // It looks back to a time that was not watched: what holds once it can be judged came about meanwhile.
@@ -465,28 +475,29 @@ export class Conditions {
     // What a liquidation left nothing of cannot come back a moment later: nobody waits whether it does.
     // Nor can what held because of a withdrawal that is explained now.
     const goneNow = known && !old && judged.severity === null;
-    const explained = goneNow ? this.#explained(instance, lastKnownMs, draft.atMs) : null;
-    const outlived = known && !old && !goneNow && this.#explained(instance, lastKnownMs, draft.atMs) !== null;
-    if (outlived) instance.outlivedMs = draft.atMs;
+    const explained = goneNow ? this.#explained(instance, lastKnownMs, builder.atMs) : null;
+    const outlived =
+      known && !old && !goneNow && this.#explained(instance, lastKnownMs, builder.atMs) !== null;
+    if (outlived) instance.outlivedMs = builder.atMs;
     const over = explained !== null || (goneNow && this.#options.emptied(instance));
     const terms = doubt === undefined ? rule : { ...rule, certain: doubt.certain, certainBefore };
     const { state, transition } = step(
       before,
-      known ? { known, severity: judged.severity, old } : { known, ...countsUntil(instance, draft.atMs) },
+      known ? { known, severity: judged.severity, old } : { known, ...countsUntil(instance, builder.atMs) },
       over ? { ...terms, keepFiringForMs: 0 } : terms,
-      draft.atMs,
+      builder.atMs,
     );
     instance.lifecycle = state;
     switch (transition) {
       case "fired":
-        this.#fire(instance, env, judged, draft);
+        this.#fire(instance, env, judged, builder);
         break;
       case "rose":
       case "fell":
         if (instance.alert) {
           const severity = firingSeverity(state.levels)!;
           this.#options.alerts.change(
-            draft,
+            builder,
             instance.alert,
             transition,
             severity,
@@ -499,12 +510,12 @@ export class Conditions {
           const live = instance.alert;
           instance.alert = null;
           const text = this.#textOf(instance, env, judged);
-          const endedMs = draft.atMs;
+          const endedMs = builder.atMs;
           // Figures that arrived since may be too old by now. Windows look back from the present only.
           const textAt = (nowMs: number): AlertText | null =>
             this.#recoveredText(instance, nowMs) ??
             (instance.windows.length === 0 ? this.#recoveredText(instance, endedMs) : null);
-          this.#options.onRecovered(instance, live, { text, textAt, explained }, draft);
+          this.#options.onRecovered(instance, live, { text, textAt, explained }, builder);
         }
         instance.alreadySo = false;
         break;
@@ -515,14 +526,14 @@ export class Conditions {
         // The daemon's own figures (how long a message waits) grow by themselves: their pace is the schedule's.
         const ofTheDaemon = node.subject.scope === "daemon";
         if (instance.alert && known && !ofTheDaemon && judged.severity === instance.alert.alert.severity) {
-          this.#refresh(instance, env, judged, draft);
+          this.#refresh(instance, env, judged, builder);
         }
       }
     }
     const clocked = clocksRun(state) || clocksRun(before);
     const moved = before !== state && (transition !== "none" || clocked);
     const heldOtherwise = instance.heldSlot !== lastHeldSlot || instance.heldEmptyMs !== lastHeldEmptyMs;
-    this.#store(instance, moved || outlived || heldOtherwise, draft);
+    this.#store(instance, moved || outlived || heldOtherwise, builder);
     this.#schedule(instance, env, terms, instance.unknown === null || old);
   }
 
@@ -633,22 +644,22 @@ export class Conditions {
     return env;
   }
 
-  #fire(instance: Instance, env: Env, judged: Judged, draft: Draft): void {
+  #fire(instance: Instance, env: Env, judged: Judged, builder: ChangesBuilder): void {
     const { rule, node } = instance;
     const severity = firingSeverity(instance.lifecycle.levels)!;
     const subject = node.subject;
-    const former = this.#options.takeBack(instance, draft);
+    const former = this.#options.takeBack(instance, builder);
     if (former !== null) {
       instance.alert = former;
       this.#follow(instance, former);
       const before = former.alert.severity;
       const kind = severityRank[severity] > severityRank[before] ? "rose" : "fell";
-      if (severity === before) this.#refresh(instance, env, judged, draft);
-      else this.#options.alerts.change(draft, former, kind, severity, this.#textOf(instance, env, judged));
+      if (severity === before) this.#refresh(instance, env, judged, builder);
+      else this.#options.alerts.change(builder, former, kind, severity, this.#textOf(instance, env, judged));
       return;
     }
     const wallet = "wallet" in subject ? subject.wallet : null;
-    instance.alert = this.#options.alerts.fire(draft, {
+    instance.alert = this.#options.alerts.fire(builder, {
       ...this.#textOf(instance, env, judged),
       judged: true,
       rule: rule.name,
@@ -657,7 +668,7 @@ export class Conditions {
       symbol: "symbol" in subject ? subject.symbol : null,
       labels: { ...this.#labelsOf(subject), ...rule.labels },
       severity,
-      sinceMs: instance.lifecycle.sinceMs ?? draft.atMs,
+      sinceMs: instance.lifecycle.sinceMs ?? builder.atMs,
       alreadySo: instance.alreadySo,
       runbook: rule.runbook,
       happenedMs: null,
@@ -700,7 +711,7 @@ export class Conditions {
     const { nowMs } = env;
     const { oldAccounts = false } = env;
     // A text of an earlier moment would state the age of then.
-    const isPresent = nowMs >= this.#options.draft().atMs;
+    const isPresent = nowMs >= this.#options.builder().atMs;
     if (!oldAccounts && isPresent && this.#options.isMarked(node))
       env.oldAccounts = showsOldPositions(rule, env);
     const shareOf = (spec: WindowSpec, index: number): number =>
@@ -729,7 +740,7 @@ export class Conditions {
   }
 
   /** Has its alert told again where the value got markedly worse, or markedly another one. */
-  #refresh(instance: Instance, env: Env, judged: Judged, draft: Draft): void {
+  #refresh(instance: Instance, env: Env, judged: Judged, builder: ChangesBuilder): void {
     if (instance.alert === null || judged.kind === "unknown") return;
     const { severity, value } = judged;
     const text = () => this.#textOf(instance, env, judged);
@@ -739,9 +750,9 @@ export class Conditions {
       env.value = value;
       return moved;
     };
-    this.#options.alerts.refresh(draft, instance.alert, text, moves);
+    this.#options.alerts.refresh(builder, instance.alert, text, moves);
     if (severity === null || value === null) return;
-    noteWorst(draft, instance.alert, value, text, (than, share) => {
+    noteWorst(builder, instance.alert, value, text, (than, share) => {
       return moves(notifiedWith(than)!, share) === "worsened";
     });
   }
@@ -766,7 +777,7 @@ export class Conditions {
   }
 
   /** @returns true if it turned unknown, known again, or unknown for another reason */
-  #noteSight(instance: Instance, judged: Judged, draft: Draft): boolean {
+  #noteSight(instance: Instance, judged: Judged, builder: ChangesBuilder): boolean {
     const unknown = judged.kind === "unknown" ? judged.unknown : null;
     const { unknown: before } = instance;
     if (unknown === null && before === null) return false;
@@ -776,7 +787,7 @@ export class Conditions {
         : before.source !== unknown.source ||
           before.unknown !== unknown.unknown ||
           before.wallet !== unknown.wallet;
-    if (before === null) instance.unknownSinceMs = draft.atMs;
+    if (before === null) instance.unknownSinceMs = builder.atMs;
     instance.unknown = unknown;
     return changed;
   }
@@ -836,7 +847,7 @@ export class Conditions {
     if (timer !== null) this.#options.deadlines.cancel(timer);
   }
 
-  #claim(instance: Instance, draft: Draft): void {
+  #claim(instance: Instance, builder: ChangesBuilder): void {
     const { rule, node } = instance;
     const key = `${rule.name}\n${node.name}`;
     const found = this.#restored.get(key);
@@ -847,14 +858,14 @@ export class Conditions {
     const { state, alert } = found;
     const sameRule = state.fingerprint === rule.fingerprint;
     if (!sameRule || state.incarnation !== node.incarnation) {
-      this.#drop(instance, draft);
-      if (alert && sameRule) this.#options.onReplaced(instance, alert, state.incarnation, draft);
-      else if (alert) this.#options.alerts.end(draft, alert, "ruleChanged", null);
+      this.#drop(instance, builder);
+      if (alert && sameRule) this.#options.onReplaced(instance, alert, state.incarnation, builder);
+      else if (alert) this.#options.alerts.end(builder, alert, "ruleChanged", null);
       return;
     }
     instance.lifecycle = {
       levels: state.levels,
-      countedAtMs: draft.atMs,
+      countedAtMs: builder.atMs,
       blind: true,
       sinceMs: state.sinceMs,
       fresh: null,
@@ -869,16 +880,16 @@ export class Conditions {
     if (alert) this.#follow(instance, alert);
   }
 
-  #store(instance: Instance, changed: boolean, draft: Draft): void {
+  #store(instance: Instance, changed: boolean, builder: ChangesBuilder): void {
     const { lifecycle, rule, node } = instance;
     if (lifecycle.sinceMs === null) {
-      this.#drop(instance, draft);
+      this.#drop(instance, builder);
       return;
     }
     if (!changed && instance.stored) return;
     if (!instance.stored) this.#rows.set(rowName({ rule: rule.name, subject: node.name }), instance);
     instance.stored = true;
-    draft.changes.ruleStates.push({
+    builder.changes.ruleStates.push({
       rule: rule.name,
       subject: node.name,
       fingerprint: rule.fingerprint,
@@ -895,12 +906,12 @@ export class Conditions {
     });
   }
 
-  #drop(instance: Instance, draft: Draft): void {
+  #drop(instance: Instance, builder: ChangesBuilder): void {
     if (!instance.stored) return;
     instance.stored = false;
     const row = { rule: instance.rule.name, subject: instance.node.name };
     this.#rows.delete(rowName(row));
-    draft.changes.ruleStatesGone.push(row);
+    builder.changes.ruleStatesGone.push(row);
   }
 }
 

@@ -7,10 +7,10 @@
 import { z } from "zod";
 import type { Sighted } from "../alerts/own/gaps.ts";
 import type { Severity } from "../domain/alert.ts";
+import type { ChangesBuilder } from "../domain/changes-builder.ts";
 import type { Deadlines, Due } from "../domain/deadlines.ts";
 import type { AckWord } from "../domain/delivery.ts";
 import { ackWords } from "../domain/delivery.ts";
-import type { Draft } from "../domain/draft.ts";
 import { type Event, type EventKind, eventName } from "../domain/event.ts";
 import { KeptKind, keptNumber } from "../domain/kept.ts";
 import type { Subject } from "../domain/subject.ts";
@@ -77,20 +77,24 @@ export const keptEvent: KeptKind<Kept> = new KeptKind(
 
 export interface HeldEventsOptions {
   readonly deadlines: Deadlines;
-  readonly draft: () => Draft;
+  readonly builder: () => ChangesBuilder;
   /** Readings from before a reload still count: nothing has to be waited for anew. */
   readonly reloaded: boolean;
-  readonly onSight: (sight: Sighted, draft: Draft) => void;
+  readonly onSight: (sight: Sighted, builder: ChangesBuilder) => void;
   /** Judges anew. @returns the rules that still cannot; what matched is added to the held event. */
-  readonly judge: (held: HeldEvent, rules: readonly EventRule[], draft: Draft) => readonly OpenRule[];
+  readonly judge: (
+    held: HeldEvent,
+    rules: readonly EventRule[],
+    builder: ChangesBuilder,
+  ) => readonly OpenRule[];
   /** The figures read by a rule about this event that are known now. */
   readonly known: (rule: EventRule, event: Event) => string;
   /** True if a figure that was unknown at the judgement will never become known. */
   readonly hopeless: (held: HeldEvent, unknown: Unknown) => boolean;
   /** It waits no more: all of its rules have judged or were given up, and those of its liquidation as well. */
-  readonly onJudged: (held: HeldEvent, draft: Draft) => void;
+  readonly onJudged: (held: HeldEvent, builder: ChangesBuilder) => void;
   /** Patience with these rules ended. @returns what was told instead */
-  readonly onGivenUp: (held: HeldEvent, rules: readonly OpenRule[], draft: Draft) => Match;
+  readonly onGivenUp: (held: HeldEvent, rules: readonly OpenRule[], builder: ChangesBuilder) => Match;
 }
 
 export class HeldEvents {
@@ -111,14 +115,14 @@ export class HeldEvents {
   }
 
   /** Settles it at once where only rules in shadow mode are still to judge. */
-  hold(event: Event, open: readonly OpenRule[], matches: readonly Match[], draft: Draft): void {
-    const held = this.#make(event, draft.atMs, draft.atMs + heldForMs, matches);
-    this.#set(held, open, draft);
-    this.#settleEarly(held, draft);
-    this.#keep(held, draft);
+  hold(event: Event, open: readonly OpenRule[], matches: readonly Match[], builder: ChangesBuilder): void {
+    const held = this.#make(event, builder.atMs, builder.atMs + heldForMs, matches);
+    this.#set(held, open, builder);
+    this.#settleEarly(held, builder);
+    this.#keep(held, builder);
     if (this.#held.size <= mostHeld) return;
     const oldest = this.#held.values().next().value;
-    if (oldest) this.#giveUp(oldest, draft, true);
+    if (oldest) this.#giveUp(oldest, builder, true);
   }
 
   /** Takes back what waited, from history. Rules that are gone do not hold anything any more. */
@@ -126,7 +130,7 @@ export class HeldEvents {
     past: readonly { readonly event: Event; readonly kept: Kept }[],
     ruleOf: (name: string) => EventRule | undefined,
   ): void {
-    const { atMs } = this.#options.draft();
+    const { atMs } = this.#options.builder();
     const oldestFirst = past.toSorted((a, b) => a.kept.sinceMs - b.kept.sinceMs);
     for (const { event, kept } of oldestFirst) {
       const { sinceMs, open, matches, settled } = kept;
@@ -147,7 +151,7 @@ export class HeldEvents {
    * Something arrived about this wallet, or (null) about what all share: whoever waits for it judges anew. A thousand may
    * wait and prices come several times a second, so what is known is asked once for all whose figures are the same.
    */
-  retry(wallet: string | null, draft: Draft): void {
+  retry(wallet: string | null, builder: ChangesBuilder): void {
     const known = new Map<string, string>();
     for (const held of this.#held.values()) {
       const before = held.open.length;
@@ -156,11 +160,11 @@ export class HeldEvents {
       let arrived = false;
       for (const sight of held.open) if (this.#arrived(sight, held, known)) arrived = true;
       if (!arrived) continue;
-      const open = this.#judge(held, draft);
-      this.#set(held, open, draft);
-      const early = this.#settleEarly(held, draft);
-      if (open.length === 0 && (held.settled || !this.#awaited(held.event))) this.#leave(held, draft);
-      else if (early || open.length < before) this.#keep(held, draft);
+      const open = this.#judge(held, builder);
+      this.#set(held, open, builder);
+      const early = this.#settleEarly(held, builder);
+      if (open.length === 0 && (held.settled || !this.#awaited(held.event))) this.#leave(held, builder);
+      else if (early || open.length < before) this.#keep(held, builder);
     }
   }
 
@@ -183,11 +187,11 @@ export class HeldEvents {
     return held?.settled ? undefined : held;
   }
 
-  #judge(held: HeldEvent, draft: Draft): readonly OpenRule[] {
+  #judge(held: HeldEvent, builder: ChangesBuilder): readonly OpenRule[] {
     return this.#options.judge(
       held,
       held.open.map((one) => one.of),
-      draft,
+      builder,
     );
   }
 
@@ -213,10 +217,10 @@ export class HeldEvents {
 
   /** Whoever else waited as long goes with it, in the order in which they came. */
   #patienceEnded(held: HeldEvent): void {
-    const draft = this.#options.draft();
+    const builder = this.#options.builder();
     for (const [name, other] of [...this.#held]) {
-      const over = other === held || other.untilMs <= draft.atMs;
-      if (over && this.#held.get(name) === other) this.#giveUp(other, draft, false);
+      const over = other === held || other.untilMs <= builder.atMs;
+      if (over && this.#held.get(name) === other) this.#giveUp(other, builder, false);
     }
   }
 
@@ -225,76 +229,76 @@ export class HeldEvents {
    * liquidation leaves with it, never before it, in whatever order their times come.
    * @param all its liquidation's patience ends with it
    */
-  #giveUp(held: HeldEvent, draft: Draft, all: boolean): void {
-    const open = this.#judge(held, draft);
-    this.#set(held, [], draft);
+  #giveUp(held: HeldEvent, builder: ChangesBuilder, all: boolean): void {
+    const open = this.#judge(held, builder);
+    this.#set(held, [], builder);
     const live = open.filter(({ rule }) => rule.mode === "live");
-    if (live.length > 0) held.matches.push(this.#options.onGivenUp(held, live, draft));
+    if (live.length > 0) held.matches.push(this.#options.onGivenUp(held, live, builder));
     const liquidation = this.#awaited(held.event);
-    if (held.settled || !liquidation) this.#leave(held, draft);
-    else if (all || liquidation.untilMs <= draft.atMs) this.#giveUp(liquidation, draft, all);
-    else this.#keep(held, draft);
+    if (held.settled || !liquidation) this.#leave(held, builder);
+    else if (all || liquidation.untilMs <= builder.atMs) this.#giveUp(liquidation, builder, all);
+    else this.#keep(held, builder);
   }
 
   /** All of its rules have judged, or were given up; so it is with who only waited for it. */
-  #leave(held: HeldEvent, draft: Draft): void {
+  #leave(held: HeldEvent, builder: ChangesBuilder): void {
     const { kind, key } = held.event;
     this.#held.delete(eventName(kind, key));
     this.#options.deadlines.cancel(held);
-    keptEvent.drop(eventName(kind, key), draft);
-    this.#settle(held, draft);
+    keptEvent.drop(eventName(kind, key), builder);
+    this.#settle(held, builder);
   }
 
   /** Decides what is owed, once, and for those who waited for its word. */
-  #settle(held: HeldEvent, draft: Draft): void {
+  #settle(held: HeldEvent, builder: ChangesBuilder): void {
     if (held.settled) return;
     held.settled = true;
-    this.#options.onJudged(held, draft);
+    this.#options.onJudged(held, builder);
     const { kind, key } = held.event;
     if (kind !== "liquidation") return;
     for (const other of [...this.#held.values()]) {
       if (other.settled || other.event.inbox?.liquidationKey !== key) continue;
-      if (other.open.length === 0) this.#leave(other, draft);
-      else if (this.#settleEarly(other, draft)) this.#keep(other, draft);
+      if (other.open.length === 0) this.#leave(other, builder);
+      else if (this.#settleEarly(other, builder)) this.#keep(other, builder);
     }
   }
 
   /** Nobody waits for rules in shadow mode. @returns whether it was settled just now */
-  #settleEarly(held: HeldEvent, draft: Draft): boolean {
+  #settleEarly(held: HeldEvent, builder: ChangesBuilder): boolean {
     if (held.settled || held.open.length === 0 || this.#awaited(held.event)) return false;
     if (held.open.some((one) => one.of.mode === "live")) return false;
-    this.#settle(held, draft);
+    this.#settle(held, builder);
     return true;
   }
 
-  #set(held: HeldEvent, open: readonly OpenRule[], draft: Draft): void {
+  #set(held: HeldEvent, open: readonly OpenRule[], builder: ChangesBuilder): void {
     const before = held.open;
     held.open = open.map(({ rule, unknown }) => {
       const known = before.find((one) => one.of === rule) ?? sightOf(rule, held.event, null);
       known.unknown = unknown;
-      this.#note(known, draft);
+      this.#note(known, builder);
       return known;
     });
     for (const one of before) {
       if (held.open.includes(one)) continue;
       one.unknown = null;
-      this.#note(one, draft);
+      this.#note(one, builder);
     }
   }
 
   /** Nobody hears of what a rule in shadow mode cannot see. */
-  #note(sight: Sight, draft: Draft): void {
-    if (sight.of.mode === "live") this.#options.onSight(sight, draft);
+  #note(sight: Sight, builder: ChangesBuilder): void {
+    if (sight.of.mode === "live") this.#options.onSight(sight, builder);
   }
 
-  #keep({ event, sinceMs, open, matches, settled }: HeldEvent, draft: Draft): void {
+  #keep({ event, sinceMs, open, matches, settled }: HeldEvent, builder: ChangesBuilder): void {
     const kept: Kept = {
       sinceMs,
       open: open.map((one) => one.rule.name),
       matches,
       ...(settled ? { settled } : {}),
     };
-    keptEvent.put(eventName(event.kind, event.key), kept, draft);
+    keptEvent.put(eventName(event.kind, event.key), kept, builder);
   }
 }
 

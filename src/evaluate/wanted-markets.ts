@@ -3,7 +3,7 @@
  * needs those that are held, a rule about markets those that it selects, or all; and a market that a rule names is needed
  * whoever holds it. Rules about distances of positions need candles, by which messages and advice know how far a market moves.
  */
-import { readsMargin } from "../advice/standing.ts";
+import { readsMargin } from "../advice/account-judgement.ts";
 import type { Source } from "../domain/observation.ts";
 import type { NamedFact } from "../domain/template-data.ts";
 import { type ConditionRule, type EventRule, namedFields, type Read, type RuleSet } from "../rules/index.ts";

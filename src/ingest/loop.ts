@@ -13,8 +13,8 @@
  */
 import { setImmediate as turn } from "node:timers/promises";
 import { type Changes, changes as changesOf, isEmpty } from "../domain/changes.ts";
+import type { Ask } from "../domain/changes-builder.ts";
 import type { Clock } from "../domain/clock.ts";
-import type { Ask } from "../domain/draft.ts";
 import { eventName } from "../domain/event.ts";
 import type { Observation } from "../domain/observation.ts";
 import { CommitFailed, type Ingest, type Store } from "../domain/ports.ts";

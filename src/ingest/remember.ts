@@ -85,28 +85,29 @@ async function watchOf(
   const watch = new Watch(settings, await remembered(store), nowMs, before);
   const flowsFromMs = Math.min(nowMs, ...pasts.map(({ fromMs }) => fromMs)) - minuteMs;
   for (const event of await store.events({ kind: "collateral", fromMs: flowsFromMs }))
-    watch.past.rememberFlow(event);
+    watch.warmUp.rememberFlow(event);
   let fed = 0;
   for (const { minutes, ticks } of pasts) {
-    watch.past.rememberMinutes(minutes);
+    watch.warmUp.rememberMinutes(minutes);
     await turn();
     for (const tick of ticks.splice(0)) {
-      watch.past.rememberTick(tick);
+      watch.warmUp.rememberTick(tick);
       if (++fed % fedAtOnce === 0) await turn();
     }
   }
-  for (const [kind, spanMs] of watch.past.eventSpans) {
-    for (const event of await store.events({ kind, fromMs: nowMs - spanMs })) watch.past.rememberEvent(event);
+  for (const [kind, spanMs] of watch.warmUp.eventSpans) {
+    for (const event of await store.events({ kind, fromMs: nowMs - spanMs }))
+      watch.warmUp.rememberEvent(event);
   }
   const [newest] = await store.events({ kind: "funding", newestFirst: true, limit: 1 });
   if (newest !== undefined)
-    watch.past.rememberPayments(
+    watch.warmUp.rememberPayments(
       await store.events({ kind: "funding", fromMs: newest.happenedMs - paymentsMs }),
     );
-  const dayMs = watch.past.dayToReadMs;
+  const dayMs = watch.warmUp.dayToReadMs;
   if (dayMs !== null) {
     for (const kind of ["fill", "funding", "collateral"] as const)
-      for (const event of await store.events({ kind, fromMs: dayMs })) watch.past.rememberToday(event);
+      for (const event of await store.events({ kind, fromMs: dayMs })) watch.warmUp.rememberToday(event);
   }
   return watch;
 }
@@ -144,15 +145,15 @@ async function* readPasts(settings: WatchSettings, store: Rememberable, nowMs: n
   const ofAccounts = lookBack.of("trader", "position");
   const accounts = ofAccounts.spanMs > 0 ? await accountOwners(store, settings) : [];
   const wallets = settings.wallets.map((wallet) => wallet.name);
-  const ofTogether = lookBack.of("book", "pair");
+  const ofAggregates = lookBack.of("book", "pair");
   const together =
-    ofTogether.spanMs > 0 ? (await store.tickOwners()).filter((owner) => /^(book|pair)\//.test(owner)) : [];
+    ofAggregates.spanMs > 0 ? (await store.tickOwners()).filter((owner) => /^(book|pair)\//.test(owner)) : [];
   const all: readonly (readonly [readonly string[], Reach])[] = [
     [["markets", "fundingRates"], lookBack.of("market")],
     [["daemon"], lookBack.of("daemon")],
     [wallets, lookBack.of("wallet")],
     [accounts, ofAccounts],
-    [together, ofTogether],
+    [together, ofAggregates],
   ];
   for (const [owners, { spanMs, samplesMs }] of all) {
     if (spanMs === 0) continue;

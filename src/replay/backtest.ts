@@ -16,8 +16,8 @@ import { accountOf } from "../state/profit/flows.ts";
 import { keptProfit, profitBefore } from "../state/profit/profit.ts";
 import { asLive } from "./as-live.ts";
 import type { Journal } from "./journal.ts";
-import { type KeptResolution, keptObservations } from "./kept-past.ts";
 import { Replay } from "./replay.ts";
+import { type KeptResolution, storedObservations } from "./stored-observations.ts";
 
 /** The history that a backtest reads: the store, and every change of facts in order. */
 export interface BacktestHistory
@@ -156,7 +156,7 @@ export async function backtest(input: BacktestInput): Promise<Backtested> {
       histories: historiesOf(ruleSet, scheduleMs),
       down,
     };
-    for await (const observation of keptObservations(history, query)) {
+    for await (const observation of storedObservations(history, query)) {
       if (observation.kind === "figures")
         for (const { owner, values } of observation.given)
           for (const name of Object.keys(values)) kept.add(`${scopeOf(owner)}.${name}`);

@@ -153,7 +153,7 @@ export class Delivery {
   }
 }
 
-/** The part of `deliver/line.ts` that remains where every attempt succeeds: two lanes, each with one message under way. */
+/** The part of `deliver/channel-queue.ts` that remains where every attempt succeeds: two lanes, each with one message under way. */
 class Receiver {
   readonly waiting = new Waiting();
   readonly #name: string;

@@ -146,7 +146,7 @@ export class ReplayStore implements Rememberable {
     const { past, fromMs } = this.#options;
     const before = (await past?.events(query)) ?? [];
     const own = [...this.#events.values()].filter((event) => fits(event, query));
-    const all = [...before.filter((event) => event.seenMs < fromMs), ...own].sort(byHappening);
+    const all = [...before.filter((event) => event.seenMs < fromMs), ...own].sort(byTime);
     if (query.newestFirst === true) all.reverse();
     return query.limit === undefined ? all : all.slice(0, query.limit);
   }
@@ -236,7 +236,7 @@ function fits(event: Event, { kind, wallet, fromMs, toMs }: EventQuery): boolean
   );
 }
 
-function byHappening(a: Event, b: Event): number {
+function byTime(a: Event, b: Event): number {
   return (
     a.happenedMs - b.happenedMs || a.slot - b.slot || a.slotIndex - b.slotIndex || a.eventIndex - b.eventIndex
   );

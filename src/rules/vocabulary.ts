@@ -7,7 +7,7 @@
 import type { Source } from "../domain/observation.ts";
 import type { Scope } from "../domain/subject.ts";
 import { accountFields } from "./vocabulary/account.ts";
-import { togetherFields } from "./vocabulary/books.ts";
+import { aggregateFields } from "./vocabulary/books.ts";
 import { eventFields, marketChangeFields } from "./vocabulary/events.ts";
 import type { Field, RuleEventKind } from "./vocabulary/field-types.ts";
 import { worldFields } from "./vocabulary/world.ts";
@@ -16,7 +16,7 @@ import { worldFields } from "./vocabulary/world.ts";
 export const vocabulary: Readonly<Record<Scope, readonly Field[]>> = {
   ...accountFields,
   ...worldFields,
-  ...togetherFields,
+  ...aggregateFields,
 };
 /** Fields of `event` by its kind, those that all kinds have among them. */
 export const eventVocabulary: Readonly<Record<RuleEventKind, readonly Field[]>> = eventFields;

@@ -4,6 +4,7 @@
  */
 import { z } from "zod";
 import { isPublicKey, ticksNearest } from "../contract/index.ts";
+import { noteMoment } from "./account-history.ts";
 import { sessionNow } from "./answers/calendars.ts";
 import { placeOrder } from "./book.ts";
 import { moveExternally } from "./collateral.ts";
@@ -13,7 +14,6 @@ import type { Faults } from "./faults.ts";
 import { type ControlRequest, errorReply, type Reply } from "./http.ts";
 import { announce, eventNotification, tell } from "./inbox.ts";
 import { setTriggers, triggerFor } from "./orders.ts";
-import { noteMoment } from "./past.ts";
 import { plainWords } from "./plain-words.ts";
 import type { Trigger } from "./position.ts";
 import { setMark } from "./prices.ts";

@@ -5,7 +5,7 @@
 
 import { createHash } from "node:crypto";
 import { base58 } from "@scure/base";
-import { noteVersion } from "./past.ts";
+import { noteVersion } from "./account-history.ts";
 import type { Place } from "./position.ts";
 import { spotMarket } from "./spot.ts";
 import type { Account, AccountChange, Change, Market, Notification, World } from "./state.ts";

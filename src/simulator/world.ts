@@ -4,6 +4,7 @@
  * margin is enforced, figures are kept. A control call does its own change and then the same from "orders fill" on.
  */
 import { seededRandom } from "../domain/clock.ts";
+import { momentMs, noteMoment, noteVersion } from "./account-history.ts";
 import { traderActions } from "./activity.ts";
 import { accrueFunding, samplePremium } from "./funding.ts";
 import { Journal } from "./journal.ts";
@@ -11,7 +12,6 @@ import { createLedger } from "./ledger.ts";
 import { enforceMargin } from "./liquidation.ts";
 import { fundingIntervalMs, type MarketSpec, marketSpecs, moreMarketSpecs, riskOf } from "./markets.ts";
 import { fireTriggers, matchOrders } from "./orders.ts";
-import { momentMs, noteMoment, noteVersion } from "./past.ts";
 import { barsAt, crowd, walkPrices } from "./prices.ts";
 import type { Account, Market, Wallet, World } from "./state.ts";
 import { slotAt } from "./time.ts";

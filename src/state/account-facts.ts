@@ -29,9 +29,9 @@ export class RiskRoom implements AccountRisk {
   take(state: SubaccountState): void {
     this.collateralQuoteLots = shrink(state.collateralQuoteLots);
     if (this.positions.length !== state.positions.length)
-      this.positions = roomFor(state.positions.length, this.positions, () => new PositionRoom());
+      this.positions = diskSpaceFor(state.positions.length, this.positions, () => new PositionRoom());
     if (this.orders.length !== state.orders.length)
-      this.orders = roomFor(state.orders.length, this.orders, () => new OrderRoom());
+      this.orders = diskSpaceFor(state.orders.length, this.orders, () => new OrderRoom());
     const { positions, orders } = this;
     for (let i = 0; i < positions.length; i++) {
       const room = positions[i]!;
@@ -55,7 +55,7 @@ export class RiskRoom implements AccountRisk {
 }
 
 /** Those that are there, as many as are wanted of them, and new ones behind. A list that grows would make room for 16 more. */
-function roomFor<Room>(count: number, there: readonly Room[], room: () => Room): readonly Room[] {
+function diskSpaceFor<Room>(count: number, there: readonly Room[], room: () => Room): readonly Room[] {
   return Array.from({ length: count }, (_, i) => there[i] ?? room());
 }
 

@@ -31,7 +31,7 @@ import {
 import { MarketIndex } from "./market-index.ts";
 import type { Markets } from "./markets/markets.ts";
 import { hasSpot, priceBalances } from "./markets/spot-collateral.ts";
-import type { Placings } from "./placings.ts";
+import type { OrderPlacements } from "./order-placements.ts";
 import type { SubjectNode } from "./subjects.ts";
 
 /** The figures of a reading where none was kept. */
@@ -93,7 +93,7 @@ export interface AccountEntry {
   otherMarkets: readonly string[];
   view: { readonly atMs: number; readonly view: TraderViewState } | null;
   /** Its figures are told as such (see figures.ts): there is nothing to compute them from. */
-  readonly given: boolean;
+  readonly injected: boolean;
 }
 
 /** Enough to look back from a collateral history that is read once a minute. */
@@ -154,7 +154,7 @@ export class Accounts {
   #all: readonly AccountEntry[] | null = null;
   readonly #markets: Markets;
   readonly #keeper: SubjectKeeper;
-  readonly #placings: Placings;
+  readonly #placements: OrderPlacements;
   readonly #index = new MarketIndex<AccountEntry>();
   /** True if the markets of the account that is being taken may be others than before. */
   #reshaped = false;
@@ -163,11 +163,11 @@ export class Accounts {
   readonly #moves = { together: Number.NaN, adverse: Number.NaN };
 
   /** @param ordersRead some rule looks at resting orders, or tells of them */
-  constructor(markets: Markets, keeper: SubjectKeeper, placings: Placings, ordersRead: boolean) {
+  constructor(markets: Markets, keeper: SubjectKeeper, placements: OrderPlacements, ordersRead: boolean) {
     this.#ordersRead = ordersRead;
     this.#markets = markets;
     this.#keeper = keeper;
-    this.#placings = placings;
+    this.#placements = placements;
   }
 
   /** True if facts of resting orders are needed from the next answer on. */
@@ -325,7 +325,7 @@ export class Accounts {
       placedMs: new FewMap(),
       otherMarkets: noMarkets,
       view: null,
-      given: true,
+      injected: true,
     };
     account.risk.take(state);
     group.accounts.set(ref.subaccount, account);
@@ -363,7 +363,7 @@ export class Accounts {
 
   /** Computes an account's risk from what is known now and refreshes the facts of the account and its positions. */
   assess(account: AccountEntry): void {
-    if (account.given) return;
+    if (account.injected) return;
     const { risk, markTicks } = this.#markets;
     const unpricedSpot = !this.#priceSpot(account);
     if (!unpricedSpot && this.#sheet.assess(account.risk, risk, markTicks)) this.#fromSheet(account);
@@ -429,7 +429,7 @@ export class Accounts {
 
   /** Computes the effects of funding on the account, by the newest rates. */
   refreshFunding(account: AccountEntry): void {
-    if (account.given || !account.assessed) return;
+    if (account.injected || !account.assessed) return;
     const { risk, markTicks, rates } = this.#markets;
     const untilMs = this.#sheet.assess(account.risk, risk, markTicks)
       ? this.#sheet.fundingUntilMs(rates)
@@ -442,7 +442,7 @@ export class Accounts {
 
   /** Brings the ages of an account's inputs up to date: prices were seen, whether they moved or not. */
   refreshAges(account: AccountEntry): void {
-    if (account.given) return;
+    if (account.injected) return;
     const { positions, markets } = account;
     const { entries, pricesAtMs } = this.#markets;
     const seenMs = account.node.facts.seenMs;
@@ -536,7 +536,7 @@ export class Accounts {
         placedMs: new FewMap(),
         otherMarkets: noMarkets,
         view: null,
-        given: false,
+        injected: false,
       };
       account.risk.take(state);
       this.#linkMarkets(account);
@@ -569,7 +569,7 @@ export class Accounts {
 
   /** Takes the figures that follow from state and market configuration anew: the latter was read. */
   configured(account: AccountEntry): void {
-    if (account.given) return;
+    if (account.injected) return;
     this.#linkMarkets(account);
     this.#index.take(account);
     for (const [symbol, { node, state }] of account.positions)
@@ -633,7 +633,7 @@ export class Accounts {
   #placedMs(account: AccountEntry, order: OrderState, atMs: number, first: boolean): number | undefined {
     const name = orderName(order.symbol, order.sequence, order.side);
     const known = account.placedMs.get(name);
-    const placedMs = this.#placings.take(account.ref.wallet, name) ?? known ?? (first ? undefined : atMs);
+    const placedMs = this.#placements.take(account.ref.wallet, name) ?? known ?? (first ? undefined : atMs);
     if (placedMs !== undefined && placedMs !== known) account.placedMs.set(name, placedMs);
     // Not known yet: from the next answer on it does not count as new.
     else if (placedMs === undefined) account.placedMs.set(name, Number.NaN);

@@ -4,7 +4,7 @@
  */
 
 import { z } from "zod";
-import type { Draft } from "../domain/draft.ts";
+import type { ChangesBuilder } from "../domain/changes-builder.ts";
 import { KeptKind, type KeptValues, keptNumber } from "../domain/kept.ts";
 import type { DaemonFigures } from "../domain/observation.ts";
 
@@ -60,14 +60,14 @@ export class Counts {
   }
 
   /** @returns the counts over all runs */
-  take(ofThisRun: Counted & Pick<DaemonFigures, "refusedWallets">, draft: Draft): Counted {
+  take(ofThisRun: Counted & Pick<DaemonFigures, "refusedWallets">, builder: ChangesBuilder): Counted {
     const now: { -readonly [Name in keyof Counted]: number } = { ...none };
     for (const name of names) now[name] = this.#before[name] + ofThisRun[name];
     if (names.every((name) => now[name] === this.#kept[name])) return now;
     if (now.authFailures > this.#kept.authFailures)
-      this.#refused = { names: this.#refusedOf(ofThisRun, draft.atMs).join(", "), atMs: draft.atMs };
+      this.#refused = { names: this.#refusedOf(ofThisRun, builder.atMs).join(", "), atMs: builder.atMs };
     this.#kept = now;
-    keptCounts.put("", { ...now, refused: this.#refused }, draft);
+    keptCounts.put("", { ...now, refused: this.#refused }, builder);
     return now;
   }
 

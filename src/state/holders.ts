@@ -5,7 +5,7 @@
  */
 
 import { z } from "zod";
-import type { Draft } from "../domain/draft.ts";
+import type { ChangesBuilder } from "../domain/changes-builder.ts";
 import type { Event } from "../domain/event.ts";
 import { KeptKind, type KeptValues, keptNumber } from "../domain/kept.ts";
 import type { AccountEntry } from "./accounts.ts";
@@ -49,10 +49,10 @@ export class Holders {
   }
 
   /** Takes all accounts of a wallet's PDA index as they are now. */
-  take(wallet: string, pdaIndex: number, accounts: readonly AccountEntry[], draft: Draft): void {
+  take(wallet: string, pdaIndex: number, accounts: readonly AccountEntry[], builder: ChangesBuilder): void {
     const known = this.#wallets.get(wallet);
     if (this.#keepMs === 0 || (accounts.length < 2 && known === undefined)) return;
-    const { atMs } = draft;
+    const { atMs } = builder;
     const spans: Spans = { ...known };
     let changed = false;
     for (const { ref, positions } of accounts) {
@@ -84,7 +84,7 @@ export class Holders {
     }
     if (!changed) return;
     this.#wallets.set(wallet, spans);
-    keptHolders.put(wallet, spans, draft);
+    keptHolders.put(wallet, spans, builder);
   }
 
   /** The accounts that an event may belong to by its market, as `0.1`; undefined: nothing is known of that market. */

@@ -5,7 +5,7 @@
  */
 import { z } from "zod";
 import type { SpotCollateralState } from "../domain/account.ts";
-import type { Draft } from "../domain/draft.ts";
+import type { ChangesBuilder } from "../domain/changes-builder.ts";
 import { KeptKind, type KeptValues, keptNumber } from "../domain/kept.ts";
 import { type AccountRef, accountName } from "../domain/subject.ts";
 import type { MarketRisk } from "../margin/model.ts";
@@ -125,7 +125,7 @@ export class Holdings {
    * Takes an account as it was just seen.
    * @param compared the newest state of it that profit was worked out by; undefined: there is none
    */
-  take(account: AccountEntry, compared: SeenBalance | undefined, draft: Draft): void {
+  take(account: AccountEntry, compared: SeenBalance | undefined, builder: ChangesBuilder): void {
     const before = this.#before.size > 0 ? this.#before.get(account.name) : undefined;
     let was: Held | null = null;
     if (before !== undefined) {
@@ -134,15 +134,15 @@ export class Holdings {
       account.slotBefore = before.slot ?? 0;
       const shrunk = hasShrunk(before, account);
       account.heldBefore = shrunk ? before.held : null;
-      account.shrunkAtMs = shrunk ? draft.atMs : before.shrunkAtMs;
+      account.shrunkAtMs = shrunk ? builder.atMs : before.shrunkAtMs;
     }
     const isBehind = compared?.balance !== account.state;
     const caughtUp = !isBehind && this.#behind.size > 0 && this.#behind.delete(account.name);
-    const isDue = account.accrued && draft.atMs - account.keptMs >= accruedEveryMs;
+    const isDue = account.accrued && builder.atMs - account.keptMs >= accruedEveryMs;
     if (!account.moved && !caughtUp && !isDue) return;
     account.moved = false;
     account.accrued = false;
-    account.keptMs = draft.atMs;
+    account.keptMs = builder.atMs;
     if (isBehind) this.#behind.add(account.name);
     const held: Record<string, Kept["held"][string]> = {};
     for (const [symbol, { node, state }] of account.positions) {
@@ -161,13 +161,13 @@ export class Holdings {
       ...(compared?.index === undefined ? {} : { balanceIndex: compared.index }),
     };
     if (before === undefined || !isSame(before, { shrunkAtMs, held, ...balance }))
-      keptHoldings.put(account.name, { shrunkAtMs, held, slot, ...balance, ...place }, draft);
+      keptHoldings.put(account.name, { shrunkAtMs, held, slot, ...balance, ...place }, builder);
   }
 
   /** An account is no longer there. */
-  gone(name: string, draft: Draft): void {
+  gone(name: string, builder: ChangesBuilder): void {
     this.#behind.delete(name);
-    keptHoldings.drop(name, draft);
+    keptHoldings.drop(name, builder);
   }
 }
 

@@ -16,7 +16,7 @@ export function missingInput(world: World, subject: Subject, unknown: Unknown): 
   // Accounts of a PDA index that was never read are missing more than any price.
   if (source === "traderState" && isUnread(world, subject, unknown.wallet)) return source;
   for (const account of accountsOf(world, subject, unknown.wallet)) {
-    if (account.given || account.node.facts.seenMs.traderState === undefined) continue;
+    if (account.injected || account.node.facts.seenMs.traderState === undefined) continue;
     const missing = missingOf(world, account);
     if (missing !== null) return missing;
   }

@@ -3,7 +3,7 @@
  * known; of one that was there before, only its fills tell.
  */
 
-import type { Draft } from "../domain/draft.ts";
+import type { ChangesBuilder } from "../domain/changes-builder.ts";
 import type { Event } from "../domain/event.ts";
 import { subjectName } from "../domain/subject.ts";
 import { factName } from "./fact-name.ts";
@@ -51,22 +51,28 @@ export class Openings {
   }
 
   /** A position appeared, and since when it is known was noted. */
-  born(node: SubjectNode, slot: number, draft: Draft): void {
+  born(node: SubjectNode, slot: number, builder: ChangesBuilder): void {
     const text = node.first ? this.#facts.get(factName(node.name, fact)) : undefined;
     const kept = text === undefined ? null : (JSON.parse(text) as Kept);
     if (kept?.name === node.incarnation) node.openedMs = kept.atMs;
     // Found at a start, and not known from before: it was opened some time before that.
-    else node.openedMs = node.bornMs === 0 || (node.first && node.bornMs === draft.atMs) ? null : node.bornMs;
-    this.settle(node, slot, draft);
+    else
+      node.openedMs = node.bornMs === 0 || (node.first && node.bornMs === builder.atMs) ? null : node.bornMs;
+    this.settle(node, slot, builder);
   }
 
   /** Holds a position against the fill that opened one of its name last. @param slot of the account's newest answer */
-  settle(node: SubjectNode, slot: number, draft: Draft): void {
+  settle(node: SubjectNode, slot: number, builder: ChangesBuilder): void {
     const opening = this.#last.get(node.name);
     if (!opening || opening.slot > slot || opening.long !== node.incarnation.startsWith("long")) return;
     if (opening.atMs === node.openedMs || (!node.first && opening.atMs < node.bornMs - unseenMs)) return;
     node.openedMs = opening.atMs;
     const kept: Kept = { name: node.incarnation, atMs: opening.atMs };
-    draft.changes.facts.push({ atMs: draft.atMs, owner: node.name, name: fact, value: JSON.stringify(kept) });
+    builder.changes.facts.push({
+      atMs: builder.atMs,
+      owner: node.name,
+      name: fact,
+      value: JSON.stringify(kept),
+    });
   }
 }

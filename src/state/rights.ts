@@ -1,6 +1,6 @@
 /** Compares the rights of each trader account with those before: a right lost or gained is an event. */
 
-import type { Draft } from "../domain/draft.ts";
+import type { ChangesBuilder } from "../domain/changes-builder.ts";
 import type { Event } from "../domain/event.ts";
 import type { AccountEntry } from "./accounts.ts";
 import { factName } from "./fact-name.ts";
@@ -21,21 +21,21 @@ export class Rights {
   /** The last record: nearly every account has the same. */
   #last: Written | null = null;
   readonly #isOurs: (wallet: string) => boolean;
-  readonly #happened: (event: Event, draft: Draft) => void;
+  readonly #happened: (event: Event, builder: ChangesBuilder) => void;
 
   constructor(options: {
     /** Facts as history had them at the start. */
     readonly facts: ReadonlyMap<string, string>;
     /** True if history speaks of the wallet that has this name now. */
     readonly isOurs: (wallet: string) => boolean;
-    readonly happened: (event: Event, draft: Draft) => void;
+    readonly happened: (event: Event, builder: ChangesBuilder) => void;
   }) {
     this.#facts = options.facts;
     this.#isOurs = options.isOurs;
     this.#happened = options.happened;
   }
 
-  compare(account: AccountEntry, draft: Draft): void {
+  compare(account: AccountEntry, builder: ChangesBuilder): void {
     const { capabilities } = account.state;
     const seen = account.rights;
     if (seen === capabilities) return;
@@ -51,14 +51,14 @@ export class Rights {
       : stored === undefined
         ? null
         : JSON.parse(stored);
-    const events = before === null ? [] : rightChanges(account.ref, before, rights, draft.atMs);
+    const events = before === null ? [] : rightChanges(account.ref, before, rights, builder.atMs);
     const { value, held } = this.#shared(rights);
     account.node.facts.values.capabilities = held;
     if (before === null || JSON.stringify(before) !== value) {
       this.#put.set(name, value);
-      draft.changes.facts.push({ atMs: draft.atMs, owner: name, name: fact, value });
+      builder.changes.facts.push({ atMs: builder.atMs, owner: name, name: fact, value });
     }
-    for (const event of events) this.#happened(event, draft);
+    for (const event of events) this.#happened(event, builder);
   }
 
   #shared(rights: Readonly<Record<string, string>>): Written {

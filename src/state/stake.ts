@@ -77,7 +77,7 @@ export function stakeOf(
       const { values, seenMs } = account.node.facts;
       const reading = `${account.name} ${seenMs.traderState ?? 0}`;
       // One that owes money and has nothing to sell is liquidatable in name only.
-      const isSellable = account.positions.size > 0 || hasSpot(account.state) || account.given;
+      const isSellable = account.positions.size > 0 || hasSpot(account.state) || account.injected;
       let isNear = wasNear.has(reading) || (isSellable && liquidatableTiers.has(values.riskTier));
       for (const [symbol, position] of account.positions) {
         const of = nearnessOf(world, wallet, symbol, position, nowMs, stillFromMs);

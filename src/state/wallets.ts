@@ -1,7 +1,7 @@
 /** The watched wallets as subjects: sums over their accounts, their inbox, and how old what is known of them is. */
 
 import { z } from "zod";
-import type { Draft } from "../domain/draft.ts";
+import type { ChangesBuilder } from "../domain/changes-builder.ts";
 import { FewMap } from "../domain/few-map.ts";
 import { KeptKind, type KeptValues, keptNumber } from "../domain/kept.ts";
 import type { Source } from "../domain/observation.ts";
@@ -17,7 +17,7 @@ export interface WalletEntry {
   /** History from before this time is that of another key under its name, ms. */
   sinceMs: number;
   /** Its figures are given as they are (a rule test, a backtest over samples): none of them is worked out here. */
-  given: boolean;
+  injected: boolean;
   signedIn: boolean;
   sessionDetail: string;
   unacked: number | null;
@@ -41,15 +41,15 @@ export const keptKey: KeptKind<KeptKey> = new KeptKind(
 );
 
 /** Holds a wallet's key against the one that had its name before. @returns whether the name passed to another key */
-export function takeKey(entry: WalletEntry, keep: KeptValues, draft: Draft): boolean {
+export function takeKey(entry: WalletEntry, keep: KeptValues, builder: ChangesBuilder): boolean {
   const { name, authority } = entry.wallet;
   const known = keptKey.get(keep, name);
   if (known?.authority === authority) {
     entry.sinceMs = known.sinceMs;
     return false;
   }
-  entry.sinceMs = known === null ? 0 : draft.atMs;
-  keptKey.put(name, { authority, sinceMs: entry.sinceMs }, draft);
+  entry.sinceMs = known === null ? 0 : builder.atMs;
+  keptKey.put(name, { authority, sinceMs: entry.sinceMs }, builder);
   return known !== null;
 }
 
@@ -71,7 +71,7 @@ export function newWallet(wallet: WatchedWallet, node: SubjectNode): WalletEntry
     wallet,
     node,
     sinceMs: 0,
-    given: false,
+    injected: false,
     signedIn: false,
     sessionDetail: wallet.watchOnly ? "watch-only" : "not signed in yet",
     unacked: null,
@@ -137,7 +137,7 @@ export function sumAccounts(
   else if (sums.fundingUntilMaintenance !== undefined) delete sums.fundingUntilMaintenance;
   if (known) sums.equity = equity;
   else if (sums.equity !== undefined) delete sums.equity;
-  if (!entry.given) entry.profit.publish();
+  if (!entry.injected) entry.profit.publish();
 }
 
 function numberOf(value: FactValue | undefined): number {

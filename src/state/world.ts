@@ -9,7 +9,7 @@ import { type Env, type Facts, type Suppose, Unknown } from "../rules/index.ts";
 import { type AccountEntry, Accounts, type Parting, type SubjectKeeper } from "./accounts.ts";
 import { Holders } from "./holders.ts";
 import { Markets } from "./markets/markets.ts";
-import { Placings } from "./placings.ts";
+import { OrderPlacements } from "./order-placements.ts";
 import { type NodeEnv, newFacts, noWindows, readWindow, SubjectNode } from "./subjects.ts";
 import { newWallet, rename, type WalletEntry } from "./wallets.ts";
 import type { Needs } from "./wants.ts";
@@ -23,7 +23,7 @@ export class World {
   readonly nodes = new Map<string, SubjectNode>();
   readonly wallets = new Map<string, WalletEntry>();
   readonly markets = new Markets();
-  readonly placings = new Placings();
+  readonly placements = new OrderPlacements();
   readonly accounts: Accounts;
   readonly holders: Holders;
   readonly exchange: SubjectNode;
@@ -58,7 +58,7 @@ export class World {
       },
     };
     this.holders = new Holders(needs.lookBackMs);
-    this.accounts = new Accounts(this.markets, keeper, this.placings, needs.orders);
+    this.accounts = new Accounts(this.markets, keeper, this.placements, needs.orders);
   }
 
   /**
@@ -305,7 +305,7 @@ export class World {
   }
 
   /** The sums over several wallets. */
-  togetherNode(
+  aggregateNode(
     subject: Subject & { readonly scope: "book" | "pair" },
     facts: Facts,
     first: boolean,

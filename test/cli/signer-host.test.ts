@@ -5,8 +5,8 @@ import { expect, test } from "vitest";
 import { signerHost } from "../../src/cli/signer-host.ts";
 import { FakeClock } from "../support/clock.ts";
 import { startProgram } from "../support/program.ts";
-import { askerAt } from "./asker.ts";
 import { type Desk, desk } from "./run.ts";
+import { askerAt } from "./signer-client.ts";
 
 const act = { kind: "login text", text: "Sign in", nonceId: "n-1", nowMs: 0 } as const;
 

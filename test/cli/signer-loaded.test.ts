@@ -6,8 +6,8 @@ import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Simulator, startSimulator } from "../../src/simulator/index.ts";
 import { type Program, startProgram } from "../support/program.ts";
-import { askerAt } from "./asker.ts";
 import { type Desk, desk, run, runProcess } from "./run.ts";
+import { askerAt } from "./signer-client.ts";
 
 let simulator: Simulator;
 let keys: Desk;

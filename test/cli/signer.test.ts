@@ -16,8 +16,8 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { type Simulator, startSimulator } from "../../src/simulator/index.ts";
 import { walletKeyFromText } from "../../src/wallet/wallet-key.ts";
 import { type Program, startProgram } from "../support/program.ts";
-import { askerAt } from "./asker.ts";
 import { type Desk, desk, run, runProcess } from "./run.ts";
+import { askerAt } from "./signer-client.ts";
 
 let simulator: Simulator;
 let keys: Desk;

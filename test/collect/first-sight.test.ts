@@ -1,7 +1,7 @@
 /** The time at which a wallet is first watched, which parts its past from news, on machines whose clocks are wrong. */
 import { describe, expect, test } from "vitest";
 import type { CollectedWallet } from "../../src/collect/collector.ts";
-import { Teller } from "../../src/collect/teller.ts";
+import { EventPublisher } from "../../src/collect/event-publisher.ts";
 import { walletEvent } from "../../src/collect/translate/event.ts";
 import type { Event } from "../../src/domain/event.ts";
 import type { Observation } from "../../src/domain/observation.ts";
@@ -26,7 +26,7 @@ describe("the time at which a wallet is first watched", () => {
     if (firstMs !== null)
       for (const name of ["first/main", "first/main/0"])
         stored.set(name, `${startMs + firstMs} ${wallet.authority}`);
-    const teller = new Teller(new MemoryStore(), [wallet], new Map(stored), clock, null, time);
+    const publisher = new EventPublisher(new MemoryStore(), [wallet], new Map(stored), clock, null, time);
     const seen: Event[] = [];
     const run = {
       ...{ wallet, nowMs: () => clock.nowMs() },
@@ -43,16 +43,16 @@ describe("the time at which a wallet is first watched", () => {
       /** First sights of the wallet itself and of its PDA index, ms after the start. */
       first: () =>
         ["first/main", "first/main/0"].map((name) => Number(stored.get(name)?.split(" ")[0]) - startMs),
-      begin: () => teller.begin([run]),
+      begin: () => publisher.begin([run]),
       agree: () => {
         time.agreed = true;
         resolve();
       },
       tell: (afterMs: number) => {
         const event = { key: `f${events++}`, happenedMs: startMs + afterMs, seenMs: 0, fields: {} };
-        return teller.tell(run, "fills", { events: [walletEvent("fill", wallet, event)] });
+        return publisher.tell(run, "fills", { events: [walletEvent("fill", wallet, event)] });
       },
-      tellNothing: () => teller.tell(run, "fills", { events: [] }),
+      tellNothing: () => publisher.tell(run, "fills", { events: [] }),
       told: () => seen.map(({ backfilled }) => (backfilled ? "past" : "news")),
     };
   }

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { BadRecords } from "../../src/collect/bad-records.ts";
 import type { CollectedWallet, WalletRun } from "../../src/collect/collector.ts";
 import { fundingCollector } from "../../src/collect/collectors/funding.ts";
-import { Teller } from "../../src/collect/teller.ts";
+import { EventPublisher } from "../../src/collect/event-publisher.ts";
 import type { Event } from "../../src/domain/event.ts";
 import { LedgerSlots } from "../../src/exchange/index.ts";
 import { FakeClock } from "../support/clock.ts";
@@ -33,7 +33,7 @@ function daemon(store: MemoryStore, pageSize: number) {
   const clock = new FakeClock(nowMs + 1_000);
   const told: Event[] = [];
   const collector = fundingCollector({
-    teller: new Teller(store, [wallet], store.kept, clock),
+    publisher: new EventPublisher(store, [wallet], store.kept, clock),
     badRecords: new BadRecords(clock, {} as never, () => {}),
     cursors: store.kept,
     elapsedMs: () => clock.elapsedMs(),

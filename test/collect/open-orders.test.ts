@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { BadRecords } from "../../src/collect/bad-records.ts";
 import type { CollectedWallet, WalletRun } from "../../src/collect/collector.ts";
 import { ordersCollector } from "../../src/collect/collectors/orders.ts";
-import { Teller } from "../../src/collect/teller.ts";
+import { EventPublisher } from "../../src/collect/event-publisher.ts";
 import type { Event } from "../../src/domain/event.ts";
 import { LedgerSlots } from "../../src/exchange/index.ts";
 import { FakeClock } from "../support/clock.ts";
@@ -32,7 +32,7 @@ function place(number: number, atMs: number, status: string): Row {
 function daemon(store: MemoryStore, clock: FakeClock) {
   const told: Event[] = [];
   const collector = ordersCollector({
-    teller: new Teller(store, [wallet], store.kept, clock),
+    publisher: new EventPublisher(store, [wallet], store.kept, clock),
     badRecords: new BadRecords(clock, {} as never, () => {}),
     cursors: new Map(store.kept),
     elapsedMs: () => clock.elapsedMs(),

@@ -3,8 +3,8 @@ import { expect, test } from "vitest";
 import { BadRecords } from "../../src/collect/bad-records.ts";
 import type { CollectedWallet, WalletCollector, WalletRun } from "../../src/collect/collector.ts";
 import { historyCollector } from "../../src/collect/collectors/history.ts";
+import { EventPublisher } from "../../src/collect/event-publisher.ts";
 import { History, type HistoryPage } from "../../src/collect/paging.ts";
-import { Teller } from "../../src/collect/teller.ts";
 import { walletEvent } from "../../src/collect/translate/event.ts";
 import { seededRandom } from "../../src/domain/clock.ts";
 import type { Event } from "../../src/domain/event.ts";
@@ -63,7 +63,7 @@ class Daemon {
   readonly history: History;
   readonly #store: MemoryStore;
   readonly #clock: FakeClock;
-  readonly #teller: Teller;
+  readonly #publisher: EventPublisher;
   #gap = true;
   storing = true;
 
@@ -76,11 +76,11 @@ class Daemon {
   ) {
     this.#store = store;
     this.#clock = clock;
-    this.#teller = new Teller(store, [wallet], store.kept, clock, eventsKeptMs);
+    this.#publisher = new EventPublisher(store, [wallet], store.kept, clock, eventsKeptMs);
     this.history = new History({
       name: "history/test",
       pastMs,
-      teller: this.#teller,
+      publisher: this.#publisher,
       stored: store.kept.get("history/test"),
       page: async (_run, older, catchUp, call) => list.page(older, catchUp ? 50 : 10, call.onRejected),
     });
@@ -109,7 +109,7 @@ class Daemon {
     const run = this.#run(false);
     try {
       const reading = await this.history.read(run, this.#clock.elapsedMs());
-      await this.#teller.tell(run, "fills", reading.batch);
+      await this.#publisher.tell(run, "fills", reading.batch);
       reading.done();
       if (reading.failure) throw reading.failure;
       this.#gap = false;
@@ -123,7 +123,7 @@ class Daemon {
     const run = this.#run(true);
     try {
       const reading = await this.history.catchUp(run);
-      await this.#teller.tell(run, "fills", reading.batch);
+      await this.#publisher.tell(run, "fills", reading.batch);
       reading.done();
     } catch {
       return false;
@@ -451,11 +451,11 @@ test("rows whose slots are far ahead of the ledger are unread, beside those that
   const keep = ({ body }: { readonly body: string }) => void kept.push(body);
   const token = "token-of-the-session";
   const badRecords = new BadRecords(clock, log, keep, () => [token]);
-  const teller = new Teller(store, [wallet], store.kept, clock);
+  const publisher = new EventPublisher(store, [wallet], store.kept, clock);
   const told: Event[] = [];
   let coversMs: number | undefined;
   const collector = historyCollector(
-    { teller, badRecords, cursors: store.kept, elapsedMs: () => clock.elapsedMs(), slots },
+    { publisher, badRecords, cursors: store.kept, elapsedMs: () => clock.elapsedMs(), slots },
     {
       source: "fills",
       endpoint: "tradesHistory",
@@ -512,11 +512,11 @@ test("a part whose past cannot be read holds up no other", async () => {
   for (const [part, list] of lists.entries())
     for (let i = 0; i < 60; i++) list.add(`${part} ${i}`, clock.nowMs() - i * 60 * minute);
   const log = { debug: () => {}, info: () => {}, warn: () => {} };
-  const teller = new Teller(store, [wallet], store.kept, clock);
+  const publisher = new EventPublisher(store, [wallet], store.kept, clock);
   const badRecords = new BadRecords(clock, log, () => {});
   const elapsedMs = () => clock.elapsedMs();
   const collector = historyCollector(
-    { teller, badRecords, cursors: store.kept, elapsedMs, slots: new LedgerSlots() },
+    { publisher, badRecords, cursors: store.kept, elapsedMs, slots: new LedgerSlots() },
     {
       source: "funding",
       endpoint: "fundingHourly",

@@ -6,8 +6,8 @@ import type { WalletCollector, WalletRun } from "../../src/collect/collector.ts"
 import { liquidationsCollector } from "../../src/collect/collectors/liquidations.ts";
 import { notificationsCollector } from "../../src/collect/collectors/notifications.ts";
 import { traderStateCollector } from "../../src/collect/collectors/trader-state.ts";
+import { EventPublisher, ownCursors } from "../../src/collect/event-publisher.ts";
 import { MarketBook } from "../../src/collect/market-book.ts";
-import { ownCursors, Teller } from "../../src/collect/teller.ts";
 import { walletEvent } from "../../src/collect/translate/event.ts";
 import type { Observation } from "../../src/domain/observation.ts";
 import { ExchangeError, LedgerSlots } from "../../src/exchange/index.ts";
@@ -27,9 +27,9 @@ function rig() {
   const accounts = new AccountBook([wallet], new Map());
   const log = { debug: () => {}, info: () => {}, warn: () => {} };
   const badRecords = new BadRecords(clock, log, () => {});
-  const teller = new Teller(store, [wallet], new Map(), clock);
+  const publisher = new EventPublisher(store, [wallet], new Map(), clock);
   const shared = {
-    teller,
+    publisher,
     badRecords,
     cursors: new Map<string, string>(),
     elapsedMs: () => clock.elapsedMs(),
@@ -60,7 +60,7 @@ function rig() {
     observe: async (observation: Observation) => void seen.push(observation),
   } as unknown as WalletRun;
   const read = (collector: WalletCollector) => collector.run(run);
-  return { accounts, badRecords, shared, teller, asked, seen, read };
+  return { accounts, badRecords, shared, publisher, asked, seen, read };
 }
 
 test("trader states", async () => {
@@ -109,20 +109,20 @@ test("trader states while the answer about another one takes long", async () => 
 });
 
 test("inboxes, though the wallet's inbox does not count as read", async () => {
-  const { accounts, shared, teller, asked, seen, read } = rig();
+  const { accounts, shared, publisher, asked, seen, read } = rig();
   const book = new MarketBook();
   book.take([{ symbol: "SOL", assetId: 1 } as never]);
-  const collector = notificationsCollector({ ...shared, accounts, book, teller });
+  const collector = notificationsCollector({ ...shared, accounts, book, publisher });
   await expect(read(collector)).rejects.toThrow("no such account");
   expect(asked).toContain(accounts.of("main")[1]!.address);
   expect(seen.some((one) => one.kind === "events" && one.unacked !== undefined)).toBe(false);
 });
 
 test("inboxes, and the wallet's counts as read when the last of them was", async () => {
-  const { accounts, shared, teller } = rig();
+  const { accounts, shared, publisher } = rig();
   const book = new MarketBook();
   book.take([{ symbol: "SOL", assetId: 1 } as never]);
-  const collector = notificationsCollector({ ...shared, accounts, book, teller });
+  const collector = notificationsCollector({ ...shared, accounts, book, publisher });
   const [first, second] = accounts.of("main").map(({ address }) => address);
   let refused: string | undefined = first;
   let nowMs = 1_000;
@@ -159,12 +159,12 @@ test("inboxes, and the wallet's counts as read when the last of them was", async
 });
 
 test("of an account that is gone are counted anew when something of the wallet was acknowledged", async () => {
-  const { accounts, shared, teller, seen } = rig();
+  const { accounts, shared, publisher, seen } = rig();
   const own = { ...wallet, pdaIndices: [0] };
   const book = new MarketBook();
   book.take([{ symbol: "SOL", assetId: 1 } as never]);
   const acknowledged = new Set<string>();
-  const collector = notificationsCollector({ ...shared, accounts, book, teller, acknowledged });
+  const collector = notificationsCollector({ ...shared, accounts, book, publisher, acknowledged });
   const [gone] = accounts.take(own, 0, [0, 2]);
   accounts.take(own, 1, [0]);
   let acked = false;
@@ -282,7 +282,7 @@ test("what happened to a PDA index before it was watched is the past, however lo
   const nowMs = clock.nowMs();
   const dayMs = 86_400_000;
   const first = String(nowMs - 30 * dayMs);
-  const teller = new Teller(
+  const publisher = new EventPublisher(
     store,
     [wallet],
     new Map([
@@ -300,7 +300,7 @@ test("what happened to a PDA index before it was watched is the past, however lo
     walletEvent("fill", wallet, {
       ...{ key: `f${pdaIndex}`, pdaIndex, happenedMs: nowMs - dayMs, seenMs: nowMs, fields: {} },
     });
-  await teller.tell(run, "fills", { events: [at(0), at(1)] });
+  await publisher.tell(run, "fills", { events: [at(0), at(1)] });
   const told = seen.flatMap((one) => (one.kind === "events" ? one.events : []));
   expect(told.map(({ key, backfilled }) => [key, backfilled])).toEqual([
     ["f0", false],

@@ -67,7 +67,7 @@ const solOf = (books: Books) => {
 };
 
 const fill = { symbol: "SOL", side: "ask" as const, baseLots: "100", priceTicks: "14500" };
-const draft = { symbol: "SOL", side: "bid" as const, orderType: "limit" as const, priceTicks: 14_000 };
+const builder = { symbol: "SOL", side: "bid" as const, orderType: "limit" as const, priceTicks: 14_000 };
 const close = { type: "closePosition" as const, symbol: "SOL" };
 const closed = (after: sdk.MarginTotals, before: sdk.MarginTotals) => {
   expect(BigInt(after.initialMarginQuoteLots)).toBeLessThan(BigInt(before.initialMarginQuoteLots));
@@ -206,7 +206,7 @@ export const marginCalls: Calls = {
       sdk.computeDraftOrderMarginRequirementFromInputs({
         subaccount: cross,
         markets: params as never,
-        draftOrder: { ...draft, sizeBaseLots: 10_000 },
+        draftOrder: { ...builder, sizeBaseLots: 10_000 },
       }).marginRequirementQuoteLots,
     ),
   ),
@@ -215,7 +215,7 @@ export const marginCalls: Calls = {
       sdk.computeDraftOrderMarginRequirementFromSnapshot({
         subaccount: snapshot.subaccounts[0] as never,
         markets: params as never,
-        draftOrder: { ...draft, sizeBaseLots: 10_000 },
+        draftOrder: { ...builder, sizeBaseLots: 10_000 },
       }).marginRequirementQuoteLots,
     ),
   ),
@@ -224,7 +224,7 @@ export const marginCalls: Calls = {
       sdk.computeMaxDraftOrderSizeForAvailableMarginFromInputs({
         subaccount: cross,
         markets: params as never,
-        draftOrder: draft,
+        draftOrder: builder,
         maxSizeBaseLots: 1_000_000,
         availableMarginQuoteLots: 1_000_000_000,
       }),
@@ -235,7 +235,7 @@ export const marginCalls: Calls = {
       sdk.computeMaxDraftOrderSizeForAvailableMarginFromSnapshot({
         subaccount: snapshot.subaccounts[0] as never,
         markets: params as never,
-        draftOrder: draft,
+        draftOrder: builder,
         maxSizeBaseLots: 1_000_000,
         availableMarginQuoteLots: 1_000_000_000,
       }),

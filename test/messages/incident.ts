@@ -3,8 +3,8 @@ import { editedBody } from "../../src/channels/discord/edited.ts";
 import { type DiscordBody, discordBody } from "../../src/channels/discord/render.ts";
 import { mailParts } from "../../src/channels/email/render.ts";
 import { render } from "../../src/channels/message.ts";
+import { FiringLists } from "../../src/deliver/firing-lists.ts";
 import { seal } from "../../src/deliver/seal.ts";
-import { Standing } from "../../src/deliver/standing.ts";
 import type { AlertChange } from "../../src/domain/alert.ts";
 import type { Capacity, Message, OwedItem } from "../../src/domain/delivery.ts";
 import { Delivery, type ReplayedMessage } from "../../src/replay/delivery.ts";
@@ -71,12 +71,12 @@ class Play {
   readonly #since: Message[] = [];
   #root: Message | undefined;
   #handled = 0;
-  readonly #standing: Standing;
+  readonly #standing: FiringLists;
   readonly #delivery: Delivery;
 
   constructor(world: World) {
     this.#world = world;
-    this.#standing = new Standing((id) => world.watch.present(id, world.nowMs));
+    this.#standing = new FiringLists((id) => world.watch.present(id, world.nowMs));
     this.#delivery = new Delivery({
       stormFold: 100,
       capacities,

@@ -5,8 +5,8 @@ import { type RollUp, resolutionMs } from "../../src/domain/history.ts";
 import type { Observation, Tick } from "../../src/domain/observation.ts";
 import { type Backtested, type BacktestHistory, backtest } from "../../src/replay/backtest.ts";
 import { Journal } from "../../src/replay/journal.ts";
-import { merged } from "../../src/replay/kept-past.ts";
 import { reportOf } from "../../src/replay/report.ts";
+import { merged } from "../../src/replay/stored-observations.ts";
 import {
   Harness,
   mainWallet,

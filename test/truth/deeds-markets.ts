@@ -2,10 +2,11 @@
  * Deeds of markets beside their prices, planned from a seed: funding that settles, sessions of commodities, books that get thin,
  * other venues whose price leaves the mark, and market parameters that change.
  */
+
+import { noteMoment } from "../../src/simulator/account-history.ts";
 import { ticksText } from "../../src/simulator/answers/trader.ts";
 import { accrueFunding } from "../../src/simulator/funding.ts";
 import type { Simulator } from "../../src/simulator/index.ts";
-import { noteMoment } from "../../src/simulator/past.ts";
 import type { Market } from "../../src/simulator/state.ts";
 import { follow } from "../../src/simulator/world.ts";
 import { Draw } from "./draw.ts";

@@ -127,8 +127,8 @@ export function planTroubles(
   }
   faults.push(...addedFaults(seed, overMs, wallets), ...daemonFaults(seed, overMs, wallets, keyed));
   const life: LifeEvent[] = [];
-  const happenings = draw.whole(0, 3);
-  for (let i = 0; i < happenings; i++) {
+  const eventRules = draw.whole(0, 3);
+  for (let i = 0; i < eventRules; i++) {
     const atMs = draw.between(1_000, overMs);
     const awayMs = draw.chance(0.3) ? draw.between(30_000, 90_000) : draw.between(200, 10_000);
     life.push(

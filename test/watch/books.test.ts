@@ -245,7 +245,7 @@ rules:
     feed(byMarket);
     expect(summaries(byMarket)).toEqual(["book/Volume/SOL fired 7 in 2 fills, -$3.00 funding"]);
     const after = byLabel.restarted({ rules: rulesOf(volume.replace("BY", "desk"), wallets), wallets });
-    for (const one of byLabel.all.flatMap(({ events }) => events)) after.watch.past.rememberEvent(one);
+    for (const one of byLabel.all.flatMap(({ events }) => events)) after.watch.warmUp.rememberEvent(one);
     for (const name of ["one", "two", "other"]) after.account([subaccount(5_000, [position(1, 100)])], name);
     feed(after, false);
     expect(after.told).toEqual([]);

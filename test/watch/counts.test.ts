@@ -26,7 +26,7 @@ const fresh = (before?: Harness, text = rules): Harness => {
   const harness = new Harness({ rules: text, ...(remembered ? { remembered, atMs: nowMs! + 1_000 } : {}) });
   // The ticks that a start reads back from history for its windows.
   for (const one of before?.all ?? [])
-    for (const tick of one.ticks) if (tick.owner === "daemon") harness.watch.past.rememberTick(tick);
+    for (const tick of one.ticks) if (tick.owner === "daemon") harness.watch.warmUp.rememberTick(tick);
   return harness;
 };
 const counted = (harness: Harness, over: Partial<DaemonFigures>, times: number): void => {
@@ -92,7 +92,7 @@ test("a reload goes on where it was, and so does the restart after it", () => {
   counted(before, { badRecords: 7 }, 30);
   before.reload({ rules });
   for (const one of before.all)
-    for (const tick of one.ticks) if (tick.owner === "daemon") before.watch.past.rememberTick(tick);
+    for (const tick of one.ticks) if (tick.owner === "daemon") before.watch.warmUp.rememberTick(tick);
   counted(before, { badRecords: 7 }, 4);
   counted(before, { badRecords: 8 }, 1);
   expect(summaries(before)).toEqual(["fired 1 not understood"]);

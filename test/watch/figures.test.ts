@@ -134,7 +134,7 @@ rules:
     values: [100, 1],
   });
   const again = new Told(rules, { atMs: told.nowMs, remembered: told.remembered });
-  for (const tick of ticks) again.watch.past.rememberTick(tick);
+  for (const tick of ticks) again.watch.warmUp.rememberTick(tick);
   again.give({ "market/SOL": { markPrice: 90 }, "main/0.0/SOL": { notional: 49, size: 1 } });
   expect(again.told).toEqual(["Shrunk main/0.0/SOL fired warning", "Fall market/SOL fired warning"]);
 });

@@ -148,7 +148,7 @@ test("a payment that was stored before a stop explains a position that closed me
   const paid = payment(-50, before.nowMs);
   const h = before.restarted({ rules, wallets });
   h.slot = before.slot;
-  h.watch.past.rememberPayments([paid]);
+  h.watch.warmUp.rememberPayments([paid]);
   closed(h);
   expect(pnl(h)).toBe(-50);
 });

@@ -215,7 +215,7 @@ describe("windows over a book", () => {
     }
     expect(before.told).toEqual(fired);
     const after = new Harness({ rules: average, atMs: before.nowMs });
-    for (const { ticks } of before.all) for (const tick of ticks) after.watch.past.rememberTick(tick);
+    for (const { ticks } of before.all) for (const tick of ticks) after.watch.warmUp.rememberTick(tick);
     after.config();
     after.mark(150);
     depth(after, { ask: 152 });

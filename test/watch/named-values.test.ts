@@ -58,7 +58,7 @@ test("after a restart its past is what it was", () => {
   for (let i = 0; i < 14; i++) step(before, 106);
   expect(before.told).toContain("LongApart main/0.0/SOL fired warning");
   const after = new Harness({ rules, atMs: before.nowMs + 1_000 });
-  for (const tick of before.all.flatMap((one) => one.ticks)) after.watch.past.rememberTick(tick);
+  for (const tick of before.all.flatMap((one) => one.ticks)) after.watch.warmUp.rememberTick(tick);
   after.config(marketConfig(), marketConfig("BTC", { assetId: 2 }));
   after.mark(at(106), prices(60_000, "BTC"));
   after.account(held);

@@ -80,7 +80,7 @@ test("profit after a trade that hides nothing is in windows of a day after a res
   expect(h.told).toEqual(["Loss main fired critical"]);
   const again = h.restarted({ rules: loss('maxOver("wallet.pnl", "24h") - wallet.pnl > 200.0') });
   for (const tick of h.all.flatMap((one) => one.ticks).sort((a, b) => a.atMs - b.atMs))
-    again.watch.past.rememberTick(tick);
+    again.watch.warmUp.rememberTick(tick);
   live(again, minute, after, 150);
   expect(again.told).toEqual([]);
   expect(again.watch.status(again.nowMs).firing.map(({ rule }) => rule)).toEqual(["Loss"]);

@@ -56,12 +56,12 @@ const story = fc.array(
 /** As long as `work` takes, every rule is judged at length whenever something that it reads arrives. */
 function atLength<T>(work: () => T): T {
   const { judgeNode } = Conditions.prototype;
-  Conditions.prototype.judgeNode = function (this: Conditions, node, source, draft): void {
+  Conditions.prototype.judgeNode = function (this: Conditions, node, source, builder): void {
     const arrived = source === null ? null : [source].flat();
     const rules = rulesAt(node);
     for (const [i, { rule }] of rules.plan.entries()) {
       const read = rule.reads.flatMap((one) => one.sources);
-      if (arrived === null || arrived.some((one) => read.includes(one))) this.judge(rules.rouse(i), draft);
+      if (arrived === null || arrived.some((one) => read.includes(one))) this.judge(rules.rouse(i), builder);
     }
   };
   try {

@@ -21,8 +21,8 @@ function live(harness: Harness, ms: number, accounts: typeof endangered): void {
 
 function again(before: Harness, wallet: typeof mainWallet): Harness {
   const after = before.restarted({ rules, wallets: [wallet] });
-  for (const tick of before.all.flatMap((one) => one.ticks)) after.watch.past.rememberTick(tick);
-  for (const one of before.all.flatMap((changes) => changes.events)) after.watch.past.rememberEvent(one);
+  for (const tick of before.all.flatMap((one) => one.ticks)) after.watch.warmUp.rememberTick(tick);
+  for (const one of before.all.flatMap((changes) => changes.events)) after.watch.warmUp.rememberEvent(one);
   return after;
 }
 

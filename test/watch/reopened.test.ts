@@ -35,7 +35,7 @@ function seen(rules: string, accounts: readonly SubaccountState[]): Harness {
 
 function again(before: Harness, rules: string): Harness {
   const after = before.restarted({ rules });
-  for (const tick of before.all.flatMap((one) => one.ticks)) after.watch.past.rememberTick(tick);
+  for (const tick of before.all.flatMap((one) => one.ticks)) after.watch.warmUp.rememberTick(tick);
   return after;
 }
 

@@ -269,7 +269,7 @@ rules:
   const before = seen(rules);
   before.live(120_000, endangered, 150);
   const after = again(before, rules);
-  for (const tick of before.all.flatMap((one) => one.ticks)) after.watch.past.rememberTick(tick);
+  for (const tick of before.all.flatMap((one) => one.ticks)) after.watch.warmUp.rememberTick(tick);
   after.config();
   after.mark(135);
   after.account(endangered);

@@ -78,7 +78,7 @@ function restarted(before: Harness): Harness {
   after.slot = before.slot;
   const stored = [...(storedBefore.get(before) ?? []), ...before.all.flatMap((one) => one.events)];
   storedBefore.set(after, stored);
-  for (const one of stored) after.watch.past.rememberEvent(one);
+  for (const one of stored) after.watch.warmUp.rememberEvent(one);
   return after;
 }
 

@@ -151,8 +151,8 @@ test("events of today that history had before anything was kept are read again, 
     wallets,
     atMs: midnight + hour,
   });
-  expect(h.watch.past.dayToReadMs).toBe(midnight);
-  for (const one of told) h.watch.past.rememberToday(one);
+  expect(h.watch.warmUp.dayToReadMs).toBe(midnight);
+  for (const one of told) h.watch.warmUp.rememberToday(one);
   read(h);
   expect(figure(h, "feesToday")).toBe(1);
   h.events("fills", [fill(h.nowMs, 1, 0)]);
@@ -162,8 +162,8 @@ test("events of today that history had before anything was kept are read again, 
     atMs: h.nowMs + 1_000,
     remembered: h.remembered,
   });
-  expect(again.watch.past.dayToReadMs).toBe(null);
-  for (const one of told) again.watch.past.rememberToday(one);
+  expect(again.watch.warmUp.dayToReadMs).toBe(null);
+  for (const one of told) again.watch.warmUp.rememberToday(one);
   read(again);
   expect(figure(again, "feesToday")).toBe(2);
 });

@@ -1064,7 +1064,7 @@ rules:
     const before = seen(rules);
     before.live(120_000, safe, 150);
     const after = before.restarted({ rules });
-    for (const tick of before.all.flatMap((one) => one.ticks)) after.watch.past.rememberTick(tick);
+    for (const tick of before.all.flatMap((one) => one.ticks)) after.watch.warmUp.rememberTick(tick);
     after.config();
     after.mark(148);
     after.account(safe);

@@ -1,6 +1,6 @@
 /** A channel that cannot be used is told on the others, and told again when it works; so is what was owed to one that is gone. */
 import type { BuiltInRule } from "../../domain/built-in.ts";
-import type { Draft } from "../../domain/draft.ts";
+import type { ChangesBuilder } from "../../domain/changes-builder.ts";
 import type { Observation } from "../../domain/observation.ts";
 import type { AlertBook, LiveAlert } from "../alert-book.ts";
 import { newAlert, type Over, type OwnAlert } from "./own-alert.ts";
@@ -32,29 +32,29 @@ export class ChannelAlerts implements OwnAlert {
     return null;
   }
 
-  observe(seen: Observation, draft: Draft): void {
-    if (seen.kind === "channel") this.#take(seen, draft);
-    else if (seen.kind === "dropped") this.#dropped(seen, draft);
+  observe(seen: Observation, builder: ChangesBuilder): void {
+    if (seen.kind === "channel") this.#take(seen, builder);
+    else if (seen.kind === "dropped") this.#dropped(seen, builder);
   }
 
-  #take(seen: Observation & { readonly kind: "channel" }, draft: Draft): void {
+  #take(seen: Observation & { readonly kind: "channel" }, builder: ChangesBuilder): void {
     const known = this.#broken.get(seen.channel);
     if (seen.working) {
       if (!known) return;
       this.#broken.delete(seen.channel);
-      this.#alerts.end(draft, known, "recovered", {
+      this.#alerts.end(builder, known, "recovered", {
         summary: `The channel ${seen.channel} takes messages again`,
         description: known.alert.description,
         value: null,
-        dataAtMs: draft.atMs,
+        dataAtMs: builder.atMs,
         details: [["Channel", seen.channel]],
       });
       return;
     }
     if (known) return;
     const live = this.#alerts.fire(
-      draft,
-      newAlert(draft.atMs, {
+      builder,
+      newAlert(builder.atMs, {
         rule: channelRule,
         labels: { channel: seen.channel },
         severity: "critical",
@@ -67,13 +67,13 @@ export class ChannelAlerts implements OwnAlert {
     this.#broken.set(seen.channel, live);
   }
 
-  #dropped(seen: Observation & { readonly kind: "dropped" }, draft: Draft): void {
+  #dropped(seen: Observation & { readonly kind: "dropped" }, builder: ChangesBuilder): void {
     const { channel, messages } = seen;
     const [were, they] =
       messages === 1 ? ["1 message to", "It was"] : [`${messages} messages to`, "They were"];
     this.#alerts.tell(
-      draft,
-      newAlert(draft.atMs, {
+      builder,
+      newAlert(builder.atMs, {
         rule: droppedRule,
         labels: { channel },
         severity: "warning",
@@ -82,7 +82,7 @@ export class ChannelAlerts implements OwnAlert {
         details: [["Channel", channel]],
         except: [channel],
       }),
-      `${droppedRule}:${channel}:${draft.atMs}`,
+      `${droppedRule}:${channel}:${builder.atMs}`,
       null,
       true,
     );

@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import type { BuiltInRule } from "../../domain/built-in.ts";
-import type { Draft } from "../../domain/draft.ts";
+import type { ChangesBuilder } from "../../domain/changes-builder.ts";
 import { formatDurationMs } from "../../domain/duration.ts";
 import { KeptKind, type KeptValues } from "../../domain/kept.ts";
 import type { Observation } from "../../domain/observation.ts";
@@ -45,8 +45,8 @@ export class Downtime implements OwnAlert {
     }
   }
 
-  observe(seen: Observation, draft: Draft): void {
-    if (seen.kind === "started") this.#report(seen.lastAliveMs, draft);
+  observe(seen: Observation, builder: ChangesBuilder): void {
+    if (seen.kind === "started") this.#report(seen.lastAliveMs, builder);
   }
 
   /** Its alerts end at once. */
@@ -55,12 +55,12 @@ export class Downtime implements OwnAlert {
   }
 
   /** @param lastAliveMs up to when it watched before, ms; null: it never did. */
-  #report(lastAliveMs: number | null, draft: Draft): void {
-    if (lastAliveMs === null || draft.atMs - lastAliveMs < toldFromMs) return;
-    const lasted = formatDurationMs(draft.atMs - lastAliveMs);
+  #report(lastAliveMs: number | null, builder: ChangesBuilder): void {
+    if (lastAliveMs === null || builder.atMs - lastAliveMs < toldFromMs) return;
+    const lasted = formatDurationMs(builder.atMs - lastAliveMs);
     const from = formatTime(lastAliveMs, this.#timezone);
-    const until = (draft.atMs - lastAliveMs > dateFromMs ? formatTime : timeOfDay)(
-      draft.atMs,
+    const until = (builder.atMs - lastAliveMs > dateFromMs ? formatTime : timeOfDay)(
+      builder.atMs,
       this.#timezone,
     );
     const open = [...this.#kept].sort();
@@ -69,8 +69,8 @@ export class Downtime implements OwnAlert {
         ? "No position was open when it began."
         : "Positions were open, and nobody would have told you of what came near them.";
     this.#alerts.tell(
-      draft,
-      newAlert(draft.atMs, {
+      builder,
+      newAlert(builder.atMs, {
         rule: notWatchedRule,
         severity: open.length === 0 ? "info" : "warning",
         sinceMs: lastAliveMs,
@@ -84,28 +84,28 @@ export class Downtime implements OwnAlert {
     );
   }
 
-  opened(position: string, draft: Draft): void {
+  opened(position: string, builder: ChangesBuilder): void {
     this.#before.delete(position);
     if (this.#kept.has(position)) return;
     this.#kept.add(position);
-    keptPosition.put(position, true, draft);
+    keptPosition.put(position, true, builder);
   }
 
-  gone(position: string, draft: Draft): void {
+  gone(position: string, builder: ChangesBuilder): void {
     this.#before.delete(position);
     if (!this.#kept.delete(position)) return;
-    keptPosition.drop(position, draft);
+    keptPosition.drop(position, builder);
   }
 
   /** An account was read whole: of those that were open before the start, what did not appear is gone. */
-  read(wallet: string, pdaIndex: number, draft: Draft): void {
+  read(wallet: string, pdaIndex: number, builder: ChangesBuilder): void {
     for (const position of this.#before)
-      if (position.startsWith(`${wallet}/${pdaIndex}.`)) this.gone(position, draft);
+      if (position.startsWith(`${wallet}/${pdaIndex}.`)) this.gone(position, builder);
   }
 
   /** These are no longer watched, or the names of their wallets are another's now. */
-  forget(isOurs: (position: string) => boolean, draft: Draft): void {
-    for (const position of this.#before) if (!isOurs(position)) this.gone(position, draft);
+  forget(isOurs: (position: string) => boolean, builder: ChangesBuilder): void {
+    for (const position of this.#before) if (!isOurs(position)) this.gone(position, builder);
   }
 }
 

@@ -5,7 +5,7 @@
  */
 import { drillRule } from "../../domain/alert.ts";
 import type { BuiltInRule } from "../../domain/built-in.ts";
-import type { Draft } from "../../domain/draft.ts";
+import type { ChangesBuilder } from "../../domain/changes-builder.ts";
 import type { Event } from "../../domain/event.ts";
 import type { Observation } from "../../domain/observation.ts";
 import type { AlertBook, LiveAlert } from "../alert-book.ts";
@@ -42,16 +42,16 @@ export class DrillAlerts implements OwnAlert {
     return null;
   }
 
-  observe(seen: Observation, draft: Draft): void {
-    if (seen.kind === "drill") this.#begin(seen, draft);
-    else if (seen.kind === "drilled") this.#ended(seen, draft);
+  observe(seen: Observation, builder: ChangesBuilder): void {
+    if (seen.kind === "drill") this.#begin(seen, builder);
+    else if (seen.kind === "drilled") this.#ended(seen, builder);
   }
 
-  #begin({ id, by, receivers }: Observation & { readonly kind: "drill" }, draft: Draft): void {
-    const event = madeUp(id, draft.atMs);
+  #begin({ id, by, receivers }: Observation & { readonly kind: "drill" }, builder: ChangesBuilder): void {
+    const event = madeUp(id, builder.atMs);
     this.#alerts.tellDrill(
-      draft,
-      newAlert(draft.atMs, {
+      builder,
+      newAlert(builder.atMs, {
         rule: drillRule,
         subject: "drill",
         severity: "critical",
@@ -68,27 +68,27 @@ export class DrillAlerts implements OwnAlert {
   }
 
   /** Takes the result of a drill. Only failures of one that ran by itself are told; a person who runs one looks on. */
-  #ended(seen: Observation & { readonly kind: "drilled" }, draft: Draft): void {
+  #ended(seen: Observation & { readonly kind: "drilled" }, builder: ChangesBuilder): void {
     for (const { channel, failure } of seen.channels) {
       const known = this.#failed.get(channel);
       if (failure === null) {
         if (!known) continue;
         this.#failed.delete(channel);
-        this.#alerts.end(draft, known, "recovered", {
+        this.#alerts.end(builder, known, "recovered", {
           summary: `The channel ${channel} took a fire drill in time`,
           description: "",
           value: null,
-          dataAtMs: draft.atMs,
+          dataAtMs: builder.atMs,
           details: [["Channel", channel]],
         });
-      } else if (!known && seen.scheduled) this.#fail(channel, failure, draft);
+      } else if (!known && seen.scheduled) this.#fail(channel, failure, builder);
     }
   }
 
-  #fail(channel: string, failure: string, draft: Draft): void {
+  #fail(channel: string, failure: string, builder: ChangesBuilder): void {
     const live = this.#alerts.fire(
-      draft,
-      newAlert(draft.atMs, {
+      builder,
+      newAlert(builder.atMs, {
         rule: drillFailedRule,
         labels: { channel },
         severity: "warning",

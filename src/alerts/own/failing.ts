@@ -5,8 +5,8 @@
 
 import { type Severity, severityRank } from "../../domain/alert.ts";
 import type { BuiltInRule } from "../../domain/built-in.ts";
+import type { ChangesBuilder } from "../../domain/changes-builder.ts";
 import type { Deadlines, Due } from "../../domain/deadlines.ts";
-import type { Draft } from "../../domain/draft.ts";
 import type { KeptValues } from "../../domain/kept.ts";
 import type { ConditionRule, EventRule, Unknown } from "../../rules/index.ts";
 import type { AlertBook, LiveAlert, NewAlert } from "../alert-book.ts";
@@ -50,7 +50,7 @@ export class Failing implements OwnAlert {
   readonly raises = [failingRule] as const;
   readonly #alerts: AlertBook;
   readonly #deadlines: Deadlines;
-  readonly #draft: () => Draft;
+  readonly #builder: () => ChangesBuilder;
   readonly #judgedAll: (rule: string) => boolean;
   readonly #ruleOf: (name: string) => ConditionRule | EventRule | undefined;
   readonly #failures = new Map<string, Failure>();
@@ -58,7 +58,7 @@ export class Failing implements OwnAlert {
   constructor(options: {
     readonly alerts: AlertBook;
     readonly deadlines: Deadlines;
-    readonly draft: () => Draft;
+    readonly builder: () => ChangesBuilder;
     /** True if all subjects of a condition are there and could be judged since the start. */
     readonly judgedAll: (rule: string) => boolean;
     readonly before?: Failing | undefined;
@@ -69,7 +69,7 @@ export class Failing implements OwnAlert {
   }) {
     this.#alerts = options.alerts;
     this.#deadlines = options.deadlines;
-    this.#draft = options.draft;
+    this.#builder = options.builder;
     this.#judgedAll = options.judgedAll;
     this.#ruleOf = options.ruleOf;
     if (!options.before) return;
@@ -86,7 +86,7 @@ export class Failing implements OwnAlert {
   }
 
   /** It goes on, or ends when its rule has judged. */
-  restore(live: LiveAlert, _keep: KeptValues, draft: Draft): Over | null {
+  restore(live: LiveAlert, _keep: KeptValues, builder: ChangesBuilder): Over | null {
     const name = live.alert.labels.failing ?? "";
     if (this.#ruleOf(name)?.mode !== "live") return { ending: "ruleChanged" };
     const failure = this.#failures.get(name);
@@ -97,7 +97,7 @@ export class Failing implements OwnAlert {
     }
     const restored: Restored = {
       live,
-      fromMs: draft.atMs,
+      fromMs: builder.atMs,
       judgedSince: false,
       dueMs: Number.POSITIVE_INFINITY,
       queuedMs: Number.POSITIVE_INFINITY,
@@ -105,37 +105,42 @@ export class Failing implements OwnAlert {
       onDue: () => this.#look(name, restored),
     };
     this.#restored.set(name, restored);
-    this.#deadlines.set(restored, draft.atMs + judgedAfterMs);
+    this.#deadlines.set(restored, builder.atMs + judgedAfterMs);
     return null;
   }
 
   /** A condition's judgement of a subject turned: `unknown` is why it cannot be made now; null: it can, or it is gone. */
-  condition(rule: ConditionRule, subject: string, unknown: Unknown | null, draft: Draft): void {
-    if (unknown?.unknown === "error") this.#enter(rule, subject, unknown, draft);
+  condition(rule: ConditionRule, subject: string, unknown: Unknown | null, builder: ChangesBuilder): void {
+    if (unknown?.unknown === "error") this.#enter(rule, subject, unknown, builder);
     // What is not seen is no word of the expression.
-    else if (unknown === null) this.#leave(rule.name, subject, draft);
+    else if (unknown === null) this.#leave(rule.name, subject, builder);
   }
 
   /** An event was judged, or could not be. Events come once: nobody waits whether the next one fails as well before it is told. */
-  event(rule: EventRule, subject: string, unknown: Unknown | null, draft: Draft): void {
+  event(rule: EventRule, subject: string, unknown: Unknown | null, builder: ChangesBuilder): void {
     if (unknown?.unknown === "error") {
-      const failure = this.#enter(rule, subject, unknown, draft);
-      Object.assign(failure, { failedMs: draft.atMs, judgedSince: false });
+      const failure = this.#enter(rule, subject, unknown, builder);
+      Object.assign(failure, { failedMs: builder.atMs, judgedSince: false });
       if (!failure.alert) this.#fire(failure);
     } else if (unknown === null) {
       const failure = this.#failures.get(rule.name);
       if (failure && !failure.judgedSince) {
         failure.judgedSince = true;
-        this.#deadlines.set(failure, Math.max(draft.atMs, failure.failedMs + calmAfterMs));
+        this.#deadlines.set(failure, Math.max(builder.atMs, failure.failedMs + calmAfterMs));
       }
       const restored = this.#restored.get(rule.name);
       if (!restored || restored.judgedSince) return;
       restored.judgedSince = true;
-      this.#deadlines.set(restored, Math.max(draft.atMs, restored.fromMs + calmAfterMs));
+      this.#deadlines.set(restored, Math.max(builder.atMs, restored.fromMs + calmAfterMs));
     }
   }
 
-  #enter(rule: ConditionRule | EventRule, subject: string, { detail }: Unknown, draft: Draft): Failure {
+  #enter(
+    rule: ConditionRule | EventRule,
+    subject: string,
+    { detail }: Unknown,
+    builder: ChangesBuilder,
+  ): Failure {
     const known = this.#failures.get(rule.name);
     if (known) {
       known.subjects.set(subject, detail);
@@ -146,14 +151,14 @@ export class Failing implements OwnAlert {
     const failure = this.#make({
       rule,
       subjects: new Map([[subject, detail]]),
-      sinceMs: draft.atMs,
-      failedMs: draft.atMs,
+      sinceMs: builder.atMs,
+      failedMs: builder.atMs,
       judgedSince: false,
       alert: restored?.live ?? null,
     });
     this.#failures.set(rule.name, failure);
     if (failure.alert) this.#follow(failure, failure.alert);
-    else this.#deadlines.set(failure, draft.atMs + noDataForMs);
+    else this.#deadlines.set(failure, builder.atMs + noDataForMs);
     return failure;
   }
 
@@ -170,28 +175,28 @@ export class Failing implements OwnAlert {
     return failure;
   }
 
-  #leave(rule: string, subject: string, draft: Draft): void {
+  #leave(rule: string, subject: string, builder: ChangesBuilder): void {
     const failure = this.#failures.get(rule);
     if (!failure) return;
     failure.subjects.delete(subject);
     if (failure.subjects.size > 0) return;
     this.#failures.delete(rule);
     this.#deadlines.cancel(failure);
-    if (failure.alert) this.#end(failure.alert, draft);
+    if (failure.alert) this.#end(failure.alert, builder);
   }
 
   /** Events were judged since it failed, and for long it failed no more. */
   #calm(failure: Failure, nowMs: number): void {
     if (nowMs - failure.failedMs < calmAfterMs) return;
-    const draft = this.#draft();
-    for (const subject of [...failure.subjects.keys()]) this.#leave(failure.rule.name, subject, draft);
+    const builder = this.#builder();
+    for (const subject of [...failure.subjects.keys()]) this.#leave(failure.rule.name, subject, builder);
   }
 
   #fire(failure: Failure): void {
-    const draft = this.#draft();
+    const builder = this.#builder();
     if (failure.alert || this.#failures.get(failure.rule.name) !== failure) return;
     this.#deadlines.cancel(failure);
-    failure.alert = this.#alerts.fire(draft, textOf(failure, draft.atMs));
+    failure.alert = this.#alerts.fire(builder, textOf(failure, builder.atMs));
     this.#follow(failure, failure.alert);
   }
 
@@ -202,11 +207,11 @@ export class Failing implements OwnAlert {
   }
 
   #look(name: string, restored: Restored): void {
-    const draft = this.#draft();
+    const builder = this.#builder();
     if (restored.judgedSince || this.#judgedAll(name)) {
       this.#forget(name, restored);
-      this.#end(restored.live, draft);
-    } else this.#deadlines.set(restored, draft.atMs + judgedAfterMs);
+      this.#end(restored.live, builder);
+    } else this.#deadlines.set(restored, builder.atMs + judgedAfterMs);
   }
 
   #forget(name: string, restored: Restored): void {
@@ -214,12 +219,12 @@ export class Failing implements OwnAlert {
     this.#deadlines.cancel(restored);
   }
 
-  #end(live: LiveAlert, draft: Draft): void {
-    this.#alerts.end(draft, live, "recovered", {
+  #end(live: LiveAlert, builder: ChangesBuilder): void {
+    this.#alerts.end(builder, live, "recovered", {
       summary: `The rule ${live.alert.labels.failing} can be judged again`,
       description: live.alert.description,
       value: null,
-      dataAtMs: draft.atMs,
+      dataAtMs: builder.atMs,
       details: [],
     });
   }

@@ -6,8 +6,8 @@
  *                                                        └──data now and then──► settling ──data for steadyMs──► closed
  */
 import type { Severity } from "../../domain/alert.ts";
+import type { ChangesBuilder } from "../../domain/changes-builder.ts";
 import type { Deadlines, Due } from "../../domain/deadlines.ts";
-import type { Draft } from "../../domain/draft.ts";
 import { exchangeSources, type FailureReason, marketSources, type Source } from "../../domain/observation.ts";
 import type { BlindSource } from "../../domain/status.ts";
 import type { Subject } from "../../domain/subject.ts";
@@ -15,7 +15,7 @@ import type { Unknown } from "../../rules/index.ts";
 import { noDataForMs } from "../patience.ts";
 import { DarkTime, darkWindowMs } from "./dark-time.ts";
 
-/** A rule that judges a subject, or one whose subjects cannot even be known (`evaluate/vigils.ts`). */
+/** A rule that judges a subject, or one whose subjects cannot even be known (`evaluate/no-data-watches.ts`). */
 export interface Sighted {
   readonly rule: {
     readonly name: string;
@@ -61,7 +61,7 @@ export interface Gap extends Due {
 
 export interface GapsOptions {
   readonly deadlines: Deadlines;
-  readonly draft: () => Draft;
+  readonly builder: () => ChangesBuilder;
   /** Since when a rule has been judged by, ms. */
   readonly sinceMs: (rule: string) => number;
   /** The source whose silence is the cause; null: none's. */
@@ -72,7 +72,7 @@ export interface GapsOptions {
   readonly isListed: (wallet: string | null, source: BlindSource) => boolean;
   /** Another alert tells the cause already, for all wallets: the gap is not due as long as that fires. */
   readonly isToldElsewhere: (source: BlindSource, wallet: string | null) => boolean;
-  readonly onDue: (gap: Gap, draft: Draft) => void;
+  readonly onDue: (gap: Gap, builder: ChangesBuilder) => void;
   /** True if a source that is always read was not for longer than it may be. */
   readonly isMissing: (source: BlindSource, wallet: string | null, nowMs: number) => boolean;
   /** It goes on after a reload, listed by an alert though it settles or is not due yet. */
@@ -80,9 +80,9 @@ export interface GapsOptions {
   /** Rules that could not be judged for want of one that is due cannot be judged for want of this one now: it is due, too. */
   readonly onMoved: (gap: Gap, from: Gap) => void;
   /** Called when other rules than before cannot be judged because of a gap that is due. */
-  readonly onChanged: (gap: Gap, draft: Draft) => void;
+  readonly onChanged: (gap: Gap, builder: ChangesBuilder) => void;
   /** All can be judged again, or nothing is to be judged any more. */
-  readonly onClosed: (gap: Gap, draft: Draft) => void;
+  readonly onClosed: (gap: Gap, builder: ChangesBuilder) => void;
 }
 
 /** One that was due and closed. */
@@ -118,16 +118,16 @@ export class Gaps {
   }
 
   /** All rules of a reload are attached: what is not open any more was so until now. */
-  tookOver(draft: Draft): void {
+  tookOver(builder: ChangesBuilder): void {
     for (const [key, { source, wallet, open, due, countsFromMs, dueMs, ...former }] of this.#former) {
       if (this.#gaps.has(key)) continue;
       if (open) {
-        this.#darkTime.add(key, countsFromMs, draft.atMs);
+        this.#darkTime.add(key, countsFromMs, builder.atMs);
         const { steadyMs, causes } = former;
-        if (due) this.#closed.set(key, { atMs: draft.atMs, steadyMs, causes: causes ?? noCauses });
+        if (due) this.#closed.set(key, { atMs: builder.atMs, steadyMs, causes: causes ?? noCauses });
         continue;
       }
-      const gap = this.#make(key, source, wallet, draft.atMs);
+      const gap = this.#make(key, source, wallet, builder.atMs);
       const { sinceMs, answeredMs, judgedMs } = former;
       Object.assign(gap, { open, due, countsFromMs, sinceMs, answeredMs, judgedMs });
       this.#options.deadlines.set(gap, dueMs);
@@ -160,22 +160,22 @@ export class Gaps {
   }
 
   /** A judgement turned unknown, known again, or unknown for another reason. */
-  note(one: Sighted, draft: Draft): void {
+  note(one: Sighted, builder: ChangesBuilder): void {
     const before = this.#keyOf.get(one);
     const found = one.rule.noData === "alert" ? this.#gapOf(one) : null;
     const key = found === null ? undefined : gapKey(found.source, found.wallet);
     if (before === key) return;
     const from = before === undefined ? undefined : this.#gaps.get(before);
     if (found !== null) {
-      const countsFromMs = this.#countsFromMs(one, found.source, draft);
+      const countsFromMs = this.#countsFromMs(one, found.source, builder);
       const ownMs = Math.min(this.#ownMs.get(one) ?? Number.POSITIVE_INFINITY, countsFromMs);
       // One of the exchange may be due for want of what only another wallet lacks.
-      const isOwn = found.wallet === null || from?.wallet !== null || draft.atMs - ownMs >= noDataForMs;
+      const isOwn = found.wallet === null || from?.wallet !== null || builder.atMs - ownMs >= noDataForMs;
       const moved = from?.due && isOwn && from.source !== "configuration" && found.source !== "configuration";
       this.#ownMs.set(one, moved && from.wallet !== null ? Number.NEGATIVE_INFINITY : ownMs);
       // It goes on for want of another source, and is not the lateness of that one after an answer.
       const since = moved ? Math.min(countsFromMs, from.countsFromMs) : countsFromMs;
-      const gap = this.#enter(found, one, since, draft);
+      const gap = this.#enter(found, one, since, builder);
       if (moved && !gap.due) {
         gap.due = true;
         gap.steadyMs = Math.max(gap.steadyMs, from.steadyMs);
@@ -184,7 +184,7 @@ export class Gaps {
       }
       if (moved) this.#options.onMoved(gap, from);
     } else this.#ownMs.delete(one);
-    if (before !== undefined) this.#leave(before, one, draft);
+    if (before !== undefined) this.#leave(before, one, builder);
   }
 
   #gapOf(one: Sighted): { readonly source: BlindSource; readonly wallet: string | null } | null {
@@ -203,13 +203,13 @@ export class Gaps {
     { source, wallet }: { readonly source: BlindSource; readonly wallet: string | null },
     one: Sighted,
     countsFromMs: number,
-    draft: Draft,
+    builder: ChangesBuilder,
   ): Gap {
     const key = gapKey(source, wallet);
     this.#keyOf.set(one, key);
     const known = this.#gaps.get(key);
     if (known === undefined) {
-      const gap = this.#make(key, source, wallet, draft.atMs);
+      const gap = this.#make(key, source, wallet, builder.atMs);
       gap.unjudged.add(one);
       gap.countsFromMs = countsFromMs;
       const former = this.#former.get(key);
@@ -230,11 +230,11 @@ export class Gaps {
       return gap;
     }
     known.unjudged.add(one);
-    if (known.due) this.#options.onChanged(known, draft);
+    if (known.due) this.#options.onChanged(known, builder);
     if (!known.open) {
       known.open = true;
       known.judgedMs = null;
-      known.sinceMs = draft.atMs;
+      known.sinceMs = builder.atMs;
       known.countsFromMs = countsFromMs;
     } else if (countsFromMs >= known.countsFromMs) return known;
     else known.countsFromMs = countsFromMs;
@@ -266,7 +266,7 @@ export class Gaps {
       },
       ...{ dueMs: Number.POSITIVE_INFINITY, queuedMs: Number.POSITIVE_INFINITY, place: -1 },
       order: former?.order,
-      onDue: () => (gap.open ? this.#due(gap) : this.#closeIfRead(gap, this.#options.draft())),
+      onDue: () => (gap.open ? this.#due(gap) : this.#closeIfRead(gap, this.#options.builder())),
     };
     this.#gaps.set(key, gap);
     return gap;
@@ -282,11 +282,11 @@ export class Gaps {
 
   #due(gap: Gap): void {
     if (this.#gaps.get(gap.key) !== gap || gap.due) return;
-    const draft = this.#options.draft();
-    const restMs = this.#restMs(gap, draft.atMs);
+    const builder = this.#options.builder();
+    const restMs = this.#restMs(gap, builder.atMs);
     if (restMs > 0) {
       // Earlier periods are no longer among the last two minutes.
-      this.#options.deadlines.set(gap, draft.atMs + restMs);
+      this.#options.deadlines.set(gap, builder.atMs + restMs);
       return;
     }
     // A part of what was missing may have come, and what is missing now may be another source's.
@@ -296,15 +296,15 @@ export class Gaps {
       gap.unjudged.delete(one);
       this.#keyOf.delete(one);
       if (found === null) this.#ownMs.delete(one);
-      else this.#enter(found, one, gap.countsFromMs, draft);
+      else this.#enter(found, one, gap.countsFromMs, builder);
     }
     if (gap.unjudged.size === 0) {
-      this.#close(gap, draft);
+      this.#close(gap, builder);
       return;
     }
     gap.due = true;
     if (gap.causes === null) this.#weigh(gap);
-    this.#options.onDue(gap, draft);
+    this.#options.onDue(gap, builder);
   }
 
   /**
@@ -320,16 +320,16 @@ export class Gaps {
     gap.causes = new Set([...(recent?.causes ?? []), cause]);
   }
 
-  #leave(key: string, one: Sighted, draft: Draft): void {
+  #leave(key: string, one: Sighted, builder: ChangesBuilder): void {
     if (this.#keyOf.get(one) === key) this.#keyOf.delete(one);
     const gap = this.#gaps.get(key);
     if (!gap?.unjudged.delete(one)) return;
     if (gap.unjudged.size > 0) {
-      if (gap.due) this.#options.onChanged(gap, draft);
+      if (gap.due) this.#options.onChanged(gap, builder);
       return;
     }
     const { key: name, countsFromMs } = gap;
-    const { atMs } = draft;
+    const { atMs } = builder;
     // Single answers do not close it: it would be due again soon after each of them.
     const isSingle = atMs - countsFromMs < noDataForMs;
     if (isSingle && this.#darkTime.within(name, atMs - darkWindowMs, countsFromMs) > 0)
@@ -337,33 +337,33 @@ export class Gaps {
     this.#darkTime.add(name, Math.max(countsFromMs, gap.sinceMs), atMs);
     gap.open = false;
     gap.judgedMs = atMs;
-    if (!gap.due || gap.steadyMs === 0) this.#close(gap, draft);
+    if (!gap.due || gap.steadyMs === 0) this.#close(gap, builder);
     else this.#options.deadlines.set(gap, atMs + gap.steadyMs);
   }
 
   /** Rules may lack something else by now, so that nothing but the source tells that it is missing again. */
-  #closeIfRead(gap: Gap, draft: Draft): void {
-    if (this.#options.isMissing(gap.source, gap.wallet, draft.atMs))
-      this.#options.deadlines.set(gap, draft.atMs + noDataForMs);
-    else this.#close(gap, draft);
+  #closeIfRead(gap: Gap, builder: ChangesBuilder): void {
+    if (this.#options.isMissing(gap.source, gap.wallet, builder.atMs))
+      this.#options.deadlines.set(gap, builder.atMs + noDataForMs);
+    else this.#close(gap, builder);
   }
 
-  #close(gap: Gap, draft: Draft): void {
+  #close(gap: Gap, builder: ChangesBuilder): void {
     if (this.#gaps.get(gap.key) !== gap) return;
     this.#gaps.delete(gap.key);
     this.#options.deadlines.cancel(gap);
     const { steadyMs, causes } = gap;
-    if (gap.due) this.#closed.set(gap.key, { atMs: draft.atMs, steadyMs, causes: causes ?? noCauses });
-    this.#options.onClosed(gap, draft);
+    if (gap.due) this.#closed.set(gap.key, { atMs: builder.atMs, steadyMs, causes: causes ?? noCauses });
+    this.#options.onClosed(gap, builder);
   }
 
   /**
    * The time from which missing data count. Data that were seen and are too old count at once. What is missing after a start
    * may still be on its way: the first round over many wallets takes long, and some figures need two readings.
    */
-  #countsFromMs(one: Sighted, source: BlindSource, draft: Draft): number {
+  #countsFromMs(one: Sighted, source: BlindSource, builder: ChangesBuilder): number {
     const ofMarkets = marketSources.has(source as Source);
-    if (one.unknown?.unknown !== "missing" || (ofTheExchange.has(source) && !ofMarkets)) return draft.atMs;
+    if (one.unknown?.unknown !== "missing" || (ofTheExchange.has(source) && !ofMarkets)) return builder.atMs;
     let graceMs = 0;
     for (const read of one.rule.reads) {
       for (const of of read.sources) {
@@ -371,7 +371,7 @@ export class Gaps {
           graceMs = Math.max(graceMs, one.rule.staleAfterMs[of]);
       }
     }
-    return Math.max(draft.atMs, this.#options.sinceMs(one.rule.name) + graceMs);
+    return Math.max(builder.atMs, this.#options.sinceMs(one.rule.name) + graceMs);
   }
 }
 

@@ -1,6 +1,6 @@
 /** Differences between the exchange's inbox and what is known here that an audit after the next still finds. */
 import type { BuiltInRule } from "../../domain/built-in.ts";
-import type { Draft } from "../../domain/draft.ts";
+import type { ChangesBuilder } from "../../domain/changes-builder.ts";
 import { differenceWords } from "../../domain/inbox.ts";
 import type { Observation } from "../../domain/observation.ts";
 import type { WatchedWallet } from "../../state/watched.ts";
@@ -44,17 +44,17 @@ export class InboxAlerts implements OwnAlert {
     return null;
   }
 
-  observe(seen: Observation, draft: Draft): void {
+  observe(seen: Observation, builder: ChangesBuilder): void {
     if (seen.kind !== "inboxAudited" || this.#options.wallet(seen.wallet) === undefined) return;
     const { wallet, differences, lasting } = seen;
     const known = this.#live.get(wallet);
     if (known && differences === 0) {
       this.#live.delete(wallet);
-      this.#alerts.end(draft, known, "recovered", {
+      this.#alerts.end(builder, known, "recovered", {
         summary: `${wallet}: the exchange's inbox and what is known here agree again`,
         description: "",
         value: null,
-        dataAtMs: draft.atMs,
+        dataAtMs: builder.atMs,
         details: [],
       });
     }
@@ -62,8 +62,8 @@ export class InboxAlerts implements OwnAlert {
     const shown = lasting.slice(0, mostNamed).map(({ kind, key }) => `${key}: ${differenceWords[kind]}`);
     const more = lasting.length - shown.length;
     const live = this.#alerts.fire(
-      draft,
-      newAlert(draft.atMs, {
+      builder,
+      newAlert(builder.atMs, {
         rule: inboxRule,
         subject: wallet,
         wallet,

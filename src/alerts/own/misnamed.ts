@@ -4,8 +4,8 @@
  */
 import { type Severity, severityRank } from "../../domain/alert.ts";
 import { blindRule } from "../../domain/built-in.ts";
+import type { ChangesBuilder } from "../../domain/changes-builder.ts";
 import type { Deadlines, Due } from "../../domain/deadlines.ts";
-import type { Draft } from "../../domain/draft.ts";
 import type { AlertBook, LiveAlert, NewAlert } from "../alert-book.ts";
 import { noDataForMs } from "../patience.ts";
 import type { Gap } from "./gaps.ts";
@@ -18,7 +18,7 @@ const mendedAfterMs = 120_000;
 export class Misnamed {
   readonly #alerts: AlertBook;
   readonly #deadlines: Deadlines;
-  readonly #draft: () => Draft;
+  readonly #builder: () => ChangesBuilder;
   readonly #startedMs: number;
   #gap: Gap | null = null;
   #live: LiveAlert | null = null;
@@ -33,12 +33,12 @@ export class Misnamed {
   constructor(options: {
     readonly alerts: AlertBook;
     readonly deadlines: Deadlines;
-    readonly draft: () => Draft;
+    readonly builder: () => ChangesBuilder;
     readonly startedMs: number;
   }) {
     this.#alerts = options.alerts;
     this.#deadlines = options.deadlines;
-    this.#draft = options.draft;
+    this.#builder = options.builder;
     this.#startedMs = options.startedMs;
   }
 
@@ -52,40 +52,40 @@ export class Misnamed {
     return this.#live !== null;
   }
 
-  due(gap: Gap, draft: Draft): void {
+  due(gap: Gap, builder: ChangesBuilder): void {
     this.#gap = gap;
-    if (this.#live === null) this.#live = this.#alerts.fire(draft, this.#newAlert(gap, draft.atMs));
+    if (this.#live === null) this.#live = this.#alerts.fire(builder, this.#newAlert(gap, builder.atMs));
     this.#live.textNow = (nowMs) => (this.#gap === null ? null : this.#newAlert(this.#gap, nowMs));
-    this.changed(draft);
-    this.#deadlines.set(this.#timer, draft.atMs + noDataForMs);
+    this.changed(builder);
+    this.#deadlines.set(this.#timer, builder.atMs + noDataForMs);
   }
 
   /** The set of rules that name something that does not exist has changed: a worse one raises the alert at once. */
-  changed(draft: Draft): void {
+  changed(builder: ChangesBuilder): void {
     if (this.#gap === null || this.#live === null) return;
     const severity = worstOf(this.#gap);
     const rank = severityRank[severity] - severityRank[this.#live.alert.severity];
     if (rank > 0)
-      this.#alerts.change(draft, this.#live, "rose", severity, this.#newAlert(this.#gap, draft.atMs));
-    else if (rank < 0) this.#deadlines.set(this.#timer, draft.atMs + noDataForMs);
+      this.#alerts.change(builder, this.#live, "rose", severity, this.#newAlert(this.#gap, builder.atMs));
+    else if (rank < 0) this.#deadlines.set(this.#timer, builder.atMs + noDataForMs);
   }
 
-  closed(draft: Draft): void {
-    if (this.#live !== null) this.#alerts.end(draft, this.#live, "recovered", null);
+  closed(builder: ChangesBuilder): void {
+    if (this.#live !== null) this.#alerts.end(builder, this.#live, "recovered", null);
     this.#live = null;
     this.#gap = null;
     this.#deadlines.cancel(this.#timer);
   }
 
   #onTimer(): void {
-    const draft = this.#draft();
+    const builder = this.#builder();
     if (this.#gap === null) {
-      this.closed(draft);
+      this.closed(builder);
       return;
     }
     const severity = worstOf(this.#gap);
     if (this.#live === null || severityRank[severity] >= severityRank[this.#live.alert.severity]) return;
-    this.#alerts.change(draft, this.#live, "fell", severity, this.#newAlert(this.#gap, draft.atMs));
+    this.#alerts.change(builder, this.#live, "fell", severity, this.#newAlert(this.#gap, builder.atMs));
   }
 
   #newAlert({ unjudged, sinceMs }: Gap, nowMs: number): NewAlert {

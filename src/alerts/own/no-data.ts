@@ -12,8 +12,8 @@
 import { severityRank } from "../../domain/alert.ts";
 import { blindRule, unreachableRule } from "../../domain/built-in.ts";
 import type { FailedRead } from "../../domain/changes.ts";
+import type { ChangesBuilder } from "../../domain/changes-builder.ts";
 import type { Deadlines } from "../../domain/deadlines.ts";
-import type { Draft } from "../../domain/draft.ts";
 import type { KeptValues } from "../../domain/kept.ts";
 import { marketSources, type Observation, type Source } from "../../domain/observation.ts";
 import type { BlindSource } from "../../domain/status.ts";
@@ -35,7 +35,7 @@ import type { Over, OwnAlert } from "./own-alert.ts";
 export interface NoDataOptions {
   readonly alerts: AlertBook;
   readonly deadlines: Deadlines;
-  readonly draft: () => Draft;
+  readonly builder: () => ChangesBuilder;
   readonly world: World;
   readonly wallets: readonly WatchedWallet[];
   /** Sources of rules that may not lack data unsaid. */
@@ -143,8 +143,8 @@ export class NoData implements OwnAlert {
       isToldElsewhere: (source, wallet) =>
         wallet !== null &&
         this.#failures.kindOf(source as Source, wallet) === "signed-out" &&
-        this.#isSignInTold(options.draft().atMs),
-      onDue: (gap, draft) => this.#onDue(gap, draft),
+        this.#isSignInTold(options.builder().atMs),
+      onDue: (gap, builder) => this.#onDue(gap, builder),
       isMissing: (source, wallet, nowMs) => this.#isMissing(source, wallet, nowMs),
       onMoved: (gap, from) => {
         for (const noDataAlert of this.#noDataAlerts) {
@@ -153,10 +153,10 @@ export class NoData implements OwnAlert {
           this.#toLook.add(noDataAlert);
         }
       },
-      onChanged: (gap, draft) => {
-        if (gap.source === "configuration") this.#misnamed.changed(draft);
+      onChanged: (gap, builder) => {
+        if (gap.source === "configuration") this.#misnamed.changed(builder);
       },
-      onClosed: (gap, draft) => this.#onClosed(gap, draft),
+      onClosed: (gap, builder) => this.#onClosed(gap, builder),
     };
     this.#gaps = new Gaps(gaps, before ? before.#gaps : undefined);
     this.#extents = new Extents({
@@ -195,7 +195,7 @@ export class NoData implements OwnAlert {
     if (common === undefined) return null;
     for (const one of this.#noDataAlerts) {
       if (one.wallet !== null && common.holds(one.wallet))
-        this.#options.alerts.hold(this.#options.draft(), one.live, true);
+        this.#options.alerts.hold(this.#options.builder(), one.live, true);
     }
     return null;
   }
@@ -206,8 +206,8 @@ export class NoData implements OwnAlert {
   }
 
   /** All rules of a reload are attached. */
-  tookOver(draft: Draft): void {
-    this.#gaps.tookOver(draft);
+  tookOver(builder: ChangesBuilder): void {
+    this.#gaps.tookOver(builder);
     for (const noDataAlert of this.#noDataAlerts) {
       const former = this.#former.get(noDataAlert.live.alert.id);
       if (former) noDataAlert.lookedMs = former.lookedMs;
@@ -226,7 +226,7 @@ export class NoData implements OwnAlert {
 
   /** Wallets of which something is missing. */
   get wallets(): number {
-    return this.#gaps.wallets(this.#options.draft().atMs).size;
+    return this.#gaps.wallets(this.#options.builder().atMs).size;
   }
 
   /** No-data alerts that fire. */
@@ -248,51 +248,57 @@ export class NoData implements OwnAlert {
    * A source answered.
    * @param wholeMs the time since which all of what is read of it for the wallet was read, ms; null: a part was not since the start
    */
-  seen(source: Source, wallet: string | null, draft: Draft, wholeMs: number | null = draft.atMs): void {
+  seen(
+    source: Source,
+    wallet: string | null,
+    builder: ChangesBuilder,
+    wholeMs: number | null = builder.atMs,
+  ): void {
     // Nearly always there is nothing that an answer could end.
     if (this.#failures.none && this.#gaps.size === 0 && this.#noDataAlerts.size === 0) return;
     const gap = this.#gaps.get(source, wallet);
-    if (gap === undefined) this.#failures.answered(source, wallet, draft.atMs);
-    else gap.answeredMs = draft.atMs;
+    if (gap === undefined) this.#failures.answered(source, wallet, builder.atMs);
+    else gap.answeredMs = builder.atMs;
     if (atStake.has(source)) for (const noDataAlert of this.#noDataAlerts) this.#toLook.add(noDataAlert);
     if (wholeMs === null || gap?.open) return;
-    if (draft.atMs - wholeMs > silentSchedules * this.#options.scheduleMs[source]) return;
+    if (builder.atMs - wholeMs > silentSchedules * this.#options.scheduleMs[source]) return;
     const key = gapKey(source, wallet);
     for (const noDataAlert of this.#noDataAlerts) {
       noDataAlert.read(key);
       if (ofMarkets.has(source)) {
         // Rules that still lack a market are judged by this answer first, and join.
         if (noDataAlert.awaited.has(key) && this.#isReadForAll(source, noDataAlert))
-          this.#options.deadlines.set(noDataAlert, Math.min(noDataAlert.dueMs, draft.atMs + 1));
+          this.#options.deadlines.set(noDataAlert, Math.min(noDataAlert.dueMs, builder.atMs + 1));
         continue;
       }
       if (!noDataAlert.awaited.delete(key)) continue;
-      if (draft.atMs > noDataAlert.live.alert.sinceMs) noDataAlert.readMs = draft.atMs;
-      this.#endIfRead(noDataAlert, draft);
+      if (builder.atMs > noDataAlert.live.alert.sinceMs) noDataAlert.readMs = builder.atMs;
+      this.#endIfRead(noDataAlert, builder);
     }
   }
 
   /** All rules are judged by what was observed. */
-  judged(draft: Draft): void {
+  judged(builder: ChangesBuilder): void {
     // The end of an alert was made amid an answer: it lists what fires once all of that was taken in.
     for (const { noDataAlert, others } of this.#ended.splice(0)) {
-      const { alertChanges } = draft.changes;
+      const { alertChanges } = builder.changes;
       const at = alertChanges.findLastIndex(
         ({ kind, alertId }) => kind === "ended" && alertId === noDataAlert.live.alert.id,
       );
       if (at < 0) continue;
-      const firing = this.#firingBeside(noDataAlert, draft.atMs);
-      const { details = [] } = this.#endText(noDataAlert, others, firing, draft.atMs);
+      const firing = this.#firingBeside(noDataAlert, builder.atMs);
+      const { details = [] } = this.#endText(noDataAlert, others, firing, builder.atMs);
       alertChanges[at] = { ...alertChanges[at]!, details };
     }
     for (const noDataAlert of this.#toLook)
-      if (this.#noDataAlerts.has(noDataAlert) && noDataAlert.members.size > 0) this.#look(noDataAlert, draft);
+      if (this.#noDataAlerts.has(noDataAlert) && noDataAlert.members.size > 0)
+        this.#look(noDataAlert, builder);
     this.#toLook.clear();
   }
 
   /** A judgement turned unknown, known again, or unknown for another reason. */
-  note(one: Sighted, draft: Draft): void {
-    this.#gaps.note(one, draft);
+  note(one: Sighted, builder: ChangesBuilder): void {
+    this.#gaps.note(one, builder);
   }
 
   #isSilent(nowMs: number): boolean {
@@ -309,19 +315,19 @@ export class NoData implements OwnAlert {
   }
 
   /** Waits for what an alert listed and is missing again, before it is for so long that a gap tells. @returns true if it waits */
-  #awaitMissing(noDataAlert: NoDataAlert, draft: Draft): boolean {
+  #awaitMissing(noDataAlert: NoDataAlert, builder: ChangesBuilder): boolean {
     const { sources, wallets, awaited, waited } = noDataAlert;
     for (const source of ["markets", "traderState"] as const) {
       if (!sources.has(source)) continue;
       for (const wallet of source === "markets" ? [null] : wallets) {
         const key = gapKey(source, wallet);
-        if (waited.has(key) || !this.#isMissing(source, wallet, draft.atMs)) continue;
+        if (waited.has(key) || !this.#isMissing(source, wallet, builder.atMs)) continue;
         waited.add(key);
         awaited.set(key, { source, wallet });
       }
     }
     if (awaited.size === 0) return false;
-    this.#options.deadlines.set(noDataAlert, Math.min(noDataAlert.dueMs, draft.atMs + noDataForMs));
+    this.#options.deadlines.set(noDataAlert, Math.min(noDataAlert.dueMs, builder.atMs + noDataForMs));
     return true;
   }
 
@@ -344,12 +350,12 @@ export class NoData implements OwnAlert {
     return nowMs - this.#signInToldMs <= signInWithinMs;
   }
 
-  #onDue(gap: Gap, draft: Draft): void {
+  #onDue(gap: Gap, builder: ChangesBuilder): void {
     if (gap.source === "configuration") {
-      this.#misnamed.due(gap, draft);
+      this.#misnamed.due(gap, builder);
       return;
     }
-    const nowMs = draft.atMs;
+    const nowMs = builder.atMs;
     const listing = [...this.#noDataAlerts].filter((one) => one.lists(gap.key));
     for (const one of listing) one.add(gap);
     // After a start what an alert lists is due at once, though nothing could be read yet: no reason for another alert.
@@ -358,25 +364,25 @@ export class NoData implements OwnAlert {
     const grouped = this.#gaps.wallets(nowMs, groupedFromWallets + 1).size > groupedFromWallets;
     const common = this.#find(null);
     if (silent || (grouped && (gap.wallet !== null || common !== undefined))) {
-      if (listing.some((one) => one.wallet === null)) this.#look(common!, draft);
-      else this.#gather(silent, draft);
+      if (listing.some((one) => one.wallet === null)) this.#look(common!, builder);
+      else this.#gather(silent, builder);
       return;
     }
     if (listing.length > 0) return;
     // What a common alert lists of a wallet stays together.
     const own = gap.wallet !== null && common?.listsWallet(gap.wallet) ? common : this.#find(gap.wallet);
-    if (own === undefined) this.#open(gap.wallet, [gap], draft);
+    if (own === undefined) this.#open(gap.wallet, [gap], builder);
     else {
       own.add(gap);
-      this.#look(own, draft);
+      this.#look(own, builder);
     }
   }
 
   /** One alert lists all gaps from now on, and holds those of single wallets. */
-  #gather(silent: boolean, draft: Draft): void {
+  #gather(silent: boolean, builder: ChangesBuilder): void {
     const gaps = [...this.#gaps.open()].filter(
       ({ source, wallet, due, countsFromMs }) =>
-        source !== "configuration" && (due || silent || (wallet !== null && countsFromMs <= draft.atMs)),
+        source !== "configuration" && (due || silent || (wallet !== null && countsFromMs <= builder.atMs)),
     );
     if (gaps.length === 0) return;
     const { wallets, alerts } = this.#options;
@@ -385,20 +391,20 @@ export class NoData implements OwnAlert {
     const only =
       wallets.length === 1 && gaps.some(({ wallet }) => wallet === first?.name) ? first!.name : null;
     let carrier = this.#find(null) ?? (only === null ? undefined : this.#find(only));
-    if (carrier === undefined) carrier = this.#open(only, gaps, draft);
+    if (carrier === undefined) carrier = this.#open(only, gaps, builder);
     else {
       for (const gap of gaps) carrier.add(gap);
-      this.#look(carrier, draft);
+      this.#look(carrier, builder);
     }
-    for (const one of this.#noDataAlerts) if (one !== carrier) alerts.hold(draft, one.live, true);
+    for (const one of this.#noDataAlerts) if (one !== carrier) alerts.hold(builder, one.live, true);
   }
 
-  #open(wallet: string | null, gaps: readonly Gap[], draft: Draft): NoDataAlert {
-    const nowMs = draft.atMs;
+  #open(wallet: string | null, gaps: readonly Gap[], builder: ChangesBuilder): NoDataAlert {
+    const nowMs = builder.atMs;
     const wasNear = new Set([...this.#noDataAlerts].flatMap((one) => [...one.state().wasNear]));
     const extent = this.#extents.of({ gaps, awaited: [], unreadSeverity: "critical", wasNear }, nowMs);
     const labels = wallet === null ? this.#commonLabels(extent.wallets) : this.#labels(wallet);
-    const live = this.#options.alerts.fire(draft, {
+    const live = this.#options.alerts.fire(builder, {
       ...this.#extents.text(extent, nowMs),
       rule: ruleOf(extent),
       subject: wallet ?? "exchange",
@@ -416,7 +422,7 @@ export class NoData implements OwnAlert {
     noDataAlert.reported(extent);
     this.#noDataAlerts.add(noDataAlert);
     this.#follow(noDataAlert);
-    this.#keep(noDataAlert, draft);
+    this.#keep(noDataAlert, builder);
     this.#options.deadlines.set(noDataAlert, nowMs + noDataForMs);
     return noDataAlert;
   }
@@ -452,7 +458,7 @@ export class NoData implements OwnAlert {
 
   #review(noDataAlert: NoDataAlert): void {
     if (!this.#noDataAlerts.has(noDataAlert)) return;
-    const draft = this.#options.draft();
+    const builder = this.#options.builder();
     const { scheduleMs } = this.#options;
     // Where no rule turns out to need what a restored alert lists, nobody reads it.
     for (const [key, { source }] of noDataAlert.awaited) {
@@ -460,13 +466,13 @@ export class NoData implements OwnAlert {
       const isRead = ofMarkets.has(source) && this.#isReadForAll(source as Source, noDataAlert);
       // A reload may have taken the last rule that reads it.
       const sinceMs = this.#options.alerting.has(source as Source) ? this.#rulesMs : this.startedMs;
-      if (isRead || draft.atMs >= sinceMs + patienceMs) noDataAlert.awaited.delete(key);
+      if (isRead || builder.atMs >= sinceMs + patienceMs) noDataAlert.awaited.delete(key);
     }
-    if (this.#endIfRead(noDataAlert, draft)) return;
-    if (this.#isSilent(draft.atMs)) this.#gather(true, draft);
-    if (noDataAlert.members.size > 0) this.#look(noDataAlert, draft, true);
-    this.#keep(noDataAlert, draft);
-    this.#options.deadlines.set(noDataAlert, draft.atMs + noDataForMs);
+    if (this.#endIfRead(noDataAlert, builder)) return;
+    if (this.#isSilent(builder.atMs)) this.#gather(true, builder);
+    if (noDataAlert.members.size > 0) this.#look(noDataAlert, builder, true);
+    this.#keep(noDataAlert, builder);
+    this.#options.deadlines.set(noDataAlert, builder.atMs + noDataForMs);
   }
 
   /** Returns true once all positions were read beside a source whose answers may leave out the market that is missing. */
@@ -483,8 +489,8 @@ export class NoData implements OwnAlert {
    * Holds what is missing now against what was reported: what is worse is reported at once where it is graver, else at the
    * next review; what is better, when it has been so for 30 s, and reported where the alert is less severe by it.
    */
-  #look(noDataAlert: NoDataAlert, draft: Draft, review = false): void {
-    const nowMs = draft.atMs;
+  #look(noDataAlert: NoDataAlert, builder: ChangesBuilder, review = false): void {
+    const nowMs = builder.atMs;
     if (!review && nowMs - noDataAlert.lookedMs < 1_000) return;
     noDataAlert.lookedMs = nowMs;
     const { live, told } = noDataAlert;
@@ -494,9 +500,9 @@ export class NoData implements OwnAlert {
     const { alerts } = this.#options;
     const update = (kind: "rose" | "fell" | "worsened"): void => {
       live.alert = { ...live.alert, rule: ruleOf(extent) };
-      alerts.change(draft, live, kind, extent.severity, this.#extents.text(extent, nowMs));
+      alerts.change(builder, live, kind, extent.severity, this.#extents.text(extent, nowMs));
       noDataAlert.reported(extent);
-      this.#keep(noDataAlert, draft);
+      this.#keep(noDataAlert, builder);
     };
     // Where nothing has been read for a while, a silence may be about to be reported.
     const silentFromMs = (this.#answeredMs ?? this.#options.startedMs) + this.#silentAfterMs;
@@ -524,49 +530,49 @@ export class NoData implements OwnAlert {
       if (rise < 0) update("fell");
       else {
         noDataAlert.narrowed(extent);
-        this.#keep(noDataAlert, draft);
+        this.#keep(noDataAlert, builder);
       }
       return;
     }
     noDataAlert.betterSinceMs = null;
   }
 
-  #onClosed(gap: Gap, draft: Draft): void {
+  #onClosed(gap: Gap, builder: ChangesBuilder): void {
     if (gap.source === "configuration") {
-      this.#misnamed.closed(draft);
+      this.#misnamed.closed(builder);
       return;
     }
     for (const noDataAlert of this.#noDataAlerts) {
       if (!noDataAlert.members.delete(gap.key)) continue;
       noDataAlert.closed(gap, this.#options.world.lastSeenMs(gap.source as Source, gap.wallet));
-      this.#endIfRead(noDataAlert, draft);
+      this.#endIfRead(noDataAlert, builder);
     }
     // A stream may have brought what a read still fails to.
     if (gap.answeredMs !== null) this.#failures.answered(gap.source as Source, gap.wallet, gap.answeredMs);
   }
 
   /** @returns whether all that it listed is read again, and it ended */
-  #endIfRead(noDataAlert: NoDataAlert, draft: Draft): boolean {
+  #endIfRead(noDataAlert: NoDataAlert, builder: ChangesBuilder): boolean {
     if (noDataAlert.members.size > 0 || noDataAlert.awaited.size > 0) return false;
     // Its text named these as well: they are still missing, and no new trouble.
     for (const gap of this.#gaps.open()) if (noDataAlert.names(gap.key)) noDataAlert.add(gap);
     if (noDataAlert.members.size > 0) return false;
-    if (this.#awaitMissing(noDataAlert, draft)) return false;
+    if (this.#awaitMissing(noDataAlert, builder)) return false;
     const { alerts, deadlines } = this.#options;
     this.#noDataAlerts.delete(noDataAlert);
     deadlines.cancel(noDataAlert);
-    const others = [...this.#gaps.wallets(draft.atMs)]
+    const others = [...this.#gaps.wallets(builder.atMs)]
       .filter((name) => !noDataAlert.wallets.has(name))
       .sort();
-    const firing = this.#firingBeside(noDataAlert, draft.atMs);
-    const text = this.#endText(noDataAlert, others, firing, draft.atMs);
+    const firing = this.#firingBeside(noDataAlert, builder.atMs);
+    const text = this.#endText(noDataAlert, others, firing, builder.atMs);
     const stands = others.length > 0 ? "noData" : firing.length > 0 ? "firing" : undefined;
-    alerts.end(draft, noDataAlert.live, "recovered", text, null, stands);
+    alerts.end(builder, noDataAlert.live, "recovered", text, null, stands);
     if (firing.length > 0) this.#ended.push({ noDataAlert, others });
-    keptNoData.drop(noDataAlert.live.alert.id, draft);
+    keptNoData.drop(noDataAlert.live.alert.id, builder);
     // Alerts that it held and whose gaps it did not list go on by themselves.
     if (noDataAlert.wallet === null)
-      for (const one of this.#noDataAlerts) alerts.hold(draft, one.live, false);
+      for (const one of this.#noDataAlerts) alerts.hold(builder, one.live, false);
     return true;
   }
 
@@ -601,9 +607,9 @@ export class NoData implements OwnAlert {
       });
   }
 
-  #keep(noDataAlert: NoDataAlert, draft: Draft): void {
+  #keep(noDataAlert: NoDataAlert, builder: ChangesBuilder): void {
     const kept = noDataAlert.toKeep();
-    if (kept !== null) keptNoData.put(noDataAlert.live.alert.id, kept, draft);
+    if (kept !== null) keptNoData.put(noDataAlert.live.alert.id, kept, builder);
   }
 }
 

@@ -2,7 +2,7 @@
 
 import type { Ending } from "../../domain/alert.ts";
 import type { BuiltInRule } from "../../domain/built-in.ts";
-import type { Draft } from "../../domain/draft.ts";
+import type { ChangesBuilder } from "../../domain/changes-builder.ts";
 import type { KeptValues } from "../../domain/kept.ts";
 import type { Observation } from "../../domain/observation.ts";
 import type { AlertBook, LiveAlert, NewAlert } from "../alert-book.ts";
@@ -19,13 +19,13 @@ export interface OwnAlert {
   readonly observes: readonly Observation["kind"][];
   /** The rules of its alerts. */
   readonly raises: readonly BuiltInRule[];
-  observe?(seen: Observation, draft: Draft): void;
+  observe?(seen: Observation, builder: ChangesBuilder): void;
   /**
    * Takes up an alert that fired when the daemon stopped.
    * @param keep texts that history keeps, by name
    * @returns null: the alert goes on
    */
-  restore(live: LiveAlert, keep: KeptValues, draft: Draft): Over | null;
+  restore(live: LiveAlert, keep: KeptValues, builder: ChangesBuilder): Over | null;
 }
 
 type Words = Pick<NewAlert, "rule" | "severity" | "summary" | "description">;
@@ -53,22 +53,22 @@ export class OwnAlerts {
     this.#byRule = new Map(modules.flatMap((one) => one.raises.map((rule) => [rule, one] as const)));
   }
 
-  observe(seen: Observation, draft: Draft): void {
-    for (const one of this.#byKind.get(seen.kind) ?? []) one.observe?.(seen, draft);
+  observe(seen: Observation, builder: ChangesBuilder): void {
+    for (const one of this.#byKind.get(seen.kind) ?? []) one.observe?.(seen, builder);
   }
 
   /** Hands an alert of before the start to its module, or ends it. @returns false where it is of none */
-  restore(live: LiveAlert, keep: KeptValues, draft: Draft): boolean {
+  restore(live: LiveAlert, keep: KeptValues, builder: ChangesBuilder): boolean {
     const module = this.#byRule.get(live.alert.rule);
     if (module === undefined) return false;
-    const over = module.restore(live, keep, draft);
+    const over = module.restore(live, keep, builder);
     if (over === null) return true;
     const { summary, value, dataAtMs } = live.alert;
     const text =
       over.why === undefined
         ? null
         : { summary, description: `${over.why}.`, value, dataAtMs, details: live.details };
-    this.#alerts.end(draft, live, over.ending, text);
+    this.#alerts.end(builder, live, over.ending, text);
     return true;
   }
 }

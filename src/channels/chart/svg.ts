@@ -4,8 +4,8 @@ import type { ChartSeries } from "../../domain/chart.ts";
 import { formatDurationMs } from "../../domain/duration.ts";
 import { timeOfDay } from "../../domain/time-text.ts";
 import { forHtml, ownLine, shorten } from "../text.ts";
+import { formatOf } from "./chart-text.ts";
 import { thinned } from "./thin.ts";
-import { formatOf } from "./words.ts";
 
 const width = 640;
 const height = 240;

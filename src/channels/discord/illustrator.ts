@@ -4,9 +4,9 @@
  */
 import type { Message } from "../../domain/delivery.ts";
 import type { Charts } from "../../domain/ports.ts";
+import { drawnAlert } from "../chart/drawn-alert.ts";
 import { pngOf } from "../chart/png.ts";
 import { chartSvg } from "../chart/svg.ts";
-import { drawnAlert } from "../chart/whose.ts";
 import type { ChannelLog } from "../log.ts";
 import type { Destination } from "./destination.ts";
 

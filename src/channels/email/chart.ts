@@ -1,8 +1,8 @@
 /** The picture of a mail, drawn from what was sealed with its message. */
 import type { Message } from "../../domain/delivery.ts";
+import { chartText } from "../chart/chart-text.ts";
 import { pngOf } from "../chart/png.ts";
 import { chartSvg, lightChart } from "../chart/svg.ts";
-import { chartWords } from "../chart/words.ts";
 import type { ChannelLog } from "../log.ts";
 
 /** Two pixels for each: screens of phones have more of them than pages count. */
@@ -41,7 +41,7 @@ export class Pictures {
       const svg = chartSvg(chart, timezone, lightChart);
       if (svg === null) return null;
       const png = await within(draw(svg, zoom), drawWithinMs, signal);
-      picture = { alertId: chart.alertId, png, words: chartWords(chart) };
+      picture = { alertId: chart.alertId, png, words: chartText(chart) };
     } catch (error) {
       signal.throwIfAborted();
       const why = error instanceof Error ? error.message : "failed";

@@ -63,8 +63,8 @@ async function backtestRules(cli: Cli, files: readonly string[], options: Backte
     rulesOf(settings, files, nowMs),
     options.compare === undefined ? null : rulesOf(settings, [options.compare], nowMs),
   ]);
-  const { openPast } = await import("../past.ts");
-  const history = await openPast(settings.history.path);
+  const { openHistory } = await import("../history-reading.ts");
+  const history = await openHistory(settings.history.path);
   try {
     const span = { fromMs, toMs, wallet: options.wallet ?? null, nowMs };
     const one = await run(cli, settings, history, a, span);

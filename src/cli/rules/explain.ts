@@ -67,13 +67,13 @@ async function explainedAt(
   if (atMs > nowMs) throw new CommandFailed("--at is in the future", 2);
   const { timezone } = settings;
   const rules = await rulesOf(settings, [], nowMs);
-  const { openPast } = await import("../past.ts");
+  const { openHistory } = await import("../history-reading.ts");
   const { backtest, NothingKept } = await import("../../replay/backtest.ts");
   const { watchSettingsOf } = await import("../../daemon/settings/watch.ts");
   const nothing = () => new CommandFailed(`history holds nothing of ${formatTime(atMs, timezone)}`);
   const fromMs = atMs - runUpMs;
   const progress = progressOn(cli, fromMs, atMs);
-  const history = await openPast(settings.history.path);
+  const history = await openHistory(settings.history.path);
   let answer: ExplainAnswer | null = null;
   try {
     const ran = await backtest({

@@ -31,9 +31,9 @@ async function shadow(cli: Cli, options: ShadowOptions): Promise<void> {
   const settings = await judgingPart(cli, options.config);
   const nowMs = Date.now();
   const sinceMs = timeOf("--since", options.since, nowMs);
-  const { openPast } = await import("../past.ts");
+  const { openHistory } = await import("../history-reading.ts");
   const { shadowReport } = await import("../../replay/shadow.ts");
-  const history = await openPast(settings.history.path);
+  const history = await openHistory(settings.history.path);
   try {
     const report = await shadowReport(history, settings.ruleSet, settings, sinceMs);
     if (options.json) return printJson(cli, report);

@@ -23,9 +23,9 @@ export function fundingRatesCollector(
   book: MarketBook,
   cursors: ReadonlyMap<string, string>,
 ): ExchangeCollector {
-  const withPast = new Set<string>();
+  const withHistory = new Set<string>();
   const withoutPast = () =>
-    book.symbols.find((symbol) => !withPast.has(symbol) && !cursors.has(cursorOf(symbol)));
+    book.symbols.find((symbol) => !withHistory.has(symbol) && !cursors.has(cursorOf(symbol)));
 
   async function readNewest(run: Run): Promise<void> {
     const { client, call, nowMs, observe } = run;
@@ -75,7 +75,7 @@ export function fundingRatesCollector(
       // What is refused now is not asked for all day.
       if (!(error instanceof ExchangeError) || error.retryable) throw error;
     }
-    withPast.add(symbol);
+    withHistory.add(symbol);
   }
 
   return {

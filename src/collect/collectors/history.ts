@@ -4,6 +4,8 @@ import type { Source } from "../../domain/observation.ts";
 import { ExchangeError, IMPOSSIBLE_SLOT, type LedgerSlots } from "../../exchange/index.ts";
 import type { BadRecords } from "../bad-records.ts";
 import type { RunOutcome, WalletCollector, WalletRun } from "../collector.ts";
+import type { EventPublisher } from "../event-publisher.ts";
+import type { OnUnknownWord } from "../known-words.ts";
 import {
   catchUpOne,
   History,
@@ -12,12 +14,10 @@ import {
   type HistoryRow,
   historyCursor,
 } from "../paging.ts";
-import type { Teller } from "../teller.ts";
-import type { OnUnknownWord } from "../words.ts";
 
 /** The inputs of every history. */
 export interface HistoryParts {
-  readonly teller: Teller;
+  readonly publisher: EventPublisher;
   readonly badRecords: BadRecords;
   /** As stored by an earlier start. */
   readonly cursors: ReadonlyMap<string, string>;
@@ -54,7 +54,7 @@ export function historyCollector(
     readonly parts: (run: WalletRun, onUnknown: OnUnknownWord) => readonly Part[];
   },
 ): WalletCollector {
-  const { teller, cursors, elapsedMs, badRecords, slots } = shared;
+  const { publisher, cursors, elapsedMs, badRecords, slots } = shared;
   const { source, pastMs } = spec;
   const onUnknown: OnUnknownWord = (field, word) => badRecords.unknownWord(spec.endpoint, field, word);
   const histories = new Map<string, readonly Read[]>();
@@ -69,7 +69,7 @@ export function historyCollector(
         const history = new History({
           name: cursor,
           pastMs,
-          teller,
+          publisher,
           stored: cursors.get(cursor),
           page: (...args) => readPage(part.page, ...args),
           ...open,
@@ -125,7 +125,7 @@ export function historyCollector(
         failure ??= error;
         continue;
       }
-      await teller.tell(run, source, { ...reading.batch, ...whose });
+      await publisher.tell(run, source, { ...reading.batch, ...whose });
       reading.done();
       more ||= reading.more;
       failure ??= reading.failure;
@@ -136,7 +136,7 @@ export function historyCollector(
 
   const catchUp = (run: WalletRun): Promise<RunOutcome> =>
     catchUpOne(of(run), run, ({ of: whose }, batch) =>
-      teller.tell(run, source, { ...batch, ...whose, past: true }),
+      publisher.tell(run, source, { ...batch, ...whose, past: true }),
     );
 
   return {

@@ -10,10 +10,10 @@ import { type Event, eventName } from "../../domain/event.ts";
 import { ExchangeError } from "../../exchange/index.ts";
 import type { AccountBook, KnownAccount } from "../accounts.ts";
 import type { RunOutcome, WalletCollector, WalletRun } from "../collector.ts";
+import type { Batch, EventPublisher } from "../event-publisher.ts";
 import type { MarketBook } from "../market-book.ts";
 import { catchUpOne, History, type HistoryPage, historyCursor } from "../paging.ts";
 import type { StreamFeed } from "../stream-feed.ts";
-import type { Batch, Teller } from "../teller.ts";
 import { notificationEvents } from "../translate/notification.ts";
 
 const PAGE = 50;
@@ -44,7 +44,7 @@ interface Inbox {
 export function notificationsCollector(parts: {
   readonly accounts: AccountBook;
   readonly book: MarketBook;
-  readonly teller: Teller;
+  readonly publisher: EventPublisher;
   readonly cursors: ReadonlyMap<string, string>;
   readonly elapsedMs: () => number;
   /** Wallets of which something was acknowledged since their inboxes were read; taken out here. */
@@ -52,7 +52,7 @@ export function notificationsCollector(parts: {
   /** Holds what is read against what the stream told. */
   readonly live?: Pick<StreamFeed, "polledInbox"> | null;
 }): WalletCollector {
-  const { accounts, book, teller, elapsedMs } = parts;
+  const { accounts, book, publisher, elapsedMs } = parts;
   const inboxes = new Map<string, Inbox>();
   const waits = new Map<string, number>();
 
@@ -65,7 +65,7 @@ export function notificationsCollector(parts: {
       history: new History({
         name,
         pastMs: PAST_MS,
-        teller,
+        publisher,
         stored: parts.cursors.get(name),
         page: async (of, older, catchUp, call): Promise<HistoryPage> => {
           const page = await of.client.notifications(
@@ -104,7 +104,7 @@ export function notificationsCollector(parts: {
     const seenMs = run.nowMs();
     count(run, inbox, items);
     const events = items.flatMap((item) => notificationEvents(item, run.wallet, account, book, seenMs));
-    const known = await teller.known(events);
+    const known = await publisher.known(events);
     return events.filter((event) => !known.has(eventName(event.kind, event.key)));
   }
 
@@ -213,13 +213,13 @@ export function notificationsCollector(parts: {
       answered = true;
       if (reading.failure === null) inbox.answeredMs = run.nowMs();
       if (reading.batch.events.length > 0 || reading.batch.cursor)
-        await teller.tell(run, "notifications", { ...reading.batch, wholeMs: wholeMsOf(due) });
+        await publisher.tell(run, "notifications", { ...reading.batch, wholeMs: wholeMsOf(due) });
       reading.done();
     }
     if (failure !== null && !answered) throw failure;
     const unacked = failure === null ? unackedOf(name) : undefined;
     const counted = unacked === undefined ? {} : { unacked };
-    await teller.tell(run, "notifications", { events: [], ...counted, wholeMs: wholeMsOf(due) });
+    await publisher.tell(run, "notifications", { events: [], ...counted, wholeMs: wholeMsOf(due) });
     if (failure !== null) throw failure;
     return more ? "more" : "done";
   }
@@ -228,7 +228,7 @@ export function notificationsCollector(parts: {
     catchUpOne(
       accounts.of(run.wallet.name).map((account) => inboxOf(run, account)),
       run,
-      (_inbox, batch) => teller.tell(run, "notifications", { ...batch, wholeMs: null }),
+      (_inbox, batch) => publisher.tell(run, "notifications", { ...batch, wholeMs: null }),
     );
 
   return {

@@ -1,6 +1,6 @@
 /** The state of a market's calendar: in session or not, and until when. */
 import { CALENDAR_STATES, type MarketCalendarTransition } from "../../contract/index.ts";
-import { type OnUnknownWord, wordOf } from "../words.ts";
+import { type OnUnknownWord, wordOf } from "../known-words.ts";
 
 export interface SessionNow {
   /** `open` or `afterHours`; another word as it came. */

@@ -6,8 +6,8 @@ import { type CollateralEvent, collateralKey } from "../../contract/index.ts";
 import type { Event } from "../../domain/event.ts";
 import type { TransferData } from "../../domain/transfer.ts";
 import type { CollectedWallet } from "../collector.ts";
+import { type OnUnknownWord, wordOf } from "../known-words.ts";
 import { usdOfQuoteLots } from "../market-book.ts";
-import { type OnUnknownWord, wordOf } from "../words.ts";
 import { walletEvent } from "./event.ts";
 
 /** @param rows one page, in its order   @returns for each row its event; null for an account that is not watched */

@@ -12,7 +12,7 @@ import {
 import { orderName } from "../../domain/account.ts";
 import type { Event } from "../../domain/event.ts";
 import type { CollectedWallet } from "../collector.ts";
-import { type OnUnknownWord, wordOf } from "../words.ts";
+import { type OnUnknownWord, wordOf } from "../known-words.ts";
 import { walletEvent } from "./event.ts";
 
 /**

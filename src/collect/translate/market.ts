@@ -8,7 +8,7 @@ import type {
 } from "../../contract/index.ts";
 import { COMMODITY_STATUSES, MARKET_STATUSES } from "../../contract/index.ts";
 import type { CollateralAsset, MarketConfig, MarketPrices } from "../../domain/account.ts";
-import { type OnUnknownWord, wordOf } from "../words.ts";
+import { type OnUnknownWord, wordOf } from "../known-words.ts";
 
 /** The market list writes factors in percent; margin wants bps, which stand beside them where the server writes both. */
 export function marketConfigOf(record: ConfigRecord, onUnknown: OnUnknownWord): MarketConfig {

@@ -1,7 +1,7 @@
 /** The exchange's own figures of one trader account, in the house's words: doubles, for comparison. */
 import { amountToNumber, RISK_STATES, RISK_TIERS, type TraderView } from "../../contract/index.ts";
 import type { TraderViewState } from "../../domain/account.ts";
-import { type OnUnknownWord, wordOf } from "../words.ts";
+import { type OnUnknownWord, wordOf } from "../known-words.ts";
 
 export function traderViewState(view: TraderView, onUnknown: OnUnknownWord): TraderViewState {
   const spot = view.spotCollaterals;

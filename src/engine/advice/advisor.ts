@@ -1,11 +1,12 @@
 /** Says what could be done about accounts, by their figures and rules as they are now. Asking changes nothing. */
+
+import { readsMargin, readsProfit } from "../../advice/account-judgement.ts";
+import { adviceLine } from "../../advice/advice-line.ts";
 import type { AmountsOptions } from "../../advice/amounts.ts";
 import { clearOf } from "../../advice/clear.ts";
-import { adviceLine } from "../../advice/line.ts";
 import { BadQuestion } from "../../advice/question.ts";
 import { type AdviceSettings, usualAdvice } from "../../advice/settings.ts";
 import type { Situation } from "../../advice/situation.ts";
-import { readsMargin, readsProfit } from "../../advice/standing.ts";
 import { depositTo, reduceTo } from "../../advice/suppose.ts";
 import { whatIf } from "../../advice/what-if.ts";
 import type { Advice, Alert } from "../../domain/alert.ts";

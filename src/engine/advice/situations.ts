@@ -10,8 +10,8 @@ import { permitsOf } from "./permits.ts";
 
 /** @returns undefined where the account's figures cannot be computed now: a price, terms of a market or its state are not known */
 export function situationOf(account: AccountEntry, world: World, nowMs: number): Situation | undefined {
-  const { risk, node, name, assessed, given, state } = account;
-  if (!assessed || given || (hasSpot(state) && risk.spot === undefined)) return undefined;
+  const { risk, node, name, assessed, injected, state } = account;
+  if (!assessed || injected || (hasSpot(state) && risk.spot === undefined)) return undefined;
   const positions = [...account.positions].map(([symbol, entry]): [string, JudgedPosition] => [
     symbol,
     { ...judged(entry.node, nowMs), state: entry.state },

@@ -6,7 +6,7 @@
  * wallets costs the logarithm of their count for each book, not a look at all of them.
  */
 
-import type { Draft } from "../../domain/draft.ts";
+import type { ChangesBuilder } from "../../domain/changes-builder.ts";
 import type { Event } from "../../domain/event.ts";
 import type { Source } from "../../domain/observation.ts";
 import type { Subject } from "../../domain/subject.ts";
@@ -104,10 +104,10 @@ export class Books {
   }
 
   /** Something about a wallet's accounts is new. */
-  changed(entry: WalletEntry, source: Source | null, draft: Draft): void {
+  changed(entry: WalletEntry, source: Source | null, builder: ChangesBuilder): void {
     const touched = this.#take(entry);
     for (const book of touched) {
-      for (const node of book.write()) this.#parts.conditions.judgeNode(node, source, draft);
+      for (const node of book.write()) this.#parts.conditions.judgeNode(node, source, builder);
     }
   }
 
@@ -116,7 +116,7 @@ export class Books {
     names: ReadonlySet<string> | null,
     source: Source | null,
     sampled: boolean,
-    draft: Draft,
+    builder: ChangesBuilder,
   ): void {
     if (this.#books.length === 0) return;
     const touched = new Set<Book>();
@@ -127,19 +127,19 @@ export class Books {
     }
     for (const book of touched) {
       book.writeAll();
-      for (const node of sampled && book.isFresh(draft.atMs) ? book.nodes : []) {
-        this.#parts.named.update(node, draft.atMs);
-        draft.changes.ticks.push(this.#parts.series.together(node, draft.atMs));
-        node.windows?.feed(draft.atMs, node.facts.values);
+      for (const node of sampled && book.isFresh(builder.atMs) ? book.nodes : []) {
+        this.#parts.named.update(node, builder.atMs);
+        builder.changes.ticks.push(this.#parts.series.aggregates(node, builder.atMs));
+        node.windows?.feed(builder.atMs, node.facts.values);
       }
-      for (const node of book.nodes) this.#parts.conditions.judgeNode(node, source, draft);
+      for (const node of book.nodes) this.#parts.conditions.judgeNode(node, source, builder);
     }
   }
 
   /** Something is new that books only look at: the exchange, a market's rate. */
-  judge(source: Source, draft: Draft): void {
+  judge(source: Source, builder: ChangesBuilder): void {
     for (const book of this.#books)
-      for (const node of book.nodes) this.#parts.conditions.judgeNode(node, source, draft);
+      for (const node of book.nodes) this.#parts.conditions.judgeNode(node, source, builder);
   }
 
   doubtOf(subject: BookSubject): Doubt | null {
@@ -449,7 +449,7 @@ class Book implements Doubt {
         : [];
     this.#nodes.set(
       symbol,
-      this.#world.togetherNode(
+      this.#world.aggregateNode(
         subject,
         { values: {}, seenMs: this.#seenMs, silent, untold: (field) => this.#untoldOf(field) },
         first,

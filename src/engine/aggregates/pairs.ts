@@ -6,7 +6,7 @@
  */
 
 import { z } from "zod";
-import type { Draft } from "../../domain/draft.ts";
+import type { ChangesBuilder } from "../../domain/changes-builder.ts";
 import type { Event } from "../../domain/event.ts";
 import { KeptKind, type KeptValues, keptNumber } from "../../domain/kept.ts";
 import type { Source } from "../../domain/observation.ts";
@@ -104,7 +104,7 @@ export class Pairs {
         this.#take(former);
         continue;
       }
-      const node = world.togetherNode(
+      const node = world.aggregateNode(
         { scope: "pair", pair: settings.name },
         { ...newFacts(), silent },
         true,
@@ -134,14 +134,14 @@ export class Pairs {
   }
 
   /** After a reload: what the legs of new pairs hold is known already. */
-  goOn(draft: Draft): void {
-    for (const pair of this.#pairs) if (!this.#former.has(pair.settings.name)) this.#write(pair, draft);
+  goOn(builder: ChangesBuilder): void {
+    for (const pair of this.#pairs) if (!this.#former.has(pair.settings.name)) this.#write(pair, builder);
     this.#former.clear();
   }
 
   /** Something about a wallet's accounts is new. */
-  changed({ wallet }: WalletEntry, source: Source | null, draft: Draft): void {
-    for (const pair of this.#byWallet.get(wallet.name) ?? []) this.#update(pair, source, draft);
+  changed({ wallet }: WalletEntry, source: Source | null, builder: ChangesBuilder): void {
+    for (const pair of this.#byWallet.get(wallet.name) ?? []) this.#update(pair, source, builder);
   }
 
   /** `null`: something about all wallets is new. `sampled`: it enters history and windows. */
@@ -149,43 +149,43 @@ export class Pairs {
     names: ReadonlySet<string> | null,
     source: Source | null,
     sampled: boolean,
-    draft: Draft,
+    builder: ChangesBuilder,
   ): void {
     for (const pair of this.#pairs) {
       if (names && !pair.legs.some(({ wallet }) => names.has(wallet))) continue;
-      this.#write(pair, draft);
+      this.#write(pair, builder);
       const { traderState } = pair.node.facts.seenMs;
-      if (sampled && traderState !== undefined && draft.atMs - traderState <= this.#parts.staleAfterMs) {
-        this.#parts.named.update(pair.node, draft.atMs);
-        draft.changes.ticks.push(this.#parts.series.together(pair.node, draft.atMs));
-        pair.node.windows?.feed(draft.atMs, pair.node.facts.values);
+      if (sampled && traderState !== undefined && builder.atMs - traderState <= this.#parts.staleAfterMs) {
+        this.#parts.named.update(pair.node, builder.atMs);
+        builder.changes.ticks.push(this.#parts.series.aggregates(pair.node, builder.atMs));
+        pair.node.windows?.feed(builder.atMs, pair.node.facts.values);
       }
-      this.#parts.conditions.judgeNode(pair.node, source, draft);
+      this.#parts.conditions.judgeNode(pair.node, source, builder);
     }
   }
 
-  judge(source: Source, draft: Draft): void {
-    for (const { node } of this.#pairs) this.#parts.conditions.judgeNode(node, source, draft);
+  judge(source: Source, builder: ChangesBuilder): void {
+    for (const { node } of this.#pairs) this.#parts.conditions.judgeNode(node, source, builder);
   }
 
   /** An event became known. What it did to the sizes may be known already, or is asked for at once. */
-  happened(event: Event, draft: Draft): void {
+  happened(event: Event, builder: ChangesBuilder): void {
     if (event.wallet === null) return;
     for (const pair of this.#byWallet.get(event.wallet) ?? []) {
       if (!pair.legs.some((leg) => concernsLeg(leg, event))) continue;
       const by = pair.breaks.note(event);
       if (by === null) continue;
-      if (pair.lopsided) this.#update(pair, null, draft);
-      else if (isForced(by)) draft.ask("traderState", event.wallet);
+      if (pair.lopsided) this.#update(pair, null, builder);
+      else if (isForced(by)) builder.ask("traderState", event.wallet);
     }
   }
 
-  #update(pair: Pair, source: Source | null, draft: Draft): void {
-    this.#write(pair, draft);
-    this.#parts.conditions.judgeNode(pair.node, source, draft);
+  #update(pair: Pair, source: Source | null, builder: ChangesBuilder): void {
+    this.#write(pair, builder);
+    this.#parts.conditions.judgeNode(pair.node, source, builder);
   }
 
-  #write(pair: Pair, draft: Draft): void {
+  #write(pair: Pair, builder: ChangesBuilder): void {
     const { world } = this.#parts;
     const { node, legs, settings } = pair;
     const { values, seenMs } = node.facts;
@@ -207,8 +207,8 @@ export class Pairs {
     else if (typeof mark === "number") values.nakedNotional = Math.abs(naked) * mark;
     else delete values.nakedNotional;
     values.legs = legs.map((leg, i) => `${leg.text} ${legText(sizes[i]!)}`).join(", ");
-    if (imbalance <= settings.tolerance) this.#whole(pair, draft);
-    else this.#broken(pair, draft);
+    if (imbalance <= settings.tolerance) this.#whole(pair, builder);
+    else this.#broken(pair, builder);
     // As the field says it: +∞ while it is whole, -∞ where it never was.
     values.lopsidedFor = pair.lopsided
       ? (pair.lopsided.wholeMs ?? Number.NEGATIVE_INFINITY)
@@ -216,10 +216,10 @@ export class Pairs {
     values.brokenBy = pair.lopsided?.by ?? "";
   }
 
-  #whole(pair: Pair, draft: Draft): void {
-    pair.wholeMs = draft.atMs;
+  #whole(pair: Pair, builder: ChangesBuilder): void {
+    pair.wholeMs = builder.atMs;
     pair.breaks.whole(walletsOf(pair.legs).flatMap((wallet) => this.#shown(wallet)));
-    if (pair.lopsided || pair.restored) keep(pair, null, draft);
+    if (pair.lopsided || pair.restored) keep(pair, null, builder);
     pair.lopsided = null;
     pair.restored = null;
   }
@@ -240,18 +240,18 @@ export class Pairs {
     return [...wholes, ...own];
   }
 
-  #broken(pair: Pair, draft: Draft): void {
+  #broken(pair: Pair, builder: ChangesBuilder): void {
     const before = pair.lopsided ?? pair.restored;
     const by = heavier(before?.by ?? "", pair.breaks.by);
     const wholeMs = before ? before.wholeMs : pair.wholeMs;
     const begins = pair.lopsided === null;
     pair.lopsided = { by, wholeMs };
     pair.restored = null;
-    if (before?.by !== by || before.wholeMs !== wholeMs) keep(pair, pair.lopsided, draft);
+    if (before?.by !== by || before.wholeMs !== wholeMs) keep(pair, pair.lopsided, builder);
     if (!begins || by !== "") return;
     // The word why may be under way.
     for (const wallet of walletsOf(pair.legs))
-      for (const source of ["notifications", "liquidations", "fills"] as const) draft.ask(source, wallet);
+      for (const source of ["notifications", "liquidations", "fills"] as const) builder.ask(source, wallet);
   }
 
   /** The age of a source: of its wallets, or of its own market alone, whatever else its wallets hold. */
@@ -273,8 +273,8 @@ export class Pairs {
 
 const computed = ["imbalance", "nakedSize", "nakedNotional", "legs", "lopsidedFor", "brokenBy"] as const;
 
-function keep({ settings }: Pair, kept: Kept | null, draft: Draft): void {
-  draft.changes.keep.push(keptPair.row(settings.name, kept));
+function keep({ settings }: Pair, kept: Kept | null, builder: ChangesBuilder): void {
+  builder.changes.keep.push(keptPair.row(settings.name, kept));
 }
 
 function walletsOf(legs: readonly Leg[]): readonly string[] {

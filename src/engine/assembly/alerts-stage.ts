@@ -10,9 +10,9 @@ import { InboxAlerts } from "../../alerts/own/inbox-alerts.ts";
 import { NoData } from "../../alerts/own/no-data.ts";
 import { OwnAlerts } from "../../alerts/own/own-alert.ts";
 import { Throttles } from "../../alerts/throttles.ts";
-import type { Draft } from "../../domain/draft.ts";
+import type { ChangesBuilder } from "../../domain/changes-builder.ts";
+import { alertingSources } from "../../evaluate/no-data-watches.ts";
 import { guards } from "../../evaluate/selection.ts";
-import { alertingSources } from "../../evaluate/vigils.ts";
 import type { RuleSet } from "../../rules/index.ts";
 import { Advisor } from "../advice/advisor.ts";
 import { judgedAll } from "../judged-all.ts";
@@ -21,7 +21,7 @@ import type { AlertParts, Beginning, Later, StateParts } from "./parts.ts";
 export function alertsStage(of: Beginning & StateParts, later: Later): AlertParts {
   const { settings, remembered, startedMs, moment, deadlines, world, before } = of;
   const { ruleSet, timezone } = settings;
-  const draft = (): Draft => moment.draft;
+  const builder = (): ChangesBuilder => moment.builder;
   const advisor = new Advisor(world, settings);
   const alerts = new AlertBook({
     ids: { ...remembered.ids },
@@ -29,7 +29,7 @@ export function alertsStage(of: Beginning & StateParts, later: Later): AlertPart
     incidents: incidentsOptions(ruleSet.conditions, settings.capacities ?? new Map()),
     inhibit: settings.inhibit ?? [],
     remind: settings.remind,
-    ...{ timezone, deadlines, draft },
+    ...{ timezone, deadlines, builder },
     advise: (alert, atMs) => advisor.about(alert, atMs),
     before: before?.alerts,
   });
@@ -38,7 +38,7 @@ export function alertsStage(of: Beginning & StateParts, later: Later): AlertPart
     ruleSet.conditions.some((rule) => guards(rule, wallet, settings.pairs)),
   );
   const noData = new NoData({
-    ...{ alerts, deadlines, draft, world, startedMs, timezone },
+    ...{ alerts, deadlines, builder, world, startedMs, timezone },
     wallets: settings.wallets,
     alerting: alertingSources(ruleSet),
     guarded: new Set(guarded.map(({ name }) => name)),
@@ -47,7 +47,7 @@ export function alertsStage(of: Beginning & StateParts, later: Later): AlertPart
     newRules: before === null ? [] : newRules(before.settings.ruleSet, ruleSet),
   });
   const failing = new Failing({
-    ...{ alerts, deadlines, draft },
+    ...{ alerts, deadlines, builder },
     judgedAll: (rule) => judgedAll({ ruleSet, world }, rule),
     before: before?.failing,
     ruleOf: (name) => rules.find((one) => one.name === name),
@@ -64,9 +64,9 @@ export function alertsStage(of: Beginning & StateParts, later: Later): AlertPart
       new DrillAlerts(alerts, isConfigured, settings.drills ?? true),
       new InboxAlerts({ alerts, wallet, audits: settings.acknowledge.audit !== null }),
     ]),
-    throttles: new Throttles({ alerts, deadlines, draft, before: before?.throttles }),
+    throttles: new Throttles({ alerts, deadlines, builder, before: before?.throttles }),
     endings: new Endings({
-      ...{ alerts, deadlines, draft },
+      ...{ alerts, deadlines, builder },
       release: (row, into) => later().conditions.released(row, into),
       positionsOf: (account) => world.accounts.get(account)?.positions,
       isPending: ({ rule, subject }, as) => {

@@ -6,12 +6,12 @@ import { ConditionEnds } from "../condition-ends.ts";
 import { DaemonFacts } from "../daemon-facts.ts";
 import { EventAnswers } from "../event-answers.ts";
 import { ExchangeChecks } from "../exchange-checks.ts";
-import { Given } from "../figures.ts";
+import { InjectedFacts } from "../injected-facts.ts";
 import { MarketAnswers } from "../market-answers.ts";
-import { Past } from "../past.ts";
 import { Restoring } from "../restore.ts";
 import { SubjectLife } from "../subject-life.ts";
 import { WalletFigures } from "../wallet-figures.ts";
+import { WindowWarmUp } from "../window-warm-up.ts";
 import type { AlertParts, AnswerParts, Beginning, EvaluationParts, Later, StateParts } from "./parts.ts";
 
 export function answersStage(
@@ -23,33 +23,45 @@ export function answersStage(
   const { facts } = remembered;
   const { world, kept, openings, told, holdings, counts, rights, gaps, today, profits } = of;
   const { alerts, noData, downtime, channels, own, throttles, endings } = of;
-  const { vigils, conditions, happenings, series, named, wantedMarkets, together } = of;
+  const { noDataWatches, conditions, eventRules, series, named, wantedMarkets, aggregates } = of;
   const warn = (text: string): void => moment.note("warn", text);
   const restoring = new Restoring({
-    ...{ ruleSet, world, alerts, conditions, happenings, throttles, own, endings, downtime, today, holdings },
+    ...{ ruleSet, world, alerts, conditions, eventRules, throttles, own, endings, downtime, today, holdings },
     known: (wallet) => kept.has(wallet),
     hasPair: (name) => settings.pairs?.some((pair) => pair.name === name) ?? false,
   });
   const checks = new ExchangeChecks({
-    ...{ world, conditions, noData, together, today, warn },
+    ...{ world, conditions, noData, aggregates, today, warn },
     checksEquity: needs.equityCheck,
     before: before?.checks,
   });
-  const past = new Past({
-    ...{ world, together, profits, gaps, today, startedMs },
+  const warmUp = new WindowWarmUp({
+    ...{ world, aggregates, profits, gaps, today, startedMs },
     nowMs: () => moment.nowMs,
     eventWindows: new EventWindows(
       ruleSet,
       (event, atMs) => world.eventEnv(event, eventFacts(event, atMs), atMs),
       (event) => world.ownersOf(event),
-      (book, event) => together.covers(book, event),
+      (book, event) => aggregates.covers(book, event),
     ),
   });
   const life = new SubjectLife({
-    ...{ world, past, conditions, endings, downtime, named, wantedMarkets, openings, profits, checks, facts },
+    ...{
+      world,
+      warmUp,
+      conditions,
+      endings,
+      downtime,
+      named,
+      wantedMarkets,
+      openings,
+      profits,
+      checks,
+      facts,
+    },
   });
   const figures = new WalletFigures({
-    ...{ world, conditions, together, named, series, gaps, today, profits, holdings },
+    ...{ world, conditions, aggregates, named, series, gaps, today, profits, holdings },
   });
   const market = new MarketAnswers({
     ...{
@@ -58,11 +70,11 @@ export function answersStage(
       alerts,
       conditions,
       noData,
-      vigils,
+      noDataWatches,
       series,
       named,
       restoring,
-      together,
+      aggregates,
       facts,
       warn,
     },
@@ -70,20 +82,20 @@ export function answersStage(
     judgeAccount: (account, source, into) => figures.judgeAccount(account, source, into),
     before: before?.market,
   });
-  const answers = { world, past, profits, noData, vigils, conditions, together, figures };
+  const answers = { world, warmUp, profits, noData, noDataWatches, conditions, aggregates, figures };
   return {
-    ...{ restoring, checks, past, life, figures, market },
+    ...{ restoring, checks, warmUp, life, figures, market },
     conditionEnds: new ConditionEnds({ world, alerts, endings, holdings, restoring }),
     daemon: new DaemonFacts({ node: world.daemon, conditions, noData, channels, counts, named, series }),
     accounts: new AccountAnswers({
       ...answers,
       ...{ alerts, life, holdings, market, named, series, checks, rights, restoring },
     }),
-    events: new EventAnswers({ ...answers, openings, today, endings, told, happenings }),
-    given: new Given({
-      ...{ named, world, conditions, noData, vigils, gaps, restoring },
-      welcomed: (into) => past.welcomed(into),
-      changed: (wallets, into) => together.manyChanged(wallets, null, true, into),
+    events: new EventAnswers({ ...answers, openings, today, endings, told, eventRules }),
+    injected: new InjectedFacts({
+      ...{ named, world, conditions, noData, noDataWatches, gaps, restoring },
+      welcomed: (into) => warmUp.welcomed(into),
+      changed: (wallets, into) => aggregates.manyChanged(wallets, null, true, into),
     }),
   };
 }

@@ -49,29 +49,29 @@ function start(parts: Parts, remembered: Remembered): void {
   const { startedMs, moment, world, alerts, endings, downtime, conditions, named } = parts;
   for (const event of remembered.liquidations) endings.remember(event, startedMs);
   alerts.recall(remembered.keep, remembered.alerts, startedMs);
-  parts.restoring.restore(remembered, moment.draft);
+  parts.restoring.restore(remembered, moment.builder);
   parts.daemon.noteNoData();
   for (const node of world.nodes.values()) named.prepare(node);
   for (const node of [...world.nodes.values()]) {
-    conditions.attach(node, moment.draft);
-    if (node.subject.scope === "position") downtime.opened(node.name, moment.draft);
-    parts.past.stands(node);
+    conditions.attach(node, moment.builder);
+    if (node.subject.scope === "position") downtime.opened(node.name, moment.builder);
+    parts.warmUp.stands(node);
   }
-  parts.together.start(remembered, startedMs);
+  parts.aggregates.start(remembered, startedMs);
 }
 
 /** Keeps the readings from before a reload: what history says of it is settled by that at once. */
 function goOn(parts: Parts): void {
   const { moment, world, restoring } = parts;
-  const { draft } = moment;
-  parts.vigils.goOn(draft.atMs);
-  parts.happenings.retry(null, draft);
+  const { builder } = moment;
+  parts.noDataWatches.goOn(builder.atMs);
+  parts.eventRules.retry(null, builder);
   for (const [name, entry] of world.wallets) {
-    parts.profits.goOn(entry, draft);
-    for (const pdaIndex of world.accounts.readIndices(name)) restoring.endUnclaimed(name, pdaIndex, draft);
+    parts.profits.goOn(entry, builder);
+    for (const pdaIndex of world.accounts.readIndices(name)) restoring.endUnclaimed(name, pdaIndex, builder);
   }
   const { entries, configAtMs } = world.markets;
-  if (configAtMs !== null) restoring.endUnlisted(new Set(entries.keys()), draft);
-  parts.together.goOn(draft);
-  for (const part of [parts.alerts, parts.noData, parts.endings]) part.tookOver(draft);
+  if (configAtMs !== null) restoring.endUnlisted(new Set(entries.keys()), builder);
+  parts.aggregates.goOn(builder);
+  for (const part of [parts.alerts, parts.noData, parts.endings]) part.tookOver(builder);
 }

@@ -1,17 +1,17 @@
 /** The third stage: rules and what they are judged by. */
 import { textPatienceMs } from "../../alerts/patience.ts";
-import type { Draft } from "../../domain/draft.ts";
+import type { ChangesBuilder } from "../../domain/changes-builder.ts";
 import { formatDurationMs } from "../../domain/duration.ts";
 import type { Subject } from "../../domain/subject.ts";
 import { Conditions } from "../../evaluate/conditions.ts";
-import { Happenings } from "../../evaluate/happenings.ts";
-import { Vigils } from "../../evaluate/vigils.ts";
+import { EventRules } from "../../evaluate/event-rules.ts";
+import { NoDataWatches } from "../../evaluate/no-data-watches.ts";
 import { WantedMarkets } from "../../evaluate/wanted-markets.ts";
 import { factReader } from "../../rules/index.ts";
 import { NamedValues } from "../../state/windows/named-values.ts";
 import { Series } from "../../state/windows/series.ts";
 import { WindowPlan } from "../../state/windows/windows.ts";
-import { Together } from "../aggregates/together.ts";
+import { Aggregates } from "../aggregates/aggregates.ts";
 import type { AlertParts, Beginning, EvaluationParts, Later, StateParts } from "./parts.ts";
 
 type Made = Beginning & StateParts & AlertParts;
@@ -21,15 +21,15 @@ export function evaluationStage(of: Made, later: Later): EvaluationParts {
   const { ruleSet, wallets, pairs } = settings;
   const goesOn = before !== null;
   const windows = WindowPlan.none(settings.timezone);
-  const vigils = new Vigils(
+  const noDataWatches = new NoDataWatches(
     {
       ...{ ruleSet, wallets, pairs, deadlines },
-      draft: () => moment.draft,
+      builder: () => moment.builder,
       note: (sighted, into) => noData.note(sighted, into),
       startedMs: noData.startedMs,
       seenMs: (source, seen) => (goesOn ? world.lastSeenMs(source, seen) : null),
     },
-    before?.vigils,
+    before?.noDataWatches,
   );
   const facts = factReader(settings.named ?? [], settings.scheduleMs);
   const conditions = conditionsOf(of, facts, windows, later);
@@ -39,13 +39,13 @@ export function evaluationStage(of: Made, later: Later): EvaluationParts {
     owner: (node, path) => world.owner(node, path.scope, path.symbol),
   });
   return {
-    ...{ vigils, conditions, series, named },
-    happenings: happeningsOf(of, facts),
+    ...{ noDataWatches, conditions, series, named },
+    eventRules: eventRulesOf(of, facts),
     wantedMarkets: new WantedMarkets(ruleSet, settings.named),
-    together: new Together({
+    aggregates: new Aggregates({
       ...{ ruleSet, wallets, pairs: pairs ?? [], world, conditions, series, named, kept: of.kept },
       staleAfterMs: 3 * settings.scheduleMs.traderState,
-      before: before?.together,
+      before: before?.aggregates,
     }),
   };
 }
@@ -58,28 +58,28 @@ function conditionsOf(of: Made, facts: Facts, windows: WindowPlan, later: Later)
   const judgesOld = settings.judgeOldPositions !== false;
   return new Conditions({
     ...{ ruleSet, timezone, facts, windows, alerts, deadlines },
-    draft: (): Draft => moment.draft,
+    builder: (): ChangesBuilder => moment.builder,
     firstLookUntilMs: of.firstLookUntilMs,
     isMarked: ({ subject }) =>
       judgesOld &&
       "wallet" in subject &&
       subject.wallet !== moment.answering &&
-      !world.accounts.ofWallet(subject.wallet).some(({ given }) => given),
+      !world.accounts.ofWallet(subject.wallet).some(({ injected }) => injected),
     pricesSinceMs: () => world.markets.pricesSinceMs,
     wallet: (name) => world.wallet(name),
     owner: (node, path) => world.owner(node, path.scope, path.symbol),
-    starting: (rule, atMs) => atMs - noData.sinceMs(rule) <= textPatienceMs && !later().given.any,
+    starting: (rule, atMs) => atMs - noData.sinceMs(rule) <= textPatienceMs && !later().injected.any,
     emptied: (instance) => later().conditionEnds.emptied(instance),
     heldSlotOf: (node) => later().conditionEnds.heldSlotOf(node),
     heldEmptyMsOf: (node) => later().conditionEnds.heldEmptyMsOf(node),
-    doubtOf: (node) => later().together.doubtOf(node) ?? world.walletOf(node)?.profit.doubt ?? null,
+    doubtOf: (node) => later().aggregates.doubtOf(node) ?? world.walletOf(node)?.profit.doubt ?? null,
     explainedSince: (node, ms, raisedMs) =>
-      later().together.explainedSince(node, ms, raisedMs) ??
+      later().aggregates.explainedSince(node, ms, raisedMs) ??
       world.walletOf(node)?.profit.explainedSince(ms, raisedMs) ??
       null,
     toldShare: (spec, node, atMs) => {
       const shareOf = (subject: Subject) => told.share(spec, subject, atMs, today.startMs);
-      const members = later().together.members(node);
+      const members = later().aggregates.members(node);
       const shares = members.map((wallet) => shareOf({ scope: "wallet", wallet }));
       return members.length === 0 ? shareOf(node.subject) : Math.min(...shares.map((share) => share ?? 1));
     },
@@ -99,21 +99,21 @@ function conditionsOf(of: Made, facts: Facts, windows: WindowPlan, later: Later)
   });
 }
 
-function happeningsOf(of: Made, facts: Facts): Happenings {
+function eventRulesOf(of: Made, facts: Facts): EventRules {
   const { settings, moment, deadlines, world, alerts, noData, failing, before } = of;
-  return new Happenings(
+  return new EventRules(
     {
       ...{ ruleSet: settings.ruleSet, timezone: settings.timezone, acknowledge: settings.acknowledge },
       ...{ facts, alerts, throttles: of.throttles, deadlines },
-      draft: () => moment.draft,
+      builder: () => moment.builder,
       wallet: (name) => world.wallet(name),
-      env: (event, own) => world.eventEnv(event, own, moment.draft.atMs),
+      env: (event, own) => world.eventEnv(event, own, moment.builder.atMs),
       figuresBefore: (event) => world.figuresBefore(event),
       absent: (event, unknown, sinceMs) => world.knownAbsent(event, unknown.source, sinceMs),
       reloaded: before !== null,
       onSight: (sight, into) => noData.note(sight, into),
       onJudged: (rule, subject, unknown, into) => failing.event(rule, subject, unknown, into),
     },
-    before?.happenings,
+    before?.eventRules,
   );
 }

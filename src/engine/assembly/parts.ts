@@ -12,9 +12,10 @@ import type { OwnAlerts } from "../../alerts/own/own-alert.ts";
 import type { Throttles } from "../../alerts/throttles.ts";
 import type { Deadlines } from "../../domain/deadlines.ts";
 import type { Conditions } from "../../evaluate/conditions.ts";
-import type { Happenings } from "../../evaluate/happenings.ts";
-import type { Vigils } from "../../evaluate/vigils.ts";
+import type { EventRules } from "../../evaluate/event-rules.ts";
+import type { NoDataWatches } from "../../evaluate/no-data-watches.ts";
 import type { WantedMarkets } from "../../evaluate/wanted-markets.ts";
+import type { CompleteSince } from "../../state/complete-since.ts";
 import type { Counts } from "../../state/counts.ts";
 import type { Holdings } from "../../state/holdings.ts";
 import type { Openings } from "../../state/openings.ts";
@@ -22,27 +23,26 @@ import type { ProfitGaps } from "../../state/profit/profit-gaps.ts";
 import type { Profits } from "../../state/profit/profits.ts";
 import type { Today } from "../../state/profit/today.ts";
 import type { Rights } from "../../state/rights.ts";
-import type { ToldSince } from "../../state/told-since.ts";
 import type { Needs } from "../../state/wants.ts";
 import type { NamedValues } from "../../state/windows/named-values.ts";
 import type { Series } from "../../state/windows/series.ts";
 import type { World } from "../../state/world.ts";
 import type { AccountAnswers } from "../account-answers.ts";
 import type { Advisor } from "../advice/advisor.ts";
-import type { Together } from "../aggregates/together.ts";
+import type { Aggregates } from "../aggregates/aggregates.ts";
 import type { ConditionEnds } from "../condition-ends.ts";
 import type { DaemonFacts } from "../daemon-facts.ts";
 import type { EventAnswers } from "../event-answers.ts";
 import type { ExchangeChecks } from "../exchange-checks.ts";
-import type { Given } from "../figures.ts";
+import type { InjectedFacts } from "../injected-facts.ts";
 import type { MarketAnswers } from "../market-answers.ts";
 import type { Moment } from "../moment.ts";
-import type { Past } from "../past.ts";
 import type { Remembered } from "../remembered.ts";
 import type { Restoring } from "../restore.ts";
 import type { WatchSettings } from "../settings.ts";
 import type { SubjectLife } from "../subject-life.ts";
 import type { WalletFigures } from "../wallet-figures.ts";
+import type { WindowWarmUp } from "../window-warm-up.ts";
 
 /** The parts that all stages share. */
 export interface CommonParts {
@@ -66,7 +66,7 @@ export interface StateParts {
   /** Wallets that were watched before a reload. */
   readonly kept: ReadonlySet<string>;
   readonly openings: Openings;
-  readonly told: ToldSince;
+  readonly told: CompleteSince;
   readonly holdings: Holdings;
   readonly counts: Counts;
   readonly rights: Rights;
@@ -88,13 +88,13 @@ export interface AlertParts {
 }
 
 export interface EvaluationParts {
-  readonly vigils: Vigils;
+  readonly noDataWatches: NoDataWatches;
   readonly conditions: Conditions;
-  readonly happenings: Happenings;
+  readonly eventRules: EventRules;
   readonly series: Series;
   readonly named: NamedValues;
   readonly wantedMarkets: WantedMarkets;
-  readonly together: Together;
+  readonly aggregates: Aggregates;
 }
 
 export interface AnswerParts {
@@ -102,13 +102,13 @@ export interface AnswerParts {
   readonly conditionEnds: ConditionEnds;
   readonly daemon: DaemonFacts;
   readonly checks: ExchangeChecks;
-  readonly past: Past;
+  readonly warmUp: WindowWarmUp;
   readonly life: SubjectLife;
   readonly figures: WalletFigures;
   readonly market: MarketAnswers;
   readonly accounts: AccountAnswers;
   readonly events: EventAnswers;
-  readonly given: Given;
+  readonly injected: InjectedFacts;
 }
 
 /** Without what the engine began with: it would hold those of all reloads before. */

@@ -1,5 +1,6 @@
 /** The first stage: what is known of accounts, wallets, markets and the day. */
-import type { Draft } from "../../domain/draft.ts";
+import type { ChangesBuilder } from "../../domain/changes-builder.ts";
+import { CompleteSince } from "../../state/complete-since.ts";
 import { Counts } from "../../state/counts.ts";
 import { Holdings } from "../../state/holdings.ts";
 import { Openings } from "../../state/openings.ts";
@@ -8,25 +9,24 @@ import { Profits } from "../../state/profit/profits.ts";
 import { Today } from "../../state/profit/today.ts";
 import { Rights } from "../../state/rights.ts";
 import type { SubjectNode } from "../../state/subjects.ts";
-import { ToldSince } from "../../state/told-since.ts";
 import { type Gone, World } from "../../state/world.ts";
 import type { Beginning, Later, StateParts } from "./parts.ts";
 
 export function stateStage(of: Beginning, later: Later): StateParts {
   const { settings, remembered, startedMs, moment, deadlines, needs, before } = of;
-  const draft = (): Draft => moment.draft;
-  const onNew = (node: SubjectNode): void => later().life.appeared(node, moment.draft);
+  const builder = (): ChangesBuilder => moment.builder;
+  const onNew = (node: SubjectNode): void => later().life.appeared(node, moment.builder);
   const onGone: Gone = (node, account, symbol, why) =>
-    later().life.gone(node, account, symbol, why, moment.draft);
+    later().life.gone(node, account, symbol, why, moment.builder);
   const world = before?.world ?? new World(needs, onNew, onGone);
   before?.world.serve(settings.wallets, needs, onNew, onGone);
   const kept = new Set(world.wallets.keys());
   for (const one of settings.wallets) world.addWallet(one);
-  const told = before?.told ?? new ToldSince();
+  const told = before?.told ?? new CompleteSince();
   const holdings = before?.holdings ?? new Holdings();
   const gaps = new ProfitGaps();
   const today = new Today({
-    ...{ wallets: world.wallets, told, timezone: settings.timezone, deadlines, draft, nowMs: startedMs },
+    ...{ wallets: world.wallets, told, timezone: settings.timezone, deadlines, builder, nowMs: startedMs },
     rolled: (into) => later().figures.newDay(into),
     before: before?.today,
   });
@@ -40,7 +40,7 @@ export function stateStage(of: Beginning, later: Later): StateParts {
       happened: (event, into) => later().events.happened(event, into),
     }),
     profits: new Profits({
-      ...{ markets: world.markets, accounts: world.accounts, today, deadlines, draft },
+      ...{ markets: world.markets, accounts: world.accounts, today, deadlines, builder },
       note: (text) => moment.note("warn", text),
       onGone: (account, into) => holdings.gone(account, into),
       onSpotFlow: (wallet, atMs) => gaps.takeFlow(wallet, atMs),

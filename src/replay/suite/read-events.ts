@@ -8,8 +8,8 @@ import {
   type RuleEventKind,
 } from "../../rules/index.ts";
 import type { Entry } from "./entry.ts";
-import type { SuiteGround } from "./ground.ts";
 import { scalarOf } from "./notation.ts";
+import type { SuiteContext } from "./suite-context.ts";
 
 /** The keys of an event beside the fields of its kind. `at`: when it becomes known; `ago`: how long before that it happened. */
 const ownKeys = ["at", "ago", "on", "wallet", "account", "symbol", "id", "data", "past"];
@@ -21,16 +21,16 @@ const ofTheExchange: ReadonlySet<EventKind> = new Set<EventKind>(["exchangeStatu
 
 export function readEvents(
   entry: Entry | undefined,
-  ground: SuiteGround,
+  context: SuiteContext,
 ): { readonly atMs: number; readonly event: Event }[] {
   const read = (entry?.items() ?? []).flatMap((one, index) => {
-    const event = readEvent(one, index + 1, ground);
+    const event = readEvent(one, index + 1, context);
     return event === undefined ? [] : [event];
   });
   return read.sort((a, b) => a.atMs - b.atMs);
 }
 
-function readEvent(entry: Entry, number: number, ground: SuiteGround) {
+function readEvent(entry: Entry, number: number, context: SuiteContext) {
   if (!entry.mapping(null)) return undefined;
   const kind = entry.need("on")?.oneOf<RuleEventKind>(eventKinds);
   const atMs = entry.need("at")?.durationMs();
@@ -52,15 +52,15 @@ function readEvent(entry: Entry, number: number, ground: SuiteGround) {
   if (wallet === null && !shared) entry.problem({ message: "wallet is missing: whose event it is" });
   if (wallet !== null && shared)
     entry.get("wallet")?.problem({ message: `an event of the kind ${kind} belongs to no wallet` });
-  if (wallet !== null && !ground.known.has(wallet)) {
-    const names = [...ground.known.keys()];
+  if (wallet !== null && !context.known.has(wallet)) {
+    const names = [...context.known.keys()];
     entry.get("wallet")?.problem({
       message: `no wallet is called ${wallet}: name it under wallets, or give it a series`,
       nearest: nearestName(wallet, names),
     });
   }
   const account = readAccount(entry.get("account"));
-  const seenMs = ground.startMs + atMs;
+  const seenMs = context.startMs + atMs;
   const happenedMs = seenMs - (entry.get("ago")?.durationMs() ?? 0);
   const data = entry.get("data")?.value() ?? null;
   const event: Event = {

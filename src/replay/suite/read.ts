@@ -15,11 +15,11 @@ import { RuleSource } from "../../rules/load/source.ts";
 import { parseLeg, usualTolerance } from "../../state/aggregates/pair-legs.ts";
 import type { WatchedPair, WatchedWallet } from "../../state/watched.ts";
 import { Entry, type Report } from "./entry.ts";
-import { meet, type SuiteGround, walletOf } from "./ground.ts";
 import { parseSteps, type Step, scalarOf } from "./notation.ts";
 import { readEvents } from "./read-events.ts";
 import { readExpectations, readNothing } from "./read-expectations.ts";
 import type { RuleTest, Suite, TestFailure, TestSeries } from "./suite.ts";
+import { meet, type SuiteContext, walletOf } from "./suite-context.ts";
 
 export type ReadSuite = { readonly suite: Suite } | { readonly problems: readonly RuleProblem[] };
 
@@ -203,7 +203,7 @@ function readPairs(entry: Entry | undefined, known: Map<string, WatchedWallet>):
   });
 }
 
-function readTest(entry: Entry, ground: SuiteGround): RuleTest | undefined {
+function readTest(entry: Entry, context: SuiteContext): RuleTest | undefined {
   if (!entry.mapping(testKeys)) return undefined;
   const name = entry.need("name")?.needText();
   const expect = entry.get("expect");
@@ -216,9 +216,9 @@ function readTest(entry: Entry, ground: SuiteGround): RuleTest | undefined {
   return {
     name: name ?? "",
     line: entry.line,
-    series: readSeries(entry.get("series"), ground),
-    events: readEvents(entry.get("events"), ground),
-    failed: readFailed(entry.get("failed"), ground),
+    series: readSeries(entry.get("series"), context),
+    events: readEvents(entry.get("events"), context),
+    failed: readFailed(entry.get("failed"), context),
     restarts: readRestarts(entry.get("restart")),
     acknowledged: (entry.get("acknowledge")?.items() ?? []).flatMap((one) => {
       if (!one.mapping(["at", "rule", "subject", "by"])) return [];
@@ -245,7 +245,7 @@ function readRestarts(entry: Entry | undefined): RuleTest["restarts"] {
   });
 }
 
-function readFailed(entry: Entry | undefined, ground: SuiteGround): TestFailure[] {
+function readFailed(entry: Entry | undefined, context: SuiteContext): TestFailure[] {
   return (entry?.items() ?? []).flatMap((one) => {
     if (!one.mapping(["from", "to", "source", "wallet"])) return [];
     const fromMs = one.get("from")?.durationMs() ?? 0;
@@ -253,7 +253,7 @@ function readFailed(entry: Entry | undefined, ground: SuiteGround): TestFailure[
     const toMs = to === undefined ? Number.POSITIVE_INFINITY : to.durationMs();
     const found = one.need("source")?.items() ?? [];
     const wallet = one.get("wallet")?.needText() ?? null;
-    if (wallet !== null) meet(wallet, ground);
+    if (wallet !== null) meet(wallet, context);
     if (toMs === undefined) return [];
     if (toMs <= fromMs) to?.problem({ message: "to must be later than from" });
     return found.flatMap((name) => {
@@ -263,7 +263,7 @@ function readFailed(entry: Entry | undefined, ground: SuiteGround): TestFailure[
   });
 }
 
-function readSeries(entry: Entry | undefined, ground: SuiteGround): TestSeries[] {
+function readSeries(entry: Entry | undefined, context: SuiteContext): TestSeries[] {
   if (entry === undefined || !entry.mapping(null)) return [];
   return entry.entries().flatMap((owned) => {
     const subject = parseSubject(owned.name);
@@ -282,7 +282,7 @@ function readSeries(entry: Entry | undefined, ground: SuiteGround): TestSeries[]
       });
       return [];
     }
-    if ("wallet" in subject) meet(subject.wallet, ground);
+    if ("wallet" in subject) meet(subject.wallet, context);
     if (!owned.mapping(null)) return [];
     return owned.entries().flatMap((one) => {
       const read = readField(one, owned.name, subject.scope);

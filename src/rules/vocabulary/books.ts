@@ -80,4 +80,4 @@ const pair: readonly Field[] = [
   held.text("legs", "each leg with its size, for people"),
 ];
 
-export const togetherFields = { book, pair } as const;
+export const aggregateFields = { book, pair } as const;

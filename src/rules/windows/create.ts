@@ -1,11 +1,11 @@
 /** The window that a rule's history function asks for. */
 import { unreachable } from "../../domain/unreachable.ts";
 import type { WindowSpec } from "../rule.ts";
+import { AgoWindow, agoKind } from "./ago-window.ts";
 import { rollingEdge, todayEdge } from "./edge.ts";
 import { ExtremeWindow, extremeKind } from "./extremes.ts";
 import { minuteMs } from "./minute.ts";
 import { MomentsWindow, momentsKind } from "./moments.ts";
-import { PastWindow, pastKind } from "./past.ts";
 import { QuantileWindow, quantileKind } from "./quantile.ts";
 import { rawUpToMs, type Shape } from "./shape.ts";
 import { AgeWindow, SinceWindow } from "./since.ts";
@@ -31,8 +31,8 @@ export function windowMaker(spec: Spec, timezone: string): () => Window {
     case "ago":
     case "change":
     case "changeRatio": {
-      const kind = pastKind(fn, shape);
-      return () => new PastWindow(kind);
+      const kind = agoKind(fn, shape);
+      return () => new AgoWindow(kind);
     }
     case "minOver":
     case "maxOver":

@@ -4,7 +4,7 @@
  * portfolio values at its two ends say.
  */
 import type { Handlers, WireFor } from "../../contract/index.ts";
-import { lastNotAfter, pastFrom, sampleAt, valued } from "../past.ts";
+import { lastNotAfter, pastFrom, sampleAt, valued } from "../account-history.ts";
 import type { Account, World } from "../state.ts";
 import { type Bucket, bucketsOf } from "./buckets.ts";
 import { accountOf, type Context, seconds, usdOf } from "./context.ts";

@@ -7,8 +7,8 @@
  */
 import type { Handlers } from "../../contract/index.ts";
 import { leverageAt } from "../../margin/tiers.ts";
+import { momentAt, pastFrom, sampleAt } from "../account-history.ts";
 import { abs, divideUp, writeDecimal } from "../decimals.ts";
-import { momentAt, pastFrom, sampleAt } from "../past.ts";
 import type { AccountSample, MarketTotals } from "../position.ts";
 import type { Account, World } from "../state.ts";
 import { perLot } from "../trade.ts";

@@ -115,12 +115,12 @@ export type SharedSource = (typeof sharedSources)[number];
 export function seenWhole(world: World, entry: WalletEntry, source: SharedSource): number {
   const { seenMs } = entry.node.facts;
   let any = false;
-  let given = false;
+  let injected = false;
   for (const account of world.accounts.ofWallet(entry.wallet.name)) {
     any = true;
-    given ||= account.given;
+    injected ||= account.injected;
   }
-  const stateMs = given ? seenMs.traderState : wholeSeenMs(entry);
+  const stateMs = injected ? seenMs.traderState : wholeSeenMs(entry);
   if (source === "traderState" || stateMs == null) return stateMs ?? Number.NEGATIVE_INFINITY;
   if (!any && !ofHistories.has(source)) return Number.POSITIVE_INFINITY;
   return seenMs[source] ?? Number.NEGATIVE_INFINITY;

@@ -7,7 +7,7 @@
  */
 
 import { z } from "zod";
-import type { Draft } from "../../domain/draft.ts";
+import type { ChangesBuilder } from "../../domain/changes-builder.ts";
 import { KeptKind, keptNumber } from "../../domain/kept.ts";
 import type { Facts, FactValue } from "../../rules/index.ts";
 import type { AccountEntry } from "../accounts.ts";
@@ -236,7 +236,7 @@ export class Profit implements Doubt {
     indices: readonly number[] | undefined,
     accounts: readonly AccountEntry[],
     historyRead: boolean,
-    draft: Draft,
+    builder: ChangesBuilder,
   ): string | null {
     if (this.#checked) return null;
     const { equity } = this.#facts.values;
@@ -279,7 +279,7 @@ export class Profit implements Doubt {
     this.#checked = true;
     if (this.#kept!.highUsd !== this.#peak.usd) this.#peak = new Peak(this.#kept!.highUsd);
     this.refresh();
-    this.keep(draft);
+    this.keep(builder);
     return text;
   }
 
@@ -397,17 +397,17 @@ export class Profit implements Doubt {
   }
 
   /** Puts it where a start finds it. */
-  keep(draft: Draft): void {
+  keep(builder: ChangesBuilder): void {
     if (this.#kept === null) return;
     this.#kept.highUsd = this.#peak.usd;
     if (this.held.isEmpty) delete this.#kept.held;
     else this.#kept.held = this.held.kept;
-    keptProfit.put(this.#wallet, { ...this.#kept, ...this.changes.kept }, draft);
+    keptProfit.put(this.#wallet, { ...this.#kept, ...this.changes.kept }, builder);
   }
 
   /** The same where only the highest profit changed since. */
-  keepHigh(draft: Draft): void {
-    if (this.#kept !== null && this.#kept.highUsd !== this.#peak.usd) this.keep(draft);
+  keepHigh(builder: ChangesBuilder): void {
+    if (this.#kept !== null && this.#kept.highUsd !== this.#peak.usd) this.keep(builder);
   }
 }
 

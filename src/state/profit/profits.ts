@@ -3,8 +3,8 @@
  * read at once, and again, while a change of collateral is not explained.
  */
 import type { SpotCollateralState } from "../../domain/account.ts";
+import type { ChangesBuilder } from "../../domain/changes-builder.ts";
 import type { Deadlines, Due } from "../../domain/deadlines.ts";
-import type { Draft } from "../../domain/draft.ts";
 import type { Event } from "../../domain/event.ts";
 import { unitsFromBaseLots } from "../../margin/units.ts";
 import type { AccountEntry, Accounts, AccountsSeen } from "../accounts.ts";
@@ -58,9 +58,9 @@ export class Profits {
   readonly #accounts: Accounts;
   readonly #today: Today;
   readonly #deadlines: Deadlines;
-  readonly #draft: () => Draft;
+  readonly #builder: () => ChangesBuilder;
   readonly #note: (text: string) => void;
-  readonly #onGone: (account: string, draft: Draft) => void;
+  readonly #onGone: (account: string, builder: ChangesBuilder) => void;
   readonly #onSpotFlow: (wallet: string, atMs: number) => void;
   /** Some rule reads profit: the histories are read at once for it. */
   readonly #asked: boolean;
@@ -105,11 +105,11 @@ export class Profits {
     readonly accounts: Accounts;
     readonly today: Today;
     readonly deadlines: Deadlines;
-    readonly draft: () => Draft;
+    readonly builder: () => ChangesBuilder;
     /** For the log. */
     readonly note: (text: string) => void;
     /** Told of each account that is no longer there. */
-    readonly onGone: (account: string, draft: Draft) => void;
+    readonly onGone: (account: string, builder: ChangesBuilder) => void;
     /** Collateral in other assets was paid in or out. */
     readonly onSpotFlow: (wallet: string, atMs: number) => void;
     readonly asked: boolean;
@@ -118,7 +118,7 @@ export class Profits {
     this.#accounts = options.accounts;
     this.#today = options.today;
     this.#deadlines = options.deadlines;
-    this.#draft = options.draft;
+    this.#builder = options.builder;
     this.#note = options.note;
     this.#onGone = options.onGone;
     this.#onSpotFlow = options.onSpotFlow;
@@ -141,7 +141,12 @@ export class Profits {
   }
 
   /** Takes the newest states of accounts of a wallet, before its figures are summed up. */
-  takeStates(entry: WalletEntry, told: readonly AccountEntry[], seen: StatesSeen, draft: Draft): void {
+  takeStates(
+    entry: WalletEntry,
+    told: readonly AccountEntry[],
+    seen: StatesSeen,
+    builder: ChangesBuilder,
+  ): void {
     const { changes, comparedIndices } = entry.profit;
     const first = !comparedIndices.includes(seen.pdaIndex);
     if (!this.#isReady(entry, told, first)) {
@@ -154,7 +159,7 @@ export class Profits {
     if (first) entry.profit.comparedIndices = withIndex(comparedIndices, seen.pdaIndex);
     const openBefore = changes.open;
     const unpricedBefore = this.#unpriced.size;
-    const at = placeOf(seen, draft);
+    const at = placeOf(seen, builder);
     let moved = false;
     let whole = seen.told === undefined;
     for (let i = 0; i < told.length; i++) {
@@ -172,23 +177,23 @@ export class Profits {
       // A baseline of the slot has the state before this one.
       const isSameSlot = changes.slotOf(name) === seen.slot;
       if (changes.before(name)?.collateralQuoteLots !== state.collateralQuoteLots)
-        entry.profit.takeChange(name, seen.slot, draft.atMs);
+        entry.profit.takeChange(name, seen.slot, builder.atMs);
       if (changes.takeState(name, at, state, this.#pricingOf, taken)) moved = true;
       if (usd === 0) continue;
-      const flow: SpotFlow = { account: name, slot: seen.slot, atMs: draft.atMs, usd };
-      this.#takeSpotFlow(entry, isSameSlot ? { ...flow, after: true } : flow, draft);
+      const flow: SpotFlow = { account: name, slot: seen.slot, atMs: builder.atMs, usd };
+      this.#takeSpotFlow(entry, isSameSlot ? { ...flow, after: true } : flow, builder);
       moved = true;
     }
     if (unpricedBefore > 0 || this.#unpriced.size > 0) this.#noteBehind(entry);
-    if (first && this.#takeGone(entry, told, seen, draft)) moved = true;
+    if (first && this.#takeGone(entry, told, seen, builder)) moved = true;
     if (whole && changes.takeWhole(seen.pdaIndex, at)) moved = true;
     if (moved) {
-      this.#refresh(entry, draft);
-      entry.profit.keep(draft);
+      this.#refresh(entry, builder);
+      entry.profit.keep(builder);
     }
-    if (changes.open !== openBefore) this.#opened(entry, draft);
-    else if (first && (changes.open.length > 0 || !entry.profit.held.isEmpty)) this.#readAll(entry, draft);
-    this.#readHidden(entry, draft);
+    if (changes.open !== openBefore) this.#opened(entry, builder);
+    else if (first && (changes.open.length > 0 || !entry.profit.held.isEmpty)) this.#readAll(entry, builder);
+    this.#readHidden(entry, builder);
   }
 
   #noteBehind(entry: WalletEntry): void {
@@ -200,7 +205,7 @@ export class Profits {
    * Something that values accounts was read: takes the states of those that were read before it.
    * @returns the wallets of which it took some
    */
-  valued(draft: Draft): readonly WalletEntry[] {
+  valued(builder: ChangesBuilder): readonly WalletEntry[] {
     if (this.#waiting.size === 0 && this.#unpriced.size === 0) return [];
     const taken = new Set<WalletEntry>();
     for (const entry of this.#waiting) {
@@ -212,7 +217,7 @@ export class Profits {
       for (const pdaIndex of this.#accounts.readIndices(name)) {
         const told = accounts.filter(({ ref }) => ref.pdaIndex === pdaIndex);
         const { slot, slotIndex, exact } = this.#accounts.placeOf(name, pdaIndex);
-        this.takeStates(entry, told, { wallet: name, pdaIndex, slot, slotIndex, exact }, draft);
+        this.takeStates(entry, told, { wallet: name, pdaIndex, slot, slotIndex, exact }, builder);
       }
       taken.add(entry);
     }
@@ -222,13 +227,13 @@ export class Profits {
         this.#unpriced.delete(account);
         this.#noteBehind(entry);
       } else if (this.#spotChange(entry, name, state) !== null) {
-        this.takeStates(entry, [account], { ...ref, slot, told: [ref.subaccount] }, draft);
+        this.takeStates(entry, [account], { ...ref, slot, told: [ref.subaccount] }, builder);
         taken.add(entry);
       }
     }
     for (const entry of taken) {
-      this.answered(entry, draft);
-      if (!entry.given) entry.profit.publish();
+      this.answered(entry, builder);
+      if (!entry.injected) entry.profit.publish();
     }
     return [...taken];
   }
@@ -240,38 +245,38 @@ export class Profits {
   }
 
   /** Counts collateral in other assets that was paid in or out. */
-  #takeSpotFlow({ profit, wallet }: WalletEntry, flow: SpotFlow, draft: Draft): void {
+  #takeSpotFlow({ profit, wallet }: WalletEntry, flow: SpotFlow, builder: ChangesBuilder): void {
     profit.takeFlow(flow.account, flow.slot, flow.usd, flow.after);
-    this.#onSpotFlow(wallet.name, draft.atMs);
+    this.#onSpotFlow(wallet.name, builder.atMs);
     this.#today.takeFlow(wallet.name, flow);
-    this.#today.keep(wallet.name, draft);
-    profit.keep(draft);
+    this.#today.keep(wallet.name, builder);
+    profit.keep(builder);
   }
 
   /** An account is no longer there. */
-  takeAccountGone(entry: WalletEntry, { name, ref }: AccountEntry, draft: Draft): void {
-    this.#onGone(name, draft);
+  takeAccountGone(entry: WalletEntry, { name, ref }: AccountEntry, builder: ChangesBuilder): void {
+    this.#onGone(name, builder);
     const place = this.#accounts.placeOf(ref.wallet, ref.pdaIndex);
-    if (this.#takeEmptied(entry, name, placeOf(place, draft))) {
-      this.#refresh(entry, draft);
-      this.#opened(entry, draft);
+    if (this.#takeEmptied(entry, name, placeOf(place, builder))) {
+      this.#refresh(entry, builder);
+      this.#opened(entry, builder);
     }
-    this.#readHidden(entry, draft);
+    this.#readHidden(entry, builder);
   }
 
   /** The wallet's figures were summed up after an answer about its accounts. */
-  answered(entry: WalletEntry, draft: Draft): void {
-    const { profit, node, given } = entry;
+  answered(entry: WalletEntry, builder: ChangesBuilder): void {
+    const { profit, node, injected } = entry;
     const { equity } = node.facts.values;
-    if (given || typeof equity !== "number") return;
-    profit.release(draft.atMs, false);
+    if (injected || typeof equity !== "number") return;
+    profit.release(builder.atMs, false);
     // A day does not begin with an equity of states of which flows may still have to be told.
     if (!this.#waiting.has(entry)) {
       profit.answerUsd = equity;
-      profit.answerMs = draft.atMs;
+      profit.answerMs = builder.atMs;
     }
-    this.#begin(entry, draft);
-    profit.keepHigh(draft);
+    this.#begin(entry, builder);
+    profit.keepHigh(builder);
   }
 
   /**
@@ -279,32 +284,32 @@ export class Profits {
    * @param read all that were read with it
    * @returns true if the figures changed
    */
-  takeEvent(entry: WalletEntry, event: Event, read: readonly Event[], draft: Draft): boolean {
-    if (event.kind === "collateral") return this.#takeFlow(entry, event, read, draft);
+  takeEvent(entry: WalletEntry, event: Event, read: readonly Event[], builder: ChangesBuilder): boolean {
+    if (event.kind === "collateral") return this.#takeFlow(entry, event, read, builder);
     const record = tradeOf(event);
     if (record === null || isPast(entry, event, record.account)) return false;
-    if (!entry.profit.changes.takeRecord(record, draft.atMs)) return false;
-    this.#refresh(entry, draft, false);
-    this.#readHidden(entry, draft);
+    if (!entry.profit.changes.takeRecord(record, builder.atMs)) return false;
+    this.#refresh(entry, builder, false);
+    this.#readHidden(entry, builder);
     return true;
   }
 
   /** All records of a reading were taken. The caller stores the profit. @returns as of `takeEvent` */
-  takeRead(entry: WalletEntry, draft: Draft): boolean {
-    const directed = this.#takeDirections(entry, draft);
+  takeRead(entry: WalletEntry, builder: ChangesBuilder): boolean {
+    const directed = this.#takeDirections(entry, builder);
     const { changes } = entry.profit;
     const { open } = changes;
-    const reopened = changes.settle(draft.atMs);
-    if (this.#takeProofs(entry)) entry.profit.keep(draft);
+    const reopened = changes.settle(builder.atMs);
+    if (this.#takeProofs(entry)) entry.profit.keep(builder);
     if (changes.open === open) return directed;
-    this.#refresh(entry, draft, false);
-    this.#readHidden(entry, draft);
-    if (reopened.length > 0) this.#opened(entry, draft);
+    this.#refresh(entry, builder, false);
+    this.#readHidden(entry, builder);
+    if (reopened.length > 0) this.#opened(entry, builder);
     return true;
   }
 
   /** Takes transfers whose direction open changes tell by now. @returns as of `takeEvent` */
-  #takeDirections(entry: WalletEntry, draft: Draft): boolean {
+  #takeDirections(entry: WalletEntry, builder: ChangesBuilder): boolean {
     const { name } = entry.wallet;
     const waiting = this.#undirected.get(name) ?? [];
     if (waiting.length === 0 || entry.profit.changes.open.length === 0) return false;
@@ -320,7 +325,7 @@ export class Profits {
       left.filter((one) => !directed.includes(one)),
     );
     let moved = false;
-    for (const { event, read } of directed) if (this.#takeFlow(entry, event, read, draft)) moved = true;
+    for (const { event, read } of directed) if (this.#takeFlow(entry, event, read, builder)) moved = true;
     return moved;
   }
 
@@ -331,25 +336,25 @@ export class Profits {
   }
 
   /** Takes what was read of the funding history. The caller stores the profit. @returns as of `takeEvent` */
-  takePayments(entry: WalletEntry, read: readonly Event[], draft: Draft): boolean {
+  takePayments(entry: WalletEntry, read: readonly Event[], builder: ChangesBuilder): boolean {
     const payments = read.flatMap((event) => paymentOf(event) ?? []);
-    if (!entry.profit.changes.takePayments(payments, draft.atMs)) return false;
-    this.#refresh(entry, draft, false);
+    if (!entry.profit.changes.takePayments(payments, builder.atMs)) return false;
+    this.#refresh(entry, builder, false);
     return true;
   }
 
   /** The collateral history was read. @param past only older pages of it @returns true if open changes were settled */
-  historyRead(entry: WalletEntry, past: boolean, draft: Draft): boolean {
-    entry.node.facts.seenMs.collateral = draft.atMs;
+  historyRead(entry: WalletEntry, past: boolean, builder: ChangesBuilder): boolean {
+    entry.node.facts.seenMs.collateral = builder.atMs;
     const { profit } = entry;
-    this.#begin(entry, draft);
+    this.#begin(entry, builder);
     const waited = !past && profit.changes.open.length > 0;
-    const expired = waited && profit.changes.expire(draft.atMs);
-    if (!past) profit.release(draft.atMs, true);
-    this.#refresh(entry, draft);
-    if (!entry.given) profit.publish();
-    if (waited) profit.keep(draft);
-    else profit.keepHigh(draft);
+    const expired = waited && profit.changes.expire(builder.atMs);
+    if (!past) profit.release(builder.atMs, true);
+    this.#refresh(entry, builder);
+    if (!entry.injected) profit.publish();
+    if (waited) profit.keep(builder);
+    else profit.keepHigh(builder);
     return expired;
   }
 
@@ -381,11 +386,11 @@ export class Profits {
   }
 
   /** Takes the other side of a transfer, which was read before without a direction. */
-  #takeOtherSide(entry: WalletEntry, event: Event, usd: number, draft: Draft): boolean {
+  #takeOtherSide(entry: WalletEntry, event: Event, usd: number, builder: ChangesBuilder): boolean {
     const other = otherSide(event, this.#loneSides.get(entry.wallet.name) ?? []);
     if (other === undefined || this.#directions.get(other) !== null) return false;
     this.#directions.set(other, -usd);
-    return this.#takeFlow(entry, other, [event], draft);
+    return this.#takeFlow(entry, other, [event], builder);
   }
 
   /** The same by what is known of this side alone; null also where that is a guess. */
@@ -402,7 +407,7 @@ export class Profits {
     return profit.changes.directionOf(place, transferUsd, typeof after === "number" ? after : undefined);
   }
 
-  #takeFlow(entry: WalletEntry, event: Event, read: readonly Event[], draft: Draft): boolean {
+  #takeFlow(entry: WalletEntry, event: Event, read: readonly Event[], builder: ChangesBuilder): boolean {
     const { profit, wallet } = entry;
     const account = accountOf(event);
     const usd = this.#flowOf(entry, event, read);
@@ -429,14 +434,14 @@ export class Profits {
       return false;
     }
     if (usd === 0 || record === null) return false;
-    const movedBefore = transfer !== null && this.#takeOtherSide(entry, event, usd, draft);
+    const movedBefore = transfer !== null && this.#takeOtherSide(entry, event, usd, builder);
     const counts = profit.takeFlow(account, slot, usd, isAfter);
     // What moves within the wallet is none of it at any time.
     // Nor is what an open change shows: profit was not known with it, or as what it is.
     const isHidden = transfer?.within !== true && !profit.changes.isOpenAt(record);
     if (counts && usd > 0 && isHidden) profit.takePaidIn(account, slot, usd, isAfter);
-    if (!profit.changes.takeRecord(record, draft.atMs) && !counts) return movedBefore;
-    this.#refresh(entry, draft, false);
+    if (!profit.changes.takeRecord(record, builder.atMs) && !counts) return movedBefore;
+    this.#refresh(entry, builder, false);
     return true;
   }
 
@@ -473,14 +478,14 @@ export class Profits {
     return changes.isAhead(own) && isUndone(event, own, read) ? { shown: true } : {};
   }
 
-  #begin(entry: WalletEntry, draft: Draft): void {
-    const { profit, wallet, node, given } = entry;
-    if (given || profit.hasBegun) return;
+  #begin(entry: WalletEntry, builder: ChangesBuilder): void {
+    const { profit, wallet, node, injected } = entry;
+    if (injected || profit.hasBegun) return;
     if (!(wallet.pdaIndices ?? profit.comparedIndices).every((one) => profit.comparedIndices.includes(one)))
       return;
     if (profit.comparedIndices.length === 0) return;
     const historyRead = node.facts.seenMs.collateral !== undefined;
-    const text = profit.begin(wallet.pdaIndices, this.#accounts.ofWallet(wallet.name), historyRead, draft);
+    const text = profit.begin(wallet.pdaIndices, this.#accounts.ofWallet(wallet.name), historyRead, builder);
     if (text !== null) this.#note(`${wallet.name}: ${text}`);
     if (!profit.hasBegun) return;
     this.#today.refresh(entry);
@@ -488,14 +493,19 @@ export class Profits {
   }
 
   /** Accounts that a restart remembers and the first answer does not list are gone. */
-  #takeGone(entry: WalletEntry, told: readonly AccountEntry[], seen: StatesSeen, draft: Draft): boolean {
+  #takeGone(
+    entry: WalletEntry,
+    told: readonly AccountEntry[],
+    seen: StatesSeen,
+    builder: ChangesBuilder,
+  ): boolean {
     const { changes } = entry.profit;
     const prefix = `${seen.wallet}/${seen.pdaIndex}.`;
     let moved = false;
     for (const name of [...changes.accounts()]) {
       if (!name.startsWith(prefix) || told.some((one) => one.name === name)) continue;
-      if (this.#takeEmptied(entry, name, placeOf(seen, draft))) moved = true;
-      this.#onGone(name, draft);
+      if (this.#takeEmptied(entry, name, placeOf(seen, builder))) moved = true;
+      this.#onGone(name, builder);
     }
     return moved;
   }
@@ -508,38 +518,38 @@ export class Profits {
   }
 
   /** @param keep false: the day is stored later, by who calls */
-  #refresh(entry: WalletEntry, draft: Draft, keep = true): void {
-    for (const flow of entry.profit.changes.takeSpotFlows()) this.#takeSpotFlow(entry, flow, draft);
+  #refresh(entry: WalletEntry, builder: ChangesBuilder, keep = true): void {
+    for (const flow of entry.profit.changes.takeSpotFlows()) this.#takeSpotFlow(entry, flow, builder);
     entry.profit.refresh();
     this.#today.refresh(entry);
-    if (keep) this.#today.keep(entry.wallet.name, draft);
+    if (keep) this.#today.keep(entry.wallet.name, builder);
   }
 
-  #opened(entry: WalletEntry, draft: Draft): void {
-    entry.profit.keep(draft);
-    this.#readAll(entry, draft);
+  #opened(entry: WalletEntry, builder: ChangesBuilder): void {
+    entry.profit.keep(builder);
+    this.#readAll(entry, builder);
   }
 
   /** After a reload: what was not explained before it is not now. */
-  goOn(entry: WalletEntry, draft: Draft): void {
+  goOn(entry: WalletEntry, builder: ChangesBuilder): void {
     const { comparedIndices } = entry.profit;
     for (const pdaIndex of this.#accounts.readIndices(entry.wallet.name))
       if (!comparedIndices.includes(pdaIndex)) this.#waiting.add(entry);
     this.#noteBehind(entry);
-    this.#readAll(entry, draft);
+    this.#readAll(entry, builder);
   }
 
   /** A flow may be hidden in the estimate of a trade: has the collateral history read, now if that is not under way, and again. */
-  #readHidden(entry: WalletEntry, draft: Draft): void {
+  #readHidden(entry: WalletEntry, builder: ChangesBuilder): void {
     const { profit } = entry;
-    const usd = profit.changes.takeHidden(profit.hiddenLimits, draft.atMs);
+    const usd = profit.changes.takeHidden(profit.hiddenLimits, builder.atMs);
     if (usd === 0 || !this.#asked) return;
     const reading = this.#readingOf(entry);
     const isUnderWay = reading.dueMs !== Number.POSITIVE_INFINITY;
-    profit.held.add(draft.atMs, usd);
+    profit.held.add(builder.atMs, usd);
     this.#takeProofs(entry);
-    profit.keep(draft);
-    if (!isUnderWay) this.#readAll(entry, draft);
+    profit.keep(builder);
+    if (!isUnderWay) this.#readAll(entry, builder);
   }
 
   /** @returns true if there were any: what is held is another then */
@@ -551,30 +561,30 @@ export class Profits {
 
   #readingOf(entry: WalletEntry): Reading {
     const { name } = entry.wallet;
-    const reading = this.#readings.get(name) ?? new Reading(() => this.#readAll(entry, this.#draft()));
+    const reading = this.#readings.get(name) ?? new Reading(() => this.#readAll(entry, this.#builder()));
     this.#readings.set(name, reading);
     return reading;
   }
 
   /** Asks for the histories that may explain what is open, now and again. */
-  #readAll(entry: WalletEntry, draft: Draft): void {
+  #readAll(entry: WalletEntry, builder: ChangesBuilder): void {
     const { name } = entry.wallet;
     const { held, changes } = entry.profit;
     const { open } = changes;
     if (!this.#asked || (open.length === 0 && held.isEmpty)) return;
     const reading = this.#readingOf(entry);
-    draft.ask("collateral", name);
-    if (open.length > 0 || held.isRough) draft.ask("fills", name);
-    const nextMs = held.nextReadMs(draft.atMs);
+    builder.ask("collateral", name);
+    if (open.length > 0 || held.isRough) builder.ask("fills", name);
+    const nextMs = held.nextReadMs(builder.atMs);
     if (open.length === 0) {
       if (Number.isFinite(nextMs)) this.#deadlines.set(reading, nextMs);
       return;
     }
-    if (open.some(({ traded }) => Object.keys(traded).length > 0)) draft.ask("liquidations", name);
-    if (open.some(({ taken }) => taken !== undefined)) draft.ask("notifications", name);
-    if (open.some(({ gone }) => gone !== undefined)) draft.ask("funding", name);
-    const often = open.some(({ atMs }) => draft.atMs - atMs < oftenForMs);
-    this.#deadlines.set(reading, Math.min(nextMs, draft.atMs + (often ? againMs : laterMs)));
+    if (open.some(({ traded }) => Object.keys(traded).length > 0)) builder.ask("liquidations", name);
+    if (open.some(({ taken }) => taken !== undefined)) builder.ask("notifications", name);
+    if (open.some(({ gone }) => gone !== undefined)) builder.ask("funding", name);
+    const often = open.some(({ atMs }) => builder.atMs - atMs < oftenForMs);
+    this.#deadlines.set(reading, Math.min(nextMs, builder.atMs + (often ? againMs : laterMs)));
   }
 }
 
@@ -595,7 +605,7 @@ function isUndone(
 /** The place of the ledger up to which an answer tells of it. */
 function placeOf(
   { slot, slotIndex, exact }: Pick<StatesSeen, "slot" | "slotIndex" | "exact">,
-  { atMs }: Draft,
+  { atMs }: ChangesBuilder,
 ): StatePlace {
   return { slot, index: exact ? slotIndex : undefined, atMs };
 }

@@ -8,13 +8,13 @@
  */
 
 import { z } from "zod";
+import type { ChangesBuilder } from "../../domain/changes-builder.ts";
 import type { Deadlines, Due } from "../../domain/deadlines.ts";
-import type { Draft } from "../../domain/draft.ts";
 import type { Event } from "../../domain/event.ts";
 import { KeptKind, keptNumber } from "../../domain/kept.ts";
 import type { Source } from "../../domain/observation.ts";
 import { dayOf } from "../../rules/index.ts";
-import type { ToldSince } from "../told-since.ts";
+import type { CompleteSince } from "../complete-since.ts";
 import type { WalletEntry } from "../wallets.ts";
 import { accountOf } from "./flows.ts";
 import { noStretches, type Stretch } from "./profit.ts";
@@ -130,23 +130,23 @@ export class Today implements Due {
   /** The book of all others. */
   #emptyBook: ReadBook;
   readonly #wallets: ReadonlyMap<string, WalletEntry>;
-  readonly #told: ToldSince;
+  readonly #told: CompleteSince;
   readonly #timezone: string;
   readonly #dayOf: (ms: number) => { readonly startMs: number; readonly endMs: number };
   readonly #deadlines: Deadlines;
-  readonly #draft: () => Draft;
-  readonly #rolled: (draft: Draft) => void;
+  readonly #builder: () => ChangesBuilder;
+  readonly #rolled: (builder: ChangesBuilder) => void;
   #day: { readonly startMs: number; readonly endMs: number };
 
   constructor(options: {
     readonly wallets: ReadonlyMap<string, WalletEntry>;
-    readonly told: ToldSince;
+    readonly told: CompleteSince;
     readonly timezone: string;
     readonly deadlines: Deadlines;
-    readonly draft: () => Draft;
+    readonly builder: () => ChangesBuilder;
     readonly nowMs: number;
     /** A new day began, and every wallet's figures are those of it. */
-    readonly rolled: (draft: Draft) => void;
+    readonly rolled: (builder: ChangesBuilder) => void;
     readonly before: Today | undefined;
   }) {
     this.order = options.before?.order;
@@ -155,7 +155,7 @@ export class Today implements Due {
     this.#timezone = options.timezone;
     this.#dayOf = dayOf(options.timezone);
     this.#deadlines = options.deadlines;
-    this.#draft = options.draft;
+    this.#builder = options.builder;
     this.#rolled = options.rolled;
     this.#day = this.#dayOf(options.nowMs);
     this.#emptyBook = newBook(this.#day.startMs);
@@ -224,8 +224,8 @@ export class Today implements Due {
   }
 
   /** Brings the sums over events into the wallet's figures. */
-  publish({ wallet, node, given }: WalletEntry): void {
-    if (given) return;
+  publish({ wallet, node, injected }: WalletEntry): void {
+    if (injected) return;
     const book = this.#book(wallet.name);
     const { values } = node.facts;
     const [day] = book.days;
@@ -243,8 +243,8 @@ export class Today implements Due {
   }
 
   /** Works out from what equity on the profit of today counts, after flows, states or the equity of midnight. */
-  refresh({ wallet, node, profit, given }: WalletEntry): void {
-    if (given) return;
+  refresh({ wallet, node, profit, injected }: WalletEntry): void {
+    if (injected) return;
     const book = this.#books.get(wallet.name);
     const { equity, pnlToday } = node.facts.values;
     profit.zeroTodayUsd = Number.NaN;
@@ -295,25 +295,25 @@ export class Today implements Due {
   }
 
   /** Puts what changed where a start finds it. */
-  keep(wallet: string, draft: Draft): void {
+  keep(wallet: string, builder: ChangesBuilder): void {
     const book = this.#books.get(wallet);
     if (!book?.changed) return;
     book.changed = false;
     book.whole = true;
-    keptToday.put(wallet, { timezone: this.#timezone, days: book.days }, draft);
+    keptToday.put(wallet, { timezone: this.#timezone, days: book.days }, builder);
   }
 
   /** Midnight. */
   onDue(nowMs: number): void {
-    const draft = this.#draft();
+    const builder = this.#builder();
     this.#day = this.#dayOf(nowMs);
     this.#emptyBook = newBook(this.#day.startMs);
-    for (const entry of this.#wallets.values()) this.#roll(entry, draft);
+    for (const entry of this.#wallets.values()) this.#roll(entry, builder);
     this.#deadlines.set(this, this.#day.endMs);
-    this.#rolled(draft);
+    this.#rolled(builder);
   }
 
-  #roll(entry: WalletEntry, draft: Draft): void {
+  #roll(entry: WalletEntry, builder: ChangesBuilder): void {
     const { startMs } = this.#day;
     const { name } = entry.wallet;
     const book = this.#ownBook(name);
@@ -347,11 +347,11 @@ export class Today implements Due {
     }
     // They are the day's that is over.
     for (const flow of day.flows) delete flow.lossUsd;
-    if (!entry.given) entry.profit.endDay();
+    if (!entry.injected) entry.profit.endDay();
     book.changed = true;
-    this.keep(name, draft);
+    this.keep(name, builder);
     this.refresh(entry);
-    if (!entry.given) profit.publish();
+    if (!entry.injected) profit.publish();
     this.publish(entry);
   }
 

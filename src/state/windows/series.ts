@@ -175,7 +175,7 @@ export class Series {
   }
 
   /** A book or a pair. */
-  together({ name, subject, facts }: SubjectNode, atMs: number): Tick {
+  aggregates({ name, subject, facts }: SubjectNode, atMs: number): Tick {
     const scope = subject.scope === "book" ? "book" : "pair";
     const layout = this.#layout(scope, () => this.#fields[scope].map((field) => `${scope}.${field}`));
     const numbers: number[] = [];

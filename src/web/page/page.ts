@@ -4,8 +4,8 @@
  */
 import type { FastifyInstance } from "fastify";
 import { createEscaper } from "../../domain/escape.ts";
+import { createDaemonView } from "./daemon-view.ts";
 import { formatters } from "./format.ts";
-import { createHouseView } from "./house.ts";
 import { createLogin } from "./login.ts";
 import { createParts } from "./parts.ts";
 import { runPage } from "./run.ts";
@@ -27,7 +27,7 @@ export const script = `"use strict";
   const format = (${formatters})((${createEscaper})());
   const parts = (${createParts})(format);
   const wallets = (${createWalletsView})(format, parts);
-  const house = (${createHouseView})(format, parts);
+  const house = (${createDaemonView})(format, parts);
   (${runPage})(globalThis, (${createView})(format, parts, wallets, house), ${createLogin});
 })();`;
 

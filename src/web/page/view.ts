@@ -4,12 +4,13 @@
  *
  * What is worst stands first everywhere, and long lists end with a line that says how much was left out.
  */
+
+import type { DaemonView } from "./daemon-view.ts";
 import type { Format, Safe } from "./format.ts";
-import type { HouseView } from "./house.ts";
 import type { Answer, Connection, Parts } from "./parts.ts";
 import type { WalletsView } from "./wallets.ts";
 
-export function createView(format: Format, parts: Parts, wallets: WalletsView, house: HouseView) {
+export function createView(format: Format, parts: Parts, wallets: WalletsView, house: DaemonView) {
   const { html, numeric, amount, percent, count, span, clock, plural } = format;
   const {
     rankOf,

@@ -11,6 +11,6 @@ export const groups: Readonly<Record<string, () => Promise<{ readonly parsers: P
   wallets: () => import("./wallets.ts"),
   files: () => import("./files.ts"),
   services: () => import("./services.ts"),
-  askers: () => import("./askers.ts"),
+  askers: () => import("./signer-requests.ts"),
   stored: () => import("./stored.ts"),
 };

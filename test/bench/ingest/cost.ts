@@ -29,8 +29,8 @@ import { cpuUs, median } from "../daemon/figures.ts";
 import { benchFolder, newWatch, noRules, prices, rulesText } from "../daemon/judging.ts";
 import { type BenchWallet, benchWallets, statsText } from "../daemon/world.ts";
 import { ByHand } from "./hand.ts";
-import { tellPast } from "./past.ts";
 import { ingestSide, perCommit, readReply, toldClock } from "./side.ts";
+import { tellPast } from "./stored-samples.ts";
 import { Account, ingestRules } from "./world.ts";
 
 export interface CostResult {

@@ -18,8 +18,8 @@ import { openStore } from "../../../src/history/index.ts";
 import { cpuUs } from "../daemon/figures.ts";
 import { benchFolder, newWatch } from "../daemon/judging.ts";
 import { benchWallets, statsText } from "../daemon/world.ts";
-import { tellPast } from "./past.ts";
 import { ingestSide, toldClock } from "./side.ts";
+import { tellPast } from "./stored-samples.ts";
 import { Account, ingestRules } from "./world.ts";
 
 export interface FleetResult {

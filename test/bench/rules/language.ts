@@ -287,7 +287,7 @@ function afterDays(days: number): (round: number) => number {
   const values = [...tick!.values];
   for (let i = 1; i < (days * 86_400_000) / stepMs; i++) {
     values[at] = 0.3 + ((i * 7_919) % 1_009) / 10_000;
-    harness.watch.past.rememberTick({ atMs: harness.nowMs + i * stepMs, owner, series, values });
+    harness.watch.warmUp.rememberTick({ atMs: harness.nowMs + i * stepMs, owner, series, values });
   }
   harness.nowMs += days * 86_400_000;
   answers(harness, 2_000, 0);

@@ -10,7 +10,7 @@ import { Clear } from "./clear.ts";
 import { garbledWithin } from "./daemon/troubles.ts";
 import { eventRowProblems } from "./details.ts";
 import type { Finding } from "./finding.ts";
-import { type Happened, happenedIn, ruleOfType, type Teller } from "./happened.ts";
+import { type EventPublisher, type Happened, happenedIn, ruleOfType } from "./happened.ts";
 import { isTold, type Life, livesOf } from "./lives.ts";
 import { changesOfMarkets, marketRule, unknownLists } from "./market-changes.ts";
 import { areUnknown, changedRights, rightsRules } from "./rights.ts";
@@ -81,7 +81,7 @@ function toldTimes(
       const some = left.get(kindOfRule[rule] ?? "notification") ?? [];
       const at = some.findIndex(
         ([one, ms]) =>
-          ms >= atMs && (!exactly || one.happenedMs === atMs) && isIn(tellerOf(one), one.happenedMs),
+          ms >= atMs && (!exactly || one.happenedMs === atMs) && isIn(publisherOf(one), one.happenedMs),
       );
       if (times[index] !== undefined || at < 0) continue;
       times[index] = some[at]![1];
@@ -91,7 +91,7 @@ function toldTimes(
 }
 
 /** An event as an alert about it would name it. */
-function tellerOf({ kind, key, wallet, pdaIndex, subaccount, symbol }: Event): Teller {
+function publisherOf({ kind, key, wallet, pdaIndex, subaccount, symbol }: Event): EventPublisher {
   const place = [`${wallet}`, ...(pdaIndex === null ? [] : [`${pdaIndex}.${subaccount ?? 0}`])];
   const subject = [...place, ...(symbol === null ? [] : [symbol])].join("/");
   return { subject, eventKey: `${kind}:${key}`, summary: "" };
@@ -123,7 +123,7 @@ export function judgeEvents(outcome: Outcome): readonly Finding[] {
   );
   const left = new Set(told);
   const happened = [...happenedIn(outcome), ...changesOfMarkets(outcome), ...changedRights(outcome)];
-  const tellers: (typeof told)[number][] = [];
+  const publishers: (typeof told)[number][] = [];
   // Several events of one second: those whose very times are told come first, and of these those of which all is true.
   for (const [exactly, truly] of [
     [true, true],
@@ -132,7 +132,7 @@ export function judgeEvents(outcome: Outcome): readonly Finding[] {
     [false, false],
   ])
     for (const [index, { rule, isIn, atMs, claims }] of happened.entries()) {
-      if (tellers[index]) continue;
+      if (publishers[index]) continue;
       const one = [...left].find(
         ({ alert, happenedMs }) =>
           alert.rule === rule &&
@@ -141,7 +141,7 @@ export function judgeEvents(outcome: Outcome): readonly Finding[] {
           (!truly || claims(alert).every((claim) => claimProblem(claim).length === 0)),
       );
       if (!one) continue;
-      tellers[index] = one;
+      publishers[index] = one;
       left.delete(one);
     }
   const toldMs = toldTimes(happened, observedIn(lives));
@@ -153,7 +153,7 @@ export function judgeEvents(outcome: Outcome): readonly Finding[] {
       : clear.after(atMs, mostMs + firstReadMs, wallet);
   for (const [index, event] of happened.entries()) {
     const common = { rule: event.rule, subject: event.subject };
-    const found = tellers[index];
+    const found = publishers[index];
     if (found) {
       // A field that nobody can read is told as one that is not there.
       const isUnreadable = unlisted.has(found) || isGarbled(event.atMs - slackMs, found.committedMs);

@@ -7,7 +7,7 @@ import type { Rows } from "./details.ts";
 import { type Claim, claimsOf, money, type Text } from "./predicate.ts";
 
 /** The parts of an alert by which it is known what it tells of. */
-export type Teller = Pick<Alert, "subject" | "eventKey" | "summary">;
+export type EventPublisher = Pick<Alert, "subject" | "eventKey" | "summary">;
 
 export interface Happened {
   readonly rule: string;
@@ -22,7 +22,7 @@ export interface Happened {
   /** For people. */
   readonly what: string;
   /** True if an alert tells of it. @param happenedMs as the alert has it */
-  readonly isIn: (alert: Teller, happenedMs: number | null) => boolean;
+  readonly isIn: (alert: EventPublisher, happenedMs: number | null) => boolean;
   readonly claims: (text: Text) => readonly Claim[];
   /** Its lines of context; left out: it has none. */
   readonly rows?: Rows;

@@ -32,8 +32,8 @@ const others: readonly Defect[] = [
   one(
     "watch: a kill loses the highest profit",
     "src/state/profit/profits.ts",
-    "    this.#begin(entry, draft);\n    profit.keepHigh(draft);",
-    "    this.#begin(entry, draft);",
+    "    this.#begin(entry, builder);\n    profit.keepHigh(builder);",
+    "    this.#begin(entry, builder);",
   ),
   one(
     "watch: the line of a profit at one end does not say so",
@@ -86,8 +86,8 @@ const others: readonly Defect[] = [
   one(
     "watch: a restart forgets for how long a condition has held",
     "src/evaluate/conditions.ts",
-    "      levels: state.levels,\n      countedAtMs: draft.atMs,",
-    "      levels: state.levels.map((one) => ({ ...one, heldMs: 0, goneMs: 0 })),\n      countedAtMs: draft.atMs,",
+    "      levels: state.levels,\n      countedAtMs: builder.atMs,",
+    "      levels: state.levels.map((one) => ({ ...one, heldMs: 0, goneMs: 0 })),\n      countedAtMs: builder.atMs,",
   ),
   one(
     "alerts: a value that is hardly worse is told of",
@@ -235,13 +235,13 @@ const others: readonly Defect[] = [
   ),
   one(
     "deliver: a message is sent before it is sealed",
-    "src/deliver/line.ts",
+    "src/deliver/channel-queue.ts",
     "if (!stuck && (await journal.seal({ message, entries }))) {",
     "if (!stuck && (void journal.seal({ message, entries }), true)) {",
   ),
   one(
     "deliver: a message that failed is not tried again",
-    "src/deliver/line.ts",
+    "src/deliver/channel-queue.ts",
     'if (result.kind === "retry" && patient) {',
     'if (result.kind === "retry" && patient && attempts > 50) {',
   ),
@@ -320,8 +320,8 @@ const others: readonly Defect[] = [
   one(
     "watch: the time in which nobody watched is told thrice as long",
     "src/alerts/own/downtime.ts",
-    "const lasted = formatDurationMs(draft.atMs - lastAliveMs);",
-    "const lasted = formatDurationMs(3 * (draft.atMs - lastAliveMs));",
+    "const lasted = formatDurationMs(builder.atMs - lastAliveMs);",
+    "const lasted = formatDurationMs(3 * (builder.atMs - lastAliveMs));",
   ),
   one(
     "history: the last sign of life is by this machine's clock",
@@ -331,7 +331,7 @@ const others: readonly Defect[] = [
   ),
   one(
     "deliver: the others of a group are listed as they were told last",
-    "src/deliver/standing.ts",
+    "src/deliver/firing-lists.ts",
     "{ id: one.id, severity, summary, ...age,",
     "{ id: one.id, severity, summary: one.summary, ...age,",
   ),
@@ -356,18 +356,18 @@ const others: readonly Defect[] = [
   one(
     "advice: amounts clear the account at its marks alone",
     "src/advice/amounts.ts",
-    "const standing = new Standing(situation, supposed, options.headroomOf);",
-    "const standing = new Standing(situation, supposed, () => 0);",
+    "const standing = new AccountJudgement(situation, supposed, options.headroomOf);",
+    "const standing = new AccountJudgement(situation, supposed, () => 0);",
   ),
   one(
     "advice: an amount is just enough at the marks, and a moment later too little",
-    "src/advice/standing.ts",
+    "src/advice/account-judgement.ts",
     "const slip = 0.001;",
     "const slip = 0;",
   ),
   one(
     "deliver: a message is sent a second late",
-    "src/deliver/line.ts",
+    "src/deliver/channel-queue.ts",
     "const { clock, journal, sender, instance, standing, charts, log } = this.#options;",
     "const { clock, journal, sender, instance, standing, charts, log } = this.#options;\n    await clock.sleep(1_000);",
   ),
@@ -392,10 +392,10 @@ const others: readonly Defect[] = [
   one(
     "alerts: nobody is told of a wallet's missing data while another's are told of",
     "src/alerts/alert-book.ts",
-    "    const { receivers: owed, called } = this.owe(draft, change, to, null, { voids });",
+    "    const { receivers: owed, called } = this.owe(builder, change, to, null, { voids });",
     `    const others = [...this.live.values()].filter((one) => one !== live && one.alert.rule === "Blind");
     const hidden = kind === "fired" && live.alert.rule === "Blind" && others.length > 0;
-    const { receivers: owed, called } = this.owe(draft, change, hidden ? [] : to, null, { voids });`,
+    const { receivers: owed, called } = this.owe(builder, change, hidden ? [] : to, null, { voids });`,
   ),
   one(
     "deliver: an inbox audit knows no notification",
@@ -430,13 +430,13 @@ const others: readonly Defect[] = [
   one(
     "watch: profit beside a deposit that a trade hides is a peak",
     "src/state/profit/profits.ts",
-    "    profit.held.add(draft.atMs, usd);\n",
+    "    profit.held.add(builder.atMs, usd);\n",
     "",
   ),
   one(
     "watch: an alert that outlived the explanation of a flow ends as explained after a restart",
     "src/evaluate/conditions.ts",
-    "if (outlived) instance.outlivedMs = draft.atMs;",
+    "if (outlived) instance.outlivedMs = builder.atMs;",
     "",
   ),
   one(
@@ -472,7 +472,7 @@ const others: readonly Defect[] = [
   one(
     "watch: a no-data alert ends while what it listed is missing again",
     "src/alerts/own/no-data.ts",
-    "    if (this.#awaitMissing(noDataAlert, draft)) return false;\n",
+    "    if (this.#awaitMissing(noDataAlert, builder)) return false;\n",
     "",
   ),
   one(
@@ -592,8 +592,8 @@ const others: readonly Defect[] = [
   one(
     "watch: a recovery for which no word is waited is told as a close",
     "src/alerts/endings.ts",
-    "else if (!ending.suspicious) this.#settle(draft, waiting, ending.fallback);",
-    'else if (!ending.suspicious) this.#settle(draft, waiting, "closed");',
+    "else if (!ending.suspicious) this.#settle(builder, waiting, ending.fallback);",
+    'else if (!ending.suspicious) this.#settle(builder, waiting, "closed");',
   ),
   one(
     "watch: the end of each alert about missing data says that nobody needs them",

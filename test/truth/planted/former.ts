@@ -103,8 +103,8 @@ export const former: readonly Defect[] = [
   one(
     "a reload forgets which histories were read",
     "src/engine/assembly/state-stage.ts",
-    "const told = before?.told ?? new ToldSince();",
-    "const told = new ToldSince();",
+    "const told = before?.told ?? new CompleteSince();",
+    "const told = new CompleteSince();",
   ),
   one(
     "an announcement to several wallets is acknowledged for one",
@@ -265,8 +265,8 @@ export const former: readonly Defect[] = [
       },
       {
         file: "src/alerts/own/no-data.ts",
-        from: "    if (noDataAlert.members.size > 0) return false;\n    if (this.#awaitMissing(noDataAlert, draft)) return false;",
-        to: "    if (!noDataAlert.told.silent && (noDataAlert.members.size > 0 || this.#awaitMissing(noDataAlert, draft))) return false;",
+        from: "    if (noDataAlert.members.size > 0) return false;\n    if (this.#awaitMissing(noDataAlert, builder)) return false;",
+        to: "    if (!noDataAlert.told.silent && (noDataAlert.members.size > 0 || this.#awaitMissing(noDataAlert, builder))) return false;",
       },
     ],
   },
@@ -293,13 +293,13 @@ export const former: readonly Defect[] = [
     changes: [
       {
         file: "src/engine/account-answers.ts",
-        from: "if (entry.node.windows?.hasFields) this.#parts.figures.sample(entry, draft);",
+        from: "if (entry.node.windows?.hasFields) this.#parts.figures.sample(entry, builder);",
         to: "",
       },
       {
         file: "src/engine/event-answers.ts",
-        from: "if (known && !entry.node.windows?.hasFields) this.#parts.figures.sample(entry, draft);",
-        to: "if (known) this.#parts.figures.sample(entry, draft);",
+        from: "if (known && !entry.node.windows?.hasFields) this.#parts.figures.sample(entry, builder);",
+        to: "if (known) this.#parts.figures.sample(entry, builder);",
       },
     ],
   },
@@ -318,7 +318,7 @@ export const former: readonly Defect[] = [
   one(
     "histories that explain a change of collateral wait for their turn",
     "src/state/profit/profits.ts",
-    'const reading = this.#readingOf(entry);\n    draft.ask("collateral", name);\n    if (open',
+    'const reading = this.#readingOf(entry);\n    builder.ask("collateral", name);\n    if (open',
     "const reading = this.#readingOf(entry);\n    if (open.length > 0) return;\n    if (open",
   ),
   one(
@@ -345,7 +345,7 @@ export const former: readonly Defect[] = [
   one(
     "profit is worked out when its histories are read",
     "src/state/wallets.ts",
-    "  if (!entry.given) entry.profit.publish();\n",
+    "  if (!entry.injected) entry.profit.publish();\n",
     "",
   ),
   one(
@@ -406,7 +406,7 @@ export const former: readonly Defect[] = [
     "a session that the market list tells of waits for the calendar",
     "src/engine/market-answers.ts",
     "before.commodityStatus !== config.commodityStatus)",
-    "before.commodityStatus !== config.commodityStatus && draft.atMs < 0)",
+    "before.commodityStatus !== config.commodityStatus && builder.atMs < 0)",
   ),
   one(
     "single answers in between take back the time without data",
@@ -477,18 +477,18 @@ export const former: readonly Defect[] = [
   one(
     "the alerts of single wallets go on beside the common one",
     "src/alerts/own/no-data.ts",
-    "for (const one of this.#noDataAlerts) if (one !== carrier) alerts.hold(draft, one.live, true);",
-    "for (const one of this.#noDataAlerts) if (one !== carrier) alerts.hold(draft, one.live, false);",
+    "for (const one of this.#noDataAlerts) if (one !== carrier) alerts.hold(builder, one.live, true);",
+    "for (const one of this.#noDataAlerts) if (one !== carrier) alerts.hold(builder, one.live, false);",
   ),
   one(
     "quiet changes of critical alerts wait for the disk",
-    "src/deliver/line.ts",
+    "src/deliver/channel-queue.ts",
     'const critical = lane === "critical" || entries.some(({ item }) => item.severity === "critical");',
     'const critical = lane === "critical";',
   ),
   one(
     "what goes before a critical message waits for the disk anew",
-    "src/deliver/line.ts",
+    "src/deliver/channel-queue.ts",
     "    if (entry.stuck) {\n",
     "    if (entry.stuck && entry.item.id < 0) {\n",
   ),

@@ -10,9 +10,9 @@ import type { Sighted } from "../alerts/own/gaps.ts";
 import type { Throttles } from "../alerts/throttles.ts";
 import { type Alert, severityRank } from "../domain/alert.ts";
 import { type BuiltInRule, blindRule } from "../domain/built-in.ts";
+import type { ChangesBuilder } from "../domain/changes-builder.ts";
 import type { Deadlines } from "../domain/deadlines.ts";
 import type { AckStatus, AckWord } from "../domain/delivery.ts";
-import type { Draft } from "../domain/draft.ts";
 import { formatDurationMs } from "../domain/duration.ts";
 import { type Event, type EventKind, eventName, unknownType } from "../domain/event.ts";
 import type { KeptValues } from "../domain/kept.ts";
@@ -44,7 +44,7 @@ import { applies } from "./selection.ts";
 /** Matches of a canonical liquidation, for the notification that tells of it later. Newest last, bounded. */
 const rememberedLiquidations = 2_000;
 
-export interface HappeningsOptions {
+export interface EventRulesOptions {
   readonly ruleSet: RuleSet;
   readonly acknowledge: AcknowledgeSettings;
   readonly alerts: AlertBook;
@@ -64,12 +64,17 @@ export interface HappeningsOptions {
   /** IANA name, for times in texts. */
   readonly timezone: string;
   readonly deadlines: Deadlines;
-  readonly draft: () => Draft;
+  readonly builder: () => ChangesBuilder;
   /** The facts of a judgement that channel templates name. */
   readonly facts: (env: Env) => TemplateFacts | undefined;
-  readonly onSight: (sight: Sighted, draft: Draft) => void;
+  readonly onSight: (sight: Sighted, builder: ChangesBuilder) => void;
   /** A live rule judged an event (null), or could not: of its own expression, or for want of figures. */
-  readonly onJudged: (rule: EventRule, subject: string, unknown: Unknown | null, draft: Draft) => void;
+  readonly onJudged: (
+    rule: EventRule,
+    subject: string,
+    unknown: Unknown | null,
+    builder: ChangesBuilder,
+  ) => void;
 }
 
 type EventLabels = Pick<NewAlert, "labels" | "severity"> & { readonly shadow: boolean };
@@ -80,21 +85,21 @@ interface Raised {
   readonly owed: readonly string[];
 }
 
-export class Happenings {
-  readonly #options: HappeningsOptions;
+export class EventRules {
+  readonly #options: EventRulesOptions;
   readonly #byKind = new Map<EventKind, readonly EventRule[]>();
   readonly #liquidations = new Map<string, readonly Match[]>();
   readonly #held: HeldEvents;
   readonly #announcements = new Announcements();
 
   /** @param before those of the watch that is replaced at a reload */
-  constructor(options: HappeningsOptions, before?: Happenings) {
+  constructor(options: EventRulesOptions, before?: EventRules) {
     this.#options = options;
-    const { deadlines, draft, onSight, reloaded } = options;
+    const { deadlines, builder, onSight, reloaded } = options;
     this.#held = new HeldEvents(
       {
         deadlines,
-        draft,
+        builder,
         reloaded,
         onSight,
         judge: (held, rules, into) => {
@@ -103,7 +108,7 @@ export class Happenings {
           return open;
         },
         known: (rule, event) => {
-          const { atMs } = draft();
+          const { atMs } = builder();
           return knownFigures(rule, options.env(event, eventFacts(event, atMs)));
         },
         hopeless: ({ event, sinceMs }, unknown) => !this.#mayBecomeKnown(event, unknown, sinceMs),
@@ -147,25 +152,25 @@ export class Happenings {
   }
 
   /** Stores and judges one event that was not known before. */
-  take(event: Event, draft: Draft): void {
-    draft.changes.events.push(event);
+  take(event: Event, builder: ChangesBuilder): void {
+    builder.changes.events.push(event);
     if (event.backfilled) {
-      if (event.inbox) this.#acknowledgeBacklog(event, draft);
+      if (event.inbox) this.#acknowledgeBacklog(event, builder);
       return;
     }
     const selected = (this.#byKind.get(event.kind) ?? []).filter((rule) =>
       applies(rule, event, this.#options.wallet),
     );
-    const { matches, open } = this.#judge(event, selected, draft.atMs, draft);
+    const { matches, open } = this.#judge(event, selected, builder.atMs, builder);
     const liquidation = event.inbox?.liquidationKey ?? null;
     const awaited = liquidation !== null && this.#held.has("liquidation", liquidation);
-    if (open.length > 0 || awaited) this.#held.hold(event, open, matches, draft);
-    else this.#settle(event, matches, draft);
+    if (open.length > 0 || awaited) this.#held.hold(event, open, matches, builder);
+    else this.#settle(event, matches, builder);
   }
 
   /** Figures arrived, of a wallet or (null) of what all share: events that wait for some are judged. */
-  retry(wallet: string | null, draft: Draft): void {
-    this.#held.retry(wallet, draft);
+  retry(wallet: string | null, builder: ChangesBuilder): void {
+    this.#held.retry(wallet, builder);
   }
 
   /**
@@ -176,21 +181,21 @@ export class Happenings {
     event: Event,
     rules: readonly EventRule[],
     sinceMs: number,
-    draft: Draft,
+    builder: ChangesBuilder,
   ): { matches: Match[]; open: OpenRule[] } {
     const matches: Match[] = [];
     const open: OpenRule[] = [];
     if (rules.length === 0) return { matches, open };
-    const env = this.#options.env(event, eventFacts(event, draft.atMs));
-    env.nowMs = draft.atMs;
+    const env = this.#options.env(event, eventFacts(event, builder.atMs));
+    env.nowMs = builder.atMs;
     for (const rule of rules) {
       const holds = judgeEvent(rule, env);
       const unknown = isUnknown(holds) ? holds : null;
-      if (rule.mode === "live") this.#options.onJudged(rule, eventSubject(event), unknown, draft);
+      if (rule.mode === "live") this.#options.onJudged(rule, eventSubject(event), unknown, builder);
       if (isUnknown(holds)) {
         if (this.#mayBecomeKnown(event, holds, sinceMs)) open.push({ rule, unknown: holds });
       } else if (holds) {
-        const tell = (except: readonly string[]) => this.#tell(rule, event, env, draft, except);
+        const tell = (except: readonly string[]) => this.#tell(rule, event, env, builder, except);
         const found = this.#notifyOnce(rule.name, rule.acknowledge, event, this.#labelsOf(event, rule), tell);
         if (rule.mode === "live") matches.push(...found);
       }
@@ -211,7 +216,7 @@ export class Happenings {
   }
 
   /** Every rule has judged: what is owed to the exchange follows. */
-  #settle(event: Event, matches: readonly Match[], draft: Draft): void {
+  #settle(event: Event, matches: readonly Match[], builder: ChangesBuilder): void {
     let all = matches;
     if (all.length === 0 && event.kind === "notification" && isUnknownType(event)) {
       // What nobody foresaw is delivered as it is, and stays unacknowledged until a person says otherwise.
@@ -221,21 +226,21 @@ export class Happenings {
         "whenAcknowledged",
         event,
         { labels, severity: "warning", shadow: false },
-        (except) => this.#tellUnknown(event, draft, except),
+        (except) => this.#tellUnknown(event, builder, except),
       );
     }
     if (event.kind === "liquidation") for (const match of all) this.#remember(event.key, match);
-    if (event.inbox) this.#acknowledge(event, all, draft);
+    if (event.inbox) this.#acknowledge(event, all, builder);
   }
 
   /** The figures did not come. Whether these rules would have told of the event nobody knows, so the event is told of. */
-  #tellUnjudged({ event, sinceMs }: HeldEvent, open: readonly OpenRule[], draft: Draft): Match {
+  #tellUnjudged({ event, sinceMs }: HeldEvent, open: readonly OpenRule[], builder: ChangesBuilder): Match {
     const names = open.map(({ rule }) => rule.name).join(", ");
     const what = event.inbox?.notificationType ?? event.kind;
     const severity = open
       .map(({ rule }) => rule.severity)
       .reduce((worst, one) => (severityRank[one] > severityRank[worst] ? one : worst), "warning");
-    const waited = formatDurationMs(Math.max(heldForMs, draft.atMs - sinceMs));
+    const waited = formatDurationMs(Math.max(heldForMs, builder.atMs - sinceMs));
     const causes = [...new Set(open.map(({ unknown }) => unknown.detail))].join("; ");
     const { alertId } = this.#tellOf(
       event,
@@ -245,9 +250,9 @@ export class Happenings {
         labels: { source: open[0]!.unknown.source ?? "" },
         summary: `${eventSubject(event)}: ${what} was not judged by ${names}`,
         description: `What these rules read was not known for ${waited}: ${causes}. Look at it yourself: they may have told you of it.`,
-        groupKey: `event/${event.wallet ?? ""}/${draft.atMs}`,
+        groupKey: `event/${event.wallet ?? ""}/${builder.atMs}`,
       },
-      draft,
+      builder,
     );
     return { rule: blindRule, alertId, word: "never" };
   }
@@ -283,13 +288,13 @@ export class Happenings {
     return { labels: { ...ofWallet, ...labels }, severity, shadow: mode === "shadow" };
   }
 
-  #tell(rule: EventRule, event: Event, env: Env, draft: Draft, except: readonly string[]): Raised {
+  #tell(rule: EventRule, event: Event, env: Env, builder: ChangesBuilder, except: readonly string[]): Raised {
     const subject = eventSubject(event);
     const shadow = rule.mode === "shadow";
     const throttled = rule.throttleMs !== null && !shadow;
-    const held = throttled && this.#options.throttles.holds(rule, subject, draft.atMs);
+    const held = throttled && this.#options.throttles.holds(rule, subject, builder.atMs);
     const { change, owed } = this.#options.alerts.tell(
-      draft,
+      builder,
       {
         rule: rule.name,
         subject,
@@ -313,7 +318,7 @@ export class Happenings {
       null,
       !held,
     );
-    if (throttled) this.#options.throttles.note(rule, subject, held ? change : null, draft);
+    if (throttled) this.#options.throttles.note(rule, subject, held ? change : null, builder);
     return { alertId: change.alertId, owed };
   }
 
@@ -325,7 +330,7 @@ export class Happenings {
     return [["Account's figures", `of ${timeOfDay(atMs, this.#options.timezone)}, before this happened`]];
   }
 
-  #tellUnknown(event: Event, draft: Draft, except: readonly string[]): Raised {
+  #tellUnknown(event: Event, builder: ChangesBuilder, except: readonly string[]): Raised {
     const type = event.inbox?.notificationType ?? "";
     return this.#tellOf(
       event,
@@ -338,7 +343,7 @@ export class Happenings {
         description: `As it came: ${JSON.stringify(event.data).slice(0, 1_500)}`,
         groupKey: null,
       },
-      draft,
+      builder,
     );
   }
 
@@ -348,12 +353,12 @@ export class Happenings {
     own: Pick<NewAlert, "rule" | "severity" | "labels" | "summary" | "description" | "except"> & {
       readonly groupKey: string | null;
     },
-    draft: Draft,
+    builder: ChangesBuilder,
   ): Raised {
     const { groupKey, ...text } = own;
     const labels = event.wallet === null ? {} : this.#options.wallet(event.wallet)?.labels;
     const { change, owed } = this.#options.alerts.tell(
-      draft,
+      builder,
       {
         ...text,
         labels: { ...labels, ...own.labels },
@@ -376,7 +381,7 @@ export class Happenings {
     return { alertId: change.alertId, owed };
   }
 
-  #acknowledge(event: Event, matches: readonly Match[], draft: Draft): void {
+  #acknowledge(event: Event, matches: readonly Match[], builder: ChangesBuilder): void {
     const inbox = event.inbox!;
     if (inbox.acked) return;
     const told = inbox.liquidationKey === null ? [] : (this.#liquidations.get(inbox.liquidationKey) ?? []);
@@ -387,7 +392,7 @@ export class Happenings {
       const take =
         settings.unmatched === "always" && settings.notifications !== "never" && inbox.unread !== true;
       const reason = take ? "" : inbox.unread ? "what it tells cannot be read" : "no rule matches it";
-      this.#row(event, take ? "always" : "never", [], take ? "due" : "left", reason, draft);
+      this.#row(event, take ? "always" : "never", [], take ? "due" : "left", reason, builder);
       return;
     }
     const word = acknowledgeWord(
@@ -410,11 +415,11 @@ export class Happenings {
       [...rules].map(([rule, alertIds]) => ({ rule, alertIds })),
       status,
       reason,
-      draft,
+      builder,
     );
   }
 
-  #acknowledgeBacklog(event: Event, draft: Draft): void {
+  #acknowledgeBacklog(event: Event, builder: ChangesBuilder): void {
     if (event.inbox!.acked) return;
     const take = this.#options.acknowledge.backlog === "always";
     this.#row(
@@ -423,7 +428,7 @@ export class Happenings {
       [],
       take ? "due" : "left",
       take ? "" : "from before the first start",
-      draft,
+      builder,
     );
   }
 
@@ -433,16 +438,16 @@ export class Happenings {
     rules: readonly { readonly rule: string; readonly alertIds: readonly number[] }[],
     status: AckStatus,
     reason: string,
-    draft: Draft,
+    builder: ChangesBuilder,
   ): void {
     if (event.wallet === null || this.#options.wallet(event.wallet)?.watchOnly) return;
-    draft.changes.acknowledgements.push({
+    builder.changes.acknowledgements.push({
       key: event.key,
       wallet: event.wallet,
       word,
       rules,
       status,
-      dueAtMs: status === "due" ? draft.atMs : null,
+      dueAtMs: status === "due" ? builder.atMs : null,
       confirmedAtMs: null,
       reason,
     });

@@ -7,16 +7,16 @@ import path from "node:path";
 import type { ConfigProblem } from "../daemon/settings.ts";
 import { shellWord } from "../files/index.ts";
 import type { Loaded } from "./configuration.ts";
-import { type Room, roomFor, shortOfRoom } from "./room.ts";
+import { type DiskSpace, diskSpaceFor, shortage } from "./disk-space.ts";
 
-export interface Ground {
+export interface Machine {
   /** The obstacles that a person has to remove, at the setting that has to change. */
   readonly problems: readonly ConfigProblem[];
   /** The page's address cannot be had just now. */
   readonly address: ConfigProblem | null;
   /** A daemon of this configuration runs, though it may not answer. */
   readonly running: boolean;
-  readonly database: { readonly path: string; readonly state: DatabaseState } & Partial<Room>;
+  readonly database: { readonly path: string; readonly state: DatabaseState } & Partial<DiskSpace>;
   /** The disk has little room left for the database. */
   readonly room: ConfigProblem | null;
 }
@@ -27,7 +27,7 @@ export type DatabaseState = "there" | "new" | "newFolder";
 /** The time in which a running daemon has to answer, ms. One that does not still runs: it stands still, or is very busy. */
 export const answerWithinMs = 3_000;
 
-export async function examine({ settings, problemAt }: Loaded): Promise<Ground> {
+export async function examine({ settings, problemAt }: Loaded): Promise<Machine> {
   const { askDaemon, longestPathBytes, tryAddress, whyForeign } = await import("../web/index.ts");
   const { history, dashboard } = settings;
   const found = examineDatabase(history.path);
@@ -50,8 +50,8 @@ export async function examine({ settings, problemAt }: Loaded): Promise<Ground> 
       () => signal.aborted,
     ));
   const trouble = running || dashboard === null ? null : await tryAddress(dashboard);
-  const room = problems.length === 0 ? roomFor(history.path) : null;
-  const short = room === null ? null : shortOfRoom(room);
+  const room = problems.length === 0 ? diskSpaceFor(history.path) : null;
+  const short = room === null ? null : shortage(room);
   const at = dashboard === null ? "" : `${dashboard.host}:${dashboard.port}`;
   return {
     problems,

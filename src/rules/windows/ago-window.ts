@@ -16,14 +16,14 @@ interface Kind {
   readonly layout: Layout;
 }
 
-export function pastKind(fn: Kind["fn"], shape: Shape): Kind {
+export function agoKind(fn: Kind["fn"], shape: Shape): Kind {
   return { fn, shape, layout: { head: 1, stride: 2, most: shape.most } };
 }
 
 /** In front of the samples: the minute in which the edge lay when it was looked for. */
 const MINUTE = 0;
 
-export class PastWindow implements Window {
+export class AgoWindow implements Window {
   readonly #kind: Kind;
   readonly #samples: Samples;
   /** The sample that counted at the edge then. */

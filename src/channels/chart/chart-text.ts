@@ -25,7 +25,7 @@ export function formatOf(unit: string): (value: number) => string {
 }
 
 /** `main/0.0/SOL: position.liquidationDistance, from 20% to 4.08% within 3h 19m; fires at 10% (warning), 5% (critical)` */
-export function chartWords({ title, unit, points, thresholds }: ChartSeries): string {
+export function chartText({ title, unit, points, thresholds }: ChartSeries): string {
   const format = formatOf(unit);
   const [first, last] = [points[0], points.at(-1)];
   const moved =

@@ -2,7 +2,7 @@
 import { statfsSync, statSync } from "node:fs";
 import path from "node:path";
 
-export interface Room {
+export interface DiskSpace {
   /** The size of the database with its write-ahead file; 0 when there is none yet. */
   readonly bytes: number;
   /** Left for this user on its disk. */
@@ -13,7 +13,7 @@ export interface Room {
 const leastBytes = 500e6;
 
 /** @returns null where it cannot be told */
-export function roomFor(file: string): Room | null {
+export function diskSpaceFor(file: string): DiskSpace | null {
   try {
     const size = (ending: string): number => statSync(file + ending, { throwIfNoEntry: false })?.size ?? 0;
     let folder = path.dirname(file);
@@ -26,7 +26,7 @@ export function roomFor(file: string): Room | null {
 }
 
 /** The warning; null: nothing. Half of its size has to be left, since an upgrade copies it and a busy day doubles it. */
-export function shortOfRoom({ bytes, freeBytes }: Room): string | null {
+export function shortage({ bytes, freeBytes }: DiskSpace): string | null {
   if (freeBytes >= Math.max(leastBytes, bytes / 2)) return null;
   const has = bytes === 0 ? "" : `the database takes ${gigabytes(bytes)}, and `;
   return (

@@ -7,7 +7,7 @@
  */
 
 import type { NoData } from "../alerts/own/no-data.ts";
-import type { Draft } from "../domain/draft.ts";
+import type { ChangesBuilder } from "../domain/changes-builder.ts";
 import {
   exchangeSources,
   type Figure,
@@ -19,7 +19,7 @@ import {
 } from "../domain/observation.ts";
 import { type AccountRef, accountName, parseSubject, type Scope, type Subject } from "../domain/subject.ts";
 import type { Conditions } from "../evaluate/conditions.ts";
-import type { Vigils } from "../evaluate/vigils.ts";
+import type { NoDataWatches } from "../evaluate/no-data-watches.ts";
 import { type Field, vocabulary } from "../rules/index.ts";
 import type { AccountEntry } from "../state/accounts.ts";
 import type { ProfitGaps } from "../state/profit/profit-gaps.ts";
@@ -33,13 +33,13 @@ export interface GivenParts {
   readonly world: World;
   readonly conditions: Conditions;
   readonly noData: NoData;
-  readonly vigils: Vigils;
+  readonly noDataWatches: NoDataWatches;
   readonly gaps: ProfitGaps;
   readonly restoring: Restoring;
   /** Gives subjects that appeared the events of before. */
-  readonly welcomed: (draft: Draft) => void;
+  readonly welcomed: (builder: ChangesBuilder) => void;
   /** Updates what several wallets have in common after these changed. */
-  readonly changed: (wallets: ReadonlySet<string>, draft: Draft) => void;
+  readonly changed: (wallets: ReadonlySet<string>, builder: ChangesBuilder) => void;
 }
 
 /** Whole accounts come and go with these, whichever of their figures are given. */
@@ -51,7 +51,7 @@ interface Taken {
   readonly sources: ReadonlySet<Source>;
 }
 
-export class Given {
+export class InjectedFacts {
   readonly #parts: GivenParts;
   /** Sources of a wallet's own figures, `wallet\nsource`: those of its accounts make them no fresher. */
   readonly #own = new Set<string>();
@@ -66,39 +66,39 @@ export class Given {
     this.#parts = parts;
   }
 
-  take({ given }: Observation & { readonly kind: "figures" }, draft: Draft): void {
+  take({ given: injected }: Observation & { readonly kind: "figures" }, builder: ChangesBuilder): void {
     this.#any = true;
     const taken: Taken[] = [];
     const fresh = new Set<AccountEntry>();
-    for (const one of given) {
+    for (const one of injected) {
       const subject = parseSubject(one.owner);
-      const node = subject && this.#node(one, subject, fresh, draft.atMs);
-      if (node) taken.push(this.#facts(node, one, draft.atMs));
+      const node = subject && this.#node(one, subject, fresh, builder.atMs);
+      if (node) taken.push(this.#facts(node, one, builder.atMs));
     }
     // Those of an account that are not listed go after those that are have come.
-    for (const { owner, positions } of given) if (positions) this.#leaveOnly(owner, positions, draft);
-    this.#parts.welcomed(draft);
+    for (const { owner, positions } of injected) if (positions) this.#leaveOnly(owner, positions, builder);
+    this.#parts.welcomed(builder);
     const accounts = this.#accountsOf(taken);
     for (const account of accounts) listPositions(account);
     const left = taken.filter(({ node }) => this.#parts.world.nodes.get(node.name) === node);
-    this.#sources(left, draft);
-    this.#windows(left, draft);
-    this.#judge(left, draft);
+    this.#sources(left, builder);
+    this.#windows(left, builder);
+    this.#judge(left, builder);
     const wallets = new Set(
       left.flatMap(({ node: { subject } }) => ("wallet" in subject ? [subject.wallet] : [])),
     );
-    for (const { owner, gone } of given) if (gone === true) wallets.add(owner.split("/", 1)[0]!);
-    if (wallets.size > 0) this.#parts.changed(wallets, draft);
-    for (const { owner, positions } of given) {
+    for (const { owner, gone } of injected) if (gone === true) wallets.add(owner.split("/", 1)[0]!);
+    if (wallets.size > 0) this.#parts.changed(wallets, builder);
+    for (const { owner, positions } of injected) {
       const subject = positions ? parseSubject(owner) : undefined;
       if (subject?.scope === "trader")
-        this.#parts.restoring.endUnclaimed(subject.wallet, subject.pdaIndex, draft);
+        this.#parts.restoring.endUnclaimed(subject.wallet, subject.pdaIndex, builder);
     }
   }
 
   /** The subject's node; made where it is not known. None: nobody watches such a wallet, or it is gone. */
   #node(
-    given: GivenFigures,
+    injected: GivenFigures,
     subject: Subject,
     fresh: Set<AccountEntry>,
     atMs: number,
@@ -106,11 +106,11 @@ export class Given {
     const { world } = this.#parts;
     if (!("subaccount" in subject)) {
       if (subject.scope === "market") return world.marketNode(subject.symbol);
-      return world.nodes.get(given.owner);
+      return world.nodes.get(injected.owner);
     }
     if (!world.wallets.has(subject.wallet)) return undefined;
     const known = world.accounts.get(subject);
-    if (given.gone === true) {
+    if (injected.gone === true) {
       const symbol = subject.scope === "position" ? subject.symbol.toUpperCase() : null;
       if (known) world.accounts.takeGiven(known, symbol, atMs, "closed");
       return undefined;
@@ -120,42 +120,42 @@ export class Given {
     account.seenMs = atMs;
     if (subject.scope === "trader") return account.node;
     const symbol = subject.symbol.toUpperCase();
-    const side = sideOf(given.values) ?? account.positions.get(symbol)?.node.incarnation.split(" ")[0];
-    const shrinks = smaller(account.positions.get(symbol)?.node.facts.values.size, given.values.size);
+    const side = sideOf(injected.values) ?? account.positions.get(symbol)?.node.incarnation.split(" ")[0];
+    const shrinks = smaller(account.positions.get(symbol)?.node.facts.values.size, injected.values.size);
     if (shrinks) account.shrunkAtMs = atMs;
     const isShort = side === "short";
     return world.accounts.givePosition(account, symbol, isShort ? "short" : "long", fresh.has(account)).node;
   }
 
-  #facts(node: SubjectNode, given: GivenFigures, atMs: number): Taken {
+  #facts(node: SubjectNode, injected: GivenFigures, atMs: number): Taken {
     const { subject, facts } = node;
     const fields = fieldsOf(subject.scope);
-    for (const [name, value] of Object.entries(given.values)) facts.values[name] = value;
+    for (const [name, value] of Object.entries(injected.values)) facts.values[name] = value;
     if (subject.scope === "position") {
       facts.values.symbol = subject.symbol.toUpperCase();
-      const side = sideOf(given.values);
+      const side = sideOf(injected.values);
       if (side !== null) facts.values.side = side;
     } else if (subject.scope === "trader") {
       facts.values.name = accountName(subject);
       facts.values.account = subject.pdaIndex;
       facts.values.subaccount = subject.subaccount;
-    } else if (subject.scope === "wallet") this.#parts.world.wallets.get(subject.wallet)!.given = true;
+    } else if (subject.scope === "wallet") this.#parts.world.wallets.get(subject.wallet)!.injected = true;
     else if (subject.scope === "market") facts.values.symbol = subject.symbol.toUpperCase();
     const sources = new Set(
-      given.sources ?? Object.keys(given.values).flatMap((name) => fields.get(name)?.sources ?? []),
+      injected.sources ?? Object.keys(injected.values).flatMap((name) => fields.get(name)?.sources ?? []),
     );
     for (const source of sources) node.seen(source, atMs);
-    return { node, values: given.values, sources };
+    return { node, values: injected.values, sources };
   }
 
-  #leaveOnly(owner: string, positions: readonly string[], draft: Draft): void {
+  #leaveOnly(owner: string, positions: readonly string[], builder: ChangesBuilder): void {
     const subject = parseSubject(owner);
     if (subject?.scope !== "trader") return;
     const account = this.#parts.world.accounts.get(subject);
     if (!account) return;
     const kept = new Set(positions.map((symbol) => symbol.toUpperCase()));
     for (const symbol of [...account.positions.keys()]) {
-      if (!kept.has(symbol)) this.#parts.world.accounts.takeGiven(account, symbol, draft.atMs, "closed");
+      if (!kept.has(symbol)) this.#parts.world.accounts.takeGiven(account, symbol, builder.atMs, "closed");
     }
   }
 
@@ -170,9 +170,9 @@ export class Given {
   }
 
   /** Whoever waited for a source has heard of it. */
-  #sources(taken: readonly Taken[], draft: Draft): void {
-    const { world, noData, vigils } = this.#parts;
-    const { atMs } = draft;
+  #sources(taken: readonly Taken[], builder: ChangesBuilder): void {
+    const { world, noData, noDataWatches } = this.#parts;
+    const { atMs } = builder;
     const told = new Set<string>();
     for (const { node, sources } of taken) {
       const wallet = "wallet" in node.subject ? node.subject.wallet : null;
@@ -189,23 +189,23 @@ export class Given {
         const key = `${of}\n${source}`;
         if (told.has(key)) continue;
         told.add(key);
-        noData.seen(source, of, draft);
-        vigils.seen(source, of, atMs, draft);
+        noData.seen(source, of, builder);
+        noDataWatches.seen(source, of, atMs, builder);
       }
     }
   }
 
   /** Numbers enter windows and history, those of an account together. */
-  #windows(taken: readonly Taken[], draft: Draft): void {
-    const { atMs } = draft;
+  #windows(taken: readonly Taken[], builder: ChangesBuilder): void {
+    const { atMs } = builder;
     const ticks = new Map<string, { series: string[]; values: number[] }>();
     const tickOf = (owner: string) => {
       const known = ticks.get(owner) ?? { series: [], values: [] };
       ticks.set(owner, known);
       return known;
     };
-    for (const { node, values: given } of taken) {
-      const values = { ...this.#parts.named.update(node, atMs), ...given };
+    for (const { node, values: injected } of taken) {
+      const values = { ...this.#parts.named.update(node, atMs), ...injected };
       if (node.subject.scope === "wallet")
         this.#parts.gaps.take(node.subject.wallet, node.windows, atMs, values);
       node.windows?.feed(atMs, values);
@@ -233,12 +233,12 @@ export class Given {
     for (const [owner, { series, values }] of ticks) {
       if (series.length === 0) continue;
       const tick: Tick = { atMs, owner, series, values };
-      draft.changes.ticks.push(tick);
+      builder.changes.ticks.push(tick);
     }
   }
 
   /** Everything that reads what was given: the subjects themselves and those that see them. */
-  #judge(taken: readonly Taken[], draft: Draft): void {
+  #judge(taken: readonly Taken[], builder: ChangesBuilder): void {
     const { world, conditions } = this.#parts;
     const touched = new Map<SubjectNode, Set<Source> | null>();
     const touch = (node: SubjectNode, { sources, values }: Taken): void => {
@@ -261,8 +261,8 @@ export class Given {
     }
     const rank = (node: SubjectNode) => judged.indexOf(node.subject.scope);
     for (const [node, sources] of [...touched].sort(([a], [b]) => rank(a) - rank(b))) {
-      if (sources === null) conditions.judgeNode(node, null, draft);
-      else conditions.judgeNode(node, [...sources], draft);
+      if (sources === null) conditions.judgeNode(node, null, builder);
+      else conditions.judgeNode(node, [...sources], builder);
     }
   }
 }

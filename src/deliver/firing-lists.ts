@@ -20,7 +20,7 @@ const recentMs = 10_000;
 /** Most that a message lists. */
 const mostListed = 10;
 
-export class Standing {
+export class FiringLists {
   readonly #present: ((alertId: number) => PresentAlert | null) | null;
   /** By receiver and group. */
   readonly #groups = new Map<string, Map<number, Firing>>();

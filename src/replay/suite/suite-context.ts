@@ -2,14 +2,14 @@
 import type { WatchedWallet } from "../../state/watched.ts";
 
 /** The context in which a test is read. */
-export interface SuiteGround {
+export interface SuiteContext {
   readonly startMs: number;
   readonly intervalMs: number;
   /** Wallets by name; one that is not there yet is taken in as it is met. */
   readonly known: Map<string, WatchedWallet>;
 }
 
-export function meet(wallet: string, { known }: SuiteGround): void {
+export function meet(wallet: string, { known }: SuiteContext): void {
   if (!known.has(wallet)) known.set(wallet, walletOf(wallet));
 }
 

@@ -11,7 +11,7 @@ export interface Ask {
   readonly wallet: string | null;
 }
 
-export class Draft {
+export class ChangesBuilder {
   readonly atMs: number;
   readonly changes: Filling;
   readonly asks: Ask[] = [];
@@ -39,7 +39,7 @@ export class Draft {
   }
 
   /** Takes over what another one holds, and empties it. */
-  absorb(other: Draft): void {
+  absorb(other: ChangesBuilder): void {
     for (const key in this.changes) {
       const from: unknown[] = other.changes[key as keyof Changes];
       if (from.length === 0) continue;

@@ -5,9 +5,9 @@
 import type { Format, Safe } from "./format.ts";
 import type { Answer, Connection, Parts } from "./parts.ts";
 
-export type HouseView = ReturnType<typeof createHouseView>;
+export type DaemonView = ReturnType<typeof createDaemonView>;
 
-export function createHouseView(format: Format, parts: Parts) {
+export function createDaemonView(format: Format, parts: Parts) {
   const { html, numeric, amount, percent, count, bytes, span, clock, plural } = format;
   const { none, when } = parts;
 

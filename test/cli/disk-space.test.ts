@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { roomFor, shortOfRoom } from "../../src/cli/room.ts";
+import { diskSpaceFor, shortage } from "../../src/cli/disk-space.ts";
 
 test.each([
   [0, 80e9, null],
@@ -8,14 +8,14 @@ test.each([
   [3e9, 1.4e9, /^the database takes 3\.0 GB, and its disk has 1\.4 GB left/],
   [200e6, 499e6, /^the database takes 200 MB, and its disk has 499 MB left/],
 ])("a database of %d bytes with %d left", (bytes, freeBytes, said) => {
-  const short = shortOfRoom({ bytes, freeBytes });
+  const short = shortage({ bytes, freeBytes });
   if (said === null) expect(short).toBeNull();
   else expect(short).toMatch(said);
 });
 
 test("the room of a file in a folder that is still to be made is that of the disk it will be on", () => {
-  const room = roomFor("/tmp/perpwatch is not here/nor here/perpwatch.db");
+  const room = diskSpaceFor("/tmp/perpwatch is not here/nor here/perpwatch.db");
   expect(room?.bytes).toBe(0);
   expect(room?.freeBytes).toBeGreaterThan(0);
-  expect(roomFor(import.meta.filename)?.bytes).toBeGreaterThan(500);
+  expect(diskSpaceFor(import.meta.filename)?.bytes).toBeGreaterThan(500);
 });

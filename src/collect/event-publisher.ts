@@ -74,7 +74,7 @@ interface First {
   sure: boolean;
 }
 
-export class Teller {
+export class EventPublisher {
   readonly #store: Pick<Store, "knownEvents" | "events">;
   readonly #eventsKeptMs: number;
   readonly #clock: Clock;

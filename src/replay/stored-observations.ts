@@ -34,7 +34,10 @@ export interface KeptQuery {
 /** The interval at which what only changes seldom is told again, ms: it was read all along. */
 const seldomMs = 300_000;
 
-export async function* keptObservations(history: KeptHistory, query: KeptQuery): AsyncIterable<Observation> {
+export async function* storedObservations(
+  history: KeptHistory,
+  query: KeptQuery,
+): AsyncIterable<Observation> {
   const parts: AsyncIterable<Observation>[] = query.owners.map((owner) => figures(history, owner, query));
   parts.push(events(history, query), facts(query), readings(query));
   yield* merged(parts);

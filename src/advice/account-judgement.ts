@@ -70,7 +70,7 @@ function textOf({ value, levels }: ConditionRule): string {
  */
 const slip = 0.001;
 
-export class Standing {
+export class AccountJudgement {
   /** The levels that hold now, by rule and subject; an alert that stands holds its level until it resolves. */
   readonly firing: ReadonlyMap<string, Severity>;
   /** An alert stands that cannot be judged. */

@@ -5,8 +5,8 @@
  */
 
 import type { Sighted } from "../alerts/own/gaps.ts";
+import type { ChangesBuilder } from "../domain/changes-builder.ts";
 import type { Deadlines, Due } from "../domain/deadlines.ts";
-import type { Draft } from "../domain/draft.ts";
 import type { Source } from "../domain/observation.ts";
 import type { Scope, Subject } from "../domain/subject.ts";
 import { eventSources, type RuleEventKind, type RuleSet, Unknown } from "../rules/index.ts";
@@ -22,7 +22,7 @@ interface BlindRule {
   unknown: Unknown | null;
 }
 
-/** The parts that the vigils of many wallets share: those over one source with the same rules. */
+/** The parts that the no-data watches of many wallets share: those over one source with the same rules. */
 interface Post {
   readonly source: Source;
   readonly rules: readonly Rule[];
@@ -32,7 +32,7 @@ interface Post {
 
 const nobody: readonly BlindRule[] = [];
 
-class Vigil implements Due {
+class NoDataWatch implements Due {
   readonly #post: Post;
   readonly #wallet: string | null;
   #seen = false;
@@ -81,11 +81,11 @@ const ofAccounts: ReadonlySet<Scope> = new Set(["position", "trader", "book"]);
 /** Sources that no wallet owns, and what stands for them as a subject. */
 const ofTheExchange: ReadonlySet<Source> = new Set(["exchangeStatus", "marketConfig"]);
 
-export class Vigils {
+export class NoDataWatches {
   /** By source, then wallet; null: of the exchange. */
-  readonly #vigils = new Map<Source, Map<string | null, Vigil>>();
+  readonly #noDataWatches = new Map<Source, Map<string | null, NoDataWatch>>();
   readonly #deadlines: Deadlines;
-  readonly #note: (sighted: Sighted, draft: Draft) => void;
+  readonly #note: (sighted: Sighted, builder: ChangesBuilder) => void;
 
   constructor(
     options: {
@@ -93,13 +93,13 @@ export class Vigils {
       readonly wallets: readonly WatchedWallet[];
       readonly pairs?: readonly WatchedPair[] | undefined;
       readonly deadlines: Deadlines;
-      readonly draft: () => Draft;
-      readonly note: (sighted: Sighted, draft: Draft) => void;
+      readonly builder: () => ChangesBuilder;
+      readonly note: (sighted: Sighted, builder: ChangesBuilder) => void;
       readonly startedMs: number;
       /** The time at which a source last answered before a reload, ms; null: it did not. */
       readonly seenMs?: (source: Source, wallet: string | null) => number | null;
     },
-    before?: Vigils,
+    before?: NoDataWatches,
   ) {
     this.#deadlines = options.deadlines;
     this.#note = options.note;
@@ -138,41 +138,41 @@ export class Vigils {
       const source = eventSources[rule.on as RuleEventKind];
       if (rule.severity === "critical" && ofTheExchange.has(source)) wanting.add(source, null, sighted(rule));
     }
-    const former = before ? before.#vigils : undefined;
-    const note = (one: BlindRule): void => options.note(one, options.draft());
+    const former = before ? before.#noDataWatches : undefined;
+    const note = (one: BlindRule): void => options.note(one, options.builder());
     for (const { post, wallet } of wanting.posts(note)) {
-      const vigil = new Vigil(post, wallet);
-      const ofSource = this.#vigils.get(post.source) ?? new Map<string | null, Vigil>();
-      this.#vigils.set(post.source, ofSource.set(wallet, vigil));
-      vigil.order = former?.get(post.source)?.get(wallet)?.order;
+      const noDataWatch = new NoDataWatch(post, wallet);
+      const ofSource = this.#noDataWatches.get(post.source) ?? new Map<string | null, NoDataWatch>();
+      this.#noDataWatches.set(post.source, ofSource.set(wallet, noDataWatch));
+      noDataWatch.order = former?.get(post.source)?.get(wallet)?.order;
       const seenMs = options.seenMs?.(post.source, wallet) ?? null;
-      if (seenMs !== null) vigil.heard();
-      const staleMs = (seenMs ?? options.startedMs) + vigil.staleAfterMs + 1;
-      this.#deadlines.set(vigil, staleMs);
+      if (seenMs !== null) noDataWatch.heard();
+      const staleMs = (seenMs ?? options.startedMs) + noDataWatch.staleAfterMs + 1;
+      this.#deadlines.set(noDataWatch, staleMs);
     }
   }
 
   /** After a reload: what was overdue before it is so still. */
   goOn(nowMs: number): void {
-    for (const ofSource of this.#vigils.values())
-      for (const vigil of ofSource.values()) {
-        if (vigil.dueMs > nowMs) continue;
-        this.#deadlines.cancel(vigil);
-        vigil.onDue();
+    for (const ofSource of this.#noDataWatches.values())
+      for (const noDataWatch of ofSource.values()) {
+        if (noDataWatch.dueMs > nowMs) continue;
+        this.#deadlines.cancel(noDataWatch);
+        noDataWatch.onDue();
       }
   }
 
   /** A source answered, all of it, at `atMs` at the latest. */
-  seen(source: Source, wallet: string | null, atMs: number, draft: Draft): void {
-    const vigil = this.#vigils.get(source)?.get(wallet);
-    if (!vigil) return;
+  seen(source: Source, wallet: string | null, atMs: number, builder: ChangesBuilder): void {
+    const noDataWatch = this.#noDataWatches.get(source)?.get(wallet);
+    if (!noDataWatch) return;
     // A part of it may have been read too long ago.
-    if (vigil.isBlind && atMs + vigil.staleAfterMs < draft.atMs) return;
-    const blind = vigil.heard();
-    this.#deadlines.set(vigil, Math.max(atMs + vigil.staleAfterMs, draft.atMs) + 1);
+    if (noDataWatch.isBlind && atMs + noDataWatch.staleAfterMs < builder.atMs) return;
+    const blind = noDataWatch.heard();
+    this.#deadlines.set(noDataWatch, Math.max(atMs + noDataWatch.staleAfterMs, builder.atMs) + 1);
     for (const one of blind) {
       one.unknown = null;
-      this.#note(one, draft);
+      this.#note(one, builder);
     }
   }
 }

@@ -4,7 +4,7 @@ import type { Event } from "../domain/event.ts";
 /** Maximum number of orders of one wallet. Most are placed and gone again; the oldest make room. */
 const most = 10_000;
 
-export class Placings {
+export class OrderPlacements {
   readonly #byWallet = new Map<string, Map<string, number>>();
 
   /** @param order as `orderName` has it */

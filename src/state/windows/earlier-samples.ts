@@ -25,7 +25,7 @@ interface Plan {
   readonly whole: boolean;
 }
 
-export class Recall {
+export class EarlierSamples {
   readonly #ticks = new Map<string, Tick[]>();
   /** The minutes before the ticks. */
   readonly #minutes = new Map<string, { readonly minutes: HeldMinutes; readonly sinceMs: number }>();

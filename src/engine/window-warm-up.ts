@@ -2,25 +2,25 @@
  * The past of subjects: samples and events that history knew at the start, or that the exchange still has, enter windows at their
  * own time, also those of subjects that appear later. Fed before the first observation; it fires nothing.
  */
-import type { Draft } from "../domain/draft.ts";
+import type { ChangesBuilder } from "../domain/changes-builder.ts";
 import type { Event } from "../domain/event.ts";
 import type { Tick } from "../domain/observation.ts";
 import type { ProfitGaps } from "../state/profit/profit-gaps.ts";
 import type { Profits } from "../state/profit/profits.ts";
 import type { Today } from "../state/profit/today.ts";
 import type { SubjectNode } from "../state/subjects.ts";
+import { EarlierSamples } from "../state/windows/earlier-samples.ts";
 import type { EventWindows } from "../state/windows/event-windows.ts";
 import type { HeldMinutes } from "../state/windows/held-minutes.ts";
-import { Recall } from "../state/windows/recall.ts";
 import type { World } from "../state/world.ts";
-import type { Together } from "./aggregates/together.ts";
+import type { Aggregates } from "./aggregates/aggregates.ts";
 
 /** Accounts that have not appeared by then start with what is seen from there on. */
 const recallKeptMs = 600_000;
 
-export interface PastParts {
+export interface WindowWarmUpParts {
   readonly world: World;
-  readonly together: Together;
+  readonly aggregates: Aggregates;
   readonly eventWindows: EventWindows;
   readonly profits: Profits;
   readonly gaps: ProfitGaps;
@@ -29,16 +29,16 @@ export interface PastParts {
   readonly nowMs: () => number;
 }
 
-export class Past {
-  readonly #parts: PastParts;
+export class WindowWarmUp {
+  readonly #parts: WindowWarmUpParts;
   /** Samples of before the start, for subjects that are still to appear. */
-  readonly #recall = new Recall();
+  readonly #recall = new EarlierSamples();
   /** Subjects of before a reload: their windows are fed the past with the first observation. */
   readonly #standing: SubjectNode[] = [];
   /** Subjects whose windows over events have not been given the past yet. */
   readonly #newcomers: SubjectNode[] = [];
 
-  constructor(parts: PastParts) {
+  constructor(parts: WindowWarmUpParts) {
     this.#parts = parts;
   }
 
@@ -114,13 +114,14 @@ export class Past {
   }
 
   /** The past from elsewhere: into history, and into the windows of those that exist, at its own time. */
-  takeBackfill(ticks: readonly Tick[], draft: Draft): void {
-    const past = new Recall();
+  takeBackfill(ticks: readonly Tick[], builder: ChangesBuilder): void {
+    const warmUp = new EarlierSamples();
     for (const tick of ticks) {
-      draft.changes.ticks.push(tick);
-      past.tick(tick);
+      builder.changes.ticks.push(tick);
+      warmUp.tick(tick);
     }
-    for (const owner of past.owners) for (const node of this.#parts.world.ownedBy(owner)) past.replay(node);
+    for (const owner of warmUp.owners)
+      for (const node of this.#parts.world.ownedBy(owner)) warmUp.replay(node);
   }
 
   /** A subject that stood before a reload has its windows fed with the first observation. */
@@ -145,22 +146,22 @@ export class Past {
   }
 
   /** Gives subjects that appeared the events of before. */
-  welcomed(draft: Draft): void {
-    for (const node of this.#newcomers) this.#parts.eventWindows.replay(node, draft.atMs);
+  welcomed(builder: ChangesBuilder): void {
+    for (const node of this.#newcomers) this.#parts.eventWindows.replay(node, builder.atMs);
     this.#newcomers.length = 0;
   }
 
   /** Feeds a new event to the windows that look back over it. */
-  happened(event: Event, draft: Draft): void {
-    this.welcomed(draft);
+  happened(event: Event, builder: ChangesBuilder): void {
+    this.welcomed(builder);
     const { eventWindows } = this.#parts;
-    if (!eventWindows.keep(event, draft.atMs)) return;
-    for (const node of this.#touchedBy(event)) eventWindows.feed(node, event, draft.atMs);
+    if (!eventWindows.keep(event, builder.atMs)) return;
+    for (const node of this.#touchedBy(event)) eventWindows.feed(node, event, builder.atMs);
   }
 
   *#touchedBy(event: Event): Iterable<SubjectNode> {
     yield* this.#parts.world.touchedBy(event);
-    yield* this.#parts.together.touchedBy(event);
+    yield* this.#parts.aggregates.touchedBy(event);
   }
 }
 

@@ -1,6 +1,6 @@
 /** Books and pairs, as the rest of the tick sees them: what several wallets hold together follows what each of them holds. */
 
-import type { Draft } from "../../domain/draft.ts";
+import type { ChangesBuilder } from "../../domain/changes-builder.ts";
 import type { Event } from "../../domain/event.ts";
 import type { Source } from "../../domain/observation.ts";
 import type { Conditions } from "../../evaluate/conditions.ts";
@@ -17,7 +17,7 @@ import type { Remembered } from "../remembered.ts";
 import { Books } from "./books.ts";
 import { Pairs } from "./pairs.ts";
 
-export class Together {
+export class Aggregates {
   readonly #books: Books;
   readonly #pairs: Pairs;
 
@@ -33,7 +33,7 @@ export class Together {
     readonly staleAfterMs: number;
     /** Wallets that were watched before a reload in the same way. */
     readonly kept: ReadonlySet<string>;
-    readonly before: Together | undefined;
+    readonly before: Aggregates | undefined;
   }) {
     const { before, ...own } = parts;
     this.#books = new Books(own, before ? before.#books : undefined);
@@ -41,9 +41,9 @@ export class Together {
   }
 
   /** After a reload: what books and pairs are made of is known already. */
-  goOn(draft: Draft): void {
+  goOn(builder: ChangesBuilder): void {
     this.#books.goOn();
-    this.#pairs.goOn(draft);
+    this.#pairs.goOn(builder);
   }
 
   /** After what stands in history was taken back: its subjects are among these. */
@@ -56,9 +56,9 @@ export class Together {
   }
 
   /** Something about a wallet's accounts is new. */
-  changed(entry: WalletEntry, source: Source | null, draft: Draft): void {
-    this.#books.changed(entry, source, draft);
-    this.#pairs.changed(entry, source, draft);
+  changed(entry: WalletEntry, source: Source | null, builder: ChangesBuilder): void {
+    this.#books.changed(entry, source, builder);
+    this.#pairs.changed(entry, source, builder);
   }
 
   /** The same of many wallets, all of them with `null`. `sampled`: it enters history and windows. */
@@ -66,16 +66,16 @@ export class Together {
     names: ReadonlySet<string> | null,
     source: Source | null,
     sampled: boolean,
-    draft: Draft,
+    builder: ChangesBuilder,
   ): void {
-    this.#books.manyChanged(names, source, sampled, draft);
-    this.#pairs.manyChanged(names, source, sampled, draft);
+    this.#books.manyChanged(names, source, sampled, builder);
+    this.#pairs.manyChanged(names, source, sampled, builder);
   }
 
   /** Something is new that they only look at. */
-  judge(source: Source, draft: Draft): void {
-    this.#books.judge(source, draft);
-    this.#pairs.judge(source, draft);
+  judge(source: Source, builder: ChangesBuilder): void {
+    this.#books.judge(source, builder);
+    this.#pairs.judge(source, builder);
   }
 
   /** The doubt about the profit of a book; null: there is none, or it is no book. */
@@ -103,7 +103,7 @@ export class Together {
     return subject.scope === "book" ? this.#books.members(subject) : [];
   }
 
-  happened(event: Event, draft: Draft): void {
-    this.#pairs.happened(event, draft);
+  happened(event: Event, builder: ChangesBuilder): void {
+    this.#pairs.happened(event, builder);
   }
 }

@@ -2,8 +2,9 @@
  * The series that a channel draws beside a message, fixed when the message is sealed: a retry, after a restart too, draws
  * the same picture, however history and rules went on meanwhile. Read within a limit of time, and left out where that fails.
  */
+
+import { drawnAlert } from "../channels/chart/drawn-alert.ts";
 import { thinned } from "../channels/chart/thin.ts";
-import { drawnAlert } from "../channels/chart/whose.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { Message, MessageContent } from "../domain/delivery.ts";
 import type { Charts } from "../domain/ports.ts";

@@ -27,12 +27,12 @@ import type { Charts, Store } from "../domain/ports.ts";
 import type { ChannelStatus } from "../domain/status.ts";
 import { attemptWithin, formerRootOf, probeWithin, rootOf, toldBefore } from "./attempt.ts";
 import { type ChannelState, type StateUser, standInAfterMs } from "./channel-state.ts";
+import { withChart } from "./finalized-chart.ts";
+import type { FiringLists } from "./firing-lists.ts";
 import type { Journal } from "./journal.ts";
 import type { DeliverLog } from "./log.ts";
 import type { Probe } from "./probe.ts";
 import { seal } from "./seal.ts";
-import { withChart } from "./sealed-chart.ts";
-import type { Standing } from "./standing.ts";
 import { tellable } from "./tellable.ts";
 
 /** The time for which a critical message, also a quiet one, and what goes before it, waits for the disk before it leaves unsealed, ms. */
@@ -80,7 +80,7 @@ interface Parcel {
   readonly overtakenBy: Set<Parcel>;
 }
 
-export interface LineOptions {
+export interface ChannelQueueOptions {
   readonly channel: Channel;
   /** The state of a channel, by its name. */
   readonly stateOf: (channel: string) => ChannelState;
@@ -94,7 +94,7 @@ export interface LineOptions {
   readonly patienceMs: number;
   /** More messages than this that wait together are folded into one. */
   readonly stormFold: () => number;
-  readonly standing: Standing;
+  readonly standing: FiringLists;
   /** The series behind alerts, for channels that draw what was sealed. */
   readonly charts: Charts | null;
   readonly probe: Probe;
@@ -105,9 +105,9 @@ export interface LineOptions {
   readonly cut: AbortSignal;
 }
 
-export class Line implements StateUser {
+export class ChannelQueue implements StateUser {
   readonly channel: Channel;
-  readonly #options: LineOptions;
+  readonly #options: ChannelQueueOptions;
   readonly #waiting = new Waiting();
   readonly #parcels = new Set<Parcel>();
   /** Taken from what waits, not yet a message. */
@@ -134,7 +134,7 @@ export class Line implements StateUser {
   #dead = 0;
   readonly #failures: Partial<Record<SendFailure, number>> = {};
 
-  constructor(options: LineOptions) {
+  constructor(options: ChannelQueueOptions) {
     this.channel = options.channel;
     this.#options = options;
     const { channel, stateOf } = options;

@@ -2,7 +2,7 @@
 import { userInfo } from "node:os";
 import type { Cli } from "./command.ts";
 
-export function whoAmI(cli: Cli): string {
+export function userName(cli: Cli): string {
   try {
     return userInfo().username;
   } catch {

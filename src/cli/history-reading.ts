@@ -6,12 +6,12 @@ import { type Cli, CommandFailed, hint } from "./command.ts";
 import type { Place } from "./configuration.ts";
 
 /** @throws {CommandFailed} when there is no database, or none that can be read */
-export async function withPast<T>(
+export async function withHistory<T>(
   cli: Cli,
   place: Place,
   read: (history: History) => Promise<T>,
 ): Promise<T> {
-  const history = await openPast(
+  const history = await openHistory(
     place.databasePath,
     "the daemon is not running, and its database cannot be read",
   );
@@ -24,7 +24,7 @@ export async function withPast<T>(
 }
 
 /** Reads beside a running daemon, or without one. @throws {CommandFailed} when there is nothing that can be read */
-export async function openPast(path: string, otherwise = "the past cannot be read"): Promise<History> {
+export async function openHistory(path: string, otherwise = "the past cannot be read"): Promise<History> {
   const { HistoryError, openStore } = await import("../history/index.ts");
   try {
     return openStore({ path, readonly: true });
