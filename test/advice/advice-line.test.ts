@@ -13,7 +13,7 @@ import {
   prices,
   rulesOf,
   subaccount,
-} from "../watch/harness.ts";
+} from "../engine/harness.ts";
 
 const packs = ["liquidation-risk", "margin", "drawdown"].map((name) =>
   readFileSync(new URL(`../../rules/${name}.yaml`, import.meta.url), "utf8").replace(

@@ -5,9 +5,9 @@
 import { describe, expect, test } from "vitest";
 import { seededRandom } from "../../src/domain/clock.ts";
 import type { EnoughAmounts, WhatIfAccount } from "../../src/domain/what-if.ts";
+import { Harness, marketConfig, prices, rulesOf, subaccount } from "../engine/harness.ts";
 import { type AccountFigures, Margins, type Prices } from "../truth/oracle/margin.ts";
 import type { AccountTruth, MarketRules } from "../truth/oracle/truth.ts";
-import { Harness, marketConfig, prices, rulesOf, subaccount } from "../watch/harness.ts";
 
 const seed = Number(process.env.PERPWATCH_SEED ?? Date.now() % 2 ** 31);
 const accounts = Number(process.env.PERPWATCH_ACCOUNTS ?? 300);

@@ -1,7 +1,7 @@
 /** `depositTo` and `reduceTo` in rules and texts: units, signs, and unknown as everywhere. */
 import { describe, expect, test } from "vitest";
 import { formatProblem, loadRules } from "../../src/rules/index.ts";
-import { Harness, mainWallet, position, rulesOf, scheduleMs, subaccount } from "../watch/harness.ts";
+import { Harness, mainWallet, position, rulesOf, scheduleMs, subaccount } from "../engine/harness.ts";
 
 const showing = (text: string, scope = "position", when = "trader.equity > 0.0") => `
 rules:

@@ -4,7 +4,7 @@ import type { PositionState, SubaccountState } from "../../src/domain/account.ts
 import { seededRandom } from "../../src/domain/clock.ts";
 import type { WhatIfAccount } from "../../src/domain/what-if.ts";
 import type { WatchedPair, WatchedWallet } from "../../src/state/watched.ts";
-import { Harness, mainWallet, position, rulesOf, subaccount } from "../watch/harness.ts";
+import { Harness, mainWallet, position, rulesOf, subaccount } from "../engine/harness.ts";
 
 const wallets: readonly WatchedWallet[] = ["main", "hedge", "third"].map((name) => ({ ...mainWallet, name }));
 const basis: WatchedPair = { name: "basis", legs: ["main/SOL", "hedge/SOL"], tolerance: 0.02 };

@@ -1,6 +1,6 @@
 /** Rules in `perpwatch whatif` that hold and do not fire yet: a level fires once it has held for `for`. */
 import { expect, test } from "vitest";
-import { Harness, position, subaccount } from "../watch/harness.ts";
+import { Harness, position, subaccount } from "../engine/harness.ts";
 
 const rules = `
 rules:

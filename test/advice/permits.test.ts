@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { MarketConfig, SubaccountState } from "../../src/domain/account.ts";
 import type { ClearAmounts } from "../../src/domain/what-if.ts";
-import { Harness, marketConfig, position, subaccount } from "../watch/harness.ts";
+import { Harness, marketConfig, position, subaccount } from "../engine/harness.ts";
 
 const rules = `
 rules:

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { AdviceSettings } from "../../src/advice/settings.ts";
 import { waysOf } from "../../src/advice/texts.ts";
 import type { ClearAmounts } from "../../src/domain/what-if.ts";
-import { Harness, position, subaccount } from "../watch/harness.ts";
+import { Harness, position, subaccount } from "../engine/harness.ts";
 
 const rule = (target = "") => `
 rules:

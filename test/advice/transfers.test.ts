@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { SubaccountState } from "../../src/domain/account.ts";
 import type { ClearAmounts, WhatIfQuestion } from "../../src/domain/what-if.ts";
-import { Harness, position, subaccount } from "../watch/harness.ts";
+import { Harness, position, subaccount } from "../engine/harness.ts";
 
 const rules = `
 rules:

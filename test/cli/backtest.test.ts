@@ -5,8 +5,8 @@ import { expect, test } from "vitest";
 import { type Changes, changes } from "../../src/domain/changes.ts";
 import type { Observation } from "../../src/domain/observation.ts";
 import { openStore } from "../../src/history/index.ts";
+import { event, Harness, marketConfig, position, prices, subaccount } from "../engine/harness.ts";
 import { alert } from "../history/examples.ts";
-import { event, Harness, marketConfig, position, prices, subaccount } from "../watch/harness.ts";
 import { desk, plainConfig, run } from "./run.ts";
 
 const nearBelow = (warning: number, mode = "live") => `

@@ -5,7 +5,6 @@ import { explanationText } from "../../src/cli/rules/explain.ts";
 import { builtInRules } from "../../src/domain/built-in.ts";
 import type { ExplainedPart, Explanation } from "../../src/domain/explanation.ts";
 import { explainParts } from "../../src/rules/index.ts";
-import { env } from "../rules/kit.ts";
 import {
   Harness,
   marketConfig,
@@ -14,7 +13,8 @@ import {
   scheduleMs,
   startMs,
   subaccount,
-} from "../watch/harness.ts";
+} from "../engine/harness.ts";
+import { env } from "../rules/kit.ts";
 import { openDashboard } from "../web/open.ts";
 import { desk, run } from "./run.ts";
 

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { orderName } from "../../src/domain/account.ts";
 import type { Observation } from "../../src/domain/observation.ts";
-import { Harness, mainWallet, rulesOf } from "../watch/harness.ts";
+import { Harness, mainWallet, rulesOf } from "../engine/harness.ts";
 import { Rig } from "./rig.ts";
 
 const minute = 60_000;

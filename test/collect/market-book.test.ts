@@ -4,7 +4,7 @@ import type { Run } from "../../src/collect/collector.ts";
 import { fundingRatesCollector } from "../../src/collect/collectors/funding-rates.ts";
 import { MarketBook } from "../../src/collect/market-book.ts";
 import type { ExchangeClient } from "../../src/exchange/index.ts";
-import { marketConfig } from "../watch/harness.ts";
+import { marketConfig } from "../engine/harness.ts";
 
 test("an empty list leaves the markets as they were", () => {
   const book = new MarketBook();

@@ -2,11 +2,11 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { loadRules } from "../../src/rules/index.ts";
+import { scheduleMs } from "../engine/harness.ts";
 import { document, documentFile, rulesByPack, stages } from "../messages/document.ts";
 import { otherEnds } from "../messages/ends.ts";
 import { sentOfIncident } from "../messages/incident.ts";
 import { packs } from "../messages/judged.ts";
-import { scheduleMs } from "../watch/harness.ts";
 
 const told = stages();
 const incident = sentOfIncident();

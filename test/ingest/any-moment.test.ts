@@ -16,7 +16,6 @@ import type { WatchSettings } from "../../src/engine/settings.ts";
 import { Watch } from "../../src/engine/watch.ts";
 import { type History, openStore } from "../../src/history/index.ts";
 import { rememberedWatch } from "../../src/ingest/remember.ts";
-import { temporaryFolder } from "../history/folder.ts";
 import {
   event,
   marketConfig,
@@ -26,7 +25,8 @@ import {
   settingsOf,
   startMs,
   subaccount,
-} from "../watch/harness.ts";
+} from "../engine/harness.ts";
+import { temporaryFolder } from "../history/folder.ts";
 
 const near = (name: string, mode: string): string => `
   - name: ${name}

@@ -4,8 +4,8 @@ import { eventName } from "../../src/domain/event.ts";
 import type { Observation } from "../../src/domain/observation.ts";
 import { CommitFailed } from "../../src/domain/ports.ts";
 import { IngestLoop } from "../../src/ingest/loop.ts";
+import { Harness, notification, position, startMs, subaccount } from "../engine/harness.ts";
 import { FakeClock } from "../support/clock.ts";
-import { Harness, notification, position, startMs, subaccount } from "../watch/harness.ts";
 
 const rules = `
 rules:

@@ -14,7 +14,7 @@ import {
   settingsOf,
   startMs,
   subaccount,
-} from "../watch/harness.ts";
+} from "../engine/harness.ts";
 
 /** A history without anything in it that notes which samples it is asked for. */
 class Asked {

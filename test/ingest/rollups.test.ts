@@ -7,8 +7,8 @@ import type { Tick } from "../../src/domain/observation.ts";
 import type { Store } from "../../src/domain/ports.ts";
 import { type History, openStore } from "../../src/history/index.ts";
 import { rememberedWatch } from "../../src/ingest/remember.ts";
+import { marketConfig, prices, settingsOf, startMs, subaccount } from "../engine/harness.ts";
 import { temporaryFolder } from "../history/folder.ts";
-import { marketConfig, prices, settingsOf, startMs, subaccount } from "../watch/harness.ts";
 
 const [minuteMs, hourMs, dayMs] = [60_000, 3_600_000, 86_400_000];
 

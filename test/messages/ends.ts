@@ -2,8 +2,8 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import type { AlertChange } from "../../src/domain/alert.ts";
-import { Harness, mainWallet, position, subaccount } from "../watch/harness.ts";
-import { flow, live, second } from "../watch/traded.ts";
+import { Harness, mainWallet, position, subaccount } from "../engine/harness.ts";
+import { flow, live, second } from "../engine/traded.ts";
 import { packs } from "./judged.ts";
 
 const pack = (name: string) => readFileSync(path.join(packs, `${name}.yaml`), "utf8");

@@ -19,7 +19,7 @@ import {
   prices,
   scheduleMs,
   subaccount,
-} from "../watch/harness.ts";
+} from "../engine/harness.ts";
 import { packs } from "./judged.ts";
 
 export const startMs = Date.UTC(2026, 10, 21, 3, 40);

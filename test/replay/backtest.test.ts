@@ -19,7 +19,7 @@ import {
   settingsOf,
   startMs,
   subaccount,
-} from "../watch/harness.ts";
+} from "../engine/harness.ts";
 
 const rules = `
 rules:

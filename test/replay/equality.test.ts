@@ -8,8 +8,8 @@ import type { AlertChange } from "../../src/domain/alert.ts";
 import type { Source } from "../../src/domain/observation.ts";
 import { openStore } from "../../src/history/index.ts";
 import { backtest } from "../../src/replay/backtest.ts";
+import { settingsOf, startMs } from "../engine/harness.ts";
 import { temporaryFolder } from "../history/folder.ts";
-import { settingsOf, startMs } from "../watch/harness.ts";
 import { LiveRun, type Step } from "./live-run.ts";
 
 const rules = `

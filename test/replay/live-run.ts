@@ -14,7 +14,6 @@ import { type History, openStore } from "../../src/history/index.ts";
 import { IngestLoop } from "../../src/ingest/loop.ts";
 import { rememberedWatch } from "../../src/ingest/remember.ts";
 import { FarSide, httpChannel } from "../deliver/support.ts";
-import { FakeClock } from "../support/clock.ts";
 import {
   event,
   marketConfig,
@@ -23,7 +22,8 @@ import {
   prices,
   startMs,
   subaccount,
-} from "../watch/harness.ts";
+} from "../engine/harness.ts";
+import { FakeClock } from "../support/clock.ts";
 
 export type Step =
   | { readonly do: "pass"; readonly ms: number; readonly failing: readonly Source[] }

@@ -13,8 +13,8 @@ import type { WatchSettings } from "../../src/engine/settings.ts";
 import { openStore } from "../../src/history/index.ts";
 import { backtest } from "../../src/replay/backtest.ts";
 import type { ReplayedMessage } from "../../src/replay/delivery.ts";
+import { mainWallet, rulesOf, settingsOf, startMs } from "../engine/harness.ts";
 import { temporaryFolder } from "../history/folder.ts";
-import { mainWallet, rulesOf, settingsOf, startMs } from "../watch/harness.ts";
 import { LiveRun, type Step } from "./live-run.ts";
 
 const rules = `

@@ -13,7 +13,7 @@ import {
   rulesOf,
   startMs,
   subaccount,
-} from "../watch/harness.ts";
+} from "../engine/harness.ts";
 
 const rules = (mode: string) => `
 rules:

@@ -4,7 +4,7 @@ import { parseSteps } from "../../src/replay/suite/notation.ts";
 import { readSuite } from "../../src/replay/suite/read.ts";
 import { readySuite, runTest } from "../../src/replay/suite/run.ts";
 import { formatProblem, vocabulary } from "../../src/rules/index.ts";
-import { scheduleMs } from "../watch/harness.ts";
+import { scheduleMs } from "../engine/harness.ts";
 
 const rules = `
 rules:

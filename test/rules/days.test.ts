@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { CronSchedule } from "../../src/collect/calendar.ts";
 import { dayOf } from "../../src/rules/index.ts";
-import { Harness } from "../watch/harness.ts";
+import { Harness } from "../engine/harness.ts";
 
 const quarterMs = 900_000;
 const hourMs = 3_600_000;

@@ -12,7 +12,7 @@ import {
   loadRules,
   type RuleSet,
 } from "../../../src/rules/index.ts";
-import { Harness, position, rulesOf, subaccount } from "../../watch/harness.ts";
+import { Harness, position, rulesOf, subaccount } from "../../engine/harness.ts";
 import { cpuUs } from "../daemon/figures.ts";
 
 export interface LanguageResult {
