@@ -4,7 +4,8 @@ import { FakeClock } from "./support/clock.ts";
 
 test("the machine's time, less what it is off", async () => {
   const machine = new FakeClock("2026-01-01T00:00:00Z");
-  const clock = steadyClock(machine, () => 5_000);
+  const clock = steadyClock(machine);
+  clock.follow({ agreedOffsetMs: 5_000 });
   expect(clock.nowMs()).toBe(machine.nowMs() - 5_000);
   await machine.advance(1_000);
   expect(clock.nowMs()).toBe(machine.nowMs() - 5_000);
@@ -13,7 +14,12 @@ test("the machine's time, less what it is off", async () => {
 test("a clock that was fast neither goes back nor stands still, and is right in the end", async () => {
   const machine = new FakeClock("2026-01-01T00:00:00Z");
   let offsetMs = 0;
-  const clock = steadyClock(machine, () => offsetMs);
+  const clock = steadyClock(machine);
+  clock.follow({
+    get agreedOffsetMs() {
+      return offsetMs;
+    },
+  });
   const startMs = clock.nowMs();
   offsetMs = 600_000;
   await machine.advance(10_000);
@@ -25,7 +31,12 @@ test("a clock that was fast neither goes back nor stands still, and is right in 
 test("times are whole milliseconds while a fast clock is corrected", async () => {
   const machine = new FakeClock("2026-01-01T00:00:00Z");
   let offsetMs = 0;
-  const clock = steadyClock(machine, () => offsetMs);
+  const clock = steadyClock(machine);
+  clock.follow({
+    get agreedOffsetMs() {
+      return offsetMs;
+    },
+  });
   const startMs = clock.nowMs();
   offsetMs = 600_000;
   const seen: number[] = [];

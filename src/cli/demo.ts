@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import type { Writable } from "node:stream";
 import type { Logger } from "pino";
-import { runDaemon } from "../daemon/app.ts";
+import { runDaemon } from "../daemon/run.ts";
 import { settingsFromText } from "../daemon/settings.ts";
 import { type SimulatedTrader, startSimulator } from "../simulator/index.ts";
 import type { CommandLine } from "./command-line.ts";

@@ -130,7 +130,7 @@ async function startWith(
     }
     await tellWarnings(log, loaded.warnings);
     await tellPageProblems(log, loaded.pageProblems);
-    const { runDaemon } = await import("../daemon/app.ts");
+    const { runDaemon } = await import("../daemon/run.ts");
     const { keepHeapSmall } = await import("../daemon/heap.ts");
     keepHeapSmall();
     return await runDaemon(loaded.settings, {

@@ -6,16 +6,29 @@
  */
 import type { Clock } from "../domain/clock.ts";
 
-/** @param offsetMs the machine's clock less the exchange's, as far as it is known */
-export function steadyClock(machine: Clock, offsetMs: () => number): Clock {
+/** `agreedOffsetMs`: the machine's clock less the exchange's, as far as it is known. */
+interface Time {
+  readonly agreedOffsetMs: number;
+}
+
+export interface SteadyClock extends Clock {
+  /** Corrects the machine's time by this from here on. */
+  follow(time: Time): void;
+}
+
+export function steadyClock(machine: Clock): SteadyClock {
+  let time: Time = { agreedOffsetMs: 0 };
   let elapsedMs = machine.elapsedMs();
   let lastMs = Number.NEGATIVE_INFINITY;
   return {
+    follow(other) {
+      time = other;
+    },
     nowMs() {
       const nowElapsedMs = machine.elapsedMs();
       const ranMs = nowElapsedMs - elapsedMs;
       elapsedMs = nowElapsedMs;
-      lastMs = Math.max(machine.nowMs() - offsetMs(), lastMs + ranMs / 2);
+      lastMs = Math.max(machine.nowMs() - time.agreedOffsetMs, lastMs + ranMs / 2);
       return Math.floor(lastMs);
     },
     elapsedMs: () => machine.elapsedMs(),

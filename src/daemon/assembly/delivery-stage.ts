@@ -1,0 +1,117 @@
+/** The fourth stage: messages leave, and handled notifications are acknowledged. */
+
+import { randomUUID } from "node:crypto";
+import path from "node:path";
+import { createChannel, createChannels, programEnvironment } from "../../channels/registry.ts";
+import { onDutyWhenSealed } from "../../channels/rota/channel.ts";
+import { worded } from "../../channels/template.ts";
+import { CronSchedule } from "../../collect/calendar.ts";
+import type { DigestSettings } from "../../deliver/digest/settings.ts";
+import {
+  acknowledgeWith,
+  createAcknowledger,
+  createOutbox,
+  Digest,
+  Drills,
+  HandOvers,
+  type Outbox,
+} from "../../deliver/index.ts";
+import { logSteps } from "../alert-steps.ts";
+import { charts, chatActions } from "../daemon-source.ts";
+import { alertsOnly } from "../settings/digest.ts";
+import type { Basics, DeliveryParts, EngineParts, ExchangeParts, StoreParts } from "./parts.ts";
+
+type Made = Basics & StoreParts & ExchangeParts & EngineParts;
+
+export function deliveryStage(of: Made): DeliveryParts {
+  const { settings, deps, log, clock, random, host, live, told, source, store, exchange, ingest, signals } =
+    of;
+  const probe = deps.probe ? { probe: deps.probe } : {};
+  const sender = `perpwatch on ${host}`;
+  const instance = path.resolve(settings.history.path);
+  const channels = createChannels(
+    settings.channels,
+    (name) => live.rotas[name]!,
+    {
+      ...{ clock, random, log, timezone: settings.timezone, mention: settings.mention, ...told },
+      out: deps.out ?? process.stdout,
+      environment: programEnvironment(process.env),
+      // Nobody acts before the channels are started, which is after all parts stand.
+      actions: chatActions(source),
+      charts: charts(source),
+    },
+    deps.outside?.createChannel ?? createChannel,
+  );
+  const outbox: Outbox = createOutbox({
+    ...{ store, channels, clock, random, sender, instance, log, ...probe },
+    word: (sealed) => {
+      const message = onDutyWhenSealed(sealed, live.rotas[sealed.receiver]);
+      const template = live.templates.channels[message.content.onDuty ?? message.receiver];
+      return worded(message, template, { timezone: settings.timezone, ...told }, (detail) =>
+        log.warn(
+          { channel: message.receiver, messageId: message.id, detail },
+          "a template failed; the usual words are sent",
+        ),
+      );
+    },
+    observe: (observation) => void ingest.observe(observation),
+    stormFold: () => live.stormFold,
+    present: (alertId) => ingest.watch.present(alertId, clock.nowMs()),
+    charts: charts(source),
+  });
+  const acknowledge = acknowledgeWith(exchange.client);
+  const acknowledger = createAcknowledger({
+    ...{ store, clock, random, log, ...probe },
+    acknowledge: async (wallet, ...rest) => {
+      await acknowledge(wallet, ...rest);
+      signals.acknowledged.send(wallet);
+    },
+  });
+  const drills = new Drills({
+    ...{ store, clock, log },
+    channels: [...channels.keys()],
+    observe: (observation) => ingest.observe(observation),
+    nextMs: (afterMs) => settings.drill.schedule?.next(afterMs) ?? null,
+    withinMs: settings.drill.withinMs,
+    newId: deps.outside?.newId ?? randomUUID,
+  });
+  signals.committed.listen((committed) => {
+    outbox.committed(committed);
+    acknowledger.committed(committed);
+    drills.committed(committed);
+    logSteps(log, committed);
+  });
+  signals.stuck.listen((stuck) => outbox.stuck(stuck));
+  signals.degraded.listen((degraded, why) => {
+    acknowledger.hold(degraded);
+    if (degraded)
+      log.error(`degraded: history does not take commits (${why}); critical messages leave from memory`);
+    else log.info(`history takes commits again: ${why}`);
+  });
+  const posting = { store, clock, post: (messages: Parameters<Outbox["post"]>[0]) => outbox.post(messages) };
+  return {
+    ...{ channels, outbox, acknowledger, drills },
+    digest: new Digest({
+      ...{ ...posting, sender, instance, log, timezone: settings.timezone },
+      schedule: settings.digest && digestSchedule(settings.digest, settings.timezone),
+      receivers: settings.digest?.receivers ?? [],
+      status: () => source().status(),
+    }),
+    handOvers: new HandOvers({
+      ...{ ...posting, sender, instance, log },
+      plans: () => live.rotas,
+      takes: (name) => {
+        const one = settings.channels[name];
+        return one !== undefined && !alertsOnly.has(one.type);
+      },
+      firing: () => ingest.watch.status(clock.nowMs()).firing,
+    }),
+  };
+}
+
+/** Its name tells one schedule from another. */
+function digestSchedule({ cron, timezone: given }: DigestSettings, own: string) {
+  const timezone = given ?? own;
+  const schedule = new CronSchedule(cron, timezone);
+  return { name: `${cron} ${timezone}`, next: (afterMs: number) => schedule.next(afterMs) };
+}

@@ -1,0 +1,24 @@
+/** The third stage: the watch, with what history remembers, and the queue before it. */
+import { IngestLoop } from "../../ingest/loop.ts";
+import { rememberedWatch } from "../../ingest/remember.ts";
+import { watchSettingsOf } from "../settings/watch.ts";
+import type { DaemonSettings } from "../settings.ts";
+import type { Basics, EngineParts, ExchangeParts, StoreParts } from "./parts.ts";
+
+export async function engineStage(of: Basics & StoreParts & ExchangeParts): Promise<EngineParts> {
+  const { settings, deps, log, store, clock, startedMs, signals } = of;
+  const watchSettings = (from: DaemonSettings) => watchSettingsOf(settings, from, startedMs);
+  const watch = await rememberedWatch(watchSettings(settings), store, startedMs);
+  deps.signal?.throwIfAborted();
+  const ingest = new IngestLoop({
+    ...{ watch, store, clock },
+    onCommitted: (committed) => signals.committed.send(committed),
+    onStuck: (stuck) => signals.stuck.send(stuck),
+    onAsk: (ask) => signals.asked.send(ask),
+    onNote: ({ level, text }) => log[level](text),
+    onDegraded: (degraded, why) => signals.degraded.send(degraded, why),
+    onBroken: (error) => signals.broken.send(error),
+    ...(deps.probe ? { probe: deps.probe } : {}),
+  });
+  return { ingest, watchSettings };
+}

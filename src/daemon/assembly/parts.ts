@@ -1,0 +1,96 @@
+/**
+ * The parts of the daemon by the stages in which they are made: store, exchange, engine, delivery, collection. A stage takes what the
+ * stages before it made. What goes back up goes by signals, to which later stages listen.
+ */
+
+import type { Channel } from "../../channels/channel.ts";
+import type { CommandLine } from "../../channels/message.ts";
+import type { Collectors } from "../../collect/index.ts";
+import type { Acknowledger, Digest, Drills, HandOvers, InboxAudits, Outbox } from "../../deliver/index.ts";
+import type { Changes } from "../../domain/changes.ts";
+import type { Ask } from "../../domain/changes-builder.ts";
+import type { Clock, Random } from "../../domain/clock.ts";
+import type { Signal } from "../../domain/signal.ts";
+import type { WatchSettings } from "../../engine/settings.ts";
+import type { BadRecordReport, Exchange, SessionChange } from "../../exchange/index.ts";
+import type { History } from "../../history/index.ts";
+import type { IngestLoop } from "../../ingest/loop.ts";
+import type { DaemonSource } from "../daemon-source.ts";
+import type { DaemonDeps } from "../deps.ts";
+import type { DaemonSettings } from "../settings.ts";
+import type { SteadyClock } from "../steady-clock.ts";
+
+/** News that later stages listen to. */
+export interface Signals {
+  readonly session: Signal<[SessionChange]>;
+  readonly badRecord: Signal<[BadRecordReport]>;
+  /** Changes are in history. */
+  readonly committed: Signal<[Changes]>;
+  /** Changes are not in history for too long. */
+  readonly stuck: Signal<[Changes]>;
+  readonly asked: Signal<[Ask]>;
+  readonly degraded: Signal<[degraded: boolean, why: string]>;
+  /** Notifications of a wallet were acknowledged. */
+  readonly acknowledged: Signal<[wallet: string]>;
+  /** Something broke that cannot be waited out. */
+  readonly broken: Signal<[error: unknown]>;
+}
+
+/** Settings that a reload replaces while the parts go on. */
+export interface Live {
+  rotas: DaemonSettings["rotas"];
+  templates: DaemonSettings["templates"];
+  stormFold: DaemonSettings["routing"]["stormFold"];
+}
+
+export interface Basics {
+  readonly settings: DaemonSettings;
+  readonly deps: DaemonDeps;
+  readonly log: DaemonDeps["log"];
+  /** The machine's own clock, uncorrected. */
+  readonly machine: Clock;
+  readonly random: Random;
+  /** The machine's name, as messages give it. */
+  readonly host: string;
+  readonly signals: Signals;
+  readonly live: Live;
+  readonly told: { readonly commandLine?: CommandLine; readonly json?: true };
+  /** The answers to people, once all parts stand. @throws Error before */
+  readonly source: () => DaemonSource;
+  /** Notes what a stop has to do; done in reverse order. */
+  readonly onStop: (undo: () => Promise<void> | void) => void;
+}
+
+export interface StoreParts {
+  readonly store: History;
+  /** The daemon's clock: the machine's, corrected to the exchange's. */
+  readonly clock: SteadyClock;
+  /** The time up to which an earlier run watched, ms; null: there was none. */
+  readonly lastAliveMs: number | null;
+}
+
+export interface ExchangeParts {
+  readonly exchange: Exchange;
+  readonly startedMs: number;
+}
+
+export interface EngineParts {
+  readonly ingest: IngestLoop;
+  readonly watchSettings: (from: DaemonSettings) => WatchSettings;
+}
+
+export interface DeliveryParts {
+  readonly channels: ReadonlyMap<string, Channel>;
+  readonly outbox: Outbox;
+  readonly acknowledger: Acknowledger;
+  readonly drills: Drills;
+  readonly digest: Digest;
+  readonly handOvers: HandOvers;
+}
+
+export interface CollectionParts {
+  readonly collectors: Collectors;
+  readonly audits: InboxAudits;
+}
+
+export type DaemonParts = Basics & StoreParts & ExchangeParts & EngineParts & DeliveryParts & CollectionParts;

@@ -1,0 +1,18 @@
+import type { Clock } from "../domain/clock.ts";
+
+/** Repeats work with a pause after each run; nothing overlaps, and a failure ends nothing. */
+export function every(clock: Clock, ms: number, work: () => Promise<void>): () => void {
+  let stopped = false;
+  let cancel = (): void => {};
+  const next = (): void => {
+    if (stopped) return;
+    cancel = clock.after(ms, () => {
+      work().then(next, next);
+    });
+  };
+  next();
+  return () => {
+    stopped = true;
+    cancel();
+  };
+}

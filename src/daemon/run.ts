@@ -1,0 +1,80 @@
+/** A daemon from its start to its end, and what it leaves. */
+import { type Alert, severities } from "../domain/alert.ts";
+import { systemClock } from "../domain/clock.ts";
+import { formatDurationMs } from "../domain/duration.ts";
+import type { DaemonStatus } from "../domain/status.ts";
+import { type Daemon, startDaemon } from "./app.ts";
+import type { DaemonDeps } from "./deps.ts";
+import type { DaemonSettings } from "./settings.ts";
+
+/** Runs until the signal aborts or something breaks; the exit status. */
+export async function runDaemon(
+  settings: DaemonSettings,
+  options: DaemonDeps & { readonly signal: AbortSignal; readonly onStarted?: (daemon: Daemon) => void },
+): Promise<number> {
+  const { log, signal } = options;
+  const clock = options.clock ?? systemClock();
+  const startedMs = clock.elapsedMs();
+  const daemon = await startDaemon(settings, options).catch((error: unknown) => {
+    if (signal.aborted) return null;
+    throw error;
+  });
+  if (daemon === null) {
+    log.info("stopped before it had started");
+    return 0;
+  }
+  const names = settings.wallets.map((wallet) => wallet.name).join(", ");
+  log.info(`watching ${names}${daemon.url ? `; status page ${daemon.url}` : ""}`);
+  options.onStarted?.(daemon);
+  const stopped = new Promise<"stopped">((resolve) => {
+    if (signal.aborted) resolve("stopped");
+    signal.addEventListener("abort", () => resolve("stopped"), { once: true });
+  });
+  try {
+    await Promise.race([stopped, daemon.broken]);
+    return 0;
+  } catch (error) {
+    log.fatal({ error: error instanceof Error ? (error.stack ?? error.message) : String(error) }, "broken");
+    return 1;
+  } finally {
+    await daemon.stop();
+    log.info(
+      `stopped after ${formatDurationMs(clock.elapsedMs() - startedMs)}; ${leftOver(daemon.status())}`,
+    );
+  }
+}
+
+/** The files that a stop leaves for the next start, and what it leaves alone. */
+function leftOver({ channels, acknowledgements, database, watch }: DaemonStatus): string {
+  const count = (n: number, what: string): string[] => (n === 0 ? [] : [`${n} ${what}${n === 1 ? "" : "s"}`]);
+  const waiting = channels.reduce((sum, channel) => sum + channel.waiting, 0);
+  const owed = [
+    ...count(waiting, "message"),
+    ...count(acknowledgements.due, "acknowledgement of notifications"),
+  ];
+  const lost = count(database.waitingCommits, "observation");
+  const stored =
+    lost.length === 0 ? "all that was seen is stored" : `${lost} could not be stored and will be read again`;
+  const left =
+    owed.length === 0
+      ? `${stored}, nothing is owed`
+      : `${stored}, ${owed.join(" and ")} still owed, to be sent at the next start`;
+  const firing = unwatched(watch.firing);
+  return firing === null ? left : `${left}; ${firing}`;
+}
+
+/** Maximum number of ids a line names of each severity. */
+const mostIds = 10;
+
+/** `2 critical alerts are firing (#18, #20): nobody watches them now`, worst first; null: nothing fires. */
+function unwatched(firing: readonly Pick<Alert, "id" | "severity">[]): string | null {
+  if (firing.length === 0) return null;
+  const parts = severities.toReversed().flatMap((severity) => {
+    const ids = firing.filter((one) => one.severity === severity).map(({ id }) => `#${id}`);
+    if (ids.length === 0) return [];
+    const more = ids.length > mostIds ? ", …" : "";
+    const word = ids.length === 1 ? "alert is" : "alerts are";
+    return [`${ids.length} ${severity} ${word} firing (${ids.slice(0, mostIds).join(", ")}${more})`];
+  });
+  return `${parts.join(", ")}: nobody watches ${firing.length === 1 ? "it" : "them"} now`;
+}

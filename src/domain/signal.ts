@@ -1,0 +1,12 @@
+/** News for whoever listens, in the order in which they began to. */
+export class Signal<News extends unknown[]> {
+  readonly #listeners: ((...news: News) => void)[] = [];
+
+  listen(listener: (...news: News) => void): void {
+    this.#listeners.push(listener);
+  }
+
+  send(...news: News): void {
+    for (const listener of this.#listeners) listener(...news);
+  }
+}
