@@ -9,15 +9,15 @@ const texts = z.union([z.coerce.string(), z.array(z.coerce.string()).min(1)]);
 const plain = z.union([z.string(), z.number().transform(String)]);
 
 /** Longest pattern, and longest text that one is held against: both come from people and are short. */
-const longestPattern = 200;
-const longestValue = 300;
+const maxPattern = 200;
+const maxValue = 300;
 /** Maximum number of ways through a pattern: optional parts and groups of alternatives multiply. */
-const mostWays = 64;
+const maxWays = 64;
 
 const pattern = z
   .string()
   .min(1)
-  .max(longestPattern)
+  .max(maxPattern)
   .superRefine((text, context) => {
     const wrong = wrongPattern(text);
     if (wrong !== null) context.addIssue({ code: "custom", message: wrong });
@@ -68,7 +68,7 @@ function whole(text: string, value: string): boolean {
     found = new RegExp(`^(?:${text})$`, "u");
     compiled.set(text, found);
   }
-  return found.test(value.slice(0, longestValue));
+  return found.test(value.slice(0, maxValue));
 }
 
 /**
@@ -87,7 +87,7 @@ function wrongPattern(text: string): string | null {
   if (/\)[*+{]/.test(text)) return "a group in a pattern cannot repeat: write alternatives, [classes] or .*";
   const repeats = text.replaceAll(/\\./g, "x").match(/[*+]|\{\d+,?\d*\}/g)?.length ?? 0;
   if (repeats > 3) return "a pattern repeats at most three times";
-  if (waysToFit(text) > mostWays)
+  if (waysToFit(text) > maxWays)
     return "a pattern has too many ways to fit: write fewer parts that may be missing (x?) and fewer (a|b) in a row";
   return null;
 }

@@ -56,10 +56,10 @@ export function turnOf({ severity, quiet }: Pick<OwedItem, "severity" | "quiet">
 }
 
 /** Most reminders of one alert that one message stands for. */
-const mostReminders = 1_000;
+const maxReminders = 1_000;
 
 /** After a long wait so many critical messages still leave one by one. */
-const mostLateSingly = 10;
+const maxLateSingly = 10;
 
 /** The time for which a critical message waits for a slot of its own where slots are scarce; then it leaves with the others, ms. */
 const aloneForMs = 1_000;
@@ -171,7 +171,7 @@ export class Waiting {
       const all = late && lane !== "critical" ? this.#ready(lesser, held, leaving) : ready;
       const hurried = lane === "critical" && own.some((entry) => isHurried(entry, leaving));
       const fold = hurried ? 1 : leaving.stormFold;
-      const most = !late ? fold : lane === "critical" ? mostLateSingly : 1;
+      const most = !late ? fold : lane === "critical" ? maxLateSingly : 1;
       // A drill is told alone, and after what is real.
       const real = all.filter(([head]) => !isDrill(head!));
       const ofAccount = leaving.byAccount ? real.find(([head]) => isOfIncident(head!)) : undefined;
@@ -337,7 +337,7 @@ function alone({ entries }: Thread): Entry[] {
   if (change?.kind !== "reminder") return taken;
   for (const entry of entries.slice(at + 1)) {
     const same = entry.change?.kind === "reminder" && entry.item.groupKey === null && entry.stuck === stuck;
-    if (!same || taken.length >= mostReminders) break;
+    if (!same || taken.length >= maxReminders) break;
     taken.push(entry);
   }
   return taken;

@@ -36,7 +36,7 @@ export type Press =
       readonly upTo: Severity;
     };
 
-const mostRows = 5;
+const maxRows = 5;
 
 /**
  * @returns a row for each alert that fires or has just happened, the worst first; none for what is over. Above them one for all of an
@@ -56,7 +56,7 @@ export function buttonsOf({ id, content }: Message, over: ReadonlySet<number> = 
     content.incident === undefined || unseen.length < 2
       ? []
       : [[allButton(id, unseen.length, Math.max(...content.items.map(({ change }) => change.id)))]];
-  return [...all, ...open.map((change) => rowOf(change, open.length > 1))].slice(0, mostRows);
+  return [...all, ...open.map((change) => rowOf(change, open.length > 1))].slice(0, maxRows);
 }
 
 function allButton(messageId: string, count: number, revision: number): Button {

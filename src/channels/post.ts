@@ -14,7 +14,7 @@ const usualAnswer = 65_536;
 /** For services that repeat the message in their answer, in escapes, with the one that it replies to, bytes. */
 export const largeAnswer = 1_048_576;
 /** The longest wait that another side may ask for, ms: a day. */
-const longestWaitMs = 86_400_000;
+const maxWaitMs = 86_400_000;
 
 export interface Answer {
   readonly kind: "answer";
@@ -212,7 +212,7 @@ function waitOf(headers: Answer["headers"]): number | null {
 }
 
 /** A wait that another side asks for, as it is kept to, ms. */
-export const bounded = (ms: number): number => Math.min(Math.ceil(ms), longestWaitMs);
+export const bounded = (ms: number): number => Math.min(Math.ceil(ms), maxWaitMs);
 
 /** @returns the parsed text, or undefined where it is no JSON. */
 export function parsed(text: string): unknown {

@@ -271,11 +271,11 @@ async function endpointNamed(name: string): Promise<Endpoint> {
   throw new CommandFailed(`there is no endpoint ${name}; ${fix}`, 2);
 }
 
-const mostBytes = 1_024 * 1_024;
+const maxBytes = 1_024 * 1_024;
 
 async function readText(cli: Cli, file: string): Promise<string> {
-  if (file === "-") return boundedInput(cli.in, mostBytes);
-  const read = readTextFile(file, { largestBytes: mostBytes, from: "anyones" });
+  if (file === "-") return boundedInput(cli.in, maxBytes);
+  const read = readTextFile(file, { largestBytes: maxBytes, from: "anyones" });
   if ("wrong" in read) throw new CommandFailed(`${file} ${read.wrong}`, 2);
   return read.text;
 }

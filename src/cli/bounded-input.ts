@@ -1,16 +1,16 @@
 /** Reads all of standard input, up to a bound. */
 import { CommandFailed } from "./command.ts";
 
-/** @throws {CommandFailed} where more comes than `mostBytes`; what comes after is not read */
-export async function boundedInput(input: NodeJS.ReadStream, mostBytes: number): Promise<string> {
+/** @throws {CommandFailed} where more comes than `maxBytes`; what comes after is not read */
+export async function boundedInput(input: NodeJS.ReadStream, maxBytes: number): Promise<string> {
   const parts: Buffer[] = [];
   let length = 0;
   for await (const part of input as AsyncIterable<Buffer>) {
     parts.push(part);
     length += part.length;
-    if (length <= mostBytes) continue;
+    if (length <= maxBytes) continue;
     input.destroy();
-    throw new CommandFailed(`more than ${mostBytes / 1_024} KiB came over standard input`, 2);
+    throw new CommandFailed(`more than ${maxBytes / 1_024} KiB came over standard input`, 2);
   }
   return Buffer.concat(parts).toString("utf8");
 }

@@ -228,8 +228,8 @@ function keyNotes({ wallets }: DaemonSettings): string[] {
 }
 
 function listed(names: readonly string[]): string {
-  const more = names.length > mostNames ? `, and ${names.length - mostNames} more` : "";
-  return names.slice(0, mostNames).join(", ") + more;
+  const more = names.length > maxNames ? `, and ${names.length - maxNames} more` : "";
+  return names.slice(0, maxNames).join(", ") + more;
 }
 
 function walletsOf(settings: DaemonSettings) {
@@ -251,7 +251,7 @@ const heldAtAGuess = 5;
 type Demand = ReturnType<typeof import("../collect/demand.ts").demandOf>;
 
 /** Names that a line lists; the rest is counted. */
-const mostNames = 8;
+const maxNames = 8;
 
 /** A line for each subject; schedules that are slowed down in full. */
 function shortText(settings: DaemonSettings, demand: Demand, ground: Machine, paint: Paint): string {

@@ -5,7 +5,7 @@
 import { writeSync } from "node:fs";
 
 const frame = /^ {4}at (?:[\w.<>$#[\] ]+ \()?(?:file:\/\/|node:|\/)[^\s()]+:\d+:\d+\)?$/;
-const mostFrames = 15;
+const maxFrames = 15;
 
 let tell = (text: string): void => void writeSync(2, `perpwatch: ${text}\n`);
 
@@ -35,7 +35,7 @@ export function crashText(error: unknown): string {
   const kind = /^[A-Za-z]{1,40}$/.test(name ?? "") ? name : "something that is no error";
   const known = typeof code === "string" && /^[A-Z_\d]{2,40}$/.test(code) ? ` ${code}` : "";
   const frames = placesIn(stack, message).filter((line) => frame.test(line));
-  const where = frames.slice(0, mostFrames).map((line) => ` ${line.trim()}`);
+  const where = frames.slice(0, maxFrames).map((line) => ` ${line.trim()}`);
   return `ended by an error that nobody expected: ${kind}${known}${where.join("")}`;
 }
 

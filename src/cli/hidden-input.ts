@@ -4,7 +4,7 @@ import { Writable } from "node:stream";
 import { boundedInput } from "./bounded-input.ts";
 import { type Cli, CommandFailed } from "./command.ts";
 
-const mostBytes = 64 * 1_024;
+const maxBytes = 64 * 1_024;
 
 /**
  * @param questions asked on a terminal one after the other
@@ -17,7 +17,7 @@ export async function hiddenLines(
   check: (first: string) => void = () => {},
 ): Promise<readonly string[]> {
   if (cli.in.isTTY !== true) {
-    const lines = (await boundedInput(cli.in, mostBytes)).replace(/\r?\n$/, "").split(/\r?\n/);
+    const lines = (await boundedInput(cli.in, maxBytes)).replace(/\r?\n$/, "").split(/\r?\n/);
     check(lines[0]!);
     return lines;
   }

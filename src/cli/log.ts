@@ -26,10 +26,10 @@ const secretNames = [
   "bearer",
 ];
 /** A reader that hangs costs lines, never memory. */
-const mostHeld = 4 * 1_024 * 1_024;
+const maxHeld = 4 * 1_024 * 1_024;
 /** Between two tries of a stream that takes nothing just now, and how many of them hold up the program. */
 const againMs = 10;
-const mostTries = 100;
+const maxTries = 100;
 
 export interface Log {
   readonly log: Logger;
@@ -98,7 +98,7 @@ class Lines {
   }
 
   add(text: string): void {
-    if (this.#held.length + text.length <= mostHeld) this.#held += text;
+    if (this.#held.length + text.length <= maxHeld) this.#held += text;
   }
 
   /** Writes what is held beside the program, and what is added until then. */
@@ -111,7 +111,7 @@ class Lines {
   /** Writes what is held before anything else is done. */
   flush(): void {
     let rest = this.#take();
-    for (let tries = 0; rest.length > 0 && tries < mostTries; ) {
+    for (let tries = 0; rest.length > 0 && tries < maxTries; ) {
       try {
         rest = rest.subarray(writeSync(this.#fd, rest));
       } catch (error) {

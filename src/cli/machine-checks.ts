@@ -28,7 +28,7 @@ export type DatabaseState = "there" | "new" | "newFolder";
 export const answerWithinMs = 3_000;
 
 export async function examine({ settings, problemAt }: Loaded): Promise<Machine> {
-  const { askDaemon, longestPathBytes, tryAddress, whyForeign } = await import("../web/index.ts");
+  const { askDaemon, maxPathBytes, tryAddress, whyForeign } = await import("../web/index.ts");
   const { history, dashboard } = settings;
   const found = examineDatabase(history.path);
   const socketPath = `${history.path}.sock`;
@@ -37,9 +37,9 @@ export async function examine({ settings, problemAt }: Loaded): Promise<Machine>
   if (typeof found !== "string") wrong(found.wrong);
   else await examineOwners(history.path, whyForeign, wrong);
   const bytes = Buffer.byteLength(socketPath);
-  if (bytes > longestPathBytes)
+  if (bytes > maxPathBytes)
     wrong(
-      `${history.path} is too long: the socket beside it may have ${longestPathBytes} bytes in its path, and would have ` +
+      `${history.path} is too long: the socket beside it may have ${maxPathBytes} bytes in its path, and would have ` +
         `${bytes}; put the database into a folder with a shorter path`,
     );
   const signal = AbortSignal.timeout(answerWithinMs);

@@ -5,7 +5,7 @@ import { ReadStream } from "node:tty";
 import { readTextFile } from "../config/index.ts";
 import { BadKey } from "../wallet/wallet-key.ts";
 
-const mostBytes = 4_096;
+const maxBytes = 4_096;
 /** The credential of the service manager, as `LoadCredentialEncrypted=` names it. */
 export const credentialName = "perpwatch-passphrase";
 
@@ -22,7 +22,7 @@ export function passphraseFrom(
   const credential = credentials === undefined ? null : path.join(credentials, credentialName);
   const given = file ?? (credential !== null && existsSync(credential) ? credential : null);
   if (given === null) return null;
-  const read = readTextFile(given, { largestBytes: mostBytes, secret: true });
+  const read = readTextFile(given, { largestBytes: maxBytes, secret: true });
   if ("wrong" in read) throw new BadKey(`the passphrase ${given} ${read.wrong}`);
   // A line that an editor ended.
   const text = read.text.replace(/\r?\n$/, "");
@@ -32,7 +32,7 @@ export function passphraseFrom(
 
 /** A question is over after this, ms, with all its tries: what watches may not wait for a person who sleeps. */
 const answerWithinMs = 80_000;
-const mostTries = 3;
+const maxTries = 3;
 
 /** Ctrl-C at the question. */
 export class AskingInterrupted extends BadKey {}
@@ -100,7 +100,7 @@ function answerOf(
     if (opens !== undefined) show(terminal, `${why}\n`);
   };
   show(terminal, question);
-  for (let left = mostTries - 1; ; left--) {
+  for (let left = maxTries - 1; ; left--) {
     const line = typedLine(terminal, endMs);
     show(terminal, "\n");
     if ("interrupted" in line) throw new AskingInterrupted("given up; nothing was changed");
@@ -178,6 +178,6 @@ function typedLine(terminal: number, endMs: number): TypedLine {
       // A character of more than one byte goes as a whole.
       while (bytes.length > 0 && (bytes.at(-1)! & 0xc0) === 0x80) bytes.pop();
       bytes.pop();
-    } else if (bytes.length < mostBytes) bytes.push(byte);
+    } else if (bytes.length < maxBytes) bytes.push(byte);
   }
 }

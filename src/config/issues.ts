@@ -175,7 +175,7 @@ function orList(words: readonly string[]): string {
   return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`;
 }
 
-const longestQuote = 40;
+const maxQuote = 40;
 
 /** The text found there, as far as it may be repeated. */
 export function foundOf(entry: Entry): string {
@@ -190,7 +190,7 @@ export function foundOf(entry: Entry): string {
       if (typeof entry.value !== "string") return String(entry.other ?? entry.value);
       if (entry.value === "") return "an empty text";
       if (entry.value.includes("://")) return shownAddress(entry.value);
-      const quotable = entry.value.length <= longestQuote && !/[\r\n]/.test(entry.value);
+      const quotable = entry.value.length <= maxQuote && !/[\r\n]/.test(entry.value);
       return quotable ? `"${entry.value}"` : `a text of ${entry.value.length} characters`;
     }
   }
@@ -203,5 +203,5 @@ function shownAddress(text: string): string {
   const user = username + password === "" ? "" : "…@";
   const rest = pathname + search + hash;
   const shown = `${protocol}//${user}${host}${/^\/?$/.test(rest) ? "" : "/…"}`;
-  return shown.length <= longestQuote ? `"${shown}"` : "an address that is not shown";
+  return shown.length <= maxQuote ? `"${shown}"` : "an address that is not shown";
 }

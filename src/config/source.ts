@@ -44,7 +44,7 @@ export interface ProblemExtra {
 
 const largestSecret = 64 * 1_024;
 /** Nobody reads further; a binary file has a problem in every line. */
-const mostProblems = 100;
+const maxProblems = 100;
 
 export class ConfigSource {
   readonly file: string;
@@ -70,7 +70,7 @@ export class ConfigSource {
     const { root, troubles, hidden, empty } = parseTree(input.text, input.env);
     this.#root = root;
     this.#hidden = new Set(hidden);
-    for (const one of troubles.slice(0, mostProblems))
+    for (const one of troubles.slice(0, maxProblems))
       this.#add(one.at, "", one.message, { nearest: one.nearest ?? null }, one.section);
     if (empty) this.#add(null, "", "the file is empty: config.example.yaml shows what it may hold");
     else if (root !== null && root.kind !== "mapping")
@@ -211,11 +211,11 @@ export class ConfigSource {
 
   /** A problem of another file, or of this one as a whole. */
   add(problem: ConfigProblem): void {
-    if (this.#problems.length < mostProblems - 1) this.#problems.push(problem);
-    else if (this.#problems.length < mostProblems)
+    if (this.#problems.length < maxProblems - 1) this.#problems.push(problem);
+    else if (this.#problems.length < maxProblems)
       this.#problems.push({
         ...{ file: this.file, line: 0, column: 0, path: "", allowed: [], nearest: null, source: "" },
-        message: `more than ${mostProblems - 1} mistakes: mend some, then look again`,
+        message: `more than ${maxProblems - 1} mistakes: mend some, then look again`,
       });
   }
 

@@ -5,13 +5,13 @@ const DIGIT = new Map([...ALPHABET].map((letter, digit) => [letter, digit]));
 
 /** Keys that were found good: few are asked about, and each of them with every request. */
 const known = new Set<string>();
-const mostKnown = 16_384;
+const maxKnown = 16_384;
 
 /** True for base58 text that stands for exactly 32 bytes. */
 export function isPublicKey(text: string): boolean {
   if (known.has(text)) return true;
   if (!standsFor32Bytes(text)) return false;
-  if (known.size >= mostKnown) known.clear();
+  if (known.size >= maxKnown) known.clear();
   known.add(text);
   return true;
 }

@@ -14,7 +14,7 @@ const parseWithSource = JSON.parse as (text: string, reviver: Reviver) => unknow
  */
 export function parseJson(text: string): unknown {
   // A text that only nests takes the parser 50 bytes a character.
-  if (text.length > mostNested && isDeep(text)) throw new SyntaxError("it is nested too deeply");
+  if (text.length > maxNested && isDeep(text)) throw new SyntaxError("it is nested too deeply");
   if (!mayHoldLongInteger(text)) return JSON.parse(text);
   try {
     return parseWithSource(text, (_key, value, { source }) =>
@@ -33,7 +33,7 @@ export function parseJson(text: string): unknown {
 }
 
 /** A longer text is parsed only up to the depth below, characters. */
-const mostNested = 500_000;
+const maxNested = 500_000;
 const deepest = 1_000;
 
 function isDeep(text: string): boolean {

@@ -76,7 +76,7 @@ export interface DaemonParts {
 
 /** Maximum wait of a person at a shell for the exchange or a channel. */
 const patienceMs = 20_000;
-const longestSilenceMs = 10 * 31_536_000_000;
+const maxSilenceMs = 10 * 31_536_000_000;
 /** The time for which refusals of wallets are named, ms. */
 const refusedLatelyMs = 900_000;
 /** After whatever kept wallets from signing in is over, ms: the longest back-off of a read that needs a session. */
@@ -351,7 +351,7 @@ export class DaemonSource implements DashboardSource {
     if (wish.endsMs <= Math.max(nowMs, startsMs))
       return { kind: "wrong", problem: "a silence ends after it begins, and after now" };
     // No calendar knows the end of what is meant to be for ever, and nobody would be told of it again.
-    if (!(wish.endsMs <= nowMs + longestSilenceMs))
+    if (!(wish.endsMs <= nowMs + maxSilenceMs))
       return { kind: "wrong", problem: "a silence ends within ten years" };
     const firing = ingest.watch.status(nowMs).firing.filter((alert) => matches(match, labelsOf(alert)));
     const { upTo = "warning", author, comment, endsMs } = wish;

@@ -64,7 +64,7 @@ function leftOver({ channels, acknowledgements, database, watch }: DaemonStatus)
 }
 
 /** Maximum number of ids a line names of each severity. */
-const mostIds = 10;
+const maxIds = 10;
 
 /** `2 critical alerts are firing (#18, #20): nobody watches them now`, worst first; null: nothing fires. */
 function unwatched(firing: readonly Pick<Alert, "id" | "severity">[]): string | null {
@@ -72,9 +72,9 @@ function unwatched(firing: readonly Pick<Alert, "id" | "severity">[]): string | 
   const parts = severities.toReversed().flatMap((severity) => {
     const ids = firing.filter((one) => one.severity === severity).map(({ id }) => `#${id}`);
     if (ids.length === 0) return [];
-    const more = ids.length > mostIds ? ", …" : "";
+    const more = ids.length > maxIds ? ", …" : "";
     const word = ids.length === 1 ? "alert is" : "alerts are";
-    return [`${ids.length} ${severity} ${word} firing (${ids.slice(0, mostIds).join(", ")}${more})`];
+    return [`${ids.length} ${severity} ${word} firing (${ids.slice(0, maxIds).join(", ")}${more})`];
   });
   return `${parts.join(", ")}: nobody watches ${firing.length === 1 ? "it" : "them"} now`;
 }

@@ -16,7 +16,7 @@ import { ExchangeError, failureOf } from "../exchange/errors.ts";
 import { type Backoff, backoffMs } from "./backoff.ts";
 import { type ManualAcknowledgement, sortByInbox } from "./by-hand.ts";
 import { isHandled } from "./handled.ts";
-import { type DueItem, InboxAccount, mostAckItems } from "./inbox-account.ts";
+import { type DueItem, InboxAccount, maxAckItems } from "./inbox-account.ts";
 import { type DeliverLog, silentLog } from "./log.ts";
 import { noProbe, type Probe } from "./probe.ts";
 import { Work } from "./work.ts";
@@ -219,8 +219,8 @@ class WorkingAcknowledger implements Acknowledger {
     const confirmed: string[] = [];
     const failed: { key: string; detail: string }[] = [];
     for (const [traderPubkey, items] of accounts) {
-      for (let from = 0; from < items.length; from += mostAckItems) {
-        const some = items.slice(from, from + mostAckItems);
+      for (let from = 0; from < items.length; from += maxAckItems) {
+        const some = items.slice(from, from + maxAckItems);
         try {
           await acknowledge(
             wallet,

@@ -94,7 +94,7 @@ export async function toldBefore(
   if (others.length === 0 && !known) return direct;
   const asked = new Set([...message.alertIds, ...others]);
   const told = await deliveredAbout([...asked], message, store, journal);
-  const single = told.filter((one) => one.receipt && one.content.folded === undefined).slice(0, mostAround);
+  const single = told.filter((one) => one.receipt && one.content.folded === undefined).slice(0, maxAround);
   const ids = [...new Set(single.flatMap(({ alertIds }) => alertIds))];
   const all = ids.every((id) => asked.has(id)) ? told : await deliveredAbout(ids, message, store, journal);
   const around = [...new Set(single.map(({ receipt }) => receipt!))].map((one) => standing(one, all));
@@ -187,7 +187,7 @@ async function knownOf(
 }
 
 /** Most messages of a group that are looked at: the oldest, since what they began goes on below them. */
-const mostAround = 50;
+const maxAround = 50;
 
 /** The message as sent, with the edits since and the ends of its alerts, without which an edit would take these back. */
 function standing(receipt: string, known: readonly Message[]): ToldBefore {

@@ -47,9 +47,9 @@ const lookAgainMs = 60_000;
 /** A refused item of an incident leaves with the next message of that, and at the latest after so long, ms. */
 const againAfterMs = 30_000;
 /** While a channel is down: so many critical messages are tried one by one; anything else new after 5 min, 10, … an hour. */
-const mostCriticalTried = 10;
+const maxCriticalTried = 10;
 const firstBeginMs = 300_000;
-const mostBeginMs = 3_600_000;
+const maxBeginMs = 3_600_000;
 
 /** A channel by which a message may leave, with the state that all have in common that leave by it. */
 interface Way {
@@ -409,14 +409,14 @@ export class ChannelQueue implements StateUser {
     const failing = [...this.#parcels].filter(
       (parcel) => laneOf(parcel.message) === lane && hasFailed(parcel, state),
     );
-    if (lane === "critical") return failing.length < mostCriticalTried;
+    if (lane === "critical") return failing.length < maxCriticalTried;
     if (failing.length === 0) return true;
     if (failing.every(({ message }) => message.lastFailure === "unreachable")) return false;
     return nowMs >= this.#beginsAtMs;
   }
 
   #begunWhileDown(nowMs: number): void {
-    this.#beginsAtMs = nowMs + Math.min(firstBeginMs * 2 ** this.#begun, mostBeginMs);
+    this.#beginsAtMs = nowMs + Math.min(firstBeginMs * 2 ** this.#begun, maxBeginMs);
     this.#begun++;
   }
 

@@ -13,7 +13,7 @@ import type { DeliverLog } from "./log.ts";
 /** The time for which a message waits for its series, ms. */
 const withinMs = 500;
 /** Points that are kept with a message: about as many as a picture has room for, in about 5 KB. */
-const mostPoints = 200;
+const maxPoints = 200;
 const digits = 7;
 
 /** @returns the message with what there is to draw */
@@ -41,7 +41,7 @@ export async function withChart(
     alertId,
     title: series.title,
     unit: series.unit,
-    points: thinned(finite, mostPoints).map(([atMs, value]) => [atMs, Number(value.toPrecision(digits))]),
+    points: thinned(finite, maxPoints).map(([atMs, value]) => [atMs, Number(value.toPrecision(digits))]),
     thresholds: series.thresholds.filter(({ value }) => Number.isFinite(value)),
   };
   return { ...message, content: { ...message.content, chart } };

@@ -18,7 +18,7 @@ interface Firing {
 const recentMs = 10_000;
 
 /** Most that a message lists. */
-const mostListed = 10;
+const maxListed = 10;
 
 export class FiringLists {
   readonly #present: ((alertId: number) => PresentAlert | null) | null;
@@ -82,7 +82,7 @@ export class FiringLists {
     if (others.length === 0) return null;
     const rank = ({ gone, severity }: Firing) => (gone ? 0 : 1 + severityRank[severity]);
     others.sort((a, b) => rank(b) - rank(a) || a.id - b.id);
-    return { alerts: others.slice(0, mostListed), more: Math.max(0, others.length - mostListed) };
+    return { alerts: others.slice(0, maxListed), more: Math.max(0, others.length - maxListed) };
   }
 
   #asItStands(one: Firing, nowMs: number): readonly Firing[] {

@@ -10,7 +10,7 @@ import type { InboxItem } from "../domain/event.ts";
 import { type Backoff, backoffMs } from "./backoff.ts";
 
 /** The longest list that every server takes. */
-export const mostAckItems = 100;
+export const maxAckItems = 100;
 
 const unwell: Backoff = { firstMs: 1_000, mostMs: 300_000 };
 const refused: Backoff = { firstMs: 60_000, mostMs: 6 * 3_600_000 };
@@ -30,7 +30,7 @@ export class InboxAccount {
   readonly #random: Random;
   #failures = 0;
   #untilMs = Number.NEGATIVE_INFINITY;
-  #limit = mostAckItems;
+  #limit = maxAckItems;
 
   constructor(wallet: string, traderPubkey: string, random: Random) {
     this.wallet = wallet;
@@ -63,7 +63,7 @@ export class InboxAccount {
 
   confirmed(items: readonly DueItem[]): void {
     this.#failures = 0;
-    this.#limit = Math.min(mostAckItems, this.#limit * 2);
+    this.#limit = Math.min(maxAckItems, this.#limit * 2);
     for (const { row } of items) this.due.delete(row.key);
   }
 

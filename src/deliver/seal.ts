@@ -108,7 +108,7 @@ function nameOf(parts: readonly unknown[]): string {
 }
 
 /** Most threads that one message belongs to. */
-const mostThreads = 5;
+const maxThreads = 5;
 
 /**
  * Names that all messages of an alert share: its incident's, its group's of the day on which it fired, else its own. A group has no
@@ -121,7 +121,7 @@ function threadsOf(told: readonly Told[], sender: string, instance: string): str
     const what = item.groupKey === null ? [alert.id, alert.firedAtMs] : ofGroup;
     return nameOf([sender, instance, item.receiver, ...what]);
   });
-  return [...new Set(names)].slice(0, mostThreads);
+  return [...new Set(names)].slice(0, maxThreads);
 }
 
 /**
@@ -140,7 +140,7 @@ function idOf(told: readonly Told[], sender: string, instance: string): string {
 }
 
 /** Rows of a tally; the rest is counted in the last one by rule alone. */
-const mostTallied = 20;
+const maxTallied = 20;
 
 function tallyOf(changes: readonly AlertChange[]): NonNullable<MessageContent["tally"]> {
   const typesOf = new Map<string, Set<string | undefined>>();
@@ -150,9 +150,9 @@ function tallyOf(changes: readonly AlertChange[]): NonNullable<MessageContent["t
     const isOne = eventType === undefined || typesOf.get(rule)?.size === 1;
     return { rule, wallet, ...(isOne ? {} : { eventType }) };
   });
-  return byWallet.length <= mostTallied
+  return byWallet.length <= maxTallied
     ? byWallet
-    : counted(changes, ({ rule }) => ({ rule, wallet: null })).slice(0, mostTallied);
+    : counted(changes, ({ rule }) => ({ rule, wallet: null })).slice(0, maxTallied);
 }
 
 type Row = NonNullable<MessageContent["tally"]>[number];

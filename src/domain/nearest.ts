@@ -22,15 +22,15 @@ export function nearestName(found: string, given: Iterable<string>): string | nu
 }
 
 /** More would be a page that nobody reads. */
-const mostNames = 40;
+const maxNames = 40;
 
 /** Names to choose from, each once. Where they are too many the one that may have been meant is among those that are told. */
 export function namesText(names: readonly string[], nearest: string | null): string {
   const each = [...new Set(names)];
-  if (each.length <= mostNames) return each.join(", ");
+  if (each.length <= maxNames) return each.join(", ");
   const near = each.filter((name) => name === nearest);
-  const shown = [...near, ...each.filter((name) => name !== nearest)].slice(0, mostNames);
-  return `${shown.join(", ")}, … and ${each.length - mostNames} more`;
+  const shown = [...near, ...each.filter((name) => name !== nearest)].slice(0, maxNames);
+  return `${shown.join(", ")}, … and ${each.length - maxNames} more`;
 }
 
 /** Levenshtein's distance, in which two swapped neighbours count as one. */

@@ -67,12 +67,12 @@ export function formatAmount(value: number): string {
   return significant(amount, Math.abs(value) >= 1_000 ? 8 : 6);
 }
 
-const mostDecimals = 12;
+const maxDecimals = 12;
 
 /** Decimals that write a tick down as it is; null where none do. */
 function decimalsOf(tick: number): number | null {
   if (!(tick > 0) || !Number.isFinite(tick)) return null;
-  for (let decimals = 0; decimals <= mostDecimals; decimals++) {
+  for (let decimals = 0; decimals <= maxDecimals; decimals++) {
     const whole = tick * 10 ** decimals;
     if (Math.round(whole) > 0 && Math.abs(whole - Math.round(whole)) <= whole * 1e-9) return decimals;
   }

@@ -2,7 +2,7 @@
 import { Lexer, parseDocument } from "yaml";
 
 /** Words, signs and line ends; a configuration of 1,500 wallets has fewer. */
-const mostParts = 60_000;
+const maxParts = 60_000;
 
 /** Said of a text with more. */
 export const tooManyParts = "the file holds too much: more than 60,000 words and signs";
@@ -13,7 +13,7 @@ export function parsedYaml(
   options: Parameters<typeof parseDocument>[1],
 ): ReturnType<typeof parseDocument> | null {
   let parts = 0;
-  for (const _ of new Lexer().lex(text)) if (++parts > mostParts) return null;
+  for (const _ of new Lexer().lex(text)) if (++parts > maxParts) return null;
   const { stackTraceLimit } = Error;
   // Each mistake in a text is an error; its trace would cost more than all the rest.
   Error.stackTraceLimit = 0;

@@ -41,7 +41,7 @@ import type { WatchSettings } from "./settings.ts";
  * Prices that come by themselves are judged each time and kept this often at most, or as often as they are asked for: a
  * moving market would fill the disk, and windows hold what history stores.
  */
-const longestLiveSampleMs = 2_000;
+const maxLiveSampleMs = 2_000;
 
 /** Name of the fact that keeps the unit of funding rates over restarts. */
 const fundingUnitFact = "fundingUnit";
@@ -106,7 +106,7 @@ export class MarketAnswers {
     );
     this.#world = parts.world;
     this.#pricesStaleMs = 3 * parts.settings.scheduleMs.markets;
-    this.#liveSampleMs = Math.min(parts.settings.scheduleMs.markets, longestLiveSampleMs);
+    this.#liveSampleMs = Math.min(parts.settings.scheduleMs.markets, maxLiveSampleMs);
     const keptUnit = parts.facts.get(factName("exchange", fundingUnitFact));
     this.#takenUnit = before ? before.#takenUnit : new TakenUnit(keptUnit);
     parts.world.markets.fundingUnit = this.#takenUnit.unit;

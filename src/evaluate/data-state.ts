@@ -8,7 +8,7 @@ import type { SubjectNode } from "../state/subjects.ts";
 import { rulesOf } from "./subject-rules.ts";
 
 /** Maximum number of subjects that are listed one by one; all are counted. */
-const mostListed = 1_000;
+const maxListed = 1_000;
 
 /** @param unknown why the last judgement was unknown; null: it was known. */
 export function dataStateOf(unknown: Unknown | null): "ok" | "noData" | "error" {
@@ -39,7 +39,7 @@ export function dataStates(
         count.ok--;
         count[state]++;
       }
-      if (unknown === null || state === "ok" || unjudged.length >= mostListed) continue;
+      if (unknown === null || state === "ok" || unjudged.length >= maxListed) continue;
       const source = unknown.unknown === "unset" ? "configuration" : unknown.source;
       unjudged.push({
         rule: rule.name,

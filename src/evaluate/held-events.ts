@@ -21,7 +21,7 @@ export const heldForMs = 300_000;
 /** After a start it waits this long at least: figures have to be asked for first. */
 const heldAfterStartMs = 30_000;
 /** Beyond these the oldest is given up at once. */
-const mostHeld = 1_000;
+const maxHeld = 1_000;
 
 /** A rule that matched an event, and the alert that tells of it. */
 export interface Match {
@@ -120,7 +120,7 @@ export class HeldEvents {
     this.#set(held, open, builder);
     this.#settleEarly(held, builder);
     this.#keep(held, builder);
-    if (this.#held.size <= mostHeld) return;
+    if (this.#held.size <= maxHeld) return;
     const oldest = this.#held.values().next().value;
     if (oldest) this.#giveUp(oldest, builder, true);
   }

@@ -184,7 +184,7 @@ export function createCaller({ http, budget, clock, random }: CallerOptions): Ca
 }
 
 /** The part of an answer of another form that is kept, characters. */
-const mostKept = 16_384;
+const maxKept = 16_384;
 
 /** A success, read by the table. */
 function read<E extends Endpoint>(
@@ -194,7 +194,7 @@ function read<E extends Endpoint>(
 ): Called<RecordOf<E>> {
   // It may repeat the token that it was asked with.
   const kept = () =>
-    endpoint.group === "auth" ? null : hideSecretsAtBeginning(answer.text, secrets(), mostKept);
+    endpoint.group === "auth" ? null : hideSecretsAtBeginning(answer.text, secrets(), maxKept);
   let json: unknown;
   if (endpoint.reply.kind !== "none") {
     try {

@@ -65,7 +65,7 @@ export interface ClientOptions {
 }
 
 /** Rows of one answer that are reported one by one; more of them are broken the same way. */
-const mostReported = 50;
+const maxReported = 50;
 
 export function createClient({ caller, sessions, clock, onBadRecord }: ClientOptions): ExchangeClient {
   async function ask(endpoint: Endpoint, args: object, call: ClientCall): Promise<unknown> {
@@ -101,7 +101,7 @@ export function createClient({ caller, sessions, clock, onBadRecord }: ClientOpt
         endpoint.session === "required"
           ? await required(endpoint, session, wallet, send, () => ({ endMs, signal: call.signal }))
           : await optional(session, send);
-      for (const row of called.rejected.slice(0, mostReported)) {
+      for (const row of called.rejected.slice(0, maxReported)) {
         const { message, fields } = row.problem;
         const body = () => textOf(row.raw, secrets);
         onBadRecord({ endpoint: endpoint.name, wallet, problem: message, fields, body });

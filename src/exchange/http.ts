@@ -26,7 +26,7 @@ export interface HttpOptions {
   /** The way out. Default: a pool of connections of its own. */
   readonly dispatcher?: HttpDispatcher;
   /** Largest body of an answer that is read, bytes. Default 16 MiB. */
-  readonly mostBytes?: number;
+  readonly maxBytes?: number;
   /** Real-time limits of one connection, ms. Defaults 5 000, 30 000, 30 000. */
   readonly connectMs?: number;
   readonly headersMs?: number;
@@ -89,7 +89,7 @@ export function createHttp(options: HttpOptions): Http {
   const { clock } = options;
   const base = new URL(options.baseUrl);
   const prefix = base.pathname.replace(/\/+$/, "");
-  const mostBytes = options.mostBytes ?? 16 * 1_048_576;
+  const maxBytes = options.maxBytes ?? 16 * 1_048_576;
   const connectMs = options.connectMs ?? 5_000;
   const pool: HttpDispatcher =
     options.dispatcher ??
@@ -101,7 +101,7 @@ export function createHttp(options: HttpOptions): Http {
       bodyTimeout: options.bodyMs ?? 30_000,
       // Longer than the usual schedules, so that one connection serves poll after poll; a shorter hint of the server wins.
       keepAliveTimeout: 30_000,
-      maxResponseSize: mostBytes,
+      maxResponseSize: maxBytes,
     });
   // The time of a simulator on this machine may be any.
   const maxOffsetMs = isLoopbackHost(base.hostname) ? Number.POSITIVE_INFINITY : MAX_OFFSET_MS;
@@ -140,7 +140,7 @@ export function createHttp(options: HttpOptions): Http {
           resolve({ status, text, retryAfterMs: waitMs });
         },
         (error) => {
-          if (end()) reject(failure(error, mostBytes, connectMs));
+          if (end()) reject(failure(error, maxBytes, connectMs));
         },
         clock,
       );
@@ -269,7 +269,7 @@ const neverSent: ReadonlySet<string> = new Set([
   "EHOSTUNREACH",
 ]);
 
-function failure(error: unknown, mostBytes: number, connectMs: number): HttpFailure {
+function failure(error: unknown, maxBytes: number, connectMs: number): HttpFailure {
   const { code, message } = summary(error);
   const sent = !neverSent.has(code) && !code.startsWith("ERR_TLS") && !code.includes("CERT");
   switch (code) {
@@ -279,7 +279,7 @@ function failure(error: unknown, mostBytes: number, connectMs: number): HttpFail
     case "UND_ERR_BODY_TIMEOUT":
       return new HttpFailure("timeout", "no whole answer in time", sent, error);
     case "UND_ERR_RES_EXCEEDED_MAX_SIZE":
-      return new HttpFailure("tooLarge", `answer larger than ${mostBytes} bytes`, sent, error);
+      return new HttpFailure("tooLarge", `answer larger than ${maxBytes} bytes`, sent, error);
     default:
       return new HttpFailure("unreachable", message, sent, error);
   }

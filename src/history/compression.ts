@@ -10,12 +10,12 @@ export function compress(bytes: Uint8Array | string): Buffer {
 }
 
 /** No stored text is longer; a few bytes of somebody else's database could become any number otherwise. */
-const mostUnpacked = 67_108_864;
+const maxUnpacked = 67_108_864;
 
 /** @param length how many bytes come out, where that is known: then they are not gathered piece by piece */
 export function decompress(bytes: Uint8Array, length?: number): Buffer {
   return length === undefined
-    ? zstdDecompressSync(bytes, { maxOutputLength: mostUnpacked })
+    ? zstdDecompressSync(bytes, { maxOutputLength: maxUnpacked })
     : // One more than fits: a full piece is taken for one that others follow.
       zstdDecompressSync(bytes, {
         chunkSize: Math.max(64, length + 1),

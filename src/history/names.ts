@@ -5,7 +5,7 @@
 import type Database from "better-sqlite3";
 
 /** More than a large installation has; beyond it the numbers are looked up again. */
-const mostRemembered = 50_000;
+const maxRemembered = 50_000;
 
 export class Names {
   #ids = new Map<string, number>();
@@ -29,7 +29,7 @@ export class Names {
     const known = this.#ids.get(text);
     if (known !== undefined) return known;
     const id = this.#find.get(text)?.id ?? Number(this.#add.run(text).lastInsertRowid);
-    if (this.#ids.size >= mostRemembered) this.#ids.clear();
+    if (this.#ids.size >= maxRemembered) this.#ids.clear();
     this.#ids.set(text, id);
     return id;
   }

@@ -2,7 +2,7 @@
 
 const firstRoom = 65_536;
 /** Whole numbers up to here survive doubling and a sign. */
-export const mostWhole = 2 ** 51;
+export const maxWhole = 2 ** 51;
 
 export class ByteWriter {
   at = 0;
@@ -50,7 +50,7 @@ export class ByteWriter {
     bytes[this.at++] = rest;
   }
 
-  /** @param value whole, at most `mostWhole` from 0 */
+  /** @param value whole, at most `maxWhole` from 0 */
   signed(value: number): void {
     this.whole(zigzag(value));
   }

@@ -14,7 +14,7 @@
  * so the writer holds on to what it was handed, and to no copy. Observations are never changed once they are made.
  */
 import type { Observation } from "../domain/observation.ts";
-import { ByteWriter, mostWhole, zigzag } from "./recording-bytes.ts";
+import { ByteWriter, maxWhole, zigzag } from "./recording-bytes.ts";
 
 export const tags = {
   same: 0,
@@ -62,8 +62,8 @@ export const listDepth = 2;
 /** The number of known members that are compared with a new one. */
 const compared = 64;
 /** Beyond these, writing starts afresh: what is kept in memory has to have an end. */
-const mostShapes = 5_000;
-const mostStreams = 200_000;
+const maxShapes = 5_000;
+const maxStreams = 200_000;
 
 export interface Shape {
   readonly id: number;
@@ -175,7 +175,7 @@ export class RecordingWriter {
 
   /** True if it should be replaced by a new one. */
   get full(): boolean {
-    return this.#shapes.size >= mostShapes || this.#streams.all.length >= mostStreams;
+    return this.#shapes.size >= maxShapes || this.#streams.all.length >= maxStreams;
   }
 
   /** The last observation of each stream. */
@@ -243,7 +243,7 @@ export class RecordingWriter {
     const out = this.#out;
     if (Number.isInteger(value) && !Object.is(value, -0)) {
       const difference = value - wholeOf(known);
-      if (Math.abs(value) < mostWhole && Math.abs(difference) < mostWhole) {
+      if (Math.abs(value) < maxWhole && Math.abs(difference) < maxWhole) {
         if (difference >= -64 && difference < 64) out.byte(tags.small + zigzag(difference));
         else {
           out.byte(tags.whole);
@@ -255,7 +255,7 @@ export class RecordingWriter {
       for (let i = 0; i < scales.length; i++) {
         const scale = scales[i] as number;
         const scaled = Math.round(value * scale);
-        if (!(Math.abs(scaled) < mostWhole)) break;
+        if (!(Math.abs(scaled) < maxWhole)) break;
         if (scaled / scale !== value || scaled === 0) continue;
         out.byte(tags.decimal + i);
         out.signed(scaled - scaledOf(known, scale));
@@ -269,7 +269,7 @@ export class RecordingWriter {
   #bigint(value: bigint, known: unknown): void {
     const out = this.#out;
     const number = Number(value);
-    if (Math.abs(number) < mostWhole) {
+    if (Math.abs(number) < maxWhole) {
       out.byte(tags.bigint);
       out.signed(number - bigintOf(known));
     } else {
@@ -508,17 +508,17 @@ function isSame(value: unknown, known: unknown, looked: 1 | 2): boolean {
 
 /** The whole number that a difference is from: 0 where none is known. */
 export function wholeOf(known: unknown): number {
-  return typeof known === "number" && Number.isInteger(known) && Math.abs(known) < mostWhole ? known : 0;
+  return typeof known === "number" && Number.isInteger(known) && Math.abs(known) < maxWhole ? known : 0;
 }
 
 export function bigintOf(known: unknown): number {
   if (typeof known !== "bigint") return 0;
   const number = Number(known);
-  return Math.abs(number) < mostWhole / 2 ? number : 0;
+  return Math.abs(number) < maxWhole / 2 ? number : 0;
 }
 
 export function scaledOf(known: unknown, scale: number): number {
   if (typeof known !== "number") return 0;
   const scaled = Math.round(known * scale);
-  return Math.abs(scaled) < mostWhole ? scaled : 0;
+  return Math.abs(scaled) < maxWhole ? scaled : 0;
 }

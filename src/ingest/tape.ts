@@ -5,7 +5,7 @@
 import { type Changes, changes, type Milestone } from "../domain/changes.ts";
 import type { Observation } from "../domain/observation.ts";
 
-const mostHeld = 5_000;
+const maxHeld = 5_000;
 /** So many observations of nothing but time are written by themselves. */
 const timesHeld = 64;
 
@@ -26,7 +26,7 @@ export class Tape {
 
   record(observation: Observation): void {
     // A gap goes on until it is written: what is recorded has to follow on what is.
-    if (this.#gap !== null || this.#seen.length >= mostHeld) this.#lose([observation]);
+    if (this.#gap !== null || this.#seen.length >= maxHeld) this.#lose([observation]);
     else {
       this.#seen.push(observation);
       this.#more ||= observation.kind !== "time";

@@ -24,8 +24,8 @@ export const marketHeadBytes = 64;
 /** The first 8 bytes of SHA-256 of `account:orderbook`, hex. */
 const discriminant = "410128f1a60e56bc";
 /** Plausible limits: a tick of a million USD per base lot, lots of 10^-9 to 10^9 units. */
-const mostTickSize = 1_000_000_000_000n;
-const mostDecimals = 9;
+const maxTickSize = 1_000_000_000_000n;
+const maxDecimals = 9;
 
 /**
  * @param owner the program that the account belongs to
@@ -45,8 +45,8 @@ export function readMarketAccount(
   if (symbol === "") throw no("it names no symbol");
   const tickSize = bytes.readBigUInt64LE(56);
   const baseLotsDecimals = bytes.readInt8(9);
-  if (tickSize < 1n || tickSize > mostTickSize) throw no(`its tick size is ${tickSize}`);
-  if (Math.abs(baseLotsDecimals) > mostDecimals) throw no(`its base lot decimals are ${baseLotsDecimals}`);
+  if (tickSize < 1n || tickSize > maxTickSize) throw no(`its tick size is ${tickSize}`);
+  if (Math.abs(baseLotsDecimals) > maxDecimals) throw no(`its base lot decimals are ${baseLotsDecimals}`);
   return { address, symbol, assetId: bytes.readUInt32LE(32), tickSize: Number(tickSize), baseLotsDecimals };
 }
 

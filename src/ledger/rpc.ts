@@ -71,8 +71,8 @@ export interface Ledger {
 
 /** For one call, ms. */
 const patienceMs = 15_000;
-const mostLogs = 8;
-const mostAnswerBytes = 1_000_000;
+const maxLogs = 8;
+const maxAnswerBytes = 1_000_000;
 
 const whole = z
   .union([z.bigint(), z.int().transform(BigInt)])
@@ -183,7 +183,7 @@ export function createLedger(options: { readonly rpcUrl: string; readonly patien
       const { value } = await ask("simulateTransaction", request, answers.simulation);
       return {
         error: errorText(value.err),
-        logs: (value.logs ?? []).slice(-mostLogs).map(plain),
+        logs: (value.logs ?? []).slice(-maxLogs).map(plain),
         lamportsAfter: watched.map((_, index) => value.accounts?.[index]?.lamports ?? null),
       };
     },
@@ -211,7 +211,7 @@ async function textOfAnswer({ body }: Response): Promise<string> {
   let bytes = 0;
   for await (const part of body ?? []) {
     bytes += part.length;
-    if (bytes > mostAnswerBytes) throw new Error(`an answer of more than ${mostAnswerBytes} bytes`);
+    if (bytes > maxAnswerBytes) throw new Error(`an answer of more than ${maxAnswerBytes} bytes`);
     parts.push(part);
   }
   return new TextDecoder().decode(Buffer.concat(parts));

@@ -18,7 +18,7 @@ export class BadStopLoss extends Error {
 /** The trigger is at most this share away from the mark, the execution price from the trigger. */
 const usual = { trigger: 0.5, execution: 0.2 } as const;
 /** A price is never further away than by this factor, whatever is asked for. */
-const mostFactor = 10;
+const maxFactor = 10;
 /** The index of the market among the accounts of a stop loss, counted from the end. */
 const marketFromEnd = -5;
 
@@ -75,11 +75,11 @@ function inBand(
   far: boolean,
 ): void {
   const away = Math.abs(price - from) / from;
-  const isWithinFactor = price * mostFactor >= from && price <= from * mostFactor;
+  const isWithinFactor = price * maxFactor >= from && price <= from * maxFactor;
   if (isWithinFactor && (far || away <= share)) return;
   const found = `${name} ${price} is ${(away * 100).toFixed(1)}% away from ${fromName} ${from}`;
   if (!isWithinFactor)
-    throw new BadStopLoss(`${found}, more than a factor of ${mostFactor}: no such stop loss is signed`);
+    throw new BadStopLoss(`${found}, more than a factor of ${maxFactor}: no such stop loss is signed`);
   throw new BadStopLoss(
     `${found}; ${share * 100}% are the most. Where that is meant: --far "${farSentence}"`,
   );

@@ -28,7 +28,7 @@ export const farthest = 10;
 /** Answers are at most this far from the boundary: 0.001 %. */
 export const resolution = 1e-5;
 /** Looks along the chord before halving takes over. */
-const mostChords = 12;
+const maxChords = 12;
 
 /** @param assessed the account at these marks, when the caller has it already */
 export function movesToLiquidation(
@@ -125,7 +125,7 @@ export function firstHit(
     let middle = low + (high - low) * (atLow / (atLow - atHigh));
     // Half a resolution beside an end, so that both ends close in.
     middle = Math.min(Math.max(middle, low + resolution / 2), high - resolution / 2);
-    if (looks >= mostChords || Number.isNaN(middle)) middle = (low + high) / 2;
+    if (looks >= maxChords || Number.isNaN(middle)) middle = (low + high) / 2;
     const at = left(middle);
     if (at < 0) {
       high = middle;

@@ -24,7 +24,7 @@ const msPerHour = 3_600_000;
 /** Rounding takes an excess less than 4 quote lots from the line that it follows; four times that is beyond doubt. */
 const beyondRounding = 16;
 /** Guesses at a liquidation price before halving takes over: one for each bend of the line, mostly. */
-const mostGuesses = 4;
+const maxGuesses = 4;
 
 /** One market of the account. */
 export class SheetLeg {
@@ -299,7 +299,7 @@ export class Sheet {
     let reach = atMark / (positionUnit + on * margin);
     let knownAt = 0;
     let known = atMark;
-    for (let guess = 0; guess < mostGuesses; guess++) {
+    for (let guess = 0; guess < maxGuesses; guess++) {
       // As many ticks towards the loss: the first one that is hit, if the guess is right.
       const steps = Math.ceil(reach);
       const ticks = markTicks + on * steps;

@@ -21,7 +21,7 @@ const axisLine = 11;
 const laneHeight = 56;
 const top = 64;
 const buckets = 600;
-const mostLanes = 200;
+const maxLanes = 200;
 const colours = { info: "#3b82f6", warning: "#f59e0b", critical: "#dc2626" } as const;
 
 interface Threshold {
@@ -118,7 +118,7 @@ export function drawBacktest(report: BacktestReport, lines: ValueLines, timezone
   const span = Math.max(1, toMs - fromMs);
   const x = (ms: number) => round(labels + ((ms - fromMs) / span) * (width - labels - right));
   const lanes = [...Map.groupBy(report.alerts, ({ rule, subject }) => `${rule}\n${subject}`).values()];
-  const shown = lanes.slice(0, mostLanes);
+  const shown = lanes.slice(0, maxLanes);
   const height = top + Math.max(1, shown.length) * laneHeight + 40;
   const out: string[] = [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" font-family="system-ui, sans-serif" font-size="12">`,

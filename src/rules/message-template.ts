@@ -37,7 +37,7 @@ export interface MessageTemplate {
 }
 
 /** One value in a message: a description, or all figures. */
-const longestValue = 1_500;
+const maxValue = 1_500;
 const ownFacts: ReadonlySet<string> = new Set(["alert", "message"]);
 
 const naming: Naming = { scopes: [], event: null, value: null, countable: null, owners: messageVocabulary };
@@ -65,7 +65,7 @@ export function compileMessageTemplate(
   );
   if (parts === undefined) return undefined;
   const reads = gathered.reads.map(({ scope, field }) => ({ owner: scope, field }));
-  const printing = { timezone, longest: longestValue, lines: true };
+  const printing = { timezone, longest: maxValue, lines: true };
   return {
     text,
     leads: reads.some(({ owner, field }) => owner === "alert" && field === "lead"),

@@ -11,10 +11,10 @@ import { absentText, formatAmount, formatNumber } from "./format.ts";
 import type { Compiled, Template } from "./rule.ts";
 import { type Env, Unknown } from "./value.ts";
 
-export const longestTemplate = 4_000;
-const mostHoles = 40;
+export const maxTemplate = 4_000;
+const maxHoles = 40;
 /** One value in a message: enough for a name or a sentence of an announcement. */
-const longestValue = 300;
+const maxValue = 300;
 
 /** @param longest of the rendered text, characters. */
 export function compileTemplate(
@@ -49,10 +49,10 @@ export function partsOf(
   gathered: Gathered,
   report: (problem: ExpressionProblem) => void,
 ): readonly (string | Hole)[] | undefined {
-  if (text.length > longestTemplate) {
+  if (text.length > maxTemplate) {
     report({
       start: 0,
-      message: `the text is ${text.length} characters long; at most ${longestTemplate} are taken`,
+      message: `the text is ${text.length} characters long; at most ${maxTemplate} are taken`,
     });
     return undefined;
   }
@@ -72,8 +72,8 @@ export function partsOf(
       report({ start: open, message: "`{{` is never closed by `}}`" });
       return undefined;
     }
-    if (++holes > mostHoles) {
-      report({ start: open, message: `more than ${mostHoles} expressions in one text` });
+    if (++holes > maxHoles) {
+      report({ start: open, message: `more than ${maxHoles} expressions in one text` });
       return undefined;
     }
     const inner = text.slice(open + 2, close);
@@ -131,7 +131,7 @@ export function print({ compiled: part, mayBeEmpty }: Hole, env: Env, how: Print
   if (typeof value !== "string" || value === "") return absentText;
   return how.plain === true && part.isWord === true
     ? plainWords(value)
-    : shown(value, how.lines === true ? escapedLines : escaped, how.longest ?? longestValue);
+    : shown(value, how.lines === true ? escapedLines : escaped, how.longest ?? maxValue);
 }
 
 /** Cut before it is escaped, too: the exchange says how long it is. */

@@ -8,7 +8,7 @@ import type { KeyAnswer } from "./keys.ts";
 import { SignerUnavailable, type SigningAct, SigningRefused, type WalletSigner } from "./signer.ts";
 import {
   lineOf,
-  mostReplyBytes,
+  maxReplyBytes,
   parsedLine,
   type ReadKind,
   type Reply,
@@ -43,9 +43,9 @@ const signWithinMs = 15_000;
 const whole = "";
 const olderSigner = "the signer is of an older version than what asks it: start it again";
 /** Requests under way; others wait for their turn. */
-const mostUnderWay = 64;
+const maxUnderWay = 64;
 const firstPauseMs = 1_000;
-const longestPauseMs = 15_000;
+const maxPauseMs = 15_000;
 
 interface Waiting {
   readonly resolve: (reply: Reply) => void;
@@ -180,7 +180,7 @@ export class SignerClient {
   }
 
   async #ask(request: Distributed<Request, "id">, withinMs: number): Promise<Reply> {
-    if (this.#underWay >= mostUnderWay) await new Promise<void>((resolve) => this.#turns.push(resolve));
+    if (this.#underWay >= maxUnderWay) await new Promise<void>((resolve) => this.#turns.push(resolve));
     this.#underWay++;
     try {
       return await this.#askNow(await this.#connected(), request, withinMs);
@@ -240,7 +240,7 @@ export class SignerClient {
       this.#isOlder = false;
       this.#lost(why);
     });
-    readLines(stream, mostReplyBytes, (line) => {
+    readLines(stream, maxReplyBytes, (line) => {
       const reply = parsedLine(replyForm, line);
       // An answer that comes late is one that was asked for.
       if (reply === undefined || reply.id >= this.#nextId) return void stream.destroy();
@@ -272,7 +272,7 @@ export class SignerClient {
     } else
       this.#cancelAgain ??= this.#options.clock.after(this.#pauseMs, () => {
         this.#cancelAgain = null;
-        this.#pauseMs = Math.min(longestPauseMs, this.#pauseMs * 2);
+        this.#pauseMs = Math.min(maxPauseMs, this.#pauseMs * 2);
         this.renew().catch(() => {});
       });
   }

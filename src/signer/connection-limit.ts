@@ -2,7 +2,7 @@
 import type { Duplex } from "node:stream";
 
 /** Connections at the same time: a daemon and a few commands. */
-const mostAskers = 16;
+const maxAskers = 16;
 /** A connection without a request for so long, ms, may be closed for a new one: perpwatch sends its first request at once. */
 const silentMs = 3_000;
 /** The same since its last request, ms: it may be a daemon's, which connects again by itself. */
@@ -27,7 +27,7 @@ export function room(elapsedMs: () => number): (stream: Duplex) => (() => void) 
       .sort((a, b) => Number(a.hasAsked) - Number(b.hasAsked) || a.lastMs - b.lastMs)[0];
   };
   return (stream) => {
-    if (askers.size >= mostAskers) {
+    if (askers.size >= maxAskers) {
       const leaving = idlest();
       if (leaving === undefined) {
         stream.destroy();

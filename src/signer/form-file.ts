@@ -6,7 +6,7 @@ import { isRoot, readTextFile, replaceFile } from "../files/index.ts";
 import { type FormStore, type KnownForms, noForms } from "./login-forms.ts";
 
 const name = "login-forms.json";
-const mostBytes = 65_536;
+const maxBytes = 65_536;
 
 /** The file is no record of forms. */
 export class BadForms extends Error {
@@ -83,7 +83,7 @@ function isHidden(folder: string): boolean {
  */
 function textOf(file: string, owner: { owner?: "any" } = isRoot() ? { owner: "any" } : {}): string | null {
   if (statSync(file, { throwIfNoEntry: false }) === undefined) return null;
-  const read = readTextFile(file, { largestBytes: mostBytes, ...owner });
+  const read = readTextFile(file, { largestBytes: maxBytes, ...owner });
   if ("wrong" in read) throw new BadForms(`${file} ${read.wrong}`);
   return read.text;
 }

@@ -1,9 +1,9 @@
 /** Lines of forms for people: each character as it is, and the first line in which two forms differ. */
 
 /** Characters of a line in a sentence. */
-const mostShown = 80;
+const maxShown = 80;
 /** So many of these at most show what both lines begin with. */
-const mostAlike = 30;
+const maxAlike = 30;
 
 /** Printable ASCII. Letters that look like others, whatever does not print, and spaces at the end are written as their numbers. */
 export function exactLine(line: string): string {
@@ -34,11 +34,11 @@ function alike(one: string, other: string): number {
 
 /** @param differsAt the part around it is what remains of a long line */
 function excerpt(line: string, differsAt: number): string {
-  const start = line.length <= mostShown ? 0 : Math.max(0, differsAt - mostAlike);
+  const start = line.length <= maxShown ? 0 : Math.max(0, differsAt - maxAlike);
   const exact = exactLine(line.slice(start)).replaceAll(".", "[.]");
   const characters = exact.match(/\\u\{[\da-f]+\}|\[\.\]|./g) ?? [];
   let shown = "";
-  while (characters.length > 0 && shown.length + characters[0]!.length <= mostShown)
+  while (characters.length > 0 && shown.length + characters[0]!.length <= maxShown)
     shown += characters.shift();
   return `"${start > 0 ? "…" : ""}${shown}${characters.length > 0 ? "…" : ""}"`;
 }

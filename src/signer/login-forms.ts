@@ -35,7 +35,7 @@ export interface KnownForms {
 }
 
 /** Characters of a refused text that are kept. */
-const mostShown = 2_048;
+const maxShown = 2_048;
 
 export const noForms: KnownForms = { text: null, memo: null, refused: [] };
 
@@ -142,7 +142,7 @@ export class LoginForms {
     const before = refused.find((one) => one.kind === kind);
     if (before?.form === form && before.reason === reason && before.address === address && !this.#isUnsaved)
       return;
-    const shown = form === null ? { text: text.slice(0, mostShown) } : {};
+    const shown = form === null ? { text: text.slice(0, maxShown) } : {};
     const others = refused.filter((one) => one.kind !== kind);
     await this.#save({ ...this.#known, refused: [...others, { kind, form, reason, address, ...shown }] });
   }

@@ -19,8 +19,8 @@ const sentences = [
 ];
 const marks = /^[:.,;()!'-]$/;
 /** Version numbers and the like; no years, no times. */
-const mostDigits = 3;
-const mostQuoted = 40;
+const maxDigits = 3;
+const maxQuoted = 40;
 
 /**
  * @param form of a text, with its places
@@ -64,7 +64,7 @@ function isPlain(part: string): boolean {
   if (/\w[^\w\s'-]+\w/.test(part) && !/^[\w-]+:[\w-]*$/.test(part)) return false;
   return (part.match(/[a-z]+|\d+|./gi) ?? []).every((token) =>
     /^\d/.test(token)
-      ? token.length <= mostDigits
+      ? token.length <= maxDigits
       : /^[a-z]/i.test(token)
         ? words.has(token.toLowerCase())
         : marks.test(token),
@@ -73,6 +73,6 @@ function isPlain(part: string): boolean {
 
 /** No link in a chat. */
 function quoted(part: string): string {
-  const shown = part.length > mostQuoted ? `${part.slice(0, mostQuoted)}…` : part;
+  const shown = part.length > maxQuoted ? `${part.slice(0, maxQuoted)}…` : part;
   return `"${shown.replaceAll(".", "[.]").replaceAll(/[^\x20-\x7e]/g, "?")}"`;
 }

@@ -5,7 +5,7 @@ import { SignerUnavailable, type SigningAct, SigningRefused, type WalletSigner }
 import {
   foreignRequest,
   lineOf,
-  mostRequestBytes,
+  maxRequestBytes,
   parsedLine,
   type ReadKind,
   type Reply,
@@ -28,7 +28,7 @@ export interface KeyHolder {
 /** Requests that may wait on one stream; an asker with more is no perpwatch (client.ts has fewer under way). */
 const mostWaiting = 256;
 /** The most of a reply's text, characters. */
-const mostText = 8_000;
+const maxText = 8_000;
 
 /**
  * Answers one asker, in the order of its requests, until the stream ends. Whatever is no request ends it; one that only
@@ -45,7 +45,7 @@ export function serve(
   let waiting = 0;
   let last: Promise<void> = Promise.resolve();
   stream.on("error", () => {});
-  readLines(stream, mostRequestBytes, (line) => {
+  readLines(stream, maxRequestBytes, (line) => {
     const request = parsedLine(requestForm, line) ?? foreign(line);
     if (request === undefined || ++waiting > mostWaiting) return void stream.destroy();
     onRequest();
@@ -104,7 +104,7 @@ async function answer(
     const { keys, closed } = await holder.read(request.do);
     return { id, keys: [...keys], closed };
   } catch (error) {
-    const text = (error instanceof Error ? error.message : String(error)).slice(0, mostText);
+    const text = (error instanceof Error ? error.message : String(error)).slice(0, maxText);
     if (error instanceof SigningRefused) return { id, refused: text, see: error.see };
     if (error instanceof SignerUnavailable) return { id, unavailable: text };
     return { id, failed: `the signer failed: ${text}` };

@@ -16,7 +16,7 @@ import type { SignatureEntry } from "./local.ts";
 
 const name = "signatures.log";
 /** Then the file is renamed to signatures.log.1, in place of the one before. */
-const mostBytes = 16_777_216;
+const maxBytes = 16_777_216;
 
 /**
  * @param onTrouble told of a line that could not be written. Wallets sign in all the same: a full disk may not stop the watching
@@ -33,7 +33,7 @@ export function signatureLog(
     try {
       mkdirSync(folder, { recursive: true, mode: 0o700 });
       const stat = statSync(file, { throwIfNoEntry: false });
-      if (stat !== undefined && stat.size > mostBytes) renameSync(file, `${file}.1`);
+      if (stat !== undefined && stat.size > maxBytes) renameSync(file, `${file}.1`);
       append(file, `${line}\n`);
     } catch (error) {
       onTrouble(line, error);

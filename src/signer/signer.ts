@@ -6,8 +6,8 @@ import { z } from "zod";
 import { onboardingRequest, stopLossRequest } from "../ledger/signing.ts";
 
 /** Longest text or transaction of an act, characters; the checks of each have closer bounds. */
-const mostCharacters = 4_096;
-const content = z.string().max(mostCharacters);
+const maxCharacters = 4_096;
+const content = z.string().max(maxCharacters);
 /** The exchange's time, ms. */
 const nowMs = z.number().min(0).max(8_640_000_000_000_000);
 

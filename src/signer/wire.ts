@@ -55,8 +55,8 @@ export const replyForm = z.union([
 export type Reply = z.infer<typeof replyForm>;
 
 /** Longest lines; a reply to `load` grows with the wallets. */
-export const mostRequestBytes = 65_536;
-export const mostReplyBytes = 4_194_304;
+export const maxRequestBytes = 65_536;
+export const maxReplyBytes = 4_194_304;
 
 /** Counts are bigints, and travel as text. */
 export const lineOf = (value: Request | Reply): string =>
@@ -64,9 +64,9 @@ export const lineOf = (value: Request | Reply): string =>
 
 /**
  * Calls `onLine` with each line of a stream. What is longer than allowed destroys it.
- * @param mostBytes of a line
+ * @param maxBytes of a line
  */
-export function readLines(stream: Duplex, mostBytes: number, onLine: (line: string) => void): void {
+export function readLines(stream: Duplex, maxBytes: number, onLine: (line: string) => void): void {
   let parts: Buffer[] = [];
   let length = 0;
   stream.on("data", (chunk: Buffer) => {
@@ -77,13 +77,13 @@ export function readLines(stream: Duplex, mostBytes: number, onLine: (line: stri
       parts = [];
       length = 0;
       rest = rest.subarray(end + 1);
-      if (line.length > mostBytes) return void stream.destroy();
+      if (line.length > maxBytes) return void stream.destroy();
       onLine(line.toString("utf8"));
     }
     if (rest.length === 0) return;
     parts.push(rest);
     length += rest.length;
-    if (length > mostBytes) stream.destroy();
+    if (length > maxBytes) stream.destroy();
   });
 }
 

@@ -12,8 +12,8 @@ import type { Account, Market, MarketMoment, World } from "./state.ts";
 
 /** Between two notes of a market that moves by itself. */
 export const momentMs = 60_000;
-const mostMoments = 60_000;
-const mostVersions = 5_000;
+const maxMoments = 60_000;
+const maxVersions = 5_000;
 
 /** Writes down where a market stands, unless it stands where it stood. */
 export function noteMoment(market: Market, atMs: number): void {
@@ -21,8 +21,7 @@ export function noteMoment(market: Market, atMs: number): void {
   const { markTicks, fundingIndex } = market;
   if (last?.markTicks === markTicks && last.fundingIndex === fundingIndex) return;
   market.moments.push({ atMs, markTicks, fundingIndex });
-  if (market.moments.length > mostMoments * 1.1)
-    market.moments.splice(0, market.moments.length - mostMoments);
+  if (market.moments.length > maxMoments * 1.1) market.moments.splice(0, market.moments.length - maxMoments);
 }
 
 /** True if money and positions are those of the version; accrual alone is told by the market's funding index. */
@@ -56,8 +55,8 @@ export function noteVersion(world: World, account: Account): void {
     })),
     totals: new Map([...account.totals].map(([symbol, totals]) => [symbol, { ...totals }])),
   });
-  if (account.versions.length > mostVersions * 1.1)
-    account.versions.splice(0, account.versions.length - mostVersions);
+  if (account.versions.length > maxVersions * 1.1)
+    account.versions.splice(0, account.versions.length - maxVersions);
 }
 
 /** Index of the last entry that is not later than a moment; −1 when all are. */

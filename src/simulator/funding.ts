@@ -9,7 +9,7 @@ import type { FundingRate, Market, World } from "./state.ts";
 import { perLot, settleFunding } from "./trade.ts";
 import { transact } from "./transaction.ts";
 
-const mostRates = 9_000;
+const maxRates = 9_000;
 
 /** Remembers how far the mark stands from the oracle; the mean over the interval makes the rate. */
 export function samplePremium(market: Market): void {
@@ -36,7 +36,7 @@ export function accrueFunding(world: World, market: Market): void {
   market.premiumCount = 0;
   const rate: FundingRate = { atMs: world.nowMs, perLot: paid, markPerLot };
   market.rates.push(rate);
-  if (market.rates.length > mostRates) market.rates.shift();
+  if (market.rates.length > maxRates) market.rates.shift();
   market.fundingIndex += paid;
   const symbol = market.spec.symbol;
   const periodEnds = world.nowMs % fundingPeriodMs === 0;

@@ -23,8 +23,8 @@ import type { RequestLog } from "./request-log.ts";
 import { Refusal, type Session, type Sessions } from "./sessions.ts";
 import type { World } from "./state.ts";
 
-const mostBodyBytes = 1_048_576;
-const mostDrainedBytes = 16 * mostBodyBytes;
+const maxBodyBytes = 1_048_576;
+const maxDrainedBytes = 16 * maxBodyBytes;
 
 export interface HttpParts {
   readonly world: World;
@@ -363,11 +363,11 @@ function readBody(request: IncomingMessage): Promise<ReadBody> {
     let size = 0;
     request.on("data", (chunk: Buffer) => {
       size += chunk.length;
-      if (size <= mostBodyBytes) chunks.push(chunk);
-      else if (size - chunk.length <= mostBodyBytes) {
+      if (size <= maxBodyBytes) chunks.push(chunk);
+      else if (size - chunk.length <= maxBodyBytes) {
         const reply = requestRefused(413, "body_too_large", "The body is larger than 1 MiB");
         resolve({ refused: { ...reply, headers: { Connection: "close" } } });
-      } else if (size > mostDrainedBytes) request.destroy();
+      } else if (size > maxDrainedBytes) request.destroy();
     });
     request.on("error", reject);
     request.on("end", () => resolve(bodyOf(size === 0 ? null : Buffer.concat(chunks).toString("utf8"))));

@@ -17,7 +17,7 @@ export const blockhashLifeSlots = 150;
 export const lamportsPerSignature = 5_000n;
 /** Every key of the simulated chain begins with ten SOL. */
 const begunWith = 10_000_000_000n;
-const mostTransactions = 10_000;
+const maxTransactions = 10_000;
 /** Slots without a block, since the beginning: the height is that much lower. */
 const skippedSlots = 21_000_000;
 
@@ -68,7 +68,7 @@ export function move(world: World, address: string, amount: bigint): void {
 export function keepTransaction(world: World, signature: string, error: unknown): void {
   const { transactions } = world.ledger;
   transactions.set(signature, { slot: slotOf(world), error });
-  const oldest = transactions.size > mostTransactions ? transactions.keys().next().value : undefined;
+  const oldest = transactions.size > maxTransactions ? transactions.keys().next().value : undefined;
   if (oldest !== undefined) transactions.delete(oldest);
 }
 

@@ -10,9 +10,9 @@ import { slotAt } from "./time.ts";
 
 const yearMs = 365 * 86_400_000;
 export const barMs = 60_000;
-const mostBars = 11_000;
+const maxBars = 11_000;
 const fineBarMs = 1_000;
-const mostFineBars = 10_800;
+const maxFineBars = 10_800;
 /** Time in which a basis loses about half of its distance. */
 const basisHalfMs = 1_800_000;
 const basisDeviation = 0.0006;
@@ -51,8 +51,8 @@ export function setMark(world: World, market: Market, ticks: number): void {
 /** The bars of a moment's minute and second, opened when they are not there yet. */
 export function barsAt(market: Market, nowMs: number): readonly [Bar, Bar] {
   return [
-    barAt(market, market.bars, barMs, mostBars, nowMs),
-    barAt(market, market.fineBars, fineBarMs, mostFineBars, nowMs),
+    barAt(market, market.bars, barMs, maxBars, nowMs),
+    barAt(market, market.fineBars, fineBarMs, maxFineBars, nowMs),
   ];
 }
 

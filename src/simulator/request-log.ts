@@ -12,8 +12,8 @@ export interface Asked {
   status: number;
 }
 
-const mostKept = 20_000;
-const mostPaths = 20_000;
+const maxKept = 20_000;
+const maxPaths = 20_000;
 
 export class RequestLog {
   #asked: Asked[] = [];
@@ -23,9 +23,9 @@ export class RequestLog {
   note(asked: Asked): void {
     this.#total += 1;
     this.#asked.push(asked);
-    if (this.#asked.length > mostKept * 2) this.#asked = this.#asked.slice(-mostKept);
+    if (this.#asked.length > maxKept * 2) this.#asked = this.#asked.slice(-maxKept);
     const known = this.#counts.get(asked.path);
-    if (known !== undefined || this.#counts.size < mostPaths) this.#counts.set(asked.path, (known ?? 0) + 1);
+    if (known !== undefined || this.#counts.size < maxPaths) this.#counts.set(asked.path, (known ?? 0) + 1);
   }
 
   /** @param pattern exact path, or a prefix that ends in `*`; undefined: all */

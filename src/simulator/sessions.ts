@@ -119,9 +119,9 @@ export interface Sessions {
   list(): readonly Session[];
 }
 
-const mostNonces = 20_000;
-const mostSessions = 20_000;
-const mostInspected = 20_000;
+const maxNonces = 20_000;
+const maxSessions = 20_000;
+const maxInspected = 20_000;
 
 export async function createSessions(
   seed: Uint8Array,
@@ -155,7 +155,7 @@ export async function createSessions(
 
   function nonce(wallet: string) {
     for (const [id, known] of nonces) {
-      if (known.expiresMs + settings.nonceTtlMs > nowMs() && nonces.size < mostNonces) break;
+      if (known.expiresMs + settings.nonceTtlMs > nowMs() && nonces.size < maxNonces) break;
       nonces.delete(id);
     }
     const nonceId = uuid();
@@ -205,7 +205,7 @@ export async function createSessions(
     };
     byId.set(session.sid, session);
     // Who signs in without end keeps the newest sessions only.
-    const oldest = byId.size > mostSessions ? byId.values().next().value : undefined;
+    const oldest = byId.size > maxSessions ? byId.values().next().value : undefined;
     if (oldest) {
       byId.delete(oldest.sid);
       byRefresh.delete(oldest.refreshToken);
@@ -294,7 +294,7 @@ export async function createSessions(
       throw new Refusal(401, "invalid_access_token");
     }
     const found = { sid, jti, expiresMs: exp * 1000 };
-    if (inspected.size >= mostInspected) inspected.clear();
+    if (inspected.size >= maxInspected) inspected.clear();
     inspected.set(token, found);
     return found;
   }

@@ -38,8 +38,8 @@ const path = "/v1/ws";
 const protocol = "phoenix-jwt";
 const pingMs = 25_000;
 /** A reader that lags this far behind is cut off. */
-const mostBufferedBytes = 8_388_608;
-const mostSubscriptions = 5_000;
+const maxBufferedBytes = 8_388_608;
+const maxSubscriptions = 5_000;
 
 export interface StreamParts {
   readonly world: World;
@@ -258,7 +258,7 @@ export function createStreams(parts: StreamParts): Streams {
       if (connection.token.session?.role === "service") throw new Refusal(403, "user_only");
       if (connection.token.session?.wallet !== params.authority) throw new Refusal(403, "insufficient_role");
     }
-    if (connection.subscriptions.size >= mostSubscriptions) throw new Refusal(429, "too many subscriptions");
+    if (connection.subscriptions.size >= maxSubscriptions) throw new Refusal(429, "too many subscriptions");
     return read;
   }
 
@@ -476,7 +476,7 @@ export function createStreams(parts: StreamParts): Streams {
 
   function sendText({ socket }: Connection, text: string): void {
     if (socket.readyState !== WebSocket.OPEN) return;
-    if (socket.bufferedAmount > mostBufferedBytes) socket.terminate();
+    if (socket.bufferedAmount > maxBufferedBytes) socket.terminate();
     else socket.send(text);
   }
 

@@ -14,9 +14,9 @@ import { isAddress } from "./address.ts";
 import { BadChallenge, unprintable } from "./transaction.ts";
 
 /** In UTF-8. */
-const mostBytes = 1_024;
+const maxBytes = 1_024;
 /** Between now and a time in the text, before or after, ms. */
-const mostFromNowMs = 15 * 60_000;
+const maxFromNowMs = 15 * 60_000;
 
 const base58Word = /[1-9A-HJ-NP-Za-km-z]+/g;
 const labelledNonces = /\bnonce\b["']?\s*[:=]?\s*["']?([\w-]+)/gi;
@@ -43,8 +43,8 @@ export interface LoginText {
  */
 export function formOf({ text, nonceId, address, nowMs }: LoginText, isMemo = false): string {
   const bytes = Buffer.byteLength(text);
-  if (bytes > mostBytes)
-    throw new BadChallenge(`the text to be signed has ${bytes} bytes; ${mostBytes} are the most`);
+  if (bytes > maxBytes)
+    throw new BadChallenge(`the text to be signed has ${bytes} bytes; ${maxBytes} are the most`);
   if (unprintable.test(text)) throw new BadChallenge("the text to be signed holds more than printable text");
   // Places of our own, which no text may bring along.
   if (/[{}]/.test(text))
@@ -59,7 +59,7 @@ export function formOf({ text, nonceId, address, nowMs }: LoginText, isMemo = fa
   if (withNonce.match(base58Word)?.some((word) => isAddress(word)))
     throw new BadChallenge("the text to be signed names another address than this wallet's");
   const form = withNonce.replace(times, (time) => {
-    if (!(Math.abs(momentOf(time) - nowMs) <= mostFromNowMs))
+    if (!(Math.abs(momentOf(time) - nowMs) <= maxFromNowMs))
       throw new BadChallenge("the text to be signed names a time that is not within 15 minutes of now");
     return "{time}";
   });

@@ -7,14 +7,14 @@ import { readTextFile } from "../files/index.ts";
 import { BadKey, WalletKey, walletKeyFromText } from "./wallet-key.ts";
 
 /** No key file is longer, bytes; a longer file is refused. */
-const longestFile = 4_096;
+const maxFile = 4_096;
 
 /**
  * Reads a key file, once its owner alone can.
  * @throws {BadKey} when it cannot be read, others can read it (the message holds the fix), or it holds no key
  */
 export function readKeyFile(path: string): WalletKey {
-  const read = readTextFile(path, { largestBytes: longestFile, secret: true });
+  const read = readTextFile(path, { largestBytes: maxFile, secret: true });
   if ("wrong" in read) throw new BadKey(`${path}: the key file ${read.wrong}`);
   try {
     return walletKeyFromText(read.text);

@@ -5,14 +5,14 @@ import { isRoot, readTextFile, replaceFile } from "../files/index.ts";
 import { type Keystore, keystoreFromText, keystoreText } from "./keystore.ts";
 import { BadKey } from "./wallet-key.ts";
 
-const mostBytes = 262_144;
+const maxBytes = 262_144;
 
 /** @returns null where there is none @throws {BadKey} when it cannot be read, others can read it, or it is no keystore */
 export function readKeystore(path: string): Keystore | null {
   if (statSync(path, { throwIfNoEntry: false }) === undefined) return null;
   // Root adds and takes keys for the signer's user.
   const owner = isRoot() ? ({ owner: "any" } as const) : {};
-  const read = readTextFile(path, { largestBytes: mostBytes, secret: true, ...owner });
+  const read = readTextFile(path, { largestBytes: maxBytes, secret: true, ...owner });
   if ("wrong" in read) throw new BadKey(`${path}: the keystore ${read.wrong}`);
   try {
     return keystoreFromText(read.text);

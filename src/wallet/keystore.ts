@@ -13,7 +13,7 @@ import { BadKey, WalletKey } from "./wallet-key.ts";
 
 const format = "perpwatch keystore";
 const version = 1;
-const mostWallets = 1_000;
+const maxWallets = 1_000;
 const saltBytes = 32;
 const nonceBytes = 12;
 const tagBytes = 16;
@@ -40,9 +40,9 @@ const keystoreForm = z.strictObject({
     p: z.int().min(1).max(4),
     salt: base64(saltBytes),
   }),
-  addresses: z.array(z.string().refine(isAddress)).max(mostWallets),
+  addresses: z.array(z.string().refine(isAddress)).max(maxWallets),
   nonce: base64(nonceBytes),
-  sealed: z.string().max(2 * mostWallets * seedBytes),
+  sealed: z.string().max(2 * maxWallets * seedBytes),
 });
 
 export type Keystore = z.infer<typeof keystoreForm>;
@@ -72,7 +72,7 @@ export function sealKeystore(
   cost: Pick<Keystore["kdf"], "N" | "r" | "p"> = usualCost,
   random: (bytes: number) => Buffer = randomBytes,
 ): Keystore {
-  if (keys.length > mostWallets) throw new BadKey(`a keystore holds at most ${mostWallets} wallets`);
+  if (keys.length > maxWallets) throw new BadKey(`a keystore holds at most ${maxWallets} wallets`);
   const addresses = keys.map(({ address }) => address);
   if (new Set(addresses).size < addresses.length) throw new BadKey("the keystore has this wallet already");
   const kdf = { name: "scrypt", ...cost, salt: random(saltBytes).toString("base64") } as const;

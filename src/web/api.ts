@@ -253,7 +253,7 @@ function meant(given: string, known: readonly string[]): string {
   return nearest === null ? "" : `; did you mean ${nearest}?`;
 }
 
-const mostListed = 10;
+const maxListed = 10;
 
 function noSubject(rule: string, subject: string | null, known: readonly string[]): string {
   if (subject !== null) return `${rule} judges no ${subject} now${amongst(known)}`;
@@ -267,8 +267,8 @@ function amongst(known: readonly string[]): string {
 }
 
 function listed(known: readonly string[]): string {
-  const more = known.length > mostListed ? ` and ${known.length - mostListed} more` : "";
-  return `${known.slice(0, mostListed).join(", ")}${more}`;
+  const more = known.length > maxListed ? ` and ${known.length - maxListed} more` : "";
+  return `${known.slice(0, maxListed).join(", ")}${more}`;
 }
 
 function found<T>(value: T | null, otherwise: string): T {

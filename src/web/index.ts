@@ -13,5 +13,5 @@ export { createDashboard, type Dashboard, type DashboardOptions, type PageLink }
 export { DashboardError, type DashboardFailure } from "./errors.ts";
 export type { DashboardLog } from "./log.ts";
 export { isLocal, isLoopback, isPasswordHash, isSecure, type ListenSettings } from "./settings.ts";
-export { longestPathBytes, whyForeign } from "./socket.ts";
+export { maxPathBytes, whyForeign } from "./socket.ts";
 export { toWire, type Wire, type WireNumber } from "./wire.ts";

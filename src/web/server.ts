@@ -18,7 +18,7 @@ import type { DashboardLog } from "./log.ts";
 import { Refused } from "./refused.ts";
 import { toWire } from "./wire.ts";
 
-const mostBodyBytes = 65_536;
+const maxBodyBytes = 65_536;
 
 export interface ServerOptions {
   readonly log: DashboardLog;
@@ -31,7 +31,7 @@ export interface ServerOptions {
 export function createServer({ log, door, limits }: ServerOptions): FastifyInstance {
   const app = fastify<Server>({
     logger: false,
-    bodyLimit: mostBodyBytes,
+    bodyLimit: maxBodyBytes,
     // A client that dawdles holds a connection, not the daemon.
     requestTimeout: 10_000,
     connectionTimeout: 0,

@@ -11,7 +11,7 @@ import { distrust, distrustedWay, shellWord, userName } from "../files/index.ts"
 import { DashboardError, errorCode } from "./errors.ts";
 
 /** The shortest limit of the systems we run on (macOS: 104 bytes with the final zero). */
-export const longestPathBytes = 103;
+export const maxPathBytes = 103;
 
 /**
  * Makes `server` listen at `path` with mode 0600, from the first instant on. Closing the server removes the file.
@@ -19,10 +19,10 @@ export const longestPathBytes = 103;
  */
 export async function listenOnSocket(server: Server, path: string): Promise<void> {
   const bytes = Buffer.byteLength(path);
-  if (bytes > longestPathBytes) {
+  if (bytes > maxPathBytes) {
     throw new DashboardError(
       "path-too-long",
-      `${path}: the path of a socket may have ${longestPathBytes} bytes, this one has ${bytes}; put the database (history.path) into a folder with a shorter path`,
+      `${path}: the path of a socket may have ${maxPathBytes} bytes, this one has ${bytes}; put the database (history.path) into a folder with a shorter path`,
     );
   }
   await clear(path);

@@ -8,7 +8,7 @@ import { Refused } from "./refused.ts";
 
 const maxWaiting = 16;
 const restShare = 4;
-const mostRestMs = 2_000;
+const maxRestMs = 2_000;
 
 /** Answers a request by a query. @throws {Refused} when too many wait, or the asker has gone */
 export type Turns = <T>(request: FastifyRequest, query: () => Promise<T>) => Promise<T>;
@@ -38,7 +38,7 @@ export function oneAtATime(clock: Clock): Turns {
       .catch(() => {})
       .then(async () => {
         present--;
-        const restMs = Math.min(mostRestMs, tookMs * restShare);
+        const restMs = Math.min(maxRestMs, tookMs * restShare);
         if (restMs >= 1) await clock.sleep(restMs);
       });
     return own;

@@ -19,15 +19,15 @@ import { SecretFinder } from "./secret-finder.ts";
 export const attackMs = isWhole ? 15_000 : 3_000;
 /** The longest time between two polls of a schedule of one second, ms. */
 const longestMs = 3_000;
-const mostMb = 400;
+const maxMb = 400;
 /** The log of an attack. */
-const mostLines = 200;
-const mostLogged = 200_000;
+const maxLines = 200;
+const maxLogged = 200_000;
 /** Requests and connections that an attack brings forth. */
-const mostAsked = 150;
-const mostConnections = 12;
+const maxAsked = 150;
+const maxConnections = 12;
 /** Bytes that a flood gets rid of, with what lies in buffers on the way. */
-const mostSent = 40_000_000;
+const maxSent = 40_000_000;
 
 export interface Attack {
   readonly name: string;
@@ -135,25 +135,25 @@ export class HostileSurroundings implements AsyncDisposable {
     const tries = polls(simulator, 0).length;
     report({ attack: name, polls: tries, longestMs: gap, peakMb });
     expect(gap).toBeLessThan(longestMs);
-    expect(peakMb).toBeLessThan(mostMb);
+    expect(peakMb).toBeLessThan(maxMb);
     expect(JSON.parse(await ask(place.folder, "/api/v1/status"))).toMatchObject({ state: "running" });
     // Nothing was silenced: not by people who may not, and not by a button of a message that does not exist.
     expect(JSON.parse(await ask(place.folder, "/api/v1/silences"))).toMatchObject({ silences: [] });
     expect(counted("trap")).toBe(0);
-    expect(counted("connected"), "connections").toBeLessThanOrEqual(mostConnections);
-    if (!presses) expect(counted("asked"), "requests").toBeLessThan(mostAsked);
+    expect(counted("connected"), "connections").toBeLessThanOrEqual(maxConnections);
+    if (!presses) expect(counted("asked"), "requests").toBeLessThan(maxAsked);
     const status = await ask(place.folder, "/api/v1/status");
     expect(await daemon.end("SIGTERM")).toEqual({ status: 0, signal: null });
     if (floods) {
       const sent = () => said.items.slice(before).flatMap((line) => /^sent (\d+)/.exec(line)?.[1] ?? []);
       await said.waitFor(() => sent().length >= counted("connected"), 10_000);
       const bytes = sent().reduce((sum, one) => sum + Number(one), 0);
-      expect(bytes, "bytes that were read").toBeLessThan(mostSent);
+      expect(bytes, "bytes that were read").toBeLessThan(maxSent);
     }
     const log = daemon.stderr.join("\n");
     expect(daemon.stderr.filter((line) => /"level":"fatal"|fault of its own/.test(line))).toEqual([]);
-    expect(daemon.stderr.length, "lines of the log").toBeLessThan(mostLines);
-    expect(log.length, "characters of the log").toBeLessThan(mostLogged);
+    expect(daemon.stderr.length, "lines of the log").toBeLessThan(maxLines);
+    expect(log.length, "characters of the log").toBeLessThan(maxLogged);
     expect(this.finder.leaks([log, daemon.stdout.join("\n"), status, ...answers].join("\n"))).toEqual([]);
   }
 }

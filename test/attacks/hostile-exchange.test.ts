@@ -18,7 +18,7 @@ import { isWhole, report } from "./measure.ts";
 const attackMs = isWhole ? 20_000 : 3_500;
 /** The longest time between two polls of a schedule of one second, ms. */
 const longestMs = 3_000;
-const mostMb = 400;
+const maxMb = 400;
 const program = fileURLToPath(new URL("hostile-server.ts", import.meta.url));
 
 /** The sample: what once did harm, or came near it. */
@@ -98,7 +98,7 @@ async function attacked(name: string, given: Partial<Orders>): Promise<void> {
   const tries = polled(0).length;
   report({ attack: name, polls: tries, longestMs: gap, peakMb });
   expect(gap).toBeLessThan(longestMs);
-  expect(peakMb).toBeLessThan(mostMb);
+  expect(peakMb).toBeLessThan(maxMb);
   await order({});
   // Both are polled again, by themselves.
   const backMs = simulator.nowMs();

@@ -21,10 +21,10 @@ import { canary, SecretFinder } from "./secret-finder.ts";
 const attackMs = isWhole ? 30_000 : 3_000;
 /** The longest time between two polls of a schedule of one second, ms. */
 const longestMs = 3_000;
-const mostMb = 400;
-const mostLines = 200;
-const mostLogged = 200_000;
-const mostConnections = 20;
+const maxMb = 400;
+const maxLines = 200;
+const maxLogged = 200_000;
+const maxConnections = 20;
 const program = fileURLToPath(new URL("hostile-smtp.ts", import.meta.url));
 
 /** The sample: one of each place at which it can fail. */
@@ -114,8 +114,8 @@ describe(`for ${attackMs / 1_000} s: a mail server`, () => {
     const gap = longestGap(simulator, 0, fromMs, simulator.nowMs());
     report({ attack: `hostile mail: ${kind}`, polls: polls(simulator, 0).length, longestMs: gap, peakMb });
     expect(gap).toBeLessThan(longestMs);
-    expect(peakMb).toBeLessThan(mostMb);
-    expect(connections() - before, "connections").toBeLessThanOrEqual(mostConnections);
+    expect(peakMb).toBeLessThan(maxMb);
+    expect(connections() - before, "connections").toBeLessThanOrEqual(maxConnections);
     expect(smtp.mails).toHaveLength(mails);
 
     await order("well");
@@ -126,8 +126,8 @@ describe(`for ${attackMs / 1_000} s: a mail server`, () => {
     expect(await daemon.end("SIGTERM")).toEqual({ status: 0, signal: null });
     const log = daemon.stderr.join("\n");
     expect(daemon.stderr.filter((line) => /"level":"fatal"|fault of its own/.test(line))).toEqual([]);
-    expect(daemon.stderr.length, "lines of the log").toBeLessThan(mostLines);
-    expect(log.length, "characters of the log").toBeLessThan(mostLogged);
+    expect(daemon.stderr.length, "lines of the log").toBeLessThan(maxLines);
+    expect(log.length, "characters of the log").toBeLessThan(maxLogged);
     expect(finder.leaks([log, daemon.stdout.join("\n"), status, answer, drill].join("\n"))).toEqual([]);
   });
 });

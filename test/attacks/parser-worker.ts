@@ -36,7 +36,7 @@ class Trial {
   /** Times are those of the processor: on a busy machine the others say nothing of an input. */
   readonly tally = {
     ...{ accepted: 0, refused: 0, longestMs: 0, longestInput: "" },
-    ...{ peakMb: 0, mostMb: 0, largestInput: "" },
+    ...{ peakMb: 0, maxMb: 0, largestInput: "" },
   };
 
   constructor(name: string, parser: Parser, seed: number) {
@@ -112,8 +112,8 @@ class Trial {
       const half = Math.ceil(indices.length / 2);
       await this.#again(indices.slice(0, half));
       await this.#again(indices.slice(half));
-    } else if (grewMb > this.tally.mostMb) {
-      this.tally.mostMb = grewMb;
+    } else if (grewMb > this.tally.maxMb) {
+      this.tally.maxMb = grewMb;
       this.tally.largestInput = `${indices.join(" ")}: ${shown(this.#input(indices[0]!)).slice(0, 300)}`;
     }
   }

@@ -14,7 +14,7 @@ import type { Parsers } from "./parsers/kinds.ts";
 const worker = fileURLToPath(new URL("parser-worker.ts", import.meta.url));
 /** The heap of a process that loaded the parsers, and 100 MB. */
 const heapMb = 180;
-const mostMb = 100;
+const maxMb = 100;
 /** On a machine that does nothing else it is less by far. */
 const mostMs = 1_000;
 /** Without a word of the worker, which has one every second or after an input. */
@@ -27,7 +27,7 @@ interface Tally {
   readonly refused: number;
   readonly longestMs: number;
   readonly longestInput: string;
-  readonly mostMb: number;
+  readonly maxMb: number;
   readonly largestInput: string;
   readonly peakMb: number;
 }
@@ -65,14 +65,14 @@ async function tried(group: string, names: readonly string[]): Promise<readonly 
 }
 
 function judge(tally: Tally, takesAll: boolean): void {
-  const { name, accepted, refused, longestMs, mostMb: most } = tally;
+  const { name, accepted, refused, longestMs, maxMb: most } = tally;
   const peakMb = Math.max(tally.peakMb, most);
   report({ attack: `parser: ${name}`, inputs: count, accepted, refused, longestMs, peakMb });
   expect(accepted + refused, name).toBe(count);
   expect(longestMs, `${name}, input ${tally.longestInput}`).toBeLessThan(mostMs);
-  expect(most, `${name}, input ${tally.largestInput}`).toBeLessThan(mostMb);
+  expect(most, `${name}, input ${tally.largestInput}`).toBeLessThan(maxMb);
   // Memory that stays after a collection belongs to no input.
-  expect(tally.peakMb, name).toBeLessThan(mostMb);
+  expect(tally.peakMb, name).toBeLessThan(maxMb);
   expect(accepted, `${name} takes some`).toBeGreaterThan(0);
   if (!takesAll) expect(refused, `${name} refuses some`).toBeGreaterThan(0);
 }

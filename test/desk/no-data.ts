@@ -19,7 +19,7 @@ const withinMs = 60_000;
 const shortMs = 61_000;
 const recoveryMs = 40_000;
 /** A beginning; where it gets worse, one more. */
-const mostAlerts = 2;
+const maxAlerts = 2;
 
 const causes: Readonly<Record<Trouble["kind"], RegExp>> = {
   outage: /not answer|unreachable|refused|connect|network|reset|no connection/i,
@@ -108,7 +108,7 @@ function expected(judge: Judge, trouble: Trouble, items: readonly Item[]): void 
     }
   }
   const alerts = new Map(begun.filter(({ rule }) => rule !== "StreamDown").map((item) => [item.alert, item]));
-  const most = Math.max(mostAlerts, trouble.wallets?.length ?? 0);
+  const most = Math.max(maxAlerts, trouble.wallets?.length ?? 0);
   for (const item of [...alerts.values()].slice(most))
     judge.report("false", item, `one more of ${alerts.size} messages about ${nameOf(trouble)}`);
   for (const item of alerts.values()) {

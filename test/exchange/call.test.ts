@@ -208,7 +208,7 @@ describe("what comes back", () => {
 
   test("an answer that is larger than any record is not read to its end", async () => {
     await using set = await open();
-    const http = createHttp({ baseUrl: set.venue.url, version: "0", clock: set.clock, mostBytes: 1_000 });
+    const http = createHttp({ baseUrl: set.venue.url, version: "0", clock: set.clock, maxBytes: 1_000 });
     set.venue.fault(STATUS, { body: "x".repeat(100_000) });
     const request = { method: "GET", target: STATUS, body: null, bearer: null, limitMs: 1_000 } as const;
     await expect(set.clock.finish(http.send(request))).rejects.toMatchObject({ kind: "tooLarge" });

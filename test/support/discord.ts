@@ -455,7 +455,7 @@ class Discord implements LocalDiscord {
     const sent = (raw as { [attached]?: Files })[attached] ?? [];
     if (via === "bot" && sent.length > 0 && !this.#may("ATTACH_FILES"))
       throw new Refusal(403, 50013, "Missing Permissions");
-    if (sent.some(({ data }) => data.length > mostFileBytes))
+    if (sent.some(({ data }) => data.length > maxFileBytes))
       throw new Refusal(413, 40005, "Request entity too large");
     if (String(body.content ?? "").trim() === "" && embeds.length === 0 && sent.length === 0) {
       throw new Refusal(400, 50006, "Cannot send an empty message");
@@ -613,7 +613,7 @@ function buttonsIn({ components }: Record<string, unknown>): DiscordButton[] {
 
 type Files = readonly { readonly name: string; readonly data: Buffer }[];
 /** The largest upload to a server without boosts, bytes. */
-const mostFileBytes = 10 * 1024 * 1024;
+const maxFileBytes = 10 * 1024 * 1024;
 const attached = Symbol("files of a form");
 
 async function filesIn(form: FormData): Promise<Files> {

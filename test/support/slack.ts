@@ -64,15 +64,15 @@ export interface SlackPerson {
 export type SlackEphemeral = z.infer<typeof ephemeralBody>;
 
 /** Characters of all blocks, and of the text: beyond, Slack refuses the message, whatever its pages say (bolt-js #2509). */
-const mostInBlocks = 12_000;
-const mostInText = 4_000;
+const maxInBlocks = 12_000;
+const maxInText = 4_000;
 
 type Content = Pick<z.infer<typeof postBody>, "text" | "attachments">;
 
 function tooLong({ text, attachments = [] }: Content): string | null {
-  if (text.length > mostInText) return "msg_too_long";
+  if (text.length > maxInText) return "msg_too_long";
   const texts = attachments.flatMap(({ blocks }) => blocks.map((one) => JSON.stringify(one)));
-  return texts.join("").length > mostInBlocks ? "msg_blocks_too_long" : null;
+  return texts.join("").length > maxInBlocks ? "msg_blocks_too_long" : null;
 }
 
 export interface SlackMessage {

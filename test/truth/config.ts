@@ -13,7 +13,7 @@ import type { Start } from "./start.ts";
 import type { WalletPlan } from "./world.ts";
 
 /** The longest interval between two reads of anything, ms. */
-export const longestScheduleMs = 30_000;
+export const maxScheduleMs = 30_000;
 
 const zones = ["UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata", "America/Santiago"];
 const zoneAt = ({ timezone }: Start, drawn: string): string => timezone ?? drawn;

@@ -156,12 +156,12 @@ const anySale = "sold";
 
 /** The chance of each way of being liquidated, by the number of wallets: the least of 1,803 scenarios. No plan tells of it. */
 const soldChances = [0, 0.08, 0.127, 0.136] as const;
-const mostSoldChance = 0.2;
+const maxSoldChance = 0.2;
 
 /** The pairs of a trouble and a feature that a plan may bring about, as `trouble feature`, and how likely each is. */
 export function pairsOf(plan: Plan): ReadonlyMap<string, number> {
   const own = Object.entries(planned).flatMap(([name, has]) => (has({ plan }) ? [name] : []));
-  const sold = soldChances[plan.world.wallets.length] ?? mostSoldChance;
+  const sold = soldChances[plan.world.wallets.length] ?? maxSoldChance;
   return new Map(
     kindsOf(troublesOf(plan)).flatMap((trouble) => [
       ...own.map((feature) => [`${trouble} ${feature}`, 1] as const),

@@ -31,7 +31,7 @@ const shares: Readonly<Record<DaemonFaultKind, number>> = {
   channelRejects: 0.2,
   channelForbids: 0.12,
 };
-const mostForbiddenMs = 75_000;
+const maxForbiddenMs = 75_000;
 const stallShare = 0.2;
 const setRightShare = 0.6;
 const channelNames = Object.keys(channelTraits);
@@ -84,7 +84,7 @@ function faultOf(
       return { ...span, kind, channel: draw.one(channelNames), share: draw.one([0.1, 0.5]) };
     case "channelForbids": {
       // The daemon looks at such a channel after longer and longer pauses.
-      const toMs = Math.min(span.toMs, span.fromMs + mostForbiddenMs);
+      const toMs = Math.min(span.toMs, span.fromMs + maxForbiddenMs);
       return { ...span, toMs, kind, channel: draw.one(channelNames) };
     }
   }

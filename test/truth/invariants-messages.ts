@@ -10,7 +10,7 @@ import { type EventLog, jsonOf, type Logged } from "./log.ts";
 import { isDiskFull } from "./oracle/full-disk.ts";
 
 /** Rows of a tally that are told apart. */
-const mostTallied = 20;
+const maxTallied = 20;
 
 /** A critical message waits for the disk for so long, less what its clock may be off, ms. */
 const sealPatienceMs = 4_900;
@@ -200,7 +200,7 @@ function problemsOf(
   check(folded === undefined || title.endsWith(first.summary), `title "${title}" without the worst`);
   const counted = tally.reduce((sum, { count }) => sum + count, 0);
   check(
-    folded === undefined || tally.length >= mostTallied || counted === told.length,
+    folded === undefined || tally.length >= maxTallied || counted === told.length,
     `a tally of ${counted}`,
   );
   return wrong;

@@ -151,12 +151,12 @@ export const asksOn: Invariant = ({ log }) => {
 };
 
 /** Requests that a daemon has under way at most, however slow the exchange is. */
-const mostUnderWay = 64;
+const maxUnderWay = 64;
 
 export const requestsAreBounded: Invariant = ({ log }) =>
   log
     .of("sent")
-    .filter(({ underWay }) => underWay > mostUnderWay)
+    .filter(({ underWay }) => underWay > maxUnderWay)
     .slice(0, 1)
     .map(
       ({ life, underWay, atMs }) =>
@@ -167,7 +167,7 @@ export const requestsAreBounded: Invariant = ({ log }) =>
 const learnedMs = 60_000;
 /** The time over which refusals are counted, and so many of them. */
 const countedMs = 60_000;
-const mostRefused = 15;
+const maxRefused = 15;
 /** Requests that were under way when a fault ended are refused after it. */
 const settledMs = 10_000;
 
@@ -186,10 +186,10 @@ export const refusalsSlowIt: Invariant = ({ log, plan }) => {
     return status === 429 && fromMs !== undefined && atMs >= fromMs + learnedMs && !isLimited(atMs);
   });
   for (const [index, { life, atMs }] of refused.entries()) {
-    const last = refused[index + mostRefused];
+    const last = refused[index + maxRefused];
     if (last !== undefined && last.life === life && last.atMs - atMs < countedMs)
       return [
-        `life ${life} was refused more than ${mostRefused} times within ${countedMs / 1_000} s from ${new Date(atMs).toISOString()}`,
+        `life ${life} was refused more than ${maxRefused} times within ${countedMs / 1_000} s from ${new Date(atMs).toISOString()}`,
       ];
   }
   return [];
@@ -202,7 +202,7 @@ const ofPrices = "/v1/markets/stats/latest";
 /** A read of prices takes so long at most, and is tried again after so long, doubled with each that failed before it, ms. */
 const readMs = 10_000;
 const againMs = 2_000;
-const mostAgainMs = 30_000;
+const maxAgainMs = 30_000;
 
 /**
  * However few requests there may be, prices have a share of them: nothing can be judged without. Where several reads of them failed one
@@ -231,7 +231,7 @@ export const pricesHaveAShare: Invariant = ({ log }) => {
       const stalled = stalls.filter((one) => one.atMs >= first.fromMs && one.atMs <= atMs);
       const forMs = stalled.reduce((left, { ms }) => left - ms, atMs - first.fromMs);
       const failures = failed.get(life) ?? 0;
-      const waitMs = readMs + Math.min(mostAgainMs, againMs * 2 ** Math.max(0, failures - 1));
+      const waitMs = readMs + Math.min(maxAgainMs, againMs * 2 ** Math.max(0, failures - 1));
       if (first.others >= answersWithoutPrices && forMs > Math.max(withoutPricesMs, waitMs))
         return [
           `life ${life} asked for no prices for ${Math.round(forMs)} ms from ${new Date(first.fromMs).toISOString()} on, and had ${first.others} other answers`,

@@ -8,7 +8,7 @@ import { blindRule, builtInRules, unreachableRule } from "../../src/domain/built
 import type { Acknowledgement, OwedItem } from "../../src/domain/delivery.ts";
 import { parseSubject } from "../../src/domain/subject.ts";
 import { channelTraits } from "./channels.ts";
-import { longestScheduleMs } from "./config.ts";
+import { maxScheduleMs } from "./config.ts";
 import { diskInvariants } from "./invariants-disk.ts";
 import { remindedSeldom, worseIsWorse } from "./invariants-few.ts";
 import { messagesSayWhatWasDecided, sealedFirst } from "./invariants-messages.ts";
@@ -33,7 +33,7 @@ export type Invariant = (outcome: Outcome) => readonly string[];
 const warnLevel = 40;
 const errorLevel = 50;
 /** The time for which the end of a position may wait for word of it, and a poll. */
-const endingWithinMs = 60_000 + 2 * longestScheduleMs;
+const endingWithinMs = 60_000 + 2 * maxScheduleMs;
 /** Channels are well again for longer than this at the end. */
 const deliveredWithinMs = 150_000;
 

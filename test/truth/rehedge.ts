@@ -16,12 +16,12 @@ export function nakedLots(world: World, { symbol, legs }: PairPlan): bigint {
 }
 
 /** Leverage above which nobody trades with what is left of a collateral. */
-const mostLeverage = 5n;
+const maxLeverage = 5n;
 
 /** Pays in what a trade would lack. */
 export function fund(world: World, account: Account, market: Market, lots: bigint): void {
   const held = (account.positions.get(market.spec.symbol)?.baseLots ?? 0n) + lots;
-  const needed = ((held < 0n ? -held : held) * perLot(market, market.markTicks)) / mostLeverage;
+  const needed = ((held < 0n ? -held : held) * perLot(market, market.markTicks)) / maxLeverage;
   if (account.collateral < needed)
     transact(world, (tx) => moveExternally(world, tx, account, needed - account.collateral));
 }

@@ -63,7 +63,7 @@ const shortly = (value: object): string =>
   );
 
 const aroundMs = 4_000;
-const mostAround = 14;
+const maxAround = 14;
 
 /** The timeline around a finding of the oracle, as far as it is about the same wallet or about nobody's. */
 export function around(
@@ -86,9 +86,7 @@ export function around(
         .filter(isAbout)
         .map((line) => ({ atMs: entry.atMs, line })),
     );
-  const nearest = lines
-    .sort((a, b) => Math.abs(a.atMs - atMs) - Math.abs(b.atMs - atMs))
-    .slice(0, mostAround);
+  const nearest = lines.sort((a, b) => Math.abs(a.atMs - atMs) - Math.abs(b.atMs - atMs)).slice(0, maxAround);
   return nearest.sort((a, b) => a.atMs - b.atMs).map((one) => `${timeOf(one.atMs)}  ${one.line}`);
 }
 

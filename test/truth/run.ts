@@ -25,7 +25,7 @@ interface Task {
   readonly out: string;
 }
 
-const mostSeeds = 1_000_000;
+const maxSeeds = 1_000_000;
 /** From so many seeds on, that many random accounts are advised as well. */
 const manySeeds = 100;
 const accountsOfMany = 10_000;
@@ -221,7 +221,7 @@ function seedsOf(text: string): readonly number[] {
   const [first, last] = [Number(from), Number(to)];
   if (!(first <= last))
     throw new Misuse(`--seeds: expected a range such as 1..1000, or seeds such as 7,12, found "${text}"`);
-  if (last - first >= mostSeeds) throw new Misuse(`--seeds: at most ${mostSeeds} at a time, found "${text}"`);
+  if (last - first >= maxSeeds) throw new Misuse(`--seeds: at most ${maxSeeds} at a time, found "${text}"`);
   return Array.from({ length: last - first + 1 }, (_, index) => first + index);
 }
 

@@ -17,7 +17,7 @@ const notWatchedRule = "NotWatched" satisfies BuiltInRule;
 /** A shorter time without watching is no news: a restart takes seconds. */
 const toldFromMs = 60_000;
 const dateFromMs = 12 * 3_600_000;
-const mostNamed = 10;
+const maxNamed = 10;
 /** By name: it is open. */
 export const keptPosition: KeptKind<true> = new KeptKind("position/{}", z.literal(true));
 
@@ -110,7 +110,7 @@ export class Downtime implements OwnAlert {
 }
 
 function listed(names: readonly string[]): string {
-  return names.length <= mostNamed
+  return names.length <= maxNamed
     ? names.join(", ")
-    : `${names.slice(0, mostNamed).join(", ")} and ${names.length - mostNamed} more`;
+    : `${names.slice(0, maxNamed).join(", ")} and ${names.length - maxNamed} more`;
 }

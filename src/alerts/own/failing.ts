@@ -22,8 +22,8 @@ const failingRule = "RuleFailing" satisfies BuiltInRule;
 const calmAfterMs = 120_000;
 /** By then every rule was judged by something, if it can be; else it is looked at again after as long. */
 const judgedAfterMs = 120_000;
-const mostNamed = 10;
-const mostExpression = 300;
+const maxNamed = 10;
+const maxExpression = 300;
 
 interface Failure extends Due {
   readonly rule: ConditionRule | EventRule;
@@ -263,11 +263,11 @@ function expressionOf(rule: ConditionRule | EventRule): string {
   ]);
   const parts = [...(rule.value === null ? [] : [`value: ${rule.value.text}`]), ...levels];
   const text = parts.join("; ").replace(/\s+/g, " ");
-  return text.length > mostExpression ? `${text.slice(0, mostExpression)}…` : text;
+  return text.length > maxExpression ? `${text.slice(0, maxExpression)}…` : text;
 }
 
 function listed(names: readonly string[]): string {
-  return names.length <= mostNamed
+  return names.length <= maxNamed
     ? names.join(", ")
-    : `${names.slice(0, mostNamed).join(", ")} and ${names.length - mostNamed} more`;
+    : `${names.slice(0, maxNamed).join(", ")} and ${names.length - maxNamed} more`;
 }

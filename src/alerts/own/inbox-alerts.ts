@@ -9,7 +9,7 @@ import { newAlert, type Over, type OwnAlert } from "./own-alert.ts";
 
 const inboxRule = "InboxDiffers" satisfies BuiltInRule;
 
-const mostNamed = 5;
+const maxNamed = 5;
 
 export interface InboxAlertsOptions {
   readonly alerts: AlertBook;
@@ -59,7 +59,7 @@ export class InboxAlerts implements OwnAlert {
       });
     }
     if (known || lasting.length === 0) return;
-    const shown = lasting.slice(0, mostNamed).map(({ kind, key }) => `${key}: ${differenceWords[kind]}`);
+    const shown = lasting.slice(0, maxNamed).map(({ kind, key }) => `${key}: ${differenceWords[kind]}`);
     const more = lasting.length - shown.length;
     const live = this.#alerts.fire(
       builder,

@@ -15,7 +15,7 @@ const top = 34;
 const bottom = 28;
 const labelHeight = 14;
 /** Points drawn: more of them than pixels tell nothing more. */
-const mostPoints = 400;
+const maxPoints = 400;
 
 export const chartSize = { width, height } as const;
 
@@ -42,7 +42,7 @@ export const lightChart: ChartTheme = {
 export function chartSvg(series: ChartSeries, timezone: string, theme = darkChart): string | null {
   const points = thinned(
     series.points.filter(([, value]) => drawable(value)),
-    mostPoints,
+    maxPoints,
   );
   const [first, last] = [points[0], points.at(-1)];
   if (first === undefined || last === undefined || points.length < 2 || last[0] <= first[0]) return null;

@@ -53,7 +53,7 @@ export interface CommandDeps {
 }
 
 /** The part that is kept of a program's output, characters. */
-const mostPrinted = 4_096;
+const maxPrinted = 4_096;
 const dataError = 65;
 /** The time for which the rest of its output is awaited after its end, ms. */
 const drainMs = 250;
@@ -134,10 +134,10 @@ export function createCommand(name: string, settings: CommandSettings, deps: Com
           finish(() => resolve({ kind: "refused", failure: "rejected", detail, channelBroken: true }));
         });
         child.stdout.setEncoding("utf8").on("data", (text: string) => {
-          if (printed.length < mostPrinted) printed += text;
+          if (printed.length < maxPrinted) printed += text;
         });
         child.stderr.setEncoding("utf8").on("data", (text: string) => {
-          if (complained.length < mostPrinted) complained += text;
+          if (complained.length < maxPrinted) complained += text;
         });
         // A program that does not read its input may be content all the same.
         child.stdin.on("error", () => {});

@@ -5,8 +5,8 @@ import { forDiscord } from "../text.ts";
 import { colours } from "./render.ts";
 
 /** The part of an embed's 4096 characters that leaves room for the last line. */
-const mostText = 3_900;
-const mostLine = 400;
+const maxText = 3_900;
+const maxLine = 400;
 
 export function answerBody({ title, lines, tone }: Answer): object {
   const shown: string[] = [];
@@ -14,9 +14,9 @@ export function answerBody({ title, lines, tone }: Answer): object {
   for (const [index, line] of lines.entries()) {
     const text =
       typeof line === "string"
-        ? forDiscord(line, mostLine)
-        : `**${forDiscord(line[0], mostLine)}** ${forDiscord(line[1], mostLine)}`;
-    if (length + text.length + 1 > mostText) {
+        ? forDiscord(line, maxLine)
+        : `**${forDiscord(line[0], maxLine)}** ${forDiscord(line[1], maxLine)}`;
+    if (length + text.length + 1 > maxText) {
       shown.push(`… and ${lines.length - index} more`);
       break;
     }

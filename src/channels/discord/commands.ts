@@ -84,7 +84,7 @@ export const commands: readonly {
 /** After a refusal, which only a person can mend. */
 const refusedWaitMs = 3_600_000;
 const firstWaitMs = 5_000;
-const longestWaitMs = 300_000;
+const maxWaitMs = 300_000;
 
 /** Registers until it is done, in the background: messages never wait for it. */
 export class Registration {
@@ -133,7 +133,7 @@ export class Registration {
     const refused = problem.failure === "authentication" || problem.failure === "rejected";
     const fix = refused ? "; add the bot to the server anew, with the scope applications.commands" : "";
     log.warn({ why: problem.detail }, `Discord does not take the slash commands${fix}`);
-    const waitMs = refused ? refusedWaitMs : Math.min(longestWaitMs, firstWaitMs * 2 ** this.#failures);
+    const waitMs = refused ? refusedWaitMs : Math.min(maxWaitMs, firstWaitMs * 2 ** this.#failures);
     this.#failures += 1;
     this.#cancelWait = clock.after(Math.max(waitMs, problem.afterMs ?? 0), () => void this.#run(life));
   }

@@ -55,7 +55,7 @@ const takeTries = 2;
  */
 const whoseMs = 500;
 const asideMs = 1_200;
-const mostTellTries = 4;
+const maxTellTries = 4;
 const remembered = 1_000;
 
 const responses = { message: 4, deferredMessage: 5 } as const;
@@ -224,7 +224,7 @@ export class Desk {
     const sent = await api.call({ method: "PATCH", route, body: answerBody(answer) }, this.#life.signal);
     if (sent.kind === "ok") return;
     const final = sent.failure === "rejected" || sent.failure === "authentication";
-    if (final || tries + 1 >= mostTellTries) {
+    if (final || tries + 1 >= maxTellTries) {
       log.warn(
         { who: interaction.person.name, why: sent.detail },
         "Discord did not take the answer to an interaction",

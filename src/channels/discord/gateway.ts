@@ -32,9 +32,9 @@ type Library = typeof import("discord.js");
 
 const ownUrl = "https://discord.com/api";
 const firstWaitMs = 5_000;
-const longestWaitMs = 5 * 60_000;
+const maxWaitMs = 5 * 60_000;
 /** Reconnections that are left to discord.js before it is built anew. */
-const mostReconnects = 3;
+const maxReconnects = 3;
 const stopWithinMs = 2_000;
 /** A connection that lasts this long ends a row of failures, ms. */
 const steadyMs = 60_000;
@@ -146,7 +146,7 @@ export class DiscordGateway {
       ended();
       reconnects += 1;
       this.#state = "connecting";
-      if (reconnects > mostReconnects) lost("it could not be reconnected");
+      if (reconnects > maxReconnects) lost("it could not be reconnected");
     });
     client.on(Events.ShardDisconnect, ({ code }) => lost(`closed with code ${code}`));
     client.on(Events.ShardError, (error) =>
@@ -173,7 +173,7 @@ export class DiscordGateway {
     if (life.aborted) return;
     this.#state = "waiting";
     const waitMs =
-      Math.min(longestWaitMs, firstWaitMs * 2 ** this.#failures) * (0.9 + 0.2 * this.#options.random());
+      Math.min(maxWaitMs, firstWaitMs * 2 ** this.#failures) * (0.9 + 0.2 * this.#options.random());
     this.#failures += 1;
     this.#cancelWait?.();
     this.#cancelWait = this.#options.clock.after(waitMs, () => void this.#connect(life));

@@ -7,7 +7,7 @@ import { snowflakeAt } from "./place.ts";
 
 /** Discord's clock and ours may differ by this much. */
 const clockSlackMs = 5 * 60_000;
-const mostPages = 5;
+const maxPages = 5;
 const pageLength = 100;
 
 /** @returns the message; null: it is not there; a problem: nobody knows */
@@ -18,7 +18,7 @@ export async function lookFor(
   signal: AbortSignal,
 ): Promise<ApiAnswer | null> {
   let after = snowflakeAt(message.sealedAtMs - clockSlackMs);
-  for (let page = 0; page < mostPages; page++) {
+  for (let page = 0; page < maxPages; page++) {
     const answer = await destination.after(after, threadId, signal);
     if (answer === null || answer.kind === "problem") return answer;
     const messages = readMessages(answer.data);

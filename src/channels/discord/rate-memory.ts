@@ -20,7 +20,7 @@ export class RateLimited extends Error {
 /** Used when a 429 names no time. */
 const defaultWaitMs = 1_000;
 /** Every interaction is a bucket of its own, which nobody asks about again: those that are free are forgotten. */
-const mostBuckets = 200;
+const maxBuckets = 200;
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
@@ -54,7 +54,7 @@ export class RateMemory {
     const resetMs = number(headers["x-ratelimit-reset-after"]);
     if (number(headers["x-ratelimit-remaining"]) === 0 && resetMs !== null) {
       this.#freeAtMs.set(bucket, now + bounded(resetMs * 1_000));
-      if (this.#freeAtMs.size > mostBuckets)
+      if (this.#freeAtMs.size > maxBuckets)
         for (const [known, freeAtMs] of this.#freeAtMs) if (freeAtMs <= now) this.#freeAtMs.delete(known);
     } else {
       this.#freeAtMs.delete(bucket);

@@ -53,11 +53,11 @@ export const colours: Readonly<Record<Tone, number>> = {
 };
 
 /** Characters of a message without embeds. */
-const mostContent = 1_990;
-const mostFigures = 12;
-export const mostEmbeds = 10;
+const maxContent = 1_990;
+const maxFigures = 12;
+export const maxEmbeds = 10;
 /** Alerts that keep an embed where the others have a line. */
-const mostBesideLines = 4;
+const maxBesideLines = 4;
 /** The part of 6000 characters for alerts: the rest is for the footer, what still fires, and those that found no place. */
 const roomForAlerts = 4_700;
 
@@ -84,18 +84,18 @@ export function plainBodies(rendering: Rendering, mention: string | null): reado
   });
   if (rendering.blocks.length < 2) {
     const lines = plainLines(rendering).slice(1, -1).join("\n").trim();
-    const text = forDiscord(lines, mostContent - head.length - footer.length);
+    const text = forDiscord(lines, maxContent - head.length - footer.length);
     return [body(`${head}\n${text}\n${footer}`, mention)];
   }
   const lines = [...rendering.blocks.map((block) => lineOf(block)), ...rendering.standing];
-  const texts = inTexts([head, ...lines.map((line) => forDiscord(line, maxLine)), footer], mostContent);
+  const texts = inTexts([head, ...lines.map((line) => forDiscord(line, maxLine)), footer], maxContent);
   return texts.map((text, index) => body(text, index === 0 ? mention : null));
 }
 
 /** @returns the text of the file that names every alert; null where each has an embed */
 export function listOf(rendering: Rendering): string | null {
   const { blocks } = rendering;
-  return blocks.length <= mostEmbeds ? null : `${plainLines(rendering, blocks.length).join("\n")}\n`;
+  return blocks.length <= maxEmbeds ? null : `${plainLines(rendering, blocks.length).join("\n")}\n`;
 }
 
 /** An earlier message, marked where its alerts are over. Wholly over: struck, in the colour of its end. */
@@ -198,7 +198,7 @@ function single(block: Block, rendering: Rendering): Partial<Embed> {
     bodyOf(block, block.own?.body === undefined ? 1_200 : 3_000),
   ];
   const description = parts.filter((part) => part !== "").join("\n");
-  const fields = shown.figures.slice(0, mostFigures).map(([name, value]) => ({
+  const fields = shown.figures.slice(0, maxFigures).map(([name, value]) => ({
     name: forDiscord(name, 60) || "–",
     value: forDiscord(value, 180) || "–",
     inline: true,
@@ -227,8 +227,8 @@ function bodyOf(block: Block, most: number): string {
  */
 function several(rendering: Rendering, over: ReadonlyMap<number, string>, hasList: boolean): Embed[] {
   const { blocks } = rendering;
-  const fits = blocks.length <= mostEmbeds;
-  const shown = blocks.slice(0, fits ? mostEmbeds : hasList ? mostEmbeds - 1 : mostBesideLines);
+  const fits = blocks.length <= maxEmbeds;
+  const shown = blocks.slice(0, fits ? maxEmbeds : hasList ? maxEmbeds - 1 : maxBesideLines);
   const share = Math.floor((fits || hasList ? roomForAlerts : roomForAlerts / 2) / shown.length);
   const embeds = shown.map((block) => ofBlock(block, share, over.get(block.alertId)));
   const left = blocks.slice(shown.length);

@@ -5,12 +5,12 @@ import { forDiscord } from "../text.ts";
 
 /** The part of the 6,000 characters that an embed may have. */
 const room = 5_000;
-const mostField = 1_000;
+const maxField = 1_000;
 
 export function sectionFields(
   sections: readonly Section[],
 ): { readonly name: string; readonly value: string }[] {
-  const share = Math.min(mostField, Math.floor(room / Math.max(1, sections.length)) - 100);
+  const share = Math.min(maxField, Math.floor(room / Math.max(1, sections.length)) - 100);
   return sections.slice(0, 20).map((section) => ({
     name: forDiscord(section.title, 100) || "–",
     value: forDiscord(sectionLines([section]).slice(1).join("\n"), share) || "–",

@@ -28,7 +28,7 @@ import { editedBody } from "./edited.ts";
 import type { Illustrator } from "./illustrator.ts";
 import { lookFor } from "./look.ts";
 import { placeOf, receiptOf } from "./place.ts";
-import { type DiscordBody, discordBody, listOf, mostEmbeds, plainBodies } from "./render.ts";
+import { type DiscordBody, discordBody, listOf, maxEmbeds, plainBodies } from "./render.ts";
 import type { MentionSettings } from "./settings.ts";
 import { isForThread, type ThreadOf, type Threads, threadsOf } from "./threads.ts";
 
@@ -49,7 +49,7 @@ export interface SenderOptions {
 
 /** Discord forgets a nonce after "a few minutes"; from this age on an earlier attempt is looked for instead. */
 const nonceTrustedMs = 60_000;
-const mostThreadsLookedAt = 2;
+const maxThreadsLookedAt = 2;
 
 /** Flag of a message that makes no sound. */
 const suppressNotifications = 4_096;
@@ -107,7 +107,7 @@ export class DiscordSender {
     if (id === null) return unnamed;
     const receipt = receiptOf({ threadId, id });
     // A chart takes the place of the files that are there.
-    const hasList = message.content.items.length > mostEmbeds;
+    const hasList = message.content.items.length > maxEmbeds;
     if (earlier === null && !hasList) this.#options.illustrator?.illustrate(message, receipt);
     return { kind: "delivered", receipt };
   }
@@ -129,7 +129,7 @@ export class DiscordSender {
     const places = [whole, latest === whole ? undefined : latest].filter((one) => one !== undefined);
     const [first] = places;
     // An alert without an embed could not be shown there.
-    if (first === undefined || first.message.content.items.length > mostEmbeds) return null;
+    if (first === undefined || first.message.content.items.length > maxEmbeds) return null;
     return await this.#edits.edit(places, message, signal);
   }
 
@@ -150,7 +150,7 @@ export class DiscordSender {
     const { destination, clock } = this.#options;
     const young = clock.nowMs() - message.sealedAtMs <= nonceTrustedMs;
     if (attempt === 0 || !destination.remembers || (young && threads.length === 0)) return null;
-    for (const threadId of [...threads.slice(0, mostThreadsLookedAt).map(({ id }) => id), null]) {
+    for (const threadId of [...threads.slice(0, maxThreadsLookedAt).map(({ id }) => id), null]) {
       const answer = await lookFor(message, threadId, destination, signal);
       if (answer === null) continue;
       if (answer.kind === "ok") return { answer, threadId };

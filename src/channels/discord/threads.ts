@@ -84,7 +84,7 @@ const codes = { unknownMessage: 10008, missingPermissions: 50013, alreadyStarted
 /** The time for which a thread, or all of them for want of a permission, is left alone. */
 const shutForMs = 10 * 60_000;
 const unwellForMs = 60_000;
-const mostKnown = 1_000;
+const maxKnown = 1_000;
 
 export class Threads {
   readonly #options: { readonly destination: Destination; readonly clock: Clock; readonly log: ChannelLog };
@@ -124,7 +124,7 @@ export class Threads {
     const untilMs = clock.elapsedMs() + waitOf(problem);
     this.#started.delete(id);
     this.#shut.set(id, untilMs);
-    if (this.#shut.size > mostKnown) this.#shut.delete([...this.#shut.keys()][0]!);
+    if (this.#shut.size > maxKnown) this.#shut.delete([...this.#shut.keys()][0]!);
     const barred = problem.code === codes.missingPermissions;
     if (barred) this.#allShutUntilMs = untilMs;
     const fix = barred ? `: ${threadFix}` : "";
@@ -136,7 +136,7 @@ export class Threads {
 
   #know(id: string): string {
     this.#started.add(id);
-    if (this.#started.size > mostKnown) this.#started.delete([...this.#started][0]!);
+    if (this.#started.size > maxKnown) this.#started.delete([...this.#started][0]!);
     return id;
   }
 }

@@ -16,9 +16,9 @@ export interface MailParts {
 }
 
 /** Phones show about 40 characters of a subject; what is cut stands in the text. */
-const mostSubject = 150;
+const maxSubject = 150;
 /** HTML of all alerts, characters. */
-const mostHtml = 85_000;
+const maxHtml = 85_000;
 
 /** @param chart a picture that goes with the mail, which only the HTML shows */
 export function mailParts(rendering: Rendering, chart: MailChart | null = null): MailParts {
@@ -26,7 +26,7 @@ export function mailParts(rendering: Rendering, chart: MailChart | null = null):
   const id = only !== undefined && rendering.blocks.length === 1 ? ` (#${only.alertId})` : "";
   const kept = { ...rendering, inFull: fitting(rendering) };
   return {
-    subject: shorten(subjectOf(rendering), mostSubject - id.length) + id,
+    subject: shorten(subjectOf(rendering), maxSubject - id.length) + id,
     text: `${plainLines(kept).join("\n")}\n`,
     html: document(kept, chart),
   };
@@ -43,7 +43,7 @@ function fitting({ blocks, inFull }: Rendering): number {
   let size = blocks.reduce((sum, block) => sum + lineSize(block), 0);
   for (const [index, block] of blocks.slice(0, inFull).entries()) {
     size += alertSize(block) - lineSize(block);
-    if (size > mostHtml) return index;
+    if (size > maxHtml) return index;
   }
   return inFull;
 }

@@ -34,11 +34,11 @@ export interface NtfyDeps {
 
 const timeoutMs = 8_000;
 /** Maximum size that ntfy takes as a message rather than as an attached file, bytes; some room for its count. */
-const mostBytes = 4_000;
+const maxBytes = 4_000;
 /** Alerts in one message: each has a line of at least `leastLine` bytes. */
 export const ntfyCapacity: Capacity = { maxNamed: 20 };
 const leastLine = 120;
-const mostOfNotes = 1_000;
+const maxOfNotes = 1_000;
 /** Without a sound. */
 const lowPriority = 2;
 const priorities: Readonly<Record<Severity, number>> = { critical: 5, warning: 4, info: 3 };
@@ -124,18 +124,14 @@ function priorityOf({ content, severity }: Message): number {
 /** As many alerts in full as fit beside a line for each of the others. The footer, by whose id the message is found, always fits. */
 function textOf(rendering: Rendering): string {
   const { blocks, footer } = rendering;
-  const room = mostBytes - Buffer.byteLength(footer) - 2;
+  const room = maxBytes - Buffer.byteLength(footer) - 2;
   for (let inFull = rendering.inFull; blocks.length > 1 && inFull >= 0; inFull--) {
     const text = textWith(rendering, inFull, maxLine);
     if (Buffer.byteLength(text) <= room) return `${text}\n\n${footer}`;
   }
   const text =
     blocks.length > 1
-      ? textWith(
-          { ...rendering, notes: [withinBytes(rendering.notes.join("\n"), mostOfNotes)] },
-          0,
-          leastLine,
-        )
+      ? textWith({ ...rendering, notes: [withinBytes(rendering.notes.join("\n"), maxOfNotes)] }, 0, leastLine)
       : textWith(rendering, blocks.length, maxLine);
   return `${withinBytes(text, room)}\n\n${footer}`;
 }

@@ -13,16 +13,16 @@ import {
 import type { Block, Rendering, Tone } from "../rendering.ts";
 import { clean, dressed, shorten } from "../text.ts";
 
-const mostText = 3_900;
-const mostSection = 2_900;
+const maxText = 3_900;
+const maxSection = 2_900;
 /** The part of 50 sections for alerts: notes, those that have a line only, what else fires and the footer take the others. */
-const mostSections = 36;
+const maxSections = 36;
 /**
  * Text of the sections of all alerts, characters. Slack refuses a message whose blocks have more than about 12,000 with what holds
  * them (msg_blocks_too_long), which it states nowhere.
  */
-const mostOfAlerts = 7_000;
-const mostLine = 150;
+const maxOfAlerts = 7_000;
+const maxLine = 150;
 const colours: Readonly<Record<Tone, string>> = {
   critical: "#d92d20",
   warning: "#f79009",
@@ -57,22 +57,22 @@ export function cut(text: string, most: number): string {
 export function bodyOf(rendering: Rendering, ping: string | null, rows: readonly Button[][]): object {
   const buttons = rows.map(rowOf);
   const full = rendering.blocks
-    .slice(0, Math.min(rendering.inFull, mostSections))
+    .slice(0, Math.min(rendering.inFull, maxSections))
     .map((block) => sectionOf(block, rendering) + linkOf(block.runbook));
-  const short = rendering.blocks.map((block) => cut(headOf(block), mostLine));
+  const short = rendering.blocks.map((block) => cut(headOf(block), maxLine));
   const taken = buttons.length === 0 ? 0 : JSON.stringify(buttons).length;
-  const texts = full.slice(0, fitting(full, short, mostOfAlerts - taken));
-  const sections = [...texts, ...inTexts(short.slice(texts.length), mostSection)].map((text) => ({
+  const texts = full.slice(0, fitting(full, short, maxOfAlerts - taken));
+  const sections = [...texts, ...inTexts(short.slice(texts.length), maxSection)].map((text) => ({
     type: "section",
     text: { type: "mrkdwn", text },
   }));
   const notes = rendering.notes.map((note) => ({
     type: "section",
-    text: { type: "mrkdwn", text: cut(note, mostSection) },
+    text: { type: "mrkdwn", text: cut(note, maxSection) },
   }));
   const tables = rendering.sections.map((section) => ({
     type: "section",
-    text: { type: "mrkdwn", text: cut(sectionLines([section]).join("\n"), mostSection) },
+    text: { type: "mrkdwn", text: cut(sectionLines([section]).join("\n"), maxSection) },
   }));
   const standing =
     rendering.standing.length === 0
@@ -80,7 +80,7 @@ export function bodyOf(rendering: Rendering, ping: string | null, rows: readonly
       : [
           {
             type: "section",
-            text: { type: "mrkdwn", text: cut(rendering.standing.join("\n"), mostSection) },
+            text: { type: "mrkdwn", text: cut(rendering.standing.join("\n"), maxSection) },
           },
         ];
   return {
@@ -126,11 +126,11 @@ function sectionOf(block: Block, rendering: Rendering): string {
   const { own } = block;
   const alone = rendering.blocks.length === 1;
   if (own === undefined || (own.body === undefined && alone))
-    return cut(blockLines({ ...block, runbook: null }, rendering).join("\n"), mostSection);
+    return cut(blockLines({ ...block, runbook: null }, rendering).join("\n"), maxSection);
   const head = cut(`${headOf({ ...block, what: "" })} `, 200);
   const title = alone ? cut(titleLines(block, rendering).join("\n"), 500) : `${head}${titleOf(block)}`;
   const tail = alone ? numberLine(block) : "";
-  const room = mostSection - title.length - tail.length - 2;
+  const room = maxSection - title.length - tail.length - 2;
   const body =
     own.body === undefined
       ? cut(
@@ -172,7 +172,7 @@ export function plainText(rendering: Rendering, ping: string | null): string {
   const [, ...lines] = plainLines(rendering, alone ? rendering.inFull : 0).slice(0, -1);
   const head = headline(rendering, ping);
   const footer = cut(rendering.footer, 200);
-  const room = mostText - head.length - footer.length;
+  const room = maxText - head.length - footer.length;
   // Each alert keeps its beginning, by which it is known.
   const each = Math.floor(room / Math.max(1, lines.length)) - 1;
   const text = alone ? cut(lines.join("\n").trim(), room) : lines.map((line) => cut(line, each)).join("\n");

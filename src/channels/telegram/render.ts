@@ -10,11 +10,11 @@ import { inTexts, lineOf, listName, plainLines } from "../lines.ts";
 import type { Block, Rendering } from "../rendering.ts";
 import { dressed, shorten } from "../text.ts";
 
-const mostCharacters = 4_096;
+const maxCharacters = 4_096;
 /** Lengths of a line in which an alert is known still. */
 const shortLines = [140, 100, 70];
 /** Length of the text beside a file. */
-const mostCaption = 1_024;
+const maxCaption = 1_024;
 
 /**
  * The whole message as one text. One of several alerts that is longer than Telegram takes is null, or with `shortened` has fewer of
@@ -23,15 +23,15 @@ const mostCaption = 1_024;
 export function textOf(rendering: Rendering, shortened: boolean): string | null {
   const { blocks, footer, inFull } = rendering;
   const whole = textWith(rendering, inFull);
-  if (whole.length <= mostCharacters) return whole;
+  if (whole.length <= maxCharacters) return whole;
   if (blocks.length < 2)
-    return `${shorten(whole.slice(0, -footer.length), mostCharacters - footer.length - 2)}\n\n${footer}`;
+    return `${shorten(whole.slice(0, -footer.length), maxCharacters - footer.length - 2)}\n\n${footer}`;
   for (let count = Math.min(inFull, blocks.length) - 1; shortened && count >= 0; count--) {
     const text = textWith(rendering, count);
-    if (text.length <= mostCharacters) return text;
+    if (text.length <= maxCharacters) return text;
   }
   const lists = shortened ? shortLines.map((most) => listOf(rendering, most)) : [];
-  return lists.find((text) => text.length <= mostCharacters) ?? null;
+  return lists.find((text) => text.length <= maxCharacters) ?? null;
 }
 
 function textWith(rendering: Rendering, inFull: number): string {
@@ -59,7 +59,7 @@ function listOf({ tone, headline, notes, blocks, standing, footer }: Rendering, 
 /** A message with a text file that names each alert, as Telegram takes it: fields that are no text are JSON. */
 export function documentOf(rendering: Rendering, fields: object): FormData {
   const { headline, notes, footer, blocks } = rendering;
-  const first = inTexts([`${glyphs[rendering.tone]} ${headline}`, ...notes], mostCaption - footer.length - 2);
+  const first = inTexts([`${glyphs[rendering.tone]} ${headline}`, ...notes], maxCaption - footer.length - 2);
   const list = `${plainLines(rendering, blocks.length).join("\n")}\n`;
   const form = new FormData();
   for (const [name, value] of Object.entries({ ...fields, caption: `${first[0]}\n\n${footer}` }))
@@ -71,7 +71,7 @@ export function documentOf(rendering: Rendering, fields: object): FormData {
 /** As many texts as it takes to give each alert a line. */
 export function textsOf({ tone, headline, notes, blocks, standing, footer }: Rendering): string[] {
   const lines = [...notes, ...blocks.map((block) => lineOf(block)), ...standing];
-  return inTexts([`${glyphs[tone]} ${headline}`, ...lines, "", footer], mostCharacters);
+  return inTexts([`${glyphs[tone]} ${headline}`, ...lines, "", footer], maxCharacters);
 }
 
 /** Text from data as it is: Telegram makes links and calls of what looks like some, without any markup. */

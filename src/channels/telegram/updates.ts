@@ -36,7 +36,7 @@ const maxFrames = 250;
 const firstWaitMs = 1_000;
 const maxWaitMs = 60_000;
 /** Polls in a row that bring nothing new within a second before the next one waits. */
-const mostHasty = 3;
+const maxHasty = 3;
 /** Polls that fail in a row before it is said. */
 const toldAfter = 3;
 /** Time without a conflict after which it is over, ms. */
@@ -100,7 +100,7 @@ class Poller implements Source {
         if (signal.aborted) break;
         this.#failed(error instanceof Error ? error.message : "failed", null);
       }
-      if (!answered || this.#failures > 0 || this.#hasty >= mostHasty) await this.#wait(signal);
+      if (!answered || this.#failures > 0 || this.#hasty >= maxHasty) await this.#wait(signal);
     }
     // Else what was done comes again at the next start.
     if (!this.#confirmed) await this.#ask(0, AbortSignal.timeout(2_000)).catch(() => {});

@@ -3,9 +3,9 @@ import { type Endpoint, nextPage } from "../../contract/index.ts";
 import { CommandFailed } from "../command.ts";
 
 /** Cursors that are remembered; of a longer circle than that nobody can tell it from a long list. */
-const mostCursors = 100_000;
+const maxCursors = 100_000;
 /** Rows that are held at a time, for people; nobody reads more. */
-const mostRows = 100_000;
+const maxRows = 100_000;
 
 export interface PageRead {
   readonly rows: readonly unknown[];
@@ -45,7 +45,7 @@ export async function* pagesOf(
     }
     seen.add(cursor);
     const [oldest] = seen;
-    if (seen.size > mostCursors && oldest !== undefined) seen.delete(oldest);
+    if (seen.size > maxCursors && oldest !== undefined) seen.delete(oldest);
     page = await ask({ ...withoutRange(endpoint, rest, next), ...next });
   }
 }
@@ -57,8 +57,8 @@ export async function heldRows(
 ): Promise<readonly unknown[]> {
   const held: unknown[] = [];
   for await (const { rows, count } of pages) {
-    if (count > mostRows) {
-      const most = mostRows.toLocaleString("en-US");
+    if (count > maxRows) {
+      const most = maxRows.toLocaleString("en-US");
       throw new CommandFailed(
         `${endpoint.name}: these are more than ${most} rows; with --json each is written as it comes`,
       );

@@ -6,7 +6,7 @@ import { table } from "../table.ts";
 type Row = Readonly<Record<string, unknown>>;
 
 /** Wider tables are no help on a terminal. */
-const mostColumns = 12;
+const maxColumns = 12;
 
 /** @param value a record, or rows */
 export function showAnswer(value: unknown, paint: Paint): string {
@@ -39,7 +39,7 @@ function isTable(value: unknown): value is Row[] {
     Array.isArray(value) &&
     value.length > 0 &&
     value.every((row) => typeof row === "object" && row !== null && !Array.isArray(row)) &&
-    columnsOf(value as Row[]).length <= mostColumns &&
+    columnsOf(value as Row[]).length <= maxColumns &&
     (value as Row[]).every((row) =>
       Object.values(row).every((one) => one === null || typeof one !== "object"),
     )

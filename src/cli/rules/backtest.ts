@@ -17,7 +17,7 @@ import { timeOf } from "../values.ts";
 
 const largestFile = 512 * 1_024;
 /** Rows of a table; more is for programs. */
-const mostRows = 200;
+const maxRows = 200;
 
 interface BacktestOptions extends CommonOptions {
   readonly since: string;
@@ -318,11 +318,11 @@ function countLines({ rules, messages, down }: BacktestReport): readonly string[
 }
 
 /** More rules than this are named without what they read. */
-const mostUnkept = 5;
+const maxUnkept = 5;
 
 function unkeptLines(unkept: BacktestReport["unkept"]): readonly string[] {
   const where = "samples do not keep: what depends on it is judged where observations were recorded";
-  if (unkept.length <= mostUnkept)
+  if (unkept.length <= maxUnkept)
     return unkept.map(({ rule, fields }) => `${rule} reads ${fields.join(", ")}, which ${where}`);
   const names = unkept.map(({ rule }) => rule).join(", ");
   return [`${unkept.length} rules read what ${where} (--json says what): ${names}`];
@@ -335,7 +335,7 @@ function leadText(lead: LeadTime | null, paint: Paint): string {
 
 function alertTable(alerts: readonly ReportedAlert[], toMs: number, { paint, timezone }: Shown): string {
   const rows = alerts
-    .slice(0, mostRows)
+    .slice(0, maxRows)
     .map((alert) => [
       formatTime(alert.firedAtMs, timezone),
       alert.event ? "event" : formatDurationMs((alert.endedAtMs ?? toMs) - alert.firedAtMs),
@@ -360,9 +360,9 @@ function alertTable(alerts: readonly ReportedAlert[], toMs: number, { paint, tim
     rows,
     paint,
   );
-  return alerts.length <= mostRows
+  return alerts.length <= maxRows
     ? text
-    : `${text}\nand ${alerts.length - mostRows} more: --json has them all`;
+    : `${text}\nand ${alerts.length - maxRows} more: --json has them all`;
 }
 
 function comparisonText(
@@ -384,7 +384,7 @@ function comparisonText(
     parts.push(`${paint("bold", `Only by ${file}`)}\n${alertTable(onlyB, b.toMs, shown)}`);
   if (different.length > 0) {
     const rows = different
-      .slice(0, mostRows)
+      .slice(0, maxRows)
       .map(({ a: one, b: other, laterMs }) => [
         formatTime(one.firedAtMs, timezone),
         one.rule === other.rule ? one.rule : `${one.rule} / ${other.rule}`,

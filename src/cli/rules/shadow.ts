@@ -58,7 +58,7 @@ async function shadow(cli: Cli, options: ShadowOptions): Promise<void> {
     if (report.alerts.length === 0) return;
     const lasted = ({ event, endedAtMs, firedAtMs }: Alert) =>
       event ? "event" : formatDurationMs((endedAtMs ?? nowMs) - firedAtMs);
-    const newest = report.alerts.slice(0, mostRows);
+    const newest = report.alerts.slice(0, maxRows);
     print(
       cli,
       `\n${paint("bold", counted(report.alerts.length, "alert"))}\n${table(
@@ -83,4 +83,4 @@ async function shadow(cli: Cli, options: ShadowOptions): Promise<void> {
 }
 
 /** Rows of a table; more is for programs. */
-const mostRows = 200;
+const maxRows = 200;

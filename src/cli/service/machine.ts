@@ -14,7 +14,7 @@ import path from "node:path";
 import { readTextFile, shellWord } from "../../files/index.ts";
 import { CommandFailed } from "../command.ts";
 
-const mostBytes = 1_024 * 1_024;
+const maxBytes = 1_024 * 1_024;
 
 /** One change, or one that was not needed. */
 export type Step =
@@ -66,7 +66,7 @@ export class Machine {
   /** @throws {CommandFailed} where something is there that is no text file, or a large one */
   read(file: string): string | null {
     if (!this.has(file)) return null;
-    const read = readTextFile(this.#at(file), { largestBytes: mostBytes, from: "anyones" });
+    const read = readTextFile(this.#at(file), { largestBytes: maxBytes, from: "anyones" });
     if ("wrong" in read) throw new CommandFailed(`${file} ${read.wrong}`);
     return read.text;
   }

@@ -26,7 +26,7 @@ const usd = (value: number): string => money.format(value === 0 ? 0 : value);
 const signed = (value: number): string => (value > 0 ? `+${usd(value)}` : usd(value));
 const maybe = (value: number | null, how = usd): string => (value === null ? "not known" : how(value));
 /** Wallets that stand in a table; the rest is in the sums. */
-const mostWallets = 20;
+const maxWallets = 20;
 
 export function digestContent(all: DigestFigures, occasion: DigestOccasion): MessageContent {
   const figures = { ...all, wallets: all.wallets.filter(({ stranger }) => !stranger) };
@@ -43,7 +43,7 @@ export function digestContent(all: DigestFigures, occasion: DigestOccasion): Mes
       section("Funding, fees and fills", flows(figures)),
       ...(strangers.length === 0
         ? []
-        : [section("Watched, not your own", strangers.slice(0, mostWallets).map(moneyRow))]),
+        : [section("Watched, not your own", strangers.slice(0, maxWallets).map(moneyRow))]),
       section("Alerts", alerts(figures)),
       section("Deliveries", deliveries(figures)),
       section("Open risks", risks(figures, occasion.timezone)),
@@ -90,7 +90,7 @@ function moneyRow({ name, equity, equityChange, pnl, pnlChange, pnlToday }: Mone
 
 function moneyRows({ wallets }: DigestFigures): Row[] {
   if (wallets.length === 0) return [["No wallet of your own is watched.", ""]];
-  const rows = wallets.slice(0, mostWallets).map(moneyRow);
+  const rows = wallets.slice(0, maxWallets).map(moneyRow);
   if (wallets.length === 1) return rows;
   const all = {
     name: "All wallets",

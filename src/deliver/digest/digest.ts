@@ -36,15 +36,15 @@ export interface DigestOptions {
 
 export const digestKeep = "digest";
 /** Maximum delay of a digest; a later one is left to the next, ms. */
-const mostLateMs = 12 * 3_600_000;
+const maxLateMs = 12 * 3_600_000;
 const againMs = 10_000;
 const dayMs = 86_400_000;
 /** Timers of this length at most: longer ones wait in parts, and clocks are put right in between. */
-const longestWaitMs = 600_000;
+const maxWaitMs = 600_000;
 /** Later than this is worth a word, ms. */
 const lateMs = 60_000;
 /** Times that passed while nobody ran are looked through one by one. */
-const mostPassed = 100_000;
+const maxPassed = 100_000;
 
 interface Armed {
   readonly schedule: string;
@@ -106,12 +106,12 @@ export class Digest {
       return kept.schedule === name ? this.#wait(kept) : this.#arm({ fromMs: kept.fromMs }, nowMs);
     let dueMs = kept.dueMs;
     // Many may have passed: the newest stands for all of them.
-    for (let count = 0; count < mostPassed; count++) {
-      const later = next(Math.max(dueMs, nowMs - mostLateMs - dayMs));
+    for (let count = 0; count < maxPassed; count++) {
+      const later = next(Math.max(dueMs, nowMs - maxLateMs - dayMs));
       if (later === null || later > nowMs) break;
       dueMs = later;
     }
-    if (nowMs - dueMs < mostLateMs) return this.#tell({ ...kept, dueMs });
+    if (nowMs - dueMs < maxLateMs) return this.#tell({ ...kept, dueMs });
     this.#log.warn({ dueMs }, "a digest is too late to be sent; the next one covers its time");
     return this.#arm({ fromMs: kept.fromMs }, nowMs);
   }
@@ -145,7 +145,7 @@ export class Digest {
     if (this.#stopped) return;
     const { clock } = this.#options;
     const leftMs = armed.dueMs - clock.nowMs();
-    this.#cancel = clock.after(Math.min(Math.max(leftMs, 0), longestWaitMs), () => {
+    this.#cancel = clock.after(Math.min(Math.max(leftMs, 0), maxWaitMs), () => {
       if (clock.nowMs() < armed.dueMs) this.#wait(armed);
       else this.#run(() => this.#tell(armed));
     });

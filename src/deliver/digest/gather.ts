@@ -55,8 +55,8 @@ export interface DigestFigures extends Span {
 }
 
 /** Rows of one question; what is beyond is said to be missing. */
-const mostRows = 100_000;
-const mostPositions = 5;
+const maxRows = 100_000;
+const maxPositions = 5;
 /** A position further from liquidation than this is no risk to speak of, as a share of the price. */
 export const nearLiquidation = 0.5;
 /** Equity of the beginning is the newest that is no older than this before it, ms. */
@@ -71,10 +71,10 @@ export async function gatherDigest(
 ): Promise<DigestFigures> {
   const { fromMs, toMs } = span;
   const eventsOf = (kind: EventKind) =>
-    store.events({ kind, fromMs, toMs, limit: mostRows, newestFirst: true });
+    store.events({ kind, fromMs, toMs, limit: maxRows, newestFirst: true });
   const fills = await eventsOf("fill");
   const funding = await eventsOf("funding");
-  const alerts = await store.alerts({ shadow: false, limit: mostRows });
+  const alerts = await store.alerts({ shadow: false, limit: maxRows });
   const messages = await store.messages({ sealedFromMs: fromMs });
   const beganMs = (await store.milestones("started"))[0]?.atMs ?? null;
   const wallets: WalletDigest[] = [];
@@ -116,7 +116,7 @@ export async function gatherDigest(
         return distance === null || distance > nearLiquidation ? [] : [{ name, distance }];
       })
       .sort((a, b) => a.distance - b.distance)
-      .slice(0, mostPositions),
+      .slice(0, maxPositions),
     blind: status.watch.blind.map(({ wallet, source, sinceMs }) => ({
       what: wallet === null ? source : `${wallet}, ${source}`,
       sinceMs,
@@ -129,7 +129,7 @@ export async function gatherDigest(
       .map(({ summary }) => summary)
       .slice(0, 10),
     beganMs: beganMs !== null && within(beganMs, span) ? beganMs : null,
-    cut: [fills, funding, alerts].some(({ length }) => length >= mostRows),
+    cut: [fills, funding, alerts].some(({ length }) => length >= maxRows),
   };
 }
 

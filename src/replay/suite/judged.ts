@@ -16,7 +16,7 @@ import type { DiffLine } from "./compare.ts";
 import type { RuleTest } from "./suite.ts";
 
 /** Reasons listed for one rule. */
-const mostReasons = 3;
+const maxReasons = 3;
 
 /**
  * Subjects of these scopes exist without a series of their own. A test concerns a rule of such a scope where a series is
@@ -83,8 +83,8 @@ export class Judged {
   #reason(rule: ConditionRule | EventRule): string {
     const reasons = [...this.#record(rule.name).unknown].map(([subject, detail]) => `${subject}: ${detail}`);
     if (reasons.length > 0) {
-      const more = reasons.length - mostReasons;
-      return [...reasons.slice(0, mostReasons), ...(more > 0 ? [`and ${more} more`] : [])].join("; ");
+      const more = reasons.length - maxReasons;
+      return [...reasons.slice(0, maxReasons), ...(more > 0 ? [`and ${more} more`] : [])].join("; ");
     }
     return rule.kind === "event"
       ? `no new ${rule.on} event of its wallets happened`

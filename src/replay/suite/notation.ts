@@ -27,7 +27,7 @@ export interface NotationProblem {
 }
 
 /** Steps of one series; more is a mistyped repetition. */
-export const mostSteps = 1_000_000;
+export const maxSteps = 1_000_000;
 
 const numberForm = String.raw`[+-]?(?:\d+(?:\.\d+)?(?:[eE][+-]?\d+)?%?|inf)`;
 const risingForm = new RegExp(String.raw`^(${numberForm})([+-]\d+(?:\.\d+)?(?:[eE][+-]?\d+)?%?)$`);
@@ -47,8 +47,8 @@ export function parseSteps(
     if ("message" in more) {
       report({ ...more, offset: match.index });
       good = false;
-    } else if (steps.length + more.count > mostSteps) {
-      report({ offset: match.index, message: `more than ${mostSteps} steps` });
+    } else if (steps.length + more.count > maxSteps) {
+      report({ offset: match.index, message: `more than ${maxSteps} steps` });
       return null;
     } else for (let i = 0; i < more.count; i++) steps.push(more.at(i));
   }

@@ -230,7 +230,7 @@ function alertsNow({ watch, journal }: Replay, nowMs: number, eventsFrom: number
 }
 
 /** Maximum number of subjects of which a failure shows the figures where it names none. */
-const mostOwners = 10;
+const maxOwners = 10;
 
 /**
  * The figures of the subjects that the difference is about, with those of what they belong to; of all where it is about any
@@ -246,7 +246,7 @@ function figuresOf(
   for (const owner of told.keys())
     if (words.some((word) => word === owner || word.startsWith(`${owner}/`))) owners.add(owner);
   if (words.includes("(any)") && owners.size === 0)
-    for (const owner of [...told.keys()].slice(0, mostOwners)) owners.add(owner);
+    for (const owner of [...told.keys()].slice(0, maxOwners)) owners.add(owner);
   const lines: string[] = [];
   for (const owner of owners) {
     const scope = parseSubject(owner)?.scope ?? "exchange";

@@ -21,7 +21,7 @@ export const limits = {
   maxMapEntries: 0,
   maxCallArguments: 4,
 } as const;
-export const longestExpression = 2_000;
+export const maxExpression = 2_000;
 
 const checkers = new Map<string, Environment>();
 

@@ -5,7 +5,7 @@
  */
 import type { ASTNode } from "@marcbachmann/cel-js";
 import type { Compiled } from "../rule.ts";
-import { checkerFor, longestExpression, type ValueType } from "./checker.ts";
+import { checkerFor, maxExpression, type ValueType } from "./checker.ts";
 import { plainWords } from "./checker-words.ts";
 import type { ExpressionProblem, Gathered, Naming } from "./context.ts";
 import { excessOf } from "./excess.ts";
@@ -36,10 +36,10 @@ export function compileExpression(
   report: (problem: ExpressionProblem) => void,
   value?: ASTNode,
 ): Checked | undefined {
-  if (text.length > longestExpression) {
+  if (text.length > maxExpression) {
     report({
       start: 0,
-      message: `the expression is ${text.length} characters long; at most ${longestExpression} are taken`,
+      message: `the expression is ${text.length} characters long; at most ${maxExpression} are taken`,
     });
     return undefined;
   }

@@ -53,16 +53,16 @@ export class Gathered {
   readonly #met: Read[] = [];
 
   /** The reach of history, ms: no window can look further. */
-  readonly longestWindowMs: number;
+  readonly maxWindowMs: number;
 
   constructor(
     staleAfterMs: Readonly<Record<Source, number>>,
-    longestWindowMs: number = Number.POSITIVE_INFINITY,
+    maxWindowMs: number = Number.POSITIVE_INFINITY,
     values: ValueLookup = noValues,
   ) {
     this.values = values;
     this.staleAfterMs = staleAfterMs;
-    this.longestWindowMs = longestWindowMs;
+    this.maxWindowMs = maxWindowMs;
   }
 
   get neededLimits(): readonly string[] {

@@ -101,7 +101,7 @@ export function freshness(
   };
 }
 
-const mostNamed = 5;
+const maxNamed = 5;
 
 /** For figures of several wallets: says which of them are the cause. */
 function named(path: string, unknown: Unknown, facts: Facts, sinceMs: number): Unknown {
@@ -123,8 +123,8 @@ function namedPart(path: string, field: string, missing: Unknown, facts: Facts):
 }
 
 function namesOf(wallets: readonly string[]): string {
-  const more = wallets.length > mostNamed ? ` and ${wallets.length - mostNamed} more` : "";
-  return `${wallets.slice(0, mostNamed).join(", ")}${more}`;
+  const more = wallets.length > maxNamed ? ` and ${wallets.length - maxNamed} more` : "";
+  return `${wallets.slice(0, maxNamed).join(", ")}${more}`;
 }
 
 /** @param whose decides what it means that there are no facts at all */

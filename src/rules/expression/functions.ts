@@ -158,14 +158,13 @@ export function callMethod(
   return undefined;
 }
 
-const longestPattern = 100;
+const maxPattern = 100;
 
 /** `*` stands for any text, `?` for one character, all else for itself; the whole text has to fit. */
 function like(base: Compiling, pattern: Compiling | undefined, refuse: Refuse): Compiling {
   const glob = pattern?.constant;
   if (typeof glob !== "string") return refuse('like takes a quoted pattern: wallet.name.like("mm-*")');
-  if (glob.length > longestPattern)
-    return refuse(`a pattern of like is at most ${longestPattern} characters long`);
+  if (glob.length > maxPattern) return refuse(`a pattern of like is at most ${maxPattern} characters long`);
   const letters = [...glob];
   return {
     type: bool,

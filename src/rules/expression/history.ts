@@ -11,7 +11,7 @@ import type { Compiled, ReadScope, WindowFunction, WindowPath } from "../rule.ts
 import { type Env, type Facts, Unknown } from "../value.ts";
 import type { Range, RuleEventKind, Unit } from "../vocabulary/field-types.ts";
 import { eventSources, eventVocabulary, vocabulary } from "../vocabulary.ts";
-import { longestWindowMs } from "../windows/shape.ts";
+import { maxWindowMs } from "../windows/shape.ts";
 import type { ExpressionProblem, Gathered, Naming } from "./context.ts";
 import {
   type Absence,
@@ -108,8 +108,8 @@ export function historyFunction(
   if (pathText === undefined || (windowText === undefined && rest.length > 1)) return undefined;
   const windowMs =
     windowText === undefined
-      ? Math.min(lookBackMs[fn]!, gathered.longestWindowMs)
-      : windowOf(fn, windowText, rest[1]!.start, gathered.longestWindowMs, tell);
+      ? Math.min(lookBackMs[fn]!, gathered.maxWindowMs)
+      : windowOf(fn, windowText, rest[1]!.start, gathered.maxWindowMs, tell);
   const countsEvents = (ofEvents as readonly string[]).includes(fn);
   let filter: Compiled<boolean> | null = null;
   let series: Series | undefined;
@@ -249,7 +249,7 @@ function windowOf(
     });
     return undefined;
   }
-  if (ms < shortestWindowMs || ms > longestWindowMs) {
+  if (ms < shortestWindowMs || ms > maxWindowMs) {
     tell({ start, message: `the window ${text} is out of bounds`, allowed: ["1s to 32d"] });
     return undefined;
   }

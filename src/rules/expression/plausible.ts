@@ -9,7 +9,7 @@ const fractions: Partial<Readonly<Record<Unit, string>>> = {
   yearlyRate: "a fraction a year",
 };
 
-const longestShown = 60;
+const maxShown = 60;
 
 /**
  * @param of the other side of the comparison, as it was written
@@ -22,7 +22,7 @@ export function implausible(
 ): { readonly message: string; readonly nearest: string | null } | null {
   const range = rangeOf(type);
   if (range === undefined || within(range, limit)) return null;
-  const shown = of.length > longestShown ? `${of.slice(0, longestShown - 1)}…` : of;
+  const shown = of.length > maxShown ? `${of.slice(0, maxShown - 1)}…` : of;
   const fraction = fractions[unitOf(type)];
   const meant = Number((limit / 100).toPrecision(12));
   if (fraction !== undefined && within(range, meant))

@@ -38,7 +38,7 @@ const deepestLoops = 2;
 /** An account has about as many positions, or orders, at the most. */
 const itemsOfAList = 64;
 /** Steps that one evaluation may take, counted at load: a millisecond, about. */
-const mostSteps = 100_000;
+const maxSteps = 100_000;
 
 export class Walk {
   readonly #text: string;
@@ -81,10 +81,10 @@ export class Walk {
   #compile(node: ASTNode): Compiling {
     const before = this.#steps;
     this.#steps += this.#times;
-    if (before <= mostSteps && this.#steps > mostSteps)
+    if (before <= maxSteps && this.#steps > maxSteps)
       return this.#names.problem(
         node,
-        `this could take more than ${mostSteps} steps: shorten its lists or loops`,
+        `this could take more than ${maxSteps} steps: shorten its lists or loops`,
       );
     switch (node.op) {
       case "value":

@@ -22,8 +22,8 @@ export interface Desk {
 }
 
 /** Characters of a rendered text. */
-const longestSummary = 300;
-const longestDescription = 1_500;
+const maxSummary = 300;
+const maxDescription = 1_500;
 
 /** Names that routing already gives to every alert. */
 const takenLabels = [...ownLabels, "account", "scope"];
@@ -70,7 +70,7 @@ export function readTemplate(
   const found = reader.text(key, key === "summary");
   if (found === undefined) return undefined;
   const isSummary = key === "summary";
-  const longest = isSummary ? longestSummary : longestDescription;
+  const longest = isSummary ? maxSummary : maxDescription;
   // A summary is one line; places in it stay where they are.
   const text = isSummary ? found.text.replaceAll("\n", " ") : found.text;
   return compileTemplate(text, longest, naming, gathered, ({ start, warning, ...problem }) =>

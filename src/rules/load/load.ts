@@ -17,7 +17,7 @@ import { ValueBook } from "./values.ts";
 /** The keys of an override beside a rule's own keys. Renaming is none of it. */
 const overrideOnly = ["enabled"];
 const notOverridden = ["name", "scope", "on"];
-const mostRules = 1_000;
+const maxRules = 1_000;
 
 export function loadRules(input: LoadInput): Loaded {
   const problems: RuleProblem[] = [];
@@ -53,8 +53,8 @@ export function loadRules(input: LoadInput): Loaded {
     // An override means the first of two: held against the second, it would only be wrong in other ways.
     const isSecond = name !== "" && before !== undefined;
     if (!isSecond) seen.set(name, `${at.file}:${at.line}`);
-    if (seen.size > mostRules) {
-      desk.problem(problemAt(at, { message: `more than ${mostRules} rules` }));
+    if (seen.size > maxRules) {
+      desk.problem(problemAt(at, { message: `more than ${maxRules} rules` }));
       break;
     }
     const over = isSecond ? null : overrideOf(name, map.has("on") && !map.has("scope"), desk);

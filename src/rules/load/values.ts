@@ -17,7 +17,7 @@ const valueKeys: readonly string[] = ["name", "scope", "value", "unit", "descrip
 /** Those whose figures enter history: a value of another scope could not be looked back over. */
 const valueScopes: readonly Scope[] = ["position", "trader", "wallet", "market", "daemon"];
 const nameForm = /^[A-Za-z][A-Za-z0-9]{0,47}$/;
-const mostValues = 200;
+const maxValues = 200;
 
 interface Definition {
   readonly name: string;
@@ -73,8 +73,8 @@ export class ValueBook implements ValueLookup {
       reader.problem("name", { message: `the value ${name} is there already, at ${file}:${line}` });
       return;
     }
-    if (this.#definitions.size >= mostValues) {
-      reader.problem("name", { message: `more than ${mostValues} named values` });
+    if (this.#definitions.size >= maxValues) {
+      reader.problem("name", { message: `more than ${maxValues} named values` });
       return;
     }
     const whole = scope !== undefined && reader.has("value");

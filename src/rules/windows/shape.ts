@@ -12,7 +12,7 @@ export const enoughCover = 0.9;
 export const rawUpToMs = 600_000;
 
 /** No window is longer: 32 days of minutes are half a megabyte. */
-export const longestWindowMs = 32 * 86_400_000;
+export const maxWindowMs = 32 * 86_400_000;
 
 /** Shared by the windows that one specification makes, of which there may be one for each of thousands of subjects. */
 export interface Shape {

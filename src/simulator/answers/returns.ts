@@ -12,7 +12,7 @@ import { accountOf, type Context, seconds, usdOf } from "./context.ts";
 type Point = NonNullable<WireFor<"timeWeightedReturns">["points"]>[number];
 
 /** Nobody states a bound; a year of five minutes would keep everybody else waiting. */
-const mostPoints = 10_000;
+const maxPoints = 10_000;
 
 interface Period {
   /** The growth of one; null when there never was equity to grow. */
@@ -92,7 +92,7 @@ export const returnsAnswers = {
     const account = accountOf(world, args.traderPubkey);
     const coverageStart = pastFrom(world, account);
     const { nowMs } = world;
-    const limit = Math.min(args.limit ?? mostPoints, mostPoints);
+    const limit = Math.min(args.limit ?? maxPoints, maxPoints);
     const { buckets, truncated } = bucketsOf({ ...args, limit }, coverageStart, nowMs);
     const { points, resets, sinceMs, total } = pointsOf(world, account, buckets);
     const startTime = args.startTime ?? coverageStart;

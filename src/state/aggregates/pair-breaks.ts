@@ -15,7 +15,7 @@ const weight: Readonly<Record<Breaker, number>> = { adl: 3, liquidation: 3, stop
 /** The time for which a state without a slot to compare may have been on its way. */
 const slackMs = 5_000;
 /** Fills of a busy pair that stays whole: the oldest go first. */
-const mostKept = 200;
+const maxKept = 200;
 
 interface Told {
   readonly by: Breaker;
@@ -49,7 +49,7 @@ export class PairBreaks {
     // Word of it may come when the pair is whole again, or broken by something else.
     if (!this.#isLater(told)) return by;
     this.#told.push(told);
-    if (this.#told.length > mostKept) this.#told.shift();
+    if (this.#told.length > maxKept) this.#told.shift();
     return by;
   }
 

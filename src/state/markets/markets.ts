@@ -294,7 +294,7 @@ function capPerHour(config: MarketConfig | null): number | null {
 }
 
 /** A running rate this many times the settled one, or the reverse, is likely in another unit than the other markets'. */
-const mostRateFactor = 50;
+const maxRateFactor = 50;
 const leastComparedRate = 1e-6;
 
 /**
@@ -312,12 +312,12 @@ export function rateMismatch(entry: MarketEntry, unit: FundingUnit | null): stri
   if (unit === null || prices === null || settled === null) return null;
   const running = inFraction(prices.statedFundingRate, unit);
   const [small, large] = [Math.abs(running), Math.abs(settled)].sort((a, b) => a - b) as [number, number];
-  if (small < leastComparedRate || large <= mostRateFactor * small) return null;
+  if (small < leastComparedRate || large <= maxRateFactor * small) return null;
   return `${symbol}: the statistics state a funding rate of ${running} an hour, the funding history one of ${settled}; rules see the former`;
 }
 
 /** Mark and middle of the book, or other venues, further apart than this are not of one thing. */
-const mostPriceFactor = 1.25;
+const maxPriceFactor = 1.25;
 
 /** @returns what is wrong between the statistics and the book or the candles of other venues */
 export function priceMismatches({ symbol, prices, facts }: MarketEntry): readonly string[] {
@@ -326,7 +326,7 @@ export function priceMismatches({ symbol, prices, facts }: MarketEntry): readonl
   const { midPrice, externalPrice } = facts.values;
   const apart = (other: unknown, what: string): string[] => {
     if (typeof other !== "number" || !(other > 0)) return [];
-    if (Math.max(other / mark, mark / other) <= mostPriceFactor) return [];
+    if (Math.max(other / mark, mark / other) <= maxPriceFactor) return [];
     return [`${symbol}: the statistics state a mark of ${mark}, ${what} ${other}`];
   };
   return [

@@ -24,7 +24,7 @@ export const exactUsd = 5e-7;
 export const maxTried = 10;
 const maxTriedFlows = 3;
 /** A slot is at most so long, ms. */
-const longestSlotMs = 1_000;
+const maxSlotMs = 1_000;
 /** The time of a slot is known to this, ms. */
 const slotTimeMs = 60_000;
 
@@ -284,7 +284,7 @@ function fundingSums(open: OpenChange, payments: readonly FundingRecord[]): read
   let sums: readonly number[] = [];
   if (gone === undefined || unpriced !== undefined || Object.keys(traded).length > 0) return sums;
   const pdaIndex = pdaIndexOf(account);
-  const fromMs = atMs - (toSlot - fromSlot) * longestSlotMs - slotTimeMs;
+  const fromMs = atMs - (toSlot - fromSlot) * maxSlotMs - slotTimeMs;
   const toMs = atMs + slotTimeMs;
   const own = payments.filter(
     (one) =>

@@ -27,8 +27,8 @@ export function createParts(format: Format) {
   const { html, numeric, plural } = format;
   const rank: Record<string, number> = { critical: 2, warning: 1, info: 0 };
   const rankOf = (severity: string) => rank[severity] ?? 0;
-  const mostWallets = 60;
-  const mostRows = 40;
+  const maxWallets = 60;
+  const maxRows = 40;
   const none = html``;
 
   const when = (condition: boolean, part: () => Safe): Safe => (condition ? part() : none);
@@ -91,8 +91,8 @@ export function createParts(format: Format) {
 
   return {
     rankOf,
-    mostWallets,
-    mostRows,
+    maxWallets,
+    maxRows,
     none,
     when,
     badge,

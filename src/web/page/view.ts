@@ -23,7 +23,7 @@ export function createView(format: Format, parts: Parts, wallets: WalletsView, h
     distanceTone,
     ratioTone,
     staleness,
-    mostRows,
+    maxRows,
   } = parts;
 
   function banner(status: Answer, connection: Connection): Safe {
@@ -123,7 +123,7 @@ export function createView(format: Format, parts: Parts, wallets: WalletsView, h
         rankOf(b.severity) - rankOf(a.severity) || (numeric(b.firedAtMs) ?? 0) - (numeric(a.firedAtMs) ?? 0),
     );
     const pending = [...status.watch.pending].sort((a, b) => rankOf(b.severity) - rankOf(a.severity));
-    const rows = firing.slice(0, mostRows).map((alert) => {
+    const rows = firing.slice(0, maxRows).map((alert) => {
       const firedAtMs = numeric(alert.firedAtMs) ?? nowMs;
       const notes = [
         ...(nowMs - (numeric(alert.textAtMs) ?? nowMs) > 10_000
@@ -141,13 +141,13 @@ export function createView(format: Format, parts: Parts, wallets: WalletsView, h
       return html`<li class="alert ${alert.severity}" data-key="a${String(alert.id)}"><div class="lead">${badge(alert.severity, alert.severity)}<strong>${alert.rule}</strong><span class="subject">${alert.subject}</span></div><p>${alert.summary}</p><p class="note">#${String(alert.id)} · for ${span(nowMs - firedAtMs)}, since ${clock(firedAtMs, nowMs)}${notes.map((note) => html` · ${note}`)}</p></li>`;
     });
     const waits = pending
-      .slice(0, mostRows)
+      .slice(0, maxRows)
       .map(
         (one) =>
           html`<li class="line" data-key="p${one.rule}/${one.subject}">${badge(`${one.severity} hollow`, "pending")}<strong>${one.rule}</strong><span class="subject">${one.subject}</span><span class="note">${span(numeric(one.heldMs))} of ${span(numeric(one.forMs))} · since ${clock(numeric(one.sinceMs) ?? nowMs, nowMs)}</span></li>`,
       );
     const blind = status.watch.blind
-      .slice(0, mostRows)
+      .slice(0, maxRows)
       .map(
         (one) =>
           html`<li class="line" data-key="b${one.source}/${one.wallet}">${badge("critical hollow", "no data")}<strong>${one.source}</strong><span class="subject">${one.wallet ?? "the exchange"}</span><span class="note">not seen for ${span(nowMs - (numeric(one.sinceMs) ?? nowMs))} · ${one.rules.length > 0 ? `cannot judge ${one.rules.slice(0, 4).join(", ")}${one.rules.length > 4 ? ` and ${one.rules.length - 4} more` : ""}` : "no rule needs it"}</span></li>`,

@@ -22,7 +22,7 @@ export function createWalletsView(format: Format, parts: Parts) {
     ages,
     refusedInbox,
     compare,
-    mostWallets,
+    maxWallets,
   } = parts;
 
   /** The age of figures with two inputs: state and mark. */
@@ -103,7 +103,7 @@ export function createWalletsView(format: Format, parts: Parts) {
     const sorted = [...status.watch.wallets]
       .map((wallet) => ({ wallet, ...stale(wallet), worst: worstOf(wallet) }))
       .sort((a, b) => Number(b.old) - Number(a.old) || compare(b.worst, a.worst));
-    const shown = sorted.slice(0, mostWallets).map(({ wallet, ageMs, old }) => {
+    const shown = sorted.slice(0, maxWallets).map(({ wallet, ageMs, old }) => {
       const unacked = numeric(wallet.unacked) ?? 0;
       const refused = refusedInbox(status, wallet);
       const authority = wallet.authority;

@@ -42,7 +42,7 @@ const ofAccounts: ReadonlySet<string> = new Set(
 /** An end waits for its reason for so long at most, ms. */
 const waitsMs = 65_000;
 /** The daemon may have been down for so long before what it reads first, ms. */
-const longestStopMs = 300_000;
+const maxStopMs = 300_000;
 /** A commit may hang for so long, ms. */
 const hangsMs = 8_000;
 /** A standstill stretches the time between two observations to more than this, ms. */
@@ -201,7 +201,7 @@ function problemOfAge(
   const account = accountOf(subject);
   let readMs: number | null = null;
   /** The newest reading of before an end may have begun to wait, by the daemon's clock, ms. */
-  let formerMs = atMs - longestStopMs;
+  let formerMs = atMs - maxStopMs;
   let lastMs = Number.NEGATIVE_INFINITY;
   for (const one of life.told) {
     // Nobody knows what was read in a time that is not recorded.

@@ -18,7 +18,7 @@ const spotUnits = 1e9;
 /** Share by which collateral in other assets is valued another way, at a price of another moment. */
 const spotRoom = 0.03;
 /** All sums of so many payments are tried; of more, those of two, and of payments that follow each other. */
-const mostTried = 12;
+const maxTried = 12;
 
 /** @param within true wall times, ms */
 export function explainedClaims(
@@ -74,7 +74,7 @@ function paidTo(
 function sumsOf(paid: readonly Paid[]): readonly Paid[] {
   const nothing: Paid = { usd: 0, room: 0 };
   const plus = (a: Paid, b: Paid): Paid => ({ usd: a.usd + b.usd, room: a.room + b.room });
-  if (paid.length <= mostTried) {
+  if (paid.length <= maxTried) {
     const sums = [nothing];
     for (const one of paid) sums.push(...sums.map((sum) => plus(sum, one)));
     return sums;

@@ -15,7 +15,7 @@ const toldFromMs = 60_000;
 /** Commits come at least once in this time while a daemon watches, ms. */
 const slackMs = 3_000;
 /** Open positions that a row names. */
-const mostNamed = 10;
+const maxNamed = 10;
 
 const said = /^I was not watching from (\S+ \S+ \S+) to .* \((.+)\)$/;
 
@@ -111,7 +111,7 @@ function problemsOf({ alert, details }: AlertChange, { lastMs, awayMs, open, tim
   )
     problems.push(`that ${open.size} positions were open`);
   const names = new Map(details).get("Open positions then")?.split(", ") ?? [];
-  if (open.size <= mostNamed && [...open].sort().join() !== names.join())
+  if (open.size <= maxNamed && [...open].sort().join() !== names.join())
     problems.push(`open positions ${[...open].sort().join(", ")}`);
   return problems;
 }

@@ -163,7 +163,7 @@ function countClaims(
 ): readonly Claim[] {
   const counts = [countAt(nowMs), countAt(nowMs - seconds(1))].filter((one) => one !== undefined);
   const gapMs = seen.daemon.gapMs(windowMs, nowMs);
-  const most = Math.max(...counts) + (gapMs > 0 ? mostInGap + Math.ceil(gapMs / seconds(1)) : 0);
+  const most = Math.max(...counts) + (gapMs > 0 ? maxInGap + Math.ceil(gapMs / seconds(1)) : 0);
   const among = Array.from({ length: most - Math.min(...counts) + 1 }, (_, i) =>
     String(Math.min(...counts) + i),
   );
@@ -173,7 +173,7 @@ function countClaims(
 }
 
 /** A time of which no figures are known has no more of what is counted than this, and one a second. */
-const mostInGap = 5;
+const maxInGap = 5;
 
 const signInsRefused = ofTheDaemon({
   rule: "SignInsRefused",
