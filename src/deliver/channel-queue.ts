@@ -1,12 +1,3 @@
-/**
- * One channel's line: seals what it is owed, sends it, and says how that went.
- *
- * Two lanes, critical and the rest, each with one message under way, so that a slow info never holds up a liquidation.
- * Order holds for each alert: a later item waits until the message before it is delivered or dead. Only a rise may pass a
- * message of a lower level that has failed already; a fall and an ending never do. What calls waits for nothing quiet: it takes
- * what a quiet message told along where that failed, and passes one that is under way, which is not sent again after it.
- */
-import type { Told } from "../alerts/reported.ts";
 import {
   dueSinceMs,
   type Entry,
@@ -20,24 +11,26 @@ import {
 } from "../alerts/waiting.ts";
 import type { Channel, Late, SendResult } from "../channels/channel.ts";
 import { prefixOf } from "../channels/rota/channel.ts";
-import { type Severity, severityRank } from "../domain/alert.ts";
-import type { Clock, Random } from "../domain/clock.ts";
+import { severityRank } from "../domain/alert.ts";
+import type { Random } from "../domain/clock.ts";
 import { firstOfIncident, lateAfterMs, type Message, type SendFailure } from "../domain/delivery.ts";
-import type { Charts, Store } from "../domain/ports.ts";
 import type { ChannelStatus } from "../domain/status.ts";
 import { attemptWithin, formerRootOf, probeWithin, rootOf, toldBefore } from "./attempt.ts";
 import { type ChannelState, type StateUser, standInAfterMs } from "./channel-state.ts";
-import { withChart } from "./finalized-chart.ts";
-import type { FiringLists } from "./firing-lists.ts";
-import type { Journal } from "./journal.ts";
-import type { DeliverLog } from "./log.ts";
+import { Finalizer, type FinalizerOptions } from "./finalizer.ts";
+import {
+  callsOf,
+  dueAtMs,
+  hasFailed,
+  laneOf,
+  type OutgoingMessage,
+  outgoing,
+  rankOf,
+  turnOfMessage,
+} from "./outgoing-message.ts";
 import type { Probe } from "./probe.ts";
-import { seal } from "./seal.ts";
-import { tellable } from "./tellable.ts";
+import { type Way, Ways } from "./ways.ts";
 
-/** The time for which a critical message, also a quiet one, and what goes before it, waits for the disk before it leaves unsealed, ms. */
-const sealPatienceMs = 5_000;
-const sealAgainMs = 1_000;
 /** Attempts that are answered without a confirmation after which a message counts as refused: each of them may have arrived. */
 const maxUnconfirmed = 3;
 /** Least waits after the first and the second of them, ms: a page that stands in the way for minutes loses no message. */
@@ -51,54 +44,14 @@ const maxCriticalTried = 10;
 const firstBeginMs = 300_000;
 const maxBeginMs = 3_600_000;
 
-/** A channel by which a message may leave, with the state that all have in common that leave by it. */
-interface Way {
-  readonly channel: Channel;
-  readonly state: ChannelState;
-}
-
-/** A sealed message on its way. */
-interface Parcel {
-  message: Message;
-  entries: readonly Entry[];
-  /** Monotonic time from which on it may be tried. */
-  dueMs: number;
-  underWay: boolean;
-  /** The lane whose slot it takes: what is lesser may bring something critical of its group along. */
-  lane: Lane;
-  /** It was sealed by an earlier run: an attempt may have been made that nobody recorded. */
-  readonly resumed: boolean;
-  /** It was brought forward once when its channel recovered; not again before the channel fails anew. */
-  hurried: boolean;
-  /** A failure of it that is no limit was seen by this run. */
-  failed: boolean;
-  /** By the state of each channel by which this run has tried it: how often, and when it may be tried there again. */
-  readonly tries: Map<ChannelState, { readonly times: number; dueMs: number }>;
-  /** The reasons of those that refused it for good. */
-  readonly refusedBy: Map<ChannelState, string>;
-  /** The later messages that call of alerts of this quiet one, sealed while that was under way, in their order. */
-  readonly overtakenBy: Set<Parcel>;
-}
-
-export interface ChannelQueueOptions {
-  readonly channel: Channel;
+export interface ChannelQueueOptions extends Omit<FinalizerOptions, "putBack"> {
   /** The state of a channel, by its name. */
   readonly stateOf: (channel: string) => ChannelState;
-  readonly store: Pick<Store, "messages" | "alertChanges">;
-  readonly journal: Journal;
-  readonly clock: Clock;
   readonly random: Random;
-  readonly sender: string;
-  readonly instance: string;
-  readonly word: (message: Message) => Message;
   readonly patienceMs: number;
   /** More messages than this that wait together are folded into one. */
   readonly stormFold: () => number;
-  readonly standing: FiringLists;
-  /** The series behind alerts, for channels that draw what was sealed. */
-  readonly charts: Charts | null;
   readonly probe: Probe;
-  readonly log: DeliverLog;
   /** Counts work under way, for whoever waits until nothing can be done. */
   readonly track: (work: Promise<void>) => void;
   /** Aborted when even what is under way has to end. */
@@ -109,18 +62,17 @@ export class ChannelQueue implements StateUser {
   readonly channel: Channel;
   readonly #options: ChannelQueueOptions;
   readonly #waiting = new Waiting();
-  readonly #parcels = new Set<Parcel>();
+  readonly #parcels = new Set<OutgoingMessage>();
   /** Taken from what waits, not yet a message. */
   readonly #sealing = new Map<readonly Entry[], ReadonlySet<number>>();
-  readonly #ways: (message: Message | null) => readonly [Way, ...Way[]];
+  readonly #ways: Ways;
+  readonly #finalizer: Finalizer;
   readonly #busy = new Set<Lane>();
   #probing = false;
-  #sealAgainAtMs = Number.NEGATIVE_INFINITY;
   #lookAtMs = Number.NEGATIVE_INFINITY;
   /** While the channel is down: from when on something new may be tried, and how often that was done. */
   #beginsAtMs = Number.NEGATIVE_INFINITY;
   #begun = 0;
-  #sealFailsSinceMs: number | null = null;
   #startedMs = 0;
   /**
    * One reading of the clocks for a whole pass. What becomes due between a look at it and the setting of the timer would
@@ -137,22 +89,12 @@ export class ChannelQueue implements StateUser {
   constructor(options: ChannelQueueOptions) {
     this.channel = options.channel;
     this.#options = options;
-    const { channel, stateOf } = options;
-    const wayBy = (one: Channel): Way => {
-      const state = stateOf(one.name);
+    this.#finalizer = new Finalizer({ ...options, putBack: (entries) => this.#putBack(entries) });
+    this.#ways = new Ways(options.channel, (name) => {
+      const state = options.stateOf(name);
       state.joins(this);
-      return { channel: one, state };
-    };
-    if (channel.people === undefined) {
-      const own: readonly [Way] = [wayBy(channel)];
-      this.#ways = () => own;
-    } else {
-      const { people } = channel;
-      this.#ways = (message) => {
-        const [first, ...others] = people(message);
-        return [wayBy(first), ...others.map(wayBy)];
-      };
-    }
+      return state;
+    });
   }
 
   uses(state: ChannelState): boolean {
@@ -163,11 +105,7 @@ export class ChannelQueue implements StateUser {
   }
 
   add(entry: Entry): void {
-    if (entry.stuck) {
-      // The disk has taken nothing for as long as is waited for it.
-      const sinceMs = this.#options.clock.elapsedMs() - sealPatienceMs;
-      this.#sealFailsSinceMs = Math.min(this.#sealFailsSinceMs ?? sinceMs, sinceMs);
-    }
+    if (entry.stuck) this.#finalizer.stuck();
     this.#waiting.add(entry);
   }
 
@@ -186,40 +124,20 @@ export class ChannelQueue implements StateUser {
     await this.#handOver(parcel);
   }
 
-  #resumed(message: Message, entries: readonly Entry[]): Parcel {
+  #resumed(message: Message, entries: readonly Entry[]): OutgoingMessage {
     const { clock } = this.#options;
     // A wait that the other side asked for is kept. Anything else may have been mended together with the restart. Of a rota it is
     // not known who asked for it, and others may stand in.
     const isLimited = message.lastFailure === "rate-limited" && this.channel.people === undefined;
     const waitMs = isLimited ? (message.nextAttemptMs ?? 0) - clock.nowMs() : 0;
-    return {
-      message,
-      entries,
-      dueMs: clock.elapsedMs() + Math.min(Math.max(0, waitMs), 300_000),
-      underWay: false,
-      lane: laneOf(message),
-      resumed: true,
-      hurried: false,
-      failed: false,
-      tries: new Map(),
-      refusedBy: new Map(),
-      overtakenBy: new Set(),
-    };
+    const dueMs = clock.elapsedMs() + Math.min(Math.max(0, waitMs), 300_000);
+    return outgoing({ message, entries, dueMs, resumed: true });
   }
 
   /** Takes a message that is sealed and committed, and of which nobody has tried anything. */
   post(message: Message): void {
     const dueMs = this.#options.clock.elapsedMs();
-    const how = { underWay: false, lane: laneOf(message), resumed: false, hurried: false, failed: false };
-    this.#parcels.add({
-      message,
-      entries: [],
-      dueMs,
-      ...how,
-      tries: new Map(),
-      refusedBy: new Map(),
-      overtakenBy: new Set(),
-    });
+    this.#parcels.add(outgoing({ message, entries: [], dueMs }));
     this.pump();
   }
 
@@ -248,7 +166,7 @@ export class ChannelQueue implements StateUser {
     if (!this.#running) return;
     const { clock } = this.#options;
     this.#pass = { elapsedMs: clock.elapsedMs(), wallMs: clock.nowMs() };
-    for (const { state } of this.#ways(null)) state.health.lasts();
+    for (const { state } of this.#ways.of(null)) state.health.lasts();
     const restFirst = this.#way(null).state.slots.restIsFirst(this.#pass.elapsedMs);
     for (const lane of restFirst ? lanes.toReversed() : lanes) {
       while (!this.#busy.has(lane)) {
@@ -288,7 +206,7 @@ export class ChannelQueue implements StateUser {
   }
 
   #healthState(): Pick<ChannelStatus, "working" | "retrying" | "detail"> {
-    const [first] = this.#ways(null);
+    const [first] = this.#ways.of(null);
     const { state, channel } = this.#way(null, this.#options.clock.elapsedMs());
     const { detail } = state.health.state;
     const parts =
@@ -303,28 +221,8 @@ export class ChannelQueue implements StateUser {
     return { ...state.health.state, detail: [...parts, this.channel.trouble?.()].filter(Boolean).join("; ") };
   }
 
-  /**
-   * The way by which a message leaves next; null: one that is sealed now. The first by which messages arrive: one by which they do
-   * not is tried again now and then. Where none is left, the one that may be tried soonest.
-   */
-  #way(parcel: Parcel | null, nowMs = this.#pass.elapsedMs): Way {
-    const all = this.#ways(parcel?.message ?? null);
-    const [first] = all;
-    if (all.length === 1) return first;
-    const dueMs = ({ state }: Way) => (parcel ? dueAtMs(parcel, state) : Number.NEGATIVE_INFINITY);
-    const opensAtMs = (way: Way) => Math.max(dueMs(way), way.state.circuit.opensAtMs(false));
-    const arrives = (way: Way) =>
-      way.state.passedOverAtMs(way === first ? standInAfterMs : 0) > nowMs ||
-      Math.max(dueMs(way), way.state.triedAgainAtMs) <= nowMs;
-    // By whom an earlier run was sending it, it may have arrived: that channel finds it by its id.
-    const asked = all.find(({ channel }) => parcel?.message.receipt === prefixOf(channel.name));
-    if (parcel?.resumed && asked !== undefined && !parcel.tries.has(asked.state) && arrives(asked))
-      return asked;
-    const left = all.filter(({ state }) => !parcel?.refusedBy.has(state));
-    return (
-      left.find(arrives) ??
-      left.reduce((best, way) => (opensAtMs(way) < opensAtMs(best) ? way : best), left[0] ?? first)
-    );
+  #way(parcel: OutgoingMessage | null, nowMs = this.#pass.elapsedMs): Way {
+    return this.#ways.next(parcel, nowMs);
   }
 
   async #open(): Promise<void> {
@@ -351,7 +249,7 @@ export class ChannelQueue implements StateUser {
     const nowMs = this.#pass.elapsedMs;
     const { state } = this.#way(null);
     if (lane === "critical" && this.#busy.has("rest") && state.slots.criticalYields(nowMs)) return null;
-    const parcel = this.#dueParcel(lane, nowMs);
+    const parcel = this.#dueMessage(lane, nowMs);
     const opens = this.#opens(state, lane, false, nowMs);
     if (!parcel && !opens) return null;
     // What failed before goes ahead of what is new, but not of what is worse.
@@ -360,10 +258,10 @@ export class ChannelQueue implements StateUser {
       ? severities.slice(0, severities.indexOf(turnOfMessage(parcel.message)))
       : severities;
     if (lane === "rest" && !this.#restMayGo(state, nowMs)) return null;
-    const mayBegin = opens && nowMs >= this.#sealAgainAtMs && this.#mayBegin(state, lane, nowMs);
+    const mayBegin = opens && nowMs >= this.#finalizer.againAtMs && this.#mayBegin(state, lane, nowMs);
     const take = () => this.#waiting.take(worse, this.#held, this.#leaving());
     let taken = mayBegin ? take() : null;
-    const overtaken: Parcel[] = [];
+    const overtaken: OutgoingMessage[] = [];
     // The next one taken may be another message, which calls of other alerts.
     while (taken !== null) {
       const passed = this.#quietAbout(callsOf(taken.entries)).filter(({ underWay }) => !underWay);
@@ -443,8 +341,8 @@ export class ChannelQueue implements StateUser {
     return { nowMs, stormFold, scarce, tellsEach, maxNamed, byAccount, draining: this.#draining };
   }
 
-  #dueParcel(lane: Lane, nowMs: number): Parcel | undefined {
-    let best: Parcel | undefined;
+  #dueMessage(lane: Lane, nowMs: number): OutgoingMessage | undefined {
+    let best: OutgoingMessage | undefined;
     for (const parcel of this.#parcels) {
       if (parcel.underWay || laneOf(parcel.message) !== lane) continue;
       const { state } = this.#way(parcel);
@@ -473,20 +371,11 @@ export class ChannelQueue implements StateUser {
 
   async #sealAndSend(taken: Taken, lane: Lane): Promise<void> {
     const { entries } = taken;
-    const message = await this.#seal(taken, lane);
+    const message = await this.#finalizer.message(taken, lane);
     this.#sealing.delete(entries);
     if (message === null) return;
     const dueMs = this.#options.clock.elapsedMs();
-    const how = { underWay: true, lane, resumed: false, hurried: false, failed: false };
-    const parcel: Parcel = {
-      message,
-      entries,
-      dueMs,
-      ...how,
-      tries: new Map(),
-      refusedBy: new Map(),
-      overtakenBy: new Set(),
-    };
+    const parcel = outgoing({ message, entries, dueMs, underWay: true, lane });
     const passed = this.#quietAbout(callsOf(entries));
     this.#parcels.add(parcel);
     for (const one of passed) {
@@ -498,67 +387,6 @@ export class ChannelQueue implements StateUser {
     await this.#send(parcel);
   }
 
-  /** @param lane the critical one: they are critical, or hold up what is @returns null when these items cannot be sealed now */
-  async #seal({ entries, folded }: Taken, lane: Lane): Promise<Message | null> {
-    const { clock, journal, sender, instance, standing, charts, log } = this.#options;
-    const told = await this.#told(entries);
-    if (told === null) return null;
-    const others = folded === null ? standing.beside(told, clock.nowMs()) : null;
-    const stuck = entries.some((entry) => entry.stuck);
-    const plain = this.#worded(
-      seal(told, {
-        ...{ sender, instance, nowMs: clock.nowMs(), folded, standing: others },
-        isGone: (alertId) => standing.isGone(alertId),
-      }),
-    );
-    // A disk that takes nothing is not asked for pictures.
-    const draws = charts !== null && this.channel.drawsSealed === true && !stuck;
-    const message = draws ? await withChart(plain, charts, { clock, log }) : plain;
-    for (const entry of entries) entry.item = { ...entry.item, status: "sealed", messageId: message.id };
-    if (!stuck && (await journal.seal({ message, entries }))) {
-      this.#sealFailsSinceMs = null;
-      return message;
-    }
-    const elapsedMs = clock.elapsedMs();
-    if (!stuck) this.#sealFailsSinceMs ??= elapsedMs;
-    const late = elapsedMs - (this.#sealFailsSinceMs ?? elapsedMs) >= sealPatienceMs;
-    const critical = lane === "critical" || entries.some(({ item }) => item.severity === "critical");
-    if (stuck || (critical && late)) {
-      await journal.record({ message, entries });
-      return message;
-    }
-    this.#sealAgainAtMs = elapsedMs + sealAgainMs;
-    this.#putBack(entries);
-    return null;
-  }
-
-  /** An alert is never held up by its wording. */
-  #worded(message: Message): Message {
-    try {
-      return this.#options.word(message);
-    } catch (error) {
-      const fields = { channel: this.channel.name, messageId: message.id, error: String(error) };
-      this.#options.log.warn(fields, "a channel's own words failed; the usual ones are sent");
-      return message;
-    }
-  }
-
-  /** The changes of these items, read from history where it is not known. @returns null when they cannot be sealed now */
-  async #told(entries: readonly Entry[]): Promise<readonly Told[] | null> {
-    const { store, clock, log, journal } = this.#options;
-    const found = await tellable(entries, store, log);
-    if (found !== null && found.lost.length === 0) return found.told;
-    if (found === null) this.#sealAgainAtMs = clock.elapsedMs() + sealAgainMs;
-    // A row without what it tells can never be sent; the others of its group go on.
-    const lost = found?.lost ?? [];
-    for (const entry of lost) {
-      entry.item = { ...entry.item, status: "dead" };
-      await journal.record({ message: null, entries: [entry] });
-    }
-    this.#putBack(entries.filter((entry) => !lost.includes(entry)));
-    return null;
-  }
-
   #putBack(entries: readonly Entry[]): void {
     for (const entry of entries) {
       entry.item = { ...entry.item, status: "owed", messageId: null };
@@ -566,7 +394,7 @@ export class ChannelQueue implements StateUser {
     }
   }
 
-  async #send(parcel: Parcel): Promise<void> {
+  async #send(parcel: OutgoingMessage): Promise<void> {
     const { store, journal, clock, probe, cut, log } = this.#options;
     await probe("before-send");
     const { message, resumed } = parcel;
@@ -579,8 +407,8 @@ export class ChannelQueue implements StateUser {
     await this.#noteStandIn(parcel, way);
     const late = this.#late(parcel, way);
     const places = { ...before, ...(root ? { root } : {}), ...(former ? { former } : {}) };
-    const outgoing = { message, attempt, ...places, ...(late ? { late } : {}) };
-    const result = await attemptWithin(outgoing, way.channel, { clock, cut, log });
+    const told = { message, attempt, ...places, ...(late ? { late } : {}) };
+    const result = await attemptWithin(told, way.channel, { clock, cut, log });
     if (result === null || (cut.aborted && result.kind !== "delivered")) {
       parcel.underWay = false;
       return;
@@ -593,21 +421,21 @@ export class ChannelQueue implements StateUser {
   }
 
   /** Records that somebody who stands in is about to be sent a message: after a crash it is that person who may have it. */
-  async #noteStandIn(parcel: Parcel, { channel, state }: Way): Promise<void> {
-    const [first] = this.#ways(parcel.message);
+  async #noteStandIn(parcel: OutgoingMessage, { channel, state }: Way): Promise<void> {
+    const [first] = this.#ways.of(parcel.message);
     if (first.state === state) return;
     parcel.message = { ...parcel.message, receipt: prefixOf(channel.name) };
     await this.#options.journal.record({ message: parcel.message, entries: parcel.entries });
   }
 
   /** The delay and its cause, if it leaves long after it could have, or by the channel of somebody who stands in. */
-  #late({ message, entries, refusedBy }: Parcel, { state }: Way): Late | null {
+  #late({ message, entries, refusedBy }: OutgoingMessage, { state }: Way): Late | null {
     const owedMs = entries.reduce(
       (least, { item }) => Math.min(least, dueSinceMs(item)),
       entries.length === 0 ? message.sealedAtMs : Number.POSITIVE_INFINITY,
     );
     const heldMs = this.#options.clock.nowMs() - owedMs;
-    const [first] = this.#ways(message);
+    const [first] = this.#ways.of(message);
     if (first.state !== state) {
       const because = refusedBy.get(first.state) ?? first.state.lastFailure;
       return { heldMs: Number.isFinite(heldMs) ? heldMs : 0, because, insteadOf: first.channel.name };
@@ -620,7 +448,12 @@ export class ChannelQueue implements StateUser {
     return { heldMs, because };
   }
 
-  async #conclude(parcel: Parcel, state: ChannelState, answer: SendResult, elapsedMs: number): Promise<void> {
+  async #conclude(
+    parcel: OutgoingMessage,
+    state: ChannelState,
+    answer: SendResult,
+    elapsedMs: number,
+  ): Promise<void> {
     const { clock, log, patienceMs } = this.#options;
     const nowMs = clock.nowMs();
     const before = parcel.message;
@@ -695,13 +528,13 @@ export class ChannelQueue implements StateUser {
   }
 
   /** Notes who refused a message for good. @returns false if nobody is left to whom it could go */
-  #othersMayTake(parcel: Parcel, state: ChannelState, detail: string): boolean {
+  #othersMayTake(parcel: OutgoingMessage, state: ChannelState, detail: string): boolean {
     parcel.refusedBy.set(state, detail);
-    return this.#ways(parcel.message).some((way) => !parcel.refusedBy.has(way.state));
+    return this.#ways.of(parcel.message).some((way) => !parcel.refusedBy.has(way.state));
   }
 
   /** The quiet messages about some of these alerts. */
-  #quietAbout(alertIds: ReadonlySet<number>): readonly Parcel[] {
+  #quietAbout(alertIds: ReadonlySet<number>): readonly OutgoingMessage[] {
     if (alertIds.size === 0) return [];
     return [...this.#parcels].filter(
       ({ message }) => message.content.quiet === true && message.alertIds.some((id) => alertIds.has(id)),
@@ -709,7 +542,7 @@ export class ChannelQueue implements StateUser {
   }
 
   /** Takes back a quiet message that was not delivered. @param entries those of it that wait for another message again */
-  #withdraw(parcel: Parcel, entries: readonly Entry[]): void {
+  #withdraw(parcel: OutgoingMessage, entries: readonly Entry[]): void {
     const { message } = parcel;
     const lastDetail = "a later message tells what it told";
     parcel.message = { ...message, itemIds: [], status: "dead", nextAttemptMs: null, lastDetail };
@@ -718,7 +551,7 @@ export class ChannelQueue implements StateUser {
   }
 
   /** Ends a quiet message that failed after later ones passed it: what these tell anew is part of them, the rest waits again. */
-  async #handOver(parcel: Parcel): Promise<void> {
+  async #handOver(parcel: OutgoingMessage): Promise<void> {
     const { journal } = this.#options;
     const later = [...parcel.overtakenBy];
     let rest = parcel.entries;
@@ -736,7 +569,7 @@ export class ChannelQueue implements StateUser {
     await Promise.all([...later, ended].map(({ message, entries }) => journal.record({ message, entries })));
   }
 
-  async #retryLater(parcel: Parcel, failed: Message, atMs: number): Promise<void> {
+  async #retryLater(parcel: OutgoingMessage, failed: Message, atMs: number): Promise<void> {
     if (parcel.overtakenBy.size > 0) {
       parcel.message = failed;
       return this.#handOver(parcel);
@@ -751,7 +584,11 @@ export class ChannelQueue implements StateUser {
   }
 
   /** @param again those of its entries that wait for another message */
-  async #settle(parcel: Parcel, status: "delivered" | "dead", again: readonly Entry[] = []): Promise<void> {
+  async #settle(
+    parcel: OutgoingMessage,
+    status: "delivered" | "dead",
+    again: readonly Entry[] = [],
+  ): Promise<void> {
     const { journal, probe, clock } = this.#options;
     const releaseAtMs = clock.nowMs() + againAfterMs;
     for (const entry of parcel.entries)
@@ -761,7 +598,7 @@ export class ChannelQueue implements StateUser {
     await journal.record({ message: parcel.message, entries: parcel.entries });
     this.#parcels.delete(parcel);
     // A channel that failed and by which nothing is on its way any more is looked at.
-    for (const { state } of this.#ways(parcel.message)) state.changed(this);
+    for (const { state } of this.#ways.of(parcel.message)) state.changed(this);
     this.#putBack(again);
     await probe("recorded");
   }
@@ -809,7 +646,7 @@ export class ChannelQueue implements StateUser {
     const messages = [null, ...(this.channel.people === undefined ? [] : this.#parcels)].map(
       (parcel) => parcel?.message ?? null,
     );
-    return new Set(messages.flatMap((message) => this.#ways(message).map(({ state }) => state)));
+    return new Set(messages.flatMap((message) => this.#ways.of(message).map(({ state }) => state)));
   }
 
   #setTimer(): void {
@@ -845,7 +682,7 @@ export class ChannelQueue implements StateUser {
       if (working) for (const ms of state.slots.changesAtMs()) consider(ms);
     }
     if (owes) {
-      consider(this.#sealAgainAtMs);
+      consider(this.#finalizer.againAtMs);
       consider(this.#beginsAtMs);
       const releaseMs = this.#waiting.nextReleaseMs(wallMs);
       if (releaseMs !== null) consider(nowMs + (releaseMs - wallMs));
@@ -854,16 +691,6 @@ export class ChannelQueue implements StateUser {
     if (atMs === Number.POSITIVE_INFINITY) return;
     this.#cancelTimer = clock.after(Math.ceil(Math.max(0, atMs - clock.elapsedMs())), () => this.pump());
   }
-}
-
-/** The time from which on a message may be tried by a channel, monotonic ms. */
-function dueAtMs({ tries, dueMs }: Parcel, state: ChannelState): number {
-  return tries.get(state)?.dueMs ?? dueMs;
-}
-
-/** Returns true if a message failed by a channel, or by any in an earlier run. */
-function hasFailed({ tries, message }: Parcel, state: ChannelState): boolean {
-  return tries.has(state) || (tries.size === 0 && message.attempts > 0);
 }
 
 function isUnconfirmed(result: SendResult): boolean {
@@ -878,23 +705,6 @@ function refusedIfUnconfirmed(result: SendResult): SendResult {
 /** True for what is told again if its message was refused. */
 function isToldAgain({ item }: Entry): boolean {
   return firstOfIncident(item.groupKey) !== null && !item.again;
-}
-
-/** The alerts of which some of these entries call. */
-function callsOf(entries: readonly Entry[]): ReadonlySet<number> {
-  return new Set(entries.flatMap(({ item }) => (item.quiet ? [] : [item.alertId])));
-}
-
-function turnOfMessage({ severity, content: { quiet } }: Message): Severity {
-  return turnOf({ severity, ...(quiet ? { quiet } : {}) });
-}
-
-function laneOf(message: Message): Lane {
-  return turnOfMessage(message) === "critical" ? "critical" : "rest";
-}
-
-function rankOf(message: Message): number {
-  return severityRank[turnOfMessage(message)];
 }
 
 /** The channel's own fault: its credentials, its destination. Everything else may pass. */

@@ -235,7 +235,7 @@ const others: readonly Defect[] = [
   ),
   one(
     "deliver: a message is sent before it is sealed",
-    "src/deliver/channel-queue.ts",
+    "src/deliver/finalizer.ts",
     "if (!stuck && (await journal.seal({ message, entries }))) {",
     "if (!stuck && (void journal.seal({ message, entries }), true)) {",
   ),
@@ -367,7 +367,7 @@ const others: readonly Defect[] = [
   ),
   one(
     "deliver: a message is sent a second late",
-    "src/deliver/channel-queue.ts",
+    "src/deliver/finalizer.ts",
     "const { clock, journal, sender, instance, standing, charts, log } = this.#options;",
     "const { clock, journal, sender, instance, standing, charts, log } = this.#options;\n    await clock.sleep(1_000);",
   ),

@@ -482,14 +482,14 @@ export const former: readonly Defect[] = [
   ),
   one(
     "quiet changes of critical alerts wait for the disk",
-    "src/deliver/channel-queue.ts",
+    "src/deliver/finalizer.ts",
     'const critical = lane === "critical" || entries.some(({ item }) => item.severity === "critical");',
     'const critical = lane === "critical";',
   ),
   one(
     "what goes before a critical message waits for the disk anew",
     "src/deliver/channel-queue.ts",
-    "    if (entry.stuck) {\n",
-    "    if (entry.stuck && entry.item.id < 0) {\n",
+    "if (entry.stuck) this.#finalizer.stuck();",
+    "if (entry.stuck && entry.item.id < 0) this.#finalizer.stuck();",
   ),
 ];

@@ -1,0 +1,67 @@
+/** Messages that are finalized and not yet delivered or dead, and the order in which they leave. */
+import { type Entry, type Lane, turnOf } from "../alerts/waiting.ts";
+import { type Severity, severityRank } from "../domain/alert.ts";
+import type { Message } from "../domain/delivery.ts";
+import type { ChannelState } from "./channel-state.ts";
+
+/** A finalized message on its way to a channel. */
+export interface OutgoingMessage {
+  message: Message;
+  entries: readonly Entry[];
+  /** Monotonic time from which on it may be tried. */
+  dueMs: number;
+  underWay: boolean;
+  /** The lane whose slot it takes: what is lesser may bring something critical of its group along. */
+  lane: Lane;
+  /** It was finalized by an earlier run: an attempt may have been made that nobody recorded. */
+  readonly resumed: boolean;
+  /** It was brought forward once when its channel recovered; not again before the channel fails anew. */
+  hurried: boolean;
+  /** A failure of it that is no limit was seen by this run. */
+  failed: boolean;
+  /** By the state of each channel by which this run has tried it: how often, and when it may be tried there again. */
+  readonly tries: Map<ChannelState, { readonly times: number; dueMs: number }>;
+  /** The reasons of those that refused it for good. */
+  readonly refusedBy: Map<ChannelState, string>;
+  /** The later messages that call of alerts of this quiet one, finalized while that was under way, in their order. */
+  readonly overtakenBy: Set<OutgoingMessage>;
+}
+
+type Given = Pick<OutgoingMessage, "message" | "entries" | "dueMs"> &
+  Partial<Pick<OutgoingMessage, "underWay" | "lane" | "resumed">>;
+
+/** A message of which this run has tried nothing. */
+export function outgoing(given: Given): OutgoingMessage {
+  return {
+    ...{ underWay: false, lane: laneOf(given.message), resumed: false, hurried: false, failed: false },
+    ...{ tries: new Map(), refusedBy: new Map(), overtakenBy: new Set() },
+    ...given,
+  };
+}
+
+/** The time from which on a message may be tried by a channel, monotonic ms. */
+export function dueAtMs({ tries, dueMs }: OutgoingMessage, state: ChannelState): number {
+  return tries.get(state)?.dueMs ?? dueMs;
+}
+
+/** Returns true if a message failed by a channel, or by any in an earlier run. */
+export function hasFailed({ tries, message }: OutgoingMessage, state: ChannelState): boolean {
+  return tries.has(state) || (tries.size === 0 && message.attempts > 0);
+}
+
+/** The alerts of which some of these entries call. */
+export function callsOf(entries: readonly Entry[]): ReadonlySet<number> {
+  return new Set(entries.flatMap(({ item }) => (item.quiet ? [] : [item.alertId])));
+}
+
+export function turnOfMessage({ severity, content: { quiet } }: Message): Severity {
+  return turnOf({ severity, ...(quiet ? { quiet } : {}) });
+}
+
+export function laneOf(message: Message): Lane {
+  return turnOfMessage(message) === "critical" ? "critical" : "rest";
+}
+
+export function rankOf(message: Message): number {
+  return severityRank[turnOfMessage(message)];
+}
