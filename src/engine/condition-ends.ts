@@ -7,7 +7,7 @@ import { accountName } from "../domain/subject.ts";
 import { explainedText } from "../evaluate/both-ends.ts";
 import { judgedAs, type Recovered } from "../evaluate/conditions.ts";
 import type { Instance } from "../evaluate/instance.ts";
-import type { AccountEntry } from "../state/accounts.ts";
+import type { AccountEntry } from "../state/account-entry.ts";
 import { extentOf, type Holdings } from "../state/holdings.ts";
 import type { SubjectNode } from "../state/subjects.ts";
 import type { World } from "../state/world.ts";

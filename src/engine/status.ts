@@ -9,7 +9,7 @@ import { unexplainedText } from "../evaluate/both-ends.ts";
 import { dataStates } from "../evaluate/data-state.ts";
 import { rulesOf } from "../evaluate/subject-rules.ts";
 import type { Facts, RuleSet } from "../rules/index.ts";
-import type { AccountEntry } from "../state/accounts.ts";
+import type { AccountEntry } from "../state/account-entry.ts";
 import { bookFields, candleFields, type Markets } from "../state/markets/markets.ts";
 import { numbers, priced, seenMsOf } from "../state/shown-figures.ts";
 import type { SubjectNode } from "../state/subjects.ts";

@@ -4,7 +4,7 @@ import type { Downtime } from "../alerts/own/downtime.ts";
 import type { ChangesBuilder } from "../domain/changes-builder.ts";
 import type { Conditions } from "../evaluate/conditions.ts";
 import type { WantedMarkets } from "../evaluate/wanted-markets.ts";
-import type { AccountEntry, Parting } from "../state/accounts.ts";
+import type { AccountEntry, Parting } from "../state/account-entry.ts";
 import { factName } from "../state/fact-name.ts";
 import { extentOf } from "../state/holdings.ts";
 import type { Openings } from "../state/openings.ts";

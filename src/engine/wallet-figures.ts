@@ -2,7 +2,7 @@
 import type { ChangesBuilder } from "../domain/changes-builder.ts";
 import type { Source } from "../domain/observation.ts";
 import type { Conditions } from "../evaluate/conditions.ts";
-import type { AccountEntry } from "../state/accounts.ts";
+import type { AccountEntry } from "../state/account-entry.ts";
 import type { Holdings } from "../state/holdings.ts";
 import type { ProfitGaps } from "../state/profit/profit-gaps.ts";
 import type { Profits } from "../state/profit/profits.ts";

@@ -10,98 +10,39 @@ import {
   type TraderViewState,
 } from "../domain/account.ts";
 import { FewMap } from "../domain/few-map.ts";
-import type { Observation, Source } from "../domain/observation.ts";
+import type { Source } from "../domain/observation.ts";
 import type { AccountRef } from "../domain/subject.ts";
 import { symbolKey } from "../domain/symbol.ts";
-import { assessAccount } from "../margin/assess.ts";
 import { isActive } from "../margin/fast.ts";
-import { fundingUntilMaintenanceMs } from "../margin/funding.ts";
-import { movesToLiquidation } from "../margin/moves.ts";
-import { Sheet } from "../margin/sheet.ts";
 import { unitsFromBaseLots, usdFromQuoteLots, usdFromTicks } from "../margin/units.ts";
 import type { FactRecord } from "../rules/index.ts";
+import { refreshAges } from "./account-ages.ts";
+import { AccountAssessment } from "./account-assessment.ts";
 import {
-  fundingFacts,
-  markedOf,
-  positionMarkFacts,
-  positionStateFacts,
-  RiskRoom,
-  traderFacts,
-} from "./account-facts.ts";
+  hasSameFunding,
+  hasSameSpot,
+  holds,
+  holdsAll,
+  incarnationOf,
+  isSameOne,
+  listsAll,
+  sideOf,
+} from "./account-comparison.ts";
+import type { AccountEntry, AccountsSeen, Parting, PositionEntry } from "./account-entry.ts";
+import { positionStateFacts, RiskRoom } from "./account-facts.ts";
 import { MarketIndex } from "./market-index.ts";
 import type { Markets } from "./markets/markets.ts";
-import { hasSpot, priceBalances } from "./markets/spot-collateral.ts";
 import type { OrderPlacements } from "./order-placements.ts";
 import type { SubjectNode } from "./subjects.ts";
 
 /** The figures of a reading where none was kept. */
 const unread = { readDistance: Number.NaN, readMark: Number.NaN, leastDistance: Number.NaN };
 
-export interface PositionEntry {
-  state: PositionState;
-  readonly node: SubjectNode;
-  /** Distance to liquidation and mark as of the last reading of the account, a fraction and USD; NaN: not known. */
-  readDistance: number;
-  readMark: number;
-  /** The least distance of any assessment since then, a fraction; NaN as above. */
-  leastDistance: number;
-}
-
-/**
- * By symbol: which position it is, and how large, in base lots and in units. Units are absent where the market was not known, and in
- * databases of earlier versions.
- */
-export type Held = Readonly<Record<string, readonly [incarnation: string, size: string, units?: number]>>;
-
-export interface AccountEntry {
-  readonly ref: AccountRef;
-  readonly name: string;
-  readonly node: SubjectNode;
-  state: SubaccountState;
-  readonly risk: RiskRoom;
-  /** The account's rights at the last look: accounts that may do the same share one object, answer after answer. */
-  rights: SubaccountState["capabilities"] | null;
-  /** True if its sums were known when it was last assessed. */
-  assessed: boolean;
-  /** Symbols of its positions and `otherMarkets`; written by MarketIndex. */
-  markets: readonly string[];
-  /** Its place in `Accounts.all()`. */
-  place: number;
-  readonly positions: FewMap<string, PositionEntry>;
-  seenMs: number;
-  /** Slot of the newest state that told of it; 0: none did. */
-  slot: number;
-  /** Slot of a state before the last stop that showed what it held then; 0: not known. */
-  slotBefore: number;
-  /** Holdings until the last stop, where they shrank or went by the first sight after it; null: nothing did, or nobody knows. */
-  heldBefore: Held | null;
-  /** The time at which a position of it last shrank or closed, ms; 0: never, as far as we know. */
-  shrunkAtMs: number;
-  /** Slot of the first state since the start that showed its positions in their present sizes; 0: not known. */
-  sizesSlot: number;
-  /** Its holdings changed since they were kept. */
-  moved: boolean;
-  /** Funding that is not settled changed since they were kept. */
-  accrued: boolean;
-  /** The time at which its holdings were kept last, ms; 0: they were not since the start. */
-  keptMs: number;
-  /** Its deposited collateral as it changed lately, oldest first. */
-  collaterals: readonly { readonly slot: number; readonly index: number | undefined; readonly usd: number }[];
-  /** The placement time of each of its orders, where known, ms. */
-  readonly placedMs: FewMap<string, number>;
-  /** Markets beside those of its positions that its figures depend on: of resting orders and of spot collateral. */
-  otherMarkets: readonly string[];
-  view: { readonly atMs: number; readonly view: TraderViewState } | null;
-  /** Its figures are told as such (see figures.ts): there is nothing to compute them from. */
-  readonly injected: boolean;
-}
-
 /** Enough to look back from a collateral history that is read once a minute. */
 const collateralsKept = 32;
 const noAccounts: readonly AccountEntry[] = [];
 const noMarkets: readonly string[] = [];
 const noCollaterals: AccountEntry["collaterals"] = [];
-const nothingToMove = { together: Number.POSITIVE_INFINITY, adverse: Number.POSITIVE_INFINITY };
 
 const nothingHeld: Omit<SubaccountState, "subaccount"> = {
   sequence: 0,
@@ -133,11 +74,6 @@ const nowhere = { slot: 0, slotIndex: 0, exact: false };
 /** Before its first answer. */
 const newGroup = (): Group => ({ ...nowhere, accounts: new FewMap() });
 
-export type AccountsSeen = Observation & { readonly kind: "accounts" };
-
-/** The outcome of a position: nothing stands there now, another one of the same side, or one of the other. */
-export type Parting = "closed" | "reopened" | "flipped";
-
 /** The actions of the rest of the tick when subjects appear and disappear. */
 export interface SubjectKeeper {
   trader(ref: AccountRef, first: boolean): SubjectNode;
@@ -159,13 +95,13 @@ export class Accounts {
   /** True if the markets of the account that is being taken may be others than before. */
   #reshaped = false;
   #ordersRead: boolean;
-  readonly #sheet = new Sheet();
-  readonly #moves = { together: Number.NaN, adverse: Number.NaN };
+  readonly #assessment: AccountAssessment;
 
   /** @param ordersRead some rule looks at resting orders, or tells of them */
   constructor(markets: Markets, keeper: SubjectKeeper, placements: OrderPlacements, ordersRead: boolean) {
     this.#ordersRead = ordersRead;
     this.#markets = markets;
+    this.#assessment = new AccountAssessment(markets);
     this.#keeper = keeper;
     this.#placements = placements;
   }
@@ -364,10 +300,7 @@ export class Accounts {
   /** Computes an account's risk from what is known now and refreshes the facts of the account and its positions. */
   assess(account: AccountEntry): void {
     if (account.injected) return;
-    const { risk, markTicks } = this.#markets;
-    const unpricedSpot = !this.#priceSpot(account);
-    if (!unpricedSpot && this.#sheet.assess(account.risk, risk, markTicks)) this.#fromSheet(account);
-    else this.#atLength(account, unpricedSpot);
+    this.#assessment.assess(account);
     this.#index.noteAssessed(account);
     const { values } = account.node.facts;
     if (!listsAll(values.positions, account.positions))
@@ -375,124 +308,14 @@ export class Accounts {
     this.refreshAges(account);
   }
 
-  /** Values the collateral in other assets. @returns false if its value is not known */
-  #priceSpot({ state, risk }: AccountEntry): boolean {
-    risk.spot = undefined;
-    if (!hasSpot(state)) return true;
-    const priced = priceBalances(state, this.#markets);
-    risk.spot = priced ?? undefined;
-    return priced !== null;
-  }
-
-  /** From what was just worked out in doubles. */
-  #fromSheet(account: AccountEntry): void {
-    const sheet = this.#sheet;
-    const { risk, rates } = this.#markets;
-    const { node, positions } = account;
-    account.assessed = true;
-    const held = positions.size > 0;
-    this.#moves.together = held ? sheet.together() : Number.POSITIVE_INFINITY;
-    this.#moves.adverse = held ? sheet.adverse() : Number.POSITIVE_INFINITY;
-    traderFacts(node.facts, sheet, this.#moves);
-    const effectiveUsd = usdFromQuoteLots(sheet.effectiveCollateralQuoteLots);
-    let index = 0;
-    for (const [symbol, position] of positions) {
-      // Positions come first and in their own order; the search is for a row that was left out.
-      const leg = sheet.legOf(symbol, index++);
-      const market = leg?.market ?? risk.get(symbol);
-      positionMarkFacts(position.node.facts, position.state, leg, market, effectiveUsd);
-      noteDistance(position);
-    }
-    fundingFacts(node.facts, sheet.fundingUntilMs(rates));
-  }
-
-  /** Whatever the size of its numbers, and whatever is not known. */
-  #atLength(account: AccountEntry, unpricedSpot: boolean): void {
-    const { risk, markTicks, rates } = this.#markets;
-    const { node, positions } = account;
-    // Without the value of its spot collateral nothing that rests on collateral is known.
-    const computed = assessAccount(account.risk, risk, markTicks, { liquidation: !unpricedSpot });
-    const assessment = unpricedSpot ? { ...computed, totals: undefined } : computed;
-    const { totals, markets } = assessment;
-    account.assessed = totals !== undefined;
-    const moves =
-      positions.size === 0 ? nothingToMove : movesToLiquidation(account.risk, risk, markTicks, assessment);
-    traderFacts(node.facts, totals, moves);
-    const effectiveUsd = totals && usdFromQuoteLots(totals.effectiveCollateralQuoteLots);
-    for (const [symbol, position] of positions) {
-      const of = markedOf(markets.find((one) => one.symbol === symbol));
-      positionMarkFacts(position.node.facts, position.state, of, risk.get(symbol), effectiveUsd);
-      noteDistance(position);
-    }
-    fundingFacts(node.facts, fundingUntilMaintenanceMs(assessment, rates));
-  }
-
   /** Computes the effects of funding on the account, by the newest rates. */
   refreshFunding(account: AccountEntry): void {
-    if (account.injected || !account.assessed) return;
-    const { risk, markTicks, rates } = this.#markets;
-    const untilMs = this.#sheet.assess(account.risk, risk, markTicks)
-      ? this.#sheet.fundingUntilMs(rates)
-      : fundingUntilMaintenanceMs(
-          assessAccount(account.risk, risk, markTicks, { liquidation: false }),
-          rates,
-        );
-    fundingFacts(account.node.facts, untilMs);
+    if (!account.injected && account.assessed) this.#assessment.refreshFunding(account);
   }
 
   /** Brings the ages of an account's inputs up to date: prices were seen, whether they moved or not. */
   refreshAges(account: AccountEntry): void {
-    if (account.injected) return;
-    const { positions, markets } = account;
-    const { entries, pricesAtMs } = this.#markets;
-    const seenMs = account.node.facts.seenMs;
-    let oldestMarkMs = Number.POSITIVE_INFINITY;
-    let newestMarkMs = Number.NEGATIVE_INFINITY;
-    let oldestRateMs = Number.POSITIVE_INFINITY;
-    let unpriced = false;
-    let configMs = this.#configMs(account);
-    for (let i = 0; i < markets.length; i++) {
-      const symbol = markets[i]!;
-      const market = entries.get(symbol)?.facts.seenMs;
-      const marketMs = market?.markets;
-      const marketConfigMs = market?.marketConfig;
-      if (marketMs === undefined) unpriced = true;
-      else {
-        if (marketMs < oldestMarkMs) oldestMarkMs = marketMs;
-        if (marketMs > newestMarkMs) newestMarkMs = marketMs;
-      }
-      if (marketConfigMs === undefined) configMs = null;
-      const own = positions.get(symbol)?.node.facts.seenMs;
-      if (own === undefined) continue;
-      oldestRateMs = Math.min(oldestRateMs, market?.fundingRates ?? Number.NEGATIVE_INFINITY);
-      if (marketMs !== undefined) own.markets = marketMs;
-      else if (own.markets !== undefined) delete own.markets;
-      if (marketConfigMs !== undefined) own.marketConfig = marketConfigMs;
-    }
-    // A position's liquidation price rests on the marks of the whole account, which mostly are of one time.
-    if (oldestMarkMs < newestMarkMs) {
-      for (const { node } of positions.values()) {
-        const own = node.facts.seenMs;
-        if (own.markets !== undefined && oldestMarkMs < own.markets) own.markets = oldestMarkMs;
-      }
-    }
-    if (configMs !== null) seenMs.marketConfig = configMs;
-    else if (seenMs.marketConfig !== undefined) delete seenMs.marketConfig;
-    const marksMs = markets.length === 0 ? pricesAtMs : oldestMarkMs;
-    if (!unpriced && marksMs !== null && Number.isFinite(marksMs)) seenMs.markets = marksMs;
-    else if (seenMs.markets !== undefined) delete seenMs.markets;
-    // What holds nothing pays nothing, whatever the rates.
-    if (positions.size === 0) seenMs.fundingRates = account.seenMs;
-    else if (Number.isFinite(oldestRateMs)) seenMs.fundingRates = oldestRateMs;
-    // Asked first: to delete what is not there costs more than all else here.
-    else if (seenMs.fundingRates !== undefined) delete seenMs.fundingRates;
-  }
-
-  /** Time of the configuration that an account depends on, ms; null: not read. Spot collateral needs the list of assets. */
-  #configMs({ state }: AccountEntry): number | null {
-    const { configAtMs, assetsAtMs } = this.#markets;
-    if (configAtMs === null || !hasSpot(state)) return configAtMs;
-    return assetsAtMs === null ? null : Math.min(configAtMs, assetsAtMs);
+    if (!account.injected) refreshAges(account, this.#markets);
   }
 
   /** Returns true if the account's figures depend on one of these markets. */
@@ -694,30 +517,6 @@ export class Accounts {
   static readonly sources: readonly Source[] = ["traderState", "markets", "marketConfig"];
 }
 
-/** True if a list holds these positions, each in its place: their figures are written over, not made anew. */
-function listsAll(list: unknown, positions: ReadonlyMap<string, PositionEntry>): boolean {
-  if (!Array.isArray(list) || list.length !== positions.size) return false;
-  let index = 0;
-  for (const { node } of positions.values()) if (list[index++] !== node.facts.values) return false;
-  return true;
-}
-
-/** True if each position that was known is one that the newest answer tells of. */
-function holdsAll({ positions, state }: AccountEntry): boolean {
-  let index = 0;
-  for (const symbol of positions.keys()) {
-    // Mostly they stand in the same order.
-    const likely = state.positions[index++];
-    if (likely !== undefined && likely.baseLots !== 0n && symbolKey(likely.symbol) === symbol) continue;
-    if (!holds(state, symbol)) return false;
-  }
-  return true;
-}
-
-function holds({ positions }: SubaccountState, symbol: string): boolean {
-  return positions.some((one) => one.baseLots !== 0n && symbolKey(one.symbol) === symbol);
-}
-
 /**
  * Keeps what a reading of an account says of its positions, once that is assessed: marks move on, readings may stop.
  * @param first only of positions of which nothing was kept: prices or terms came after their reading
@@ -737,12 +536,6 @@ export function noteReading({ positions }: AccountEntry, first = false): void {
   }
 }
 
-function noteDistance(position: PositionEntry): void {
-  const { liquidationDistance } = position.node.facts.values;
-  if (typeof liquidationDistance === "number" && liquidationDistance < position.leastDistance)
-    position.leastDistance = liquidationDistance;
-}
-
 function noteResized(account: AccountEntry, slot: number): void {
   account.sizesSlot = slot;
   account.moved = true;
@@ -760,53 +553,6 @@ function noteCollateral(account: AccountEntry, { slot, slotIndex, exact = false 
 /** @param atMs as of when; an age that is not known is no figure */
 export function openFacts({ facts, openedMs }: SubjectNode, atMs: number): void {
   if (openedMs !== null) facts.values.openedAgo = Math.max(0, atMs - openedMs);
-}
-
-/** Tells a position from the one of its name before it. */
-function incarnationOf(position: PositionState): string {
-  return `${sideOf(position)} ${position.sequence}`;
-}
-
-/** Answers share what did not change, but not with those of another source: then the balances tell. */
-function hasSameSpot(a: SubaccountState["spotCollaterals"], b: SubaccountState["spotCollaterals"]): boolean {
-  if (a === b) return true;
-  if (a.length !== b.length) return false;
-  return a.every(
-    ({ assetIndex, balance }, index) => assetIndex === b[index]!.assetIndex && balance === b[index]!.balance,
-  );
-}
-
-/** True if no funding accrued or was settled, and nothing was traded. Answers share what did not change, recorded ones do not. */
-function hasSameFunding(a: readonly PositionState[], b: readonly PositionState[]): boolean {
-  if (a === b) return true;
-  if (a.length !== b.length) return false;
-  return a.every((one, index) => {
-    const other = b[index]!;
-    return (
-      one.symbol === other.symbol &&
-      one.sequence === other.sequence &&
-      one.baseLots === other.baseLots &&
-      one.virtualQuoteLots === other.virtualQuoteLots &&
-      one.unsettledFundingQuoteLots === other.unsettledFundingQuoteLots &&
-      one.accumulatedFundingQuoteLots === other.accumulatedFundingQuoteLots
-    );
-  });
-}
-
-/** True if it is still that position. Asked with each answer: mostly what made its name tells, and no name is made. */
-function isSameOne({ state, node }: PositionEntry, position: PositionState): boolean {
-  const { sequence } = position;
-  if (
-    node.incarnation.endsWith(sequence) &&
-    state.sequence === sequence &&
-    sideOf(state) === sideOf(position)
-  )
-    return true;
-  return node.incarnation === incarnationOf(position);
-}
-
-function sideOf(position: PositionState): "long" | "short" {
-  return position.baseLots > 0n ? "long" : "short";
 }
 
 function magnitude(lots: bigint): bigint {

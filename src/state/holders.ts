@@ -8,7 +8,7 @@ import { z } from "zod";
 import type { ChangesBuilder } from "../domain/changes-builder.ts";
 import type { Event } from "../domain/event.ts";
 import { KeptKind, type KeptValues, keptNumber } from "../domain/kept.ts";
-import type { AccountEntry } from "./accounts.ts";
+import type { AccountEntry } from "./account-entry.ts";
 
 /** Funding rows cover the hour before their time. */
 const coveredMs = 3_600_000;

@@ -10,7 +10,7 @@ import { KeptKind, type KeptValues, keptNumber } from "../domain/kept.ts";
 import { type AccountRef, accountName } from "../domain/subject.ts";
 import type { MarketRisk } from "../margin/model.ts";
 import { shrink, unitsFromBaseLots } from "../margin/units.ts";
-import type { AccountEntry, Held } from "./accounts.ts";
+import type { AccountEntry, Held } from "./account-entry.ts";
 import type { Balance } from "./profit/balance-change.ts";
 import type { SeenBalance } from "./profit/open-changes.ts";
 import type { SubjectNode } from "./subjects.ts";

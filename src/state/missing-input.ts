@@ -5,7 +5,7 @@
 import type { Source } from "../domain/observation.ts";
 import type { Subject } from "../domain/subject.ts";
 import type { Unknown } from "../rules/index.ts";
-import type { AccountEntry } from "./accounts.ts";
+import type { AccountEntry } from "./account-entry.ts";
 import { hasSpot } from "./markets/spot-collateral.ts";
 import type { World } from "./world.ts";
 

@@ -2,7 +2,7 @@
 
 import type { ChangesBuilder } from "../domain/changes-builder.ts";
 import type { Event } from "../domain/event.ts";
-import type { AccountEntry } from "./accounts.ts";
+import type { AccountEntry } from "./account-entry.ts";
 import { factName } from "./fact-name.ts";
 import { rightChanges, rightsOf } from "./markets/own-events.ts";
 

@@ -6,7 +6,7 @@ import { FewMap } from "../domain/few-map.ts";
 import { KeptKind, type KeptValues, keptNumber } from "../domain/kept.ts";
 import type { Source } from "../domain/observation.ts";
 import type { FactValue } from "../rules/index.ts";
-import type { AccountEntry } from "./accounts.ts";
+import type { AccountEntry } from "./account-entry.ts";
 import { Profit } from "./profit/profit.ts";
 import type { SubjectNode } from "./subjects.ts";
 import type { WatchedWallet } from "./watched.ts";

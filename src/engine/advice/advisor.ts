@@ -12,7 +12,7 @@ import { whatIf } from "../../advice/what-if.ts";
 import type { Advice, Alert } from "../../domain/alert.ts";
 import type { WhatIfOutcome, WhatIfQuestion } from "../../domain/what-if.ts";
 import { type ConditionRule, type Env, type Suppose, Unknown } from "../../rules/index.ts";
-import type { AccountEntry } from "../../state/accounts.ts";
+import type { AccountEntry } from "../../state/account-entry.ts";
 import { dailyMoveOf } from "../../state/markets/daily-move.ts";
 import { seenMsOf } from "../../state/shown-figures.ts";
 import { newFacts } from "../../state/subjects.ts";

@@ -1,7 +1,7 @@
 /** Declared pairs seen from one position: what is reduced along with it in other accounts, so that the hedge keeps its ratio. */
 import type { Companion } from "../../advice/amounts.ts";
 import type { Situation } from "../../advice/situation.ts";
-import type { AccountEntry } from "../../state/accounts.ts";
+import type { AccountEntry } from "../../state/account-entry.ts";
 import { type Leg, parseLeg } from "../../state/aggregates/pair-legs.ts";
 import { wholeSeenMs } from "../../state/wallets.ts";
 import type { WatchedPair } from "../../state/watched.ts";

@@ -3,7 +3,7 @@
  * share out of a sum and a new one in leaves exactly what adding everything up anew would.
  */
 import type { Source } from "../../domain/observation.ts";
-import type { AccountEntry } from "../accounts.ts";
+import type { AccountEntry } from "../account-entry.ts";
 import { isOpen } from "../profit/profit.ts";
 import { type WalletEntry, wholeSeenMs } from "../wallets.ts";
 import type { World } from "../world.ts";

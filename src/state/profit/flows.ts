@@ -3,7 +3,7 @@ import type { Event } from "../../domain/event.ts";
 import { accountName } from "../../domain/subject.ts";
 import type { TransferData } from "../../domain/transfer.ts";
 import { usdFromQuoteLots } from "../../margin/units.ts";
-import type { AccountEntry } from "../accounts.ts";
+import type { AccountEntry } from "../account-entry.ts";
 import { type CashRecord, exactUsd, type FundingRecord } from "./unexplained-change.ts";
 
 /** Kinds of liquidations that have fills. */

@@ -10,7 +10,7 @@ import { z } from "zod";
 import type { ChangesBuilder } from "../../domain/changes-builder.ts";
 import { KeptKind, keptNumber } from "../../domain/kept.ts";
 import type { Facts, FactValue } from "../../rules/index.ts";
-import type { AccountEntry } from "../accounts.ts";
+import type { AccountEntry } from "../account-entry.ts";
 import { HeldProfit, type HeldTrades, heldTrades } from "./held-profit.ts";
 import { changesShape } from "./kept-changes.ts";
 import { type ExplainedFlow, type KeptChanges, OpenChanges } from "./open-changes.ts";

@@ -181,7 +181,7 @@ const others: readonly Defect[] = [
   ),
   one(
     "watch: spot collateral is worth nothing",
-    "src/state/accounts.ts",
+    "src/state/account-assessment.ts",
     "risk.spot = priced ?? undefined;",
     "risk.spot = undefined;",
   ),

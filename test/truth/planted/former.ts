@@ -27,9 +27,9 @@ export const former: readonly Defect[] = [
   ),
   one(
     "a change of a spot balance goes unnoticed",
-    "src/state/accounts.ts",
-    'function hasSameSpot(a: SubaccountState["spotCollaterals"], b: SubaccountState["spotCollaterals"]): boolean {',
-    'function hasSameSpot(a: SubaccountState["spotCollaterals"], b: SubaccountState["spotCollaterals"]): boolean {\n  if (a && b) return true;',
+    "src/state/account-comparison.ts",
+    "    ({ assetIndex, balance }, index) => assetIndex === b[index]!.assetIndex && balance === b[index]!.balance,",
+    "    ({ assetIndex }, index) => assetIndex === b[index]!.assetIndex,",
   ),
   {
     name: "formerly: a stop loss is infinitely far away until the answer after the market rules",
@@ -115,7 +115,7 @@ export const former: readonly Defect[] = [
   one("an equity that is not known is 0 in the sum", "src/state/wallets.ts", "else known = false;", ""),
   one(
     "an account is as old as the last of its marks",
-    "src/state/accounts.ts",
+    "src/state/account-ages.ts",
     "if (marketMs < oldestMarkMs) oldestMarkMs = marketMs;",
     "oldestMarkMs = marketMs;",
   ),
@@ -305,7 +305,7 @@ export const former: readonly Defect[] = [
   },
   one(
     "spot collateral counts as nothing before it can be valued",
-    "src/state/accounts.ts",
+    "src/state/account-assessment.ts",
     "return priced !== null;",
     "return true;",
   ),
