@@ -19,19 +19,17 @@ import {
 } from "../domain/alert.ts";
 import { isBuiltIn } from "../domain/built-in.ts";
 import type { ChangesBuilder } from "../domain/changes-builder.ts";
-import type { Deadlines, Due } from "../domain/deadlines.ts";
+import type { Deadlines } from "../domain/deadlines.ts";
 import { drillGroup } from "../domain/delivery.ts";
-import type { EndingWait } from "../domain/ending-wait.ts";
 import type { KeptValues } from "../domain/kept.ts";
 import type { Silence } from "../domain/silence.ts";
-import type { TemplateFacts } from "../domain/template-data.ts";
 import { tierLine } from "./details.ts";
 import { Dispatch, type Held, type Labelled, labelsOf, type Owed } from "./dispatch.ts";
 import { Escalations } from "./escalations.ts";
 import { Holds } from "./holds.ts";
 import type { IncidentsOptions } from "./incidents/incidents.ts";
 import type { Inhibitions } from "./inhibit.ts";
-import type { LimitWords } from "./limit-text.ts";
+import { type AlertText, LiveAlert, type NewAlert, pick } from "./live-alert.ts";
 import { covers, withoutAcknowledgement } from "./quiet.ts";
 import {
   knowsBothSides,
@@ -42,8 +40,7 @@ import {
   type RemindSettings,
 } from "./remind.ts";
 import type { Routing } from "./route.ts";
-import type { Comparison } from "./worsening.ts";
-import { type Compared, withWorst } from "./worst.ts";
+import { withWorst } from "./worst.ts";
 
 /** Changes after which the values that were notified before no longer count. */
 export const beginsAnew: ReadonlySet<AlertChangeKind> = new Set(["fired", "rose", "fell", "acknowledged"]);
@@ -57,167 +54,10 @@ const unjudgedForMs = 10_000;
 /** A value that wavers between two sides of 0 that were told is told again after this, ms. */
 const returnsAfterMs = 60_000;
 
-/** The text of an alert at one moment. */
-export interface AlertText {
-  readonly summary: string;
-  readonly description: string;
-  readonly value: number | null;
-  readonly dataAtMs: number;
-  readonly details: readonly (readonly [string, string])[];
-  /** The facts that channel templates name. Left out: none. */
-  readonly facts?: TemplateFacts | undefined;
-  /** The summary states the age of what it rests on. */
-  readonly statesAge?: true;
-}
-
-export interface NewAlert extends AlertText {
-  readonly rule: string;
-  readonly subject: string;
-  readonly wallet: string | null;
-  readonly symbol: string | null;
-  readonly labels: Readonly<Record<string, string>>;
-  readonly severity: Severity;
-  readonly sinceMs: number;
-  readonly alreadySo: boolean;
-  readonly runbook: string | null;
-  readonly happenedMs: number | null;
-  /** Nobody is ever owed word of it. Default false. */
-  readonly shadow?: boolean;
-  readonly drill?: true;
-  readonly eventType?: string;
-  /** The alert follows from a judgement of just now. Default false: it is told because something cannot be judged. */
-  readonly judged?: boolean;
-  /** The comparison of its value with the one notified before, at a level. Default: "worse". */
-  readonly comparison?: (severity: Severity) => Comparison | null;
-  /** Its value and the limit of a level, in words. Default: none. */
-  readonly limit?: (severity: Severity, value: number | null) => LimitWords | null;
-  /** Does not route to these: a broken channel is not told of itself. */
-  readonly except?: readonly string[];
-}
-
 export interface AlertIds {
   alert: number;
   change: number;
   owed: number;
-}
-
-/** An alert that fires, with what has been told of it. */
-export class LiveAlert implements Due {
-  alert: Alert;
-  /** Everybody who was told of it since it fired, and the level at which they were told last. */
-  readonly told: Map<string, Severity>;
-  readonly except: readonly string[];
-  /** The time of the last word of it that called each receiver, ms. Left out: not known since the start. */
-  readonly calledMs = new Map<string, number>();
-  /** The time of the last word of it before the start, ms, for those of whom that is not known. */
-  wordMs = Number.NEGATIVE_INFINITY;
-  toldAtMs: number;
-  /** Null: it has no value. */
-  notified: Notified | null;
-  reminders = 0;
-  /** Inhibited: changes are recorded, nobody is owed word. */
-  held = false;
-  details: readonly (readonly [string, string])[] = [];
-  facts: TemplateFacts | undefined;
-  /** Time of the judgement that fired it, ms; null where nothing was. */
-  judgedAtMs: number | null = null;
-  /** The comparison of its value with the one notified before, at a level. */
-  comparison: (severity: Severity) => Comparison | null = () => "worse";
-  /** Its value and the limit of a level, in words; null: it has none. */
-  limit: (severity: Severity, value: number | null) => LimitWords | null = () => null;
-  /** Returns true if a value is worse than another at a level; null where no direction is known. */
-  isFurther: Compared["isFurther"] = () => null;
-  /** Returns true if its condition is known not to hold, and it only waits for its end. */
-  isGone: (nowMs: number) => boolean = () => false;
-  /** The wait of its end for the liquidation history; null: it does not wait for that. */
-  endingWait: EndingWait | null = null;
-  /** Returns true if the level at which it fires is known not to hold, and it only waits to fall or to end. */
-  isBetter: () => boolean = () => false;
-  /** Its text now; null where nobody can tell (its subject is gone, or nothing is known). */
-  textNow: (nowMs: number) => AlertText | null = () => null;
-  /** Its text by the newest known figures, however old; null as above. */
-  lastText: (nowMs: number) => AlertText | null = (nowMs) => this.textNow(nowMs);
-  /** Its last text before it could not be judged any more; null: there is none, or it can be. */
-  lastSeen: AlertText | null = null;
-  /** Its text before its account was last seen to hold less; null: that was not seen. */
-  beforeLoss: AlertText | null = null;
-  /** Called when a reminder or an acknowledgement states its newest text. */
-  onRenewed: (nowMs: number) => void = () => {};
-  /** True from a start, or the end of a standstill, until it is judged. */
-  unjudged = false;
-  /** Until when what is due waits for that, ms; null: nothing was due yet. */
-  unjudgedUntilMs: number | null = null;
-  /** The wait began anew after a standstill, and it was not judged since. */
-  waitsAnew = false;
-  /** The end of the last standstill, ms: what was read before it judges nothing. */
-  stoodStillMs = Number.NEGATIVE_INFINITY;
-  /** Until when what is due about it waits because its condition does not hold, or was not judged yet, ms. */
-  waitsToMs = Number.NEGATIVE_INFINITY;
-  /** Its text holds until whoever fired it changes it: nothing is judged. */
-  lasting = true;
-  dueMs = Number.POSITIVE_INFINITY;
-  queuedMs = Number.POSITIVE_INFINITY;
-  place = -1;
-  order: number | undefined = undefined;
-  readonly #onDue: (live: LiveAlert, nowMs: number) => void;
-
-  constructor(
-    alert: Alert,
-    told: Iterable<readonly [string, Severity]>,
-    except: readonly string[],
-    onDue: (live: LiveAlert, nowMs: number) => void,
-  ) {
-    this.alert = alert;
-    this.told = new Map(told);
-    this.except = except;
-    this.toldAtMs = alert.firedAtMs;
-    this.notified = notifiedWith(alert.value);
-    this.#onDue = onDue;
-  }
-
-  /** Goes on where it was before a reload. */
-  goOn(before: LiveAlert): void {
-    const { toldAtMs, notified, reminders, held, details, facts, judgedAtMs, order } = before;
-    Object.assign(this, { toldAtMs, notified, reminders, held, details, facts, judgedAtMs, order });
-    this.limit = before.limit;
-    for (const [receiver, ms] of before.calledMs) this.calledMs.set(receiver, ms);
-    this.wordMs = before.wordMs;
-    this.lastSeen = before.lastSeen;
-    this.beforeLoss = before.beforeLoss;
-    this.lasting = before.lasting;
-    this.waitsToMs = before.waitsToMs;
-    this.unjudged = before.unjudged;
-    this.unjudgedUntilMs = before.unjudgedUntilMs;
-    this.waitsAnew = before.waitsAnew;
-    this.stoodStillMs = before.stoodStillMs;
-  }
-
-  /** Its text by the newest known figures, and the time of these, ms; null where there is none. */
-  newest(nowMs: number): { readonly text: AlertText; readonly atMs: number } | null {
-    const now = this.textNow(nowMs);
-    if (now !== null) return { text: now, atMs: nowMs };
-    const text = this.lastText(nowMs);
-    return text && { text, atMs: text.statesAge ? nowMs : text.dataAtMs };
-  }
-
-  /** Takes its newest text. @returns true if nothing could be judged now */
-  renew(nowMs: number): boolean {
-    const newest = this.newest(nowMs);
-    if (newest === null) return !this.lasting;
-    this.says(newest.text);
-    this.alert = withWorst(this, { ...this.alert, ...pick(newest.text) });
-    this.onRenewed(nowMs);
-    return newest.atMs < nowMs;
-  }
-
-  says({ details, facts }: Pick<AlertText, "details" | "facts">): void {
-    this.details = details;
-    this.facts = facts;
-  }
-
-  onDue(nowMs: number): void {
-    this.#onDue(this, nowMs);
-  }
 }
 
 export class AlertBook {
@@ -887,8 +727,4 @@ function newsOf(severity: Severity, told: Severity | undefined): AlertChangeKind
 /** The channel that an alert of the program itself is about: it is not told of itself. */
 function aboutChannel({ rule, labels: { channel } }: Alert): readonly string[] {
   return isBuiltIn(rule) && channel !== undefined ? [channel] : [];
-}
-
-function pick(text: AlertText): Pick<Alert, "summary" | "description" | "value" | "dataAtMs"> {
-  return { summary: text.summary, description: text.description, value: text.value, dataAtMs: text.dataAtMs };
 }

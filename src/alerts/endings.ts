@@ -21,9 +21,10 @@ import type { Deadlines, Due } from "../domain/deadlines.ts";
 import type { Event } from "../domain/event.ts";
 import { KeptKind, type KeptValues, keptNumber } from "../domain/kept.ts";
 import { type AccountRef, accountName } from "../domain/subject.ts";
-import type { AlertBook, AlertText, LiveAlert } from "./alert-book.ts";
+import type { AlertBook } from "./alert-book.ts";
 import { FillTrail } from "./fill-trail.ts";
 import { keptText } from "./kept-text.ts";
+import type { AlertText, LiveAlert } from "./live-alert.ts";
 import { endingPatienceMs } from "./patience.ts";
 
 /**

@@ -1,5 +1,5 @@
 import type { FiringAlert } from "../domain/status.ts";
-import type { LiveAlert } from "./alert-book.ts";
+import type { LiveAlert } from "./live-alert.ts";
 
 /** An alert with its newest text, and the time of that. */
 export function firingAlert(live: LiveAlert, atMs: number): FiringAlert {

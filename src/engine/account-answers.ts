@@ -1,5 +1,6 @@
 /** An answer about the accounts of a wallet: it becomes state, figures, history and judgements. */
-import type { AlertBook, LiveAlert } from "../alerts/alert-book.ts";
+import type { AlertBook } from "../alerts/alert-book.ts";
+import type { LiveAlert } from "../alerts/live-alert.ts";
 import type { NoData } from "../alerts/own/no-data.ts";
 import type { SubaccountState } from "../domain/account.ts";
 import type { ChangesBuilder } from "../domain/changes-builder.ts";
@@ -7,8 +8,8 @@ import type { Observation } from "../domain/observation.ts";
 import type { Conditions } from "../evaluate/conditions.ts";
 import type { NoDataWatches } from "../evaluate/no-data-watches.ts";
 import { rulesOf } from "../evaluate/subject-rules.ts";
+import type { AccountEntry } from "../state/account-entry.ts";
 import { noteReading } from "../state/accounts.ts";
-import { type AccountEntry } from "../state/account-entry.ts";
 import type { Holdings } from "../state/holdings.ts";
 import type { Profits } from "../state/profit/profits.ts";
 import type { Rights } from "../state/rights.ts";

@@ -3,7 +3,7 @@
  * arrived or time alone can change the outcome, and turns what they conclude into the life of an alert.
  */
 
-import type { AlertBook, AlertText, LiveAlert } from "../alerts/alert-book.ts";
+import type { AlertBook } from "../alerts/alert-book.ts";
 import { coverOf, detailsOf } from "../alerts/details.ts";
 import {
   firingSeverity,
@@ -17,6 +17,7 @@ import {
   withoutHeld,
 } from "../alerts/lifecycle.ts";
 import { type LimitWords, limitWords } from "../alerts/limit-text.ts";
+import type { AlertText, LiveAlert } from "../alerts/live-alert.ts";
 import { type Notified, notifiedWith } from "../alerts/remind.ts";
 import { comparisonOf, isFurther, movement } from "../alerts/worsening.ts";
 import { noteWorst } from "../alerts/worst.ts";

@@ -4,8 +4,9 @@
  */
 
 import { type AcknowledgeSettings, acknowledgeWord } from "../alerts/acknowledge.ts";
-import type { AlertBook, NewAlert } from "../alerts/alert-book.ts";
+import type { AlertBook } from "../alerts/alert-book.ts";
 import { eventDetailsOf } from "../alerts/details.ts";
+import type { NewAlert } from "../alerts/live-alert.ts";
 import type { Sighted } from "../alerts/own/gaps.ts";
 import type { Throttles } from "../alerts/throttles.ts";
 import { type Alert, severityRank } from "../domain/alert.ts";

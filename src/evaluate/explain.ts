@@ -1,7 +1,8 @@
 /** Explains a rule's judgement of a subject now; asking changes nothing. */
 
-import type { AlertBook, LiveAlert } from "../alerts/alert-book.ts";
+import type { AlertBook } from "../alerts/alert-book.ts";
 import { endsMs } from "../alerts/lifecycle.ts";
+import type { LiveAlert } from "../alerts/live-alert.ts";
 import { type BuiltInRule, builtInMeanings, isBuiltIn } from "../domain/built-in.ts";
 import type { BuiltInExplanation, ExplainAnswer, ExplainedPart, Explanation } from "../domain/explanation.ts";
 import { explainInputs, explainParts, judge, type RuleSet } from "../rules/index.ts";

@@ -3,8 +3,8 @@
  * where thousands of wallets are watched, nearly all of them quiet: of those there is nothing to tell, and none is kept.
  */
 
-import type { LiveAlert } from "../alerts/alert-book.ts";
 import { type Lifecycle, newLifecycle } from "../alerts/lifecycle.ts";
+import type { LiveAlert } from "../alerts/live-alert.ts";
 import type { Severity } from "../domain/alert.ts";
 import type { Due } from "../domain/deadlines.ts";
 import type { ConditionRule, Unknown, Window } from "../rules/index.ts";

@@ -5,7 +5,7 @@
  * of it outlives a restart, which knows no positions before it has read them.
  */
 
-import type { AlertText } from "../alerts/alert-book.ts";
+import type { AlertText } from "../alerts/live-alert.ts";
 import { timeText } from "../alerts/own/no-data-text.ts";
 import { severityRank } from "../domain/alert.ts";
 import { formatDurationMs } from "../domain/duration.ts";

@@ -9,7 +9,8 @@ import type { ChangesBuilder } from "../../domain/changes-builder.ts";
 import type { Deadlines, Due } from "../../domain/deadlines.ts";
 import type { KeptValues } from "../../domain/kept.ts";
 import type { ConditionRule, EventRule, Unknown } from "../../rules/index.ts";
-import type { AlertBook, LiveAlert, NewAlert } from "../alert-book.ts";
+import type { AlertBook } from "../alert-book.ts";
+import type { LiveAlert, NewAlert } from "../live-alert.ts";
 import { noDataForMs } from "../patience.ts";
 import { newAlert, type Over, type OwnAlert } from "./own-alert.ts";
 

@@ -4,7 +4,8 @@ import type { ChangesBuilder } from "../../domain/changes-builder.ts";
 import { differenceWords } from "../../domain/inbox.ts";
 import type { Observation } from "../../domain/observation.ts";
 import type { WatchedWallet } from "../../state/watched.ts";
-import type { AlertBook, LiveAlert } from "../alert-book.ts";
+import type { AlertBook } from "../alert-book.ts";
+import type { LiveAlert } from "../live-alert.ts";
 import { newAlert, type Over, type OwnAlert } from "./own-alert.ts";
 
 const inboxRule = "InboxDiffers" satisfies BuiltInRule;

@@ -8,7 +8,7 @@ import { KeptKind, keptNumber } from "../../domain/kept.ts";
 import { type Source, sources } from "../../domain/observation.ts";
 import type { BlindSource } from "../../domain/status.ts";
 import type { WatchedWallet } from "../../state/watched.ts";
-import type { LiveAlert } from "../alert-book.ts";
+import type { LiveAlert } from "../live-alert.ts";
 import { type Gap, gapKey } from "./gaps.ts";
 import type { NoDataText } from "./no-data-text.ts";
 

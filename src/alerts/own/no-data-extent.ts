@@ -6,7 +6,7 @@ import { formatTime } from "../../domain/time-text.ts";
 import { stakeOf } from "../../state/stake.ts";
 import { wholeSeenMs } from "../../state/wallets.ts";
 import type { WatchedWallet } from "../../state/watched.ts";
-import type { AlertText } from "../alert-book.ts";
+import type { AlertText } from "../live-alert.ts";
 import type { Gap } from "./gaps.ts";
 import type { NoDataAlert } from "./no-data-alert.ts";
 import {

@@ -5,7 +5,8 @@ import type { BuiltInRule } from "../../domain/built-in.ts";
 import type { ChangesBuilder } from "../../domain/changes-builder.ts";
 import type { KeptValues } from "../../domain/kept.ts";
 import type { Observation } from "../../domain/observation.ts";
-import type { AlertBook, LiveAlert, NewAlert } from "../alert-book.ts";
+import type { AlertBook } from "../alert-book.ts";
+import type { LiveAlert, NewAlert } from "../live-alert.ts";
 
 /** The end of an alert of before a start that nothing would end any more. */
 export interface Over {
