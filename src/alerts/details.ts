@@ -2,8 +2,8 @@
 
 import { formatDurationMs } from "../domain/duration.ts";
 import type { Event } from "../domain/event.ts";
-import type { Source } from "../domain/observation.ts";
 import { plainWords } from "../domain/plain-words.ts";
+import type { Source } from "../domain/sources.ts";
 import type { Scope } from "../domain/subject.ts";
 import {
   type Env,

@@ -1,10 +1,12 @@
 /** `perpwatch check`: everything that can be known before the daemon runs. */
+
 import type { Command } from "commander";
 import type { KeyPlace } from "../daemon/settings/wallets.ts";
 import type { DaemonSettings } from "../daemon/settings.ts";
 import { formatDurationMs } from "../domain/duration.ts";
-import type { Source } from "../domain/observation.ts";
 import type { Silence } from "../domain/silence.ts";
+import type { Source } from "../domain/sources.ts";
+import { isMarketRead } from "../domain/sources.ts";
 import { openKeystore } from "../wallet/keystore.ts";
 import { mustReadKeystore } from "../wallet/keystore-file.ts";
 import { BadKey } from "../wallet/wallet-key.ts";
@@ -333,7 +335,7 @@ function schedulesText(settings: DaemonSettings, demand: Demand, paint: Paint): 
 /** The reason why a schedule requests nothing. */
 function whyNone(source: Source, { wallets }: DaemonSettings): string {
   if (wallets.length === 0) return "never: no wallet";
-  if (source === "orderbook" || source === "calendars" || source === "candles") return "never: no rule asks";
+  if (isMarketRead(source)) return "never: no rule asks";
   return source === "notifications" ? "never: no wallet signs in" : "once a wallet";
 }
 

@@ -1,6 +1,6 @@
 /** The delay after failures of the exchange. */
 import type { Random } from "../domain/clock.ts";
-import type { Source } from "../domain/observation.ts";
+import type { Source } from "../domain/sources.ts";
 
 /** The sources that risk rests on: tried at least this often, whatever is wrong. */
 const CRITICAL_MS = 30_000;

@@ -1,5 +1,6 @@
 /** The interface of collectors, and their input for each run. Schedules, deadlines and failures are the scheduler's. */
-import type { Observation, Source } from "../domain/observation.ts";
+import type { Observation } from "../domain/observation.ts";
+import type { Source } from "../domain/sources.ts";
 import type { ClientCall, ExchangeClient, Lane } from "../exchange/index.ts";
 
 /** One watched wallet. */

@@ -8,8 +8,9 @@
 
 import type { Clock, Random } from "../domain/clock.ts";
 import type { Event } from "../domain/event.ts";
-import type { Observation, Source } from "../domain/observation.ts";
+import type { Observation } from "../domain/observation.ts";
 import type { Store } from "../domain/ports.ts";
+import type { MarketRead, Source } from "../domain/sources.ts";
 import type { ExchangeOutage, ScheduleStatus } from "../domain/status.ts";
 import {
   type BadRecordReport,
@@ -41,7 +42,7 @@ import { pnlCollector } from "./collectors/pnl.ts";
 import { portfolioCollector } from "./collectors/portfolio.ts";
 import { traderStateCollector } from "./collectors/trader-state.ts";
 import { traderViewCollector } from "./collectors/trader-view.ts";
-import { type Demand, type MarketRead, marketReadsOf } from "./demand.ts";
+import { type Demand, marketReadsOf } from "./demand.ts";
 import { EventPublisher, ownCursors } from "./event-publisher.ts";
 import { type InboxReading, readInbox } from "./inbox-reading.ts";
 import type { CollectLog } from "./log.ts";

@@ -2,7 +2,14 @@
  * Computes the requests a second that the schedules want, what the ceiling leaves of them, and the interval that each source
  * will really get. Pure: `perpwatch check` asks before any daemon runs, the scheduler stretches its intervals by the same.
  */
-import type { Source } from "../domain/observation.ts";
+import {
+  isMarketRead,
+  type MarketRead,
+  marketReads,
+  type Source,
+  sourceOrder,
+  sourceRow,
+} from "../domain/sources.ts";
 import { type Lane, lanes } from "../exchange/index.ts";
 import { freshnessMs, longestMs, type ScheduleSettings, scheduleMs } from "./settings.ts";
 
@@ -26,11 +33,11 @@ export interface DemandInput {
   readonly nowMs: number;
 }
 
-/** The sources read market by market, and only of those that somebody needs. */
-export type MarketRead = Extract<Source, "orderbook" | "calendars" | "candles">;
-
 export function marketReadsOf(count: (source: MarketRead) => number): Record<MarketRead, number> {
-  return { orderbook: count("orderbook"), calendars: count("calendars"), candles: count("candles") };
+  return Object.fromEntries(marketReads.map((source) => [source, count(source)])) as Record<
+    MarketRead,
+    number
+  >;
 }
 
 export interface SourceDemand {
@@ -76,41 +83,9 @@ const steadyShares: ReadonlyMap<Source, number> = new Map<Source, number>([
   ["exchangeStatus", 0.12],
 ]);
 
-/** In the order in which sources are first asked: what risk needs first. */
-export const sourceOrder: readonly Source[] = [
-  "marketConfig",
-  "markets",
-  "traderState",
-  "exchangeStatus",
-  "notifications",
-  "liquidations",
-  "collateral",
-  "traderView",
-  "funding",
-  "orders",
-  "fills",
-  "orderbook",
-  "calendars",
-  "fundingRates",
-  "candles",
-  "portfolio",
-  "pnl",
-];
-
 /** The lane of a source for a wallet that is not at risk. */
 export function laneOf(source: Source): Lane {
-  switch (source) {
-    case "markets":
-    case "marketConfig":
-      return lanes.prices;
-    case "traderState":
-    case "exchangeStatus":
-      return lanes.state;
-    case "notifications":
-      return lanes.inbox;
-    default:
-      return lanes.rest;
-  }
+  return lanes[sourceRow(source).lane];
 }
 
 export function demandOf(input: DemandInput): Demand {
@@ -207,34 +182,26 @@ export function requestsOf(
   input: Pick<DemandInput, "wallets" | "markets" | "marketReads" | "equityCheck">,
 ): number {
   const { wallets } = input;
-  switch (source) {
-    case "markets":
-    case "exchangeStatus":
-    case "marketConfig":
+  const accounts = (of: typeof wallets): number =>
+    sum(of.map((one) => one.accounts ?? one.pdaIndices.length));
+  switch (sourceRow(source).cost) {
+    case "one":
       return 1;
-    case "fundingRates":
-      return input.markets ?? 30;
-    case "orderbook":
-    case "calendars":
-    case "candles":
-      return input.marketReads?.[source] ?? 0;
-    case "notifications":
-      return sum(wallets.filter((one) => !one.watchOnly).map((one) => one.accounts ?? one.pdaIndices.length));
-    case "traderView":
-      return sum(wallets.map((one) => one.accounts ?? one.pdaIndices.length));
-    case "traderState":
-    case "liquidations":
-    case "funding":
+    case "wallets":
+      return wallets.length;
+    case "indices":
       return sum(wallets.map((one) => one.pdaIndices.length));
-    case "portfolio":
-      return input.equityCheck === true
-        ? sum(wallets.map((one) => one.accounts ?? one.pdaIndices.length))
-        : 0;
-    case "pnl":
+    case "accounts":
+      return accounts(wallets);
+    case "inboxes":
+      return accounts(wallets.filter((one) => !one.watchOnly));
+    case "markets":
+      return isMarketRead(source) ? (input.marketReads?.[source] ?? 0) : (input.markets ?? 30);
+    case "equityCheck":
+      return input.equityCheck === true ? accounts(wallets) : 0;
+    case "none":
       // The past is asked for once, in the last lane.
       return 0;
-    default:
-      return wallets.length;
   }
 }
 

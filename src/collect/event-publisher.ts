@@ -7,8 +7,8 @@
  */
 import type { Clock } from "../domain/clock.ts";
 import { type Event, eventName } from "../domain/event.ts";
-import type { Source } from "../domain/observation.ts";
 import type { Store } from "../domain/ports.ts";
+import type { Source } from "../domain/sources.ts";
 import type { ExchangeTime } from "../exchange/index.ts";
 import { noteOf } from "./accounts.ts";
 import type { CollectedWallet, WalletRun } from "./collector.ts";

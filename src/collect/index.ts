@@ -16,6 +16,6 @@ export { BadCron, CronSchedule, cronProblem } from "./calendar.ts";
 export type { CollectedWallet } from "./collector.ts";
 export type { WantedMarkets } from "./collectors/by-market.ts";
 export * from "./collectors.ts";
-export { type Demand, type DemandInput, demandOf, type MarketRead, type SourceDemand } from "./demand.ts";
+export { type Demand, type DemandInput, demandOf, type SourceDemand } from "./demand.ts";
 export type { CollectLog } from "./log.ts";
 export * from "./settings.ts";

@@ -1,5 +1,6 @@
 /** The scheduler's state of one collector for one wallet. */
-import type { FailureReason, Source } from "../domain/observation.ts";
+import type { FailureReason } from "../domain/observation.ts";
+import type { Source } from "../domain/sources.ts";
 import type { ScheduleStatus } from "../domain/status.ts";
 import type { Lane } from "../exchange/index.ts";
 import { CronSchedule } from "./calendar.ts";

@@ -11,7 +11,8 @@
  */
 import type { Clock } from "../domain/clock.ts";
 import { formatDurationMs } from "../domain/duration.ts";
-import type { FailureReason, Source } from "../domain/observation.ts";
+import type { FailureReason } from "../domain/observation.ts";
+import type { Source } from "../domain/sources.ts";
 import type { ExchangeOutage } from "../domain/status.ts";
 import { timeOfDay } from "../domain/time-text.ts";
 import type { CollectLog } from "./log.ts";

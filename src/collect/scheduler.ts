@@ -11,7 +11,8 @@
  * of a rate limit those that it turned away are tried at once.
  */
 import type { Clock, Random } from "../domain/clock.ts";
-import type { Observation, Source } from "../domain/observation.ts";
+import type { Observation } from "../domain/observation.ts";
+import { type Source, sourceOrder } from "../domain/sources.ts";
 import type { ExchangeOutage, ScheduleStatus } from "../domain/status.ts";
 import {
   type ExchangeClient,
@@ -24,7 +25,7 @@ import {
 } from "../exchange/index.ts";
 import { backoffMs } from "./backoff.ts";
 import type { CollectedWallet, Collector, RunOutcome } from "./collector.ts";
-import { type Demand, type DemandInput, demandOf, laneOf, requestsOf, sourceOrder } from "./demand.ts";
+import { type Demand, type DemandInput, demandOf, laneOf, requestsOf } from "./demand.ts";
 import { createJob, deadlineMs, type Job, jobName, type Mode, unwell } from "./job.ts";
 import { LimitWaits, type ReadFailure } from "./limit-waits.ts";
 import type { CollectLog } from "./log.ts";

@@ -1,7 +1,7 @@
 /** The `schedules:` section: how often each resource is asked. */
 import { z } from "zod";
 import { parseDurationMs } from "../domain/duration.ts";
-import type { Source } from "../domain/observation.ts";
+import { type Source, sourceRow, sources } from "../domain/sources.ts";
 import { CronSchedule, cronProblem } from "./calendar.ts";
 
 /** Shorter than this no exchange wants to be asked by one daemon. */
@@ -75,27 +75,19 @@ function schedule<S extends z.ZodType<z.output<typeof interval>>>(every: S) {
   });
 }
 
-const every = (text: string) => ({ every: text });
+function usual(source: Source) {
+  const { every, atRisk, whenStreaming } = sourceRow(source);
+  if (atRisk !== undefined) return schedule(riskInterval).prefault({ every, atRisk });
+  if (whenStreaming !== undefined) return schedule(streamedInterval).prefault({ every, whenStreaming });
+  return schedule(interval).prefault({ every });
+}
 
-export const scheduleSettings = z.strictObject({
-  traderState: schedule(riskInterval).default({ kind: "interval", everyMs: 5_000, atRiskMs: 1_000 }),
-  markets: schedule(interval).prefault(every("2s")),
-  traderView: schedule(interval).prefault(every("1m")),
-  notifications: schedule(streamedInterval).prefault({ every: "10s", whenStreaming: "1m" }),
-  liquidations: schedule(interval).prefault(every("2m")),
-  funding: schedule(interval).prefault(every("5m")),
-  fundingRates: schedule(interval).prefault(every("5m")),
-  collateral: schedule(interval).prefault(every("1m")),
-  orders: schedule(interval).prefault(every("30s")),
-  fills: schedule(interval).prefault(every("30s")),
-  pnl: schedule(interval).prefault(every("5m")),
-  portfolio: schedule(interval).prefault(every("5m")),
-  marketConfig: schedule(interval).prefault(every("8s")),
-  exchangeStatus: schedule(interval).prefault(every("10s")),
-  orderbook: schedule(interval).prefault(every("15s")),
-  calendars: schedule(interval).prefault(every("1h")),
-  candles: schedule(interval).prefault(every("5m")),
-});
+export const scheduleSettings = z.strictObject(
+  Object.fromEntries(sources.map((source) => [source, usual(source)])) as Record<
+    Source,
+    ReturnType<typeof usual>
+  >,
+);
 
 export type ScheduleSettings = z.output<typeof scheduleSettings>;
 

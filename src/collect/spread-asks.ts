@@ -3,7 +3,7 @@
  * wallets at risk first, so that the usual polls keep their turns and the exchange is not run over.
  */
 import type { Clock } from "../domain/clock.ts";
-import type { Source } from "../domain/observation.ts";
+import type { Source } from "../domain/sources.ts";
 
 const SHARE = 0.25;
 

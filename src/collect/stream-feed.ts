@@ -22,7 +22,8 @@ import {
 import type { MarketPrices } from "../domain/account.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { Event } from "../domain/event.ts";
-import type { Observation, Source } from "../domain/observation.ts";
+import type { Observation } from "../domain/observation.ts";
+import type { Source } from "../domain/sources.ts";
 import {
   type BadRecordReport,
   type DownReason,

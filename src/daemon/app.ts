@@ -6,11 +6,12 @@
  * What is started last depends on all before it and is stopped first: no more questions, then no more judging, then what
  * is owed leaves as far as it can, then the database is closed.
  */
+
 import { hostname } from "node:os";
 import { allReceivers } from "../alerts/route.ts";
 import { systemClock } from "../domain/clock.ts";
-import type { Source } from "../domain/observation.ts";
 import { Signal } from "../domain/signal.ts";
+import { reloadSources } from "../domain/sources.ts";
 import type { DaemonStatus } from "../domain/status.ts";
 import { createDashboard, type PageLink } from "../web/index.ts";
 import { collectionStage } from "./assembly/collection-stage.ts";
@@ -222,21 +223,8 @@ async function reload(running: Running, next: DaemonSettings): Promise<readonly 
   await notes.note(next, clock.nowMs());
   // What was known is known still; what only the new rules read is asked for now.
   const schedules = collectors.status();
-  for (const source of neededAtOnce) {
+  for (const source of reloadSources) {
     for (const schedule of schedules) if (schedule.source === source) collectors.ask(source, schedule.wallet);
   }
   return changedFixedSections(settings, next);
 }
-
-/** Sources that new rules may read and nobody asked for before, what risk rests on first; histories come at their own pace. */
-const neededAtOnce: readonly Source[] = [
-  "marketConfig",
-  "markets",
-  "traderState",
-  "exchangeStatus",
-  "collateral",
-  "fundingRates",
-  "orderbook",
-  "calendars",
-  "candles",
-];

@@ -22,7 +22,7 @@ import type { Event, EventKind } from "../domain/event.ts";
 import type { ExplainAnswer } from "../domain/explanation.ts";
 import type { Compacted } from "../domain/history.ts";
 import type { InboxAudit } from "../domain/inbox.ts";
-import type { DaemonFigures, sources } from "../domain/observation.ts";
+import type { DaemonFigures } from "../domain/observation.ts";
 import type {
   AlertQuery,
   AlertStory,
@@ -40,6 +40,7 @@ import type {
   SilenceOutcome,
 } from "../domain/ports.ts";
 import type { Silence, SilenceWish } from "../domain/silence.ts";
+import type { sources } from "../domain/sources.ts";
 import type { ChannelStatus, DaemonStatus } from "../domain/status.ts";
 import type { WhatIfOutcome, WhatIfQuestion } from "../domain/what-if.ts";
 import { type Exchange, rateLimitCause } from "../exchange/index.ts";

@@ -1,6 +1,6 @@
 /** A Changes value while one tick fills it. */
 import type { Changes } from "./changes.ts";
-import type { Source } from "./observation.ts";
+import type { Source } from "./sources.ts";
 
 type Filling = { -readonly [K in keyof Changes]: Changes[K][number][] };
 

@@ -5,7 +5,8 @@
 import type { Alert, AlertChange, RuleState } from "./alert.ts";
 import type { Acknowledgement, Message, OwedItem } from "./delivery.ts";
 import type { Event } from "./event.ts";
-import type { FailureCause, FailureReason, Observation, Source, Tick } from "./observation.ts";
+import type { FailureCause, FailureReason, Observation, Tick } from "./observation.ts";
+import type { Source } from "./sources.ts";
 
 export interface FailedRead {
   readonly atMs: number;

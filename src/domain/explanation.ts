@@ -1,7 +1,7 @@
 /** The explanation of a rule's judgement of a subject now: what `perpwatch rules explain` shows. */
 import type { LevelState, Severity } from "./alert.ts";
 import type { EndingWait } from "./ending-wait.ts";
-import type { Source } from "./observation.ts";
+import type { Source } from "./sources.ts";
 
 /** A part of one of the rule's expressions, with what it comes to. */
 export interface ExplainedPart {

@@ -4,6 +4,7 @@
  * `atMs` is our clock at arrival; windows, `for` and throttles run on it. `slot` orders answers about one account: an
  * older one is dropped. The exchange's own times are kept in the values and shown.
  */
+
 import type {
   CollateralAsset,
   MarketConfig,
@@ -15,47 +16,7 @@ import type { Alert, Severity } from "./alert.ts";
 import type { Event } from "./event.ts";
 import type { InboxDifferenceKind } from "./inbox.ts";
 import type { Silence } from "./silence.ts";
-
-/** Everything that is asked of the exchange on a schedule. The names are those of `schedules:` in the configuration. */
-export const sources = [
-  "traderState",
-  "markets",
-  "traderView",
-  "notifications",
-  "liquidations",
-  "funding",
-  "fundingRates",
-  "collateral",
-  "orders",
-  "fills",
-  "pnl",
-  "portfolio",
-  "marketConfig",
-  "exchangeStatus",
-  "orderbook",
-  "calendars",
-  "candles",
-] as const;
-export type Source = (typeof sources)[number];
-
-/** No wallet owns these: they are of the exchange and its markets. */
-export const exchangeSources: ReadonlySet<Source> = new Set<Source>([
-  "markets",
-  "marketConfig",
-  "fundingRates",
-  "exchangeStatus",
-  "orderbook",
-  "calendars",
-  "candles",
-]);
-
-/** Read one market after the other: each has its own age. */
-export const marketSources: ReadonlySet<Source> = new Set<Source>([
-  "fundingRates",
-  "orderbook",
-  "calendars",
-  "candles",
-]);
+import type { Source } from "./sources.ts";
 
 export type FailureReason =
   | "unreachable"

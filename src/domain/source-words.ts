@@ -1,28 +1,12 @@
 /** The names of the exchange's sources, in words for people who do not know the names of schedules. */
 import { formatDurationMs } from "./duration.ts";
-import type { Source } from "./observation.ts";
+import { type Source, sources, sourceTable } from "./sources.ts";
 import type { StretchedSource } from "./status.ts";
 
 /** Fits after "no": `no prices`. */
-export const sourceWords: Readonly<Record<Source, string>> = {
-  traderState: "positions and balances",
-  markets: "prices",
-  traderView: "risk figures of the exchange's own",
-  notifications: "notifications",
-  liquidations: "liquidation history",
-  funding: "funding payments",
-  fundingRates: "funding rates",
-  collateral: "deposits and withdrawals",
-  orders: "order history",
-  fills: "fills",
-  pnl: "profit history",
-  portfolio: "portfolio values",
-  marketConfig: "market rules",
-  exchangeStatus: "status of the exchange",
-  orderbook: "order books",
-  calendars: "trading hours",
-  candles: "candles",
-};
+export const sourceWords = Object.fromEntries(
+  sources.map((source) => [source, sourceTable[source].words]),
+) as Readonly<Record<Source, string>>;
 
 /** One line about sources that are read less often than configured. */
 export function stretchedText(stretched: readonly StretchedSource[]): string {

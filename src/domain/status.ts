@@ -1,7 +1,8 @@
 /** The daemon's report about itself: `/api/v1/status`, `perpwatch status`, the page and the metrics read this. */
 import type { Alert } from "./alert.ts";
 import type { EndingWait } from "./ending-wait.ts";
-import type { FailureCause, FailureReason, Source } from "./observation.ts";
+import type { FailureCause, FailureReason } from "./observation.ts";
+import type { Source } from "./sources.ts";
 
 /** The reasons why rules have no data: a source that is silent, or a configuration that names what is not there. */
 export type BlindSource = Source | "configuration";

@@ -8,15 +8,8 @@
 
 import type { NoData } from "../alerts/own/no-data.ts";
 import type { ChangesBuilder } from "../domain/changes-builder.ts";
-import {
-  exchangeSources,
-  type Figure,
-  type GivenFigures,
-  marketSources,
-  type Observation,
-  type Source,
-  type Tick,
-} from "../domain/observation.ts";
+import type { Figure, GivenFigures, Observation, Tick } from "../domain/observation.ts";
+import { exchangeSources, marketSources, type Source } from "../domain/sources.ts";
 import { type AccountRef, accountName, parseSubject, type Scope, type Subject } from "../domain/subject.ts";
 import type { Conditions } from "../evaluate/conditions.ts";
 import type { NoDataWatches } from "../evaluate/no-data-watches.ts";

@@ -8,7 +8,8 @@ import type { NoData } from "../alerts/own/no-data.ts";
 import type { MarketConfig, MarketPrices } from "../domain/account.ts";
 import type { ChangesBuilder } from "../domain/changes-builder.ts";
 import type { Event } from "../domain/event.ts";
-import type { Observation, Source } from "../domain/observation.ts";
+import type { Observation } from "../domain/observation.ts";
+import type { MarketRead, Source } from "../domain/sources.ts";
 import type { Conditions } from "../evaluate/conditions.ts";
 import type { NoDataWatches } from "../evaluate/no-data-watches.ts";
 import { type FactValue, unlistedSymbols } from "../rules/index.ts";
@@ -47,7 +48,6 @@ const maxLiveSampleMs = 2_000;
 /** Name of the fact that keeps the unit of funding rates over restarts. */
 const fundingUnitFact = "fundingUnit";
 
-type MarketRead = "orderbook" | "calendars" | "candles";
 type Seen<K extends Observation["kind"]> = Observation & { readonly kind: K };
 
 export interface MarketAnswersParts {

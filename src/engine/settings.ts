@@ -5,7 +5,7 @@ import type { Inhibitions } from "../alerts/inhibit.ts";
 import type { RemindSettings } from "../alerts/remind.ts";
 import type { Routing } from "../alerts/route.ts";
 import type { Capacity } from "../domain/delivery.ts";
-import type { Source } from "../domain/observation.ts";
+import type { Source } from "../domain/sources.ts";
 import type { NamedFact } from "../domain/template-data.ts";
 import type { RuleSet } from "../rules/index.ts";
 import type { WatchedPair, WatchedWallet } from "../state/watched.ts";

@@ -3,7 +3,7 @@
 import type { AlertBook } from "../alerts/alert-book.ts";
 import { firingAlert } from "../alerts/firing-alert.ts";
 import { uncertainForMs } from "../alerts/lifecycle.ts";
-import type { Source } from "../domain/observation.ts";
+import type { Source } from "../domain/sources.ts";
 import type { AccountStatus, WalletStatus, WatchStatus } from "../domain/status.ts";
 import { unexplainedText } from "../evaluate/both-ends.ts";
 import { dataStates } from "../evaluate/data-state.ts";

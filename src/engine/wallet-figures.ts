@@ -1,6 +1,6 @@
 /** The figures of a wallet and its accounts once something that they rest on was read: stored, fed to windows, and judged. */
 import type { ChangesBuilder } from "../domain/changes-builder.ts";
-import type { Source } from "../domain/observation.ts";
+import type { Source } from "../domain/sources.ts";
 import type { Conditions } from "../evaluate/conditions.ts";
 import type { AccountEntry } from "../state/account-entry.ts";
 import type { Holdings } from "../state/holdings.ts";

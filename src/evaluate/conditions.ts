@@ -24,7 +24,7 @@ import { noteWorst } from "../alerts/worst.ts";
 import { type RuleRow, type RuleState, type Severity, severityRank } from "../domain/alert.ts";
 import type { ChangesBuilder } from "../domain/changes-builder.ts";
 import { type Deadlines, stoodStillMs } from "../domain/deadlines.ts";
-import { type Source, sources } from "../domain/observation.ts";
+import { type Source, sources } from "../domain/sources.ts";
 import type { Scope, Subject } from "../domain/subject.ts";
 import type { TemplateFacts } from "../domain/template-data.ts";
 import {

@@ -9,7 +9,7 @@ import type { AlertText } from "../alerts/live-alert.ts";
 import { timeText } from "../alerts/own/no-data-text.ts";
 import { severityRank } from "../domain/alert.ts";
 import { formatDurationMs } from "../domain/duration.ts";
-import type { Source } from "../domain/observation.ts";
+import type { Source } from "../domain/sources.ts";
 import type { Scope } from "../domain/subject.ts";
 import { type ConditionRule, type Env, type Judgement, judge } from "../rules/index.ts";
 import type { Instance } from "./instance.ts";

@@ -3,8 +3,10 @@
  * needs those that are held, a rule about markets those that it selects, or all; and a market that a rule names is needed
  * whoever holds it. Rules about distances of positions need candles, by which messages and advice know how far a market moves.
  */
+
 import { readsMargin } from "../advice/account-judgement.ts";
-import type { Source } from "../domain/observation.ts";
+import type { Source } from "../domain/sources.ts";
+import { marketReads } from "../domain/sources.ts";
 import type { NamedFact } from "../domain/template-data.ts";
 import { type ConditionRule, type EventRule, namedFields, type Read, type RuleSet } from "../rules/index.ts";
 import type { SubjectNode } from "../state/subjects.ts";
@@ -12,9 +14,6 @@ import { rulesOf } from "./subject-rules.ts";
 
 /** Symbols in capitals, or every market there is. */
 export type WantedSymbols = ReadonlySet<string> | "all";
-
-/** The sources that are read market by market, and only where somebody needs it. */
-const marketReads: readonly Source[] = ["orderbook", "calendars", "candles"];
 
 interface Wish {
   /** Every market there is. */

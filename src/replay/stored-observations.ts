@@ -6,8 +6,9 @@ import type { MarketConfig } from "../domain/account.ts";
 import type { FactChange } from "../domain/changes.ts";
 import type { Event } from "../domain/event.ts";
 import { type Resolution, type RollUp, resolutionMs } from "../domain/history.ts";
-import type { Figure, GivenFigures, Observation, Source, Tick } from "../domain/observation.ts";
+import type { Figure, GivenFigures, Observation, Tick } from "../domain/observation.ts";
 import type { Store } from "../domain/ports.ts";
+import type { Source } from "../domain/sources.ts";
 import { eventSources, type RuleEventKind } from "../rules/index.ts";
 import { parseSeries } from "../state/windows/series.ts";
 

@@ -1,7 +1,7 @@
 /** Computes the present result of each part of a condition, and the age of its inputs. Pure; nothing is changed by asking. */
 import { formatDurationMs } from "../domain/duration.ts";
 import type { ExplainedInput, ExplainedPart } from "../domain/explanation.ts";
-import type { Source } from "../domain/observation.ts";
+import type { Source } from "../domain/sources.ts";
 import { pickMarket, pickScope } from "./expression/fields.ts";
 import { formatNumber } from "./format.ts";
 import type { Compiled, ConditionRule, Read } from "./rule.ts";

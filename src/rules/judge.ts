@@ -6,7 +6,7 @@
  * one is taken at once. Unknown moves nothing, with one exception: a higher level whose condition is known to hold.
  */
 import { type Severity, severityRank } from "../domain/alert.ts";
-import type { Source } from "../domain/observation.ts";
+import type { Source } from "../domain/sources.ts";
 import type { ConditionRule, EventRule, Input, Judgement, Level } from "./rule.ts";
 import { type Env, isUnknown, type Unknown } from "./value.ts";
 

@@ -7,7 +7,7 @@
  */
 
 import { escaped, escapedLines } from "../domain/escape.ts";
-import { type Source, sources } from "../domain/observation.ts";
+import { type Source, sources } from "../domain/sources.ts";
 import type {
   NamedFact,
   TemplateData,

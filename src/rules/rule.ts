@@ -2,7 +2,7 @@
 import type { Severity } from "../domain/alert.ts";
 import type { AckWord } from "../domain/delivery.ts";
 import type { EventKind } from "../domain/event.ts";
-import type { Source } from "../domain/observation.ts";
+import type { Source } from "../domain/sources.ts";
 import type { Scope } from "../domain/subject.ts";
 import type { Env, Facts, Unknown, Value } from "./value.ts";
 import type { Unit } from "./vocabulary/field-types.ts";

@@ -4,7 +4,7 @@
  * Unknown is no error page and no `false`: it is an answer of its own, with its reason. Operators hand it on, `&&` and
  * `||` absorb it where the other side decides, and a judgement that comes out unknown moves nothing.
  */
-import type { Source } from "../domain/observation.ts";
+import type { Source } from "../domain/sources.ts";
 
 export type UnknownReason =
   /** Older than `staleAfter`. */

@@ -4,7 +4,7 @@
  * `sources`.
  */
 
-import type { Source } from "../domain/observation.ts";
+import type { Source } from "../domain/sources.ts";
 import type { Scope } from "../domain/subject.ts";
 import { accountFields } from "./vocabulary/account.ts";
 import { aggregateFields } from "./vocabulary/books.ts";

@@ -10,7 +10,7 @@ import {
   type TraderViewState,
 } from "../domain/account.ts";
 import { FewMap } from "../domain/few-map.ts";
-import type { Source } from "../domain/observation.ts";
+import type { Source } from "../domain/sources.ts";
 import type { AccountRef } from "../domain/subject.ts";
 import { symbolKey } from "../domain/symbol.ts";
 import { isActive } from "../margin/fast.ts";

@@ -2,7 +2,7 @@
  * Since when the histories of events are told without a gap. At first sight they are read backwards, page by page: until a
  * history reaches behind what a rule looks back over, a sum over it is one of a part.
  */
-import type { Source } from "../domain/observation.ts";
+import type { Source } from "../domain/sources.ts";
 import type { Subject } from "../domain/subject.ts";
 import { eventSources, type WindowSpec } from "../rules/index.ts";
 

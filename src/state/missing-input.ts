@@ -2,7 +2,7 @@
  * The input that is missing where a figure of an account is not there although the account was read: the price of a market
  * that it depends on, or the configuration of the market or of its collateral.
  */
-import type { Source } from "../domain/observation.ts";
+import type { Source } from "../domain/sources.ts";
 import type { Subject } from "../domain/subject.ts";
 import type { Unknown } from "../rules/index.ts";
 import type { AccountEntry } from "./account-entry.ts";

@@ -1,6 +1,7 @@
 /** The newest failed read of each source and wallet, and its cause in words. */
 import type { FailedRead } from "../domain/changes.ts";
-import type { FailureCause, FailureReason, Source } from "../domain/observation.ts";
+import type { FailureCause, FailureReason } from "../domain/observation.ts";
+import type { Source } from "../domain/sources.ts";
 
 /** The start of a limit is told to within this, ms. */
 const sameLimitMs = 1_000;

@@ -1,5 +1,5 @@
 /** The last readings of what wallets had at stake, and marks since: their nearest position to liquidation, in daily moves. */
-import type { Source } from "../domain/observation.ts";
+import type { Source } from "../domain/sources.ts";
 import type { Facts } from "../rules/index.ts";
 import type { PositionEntry } from "./account-entry.ts";
 import { dailyMoveOf } from "./markets/daily-move.ts";

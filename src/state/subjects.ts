@@ -2,7 +2,7 @@
  * The subjects that are watched now, each with its facts (what rules see) and its surroundings (a path in an expression
  * resolves to the subject or to the ancestor that owns it).
  */
-import type { Source } from "../domain/observation.ts";
+import type { Source } from "../domain/sources.ts";
 import { type Subject, subjectName } from "../domain/subject.ts";
 import type { Env, Facts, Unknown, Window } from "../rules/index.ts";
 import { type WindowPlan, WindowSet } from "./windows/windows.ts";

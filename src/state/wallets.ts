@@ -4,7 +4,7 @@ import { z } from "zod";
 import type { ChangesBuilder } from "../domain/changes-builder.ts";
 import { FewMap } from "../domain/few-map.ts";
 import { KeptKind, type KeptValues, keptNumber } from "../domain/kept.ts";
-import type { Source } from "../domain/observation.ts";
+import type { Source } from "../domain/sources.ts";
 import type { FactValue } from "../rules/index.ts";
 import type { AccountEntry } from "./account-entry.ts";
 import { Profit } from "./profit/profit.ts";

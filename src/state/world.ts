@@ -3,7 +3,7 @@
  * the daemon. Whoever looks up an ancestor, another market or the account that a row belongs to asks here.
  */
 import type { Event } from "../domain/event.ts";
-import type { Source } from "../domain/observation.ts";
+import type { Source } from "../domain/sources.ts";
 import type { AccountRef, Subject } from "../domain/subject.ts";
 import { type Env, type Facts, type Suppose, Unknown } from "../rules/index.ts";
 import type { AccountEntry, Parting } from "./account-entry.ts";

@@ -3,7 +3,7 @@
  * plain TypeScript over plain objects. Run: node test/bench/rules.ts
  */
 
-import { type Source, sources } from "../../src/domain/observation.ts";
+import { type Source, sources } from "../../src/domain/sources.ts";
 import {
   type ConditionRule,
   createWindow,

@@ -4,7 +4,8 @@ import type { CollectedWallet, Collector, RunOutcome, WalletRun } from "../../sr
 import { Scheduler } from "../../src/collect/scheduler.ts";
 import { scheduleSettings } from "../../src/collect/settings.ts";
 import { seededRandom } from "../../src/domain/clock.ts";
-import type { Observation, Source } from "../../src/domain/observation.ts";
+import type { Observation } from "../../src/domain/observation.ts";
+import type { Source } from "../../src/domain/sources.ts";
 import { type ExchangeClient, ExchangeError, lanes } from "../../src/exchange/index.ts";
 import { FakeClock } from "../support/clock.ts";
 

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { rulesMarkdown } from "../../src/cli/rules/reference.ts";
 import { builtInRules } from "../../src/domain/built-in.ts";
-import { type Source, sources } from "../../src/domain/observation.ts";
+import { type Source, sources } from "../../src/domain/sources.ts";
 import { functionNames, methodNames } from "../../src/rules/expression/functions.ts";
 import { historyNames } from "../../src/rules/expression/history.ts";
 import {

@@ -14,7 +14,8 @@ import type {
 import type { Alert, AlertChange, RuleState } from "../../src/domain/alert.ts";
 import type { Changes } from "../../src/domain/changes.ts";
 import { type Event, eventName } from "../../src/domain/event.ts";
-import { type DaemonFigures, type Observation, type Source, sources } from "../../src/domain/observation.ts";
+import type { DaemonFigures, Observation } from "../../src/domain/observation.ts";
+import { type Source, sources } from "../../src/domain/sources.ts";
 import { keptKinds } from "../../src/engine/kept-kinds.ts";
 import { nothingRemembered, type Remembered } from "../../src/engine/remembered.ts";
 import type { WatchSettings } from "../../src/engine/settings.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Source } from "../../src/domain/observation.ts";
+import type { Source } from "../../src/domain/sources.ts";
 import { event, Harness, mainWallet, position, subaccount } from "./harness.ts";
 
 const near = `

@@ -2,7 +2,8 @@
 import { describe, expect, test } from "vitest";
 import { render } from "../../src/channels/message.ts";
 import type { CollateralAsset } from "../../src/domain/account.ts";
-import type { FailureCause, FailureReason, Source } from "../../src/domain/observation.ts";
+import type { FailureCause, FailureReason } from "../../src/domain/observation.ts";
+import type { Source } from "../../src/domain/sources.ts";
 import {
   figures,
   Harness,

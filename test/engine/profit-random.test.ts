@@ -11,7 +11,7 @@ import { collateralEvents } from "../../src/collect/translate/collateral.ts";
 import type { CollateralEvent } from "../../src/contract/index.ts";
 import { seededRandom } from "../../src/domain/clock.ts";
 import type { Event } from "../../src/domain/event.ts";
-import type { Source } from "../../src/domain/observation.ts";
+import type { Source } from "../../src/domain/sources.ts";
 import { event, Harness, mainWallet, position, rulesOf, subaccount } from "./harness.ts";
 
 const seed = Number(process.env.SEED ?? 1_000);

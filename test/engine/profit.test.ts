@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { SubaccountState } from "../../src/domain/account.ts";
 import type { Event } from "../../src/domain/event.ts";
-import type { Source } from "../../src/domain/observation.ts";
+import type { Source } from "../../src/domain/sources.ts";
 import { Profit } from "../../src/state/profit/profit.ts";
 import {
   event,

@@ -5,7 +5,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { AlertChange } from "../../src/domain/alert.ts";
-import type { Source } from "../../src/domain/observation.ts";
+import type { Source } from "../../src/domain/sources.ts";
 import { openStore } from "../../src/history/index.ts";
 import { backtest } from "../../src/replay/backtest.ts";
 import { settingsOf, startMs } from "../engine/harness.ts";

@@ -8,7 +8,7 @@ import { expect, test } from "vitest";
 import { inOrder, titleOf } from "../../src/alerts/reported.ts";
 import type { AlertChange } from "../../src/domain/alert.ts";
 import type { Capacity, Message } from "../../src/domain/delivery.ts";
-import type { Source } from "../../src/domain/observation.ts";
+import type { Source } from "../../src/domain/sources.ts";
 import type { WatchSettings } from "../../src/engine/settings.ts";
 import { openStore } from "../../src/history/index.ts";
 import { backtest } from "../../src/replay/backtest.ts";

@@ -1,5 +1,5 @@
 /** Facts, environments and rules for the tests of this folder. */
-import { type Source, sources } from "../../src/domain/observation.ts";
+import { type Source, sources } from "../../src/domain/sources.ts";
 import {
   type ConditionRule,
   type Env,

@@ -1,7 +1,7 @@
 /** The configuration of a scenario's daemon: the shipped rules, short schedules, and what a seed makes of the rest. */
 
 import { type DaemonSettings, settingsFromText } from "../../src/daemon/settings.ts";
-import { sources } from "../../src/domain/observation.ts";
+import { sources } from "../../src/domain/sources.ts";
 import type { Simulator } from "../../src/simulator/index.ts";
 import { every } from "../support/daemon.ts";
 import { channelTraits } from "./channels.ts";

@@ -8,7 +8,8 @@
 import type { Severity } from "../../domain/alert.ts";
 import type { ChangesBuilder } from "../../domain/changes-builder.ts";
 import type { Deadlines, Due } from "../../domain/deadlines.ts";
-import { exchangeSources, type FailureReason, marketSources, type Source } from "../../domain/observation.ts";
+import type { FailureReason } from "../../domain/observation.ts";
+import { exchangeSources, marketSources, type Source } from "../../domain/sources.ts";
 import type { BlindSource } from "../../domain/status.ts";
 import type { Subject } from "../../domain/subject.ts";
 import type { Unknown } from "../../rules/index.ts";

@@ -5,7 +5,7 @@ import type { Severity } from "../../domain/alert.ts";
 import { unreachableRule } from "../../domain/built-in.ts";
 import type { Due } from "../../domain/deadlines.ts";
 import { KeptKind, keptNumber } from "../../domain/kept.ts";
-import { type Source, sources } from "../../domain/observation.ts";
+import { type Source, sources } from "../../domain/sources.ts";
 import type { BlindSource } from "../../domain/status.ts";
 import type { WatchedWallet } from "../../state/watched.ts";
 import type { LiveAlert } from "../live-alert.ts";

@@ -1,6 +1,6 @@
 /** The extent of a no-data alert: what is missing, which wallets it concerns, and how severe that is. */
 import { type Severity, worseOf } from "../../domain/alert.ts";
-import type { Source } from "../../domain/observation.ts";
+import type { Source } from "../../domain/sources.ts";
 import type { BlindSource } from "../../domain/status.ts";
 import { formatTime } from "../../domain/time-text.ts";
 import { stakeOf } from "../../state/stake.ts";

@@ -2,8 +2,9 @@
 import type { FailedRead } from "../../domain/changes.ts";
 import { formatDurationMs } from "../../domain/duration.ts";
 import { formatPercent } from "../../domain/number-text.ts";
-import { exchangeSources, type FailureReason, marketSources, type Source } from "../../domain/observation.ts";
+import type { FailureReason } from "../../domain/observation.ts";
 import { sourceWords } from "../../domain/source-words.ts";
+import { exchangeSources, marketSources, type Source } from "../../domain/sources.ts";
 import type { BlindSource } from "../../domain/status.ts";
 import { formatTime, timeOfDay } from "../../domain/time-text.ts";
 import { holdsAssets, silentMarkets, unlistedCollateral } from "../../state/missing-input.ts";

@@ -15,7 +15,8 @@ import type { FailedRead } from "../../domain/changes.ts";
 import type { ChangesBuilder } from "../../domain/changes-builder.ts";
 import type { Deadlines } from "../../domain/deadlines.ts";
 import type { KeptValues } from "../../domain/kept.ts";
-import { marketSources, type Observation, type Source } from "../../domain/observation.ts";
+import type { Observation } from "../../domain/observation.ts";
+import { marketSources, type Source, stakeSources } from "../../domain/sources.ts";
 import type { BlindSource } from "../../domain/status.ts";
 import { missingInput } from "../../state/missing-input.ts";
 import { ReadFailures } from "../../state/read-failures.ts";
@@ -54,12 +55,7 @@ export interface NoDataOptions {
 }
 
 /** Sources whose answers change what is at stake. */
-const atStake: ReadonlySet<BlindSource> = new Set<BlindSource>([
-  "traderState",
-  "markets",
-  "orderbook",
-  "candles",
-]);
+const atStake: ReadonlySet<BlindSource> = stakeSources;
 /** Sources whose answers may tell of some markets only. */
 const ofMarkets: ReadonlySet<BlindSource> = new Set<BlindSource>([
   "markets",

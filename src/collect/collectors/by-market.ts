@@ -1,7 +1,7 @@
 /** Sources read market by market: of which ones, and what it means that one of them cannot be read. */
+import type { MarketRead } from "../../domain/sources.ts";
 import { ExchangeError, failureOf } from "../../exchange/index.ts";
 import type { Run } from "../collector.ts";
-import type { MarketRead } from "../demand.ts";
 import type { MarketBook } from "../market-book.ts";
 
 /** Symbols in capitals, or every market there is. */

@@ -1,6 +1,6 @@
 /** The shared parts of the collectors of paged histories: the parts of a wallet's history, read, caught up with, told. */
 import { encodeForeign } from "../../domain/json.ts";
-import type { Source } from "../../domain/observation.ts";
+import type { Source } from "../../domain/sources.ts";
 import { ExchangeError, IMPOSSIBLE_SLOT, type LedgerSlots } from "../../exchange/index.ts";
 import type { BadRecords } from "../bad-records.ts";
 import type { RunOutcome, WalletCollector, WalletRun } from "../collector.ts";

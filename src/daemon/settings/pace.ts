@@ -6,7 +6,7 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import { realSchedulesMs } from "../../collect/demand.ts";
-import { type Source, sources } from "../../domain/observation.ts";
+import { type Source, sources } from "../../domain/sources.ts";
 import type { ScheduleStatus, StretchedSource } from "../../domain/status.ts";
 import { plannedPerSecond } from "../../exchange/settings.ts";
 import { type LoadInput, loadRules, type RuleSet } from "../../rules/index.ts";

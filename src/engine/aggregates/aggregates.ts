@@ -2,7 +2,7 @@
 
 import type { ChangesBuilder } from "../../domain/changes-builder.ts";
 import type { Event } from "../../domain/event.ts";
-import type { Source } from "../../domain/observation.ts";
+import type { Source } from "../../domain/sources.ts";
 import type { Conditions } from "../../evaluate/conditions.ts";
 import type { RuleSet } from "../../rules/index.ts";
 import type { ExplainedFlow } from "../../state/profit/open-changes.ts";

@@ -8,7 +8,7 @@
 
 import type { ChangesBuilder } from "../../domain/changes-builder.ts";
 import type { Event } from "../../domain/event.ts";
-import type { Source } from "../../domain/observation.ts";
+import type { Source } from "../../domain/sources.ts";
 import type { Subject } from "../../domain/subject.ts";
 import type { Conditions } from "../../evaluate/conditions.ts";
 import { applies } from "../../evaluate/selection.ts";

@@ -2,7 +2,8 @@
  * Plays a test to its end: what its series, events, failures and restarts say, in the order of their times, each step at
  * once, with whatever comes due in between at its own moment.
  */
-import { exchangeSources, type Figure, type GivenFigures, type Source } from "../../domain/observation.ts";
+import type { Figure, GivenFigures } from "../../domain/observation.ts";
+import { exchangeSources, type Source } from "../../domain/sources.ts";
 import { accountName, parseSubject } from "../../domain/subject.ts";
 import { eventSources, type RuleEventKind, type RuleSet } from "../../rules/index.ts";
 import type { Replay } from "../replay.ts";

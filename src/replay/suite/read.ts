@@ -8,7 +8,7 @@ import type { z } from "zod";
 import { remindSettings } from "../../alerts/remind.ts";
 import { routingSettings } from "../../alerts/route.ts";
 import { limitsOf } from "../../domain/limits.ts";
-import { sources } from "../../domain/observation.ts";
+import { sources } from "../../domain/sources.ts";
 import { parseSubject, type Scope } from "../../domain/subject.ts";
 import { nearestName, orderItemFields, type RuleProblem, scopes, vocabulary } from "../../rules/index.ts";
 import { RuleSource } from "../../rules/load/source.ts";

@@ -1,6 +1,6 @@
 /** Runs the tests of a suite against rules: the engine is the live one, only clock, world and memory are made up. */
 import { builtInRules } from "../../domain/built-in.ts";
-import type { Source } from "../../domain/observation.ts";
+import type { Source } from "../../domain/sources.ts";
 import { parseSubject } from "../../domain/subject.ts";
 import type { WatchSettings } from "../../engine/settings.ts";
 import {

@@ -3,7 +3,7 @@ import type { RemindSettings } from "../../alerts/remind.ts";
 import type { Routing } from "../../alerts/route.ts";
 import type { AlertChange, Ending, Severity } from "../../domain/alert.ts";
 import type { Event } from "../../domain/event.ts";
-import type { Source } from "../../domain/observation.ts";
+import type { Source } from "../../domain/sources.ts";
 import type { Scope } from "../../domain/subject.ts";
 import type { Field } from "../../rules/index.ts";
 import type { WatchedPair, WatchedWallet } from "../../state/watched.ts";

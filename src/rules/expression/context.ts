@@ -1,5 +1,5 @@
 /** The names that an expression may use, and the notes taken while it is compiled. */
-import type { Source } from "../../domain/observation.ts";
+import type { Source } from "../../domain/sources.ts";
 import type { Scope } from "../../domain/subject.ts";
 import type { Read, ReadScope, WindowSpec } from "../rule.ts";
 import type { Field, Range, RuleEventKind, Unit } from "../vocabulary/field-types.ts";

@@ -1,6 +1,6 @@
 /** Closures that read one field: present, fresh and a number if it is one, or unknown with the reason. */
 import { type Limits, limitIn } from "../../domain/limits.ts";
-import type { Source } from "../../domain/observation.ts";
+import type { Source } from "../../domain/sources.ts";
 import type { Input, Read, ReadScope } from "../rule.ts";
 import { type Env, type FactRecord, type Facts, type FactValue, Unknown } from "../value.ts";
 import type { Field } from "../vocabulary/field-types.ts";

@@ -4,7 +4,7 @@
  */
 import type { ASTNode } from "@marcbachmann/cel-js";
 import { formatDurationMs, parseDurationMs } from "../../domain/duration.ts";
-import type { Source } from "../../domain/observation.ts";
+import type { Source } from "../../domain/sources.ts";
 import type { Scope } from "../../domain/subject.ts";
 import { nearestName } from "../problem.ts";
 import type { Compiled, ReadScope, WindowFunction, WindowPath } from "../rule.ts";

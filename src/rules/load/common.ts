@@ -2,7 +2,7 @@
 import { ownLabels } from "../../domain/alert.ts";
 import { builtInRules } from "../../domain/built-in.ts";
 import { limitIn, marketsOf } from "../../domain/limits.ts";
-import { type Source, sources } from "../../domain/observation.ts";
+import { type Source, sources } from "../../domain/sources.ts";
 import { symbolKey } from "../../domain/symbol.ts";
 import { type Checked, compileExpression, type Wanted } from "../expression/compile.ts";
 import type { ExpressionProblem, Gathered, Naming } from "../expression/context.ts";

@@ -1,6 +1,6 @@
 /** The input and output of loading. */
 import type { Limits } from "../../domain/limits.ts";
-import type { Source } from "../../domain/observation.ts";
+import type { Source } from "../../domain/sources.ts";
 import type { RuleProblem } from "../problem.ts";
 import type { RuleSet } from "../rule.ts";
 

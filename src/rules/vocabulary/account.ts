@@ -1,5 +1,5 @@
 /** Positions, trader accounts and wallets, as rules see them. */
-import type { Source } from "../../domain/observation.ts";
+import type { Source } from "../../domain/sources.ts";
 import { group } from "./field.ts";
 import type { Field } from "./field-types.ts";
 

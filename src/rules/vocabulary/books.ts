@@ -1,5 +1,5 @@
 /** The holdings of several wallets together, as rules see it: books (what a rule selects) and pairs (declared hedges). */
-import type { Source } from "../../domain/observation.ts";
+import type { Source } from "../../domain/sources.ts";
 import { group } from "./field.ts";
 import type { Field } from "./field-types.ts";
 

@@ -1,7 +1,7 @@
 /** The kinds of fields that an expression can name, and the scopes and events that have them. */
 
 import type { EventKind } from "../../domain/event.ts";
-import type { Source } from "../../domain/observation.ts";
+import type { Source } from "../../domain/sources.ts";
 import type { Scope } from "../../domain/subject.ts";
 
 /**

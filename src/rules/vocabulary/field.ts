@@ -1,5 +1,5 @@
 /** Short forms in which the table's rows are written. */
-import type { Source } from "../../domain/observation.ts";
+import type { Source } from "../../domain/sources.ts";
 import type { Field, FieldType, Range, Unit } from "./field-types.ts";
 
 type Rest = Partial<Pick<Field, "absent" | "members" | "open" | "derived" | "awaits" | "plausible">>;

@@ -2,7 +2,7 @@
  * The share of one wallet in what several hold together. Amounts are integers (10⁻⁶ USD, 10⁻⁸ units), so that taking an old
  * share out of a sum and a new one in leaves exactly what adding everything up anew would.
  */
-import type { Source } from "../../domain/observation.ts";
+import type { Source } from "../../domain/sources.ts";
 import type { AccountEntry } from "../account-entry.ts";
 import { isOpen } from "../profit/profit.ts";
 import { type WalletEntry, wholeSeenMs } from "../wallets.ts";

@@ -5,7 +5,8 @@ import type {
   MarketPrices,
   SpotCollateralState,
 } from "../../domain/account.ts";
-import type { Observation, Source } from "../../domain/observation.ts";
+import type { Observation } from "../../domain/observation.ts";
+import type { Source } from "../../domain/sources.ts";
 import type { MarketRisk } from "../../margin/model.ts";
 import { shrink, ticksFromUsd, unitsFromBaseLots, usdFromTicks } from "../../margin/units.ts";
 import type { Facts } from "../../rules/index.ts";

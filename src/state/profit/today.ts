@@ -12,7 +12,7 @@ import type { ChangesBuilder } from "../../domain/changes-builder.ts";
 import type { Deadlines, Due } from "../../domain/deadlines.ts";
 import type { Event } from "../../domain/event.ts";
 import { KeptKind, keptNumber } from "../../domain/kept.ts";
-import type { Source } from "../../domain/observation.ts";
+import type { Source } from "../../domain/sources.ts";
 import { dayOf } from "../../rules/index.ts";
 import type { CompleteSince } from "../complete-since.ts";
 import type { WalletEntry } from "../wallets.ts";

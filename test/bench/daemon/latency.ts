@@ -14,7 +14,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import pino from "pino";
 import { startDaemon } from "../../../src/daemon/app.ts";
 import { settingsFromText } from "../../../src/daemon/settings.ts";
-import { sources } from "../../../src/domain/observation.ts";
+import { sources } from "../../../src/domain/sources.ts";
 import { quantile } from "./figures.ts";
 import { benchFolder } from "./judging.ts";
 import { end, start } from "./process.ts";

@@ -10,7 +10,7 @@ import { createOutbox, type Outbox } from "../../../src/deliver/index.ts";
 import type { Severity } from "../../../src/domain/alert.ts";
 import { systemClock } from "../../../src/domain/clock.ts";
 import type { Event } from "../../../src/domain/event.ts";
-import { type Source, sources } from "../../../src/domain/observation.ts";
+import { type Source, sources } from "../../../src/domain/sources.ts";
 import { nothingRemembered } from "../../../src/engine/remembered.ts";
 import { Watch } from "../../../src/engine/watch.ts";
 import { type History, openStore } from "../../../src/history/index.ts";

@@ -2,7 +2,7 @@
  * Measures the cost of the rule language: windows against a plain field, many rules against few, a long past against a short
  * one. Prints one JSON line. Run: node test/bench/rules/language.ts [days of the long past]
  */
-import { type Source, sources } from "../../../src/domain/observation.ts";
+import { type Source, sources } from "../../../src/domain/sources.ts";
 import {
   type ConditionRule,
   createWindow,

@@ -3,7 +3,8 @@
  * nothing stands between the daemon and the exchange whatever is read on a schedule is read every two poll intervals.
  */
 import { blindRule } from "../../../src/domain/built-in.ts";
-import type { Observation, Source } from "../../../src/domain/observation.ts";
+import type { Observation } from "../../../src/domain/observation.ts";
+import type { Source } from "../../../src/domain/sources.ts";
 import { isWhale } from "../names.ts";
 import type { Outcome } from "../scenario.ts";
 import { Clear } from "./clear.ts";

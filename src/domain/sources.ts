@@ -1,0 +1,130 @@
+/** The data sources of the exchange: everything that is asked on a schedule, a row each. The names are those of `schedules:`. */
+
+interface SourceRow {
+  /** For people who do not know the names. Fits after "no": `no prices`. */
+  readonly words: string;
+  /** An answer is about a wallet, the exchange, or one market after the other, which have their own ages. */
+  readonly of: "wallet" | "exchange" | "market";
+  /** The usual schedule. `atRisk`: of wallets at risk; `whenStreaming`: while the stream brings the same. */
+  readonly every: string;
+  readonly atRisk?: string;
+  readonly whenStreaming?: string;
+  /** Requests of one run: one; one for each wallet, PDA index, account, account of a wallet that signs in, market; none in the long run. */
+  readonly cost: "one" | "wallets" | "indices" | "accounts" | "inboxes" | "markets" | "equityCheck" | "none";
+  /** The lane of its requests (`exchange/budget.ts`). */
+  readonly lane: "prices" | "state" | "inbox" | "rest";
+  /** Its place where requests are handed out. */
+  readonly turn: number;
+  /** It is read of those markets alone of which a rule or a template needs it. */
+  readonly whenNeeded?: true;
+  /** Asked for at once where new rules may read it. Histories come at their own pace. */
+  readonly atReload?: true;
+  /** Its answers change what is at stake. */
+  readonly atStake?: true;
+}
+
+const row = <const Row extends SourceRow>(one: Row): Row => one;
+
+export const sourceTable = {
+  traderState: row({
+    ...{ words: "positions and balances", of: "wallet", every: "5s", atRisk: "1s", cost: "indices" },
+    ...{ lane: "state", turn: 3, atReload: true, atStake: true },
+  }),
+  markets: row({
+    ...{ words: "prices", of: "exchange", every: "2s", cost: "one", lane: "prices", turn: 2 },
+    ...{ atReload: true, atStake: true },
+  }),
+  traderView: row({
+    ...{ words: "risk figures of the exchange's own", of: "wallet", every: "1m", cost: "accounts" },
+    ...{ lane: "rest", turn: 8 },
+  }),
+  notifications: row({
+    ...{ words: "notifications", of: "wallet", every: "10s", whenStreaming: "1m", cost: "inboxes" },
+    ...{ lane: "inbox", turn: 5 },
+  }),
+  liquidations: row({
+    ...{ words: "liquidation history", of: "wallet", every: "2m", cost: "indices", lane: "rest", turn: 6 },
+  }),
+  funding: row({
+    ...{ words: "funding payments", of: "wallet", every: "5m", cost: "indices", lane: "rest", turn: 9 },
+  }),
+  fundingRates: row({
+    ...{ words: "funding rates", of: "market", every: "5m", cost: "markets", lane: "rest", turn: 14 },
+    atReload: true,
+  }),
+  collateral: row({
+    ...{
+      words: "deposits and withdrawals",
+      of: "wallet",
+      every: "1m",
+      cost: "wallets",
+      lane: "rest",
+      turn: 7,
+    },
+    atReload: true,
+  }),
+  orders: row({
+    ...{ words: "order history", of: "wallet", every: "30s", cost: "wallets", lane: "rest", turn: 10 },
+  }),
+  fills: row({ words: "fills", of: "wallet", every: "30s", cost: "wallets", lane: "rest", turn: 11 }),
+  pnl: row({ words: "profit history", of: "wallet", every: "5m", cost: "none", lane: "rest", turn: 17 }),
+  portfolio: row({
+    ...{ words: "portfolio values", of: "wallet", every: "5m", cost: "equityCheck", lane: "rest", turn: 16 },
+  }),
+  marketConfig: row({
+    ...{ words: "market rules", of: "exchange", every: "8s", cost: "one", lane: "prices", turn: 1 },
+    atReload: true,
+  }),
+  exchangeStatus: row({
+    ...{ words: "status of the exchange", of: "exchange", every: "10s", cost: "one", lane: "state", turn: 4 },
+    atReload: true,
+  }),
+  orderbook: row({
+    ...{ words: "order books", of: "market", every: "15s", cost: "markets", lane: "rest", turn: 12 },
+    ...{ whenNeeded: true, atReload: true, atStake: true },
+  }),
+  calendars: row({
+    ...{ words: "trading hours", of: "market", every: "1h", cost: "markets", lane: "rest", turn: 13 },
+    ...{ whenNeeded: true, atReload: true },
+  }),
+  candles: row({
+    ...{ words: "candles", of: "market", every: "5m", cost: "markets", lane: "rest", turn: 15 },
+    ...{ whenNeeded: true, atReload: true, atStake: true },
+  }),
+};
+
+export type Source = keyof typeof sourceTable;
+
+/** The sources that are read market by market, and only of those that somebody needs. */
+export type MarketRead = {
+  [S in Source]: (typeof sourceTable)[S] extends { readonly whenNeeded: true } ? S : never;
+}[Source];
+
+export const sources = Object.keys(sourceTable) as readonly Source[];
+
+const rowOf = (source: Source): SourceRow => sourceTable[source];
+const where = (holds: (one: SourceRow) => boolean): readonly Source[] =>
+  sources.filter((source) => holds(rowOf(source)));
+
+/** No wallet owns these: they are of the exchange and its markets. */
+export const exchangeSources: ReadonlySet<Source> = new Set(where((one) => one.of !== "wallet"));
+/** Read one market after the other: each has its own age. */
+export const marketSources: ReadonlySet<Source> = new Set(where((one) => one.of === "market"));
+export const marketReads = where((one) => one.whenNeeded === true) as readonly MarketRead[];
+/** Sources whose answers change what is at stake. */
+export const stakeSources: ReadonlySet<Source> = new Set(where((one) => one.atStake === true));
+/** The order in which requests are handed out. */
+export const sourceOrder: readonly Source[] = sources.toSorted((a, b) => rowOf(a).turn - rowOf(b).turn);
+/** Asked for at once where new rules may read them, what risk rests on first. */
+export const reloadSources: readonly Source[] = sourceOrder.filter(
+  (source) => rowOf(source).atReload === true,
+);
+
+export function isMarketRead(source: Source): source is MarketRead {
+  return rowOf(source).whenNeeded === true;
+}
+
+/** @returns the row of a source, for those who look at all */
+export function sourceRow(source: Source): SourceRow {
+  return rowOf(source);
+}
