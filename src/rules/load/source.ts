@@ -57,7 +57,15 @@ export class RuleSource {
   place(offset: number): Place {
     const { line, col } = this.#lines.linePos(offset);
     const known = line > 0 ? { line, column: col } : { line: 1, column: 1 };
-    return { file: this.name, ...known, source: this.text.split(/\r?\n/, known.line).at(-1) ?? "" };
+    return { file: this.name, ...known, source: this.#lineAt(known.line) };
+  }
+
+  /** By the beginnings of lines, which the parser noted: a file with thousands of mistakes asks for as many lines. */
+  #lineAt(line: number): string {
+    const start = this.#lines.lineStarts[line - 1] ?? 0;
+    const end = this.text.indexOf("\n", start);
+    const whole = end === -1 ? this.text.slice(start) : this.text.slice(start, end);
+    return end !== -1 && whole.endsWith("\r") ? whole.slice(0, -1) : whole;
   }
 
   /** The place of the character at `offset` of a scalar's value; its beginning where that cannot be said. */
