@@ -78,7 +78,12 @@ export class Throttles {
     this.#former = new Map();
     for (const id of Throttles.heldIds(keep)) {
       const change = changes.get(id);
-      if (change) this.#throttles.get(keptThrottled.get(keep, id)!)?.held.push(change);
+      const key = keptThrottled.get(keep, id);
+      if (!change || key === null) continue;
+      // Its throttle could not be read: what it holds leaves at once.
+      const throttle = this.#throttles.get(key) ?? this.#make(key, 0);
+      throttle.held.push(change);
+      if (throttle.dueMs === Number.POSITIVE_INFINITY) this.#deadlines.set(throttle, 0);
     }
   }
 

@@ -209,7 +209,7 @@ async function reload(running: Running, next: DaemonSettings): Promise<readonly 
     running;
   const people = Object.values(next.rotas).flatMap((plan) => plan.people);
   const unknown = [...allReceivers(next.routing), ...people].filter((name) => !channels.has(name));
-  // What is owed to a channel that does not run would be lost.
+  // A message to a channel that does not run would be lost.
   if (unknown.length > 0)
     throw new Error(`routes lead to ${unknown.join(", ")}: a new channel runs only after a restart`);
   await judging.by(next);
@@ -221,7 +221,7 @@ async function reload(running: Running, next: DaemonSettings): Promise<readonly 
   audits.every(next.acknowledge.audit);
   dashboard.reload(next.dashboard);
   await notes.note(next, clock.nowMs());
-  // What was known is known still; what only the new rules read is asked for now.
+  // The readings of before stay. Sources that only the new rules read are asked for now.
   const schedules = collectors.status();
   for (const source of reloadSources) {
     for (const schedule of schedules) if (schedule.source === source) collectors.ask(source, schedule.wallet);

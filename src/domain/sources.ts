@@ -102,9 +102,11 @@ export type MarketRead = {
 
 export const sources = Object.keys(sourceTable) as readonly Source[];
 
-const rowOf = (source: Source): SourceRow => sourceTable[source];
+/** The row of a source; fields that it leaves out are undefined. */
+export const sourceRow = (source: Source): SourceRow => sourceTable[source];
+
 const where = (holds: (one: SourceRow) => boolean): readonly Source[] =>
-  sources.filter((source) => holds(rowOf(source)));
+  sources.filter((source) => holds(sourceRow(source)));
 
 /** No wallet owns these: they are of the exchange and its markets. */
 export const exchangeSources: ReadonlySet<Source> = new Set(where((one) => one.of !== "wallet"));
@@ -114,17 +116,14 @@ export const marketReads = where((one) => one.whenNeeded === true) as readonly M
 /** Sources whose answers change what is at stake. */
 export const stakeSources: ReadonlySet<Source> = new Set(where((one) => one.atStake === true));
 /** The order in which requests are handed out. */
-export const sourceOrder: readonly Source[] = sources.toSorted((a, b) => rowOf(a).turn - rowOf(b).turn);
+export const sourceOrder: readonly Source[] = sources.toSorted(
+  (a, b) => sourceRow(a).turn - sourceRow(b).turn,
+);
 /** Asked for at once where new rules may read them, what risk rests on first. */
 export const reloadSources: readonly Source[] = sourceOrder.filter(
-  (source) => rowOf(source).atReload === true,
+  (source) => sourceRow(source).atReload === true,
 );
 
 export function isMarketRead(source: Source): source is MarketRead {
-  return rowOf(source).whenNeeded === true;
-}
-
-/** @returns the row of a source, for those who look at all */
-export function sourceRow(source: Source): SourceRow {
-  return rowOf(source);
+  return sourceRow(source).whenNeeded === true;
 }

@@ -43,7 +43,7 @@ export function refreshAges(account: AccountEntry, all: Markets): void {
   const marksMs = markets.length === 0 ? pricesAtMs : oldestMarkMs;
   if (!unpriced && marksMs !== null && Number.isFinite(marksMs)) seenMs.markets = marksMs;
   else if (seenMs.markets !== undefined) delete seenMs.markets;
-  // What holds nothing pays nothing, whatever the rates.
+  // An account without positions pays no funding, whatever the rates.
   if (positions.size === 0) seenMs.fundingRates = account.seenMs;
   else if (Number.isFinite(oldestRateMs)) seenMs.fundingRates = oldestRateMs;
   // Asked first: to delete what is not there costs more than all else here.

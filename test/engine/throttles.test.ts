@@ -69,3 +69,16 @@ test("what was held before a restart leaves together with what is held after it"
   const gone = third.all.flatMap((one) => one.keep.filter(({ value }) => value === null));
   expect(new Set(gone.map(({ name }) => name))).toEqual(new Set([...throttled(before), ...throttled(after)]));
 });
+
+test("what is held leaves at the start where its throttle could not be read", () => {
+  const before = filled(3);
+  const { remembered } = before;
+  const keep = new Map([...remembered.keep].filter(([name]) => !name.startsWith("throttle/")));
+  expect(keep.size).toBe(remembered.keep.size - 1);
+  const after = new Harness({ rules, remembered: { ...remembered, keep }, atMs: before.nowMs + 1_000 });
+  after.pass(1_000);
+  expect(after.all.flatMap((one) => one.owed).map((item) => item.changeId)).toEqual([2, 3]);
+  after.pass(hourMs);
+  expect(after.all.flatMap((one) => one.owed)).toHaveLength(2);
+  expect(throttled(after)).toEqual([]);
+});

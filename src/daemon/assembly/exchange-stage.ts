@@ -35,7 +35,7 @@ export async function exchangeStage(of: Basics & StoreParts): Promise<ExchangePa
   logRate(exchange.budget, log);
   onStop(() => exchange.stop());
   clock.follow(exchange.http.time);
-  // What time it is there decides what is past and what is news. When it does not say so soon, the machine's has to do.
+  // The exchange's time decides which events are past and which are news. Where it is not known soon, the machine's is used.
   await exchange.readTime(firstWordMs, deps.signal).catch(() => {});
   deps.signal?.throwIfAborted();
   return { exchange, startedMs: clock.nowMs() };

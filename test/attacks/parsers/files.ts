@@ -73,6 +73,13 @@ export const parsers: Parsers = {
     input: words([rule, ...packs.map((name) => text(`rules/${name}`).slice(0, 4_000))], 524_288),
     run: load,
   },
+  "rule files with many mistakes": {
+    input: ({ size, whole }) => {
+      const count = { longest: 8_000, large: 300, small: whole(10) }[size];
+      return count === 0 ? rule : `rules:\n${`- "\\q" # ${"x".repeat(50)}\n`.repeat(count)}`;
+    },
+    run: load,
+  },
   expressions: {
     input: words(
       [
