@@ -107,8 +107,8 @@ export interface MarketConfig {
   readonly fundingIntervalSeconds: number;
   readonly openInterestCapBaseLots: bigint;
   readonly isolatedOnly: boolean;
-  /** Largest size that one liquidation takes. */
-  readonly maxLiquidationSizeBaseLots: bigint;
+  /** Largest size that one liquidation takes; null: not known. */
+  readonly maxLiquidationSizeBaseLots: bigint | null;
   /** The most that a funding interval may cost, in percent of the notional; null: not stated. */
   readonly maxFundingRatePercent: number | null;
   /** `active`, `afterHours`, `reopen`, open on the wire; null: no commodity. */

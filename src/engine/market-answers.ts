@@ -8,6 +8,7 @@ import type { NoData } from "../alerts/own/no-data.ts";
 import type { MarketConfig, MarketPrices } from "../domain/account.ts";
 import type { ChangesBuilder } from "../domain/changes-builder.ts";
 import type { Event } from "../domain/event.ts";
+import type { Facts } from "../domain/facts.ts";
 import type { Observation } from "../domain/observation.ts";
 import type { MarketRead, Source } from "../domain/sources.ts";
 import type { Conditions } from "../evaluate/conditions.ts";
@@ -15,9 +16,14 @@ import type { NoDataWatches } from "../evaluate/no-data-watches.ts";
 import { type FactValue, unlistedSymbols } from "../rules/index.ts";
 import type { AccountEntry } from "../state/account-entry.ts";
 import { noteReading } from "../state/accounts.ts";
-import { factName } from "../state/fact-name.ts";
-import { TakenUnit } from "../state/markets/funding-unit.ts";
-import { comparable, marketChanges, sessionChange } from "../state/markets/market-changes.ts";
+import { fundingUnitFact, TakenUnit } from "../state/markets/funding-unit.ts";
+import {
+  comparable,
+  configFact,
+  marketChanges,
+  sessionChange,
+  sessionFact,
+} from "../state/markets/market-changes.ts";
 import {
   bookFields,
   candleFields,
@@ -28,7 +34,7 @@ import {
   rateMismatch,
   sessionMismatch,
 } from "../state/markets/markets.ts";
-import { statusChange } from "../state/markets/own-events.ts";
+import { statusChange, statusFact } from "../state/markets/own-events.ts";
 import { hasSpot } from "../state/markets/spot-collateral.ts";
 import type { SubjectNode } from "../state/subjects.ts";
 import { sumAccounts } from "../state/wallets.ts";
@@ -45,9 +51,6 @@ import type { WatchSettings } from "./settings.ts";
  */
 const maxLiveSampleMs = 2_000;
 
-/** Name of the fact that keeps the unit of funding rates over restarts. */
-const fundingUnitFact = "fundingUnit";
-
 type Seen<K extends Observation["kind"]> = Observation & { readonly kind: K };
 
 export interface MarketAnswersParts {
@@ -62,7 +65,7 @@ export interface MarketAnswersParts {
   readonly restoring: Restoring;
   readonly aggregates: Aggregates;
   /** Facts as history had them at the start. */
-  readonly facts: ReadonlyMap<string, string>;
+  readonly facts: Facts;
   /** A change is an event of our own making. */
   readonly happened: (event: Event, builder: ChangesBuilder) => void;
   readonly judgeAccount: (account: AccountEntry, source: Source, builder: ChangesBuilder) => void;
@@ -108,10 +111,11 @@ export class MarketAnswers {
     this.#world = parts.world;
     this.#pricesStaleMs = 3 * parts.settings.scheduleMs.markets;
     this.#liveSampleMs = Math.min(parts.settings.scheduleMs.markets, maxLiveSampleMs);
-    const keptUnit = parts.facts.get(factName("exchange", fundingUnitFact));
-    this.#takenUnit = before ? before.#takenUnit : new TakenUnit(keptUnit);
+    this.#takenUnit = before
+      ? before.#takenUnit
+      : new TakenUnit(fundingUnitFact.get(parts.facts, "exchange"));
     parts.world.markets.fundingUnit = this.#takenUnit.unit;
-    this.#rememberedStatus = JSON.parse(parts.facts.get(factName("exchange", "status")) ?? "{}");
+    this.#rememberedStatus = statusFact.get(parts.facts, "exchange") ?? {};
   }
 
   /** Prices of all markets, or (`live`) of those that moved. */
@@ -207,12 +211,7 @@ export class MarketAnswers {
       const events = known ? marketChanges(known, config, builder.atMs) : [];
       this.#world.markets.takeConfig(config, builder.atMs);
       if (!known || events.length > 0) {
-        builder.changes.facts.push({
-          atMs: builder.atMs,
-          owner: node.name,
-          name: "config",
-          value: exactJson(config),
-        });
+        configFact.put(node.name, config, builder);
       }
       for (const event of events) this.#parts.happened(event, builder);
       this.#parts.conditions.judgeNode(node, "marketConfig", builder);
@@ -298,8 +297,7 @@ export class MarketAnswers {
     const { markets } = this.#world;
     const found = markets.decideFundingUnit();
     if (!this.#takenUnit.compared(found, builder.atMs)) return;
-    const value = this.#takenUnit.toKeep();
-    builder.changes.facts.push({ atMs: builder.atMs, owner: "exchange", name: fundingUnitFact, value });
+    fundingUnitFact.put("exchange", this.#takenUnit.toKeep(), builder);
     const { unit } = this.#takenUnit;
     if (unit === markets.fundingUnit) return;
     markets.fundingUnit = unit;
@@ -377,12 +375,11 @@ export class MarketAnswers {
     builder: ChangesBuilder,
   ): void {
     const owner = this.#world.marketNode(symbol).name;
-    const before = typeof known === "string" ? known : this.#parts.facts.get(factName(owner, "session"));
+    const before = typeof known === "string" ? known : sessionFact.get(this.#parts.facts, owner);
     if (before === sessionState) return;
     const { atMs } = builder;
-    builder.changes.facts.push({ atMs, owner, name: "session", value: sessionState });
-    if (before !== undefined)
-      this.#parts.happened(sessionChange(symbol, before, sessionState, atMs), builder);
+    sessionFact.put(owner, sessionState, builder);
+    if (before !== null) this.#parts.happened(sessionChange(symbol, before, sessionState, atMs), builder);
   }
 
   #read(
@@ -442,8 +439,7 @@ export class MarketAnswers {
     this.#parts.noDataWatches.seen("exchangeStatus", null, builder.atMs, builder);
     if (event) {
       const { active, gated, withdrawalsAvailable } = seen;
-      const value = JSON.stringify({ active, gated, withdrawalsAvailable });
-      builder.changes.facts.push({ atMs: builder.atMs, owner: "exchange", name: "status", value });
+      statusFact.put("exchange", { active, gated, withdrawalsAvailable }, builder);
       if (event !== "first") this.#parts.happened(event, builder);
     }
     this.#parts.conditions.judgeNode(this.#world.exchange, "exchangeStatus", builder);
@@ -492,8 +488,8 @@ export class MarketAnswers {
 
   /** The configuration of a market at the time when the daemon stopped, for comparison only: risk is computed from answers. */
   #rememberedConfig(node: string): Readonly<Record<string, string>> | null {
-    const text = this.#parts.facts.get(factName(node, "config"));
-    return text === undefined ? null : comparable(JSON.parse(text) as MarketConfig);
+    const config = configFact.get(this.#parts.facts, node);
+    return config === null ? null : comparable(config);
   }
 
   /** Compares an answer about a market with those of others; a difference is told once while it lasts. */

@@ -1,6 +1,7 @@
 import type { AlertIds } from "../alerts/alert-book.ts";
 import type { Alert, AlertChange, RuleState, Severity } from "../domain/alert.ts";
 import type { Event } from "../domain/event.ts";
+import type { Facts } from "../domain/facts.ts";
 import type { KeptValues } from "../domain/kept.ts";
 
 /** The state that history knew at the start. */
@@ -20,8 +21,8 @@ export interface Remembered {
   readonly liquidations: readonly Event[];
   /** Events that waited for figures of their rules. */
   readonly held: readonly Event[];
-  /** Facts as they last were, JSON text by owner and name (`factName`): what changed meanwhile is an event. */
-  readonly facts: ReadonlyMap<string, string>;
+  /** A change of one meanwhile is an event. */
+  readonly facts: Facts;
 }
 
 export const nothingRemembered: Remembered = {

@@ -1,11 +1,12 @@
 /** Gives a subject that appears its rules and its past, and ends the alerts about one that goes. */
+import { z } from "zod";
 import type { Endings } from "../alerts/endings.ts";
 import type { Downtime } from "../alerts/own/downtime.ts";
 import type { ChangesBuilder } from "../domain/changes-builder.ts";
+import { FactKind, type Facts } from "../domain/facts.ts";
 import type { Conditions } from "../evaluate/conditions.ts";
 import type { WantedMarkets } from "../evaluate/wanted-markets.ts";
 import type { AccountEntry, Parting } from "../state/account-entry.ts";
-import { factName } from "../state/fact-name.ts";
 import { extentOf } from "../state/holdings.ts";
 import type { Openings } from "../state/openings.ts";
 import type { Profits } from "../state/profit/profits.ts";
@@ -14,6 +15,12 @@ import type { NamedValues } from "../state/windows/named-values.ts";
 import type { World } from "../state/world.ts";
 import type { ExchangeChecks } from "./exchange-checks.ts";
 import type { WindowWarmUp } from "./window-warm-up.ts";
+
+/** `name`: the incarnation of a position; `sinceMs`: since when it is known, 0: since before the first start. */
+export const incarnationFact = new FactKind(
+  "incarnation",
+  z.object({ name: z.string(), sinceMs: z.number() }),
+);
 
 export interface SubjectLifeParts {
   readonly world: World;
@@ -27,7 +34,7 @@ export interface SubjectLifeParts {
   readonly profits: Profits;
   readonly checks: ExchangeChecks;
   /** Facts as history had them at the start. */
-  readonly facts: ReadonlyMap<string, string>;
+  readonly facts: Facts;
 }
 
 export class SubjectLife {
@@ -73,16 +80,14 @@ export class SubjectLife {
 
   /** Notes since when this position is known, so that a start tells it from others of its name in history. */
   #born(node: SubjectNode, builder: ChangesBuilder): void {
-    const text = node.first ? this.#parts.facts.get(factName(node.name, "incarnation")) : undefined;
-    const known = text === undefined ? null : (JSON.parse(text) as { name: string; sinceMs: number });
+    const known = node.first ? incarnationFact.get(this.#parts.facts, node.name) : null;
     if (known?.name === node.incarnation) {
       node.bornMs = known.sinceMs;
       return;
     }
     // The past that the exchange keeps may belong to the first positions ever seen.
     node.bornMs = node.first && known === null ? 0 : builder.atMs;
-    const value = JSON.stringify({ name: node.incarnation, sinceMs: node.bornMs });
-    builder.changes.facts.push({ atMs: builder.atMs, owner: node.name, name: "incarnation", value });
+    incarnationFact.put(node.name, { name: node.incarnation, sinceMs: node.bornMs }, builder);
   }
 
   gone(

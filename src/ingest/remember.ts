@@ -6,15 +6,16 @@ import { Escalations } from "../alerts/escalations.ts";
 import { Throttles } from "../alerts/throttles.ts";
 import { isTaking, type Severity } from "../domain/alert.ts";
 import type { Event, EventKind } from "../domain/event.ts";
+import { factName } from "../domain/facts.ts";
 import { bucketOf, type RollUpBlock, resolutionMs, type StatsColumns } from "../domain/history.ts";
 import type { Tick } from "../domain/observation.ts";
 import type { Store } from "../domain/ports.ts";
+import { readableFacts } from "../engine/fact-kinds.ts";
 import { readable } from "../engine/kept-kinds.ts";
 import type { Remembered } from "../engine/remembered.ts";
 import type { WatchSettings } from "../engine/settings.ts";
 import { Watch } from "../engine/watch.ts";
 import { keptEvent } from "../evaluate/held-events.ts";
-import { factName } from "../state/fact-name.ts";
 import { type AtPeaks, HeldMinutes } from "../state/windows/held-minutes.ts";
 import { LookBack, type Reach } from "../state/windows/look-back.ts";
 
@@ -253,6 +254,7 @@ async function remembered(store: Rememberable): Promise<Remembered> {
   const firing = await store.alerts({ state: "firing" });
   const recent = await store.alerts({ state: "ended", limit: recentAlerts });
   const { kept: keep, unread } = readable(await store.keep());
+  const { facts, unread: unreadFacts } = readableFacts(await store.facts());
   const known = new Set([...firing, ...recent].map(({ id }) => id));
   const unsettled = Escalations.idsIn(keep).filter((id) => !known.has(id));
   const alerts = [
@@ -290,10 +292,10 @@ async function remembered(store: Rememberable): Promise<Remembered> {
     alertChanges: changes,
     told,
     keep,
-    unread,
+    unread: [...unread, ...unreadFacts],
     liquidations,
     held: waiting,
-    facts: new Map((await store.facts()).map((fact) => [factName(fact.owner, fact.name), fact.value])),
+    facts: new Map(facts.map(({ owner, name, value }) => [factName(owner, name), value])),
   };
 }
 

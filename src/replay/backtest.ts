@@ -10,7 +10,9 @@ import { resolutionMs } from "../domain/history.ts";
 import type { Observation } from "../domain/observation.ts";
 import type { Store } from "../domain/ports.ts";
 import type { Source } from "../domain/sources.ts";
+import { readableFacts } from "../engine/fact-kinds.ts";
 import type { WatchSettings } from "../engine/settings.ts";
+import { incarnationFact } from "../engine/subject-life.ts";
 import type { Watch } from "../engine/watch.ts";
 import { eventSources, type RuleEventKind, type RuleSet } from "../rules/index.ts";
 import { accountOf } from "../state/profit/flows.ts";
@@ -76,6 +78,8 @@ export interface Backtested extends Span {
   readonly liquidations: readonly Event[];
   /** Fields that rules read and samples do not keep, by rule: judged where the recording reaches, and nowhere else. */
   readonly unkept: readonly { readonly rule: string; readonly fields: readonly string[] }[];
+  /** Sentences for people about what history holds and is not used. */
+  readonly unread: readonly string[];
 }
 
 /** A time in which the daemon did not run. */
@@ -99,7 +103,7 @@ export async function backtest(input: BacktestInput): Promise<Backtested> {
   const [first] = periods;
   if (first === undefined) throw new NothingKept();
   const down = downTimes(milestones, input);
-  const facts = await history.factHistory({ toMs: input.toMs });
+  const { facts, unread } = readableFacts(await history.factHistory({ toMs: input.toMs }));
   const replay = new Replay({
     settings,
     past: history,
@@ -184,6 +188,7 @@ export async function backtest(input: BacktestInput): Promise<Backtested> {
     gaps: (recorded?.gaps ?? []).filter((gap) => gap.toMs > first.fromMs && gap.fromMs < input.toMs),
     liquidations,
     unkept: periods.some(({ resolution }) => resolution !== "raw") ? unkept(settings.ruleSet, kept) : [],
+    unread,
   };
 }
 
@@ -304,8 +309,8 @@ function newest(facts: readonly FactChange[], atMs: number): readonly FactChange
 function incarnations(facts: readonly FactChange[], atMs: number): (subject: string) => string | undefined {
   const known = new Map<string, string>();
   for (const fact of facts) {
-    if (fact.name === "incarnation" && fact.atMs < atMs)
-      known.set(fact.owner, (JSON.parse(fact.value) as { readonly name: string }).name);
+    if (incarnationFact.is(fact) && fact.atMs < atMs)
+      known.set(fact.owner, incarnationFact.read(fact.owner, fact.value).name);
   }
   return (subject) => known.get(subject);
 }

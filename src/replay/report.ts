@@ -48,6 +48,7 @@ export interface BacktestReport extends Span {
   readonly down: readonly Span[];
   readonly gaps: readonly Span[];
   readonly unkept: Backtested["unkept"];
+  readonly unread: Backtested["unread"];
   readonly alerts: readonly ReportedAlert[];
   readonly messages: readonly {
     readonly atMs: number;
@@ -111,6 +112,7 @@ export function reportOf({ ran, rules, timezone, lead }: ReportParts): BacktestR
     down: ran.down,
     gaps: ran.gaps,
     unkept: ran.unkept,
+    unread: ran.unread,
     alerts,
     messages,
     liquidations: ran.liquidations.map((event) => leadTimes(event, alerts)),

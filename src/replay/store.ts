@@ -6,6 +6,7 @@ import type { Alert, AlertChange, RuleState } from "../domain/alert.ts";
 import type { Changes, FactChange } from "../domain/changes.ts";
 import type { OwedItem } from "../domain/delivery.ts";
 import { type Event, type EventKind, eventName } from "../domain/event.ts";
+import { factName } from "../domain/facts.ts";
 import {
   bucketOf,
   inBlocks,
@@ -18,7 +19,6 @@ import {
 import type { Tick } from "../domain/observation.ts";
 import type { EventQuery, Store, TickQuery } from "../domain/ports.ts";
 import type { Rememberable } from "../ingest/remember.ts";
-import { factName } from "../state/fact-name.ts";
 
 /** The part of history that a replay looks back over. */
 export type Past = Pick<Store, "ticks" | "rollups" | "tickOwners" | "events" | "eventByKey">;

@@ -10,6 +10,8 @@ import type { Figure, GivenFigures, Observation, Tick } from "../domain/observat
 import type { Store } from "../domain/ports.ts";
 import type { Source } from "../domain/sources.ts";
 import { eventSources, type RuleEventKind } from "../rules/index.ts";
+import { configFact } from "../state/markets/market-changes.ts";
+import { statusFact } from "../state/markets/own-events.ts";
 import { parseSeries } from "../state/windows/series.ts";
 
 export type KeptHistory = Pick<Store, "ticks" | "rollups" | "tickOwners" | "events">;
@@ -131,9 +133,8 @@ async function* facts({ facts: changes, fromMs, toMs, down }: KeptQuery): AsyncI
     let changed = false;
     while (next < changes.length && changes[next]!.atMs <= atMs) {
       const { owner, name, value } = changes[next++]!;
-      if (owner.startsWith("market/") && name === "config") configs.set(owner, revived(value));
-      else if (owner === "exchange" && name === "status")
-        status = JSON.parse(value) as Record<string, boolean>;
+      if (name === configFact.name) configs.set(owner, configFact.read(owner, value));
+      else if (name === statusFact.name) status = statusFact.read(owner, value);
       else continue;
       changed = true;
     }
@@ -144,19 +145,6 @@ async function* facts({ facts: changes, fromMs, toMs, down }: KeptQuery): AsyncI
     const changeMs = changes[next]?.atMs ?? Number.POSITIVE_INFINITY;
     atMs = Math.min(atMs + seldomMs, Math.max(changeMs, atMs + 1));
   }
-}
-
-/** As it was stored: integers beyond doubles as text. */
-function revived(text: string): MarketConfig {
-  const config = JSON.parse(text) as MarketConfig;
-  return {
-    ...config,
-    openInterestCapBaseLots: BigInt(config.openInterestCapBaseLots),
-    leverageTiers: config.leverageTiers.map((tier) => ({
-      ...tier,
-      maxSizeBaseLots: BigInt(tier.maxSizeBaseLots),
-    })),
-  };
 }
 
 /** Histories were read and told nothing new: what counts events is as fresh as those readings. */

@@ -3,13 +3,13 @@
  * known; of one that was there before, only its fills tell.
  */
 
+import { z } from "zod";
 import type { ChangesBuilder } from "../domain/changes-builder.ts";
 import type { Event } from "../domain/event.ts";
+import { FactKind, type Facts } from "../domain/facts.ts";
 import { subjectName } from "../domain/subject.ts";
-import { factName } from "./fact-name.ts";
 import type { SubjectNode } from "./subjects.ts";
 
-const fact = "opened";
 /** The time before its first sight within which a position that appeared between two answers may have been opened. */
 const unseenMs = 600_000;
 
@@ -19,18 +19,15 @@ interface Opening {
   readonly long: boolean;
 }
 
-interface Kept {
-  /** The position's incarnation. */
-  readonly name: string;
-  readonly atMs: number;
-}
+/** `name`: the position's incarnation. */
+export const openedFact = new FactKind("opened", z.object({ name: z.string(), atMs: z.number() }));
 
 export class Openings {
   readonly #last = new Map<string, Opening>();
-  readonly #facts: ReadonlyMap<string, string>;
+  readonly #facts: Facts;
 
   /** @param facts as history had them at the start */
-  constructor(facts: ReadonlyMap<string, string>) {
+  constructor(facts: Facts) {
     this.#facts = facts;
   }
 
@@ -52,8 +49,7 @@ export class Openings {
 
   /** A position appeared, and since when it is known was noted. */
   born(node: SubjectNode, slot: number, builder: ChangesBuilder): void {
-    const text = node.first ? this.#facts.get(factName(node.name, fact)) : undefined;
-    const kept = text === undefined ? null : (JSON.parse(text) as Kept);
+    const kept = node.first ? openedFact.get(this.#facts, node.name) : null;
     if (kept?.name === node.incarnation) node.openedMs = kept.atMs;
     // Found at a start, and not known from before: it was opened some time before that.
     else
@@ -67,12 +63,6 @@ export class Openings {
     if (!opening || opening.slot > slot || opening.long !== node.incarnation.startsWith("long")) return;
     if (opening.atMs === node.openedMs || (!node.first && opening.atMs < node.bornMs - unseenMs)) return;
     node.openedMs = opening.atMs;
-    const kept: Kept = { name: node.incarnation, atMs: opening.atMs };
-    builder.changes.facts.push({
-      atMs: builder.atMs,
-      owner: node.name,
-      name: fact,
-      value: JSON.stringify(kept),
-    });
+    openedFact.put(node.name, { name: node.incarnation, atMs: opening.atMs }, builder);
   }
 }

@@ -1,12 +1,13 @@
 /** Compares the rights of each trader account with those before: a right lost or gained is an event. */
 
+import { z } from "zod";
 import type { ChangesBuilder } from "../domain/changes-builder.ts";
 import type { Event } from "../domain/event.ts";
+import { FactKind, type Facts } from "../domain/facts.ts";
 import type { AccountEntry } from "./account-entry.ts";
-import { factName } from "./fact-name.ts";
 import { rightChanges, rightsOf } from "./markets/own-events.ts";
 
-const fact = "capabilities";
+export const capabilitiesFact = new FactKind("capabilities", z.record(z.string(), z.string()));
 
 /** Rights as history and as rules have them. */
 interface Written {
@@ -15,9 +16,9 @@ interface Written {
 }
 
 export class Rights {
-  readonly #facts: ReadonlyMap<string, string>;
-  /** The rights stored since, by account: one that goes and comes back is held against that. */
-  readonly #put = new Map<string, string>();
+  readonly #facts: Facts;
+  /** The rights stored since, by account: one that goes and comes back is compared with them. */
+  readonly #put = new Map<string, Readonly<Record<string, string>>>();
   /** The last record: nearly every account has the same. */
   #last: Written | null = null;
   readonly #isOurs: (wallet: string) => boolean;
@@ -25,7 +26,7 @@ export class Rights {
 
   constructor(options: {
     /** Facts as history had them at the start. */
-    readonly facts: ReadonlyMap<string, string>;
+    readonly facts: Facts;
     /** True if history speaks of the wallet that has this name now. */
     readonly isOurs: (wallet: string) => boolean;
     readonly happened: (event: Event, builder: ChangesBuilder) => void;
@@ -44,19 +45,14 @@ export class Rights {
     if (Object.keys(rights).length === 0) return;
     account.rights = capabilities;
     const { name } = account.node;
-    const known = this.#isOurs(account.ref.wallet) ? this.#facts.get(factName(name, fact)) : undefined;
-    const stored = this.#put.get(name) ?? known;
-    const before: Readonly<Record<string, string>> | null = seen
-      ? rightsOf(seen)
-      : stored === undefined
-        ? null
-        : JSON.parse(stored);
+    const known = this.#isOurs(account.ref.wallet) ? capabilitiesFact.get(this.#facts, name) : null;
+    const before = seen ? rightsOf(seen) : (this.#put.get(name) ?? known);
     const events = before === null ? [] : rightChanges(account.ref, before, rights, builder.atMs);
     const { value, held } = this.#shared(rights);
     account.node.facts.values.capabilities = held;
     if (before === null || JSON.stringify(before) !== value) {
-      this.#put.set(name, value);
-      builder.changes.facts.push({ atMs: builder.atMs, owner: name, name: fact, value });
+      this.#put.set(name, rights);
+      capabilitiesFact.put(name, rights, builder);
     }
     for (const event of events) this.#happened(event, builder);
   }

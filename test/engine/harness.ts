@@ -12,17 +12,18 @@ import type {
   SubaccountState,
 } from "../../src/domain/account.ts";
 import type { Alert, AlertChange, RuleState } from "../../src/domain/alert.ts";
-import type { Changes } from "../../src/domain/changes.ts";
+import type { Changes, FactChange } from "../../src/domain/changes.ts";
 import { type Event, eventName } from "../../src/domain/event.ts";
+import { type FactKind, factName } from "../../src/domain/facts.ts";
 import type { DaemonFigures, Observation } from "../../src/domain/observation.ts";
 import { type Source, sources } from "../../src/domain/sources.ts";
+import { factKinds } from "../../src/engine/fact-kinds.ts";
 import { keptKinds } from "../../src/engine/kept-kinds.ts";
 import { nothingRemembered, type Remembered } from "../../src/engine/remembered.ts";
 import type { WatchSettings } from "../../src/engine/settings.ts";
 import { Watch } from "../../src/engine/watch.ts";
 import { keptEvent } from "../../src/evaluate/held-events.ts";
 import { formatProblem, loadRules, type RuleSet } from "../../src/rules/index.ts";
-import { factName } from "../../src/state/fact-name.ts";
 import type { WatchedPair, WatchedWallet } from "../../src/state/watched.ts";
 
 export const startMs = Date.UTC(2026, 0, 5, 12);
@@ -390,7 +391,7 @@ export class Harness {
         if (value === null) keep.delete(name);
         else keep.set(name, readBack(name, value));
       }
-      for (const { owner, name, value } of one.facts) facts.set(factName(owner, name), value);
+      for (const fact of one.facts) facts.set(factName(fact.owner, fact.name), readFact(fact));
       for (const { alertId, receiver, severity } of one.owed)
         told.set(alertId, new Map(told.get(alertId)).set(receiver, severity));
       for (const alert of one.alerts) ids.alert = Math.max(ids.alert, alert.id);
@@ -426,6 +427,15 @@ function freeze(value: unknown): void {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return;
   Object.freeze(value);
   for (const part of Object.values(value)) freeze(part);
+}
+
+/** Asserts that a fact is of one kind, which writes the text again that it has read. @returns the text */
+function readFact(fact: FactChange): string {
+  const kinds = factKinds.filter((kind) => kind.is(fact));
+  assert.equal(kinds.length, 1, fact.name);
+  const kind: FactKind<unknown> = kinds[0]!;
+  assert.equal(kind.textOf(kind.read(fact.owner, fact.value)), fact.value);
+  return fact.value;
 }
 
 /** Holds that a kept value is of one kind, which reads it. */

@@ -351,7 +351,7 @@ rules:
   journal.delivery.finish();
   const ran: Backtested = {
     ...{ fromMs: startMs, toMs: harness.nowMs, journal, periods: [], down: [], gaps: [] },
-    ...{ liquidations: [], unkept: [] },
+    ...{ liquidations: [], unkept: [], unread: [] },
   };
   const report = reportOf({
     ...{ ran, rules: new Set(["Filled"]), timezone: "UTC", lead: () => "" },

@@ -253,7 +253,7 @@ function reportText(report: BacktestReport, { paint, timezone }: Shown): string 
       ...report.periods.map((period) => `  ${span(period)}: ${resolutions[period.resolution]}`),
       ...report.down.map((one) => paint("yellow", `  nobody watched ${span(one)}`)),
       ...report.gaps.map((one) => paint("yellow", `  not recorded ${span(one)}`)),
-      ...unkeptLines(report.unkept).map((line) => paint("yellow", `  ${line}`)),
+      ...[...unkeptLines(report.unkept), ...report.unread].map((line) => paint("yellow", `  ${line}`)),
     ].join("\n"),
   ];
   const titled = (title: string, body: string) => parts.push(`${paint("bold", title)}\n${body}`);

@@ -4,6 +4,9 @@
  * size of its last settled hour, and the two units are a factor of 100 apart. One unit holds for all markets.
  */
 
+import { z } from "zod";
+import { FactKind } from "../../domain/facts.ts";
+
 export const fundingUnits = ["fraction", "percent"] as const;
 export type FundingUnit = (typeof fundingUnits)[number];
 
@@ -67,14 +70,21 @@ function powerOf({ stated, settled, cap }: ComparedRates): number | null {
   return Math.log10(Math.abs(stated / settled));
 }
 
+/** The unit, then since when it is contradicted, ms; the owner is `exchange`. */
+export const fundingUnitFact = new FactKind(
+  "fundingUnit",
+  z.string().regex(new RegExp(`^(${fundingUnits.join("|")})?( \\d+)?$`)),
+  "text",
+);
+
 /** The unit that rates are taken in, kept over restarts. */
 export class TakenUnit {
   #unit: FundingUnit | null = null;
   /** Since when the comparison contradicts the unit, ms; null: it does not. */
   #contradictedMs: number | null = null;
 
-  /** @param kept what `toKeep` gave */
-  constructor(kept: string | undefined) {
+  /** @param kept what `toKeep` gave; null: none */
+  constructor(kept: string | null) {
     const [unit, sinceMs] = kept?.split(" ") ?? [];
     this.#unit = fundingUnits.find((one) => one === unit) ?? null;
     if (sinceMs !== undefined && this.#unit !== null) this.#contradictedMs = Number(sinceMs);

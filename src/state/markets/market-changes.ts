@@ -1,10 +1,50 @@
 /** Changes of a market: of its configuration, a field an event, and of its session. */
+import { z } from "zod";
 import type { MarketConfig } from "../../domain/account.ts";
 import { formatDurationMs } from "../../domain/duration.ts";
 import type { Event } from "../../domain/event.ts";
+import { FactKind } from "../../domain/facts.ts";
 import { unitsFromBaseLots } from "../../margin/units.ts";
 import { formatAmount } from "../../rules/index.ts";
 import { own } from "./own-events.ts";
+
+/** JSON has integers beyond 2^53 as text. */
+const lots = z.union([z.string().regex(/^-?\d+$/), z.int()]).transform((value) => BigInt(value));
+
+/** The configuration of a market, as it was when it changed last; the owner is the market. */
+export const configFact = new FactKind<MarketConfig>(
+  "config",
+  z.object({
+    symbol: z.string(),
+    assetId: z.number(),
+    status: z.string(),
+    tickSize: z.number(),
+    baseLotsDecimals: z.number(),
+    takerFee: z.number(),
+    makerFee: z.number(),
+    leverageTiers: z.array(
+      z.object({ maxLeverage: z.number(), maxSizeBaseLots: lots, limitOrderRiskFactorBps: z.number() }),
+    ),
+    riskFactors: z.object({
+      maintenance: z.number(),
+      backstop: z.number(),
+      highRisk: z.number(),
+      upnl: z.number(),
+      upnlForWithdrawals: z.number(),
+      cancelOrder: z.number(),
+    }),
+    fundingIntervalSeconds: z.number(),
+    openInterestCapBaseLots: lots,
+    isolatedOnly: z.boolean(),
+    // Older records lack them.
+    maxLiquidationSizeBaseLots: lots.nullable().default(null),
+    maxFundingRatePercent: z.number().nullable().default(null),
+    commodityStatus: z.string().nullable().default(null),
+  }),
+);
+
+/** The trading session of a market; the owner is the market. */
+export const sessionFact = new FactKind("session", z.string(), "text");
 
 /** The changes of a market's configuration, a field an event. @param before as `comparable` gave it */
 export function marketChanges(
@@ -30,10 +70,7 @@ export function sessionChange(symbol: string, before: string, after: string, atM
   return own("marketChange", `${symbol}:sessionState:${atMs}`, symbol, atMs, fields);
 }
 
-/**
- * The fields that marketChanges compares, as it is kept: by name, as text. What an older record did not hold yet is left
- * out.
- */
+/** The fields that marketChanges compares, by name, as text. Fields that the configuration does not state are left out. */
 export function comparable(config: MarketConfig): Readonly<Record<string, string>> {
   const texts: Record<string, string> = {};
   for (const [field, text] of comparedFields) {
@@ -43,7 +80,7 @@ export function comparable(config: MarketConfig): Readonly<Record<string, string
   return texts;
 }
 
-/** Undefined: the configuration does not say, or is of before it was read. */
+/** Undefined: the configuration does not state it. */
 type FieldText = (config: MarketConfig) => string | undefined;
 
 const comparedFields: readonly (readonly [string, FieldText])[] = [
@@ -66,12 +103,15 @@ const comparedFields: readonly (readonly [string, FieldText])[] = [
   ["takerFee", (config) => fee(config.takerFee)],
   ["makerFee", (config) => fee(config.makerFee)],
   ["fundingInterval", (config) => formatDurationMs(config.fundingIntervalSeconds * 1_000)],
-  [
-    "maxFundingRate",
-    ({ maxFundingRatePercent: most }) => (typeof most === "number" ? `${most} % an interval` : undefined),
-  ],
+  ["maxFundingRate", ({ maxFundingRatePercent: max }) => (max === null ? undefined : `${max} % an interval`)],
   ["openInterestCap", (config) => units(config.openInterestCapBaseLots, config)],
-  ["maxLiquidationSize", (config) => units(config.maxLiquidationSizeBaseLots, config)],
+  [
+    "maxLiquidationSize",
+    (config) => {
+      const { maxLiquidationSizeBaseLots: max } = config;
+      return max === null ? undefined : units(max, config);
+    },
+  ],
   ["isolatedOnly", (config) => String(config.isolatedOnly)],
 ];
 
@@ -87,8 +127,6 @@ function fee(fraction: number): string {
   return `${Number((fraction * 10_000).toPrecision(10))} bps`;
 }
 
-/** @param lots as text where the configuration comes from history; undefined where it did not hold it */
-function units(lots: bigint | string | undefined, config: MarketConfig): string | undefined {
-  if (lots === undefined) return undefined;
+function units(lots: bigint, config: MarketConfig): string {
   return `${formatAmount(unitsFromBaseLots(Number(lots), config))} ${config.symbol}`;
 }

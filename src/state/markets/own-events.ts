@@ -1,13 +1,15 @@
 /** Events that no record tells of: they are the difference between two answers. Their keys carry the moment. */
+import { z } from "zod";
 import type { Capability } from "../../domain/account.ts";
 import type { Event, EventKind, FieldValue } from "../../domain/event.ts";
+import { FactKind } from "../../domain/facts.ts";
 import { type AccountRef, accountName } from "../../domain/subject.ts";
 
-interface StatusSeen {
-  readonly active: boolean;
-  readonly gated: boolean;
-  readonly withdrawalsAvailable: boolean;
-}
+const statusForm = z.object({ active: z.boolean(), gated: z.boolean(), withdrawalsAvailable: z.boolean() });
+type StatusSeen = Readonly<z.infer<typeof statusForm>>;
+
+/** The exchange's status; its owner is `exchange`. */
+export const statusFact = new FactKind("status", statusForm);
 
 /** @returns the change, `"first"` for the first answer of all, or null when nothing changed. */
 export function statusChange(

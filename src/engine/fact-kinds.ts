@@ -1,0 +1,33 @@
+/** All kinds of facts that the engine keeps, and those of a database that fit them. */
+import type { FactChange } from "../domain/changes.ts";
+import { FactError } from "../domain/facts.ts";
+import { fundingUnitFact } from "../state/markets/funding-unit.ts";
+import { configFact, sessionFact } from "../state/markets/market-changes.ts";
+import { statusFact } from "../state/markets/own-events.ts";
+import { openedFact } from "../state/openings.ts";
+import { capabilitiesFact } from "../state/rights.ts";
+import { incarnationFact } from "./subject-life.ts";
+
+export const factKinds = [
+  ...[configFact, sessionFact, statusFact, fundingUnitFact],
+  ...[openedFact, incarnationFact, capabilitiesFact],
+] as const;
+
+/** @returns the facts that their owners can read, those of no kind among them, and for people why others are not used */
+export function readableFacts(all: readonly FactChange[]): {
+  readonly facts: readonly FactChange[];
+  readonly unread: readonly string[];
+} {
+  const unread: string[] = [];
+  const facts = all.filter((fact) => {
+    try {
+      factKinds.find((kind) => kind.is(fact))?.read(fact.owner, fact.value);
+      return true;
+    } catch (error) {
+      if (!(error instanceof FactError)) throw error;
+      unread.push(`${error.message}; it is not used`);
+      return false;
+    }
+  });
+  return { facts, unread };
+}
