@@ -1,4 +1,4 @@
-/** The chain's node over a real socket: what it answers, and what is made of it when it does not. */
+/** The ledger's node over a real socket: its answers, and the errors when it fails. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, test } from "vitest";
@@ -233,7 +233,7 @@ test("the head of an account is no longer than what was asked for, and is base64
     await honest.accountHead(traderAddress(marketPubkey, { pdaIndex: 0, subaccount: 9 }), 64),
   ).toBeNull();
   const values: [unknown, RegExp][] = [
-    [{ owner: marketPubkey, data: ["AAAA", "base64"] }, /more than what was asked for/],
+    [{ owner: marketPubkey, data: ["AAAA", "base64"] }, /more data than requested/],
     [{ owner: marketPubkey, data: ["*", "base64"] }, /another form than expected at value\.data\.0/],
     [{ owner: marketPubkey, data: ["AA==", "base58"] }, /another form/],
     [{ data: ["AA==", "base64"] }, /another form/],
