@@ -1,5 +1,5 @@
 /** The rules by which a running daemon judges: a reload, or another pace, puts a new watch in the place of the old one. */
-import { preparedWatch } from "../ingest/remember.ts";
+import { prepareRestore } from "../ingest/restore-watch.ts";
 import type { EngineParts, StoreParts } from "./assembly/parts.ts";
 import { type Pace, rulesAtPace } from "./settings/pace.ts";
 import type { DaemonSettings } from "./settings.ts";
@@ -30,7 +30,7 @@ export class Judging {
   async #replace(next: DaemonSettings): Promise<void> {
     const { settings, store, clock, ingest, watchSettings } = this.#parts;
     const ruleSet = rulesAtPace(settings, next, this.#pace.ages, clock.nowMs());
-    const build = await preparedWatch(
+    const build = await prepareRestore(
       { ...watchSettings(next), ruleSet, reloaded: true },
       store,
       clock.nowMs(),

@@ -1,65 +1,65 @@
 /**
- * The input of the watch that is not written yet. While the disk takes nothing it is held up to a limit; what comes beyond
- * it is let go of, and the gap is told, so that nobody takes the recording for whole there.
+ * Observations that are not recorded yet. While commits fail, they are held up to a limit; those beyond it are dropped,
+ * and the gap is recorded as a milestone.
  */
 import { type Changes, changes, type Milestone } from "../domain/changes.ts";
 import type { Observation } from "../domain/observation.ts";
 
 const maxHeld = 5_000;
-/** So many observations of nothing but time are written by themselves. */
-const timesHeld = 64;
+/** This many observations of time alone are written without waiting for other changes. */
+const maxTimesHeld = 64;
 
-export class Tape {
-  #seen: Observation[] = [];
-  /** True if something else than time was seen. */
-  #more = false;
+export class RecordingBuffer {
+  #held: Observation[] = [];
+  /** True if an observation other than time is held. */
+  #isMoreThanTime = false;
   #gap: { fromMs: number; toMs: number; lost: number } | null = null;
 
   get empty(): boolean {
-    return this.#seen.length === 0 && this.#gap === null;
+    return this.#held.length === 0 && this.#gap === null;
   }
 
-  /** True if it has to be written although nothing else has. */
+  /** True if it has to be written although there are no other changes. */
   get urgent(): boolean {
-    return this.#more || this.#seen.length >= timesHeld || this.#gap !== null;
+    return this.#isMoreThanTime || this.#held.length >= maxTimesHeld || this.#gap !== null;
   }
 
   record(observation: Observation): void {
-    // A gap goes on until it is written: what is recorded has to follow on what is.
-    if (this.#gap !== null || this.#seen.length >= maxHeld) this.#lose([observation]);
+    // A gap lasts until it is written, so that recorded observations follow one another.
+    if (this.#gap !== null || this.#held.length >= maxHeld) this.#addToGap([observation]);
     else {
-      this.#seen.push(observation);
-      this.#more ||= observation.kind !== "time";
+      this.#held.push(observation);
+      this.#isMoreThanTime ||= observation.kind !== "time";
     }
   }
 
-  /** Makes room: nothing of what is held is recorded. */
-  letGo(): void {
-    const lost = this.#seen;
-    this.#seen = [];
-    this.#more = false;
-    this.#lose(lost);
+  /** Drops all held observations. */
+  drop(): void {
+    const lost = this.#held;
+    this.#held = [];
+    this.#isMoreThanTime = false;
+    this.#addToGap(lost);
   }
 
-  /** All of it, to be written; null: nothing. */
+  /** Changes that record all held observations and the gap; null: nothing is held. */
   changes(): Changes | null {
     if (this.empty) return null;
     return changes({
-      observations: this.#seen,
+      observations: this.#held,
       milestones: this.#gap === null ? [] : [milestone(this.#gap)],
     });
   }
 
-  /** Marks the result of `changes` as written. */
+  /** Marks the result of `changes` as written.⏎@returns number of observations lost in the gap */
   written(): number {
     const lost = this.#gap?.lost ?? 0;
-    this.#seen = [];
-    this.#more = false;
+    this.#held = [];
+    this.#isMoreThanTime = false;
     this.#gap = null;
     return lost;
   }
 
-  #lose(lost: readonly Observation[]): void {
+  #addToGap(lost: readonly Observation[]): void {
     for (const { atMs } of lost) {
       this.#gap ??= { fromMs: atMs, toMs: atMs, lost: 0 };
       this.#gap.toMs = Math.max(this.#gap.toMs, atMs);

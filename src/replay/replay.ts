@@ -8,7 +8,7 @@ import type { Observation } from "../domain/observation.ts";
 import { nothingRemembered } from "../engine/remembered.ts";
 import type { WatchSettings } from "../engine/settings.ts";
 import { Watch } from "../engine/watch.ts";
-import { rememberedWatch } from "../ingest/remember.ts";
+import { restoreWatch } from "../ingest/restore-watch.ts";
 import { LookBack } from "../state/windows/look-back.ts";
 import { Journal } from "./journal.ts";
 import { type Past, ReplayStore } from "./store.ts";
@@ -61,7 +61,7 @@ export class Replay {
     const { reloaded: _, ...settings } = this.#settings;
     const before = wentOn ? this.#watch : null;
     const watched = reloaded ? { ...settings, reloaded } : settings;
-    this.#watch = await rememberedWatch(watched, this.store, atMs, before);
+    this.#watch = await restoreWatch(watched, this.store, atMs, before);
   }
 
   observe(observation: Observation): void {

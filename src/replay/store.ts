@@ -17,7 +17,7 @@ import {
 } from "../domain/history.ts";
 import type { Tick } from "../domain/observation.ts";
 import type { EventQuery, Store, TickQuery } from "../domain/ports.ts";
-import type { Rememberable } from "../ingest/remember.ts";
+import type { WatchHistory } from "../ingest/restore-watch.ts";
 import { factName } from "../state/fact-name.ts";
 
 /** The part of history that a replay looks back over. */
@@ -35,7 +35,7 @@ export interface ReplayStoreOptions {
 /** Samples taken in between two looks for old ones. */
 const tidyEvery = 10_000;
 
-export class ReplayStore implements Rememberable {
+export class ReplayStore implements WatchHistory {
   readonly #options: ReplayStoreOptions;
   readonly #ticks = new Map<string, Tick[]>();
   readonly #events = new Map<string, Event>();

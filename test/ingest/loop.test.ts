@@ -21,7 +21,7 @@ rules:
     summary: "filled"
 `;
 
-/** A store that takes commits unless it is told to fail; what it took is kept. */
+/** A store that accepts commits unless it is set to fail, and keeps them. */
 class Disk {
   readonly batches: (readonly Changes[])[] = [];
   failing = false;
@@ -108,7 +108,7 @@ describe("the queue into the watch", () => {
     ingest.start();
     await ingest.observe(filled("n1"));
     await clock.advance(5_000);
-    // Nothing changed meanwhile, so nothing was written; the queue is what moved.
+    // Nothing changed, so nothing was written, but the queue was processed.
     expect(disk.batches).toHaveLength(1);
     await ingest.stop();
     expect(disk.batches).toHaveLength(2);
@@ -177,7 +177,7 @@ describe("the queue into the watch", () => {
       { kind: "watching", atMs: startMs, reloaded: false },
       accounts,
       filled("n1"),
-      // Known already, and taken out before the watch saw it.
+      // Already stored, and removed before the watch received it.
       { ...filled("n1"), events: [] },
       { kind: "session", wallet: "main", atMs: startMs, signedIn: true, detail: "" },
     ]);
@@ -190,7 +190,7 @@ describe("the queue into the watch", () => {
     ]);
   });
 
-  test("a full disk has room for what is owed first: the recording is let go of, and says where", async () => {
+  test("a full disk has room for pending deliveries first: the recording is dropped, and its gap is recorded", async () => {
     const { clock, disk, ingest, filled } = loop();
     await ingest.observe(filled("n1"));
     disk.failing = true;
@@ -230,7 +230,7 @@ describe("the queue into the watch", () => {
     await clock.advance(10_000);
     expect(disk.changes.flatMap((one) => one.events)).toHaveLength(1);
     expect(degraded.at(-1)).toMatch(
-      /^well: \d+ samples were let go of, \d+ observations are missing in the recording$/,
+      /^well: \d+ samples were dropped, \d+ observations are missing in the recording$/,
     );
   });
 

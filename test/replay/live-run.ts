@@ -13,7 +13,7 @@ import type { Source } from "../../src/domain/sources.ts";
 import type { WatchSettings } from "../../src/engine/settings.ts";
 import { type History, openStore } from "../../src/history/index.ts";
 import { IngestLoop } from "../../src/ingest/loop.ts";
-import { rememberedWatch } from "../../src/ingest/remember.ts";
+import { restoreWatch } from "../../src/ingest/restore-watch.ts";
 import { FarSide, httpChannel } from "../deliver/support.ts";
 import {
   event,
@@ -118,7 +118,7 @@ export class LiveRun {
   async start(lastAliveMs: number | null): Promise<void> {
     const { settings } = this.#options;
     const clock = this.#clockOfRun();
-    const watch = await rememberedWatch(settings, this.#store, this.nowMs);
+    const watch = await restoreWatch(settings, this.#store, this.nowMs);
     await this.#deliver(clock);
     const outbox = this.#outbox;
     this.#loop = new IngestLoop({
@@ -339,7 +339,7 @@ export class LiveRun {
       }
       case "reload":
         return this.#loop.replace((before) =>
-          rememberedWatch({ ...this.#options.settings, reloaded: true }, this.#store, this.nowMs, before),
+          restoreWatch({ ...this.#options.settings, reloaded: true }, this.#store, this.nowMs, before),
         );
       case "restart": {
         await this.clock.advance(one.quietMs ?? 0);
