@@ -1,4 +1,4 @@
-/** The tests of the packs that ship: they pass, each rule is seen in one, and each pack has its no-data case. */
+/** The tests of the shipped packs pass, cover each rule, and contain a no-data case for each pack. */
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
