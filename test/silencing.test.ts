@@ -1,11 +1,11 @@
-/** Silences as people ask for them, from a shell and from chats at once. */
+/** Silences set by people from a shell and from chats at the same time. */
 import { expect, test } from "vitest";
 import { type DaemonParts, DaemonSource } from "../src/daemon/daemon-source.ts";
 import type { Observation } from "../src/domain/observation.ts";
 import type { Silence } from "../src/domain/silence.ts";
 import { FakeClock } from "./support/clock.ts";
 
-/** A watch that takes its time with what it is told. */
+/** A watch that processes observations with a delay. */
 function world() {
   const clock = new FakeClock("2026-11-21T03:41:18Z");
   const silences: Silence[] = [];

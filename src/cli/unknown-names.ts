@@ -3,7 +3,7 @@
  * may have been removed and still have a past; whoever mistyped one is warned, instead of finding nothing.
  */
 
-import { knownNames, type Named } from "../daemon/settings/known-names.ts";
+import { knownNames, type NamedObjects } from "../daemon/settings/known-names.ts";
 import { drillRule } from "../domain/alert.ts";
 import { nearestName } from "../domain/nearest.ts";
 import type { Silence } from "../domain/silence.ts";
@@ -24,7 +24,7 @@ export function askedOf({ match }: Pick<Silence, "match">): AskedLabels {
 }
 
 /** A sentence for each label, rule, wallet and severity that nothing has. */
-export function unknownNames(asked: AskedLabels, named: Named): readonly string[] {
+export function unknownNames(asked: AskedLabels, named: NamedObjects): readonly string[] {
   const { labels, values: all } = knownNames(named);
   return Object.entries(asked).flatMap(([label, values]) => {
     if (!labels.has(label)) return [`no wallet and no rule has the label ${label}${meant(label, labels)}`];

@@ -73,7 +73,7 @@ describe("start", () => {
     }
     expect(lines.at(-2)!.msg).toBe("SIGTERM: stopping");
     expect(lines.at(-1)!.msg).toMatch(
-      /^stopped after [\d.]+m?s; all that was seen is stored, nothing is owed$/,
+      /^stopped after [\d.]+m?s; all that was seen is stored, nothing is pending$/,
     );
     // The key and what was signed in with it are in no line.
     const keyFile = readFileSync(simulator.traders[0]!.keyFile!, "utf8").trim();

@@ -1,4 +1,4 @@
-/** The third stage: the watch, with what history remembers, and the queue before it. */
+/** The third stage: the watch, restored from history, and its queue. */
 import { IngestLoop } from "../../ingest/loop.ts";
 import { restoreWatch } from "../../ingest/restore-watch.ts";
 import { watchSettingsOf } from "../settings/watch.ts";
