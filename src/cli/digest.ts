@@ -1,4 +1,4 @@
-/** `perpwatch digest`: what a digest would tell now, printed or sent. */
+/** `perpwatch digest`: prints or sends the present digest. */
 import type { Command } from "commander";
 import { sectionLines } from "../channels/lines.ts";
 import type { DigestAnswer } from "../domain/ports.ts";

@@ -1,4 +1,4 @@
-/** `perpwatch simulate`: the simulated exchange as a server, for trying things out. */
+/** `perpwatch simulate`: the simulated exchange as a server, for trials. */
 import path from "node:path";
 import type { Command } from "commander";
 import { type Cli, CommandFailed, declare } from "./command.ts";
@@ -66,7 +66,7 @@ async function simulate(cli: Cli, settings: Readonly<Record<string, unknown>>): 
   if (typeof settings.keysDir === "string") await makeKeysFolder(settings.keysDir);
   const { BadSettings, runSimulator } = await import("../simulator/index.ts");
   const stopped = new Promise<void>((resolve) => {
-    // The terminal and the launcher may both hand out Ctrl-C.
+    // The terminal and the launcher may both forward Ctrl-C.
     for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => resolve());
     onLauncherEnd(resolve);
   });

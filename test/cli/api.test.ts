@@ -1,10 +1,10 @@
-/** `perpwatch api`, against the simulated exchange over its socket, and the completion that knows of it. */
+/** `perpwatch api` against the simulated exchange over its socket, and its shell completion. */
 import { spawnSync } from "node:child_process";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { readCall, refuseMisfits } from "../../src/cli/api/arguments.ts";
+import { readCall, checkArguments } from "../../src/cli/api/arguments.ts";
 import { exampleOf } from "../../src/cli/api/describe.ts";
 import { allEndpoints } from "../../src/contract/index.ts";
 import { type Simulator, startSimulator } from "../../src/simulator/index.ts";
@@ -32,7 +32,7 @@ beforeAll(async () => {
     [
       `exchange: { baseUrl: ${simulator.url} }`,
       `wallets: [{ name: main, keyFile: keys/${name}.json }]`,
-      // A mistake elsewhere, and a secret that is not there: no business of this command.
+      // A mistake elsewhere and a missing secret do not matter to this command.
       "channels: { chat: { type: discord, token: $" + "{NOT_SET}, channelId: 12 } }",
       "",
     ].join("\n"),
@@ -121,7 +121,7 @@ describe("what there is", () => {
       );
       const ofWallet = options.wallet === null ? {} : { authority: someKey, traderPubkey: someKey };
       const known = Object.fromEntries(Object.entries(ofWallet).filter(([key]) => key in endpoint.params));
-      expect(() => refuseMisfits(endpoint, { ...known, ...args }), exampleOf(endpoint)).not.toThrow();
+      expect(() => checkArguments(endpoint, { ...known, ...args }), exampleOf(endpoint)).not.toThrow();
     }
   });
 });
@@ -275,7 +275,7 @@ describe("asking", () => {
     expect(await signedIn()).toBe(before);
     expect(await api(...words, "--url", elsewhere, "--yes")).toMatchObject({ status: 0, stderr: "" });
     expect(await signedIn()).toBe(before + 1);
-    // Neither where nobody signs in, nor where it is the same place.
+    // Not where nobody signs in, and not at the same address.
     expect((await api("authNonce", "--wallet", "main", "--url", elsewhere)).status).toBe(0);
     expect((await api(...words, "--url", `${simulator.url}/`)).status).toBe(0);
     expect((await api("notifications", "--help")).stdout).toMatch(/--yes .*without asking/);

@@ -1,5 +1,5 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: configurations hold references to the environment.
-/** `check` and `rules check`: mistakes at once with their lines, and what works online. */
+/** `check` and `rules check`: mistakes with their lines, and the online checks. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import path from "node:path";
@@ -46,7 +46,7 @@ test("every mistake is told with its line, and the status is 2", async () => {
   const json = await run(["check", "--json"], { ...place, env });
   expect(json).toMatchObject({ status: 2, stderr: "" });
   const { problems, error } = json.json() as { error: string; problems: { file: string; line: number }[] };
-  // The problems are told once, as structure.
+  // The problems are stated once, as structure.
   expect(error).toBe(`${problems.length} mistakes in the configuration`);
   const places = problems.map(({ file, line }) => `${path.basename(file)}:${line}`);
   expect(places).toEqual(expect.arrayContaining(["config.yaml:1", "config.yaml:3", "mine.yaml:2"]));
@@ -117,11 +117,11 @@ test("prints wallets, rules by file, channels, and the demand against the ceilin
   const state = demand.sources.find(({ source }) => source === "traderState")!;
   expect(state.everyMs).toBe(5_000);
   expect(state.effectiveMs).toBeGreaterThan(5_000);
-  // What is never asked again has no interval, and what nobody may be asked for is not asked.
+  // A source that is read once has no interval, and one without wallets is not read.
   expect(people.stdout).toMatch(/^pnl +5m +once a wallet +0$/m);
   expect(people.stdout).toMatch(/^notifications +\d+s +never: no wallet signs in +0$/m);
   expect(people.stdout).toMatch(/\nNo mistakes, 1 warning\. --online tries it, too\.\n$/);
-  // What people read is the interval that it will really get.
+  // The text states the interval that it actually gets.
   expect(people.stdout).toMatch(
     new RegExp(`^traderState +5s +${Math.round(state.effectiveMs / 1_000)}\\.?\\d*s `, "m"),
   );

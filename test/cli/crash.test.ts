@@ -1,4 +1,4 @@
-/** Errors that end the process: nothing is told of them that may hold a secret. */
+/** Errors that end the process: parts that may contain a secret are not printed. */
 import { expect, test } from "vitest";
 import { crashText } from "../../src/cli/crash.ts";
 

@@ -1,4 +1,4 @@
-/** Commands that ask the running daemon: the real local API on a real socket, with answers that stand still behind it. */
+/** Commands that ask the running daemon: the real local API on a real socket, with fixed answers. */
 import { createServer, type Server } from "node:http";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
@@ -14,7 +14,7 @@ async function daemon(of: Partial<DashboardSource> = {}) {
   const dashboard = await openDashboard(of);
   const place = desk();
   const database = dashboard.socketPath.replace(/\.sock$/, "");
-  // What only the daemon's own environment and files hold must not matter to who asks it.
+  // Secrets and files that only the daemon has are not needed by commands.
   place.write(
     "config.yaml",
     `history: { path: ${database} }\nchannels: { chat: { type: discord, token: "\${NOT_IN_THIS_SHELL}" } }\nrules: [gone.yaml]\n`,
@@ -301,7 +301,7 @@ describe("whatif", () => {
       "Steps | main/0.0 | info | info, warning would fire after 30s",
       "",
       "To be clear of what holds then, and still with SOL at $147.00, one of:",
-      // Rounded up: what is left out might be missing.
+      // Rounded up, because the omitted part might be missing.
       " | transfer $123,457 from main/0.1 to main/0.0",
       " | sell 23.1 SOL reduce-only",
       // A size keeps all of its digits.
@@ -645,7 +645,7 @@ describe("alerts", () => {
       [57, "ann", "on it"],
       [41, "ann", "on it"],
     ]);
-    // An id that cannot be acknowledged keeps none back that comes after it.
+    // An id that cannot be acknowledged does not prevent the following ones.
     expect(await it.run("alerts", "ack", "58", "57", "9", "--by", "ann")).toMatchObject({
       status: 1,
       stdout: "alert 57 is acknowledged by ann\n",
@@ -663,7 +663,7 @@ describe("alerts", () => {
         ],
       },
     ]);
-    // A mistyped one leaves all as they are.
+    // A mistyped id changes nothing.
     asked.length = 0;
     expect(await it.run("alerts", "ack", "57", "5x")).toMatchObject({ status: 2, stdout: "" });
     expect(asked).toEqual([]);

@@ -1,4 +1,7 @@
-/** The output of the daemon and of commands when its reader goes: a closed terminal, a pipe without a reader, a full disk. */
+/**
+ * The output of the daemon and of commands when its reader disappears: a closed terminal, a pipe without a reader, a
+ * full disk.
+ */
 
 import { spawnSync } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
@@ -68,7 +71,7 @@ interface Status {
 }
 const statusOf = async (place: Desk) => (await run(["status", "--json"], place)).json() as Status;
 
-/** Halts trading on the exchange, so that there is something to tell, until `told` has come. */
+/** Halts trading on the exchange, which causes a message, until `told` resolves. */
 async function whileHalted(told: Promise<unknown>): Promise<void> {
   await simulator.call("exchange", { active: false });
   try {
@@ -101,7 +104,7 @@ test.each(["pretty", "json"])(
         { name: "hook", working: true },
       ],
     });
-    // Soon a signal means a reload again, and no hangup of a terminal: seen by what it takes.
+    // A later signal means a reload again, as its effect shows.
     place.write("config.yaml", configuration('rules: ["shipped:margin"]'));
     for (;;) {
       terminal.kill("SIGHUP");

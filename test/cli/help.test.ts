@@ -1,4 +1,4 @@
-/** The parts that all commands share: help with an example, wrong use, JSON failures. */
+/** Shared behaviour of all commands: help with an example, wrong use, JSON failures. */
 import { describe, expect, test } from "vitest";
 import { version } from "../../src/daemon/version.ts";
 import { controlCalls } from "../../src/simulator/control.ts";
@@ -86,7 +86,7 @@ test("simulate's help has a curl line for each control call", async () => {
     );
   for (const read of ["state", "requests", "fault"])
     expect(lines, read).toContain(`    $ curl -s http://127.0.0.1:8899/sim/${read}`);
-  // What the examples say can be done as it stands.
+  // The examples work without changes.
   const simulator = await startSimulator({ port: 0, traders: 1, walk: false, keysDir: null, speed: 0 });
   try {
     const { authority } = simulator.traders[0]!;

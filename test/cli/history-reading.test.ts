@@ -1,4 +1,4 @@
-/** Without a daemon: reading goes on, from the database; changing does not. */
+/** Without a daemon, reading works from the database; changes do not. */
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { changes } from "../../src/domain/changes.ts";
@@ -108,7 +108,7 @@ describe("alerts", () => {
         `${hint}warning: no rule is called Blnd (did you mean Blind?); it may have been removed\n` +
         "warning: no wallet is called mian (did you mean main?); it may have been removed\n",
     });
-    // It was removed, and has a past.
+    // The rule was removed, but is in history.
     expect((await run(["alerts", "--rule", "MarginHigh"], place)).stderr).toBe(hint);
   });
 
@@ -126,7 +126,7 @@ describe("alerts", () => {
   test("have their story", async () => {
     using place = await left();
     const shown = await run(["alerts", "show", "1"], { ...place, columns: 150 });
-    // Whatever got into a text, it does not reach the terminal as a control character.
+    // Control characters in texts do not reach the terminal.
     expect(shown.stdout).toContain(String.raw`“ünï” \u0000 text`);
     expect(shown.stdout).toMatch(/FIRING critical +SOL is 3 % from liquidation +mark price: 101.25/);
     expect(shown.stdout).toMatch(/^discord +fired .*trying again .*: unreachable +1 attempt/m);

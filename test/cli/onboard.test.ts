@@ -1,4 +1,4 @@
-/** `perpwatch onboard` as a process against the simulated exchange and its chain. */
+/** `perpwatch onboard` as a process, against the simulated exchange and its ledger. */
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
@@ -14,7 +14,7 @@ interface Place extends AsyncDisposable {
   readonly simulator: Simulator;
   run(...args: string[]): Promise<Ran>;
   check(...args: string[]): Promise<Ran>;
-  /** Requests of the exchange that would do something. */
+  /** Requests that would change something at the exchange. */
   sent(): Promise<string[]>;
   state(): Promise<string>;
   /** Entries of the signature log. */
@@ -83,7 +83,7 @@ test("a wallet is registered after a summary, and a second time there is nothing
   const told = done.json() as { signature: string; traderAccount: string };
   expect(told).toMatchObject({ wallet: "fresh", result: "registered", active: true });
   expect(await it.state()).toBe("active");
-  // Written by the signer's process alone: nothing else holds the key.
+  // Only the signer's process writes it: nothing else holds the key.
   expect(it.signatures()).toEqual([
     expect.objectContaining({ act: "onboarding", wallet: fresh.address, refused: null }),
   ]);

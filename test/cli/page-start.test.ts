@@ -1,4 +1,4 @@
-/** The page of a daemon that runs as a process: how one is let in, what a reload takes, and a history that takes nothing. */
+/** The page of a daemon as a process: its logins, its reload, and a history that accepts no commits. */
 import { chmodSync, readFileSync, statSync } from "node:fs";
 import path from "node:path";
 import Database from "better-sqlite3";

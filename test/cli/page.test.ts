@@ -189,7 +189,7 @@ describe("page password", () => {
     const cli = {
       ...{ in: input, out: stream("out"), err: stream("err"), env: {}, status: 0 },
     } as unknown as Cli;
-    // Both at once, as they are pasted.
+    // Both lines at once, as if pasted.
     input.write("correct horse battery\rcorrect horse battery\r");
     await runCommand(["page", "password"], cli);
     expect(cli.status).toBe(0);

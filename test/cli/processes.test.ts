@@ -1,4 +1,4 @@
-/** `start`, `simulate` and `wallet` as processes on real sockets: how they begin, what they log, how they end. */
+/** `start`, `simulate` and `wallet` as processes on real sockets: their start, log and end. */
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import path from "node:path";
@@ -75,7 +75,7 @@ describe("start", () => {
     expect(lines.at(-1)!.msg).toMatch(
       /^stopped after [\d.]+m?s; all that was seen is stored, nothing is pending$/,
     );
-    // The key and what was signed in with it are in no line.
+    // No line contains the key or a signed login.
     const keyFile = readFileSync(simulator.traders[0]!.keyFile!, "utf8").trim();
     const all = [...daemon.stderr, ...daemon.stdout].join("\n");
     expect(all).not.toContain(keyFile.slice(1, 60));
@@ -132,14 +132,14 @@ describe("start", () => {
 
   test("a second signal ends it at once", async () => {
     using place = home();
-    // A sign-in under way is waited for, some seconds: stopping takes that long.
+    // A stop waits for a sign-in in progress for some seconds.
     await simulator.call("fault", { path: "/v1/auth/*", delayMs: 60_000 });
     try {
       await using daemon = startProgram(["start"], place);
       await daemon.line((line) => line.includes("watching main"));
       void daemon.end("SIGTERM");
       await daemon.line((line) => line.includes("SIGTERM: stopping"));
-      // The same signal once more within a second is what a process group hands out, no second wish.
+      // The same signal within a second comes from the process group and does not count.
       void daemon.end("SIGTERM");
       expect(await daemon.end("SIGINT")).toEqual({ status: 130, signal: null });
       expect(daemon.stderr.join("\n")).toContain("SIGINT again: ending at once");
@@ -152,7 +152,7 @@ describe("start", () => {
     using place = desk();
     place.write("file", "no folder");
     const wrong: [command: string, name: string, why: RegExp][] = [
-      // A folder that nobody can make: making it must not be tried for ever.
+      // A folder that nobody can create: it must not be tried forever.
       ["start", "/proc/no/p.db", /the folder \/proc\/no does not exist and cannot be made.*\(E[A-Z]+\)/],
       ["check", "/proc/no/p.db", /the folder \/proc\/no does not exist and cannot be made.*\(E[A-Z]+\)/],
       ["check", "./file/p.db", /a part of this path is a file, not a folder/],
@@ -217,7 +217,7 @@ describe("start", () => {
         .toBeGreaterThan(before);
       const sinceMs = performance.now();
       expect(await daemon.end("SIGTERM")).toEqual({ status: 0, signal: null });
-      // Sooner than any answer, however busy the machine is.
+      // Earlier than any answer, on a machine of any load.
       expect(performance.now() - sinceMs).toBeLessThan(delayMs);
     } finally {
       simulator.faults.clear();

@@ -1,4 +1,4 @@
-/** Silences from a shell, over the local API's real socket; and the way that an alert would take, without any daemon. */
+/** Silences from a shell, over the local API's real socket; and the route of an alert, without a daemon. */
 import { createServer } from "node:http";
 import path from "node:path";
 import { text } from "node:stream/consumers";
@@ -58,7 +58,7 @@ describe("silence", () => {
     expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
     expect(stdout).toMatch(/^Silence 3: wallet=main, up to warning, until \S+ \S+ UTC\.\n/);
     expect(stdout).toContain("Of what fires now it holds 1 alert:\n  #57 warning main: margin ratio 71 %");
-    expect(stdout).toContain("Critical alerts are told all the same");
+    expect(stdout).toContain("Critical alerts are sent all the same");
   });
 
   const slips = ["walet=main", "rule!=Nope", "wallet=~mian"];

@@ -1,4 +1,4 @@
-/** A signer signs by the configuration that was loaded, whatever stands in the file meanwhile. */
+/** A signer uses the configuration that was loaded, whatever the file contains meanwhile. */
 import { once } from "node:events";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync } from "node:fs";
 import { connect, createServer } from "node:net";
@@ -246,7 +246,7 @@ describe("a signer on its own", () => {
     const warned = await hangUp(signer, /the records of forms and signatures stay in/);
     expect(warned).toMatch(/warning: .* stay in \S+\/records until the signer is started again$/);
     await asker.ask({ do: "load" });
-    // First trust is not open again.
+    // Trust on first use does not apply again.
     const text = `Log in to the exchange\nwallet:${addressOf(main)}\nnonce:a1b2c3d4`;
     const act = { kind: "login text", text, nonceId: "n-1", nowMs: Date.now() };
     expect(await asker.ask({ do: "sign", wallet: addressOf(main), act })).toMatchObject({

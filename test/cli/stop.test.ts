@@ -1,4 +1,4 @@
-/** The end of a run, as the log tells it. */
+/** The end of a run in the log. */
 import { createServer } from "node:net";
 import { expect, test } from "vitest";
 import { startSimulator } from "../../src/simulator/index.ts";

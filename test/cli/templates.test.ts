@@ -1,4 +1,4 @@
-/** The result of a channel's own words, from a shell. */
+/** The results of channel templates, from a shell. */
 import { expect, test } from "vitest";
 import { desk, plainConfig, run } from "./run.ts";
 

@@ -41,7 +41,7 @@ describe("tables", () => {
     );
   });
 
-  /** As a terminal of so many columns shows it, and the colours that are left open at the end of a line. */
+  /** The output of a terminal with this number of columns, and the colours left open at the end of each line. */
   const shown = (columns: number, ...[heads, rows]: [Parameters<typeof table>[0], string[][]]) => {
     const narrow: Paint = Object.assign((tint: Tint, text: string) => paint(tint, text), { width: columns });
     const text = forTerminal(table(heads, rows, narrow));

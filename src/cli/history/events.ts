@@ -1,4 +1,4 @@
-/** `perpwatch history events`: what happened, as the exchange told it. */
+/** `perpwatch history events`: events of the exchange. */
 import type { Command } from "commander";
 import type { Event, EventKind } from "../../domain/event.ts";
 import { nearestName } from "../../domain/nearest.ts";
@@ -79,7 +79,7 @@ function whose({ wallet, pdaIndex, subaccount }: Event): string {
   return pdaIndex === null || subaccount === null ? wallet : `${wallet}/${pdaIndex}.${subaccount}`;
 }
 
-/** Figures as messages have them: rounded, with their units. What the vocabulary does not know is a plain number. */
+/** Figures as in messages: rounded, with their units. Fields that the vocabulary lacks are plain numbers. */
 function fieldsOf(
   { fields }: Event,
   units: ReadonlyMap<string, Unit>,
