@@ -7,7 +7,7 @@ import { seededRandom } from "../../src/domain/clock.ts";
 import { assessAccount } from "../../src/margin/assess.ts";
 import type { AccountRisk } from "../../src/margin/model.ts";
 import { moveExternally } from "../../src/simulator/collateral.ts";
-import { settleIn } from "../../src/simulator/population.ts";
+import { populate } from "../../src/simulator/population.ts";
 import { riskOfAccount, totals } from "../../src/simulator/risk.ts";
 import type { Account, Change, Liquidation, World } from "../../src/simulator/state.ts";
 import { perLot, trade, unsettledFunding } from "../../src/simulator/trade.ts";
@@ -35,7 +35,7 @@ function newWorld(traders: number): World {
     houseAuthority: key(0),
     deriveAddress: (authority, pdaIndex, subaccount) => traderAddress(authority, { pdaIndex, subaccount }),
   });
-  for (let i = 0; i < traders; i++) settleIn(world, openWallet(world, `t${i}`, key(i + 1), true), i);
+  for (let i = 0; i < traders; i++) populate(world, openWallet(world, `t${i}`, key(i + 1), true), i);
   return world;
 }
 
