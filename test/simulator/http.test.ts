@@ -215,7 +215,7 @@ test("faults refuse, lose, cut and change answers, for as often as they are told
   expect((await get()).json).toEqual({ active: "yes", withdrawalsAvailable: true, extra: 1 });
   await clear();
 
-  // The answer of a refresh is lost, and the token is spent all the same.
+  // The answer of a refresh is lost, but the token is used.
   const tokens = await signIn(simulator);
   await fault({ path: "/v1/auth/refresh", drop: "reply", times: 1 });
   const refresh = () => ask(simulator, "/v1/auth/refresh", { body: { refresh_token: tokens.refresh_token } });
