@@ -52,7 +52,7 @@ interface AckOptions extends CommonOptions {
 type FormatTime = (ms: number, timezone: string) => string;
 
 export function alertsCommand(program: Command, cli: Cli): void {
-  const group = declareGroup(program, "alerts", "list alerts, tell the story of one, acknowledge some", [
+  const group = declareGroup(program, "alerts", "list alerts, show the history of one, acknowledge some", [
     "alerts --firing --severity critical",
     "alerts show 17",
     'alerts ack 17 --comment "adding collateral"',
@@ -78,8 +78,8 @@ export function alertsCommand(program: Command, cli: Cli): void {
     usage: "show <id>",
     summary: "one alert: each step in its life, what became of its messages, and the receipt of each",
     about:
-      "Receipts tell when it happened at the exchange, was seen, fired, was owed, was sealed, was accepted by the channel\n" +
-      "and was acknowledged to the exchange, each with the time since the step before.",
+      "Receipts state when it happened at the exchange, was seen, fired, became pending, was finalized, was accepted by the\n" +
+      "channel and was acknowledged to the exchange, each with the time since the step before.",
     examples: ["alerts show 17"],
   }).action((id: string, options: CommonOptions) => show(cli, idFrom(id), options));
   declare(group, {
@@ -276,7 +276,11 @@ function storyText(
   else
     lines.push(
       paint("bold", "Deliveries"),
-      table(["receiver", "step", "owed", "state", "attempts", "message", "receipt"], deliveries, paint),
+      table(
+        ["receiver", "step", "pending since", "state", "attempts", "message", "receipt"],
+        deliveries,
+        paint,
+      ),
       "",
       paint("bold", "Receipts"),
       receiptTable(receiptsOf(story), time, paint),

@@ -42,7 +42,7 @@ export function apiCommand(program: Command, cli: Cli): void {
   }).action((options: CommonOptions) => list(cli, options));
   declare(group, {
     usage: "describe <name>",
-    summary: "tell everything about one endpoint: parameters, bounds, defaults, what it answers",
+    summary: "show everything about one endpoint: parameters, bounds, defaults, what it answers",
     examples: ["api describe fundingHourly"],
     needsNoConfig: true,
   }).action((name: string, options: CommonOptions) => describe(cli, name, options));
@@ -91,7 +91,7 @@ async function list(cli: Cli, options: CommonOptions): Promise<void> {
     return rows.length === 0 ? [] : [[paint("bold", title), ...lines].join("\n")];
   });
   print(cli, parts.join("\n\n"));
-  hint(cli, "\nperpwatch api describe NAME tells what one takes; perpwatch api NAME --param value asks.");
+  hint(cli, "\nperpwatch api describe NAME shows what one takes; perpwatch api NAME --param value asks.");
 }
 
 async function describe(cli: Cli, name: string, options: CommonOptions): Promise<void> {

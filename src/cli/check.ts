@@ -207,7 +207,7 @@ function passphraseWarnings(cli: Cli, { wallets, signer }: DaemonSettings): stri
     return passphrase !== null
       ? []
       : [
-          `no passphrase of ${signer.keystore} is named (signer.passphraseFile): a start asks for it on its terminal, and signs in nobody elsewhere`,
+          `no passphrase of ${signer.keystore} is named (signer.passphraseFile): a start asks for it on its terminal, and without one no wallet is signed in`,
         ];
   } catch (error) {
     if (!(error instanceof BadKey)) throw error;

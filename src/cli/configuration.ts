@@ -126,7 +126,10 @@ export async function signingSource(cli: Pick<Cli, "env">, file: string, known?:
   return { source: await sourceOf(cli, file, text, walletFiles), text };
 }
 
-/** The settings that a signer needs, and their source.⏎@throws {CommandFailed} status 2 */
+/**
+ * The settings that a signer needs, and their source.
+ * @throws {CommandFailed} status 2
+ */
 export async function signingPart(cli: Pick<Cli, "env">, file: string, known?: string) {
   const { readSigningPart } = await import("../daemon/settings/signer.ts");
   const { source, text } = await signingSource(cli, file, known);
@@ -135,7 +138,10 @@ export async function signingPart(cli: Pick<Cli, "env">, file: string, known?: s
   return { source, part, text };
 }
 
-/** The socket of a separate signer; null: there is none.⏎@throws {CommandFailed} status 2 */
+/**
+ * The socket of a separate signer; null: there is none.
+ * @throws {CommandFailed} status 2
+ */
 export async function signerSocket(cli: Cli, file: string): Promise<string | null> {
   const [{ readSigner }, { readHistory }] = await Promise.all([
     import("../daemon/settings/signer.ts"),

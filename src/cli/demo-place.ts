@@ -7,7 +7,10 @@ import { lstatSync, readlinkSync, realpathSync, type Stats, symlinkSync, unlinkS
 import { tmpdir } from "node:os";
 import path from "node:path";
 
-/** Creates the link to the configuration.⏎@returns a function that removes it; null when it cannot be created */
+/**
+ * Creates the link to the configuration.
+ * @returns a function that removes it; null when it cannot be created
+ */
 export function announceDemo(config: string): (() => void) | null {
   const link = placeOf(process.cwd());
   let real: string;

@@ -23,7 +23,10 @@ export async function withHistory<T>(
   }
 }
 
-/** Opens the database, also while a daemon runs.⏎@throws {CommandFailed} when there is no readable database */
+/**
+ * Opens the database, also while a daemon runs.
+ * @throws {CommandFailed} when there is no readable database
+ */
 export async function openHistory(path: string, otherwise = "the past cannot be read"): Promise<History> {
   const { HistoryError, openStore } = await import("../history/index.ts");
   try {

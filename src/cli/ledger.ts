@@ -29,7 +29,11 @@ export function walletNamed(settings: DaemonSettings, name: string | undefined):
   );
 }
 
-/** The fee payer.⏎@throws {CommandFailed} status 2 when there is none⏎@throws {BadKey} */
+/**
+ * The fee payer.
+ * @throws {CommandFailed} status 2 when there is none
+ * @throws {BadKey}
+ */
 export async function feePayerOf(
   wallet: WalletSettings,
   signing: Pick<Signing, "feePayer">,

@@ -204,8 +204,8 @@ function figuresOf({ symbol, fields }: Event) {
 }
 
 function textOf({ fields }: Event): string {
-  const told = [fields.title, fields.body].find((text) => typeof text === "string" && text !== "");
-  return typeof told === "string" ? told : "";
+  const text = [fields.title, fields.body].find((one) => typeof one === "string" && one !== "");
+  return typeof text === "string" ? text : "";
 }
 
 async function acknowledge(cli: Cli, ids: readonly string[], options: AckOptions): Promise<void> {

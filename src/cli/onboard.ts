@@ -133,7 +133,7 @@ async function onboardWith(cli: Cli, options: Options, signing: Signing): Promis
       await consent(cli, "\nThis will be signed and sent.", options.yes === true);
       const own = referralCode === null || payer.address === wallet.authority ? [] : [wallet.key!];
       const signers = [payer, ...own].map((key) => key.sign);
-      tell(cli, options, wallet, plan, await sendOnboarding(parts, plan, signers));
+      printResult(cli, options, wallet, plan, await sendOnboarding(parts, plan, signers));
     } finally {
       await signOut(exchange, wallet);
     }
@@ -188,7 +188,7 @@ function summary(plan: Plan, wallet: WalletSettings, host: string, cli: Cli, onE
 }
 
 /** @throws {CommandFailed} unless the account is onboarded */
-function tell(cli: Cli, options: Options, wallet: WalletSettings, plan: Plan, sent: Sent): void {
+function printResult(cli: Cli, options: Options, wallet: WalletSettings, plan: Plan, sent: Sent): void {
   const { signature, confirmation, active } = sent;
   const result = options.referral === undefined ? "registered" : "activated";
   const known = {

@@ -7,6 +7,9 @@ import { table } from "./table.ts";
 /** Clocks may differ by less than this without being wrong. */
 const clockToleranceMs = 1_000;
 
+/** Column titles that differ from the names of steps. */
+const titles: Partial<Record<ReceiptStep, string>> = { owed: "pending", sealed: "finalized" };
+
 export function receiptTable(
   receipts: readonly Receipt[],
   time: (ms: number) => string,
@@ -17,7 +20,7 @@ export function receiptTable(
     receipt.kind,
     ...receiptSteps.map((step) => stepText(receipt, step, time, paint)),
   ]);
-  return table(["receipt", "of", ...receiptSteps], rows, paint);
+  return table(["receipt", "of", ...receiptSteps.map((step) => titles[step] ?? step)], rows, paint);
 }
 
 function stepText(receipt: Receipt, step: ReceiptStep, time: (ms: number) => string, paint: Paint): string {

@@ -40,7 +40,10 @@ function cgroupOf(pid: number): string {
   }
 }
 
-/** The service of perpwatch that a process belongs to.⏎@param cgroup the text of /proc/PID/cgroup */
+/**
+ * The service of perpwatch that a process belongs to.
+ * @param cgroup the text of /proc/PID/cgroup
+ */
 export function unitIn(cgroup: string): { readonly name: string; readonly isUsers: boolean } | null {
   const [, folder = "", name] = /^\d+:[^:\n]*:(\S*\/)(perpwatch[\w@.-]*)\.service\b/m.exec(cgroup) ?? [];
   return name === undefined ? null : { name, isUsers: folder.includes("/user.slice/") };

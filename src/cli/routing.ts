@@ -75,7 +75,7 @@ async function test(cli: Cli, options: TestOptions): Promise<void> {
     for (const [depth, step] of way.path.entries()) print(cli, `${"  ".repeat(depth)}${step}`);
     const indent = "  ".repeat(way.path.length);
     const lines = [
-      `tells ${way.receivers.join(", ")}`,
+      `sends to ${way.receivers.join(", ")}`,
       `in ${way.groupOf}: after ${formatDurationMs(way.groupWaitMs)}, then every ${formatDurationMs(way.groupIntervalMs)} at most; critical at once`,
       ...(way.mute.length === 0
         ? []
@@ -84,7 +84,7 @@ async function test(cli: Cli, options: TestOptions): Promise<void> {
           ]),
       ...way.escalate.map(
         ({ afterMs, receivers }) =>
-          `not acknowledged in ${formatDurationMs(afterMs)}: tells ${receivers.join(", ")}`,
+          `not acknowledged in ${formatDurationMs(afterMs)}: sends to ${receivers.join(", ")}`,
       ),
     ];
     for (const line of lines) print(cli, `${indent}${line}`);

@@ -245,7 +245,10 @@ function askForFile(file: string, keys: ReturnType<typeof localKeys>): void {
   }
 }
 
-/** A keystore as far as it is readable without its passphrase.⏎@param file null: its name could not be read */
+/**
+ * A keystore as far as it is readable without its passphrase.
+ * @param file null: its name could not be read
+ */
 function unopened(file: string | null): OpenedKeystore {
   const closedAs = { keys: new Map(), closed: "the keystore was not opened" };
   try {

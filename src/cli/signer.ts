@@ -122,7 +122,10 @@ function serveStream(fd: number, begin: (stream: Socket) => void): Promise<void>
   });
 }
 
-/** Listens until SIGTERM or SIGINT.⏎@param onError called at later errors, after which it still listens */
+/**
+ * Listens until SIGTERM or SIGINT.
+ * @param onError called at later errors, after which it still listens
+ */
 async function listen(
   path: string,
   begin: (stream: Socket) => void,

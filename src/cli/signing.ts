@@ -57,7 +57,11 @@ export interface Signing {
    * @param wallets addresses whose problems count from now on
    */
   renew(wallets: readonly string[]): Promise<void>;
-  /** The key file that signs as well; null: none was named.⏎@throws {BadKey}⏎@throws {SignerUnavailable} */
+  /**
+   * The key file that signs as well; null: none was named.
+   * @throws {BadKey}
+   * @throws {SignerUnavailable}
+   */
   feePayer(): Promise<WalletSigner | null>;
   close(): void;
 }

@@ -44,7 +44,10 @@ export interface Daemon {
   /** Creates a one-time link to the page. Null: the page is off. */
   pageLink(): PageLink | null;
   status(): DaemonStatus;
-  /** Applies newly read rules, routes and reminders.⏎@returns changed sections that need a restart */
+  /**
+   * Applies newly read rules, routes and reminders.
+   * @returns changed sections that need a restart
+   */
   reload(settings: DaemonSettings): Promise<readonly string[]>;
   /** Retries the sign-in of wallets that are signed out, because the signer has become available. */
   signInAgain(): void;

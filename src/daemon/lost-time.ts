@@ -31,7 +31,10 @@ export class LostTime {
     this.#last = this.#moment();
   }
 
-  /** Call it each second.⏎@returns the beginning of the lost time, in the daemon's time, ms; null: no time was lost */
+  /**
+   * Call it each second.
+   * @returns the beginning of the lost time, in the daemon's time, ms; null: no time was lost
+   */
   check(): number | null {
     const [before, now] = [this.#last, this.#moment()];
     this.#last = now;

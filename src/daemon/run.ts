@@ -7,7 +7,10 @@ import { type Daemon, startDaemon } from "./app.ts";
 import type { DaemonDeps } from "./deps.ts";
 import type { DaemonSettings } from "./settings.ts";
 
-/** Runs until the signal aborts or an unrecoverable error occurs.⏎@returns the exit status */
+/**
+ * Runs until the signal aborts or an unrecoverable error occurs.
+ * @returns the exit status
+ */
 export async function runDaemon(
   settings: DaemonSettings,
   options: DaemonDeps & { readonly signal: AbortSignal; readonly onStarted?: (daemon: Daemon) => void },

@@ -54,7 +54,10 @@ export interface LastTurn {
   atMs: number | null;
 }
 
-/** Observes the daemon's own figures.⏎@returns a function that ends it */
+/**
+ * Observes the daemon's own figures.
+ * @returns a function that ends it
+ */
 export function observeFigures(
   { machine, clock, ingest }: UpkeepParts,
   source: DaemonSource,
@@ -84,7 +87,10 @@ export function heartbeatOf(
   });
 }
 
-/** Maintains the database.⏎@returns a function that ends it */
+/**
+ * Maintains the database.
+ * @returns a function that ends it
+ */
 export function maintainStore({ machine, log, store }: UpkeepParts): () => void {
   let waitMs = maintainEveryMs;
   let isWalReported = false;

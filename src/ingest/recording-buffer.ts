@@ -50,7 +50,10 @@ export class RecordingBuffer {
     });
   }
 
-  /** Marks the result of `changes` as written.⏎@returns number of observations lost in the gap */
+  /**
+   * Marks the result of `changes` as written.
+   * @returns number of observations lost in the gap
+   */
   written(): number {
     const lost = this.#gap?.lost ?? 0;
     this.#held = [];

@@ -268,10 +268,10 @@ async function readRemembered(store: WatchHistory): Promise<Remembered> {
   ).flat();
   const held = Throttles.heldIds(keep);
   if (held.length > 0) changes.push(...(await store.alertChanges({ ids: held })));
-  const told = new Map<number, Map<string, Severity>>();
+  const notified = new Map<number, Map<string, Severity>>();
   if (firing.length > 0) {
     for (const { alertId, receiver, severity } of await store.owed({ alertIds: firing.map(({ id }) => id) }))
-      told.set(alertId, (told.get(alertId) ?? new Map<string, Severity>()).set(receiver, severity));
+      notified.set(alertId, (notified.get(alertId) ?? new Map<string, Severity>()).set(receiver, severity));
   }
   // Liquidations that may have closed the subjects of firing alerts, unless they were reported as the end of earlier
   // alerts.
@@ -292,7 +292,7 @@ async function readRemembered(store: WatchHistory): Promise<Remembered> {
     ruleStates: await store.ruleStates(),
     alerts: alerts.sort((a, b) => a.id - b.id),
     alertChanges: changes,
-    told,
+    told: notified,
     keep,
     unread,
     liquidations,

@@ -52,22 +52,22 @@ export class Delivery {
   /** True while messages of `#nowMs` may be in flight. */
   #isOpen = false;
   /** Items added after a start, until the time of the previous end is known; null: the daemon runs. */
-  #addedAtStart: { readonly owed: readonly Told[]; readonly atMs: number }[] | null = null;
+  #addedAtStart: { readonly items: readonly Told[]; readonly atMs: number }[] | null = null;
 
   constructor(options: DeliveryOptions) {
     this.#options = options;
   }
 
   /** Adds the items of one observation. Times never decrease. */
-  addPending(owed: readonly Told[], atMs: number): void {
+  addPending(items: readonly Told[], atMs: number): void {
     if (this.#addedAtStart !== null) {
-      if (owed.length > 0) this.#addedAtStart.push({ owed, atMs });
+      if (items.length > 0) this.#addedAtStart.push({ items, atMs });
       return;
     }
     if (atMs > this.#nowMs) this.sendUntil(atMs);
-    if (owed.length === 0) return;
+    if (items.length === 0) return;
     const touched = new Set<Receiver>();
-    for (const { item, change } of owed) {
+    for (const { item, change } of items) {
       const receiver = this.#receiver(item.receiver);
       receiver.waiting.add({ item, change, stuck: false });
       touched.add(receiver);
@@ -113,7 +113,7 @@ export class Delivery {
     for (const { waiting } of this.#receivers.values())
       for (const entry of waiting.entries()) entry.item = takenUp(entry.item, atMs);
     this.#pumpAll();
-    for (const one of held) this.addPending(one.owed, Math.max(one.atMs, this.#nowMs));
+    for (const one of held) this.addPending(one.items, Math.max(one.atMs, this.#nowMs));
   }
 
   /** Sends all waiting items at their times. */

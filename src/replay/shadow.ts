@@ -85,7 +85,10 @@ interface PendingChange {
   readonly groupKey: string | null;
 }
 
-/** @param throttles by rule, ms; 0: none⏎@returns the changes in the order in which they become pending */
+/**
+ * @param throttles by rule, ms; 0: none
+ * @returns the changes in the order in which they become pending
+ */
 function throttled(
   changes: readonly AlertChange[],
   throttles: ReadonlyMap<string, number>,

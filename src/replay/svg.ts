@@ -134,7 +134,7 @@ export function drawBacktest(report: BacktestReport, lines: ValueLines, timezone
   for (const { fromMs: from, toMs: to } of [...report.down, ...report.gaps]) {
     const [left, right] = [x(Math.max(from, fromMs)), x(Math.min(to, toMs))];
     out.push(
-      `<rect x="${left}" y="${topMargin}" width="${Math.max(1, round(right - left))}" height="${height - topMargin - 40}" fill="#e5e7eb"><title>nobody watched</title></rect>`,
+      `<rect x="${left}" y="${topMargin}" width="${Math.max(1, round(right - left))}" height="${height - topMargin - 40}" fill="#e5e7eb"><title>no data</title></rect>`,
     );
   }
   for (let i = 0; i <= 6; i++) {

@@ -109,7 +109,10 @@ export type AckItem =
       readonly recipientIndex: number;
     };
 
-/** Ignores unknown items and items acknowledged before.⏎@returns number of newly acknowledged items */
+/**
+ * Ignores unknown items and items acknowledged before.
+ * @returns number of newly acknowledged items
+ */
 export function acknowledge(world: World, account: Account, items: readonly AckItem[]): number {
   const wanted = new Set(items.map((item) => keyOf(item)));
   let count = 0;

@@ -118,7 +118,11 @@ export function prepare(
   return { lamports: pending.lamports, logs: pending.logs, apply: () => pending.apply() };
 }
 
-/** Executes a signed transaction.⏎@returns its signature⏎@throws {TransactionRefused} */
+/**
+ * Executes a signed transaction.
+ * @returns its signature
+ * @throws {TransactionRefused}
+ */
 export function execute(world: World, transaction: LedgerTransaction): string {
   const prepared = prepare(world, transaction);
   const signature = signatureOf(transaction)!;

@@ -24,7 +24,10 @@ import { type Transaction, transact } from "./transaction.ts";
 /** Share of the position's notional; less if the account has less. */
 const haircutBps = 100n;
 
-/** Checks one account and takes the action of its tier.⏎@returns true if a position was changed */
+/**
+ * Checks one account and takes the action of its tier.
+ * @returns true if a position was changed
+ */
 export function enforceMargin(world: World, account: Account): boolean {
   if (account === world.house || (account.positions.size === 0 && account.orders.size === 0)) return false;
   let sums = totals(world, account);
@@ -233,8 +236,8 @@ function deleverage(
   const lots = min(abs(position.baseLots), held);
   const atMark = lots * perLot(market, market.markTicks);
   const shortfall = max(0n, -BigInt(sums.effectiveCollateralQuoteLots));
-  const borne = (shortfall * lots) / abs(position.baseLots) + (shortfall > 0n ? 1n : 0n);
-  const value = max(1n, long ? atMark + borne : atMark - borne);
+  const loss = (shortfall * lots) / abs(position.baseLots) + (shortfall > 0n ? 1n : 0n);
+  const value = max(1n, long ? atMark + loss : atMark - loss);
   const before = { account: account.collateral, other: other.collateral };
   const terms = {
     liquidity: "taker",

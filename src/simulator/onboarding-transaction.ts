@@ -45,7 +45,10 @@ export function requestedPositions(wire: string): number {
   return MAX_POSITIONS;
 }
 
-/** Parses a transaction that equals the wanted one and lacks only the onboarder's signature.⏎@throws {NotFound} 400 */
+/**
+ * Parses a transaction that equals the wanted one and lacks only the onboarder's signature.
+ * @throws {NotFound} 400
+ */
 export function checkTransaction(wire: string, wanted: Wanted, world: World): LedgerTransaction {
   const transaction = read(wire);
   const { feePayer, blockhash } = transaction;
@@ -76,7 +79,11 @@ export function checkTransaction(wire: string, wanted: Wanted, world: World): Le
   return transaction;
 }
 
-/** Signs as the onboarder, checks that it pays nothing, and executes.⏎@returns the signature⏎@throws {NotFound} 400 */
+/**
+ * Signs as the onboarder, checks that it pays nothing, and executes.
+ * @returns the signature
+ * @throws {NotFound} 400
+ */
 export function submit(world: World, transaction: LedgerTransaction): string {
   const { onboarder } = world.ledger;
   const signed = signTransaction(transaction, onboarder);

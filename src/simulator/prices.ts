@@ -56,7 +56,10 @@ export function barsAt(market: Market, nowMs: number): readonly [Bar, Bar] {
   ];
 }
 
-/** Adds a trade to the bars of its time.⏎@param value quote lots */
+/**
+ * Adds a trade to the bars of its time.
+ * @param value quote lots
+ */
 export function recordTrade(market: Market, nowMs: number, lots: bigint, value: bigint): void {
   for (const bar of barsAt(market, nowMs)) {
     bar.volumeLots += lots;

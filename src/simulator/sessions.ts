@@ -97,7 +97,10 @@ export interface Sessions {
   nonce(wallet: string): { readonly nonce_id: string; readonly message: string; readonly expires_at: string };
   /** @throws {Refusal} 400, 401 or 409 */
   login(wallet: string, signature: string, nonceId: string): Promise<Tokens>;
-  /** Uses a nonce for another proof of the key.⏎@throws {Refusal} */
+  /**
+   * Uses a nonce for another proof of the key.
+   * @throws {Refusal}
+   */
   useNonce(wallet: string, nonceId: string): string;
   open(wallet: string): Promise<Tokens>;
   /** @throws {Refusal} 401 or 404 */
@@ -106,13 +109,19 @@ export interface Sessions {
   authorize(header: string | undefined): Promise<Session>;
   /** The session of an access token. @throws {Refusal} */
   verify(token: string): Promise<Session>;
-  /** Parses a token of this exchange, valid or not.⏎@throws {Refusal} for other tokens */
+  /**
+   * Parses a token of this exchange, valid or not.
+   * @throws {Refusal} for other tokens
+   */
   inspect(token: string): Promise<SeenToken>;
   /** The reason why a token is not valid now; null: it is. */
   standing(seen: SeenToken): TokenFault | null;
   revoke(session: Session): void;
   jwks(): { readonly keys: readonly JWK[] };
-  /** Changes all live sessions of a wallet.⏎@returns their number; for `rotate-elsewhere` the new tokens */
+  /**
+   * Changes all live sessions of a wallet.
+   * @returns their number; for `rotate-elsewhere` the new tokens
+   */
   force(wallet: string, action: SessionAction): Promise<{ sessions: number; tokens: readonly Tokens[] }>;
   /** Sets the role of a wallet, for its present and future sessions. */
   setRole(wallet: string, role: Role): void;
@@ -270,14 +279,20 @@ export async function createSessions(
     return seen.session as Session;
   }
 
-  /** Parses a token of this exchange, even if it is no longer valid.⏎@throws {Refusal} for other tokens */
+  /**
+   * Parses a token of this exchange, even if it is no longer valid.
+   * @throws {Refusal} for other tokens
+   */
   async function inspect(token: string): Promise<SeenToken> {
     const known = inspected.get(token);
     const { sid, jti, expiresMs } = known ?? (await claimsOf(token));
     return { session: byId.get(sid), jti, expiresMs };
   }
 
-  /** The claims of a token of this exchange, whose signature is checked once.⏎@throws {Refusal} */
+  /**
+   * The claims of a token of this exchange, whose signature is checked once.
+   * @throws {Refusal}
+   */
   async function claimsOf(token: string): Promise<AccessClaims> {
     let claims: JWTPayload;
     try {

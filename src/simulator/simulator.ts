@@ -86,11 +86,20 @@ export interface Simulator {
   nowMs(): number;
   /** Moves simulated time. */
   advance(ms: number): void;
-  /** A control call from this process: the same as `POST /sim/<name>`.⏎@throws {BadCall} */
+  /**
+   * A control call from this process: the same as `POST /sim/<name>`.
+   * @throws {BadCall}
+   */
   call(name: string, body?: unknown): Promise<unknown>;
-  /** A request from this process, without a connection.⏎@returns null where a connection would end without an answer */
+  /**
+   * A request from this process, without a connection.
+   * @returns null where a connection would end without an answer
+   */
   ask(request: Asking): Promise<Told | null>;
-  /** A stream from this process.⏎@throws {Refusal}, or another error where a connection would end without an answer */
+  /**
+   * A stream from this process.
+   * @throws {Refusal}, or another error where a connection would end without an answer
+   */
   enter(handshake: Handshake, socket: StreamEnd): Promise<StreamVisit>;
   /** Number of requests that a fault delays, for clocks that wait for idleness. */
   held(): number;

@@ -72,7 +72,10 @@ function malformed(): never {
   throw new Refusal(400, "malformed_transaction");
 }
 
-/** Parses a legacy transaction, as strictly as the ledger.⏎@throws {Refusal} 400 */
+/**
+ * Parses a legacy transaction, as strictly as the ledger.
+ * @throws {Refusal} 400
+ */
 function parse(bytes: Buffer) {
   let at = 0;
   const take = (length: number): Buffer => {

@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { readCall, checkArguments } from "../../src/cli/api/arguments.ts";
+import { checkArguments, readCall } from "../../src/cli/api/arguments.ts";
 import { exampleOf } from "../../src/cli/api/describe.ts";
 import { allEndpoints } from "../../src/contract/index.ts";
 import { type Simulator, startSimulator } from "../../src/simulator/index.ts";

@@ -569,7 +569,7 @@ describe("alerts", () => {
     const lines = stdout.split("\n").map((line) => line.replace(/ {2,}/g, " | "));
     const at = lines.indexOf("Receipts");
     expect(lines.slice(at + 1)).toEqual([
-      "RECEIPT | OF | HAPPENED | SEEN | FIRED | OWED | SEALED | ACCEPTED | ACKNOWLEDGED",
+      "RECEIPT | OF | HAPPENED | SEEN | FIRED | PENDING | FINALIZED | ACCEPTED | ACKNOWLEDGED",
       "chat | fired | 2026-11-20 12:00:00 UTC | +1.2s | +50ms | +0ms | +3ms | +47ms | +2.7s",
       "mail | fired | 2026-11-20 12:00:00 UTC | +1.2s | +50ms | +0ms | +3ms | +2s | +700ms",
       "gone | fired | 2026-11-20 12:00:00 UTC | +1.2s | +50ms | +0ms | – | given up | +2.8s",

@@ -222,9 +222,9 @@ routing:
         "routing",
         "  route 1: desk=alpha",
         "    route 1: severity=critical",
-        "      tells there",
+        "      sends to there",
         "      in the group of wallet=main and no symbol: after 1s, then every 5s at most; critical at once",
-        "      not acknowledged in 5m: tells phone",
+        "      not acknowledged in 5m: sends to phone",
         "",
       ].join("\n"),
     );
@@ -268,8 +268,8 @@ routing:
     const { stdout, stderr } = await run(["routing", "test", ...labels], place);
     expect(stderr).toBe("");
     expect(stdout).toContain("desk=own team=risk rule=Own severity=critical wallet=main\n");
-    expect(stdout).toContain("tells there\n");
+    expect(stdout).toContain("sends to there\n");
     const over = await run(["routing", "test", ...labels, "team=other"], place);
-    expect(over.stdout).toContain("tells here\n");
+    expect(over.stdout).toContain("sends to here\n");
   });
 });

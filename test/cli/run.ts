@@ -109,7 +109,10 @@ class Collected extends Writable {
 let inside: { readonly folder: string; readonly back: string; count: number; left: Promise<void> } | null =
   null;
 
-/** Changes the working folder as soon as no command uses another one.⏎@returns a function that releases it */
+/**
+ * Changes the working folder as soon as no command uses another one.
+ * @returns a function that releases it
+ */
 async function enter(folder: string): Promise<() => void> {
   while (inside !== null && inside.folder !== folder) await inside.left;
   const left = Promise.withResolvers<void>();

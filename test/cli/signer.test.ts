@@ -81,7 +81,10 @@ function childrenOf(pid: number): number[] {
     .map(Number);
 }
 
-/** Searches the readable memory of a process.⏎@returns the number of occurrences of each content that was found */
+/**
+ * Searches the readable memory of a process.
+ * @returns the number of occurrences of each content that was found
+ */
 function heldBy(pid: number, contents: Readonly<Record<string, Buffer>>): Record<string, number> {
   const found = new Map<string, Set<number>>();
   const memory = openSync(`/proc/${pid}/mem`, "r");

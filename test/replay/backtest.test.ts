@@ -80,7 +80,10 @@ class Left {
     return this;
   }
 
-  /** @param samplesFromMs before it only minutes are kept⏎@param rawFromMs from it on everything was recorded */
+  /**
+   * @param samplesFromMs before it only minutes are kept
+   * @param rawFromMs from it on everything was recorded
+   */
   history({
     samplesFromMs = startMs,
     minutesFromMs = startMs,

@@ -46,7 +46,10 @@ const controls = [
   "role",
 ];
 
-/** @param count requests and messages together; a third are messages⏎@throws {Stumbled} */
+/**
+ * @param count requests and messages together; a third are messages
+ * @throws {Stumbled}
+ */
 export async function fuzz(simulator: Simulator, seed: number, count: number): Promise<FuzzReport> {
   const messages = Math.floor(count / 3);
   const requests = count - messages;

@@ -61,7 +61,10 @@ export function nameAt(words: readonly string[]): number {
 /** Reads a file's or standard input's text for `--param @file` and `--param @-`. */
 export type ReadText = (name: string) => Promise<string>;
 
-/** @param words the words after the endpoint's name⏎@throws {CommandFailed} status 2, with every mistake */
+/**
+ * @param words the words after the endpoint's name
+ * @throws {CommandFailed} status 2, with every mistake
+ */
 export async function readCall(
   endpoint: Endpoint,
   words: readonly string[],
@@ -144,7 +147,10 @@ function numberOr(text: string): unknown {
   return text.trim() !== "" && Number.isFinite(Number(text)) ? Number(text) : text;
 }
 
-/** Checks all arguments before anything is sent.⏎@throws {CommandFailed} status 2 */
+/**
+ * Checks all arguments before anything is sent.
+ * @throws {CommandFailed} status 2
+ */
 export function checkArguments(endpoint: Endpoint, args: Readonly<Record<string, unknown>>): void {
   const problems = checkArgs(endpoint, args);
   if (problems.length === 0) return;

@@ -50,7 +50,10 @@ export async function* pagesOf(
   }
 }
 
-/** Collects all rows of the pages.⏎@throws {CommandFailed} when there are more than `maxRows` */
+/**
+ * Collects all rows of the pages.
+ * @throws {CommandFailed} when there are more than `maxRows`
+ */
 export async function collectRows(
   endpoint: Endpoint,
   pages: AsyncIterable<PageRead>,

@@ -48,7 +48,10 @@ interface SampleTemplate {
   readonly body?: string;
 }
 
-/** Renders the sample alert by templates.⏎@throws {Error} when they are invalid */
+/**
+ * Renders the sample alert by templates.
+ * @throws {Error} when they are invalid
+ */
 function renderSample(
   { all, ...kinds }: { readonly all: SampleTemplate } & { readonly [kind in TemplateKind]?: SampleTemplate },
   kind: TemplateKind,

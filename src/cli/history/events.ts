@@ -54,7 +54,7 @@ async function run(cli: Cli, options: EventsOptions): Promise<void> {
     const rows = events.map((event) => [
       formatTime(event.happenedMs, timezone),
       event.kind,
-      whose(event),
+      accountText(event),
       event.symbol ?? "",
       fieldsOf(event, fieldUnits(event.kind), formatNumber),
     ]);
@@ -74,7 +74,7 @@ async function refuseUnknown(kind: string): Promise<void> {
   });
 }
 
-function whose({ wallet, pdaIndex, subaccount }: Event): string {
+function accountText({ wallet, pdaIndex, subaccount }: Event): string {
   if (wallet === null) return "";
   return pdaIndex === null || subaccount === null ? wallet : `${wallet}/${pdaIndex}.${subaccount}`;
 }

@@ -85,12 +85,12 @@ export class Machine {
     this.#options.report({ do: isSame ? "keep" : "write", path: file });
     if (isSame || this.isDry) return;
     mkdirSync(path.dirname(this.#at(file)), { recursive: true });
-    const draft = `${this.#at(file)}.new`;
-    rmSync(draft, { force: true });
-    writeFileSync(draft, text, { mode, flag: "wx" });
+    const temporary = `${this.#at(file)}.new`;
+    rmSync(temporary, { force: true });
+    writeFileSync(temporary, text, { mode, flag: "wx" });
     // The umask reduces the mode of a new file.
-    chmodSync(draft, mode);
-    renameSync(draft, this.#at(file));
+    chmodSync(temporary, mode);
+    renameSync(temporary, this.#at(file));
   }
 
   /** Reports that a file is unchanged. */
@@ -108,7 +108,10 @@ export class Machine {
     if (!this.isDry) rmSync(this.#at(file));
   }
 
-  /** Runs a command and reports it. Does nothing in a dry run.⏎@returns its result; null in a dry run */
+  /**
+   * Runs a command and reports it. Does nothing in a dry run.
+   * @returns its result; null in a dry run
+   */
   tryRun(command: readonly string[], options: RunOptions = {}): Ran | null {
     this.#options.report({ do: "run", command: command.map(shellWord).join(" ") });
     return this.isDry ? null : this.#options.runner(command, options);

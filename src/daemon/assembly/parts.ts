@@ -55,7 +55,10 @@ export interface Basics {
   readonly signals: Signals;
   readonly live: LiveSettings;
   readonly messageOptions: { readonly commandLine?: CommandLine; readonly json?: true };
-  /** The answers to people, once all parts are created.⏎@throws Error before */
+  /**
+   * The answers to people, once all parts are created.
+   * @throws Error before
+   */
   readonly source: () => DaemonSource;
   /** Registers work of a stop; it is done in reverse order. */
   readonly onStop: (undo: () => Promise<void> | void) => void;

@@ -19,7 +19,10 @@ export function isPattern(name: string): boolean {
   return wildcards.test(name);
 }
 
-/** @param name the pattern as configured⏎@param absolute the same pattern as an absolute path */
+/**
+ * @param name the pattern as configured
+ * @param absolute the same pattern as an absolute path
+ */
 export function filesMatching(name: string, absolute: string): Matches {
   if (name.split(/[/\\]/).includes(".."))
     return { wrong: "leaves its folder by ..: begin it with the folder's whole path, or name the files" };

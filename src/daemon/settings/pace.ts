@@ -53,7 +53,10 @@ export class Pace {
     this.#ages = this.#before;
   }
 
-  /** Computes the ages from the actual intervals.⏎@returns true if ages changed */
+  /**
+   * Computes the ages from the actual intervals.
+   * @returns true if ages changed
+   */
   update(schedules: readonly Pick<ScheduleStatus, "source" | "everyMs">[], nowMs: number): boolean {
     const wanted: Partial<Record<Source, number>> = {};
     for (const { source, everyMs } of schedules) {

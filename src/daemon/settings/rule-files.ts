@@ -50,7 +50,10 @@ interface RuleFile {
 
 const inReadableFiles = " in the rule files that could be read";
 
-/** @param shippedFolder the folder of the shipped packs⏎@returns only names after mistakes were reported */
+/**
+ * @param shippedFolder the folder of the shipped packs
+ * @returns only names after mistakes were reported
+ */
 export function readRules(
   source: ConfigSource,
   shippedFolder: string,

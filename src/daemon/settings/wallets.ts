@@ -275,7 +275,10 @@ function mergedOver<Value>(
   return Object.keys(own).length === 0 ? all : { ...all, ...own };
 }
 
-/** Records the name, whatever else is wrong with its wallet.⏎@returns false if it is already used */
+/**
+ * Records the name, whatever else is wrong with its wallet.
+ * @returns false if it is already used
+ */
 function claimName(
   at: Path,
   name: unknown,

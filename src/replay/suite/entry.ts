@@ -135,7 +135,10 @@ export class Entry {
     return this.#node.items.map((node) => this.#child(node as Node | null, this.name, node as Node | null));
   }
 
-  /** Reports unknown keys, and nodes that are no mapping.⏎@returns true if it is a mapping */
+  /**
+   * Reports unknown keys, and nodes that are no mapping.
+   * @returns true if it is a mapping
+   */
   mapping(allowed: readonly string[] | null): boolean {
     if (!isMap(this.#node)) {
       this.problem({ message: `${this.name} must be a mapping`, allowed: allowed ?? [] });

@@ -39,7 +39,10 @@ export function accountOf(world: World, address: string): Account {
   return account;
 }
 
-/** The caller's own account of a notification route.⏎@throws {Refusal} 403 for another wallet's account */
+/**
+ * The caller's own account of a notification route.
+ * @throws {Refusal} 403 for another wallet's account
+ */
 export function ownAccount(context: Context, address: string): Account {
   const { world, session } = context;
   const account = world.accounts.get(address);
