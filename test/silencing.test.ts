@@ -36,7 +36,7 @@ test("two people who silence at once have a silence each", async () => {
   expect(next).toMatchObject({ silence: { id: 3 } });
 });
 
-test("a silence whose end no calendar knows is refused before it stands", async () => {
+test("a silence whose end is not a valid time is refused", async () => {
   const { clock, source, silences, wish, hear } = world();
   hear();
   for (const endsMs of [9e15, Number.POSITIVE_INFINITY, clock.nowMs() + 11 * 31_536_000_000])

@@ -1,11 +1,11 @@
 /**
- * The two ways onto the exchange, as steps that a caller takes with a person's consent between them:
+ * The two ways of onboarding a wallet at the exchange, as steps with a person's consent between them:
  *
- *   plan: is there anything to do? ─► instructions, reviewed ─► what it costs, foreseen by the ledger
+ *   plan: is there anything to do? ─► instructions, reviewed ─► their cost, simulated by the ledger
  *   ── consent ──
  *   send: new blockhash ─► assembled, reviewed again from its bytes ─► signed ─► sent by the exchange ─► confirmed
  *
- * A registration (no referral) needs nobody's session; an activation needs the wallet's.
+ * A registration (no referral) needs no session; an activation needs the wallet's.
  */
 import { type Client, PROGRAM_ID, type RecordFor, SYSTEM_KEY } from "../contract/index.ts";
 import type { Clock } from "../domain/clock.ts";

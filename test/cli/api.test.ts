@@ -85,7 +85,7 @@ describe("what there is", () => {
     expect(rows.find(({ name }) => name === "fundingHourly")?.paged).toBe(true);
   });
 
-  test("describe tells parameters with bounds and defaults, the answer's fields, and how pages turn", async () => {
+  test("describe shows parameters with bounds and defaults, the answer's fields, and the paging", async () => {
     const { status, stdout } = await api("describe", "fundinghourly");
     expect(status).toBe(0);
     expect(stdout).toContain("GET /v1/users/{user_pubkey}/funding-hourly");
@@ -95,7 +95,7 @@ describe("what there is", () => {
     expect(stdout).toMatch(/cursor = nextCursor/);
   });
 
-  test("a name that is nearly one is told", async () => {
+  test("a similar name is suggested", async () => {
     const { status, stderr } = await api("markts");
     expect(status).toBe(2);
     expect(stderr).toContain("there is no endpoint markts; did you mean markets?");
@@ -109,7 +109,7 @@ describe("what there is", () => {
     expect(stdout).toContain("\nExample:\n  perpwatch api candles --symbol SOL --timeframe 1h\n");
   });
 
-  test("the example of each endpoint is taken as it stands", async () => {
+  test("the example of each endpoint works without changes", async () => {
     for (const endpoint of allEndpoints) {
       const [, , name, ...words] = exampleOf(endpoint).split(" ");
       expect(name).toBe(endpoint.name);
@@ -150,7 +150,7 @@ describe("asking", () => {
     expect(JSON.stringify(after)).toContain("/v1/auth/logout");
   });
 
-  test("without one, an endpoint that needs a session says so", async () => {
+  test("without a wallet, an endpoint that needs a session is refused", async () => {
     const { authority } = simulator.traders[0]!;
     const { traderAddress } = await import("../../src/wallet/address.ts");
     const traderPubkey = traderAddress(authority, { pdaIndex: 0, subaccount: 0 });
@@ -194,7 +194,7 @@ describe("asking", () => {
     expect((await api("markets", "--all")).stderr).toContain("--all: markets has no pages to follow");
   });
 
-  test("a refusal is told with its endpoint and status", async () => {
+  test("a refusal is reported with its endpoint and status", async () => {
     const { status, stderr } = await api("market", "--symbol", "NOPE");
     expect(status).toBe(1);
     expect(stderr).toMatch(/market.*404/);

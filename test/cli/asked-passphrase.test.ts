@@ -70,7 +70,7 @@ test("a wrong passphrase is asked for again, and shown never; the terminal is as
   await endsWithout(terminal, ["wrong one", passphrase]);
 });
 
-test("after three wrong ones it goes on without signing, says so, and asks no more", async () => {
+test("after three wrong ones it continues without signing, reports that, and asks no more", async () => {
   using at = await home();
   await using terminal = startInTerminal(["start"], at);
   await terminal.shown(prompt);

@@ -96,7 +96,7 @@ function textsOf(svg: string): readonly { words: string; from: number; to: numbe
 
 const config = (rules: string) => `${plainConfig}rules: [${rules}]\n`;
 
-test("a backtest tells when, how long, who is told, and how long before a liquidation", {
+test("a backtest reports times, durations, receivers, and lead times of liquidations", {
   timeout: 120_000,
 }, async () => {
   using at = desk();
@@ -158,7 +158,7 @@ test("a backtest tells when, how long, who is told, and how long before a liquid
   for (const laterMs of laters) expect(laterMs).toBeLessThan(0);
 });
 
-test("what cannot be asked is told", { timeout: 120_000 }, async () => {
+test("invalid requests are reported", { timeout: 120_000 }, async () => {
   using at = desk();
   at.write("config.yaml", config("./near.yaml"));
   at.write("near.yaml", nearBelow(0.2));
@@ -183,7 +183,7 @@ test("what cannot be asked is told", { timeout: 120_000 }, async () => {
   expect(shadow.stdout).toContain("No rule is in shadow mode");
 });
 
-test("what rules in shadow mode would have told is told apart", { timeout: 120_000 }, async () => {
+test("messages of rules in shadow mode are reported separately", { timeout: 120_000 }, async () => {
   using at = desk();
   const endMs = Date.now() - 60_000;
   const harness = new Harness({ rules: nearBelow(0.2, "shadow"), atMs: endMs - 600_000 });

@@ -16,7 +16,7 @@ interface Finding {
   readonly fix: string | null;
 }
 
-test("every mistake is told with its line, and the status is 2", async () => {
+test("every mistake is reported with its line, and the status is 2", async () => {
   using place = desk();
   place.write(
     "mine.yaml",
@@ -377,7 +377,7 @@ describe("check --online", () => {
     });
   });
 
-  test("a channel that works, but not as it should, says what to mend", async () => {
+  test("a channel that works partly is reported with a remedy", async () => {
     await using discord = await startDiscord();
     discord.permissions.delete("CREATE_PUBLIC_THREADS");
     const { token, channelId, apiUrl } = discord;
@@ -477,36 +477,39 @@ test.each([
   [200, '{"hello": "world"}'],
   [200, "<html>It works!</html>"],
   [404, "not found"],
-])("whoever answers %i %s is asked twice, and the address is doubted once", async (status, body) => {
-  using place = desk();
-  const asked: (string | undefined)[] = [];
-  const stranger = createServer((request, response) => {
-    asked.push(request.url);
-    response.writeHead(status, { "content-type": "application/json" }).end(body);
-  });
-  await new Promise<void>((resolve) => stranger.listen(0, "127.0.0.1", resolve));
-  const { port } = stranger.address() as AddressInfo;
-  try {
-    place.write("config.yaml", `${plainConfig}exchange: { baseUrl: "http://127.0.0.1:${port}" }\n`);
-    const ran = await run(["check", "--online", "--json"], place);
-    expect(ran.status).toBe(1);
-    const { online } = ran.json() as { online: Finding[] };
-    expect(online.map(({ what, state }) => [what, state])).toEqual([
-      ["exchange", "failed"],
-      ["channel here", "ok"],
-    ]);
-    expect(online[0]).toMatchObject({
-      detail: expect.stringContaining(
-        `http://127.0.0.1:${port} answers, and not as the exchange does (markets: `,
-      ) as string,
-      fix: expect.stringMatching(/^is exchange\.baseUrl the exchange's address\?/) as string,
+])(
+  "a server that answers %i %s is read twice, and reported once as a wrong address",
+  async (status, body) => {
+    using place = desk();
+    const asked: (string | undefined)[] = [];
+    const stranger = createServer((request, response) => {
+      asked.push(request.url);
+      response.writeHead(status, { "content-type": "application/json" }).end(body);
     });
-    expect(asked).toHaveLength(2);
-  } finally {
-    stranger.close();
-    stranger.closeAllConnections();
-  }
-});
+    await new Promise<void>((resolve) => stranger.listen(0, "127.0.0.1", resolve));
+    const { port } = stranger.address() as AddressInfo;
+    try {
+      place.write("config.yaml", `${plainConfig}exchange: { baseUrl: "http://127.0.0.1:${port}" }\n`);
+      const ran = await run(["check", "--online", "--json"], place);
+      expect(ran.status).toBe(1);
+      const { online } = ran.json() as { online: Finding[] };
+      expect(online.map(({ what, state }) => [what, state])).toEqual([
+        ["exchange", "failed"],
+        ["channel here", "ok"],
+      ]);
+      expect(online[0]).toMatchObject({
+        detail: expect.stringContaining(
+          `http://127.0.0.1:${port} answers, and not as the exchange does (markets: `,
+        ) as string,
+        fix: expect.stringMatching(/^is exchange\.baseUrl the exchange's address\?/) as string,
+      });
+      expect(asked).toHaveLength(2);
+    } finally {
+      stranger.close();
+      stranger.closeAllConnections();
+    }
+  },
+);
 
 test("an exchange that does not answer costs one wait, and channels are looked at all the same", async () => {
   using place = desk();

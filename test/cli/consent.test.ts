@@ -32,7 +32,7 @@ test.each(["", "y", "YES", "yes please", "no", null])("%j does not", async (type
   });
 });
 
-test("--yes asks nobody; where nobody can be asked, it is wrong use", async () => {
+test("--yes asks no question; without a terminal a question is wrong use", async () => {
   const { cli, shown } = terminal("no", false);
   await consent(cli, "This will be sent.", true);
   await expect(consent(cli, "This will be sent.", false)).rejects.toMatchObject({

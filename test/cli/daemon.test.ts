@@ -375,7 +375,7 @@ describe("whatif", () => {
 });
 
 describe("alerts", () => {
-  test("of which the end waits say so, in the status as well", async () => {
+  test("whose end is delayed are marked, in the status as well", async () => {
     const endingWait = { sinceMs: nowMs - 5_000, untilMs: nowMs + 55_000 };
     const firing = { ...alert({ id: 57 }), endingWait };
     const known = status();
@@ -420,7 +420,7 @@ describe("alerts", () => {
     expect(silences.map(({ id }) => id)).toEqual([2]);
   });
 
-  test("of which nothing is known now say of when their text is", async () => {
+  test("without present data show the time of their text", async () => {
     const textAtMs = nowMs - 60_000;
     const firing = { ...alert({ id: 57 }), textAtMs };
     await using it = await daemon({
@@ -607,7 +607,7 @@ describe("alerts", () => {
     expect(stdout).toMatch(new RegExp(`12:00:00 UTC +${seen} +\\+`));
   });
 
-  test("are acknowledged in somebody's name", async () => {
+  test("are acknowledged in a person's name", async () => {
     await using it = await daemon();
     const done = await it.run("alerts", "ack", "57", "--comment", "on it", "--by", "ann");
     expect(done).toMatchObject({ status: 0, stdout: "alert 57 is acknowledged by ann\n" });
@@ -802,7 +802,7 @@ test("up to a time before which there is nothing, that is said", async () => {
   });
 });
 
-test("channels test tells what the other side answered", async () => {
+test("channels test prints the answer of the other side", async () => {
   await using it = await daemon();
   expect(await it.run("channels", "test", "chat")).toMatchObject({
     status: 0,

@@ -66,7 +66,7 @@ test("commands without a configuration find the demo, as its messages say", { ti
   expect((await run(["status"], elsewhere)).stderr).toMatch(/there is no such configuration/);
 });
 
-test("without a terminal it tells each step of an alert once", { timeout: 90_000 }, async () => {
+test("without a terminal it prints each change of an alert once", { timeout: 90_000 }, async () => {
   using place = desk();
   await using demo = startProgram(["start"], place);
   await demo.line((line) => /^[A-Z].* warning: main: SOL long is/.test(line));

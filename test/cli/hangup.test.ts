@@ -124,7 +124,7 @@ test("the demonstration ends with its terminal", async () => {
   expect(await terminal.status).toBe(0);
 });
 
-test("with nobody left to read its output, it stops as cleanly", async () => {
+test("without a reader of its output it stops cleanly", async () => {
   using place = home();
   await using daemon = startProgram(["start"], place);
   await daemon.line((line) => line.includes("watching main"));
@@ -136,7 +136,7 @@ test("with nobody left to read its output, it stops as cleanly", async () => {
   expect(await daemon.end("SIGTERM")).toEqual({ status: 0, signal: null });
 });
 
-test("a command whose output cannot be written says so and has failed", async () => {
+test("a command whose output cannot be written fails with that reason", async () => {
   using place = home();
   const full = openSync("/dev/full", "w");
   try {

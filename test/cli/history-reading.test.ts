@@ -52,7 +52,7 @@ async function left() {
   return place;
 }
 
-test("status tells what was firing and what is owed", async () => {
+test("status shows the alerts that were firing and the pending deliveries", async () => {
   using place = await left();
   const people = await run(["status"], place);
   expect(people).toMatchObject({ status: 1, stderr: hint });
@@ -112,7 +112,7 @@ describe("alerts", () => {
     expect((await run(["alerts", "--rule", "MarginHigh"], place)).stderr).toBe(hint);
   });
 
-  test("tell the worst that they came to", async () => {
+  test("show their worst text", async () => {
     using place = await left();
     const { stdout } = await run(["alerts"], { ...place, columns: 150 });
     expect(stdout).toMatch(/ 4 .* critical → warning +resolved +Fell .*SOL is 2\.57 % from liquidation\n/);
@@ -150,7 +150,7 @@ test("notifications are listed", async () => {
   expect(open.notifications).toMatchObject([{ event: { key } }]);
 });
 
-describe("what only a daemon can do exits 1 and says so", () => {
+describe("commands that need a daemon exit 1 with that reason", () => {
   const cases = [
     [["alerts", "ack", "1"]],
     [["notifications", "ack", key, "--wallet", "main"]],

@@ -36,7 +36,7 @@ const configuration = (dashboard: string, more = "") =>
 
 const fixture = (name: string) => readFileSync(new URL(`../web/fixtures/${name}`, import.meta.url), "utf8");
 
-test("without a terminal the log says how to ask for a link, and holds none", async () => {
+test("without a terminal the log names the command for a link, and contains no link", async () => {
   using place = desk();
   place.write("config.yaml", configuration("{ listen: 127.0.0.1:0 }"));
   await using daemon = startProgram(["start"], place);
@@ -196,7 +196,7 @@ test("while another process holds the database, logging in and watching go on", 
   }
 });
 
-test("page password writes its hash into a file, and says how the daemon that runs reads it", async () => {
+test("page password writes its hash into a file, and names the command that makes the running daemon read it", async () => {
   using place = desk();
   place.write("config.yaml", configuration("{ listen: 127.0.0.1:0 }"));
   await using daemon = startProgram(["start"], place);

@@ -83,7 +83,7 @@ describe("start", () => {
     expect((await run(["status"], place)).stderr).toMatch(/^the daemon is not running/);
   });
 
-  test("SIGHUP takes a right configuration, and says why it does not take a wrong one", async () => {
+  test("SIGHUP applies a valid configuration, and reports the mistakes of an invalid one", async () => {
     using place = home();
     await using daemon = startProgram(["start"], place);
     await daemon.line((line) => line.includes("watching main"));
@@ -116,7 +116,7 @@ describe("start", () => {
     expect(await daemon.end("SIGINT")).toEqual({ status: 0, signal: null });
   });
 
-  test("a daemon that stands still counts as running", async () => {
+  test("a daemon that hangs counts as running", async () => {
     using place = home();
     await using daemon = startProgram(["start"], place);
     await daemon.line((line) => line.includes("watching main"));
@@ -172,7 +172,7 @@ describe("start", () => {
     expect(readdirSync(place.folder).filter((name) => !name.endsWith(".yaml"))).toEqual(["file"]);
   });
 
-  test("check says what becomes of the database, and changes nothing", async () => {
+  test("check describes the state of the database, and changes nothing", async () => {
     using place = desk();
     place.write("config.yaml", plainConfig.replace("./perpwatch", "./a/b/p.db"));
     expect((await run(["check"], place)).stdout).toMatch(
@@ -181,7 +181,7 @@ describe("start", () => {
     expect(readdirSync(place.folder)).toEqual(["config.yaml"]);
   });
 
-  test("whoever takes the page's address keeps nothing from being watched", async () => {
+  test("the daemon watches although another program uses the page's address", async () => {
     using place = home();
     const taken = createServer();
     await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", resolve));
@@ -308,7 +308,7 @@ describe("wallet", () => {
     );
   });
 
-  test("list says where keys are, and names accounts where there are others than the first", async () => {
+  test("list shows the places of keys, and accounts other than the first", async () => {
     using place = desk();
     const [main] = simulator.traders;
     const watched = "8Xk4b2nUo7QwqVf3mT1pZr6cYh5dLs9eJg2aNu4iRt7K";
@@ -338,7 +338,7 @@ describe("wallet", () => {
     expect(more).toMatch(/ in a key file +0, 3 +the daemon/);
   });
 
-  test("import takes a secret from standard input and shows it to nobody", async () => {
+  test("import reads a secret from standard input and does not print it", async () => {
     using place = desk();
     const secret = readFileSync(simulator.traders[0]!.keyFile!, "utf8");
     const ran = await run(["wallet", "import", "main.json"], { ...place, input: secret });

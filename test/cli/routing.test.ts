@@ -29,7 +29,7 @@ async function daemon(of: Partial<DashboardSource> = {}) {
 }
 
 describe("silence", () => {
-  test("add says what it silences, until when, and what of that fires now", async () => {
+  test("add prints what it silences, until when, and the matching firing alerts", async () => {
     await using it = await daemon({
       silence: async (wish) => ({
         kind: "done",
@@ -159,7 +159,7 @@ describe("silence", () => {
     [["silence", "expire", "x"], 2, "a silence's id is a number such as 3"],
     [["silence", "expire", "2"], 1, "silence 2 is over already"],
     [["silence", "expire", "9"], 1, "there is no silence 9"],
-  ])("%j ends with %i and says why", async (args, status, words) => {
+  ])("%j ends with %i and the reason", async (args, status, words) => {
     await using it = await daemon();
     const outcome = await it.run(...args);
     expect({ ...outcome }).toMatchObject({ status, stderr: expect.stringContaining(words) });

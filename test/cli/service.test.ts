@@ -365,7 +365,7 @@ describe("on a machine", () => {
       { ...done, stdout: "fine\nwarning: the disk is full\n" },
       /^perpwatch check warns: the disk is full$/,
     ],
-  ])("%s is told, and the services are started", (_what, answer, told) => {
+  ])("%s is reported, and the services are started", (_what, answer, told) => {
     using place = desk();
     const here = rig(place, { "systemd-run": answer });
     installSystem(here.installation);
@@ -419,7 +419,7 @@ describe("on a machine", () => {
     expect(() => installSystem(odd.installation)).toThrow(/a unit can only name paths of letters/);
   });
 
-  test("a configuration whose keystore is the user's says how its keys come over, and leaves the passphrase behind", () => {
+  test("for a configuration with the user's keystore it describes how to move the keys, and does not copy the passphrase", () => {
     using place = desk();
     const address = "GHYpNqWQYmSfXRF8Tm5qNtdkpu5b89MayjfBMU28JcLD";
     const text = `wallets: [{ name: main, keystore: ${address} }]\nsigner: { passphraseFile: ./pass }\n`;
@@ -479,7 +479,7 @@ describe("on a machine", () => {
   });
 });
 
-describe("what stands where a service has its files is read only where it is a text file with a bound", () => {
+describe("existing files of a service are read only if they are text files below a size limit", () => {
   test.each([
     ["a pipe", "is not a regular file", (at: string) => spawnSync("mkfifo", [at])],
     ["a file without end", "is no file of a disk", (at: string) => symlinkSync("/dev/zero", at)],

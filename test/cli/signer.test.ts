@@ -329,14 +329,14 @@ test("a signer is not put in the place of a file", async () => {
   expect(existsSync(path.join(place.folder, "config.yaml"))).toBe(true);
 });
 
-test("a key file that is wrong is told as a mistake of the configuration, with its line", async () => {
+test("an invalid key file is reported as a mistake of the configuration, with its line", async () => {
   using place = home([], ["{ name: main, keyFile: ./none.json }"]);
   const started = await runProcess(["start"], place);
   expect(started).toMatchObject({ status: 2 });
   expect(started.stderr).toMatch(/config\.yaml:2:\d+: .*the key file does not exist/);
 });
 
-test("the text of a login is held against the machine's clock, whatever time its asker says it is", async () => {
+test("the text of a login is compared with the machine's clock, not with the requester's time", async () => {
   using place = desk();
   const { keyFile, authority } = simulator.traders[main]!;
   place.write(
@@ -434,7 +434,7 @@ test("each refusal is a line of the signature log, also by pace and of a wallet 
   expect(lines().length - before).toBeGreaterThan(10);
 });
 
-test("errors of the listening socket are told, and end nothing", async () => {
+test("errors of the listening socket are reported, and do not end the signer", async () => {
   using place = home(["signer: { socket: ./signer.sock }"]);
   const fault = `
     import net from "node:net";
@@ -453,7 +453,7 @@ test("errors of the listening socket are told, and end nothing", async () => {
   expect(await asker.login(addressOf(main))).toMatchObject({ signed: expect.any(String) });
 });
 
-test("whoever connects without asking for what there is gets nothing", async () => {
+test("a connection without a valid request gets no answer", async () => {
   using place = home([`signer: { socket: ./signer.sock }`]);
   await using signer = startProgram(["signer"], place);
   await signer.line((line) => line.includes("holds 1 key, listens at"));

@@ -15,7 +15,7 @@ async function closedPort(): Promise<number> {
   return address.port;
 }
 
-test("a stop says the pending messages and the firing alerts, and the status shows the state of its channel until then", async () => {
+test("a stop logs the pending messages and the firing alerts, and the status shows the state of its channel until then", async () => {
   using place = desk();
   const simulator = await startSimulator({ port: 0, traders: 1, walk: false, keysDir: place.folder });
   try {

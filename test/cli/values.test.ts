@@ -70,7 +70,7 @@ describe("tables", () => {
     ]);
   });
 
-  test("a text that has less than 40 characters beside others stands below its row", () => {
+  test("a text with less than 40 characters of space is written below its row", () => {
     const text = "main: SOL long is 2.57 % from liquidation, and this is the rest";
     const at = "2026-03-01 12:00:00 UTC";
     const id = "notification:event:312:4:0:1:2";
@@ -82,7 +82,7 @@ describe("tables", () => {
     ]);
   });
 
-  test("heads are wrapped before cells, and figures that do not fit stand below with their titles", () => {
+  test("heads are wrapped before cells, and figures that do not fit are written below with their titles", () => {
     const heads = [
       "position",
       { title: "unrealized profit", right: true },

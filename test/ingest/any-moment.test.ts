@@ -336,7 +336,7 @@ async function outcomes(
   return { still: lives(still), anew: lives(anew), endsAsTheNextFires: still.endsAsTheNextFires };
 }
 
-test("a restart at any moment changes nothing of what is told", { timeout: 120_000 }, async () => {
+test("a restart at any moment changes no report", { timeout: 120_000 }, async () => {
   const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31);
   let alerts = 0;
   await fc.assert(

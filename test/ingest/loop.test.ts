@@ -89,14 +89,14 @@ function loop() {
 }
 
 describe("the queue into the watch", () => {
-  test("writes what arrives together in one transaction, and tells of it after", async () => {
+  test("commits observations that arrive together in one transaction, and reports them afterwards", async () => {
     const { disk, ingest, committed, accounts, filled } = loop();
     await Promise.all([ingest.observe(accounts), ingest.observe(filled("n1")), ingest.observe(filled("n2"))]);
     expect(disk.batches).toHaveLength(1);
     expect(committed.flatMap((one) => one.events).map((event) => event.key)).toEqual(["n1", "n2"]);
   });
 
-  test("takes an event once: told twice at a time, or long after", async () => {
+  test("accepts an event once: received twice at a time, or long after", async () => {
     const { disk, ingest, filled } = loop();
     await Promise.all([ingest.observe(filled("n1")), ingest.observe(filled("n1"))]);
     await ingest.observe(filled("n1"));
@@ -131,7 +131,7 @@ describe("the queue into the watch", () => {
     expect(degraded).toEqual([]);
   });
 
-  test("hands over what is held after five seconds, each once, and says when it is well again", async () => {
+  test("hands over held changes after five seconds, each once, and reports the recovery", async () => {
     const { clock, disk, ingest, stuck, degraded, filled } = loop();
     disk.failing = true;
     await ingest.observe(filled("n1"));
@@ -150,7 +150,7 @@ describe("the queue into the watch", () => {
     expect(stuck).toHaveLength(2);
   });
 
-  test("loses nothing while somebody else holds the database", async () => {
+  test("loses nothing while another process locks the database", async () => {
     const { clock, disk, ingest, degraded, filled } = loop();
     disk.failing = true;
     disk.reason = "busy";
@@ -208,7 +208,7 @@ describe("the queue into the watch", () => {
     expect(JSON.parse(gap?.value ?? "")).toMatchObject({ fromMs: startMs, lost: expect.any(Number) });
   });
 
-  test("does not tell an event anew that waits to be written", async () => {
+  test("does not accept an event again that waits for its commit", async () => {
     const { clock, disk, ingest, filled } = loop();
     disk.failing = true;
     await ingest.observe(filled("n1"));

@@ -62,7 +62,7 @@ test("a start reads the samples that rules look back over, and no others: accoun
   expect(await asked('change("trader.equity", "1h")')).toEqual(["main/0.0"]);
 });
 
-test("the long past is read before anything has to stand still, and only what came meanwhile after it", async () => {
+test("the long history is read while the old watch runs, and afterwards only newer samples", async () => {
   const rules = `rules:\n  - { name: One, scope: market, when: 'change("market.markPrice", "10m") < -10.0', severity: info, summary: one }\n`;
   const tick = (atMs: number, price: number): Tick => ({
     atMs,
@@ -197,7 +197,7 @@ test("a start reads what throttles hold, and it leaves when their time is over",
   expect(changes.owed.map(({ changeId }) => changeId)).toEqual([2, 3]);
 });
 
-test("a start reads what was told as the end of alerts that the exchange's taking of positions ended", async () => {
+test("a start reads the endings of alerts that were reported for positions taken by the exchange", async () => {
   const rules = `
 rules:
   - { name: Near, scope: position, when: position.liquidationDistance < 0.05, severity: critical, keepFiringFor: 0s, summary: "n" }

@@ -34,7 +34,7 @@ test("what is confirmed is confirmed, at once or later", async () => {
   });
 });
 
-test("what failed says why", async () => {
+test("a failure has its reason", async () => {
   expect(await outcome([null, failed])).toMatchObject({ kind: "failed", error: failed.error });
 });
 
@@ -50,7 +50,7 @@ test("what the chain has passed by is over, once it was looked for again", async
   });
 });
 
-test("where nobody can say, it says so, and ends", async () => {
+test("ends with an unknown result when the ledger cannot be read", async () => {
   expect(await outcome([down])).toMatchObject({ kind: "unknown", detail: down.message, seconds: 120 });
   expect(await outcome([processed])).toMatchObject({ kind: "unknown", seconds: 120 });
 });

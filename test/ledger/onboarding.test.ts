@@ -114,7 +114,7 @@ test("a confirmed transaction that the exchange does not show yet is confirmed a
   });
 });
 
-test("an account that stands on the chain is not registered again", async () => {
+test("an account that exists on the ledger is not registered again", async () => {
   await using it = await place();
   await sim(it.simulator, "trader", { authority: key.address, name: "fresh" });
   it.simulator.world.wallets.get(key.address)!.accounts.get("0.0")!.onboarded = false;
@@ -127,7 +127,7 @@ test("an account that stands on the chain is not registered again", async () => 
   expect(await it.send({ referralCode: "EXAMPLE" })).toMatchObject({ active: true });
 });
 
-test("an address under which somebody else's account stands is not touched", async () => {
+test("an address with another program's account is not used", async () => {
   await using it = await place();
   const traderAccount = traderAddress(key.address, { pdaIndex: 0, subaccount: 0 });
   const { ledger } = it.parts;

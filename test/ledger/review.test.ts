@@ -25,7 +25,7 @@ const given: Instruction[] = answer.instructions;
 const asked = { authority, feePayer: authority, maxPositions: 128, registered: false, accounts };
 const blockhash = addressOf(new Uint8Array(32).fill(3));
 
-test("the exchange's own registration passes, and says who signs", () => {
+test("the exchange's own registration passes, with its signers", () => {
   const reviewed = reviewRegistration(given, asked);
   expect(reviewed.signers).toEqual([authority, answer.traderOnboarder]);
   expect(reviewed.instructions.map((it) => it.kind)).toEqual(["register", "onboard"]);

@@ -81,7 +81,7 @@ const refusals: [string, Reply, RegExp][] = [
   ["a hang-up", "drop", /getBlockHeight: it cannot be reached/],
   ["silence", "hang", /getBlockHeight: no answer in time/],
 ];
-test.each(refusals)("%s is told in one line, without the node's address", async (_what, reply, said) => {
+test.each(refusals)("%s is reported in one line, without the node's address", async (_what, reply, said) => {
   await using place = await node(() => reply);
   const error = await createLedger({ rpcUrl: place.rpcUrl, patienceMs: 300 })
     .blockHeight()
@@ -93,7 +93,7 @@ test.each(refusals)("%s is told in one line, without the node's address", async 
   expect(message).not.toContain("\n");
 });
 
-test("what a failed transaction says is kept as text", async () => {
+test("the error of a failed transaction is kept as text", async () => {
   const value = [
     { slot: 1, confirmations: 1, err: { InstructionError: [0, { Custom: 1 }] }, confirmationStatus: null },
   ];
@@ -206,7 +206,7 @@ test.each<[string, (ledger: ReturnType<typeof createLedger>) => Promise<unknown>
   ],
   ["simulate", (ledger) => ledger.simulate("AQID", []), { value: { logs: "a" } }],
   ["simulate, nothing", (ledger) => ledger.simulate("AQID", []), { value: null }],
-])("an answer to %s of another form is an error that says where", async (_what, ask, value) => {
+])("an answer to %s of another form is an error with its place", async (_what, ask, value) => {
   await using place = await node(() => ({
     body: { result: { context: { slot: 1 }, ...(value as object) } },
   }));

@@ -69,7 +69,7 @@ async function place(options: SimulatorOptions = {}) {
   };
 }
 
-test("built, checked and foreseen; sent by its owner, it stands on the position", async () => {
+test("built, checked and simulated; sent by its owner, it is set on the position", async () => {
   await using it = await place();
   const plan = await it.plan();
   expect(plan).toMatchObject({

@@ -226,7 +226,7 @@ test("where the recording begins a position is the one that it was", async () =>
   expect(told(ran)).toEqual(["+600s Near fired warning", "+780s Near rose critical"]);
 });
 
-test("while nobody watched nothing comes due and nothing is told", async () => {
+test("during downtime no deadline passes and nothing is sent", async () => {
   const left = new Left()
     .run(startMs, startMs + 11 * minute, dip)
     .run(startMs + 25 * minute, startMs + 30 * minute, dip);
@@ -270,7 +270,7 @@ test.each([
   },
 );
 
-test("samples from before the first start were fetched: nobody watched then", async () => {
+test("samples from before the first start were fetched and are not judged", async () => {
   const left = new Left().run(startMs, startMs + 20 * minute, dip);
   const value = JSON.stringify({ version: "1", lastAliveMs: null });
   left.milestones.push({ atMs: startMs + 16 * minute, kind: "started", value });

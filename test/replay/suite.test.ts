@@ -178,7 +178,7 @@ expect:
     expect(await run(outage)).toContain("- Blind main firing critical");
   });
 
-  test("whether a rule can judge stands beside its alert", async () => {
+  test("an expectation can state the data state of a rule with its alert", async () => {
     const text = one(`
 series:
   main/0.0/SOL: { position.liquidationDistance: "0.04x2 _x30" }
@@ -338,7 +338,7 @@ expect:
     expect(await run(text)).toBe("");
   });
 
-  test("a restart in the middle changes nothing but the time that nobody watched", async () => {
+  test("a restart in the middle affects only the downtime", async () => {
     const text = (restart: string) =>
       one(`
 series: { main/0.0/SOL: { liquidationDistance: 0.04 } }
@@ -474,7 +474,7 @@ tests:
     expect(await run(text, together)).toBe("");
   });
 
-  test("books by label follow from the wallets that carry it, and say whose part is not known", async () => {
+  test("books by label follow from the wallets with the label, and name the wallet of an unknown part", async () => {
     const desks = `
 rules:
   - name: DeskLoss
@@ -601,7 +601,7 @@ expect:
   });
 });
 
-describe("mistakes are told where they stand", () => {
+describe("mistakes are reported at their places", () => {
   const cases: [name: string, text: string, told: string][] = [
     ["no test", "tests: []", "a.test.yaml:1:8: there is no test\n    tests: []\n           ^"],
     [

@@ -248,7 +248,7 @@ describe(`a world of seed ${seed} that lived for two days`, () => {
   };
   const sweeps = new Set<string>();
 
-  test("funding is rate times size times mark, and adds up to what profit series and positions say", async () => {
+  test("funding is rate times size times mark, and adds up to the profit series and positions", async () => {
     const { series } = await get("fundingOverview", { perMarketLimit: 5000 });
     const overview = new Map<string, Row>();
     for (const { symbol, points } of series) {
@@ -320,7 +320,7 @@ describe(`a world of seed ${seed} that lived for two days`, () => {
     expect(flowing).toBeGreaterThan(5);
   });
 
-  test("orders, fills and positions tell one story in both forms of the histories", async () => {
+  test("orders, fills and positions agree in both forms of the histories", async () => {
     for (const { authority, traderPubkey, subaccount } of accounts) {
       const fills = await all("tradesV2", { traderPubkey, limit: 30 });
       const wallet = await all("tradesHistory", { authority, limit: 40 });
@@ -466,7 +466,7 @@ describe(`a world of seed ${seed} that lived for two days`, () => {
     return lots;
   }
 
-  test("histories of collateral agree, and end at what the state says", async () => {
+  test("histories of collateral agree, and end at the present state", async () => {
     for (const { authority } of simulator.traders) {
       const wallet = await all("userCollateralHistory", { authority, limit: 13 });
       expect(await all("authorityCollateralHistory", { authority, limit: 1000, pdaIndex: 0 })).toEqual(
@@ -479,7 +479,7 @@ describe(`a world of seed ${seed} that lived for two days`, () => {
     }
   });
 
-  test("somebody was liquidated on the way", async () => {
+  test("a liquidation happened", async () => {
     const rows = (
       await Promise.all(simulator.traders.map(({ authority }) => all("liquidationHistory", { authority })))
     ).flat();

@@ -165,7 +165,7 @@ describe(`a world of seed ${seed}, ${steps} steps`, () => {
   });
 });
 
-test("who falls short by what somebody else's deleveraging costs is liquidated in the same step", () => {
+test("an account that falls short by another one's deleveraging is liquidated in the same step", () => {
   const world = newWorld(0);
   world.activity = false;
   const opened = (index: number, dollars: bigint, positions: [string, bigint][]): Account => {

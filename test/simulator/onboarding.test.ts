@@ -104,7 +104,7 @@ test("a wallet is registered, and the world holds it from then on", async () => 
   expect((await send(simulator, signed.wire, { maxPositions: 64 })).status).toBe(409);
 });
 
-test("Compute Budget instructions may stand anywhere in a registration", async () => {
+test("Compute Budget instructions are allowed anywhere in a registration", async () => {
   await using simulator = await quiet();
   const built = (await build(simulator)).json;
   // SetComputeUnitLimit and SetComputeUnitPrice.
@@ -120,7 +120,7 @@ test("Compute Budget instructions may stand anywhere in a registration", async (
   expect((await state(simulator, newcomer.address)).capabilities.state).toBe("active");
 });
 
-test("an account that stands on the chain already is only onboarded", async () => {
+test("an account that exists on the ledger already is only onboarded", async () => {
   await using simulator = await quiet();
   const built = (await build(simulator)).json;
   const first = await transaction(simulator, built, { instructions: ([register]) => [register!] });
@@ -272,7 +272,7 @@ test("the deprecated activations do it all by themselves", async () => {
   expect((await state(simulator, authority)).capabilities.state).toBe("active");
 });
 
-test("a stop loss is built in a session, and executed it stands on the position", async () => {
+test("a stop loss is built in a session, and set on the position when executed", async () => {
   await using simulator = await quiet();
   const { access_token: bearer } = await signIn(simulator);
   const main = simulator.keyOf("main");
@@ -324,7 +324,7 @@ test("a stop loss is built in a session, and executed it stands on the position"
   expect(twice.error).toMatchObject({ code: -32_002, data: { err: "AlreadyProcessed" } });
 });
 
-test("the chain answers what it knows, and says what it does not", async () => {
+test("the ledger answers known calls, and refuses others with an error", async () => {
   await using simulator = await quiet();
   const main = simulator.traders[0]!;
   const height = (await rpc(simulator, "getBlockHeight")).result;

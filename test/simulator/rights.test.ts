@@ -17,7 +17,7 @@ async function open() {
   return { simulator, authority, state, view };
 }
 
-test("a right that is taken away and given back is told by answers and by the stream", async () => {
+test("a right that is taken away and given back appears in answers and the stream", async () => {
   const { simulator, authority, state, view } = await open();
   await using _open = { [Symbol.asyncDispose]: () => simulator.stop() };
   const { next, subscribe, socket } = await connect(simulator);

@@ -207,7 +207,7 @@ test("a stop loss fires and a resting order fills when the mark crosses them", a
   expect(orders).toMatchObject([{ status: "filled", filledBaseQty: "5", remainingBaseQty: "0" }]);
 });
 
-test("an isolated subaccount stands alone, and what is left in it goes back", async () => {
+test("an isolated subaccount is liquidated separately, and its rest goes back", async () => {
   const { simulator, trader } = await longSol();
   await using _ = simulator;
   await sim(simulator, "mark-price", { symbol: "GOLD", price: "2400" });

@@ -85,7 +85,7 @@ test("trader state begins with the snapshot that HTTP gives, and its deltas lead
   socket.terminate();
 });
 
-test("notifications need the wallet's own session and say what the inbox will show", async () => {
+test("notifications need the wallet's own session and equal those of the inbox", async () => {
   await using simulator = await quiet({ traders: 2 });
   const main = simulator.traders[0]!;
   const anonymous = await connect(simulator);
@@ -323,7 +323,7 @@ test("configuration begins with all of it, in either form, and each change is a 
   for (const it of [socket, late.socket]) it.terminate();
 });
 
-test("the short statistics and the book of a coin say what their longer twins say", async () => {
+test("the short statistics and the book of a coin agree with their longer forms", async () => {
   await using simulator = await quiet();
   const { subscribe, next, socket } = await connect(simulator);
   expect(await subscribe("l2Book", { coin: "NOPE" })).toMatchObject({ accepted: false, code: "400" });

@@ -169,7 +169,7 @@ test("no byte of what was signed can be changed, whether or not it is signed aga
   );
 });
 
-test("cut short, continued, or signed by somebody else it is refused", () => {
+test("it is refused when cut, extended, or signed by another key", () => {
   const wire = Buffer.from(signChallenge(key, unsigned, nonce), "base64");
   for (let length = 0; length < wire.length; length++)
     expect(outcome(wire.subarray(0, length).toString("base64")), String(length)).toBe(400);
@@ -239,7 +239,7 @@ test("the client signs a memo with the same beside it, and nothing that would co
 
 const changesOf = (name: string): Parts => fc.sample(changes[name]!, { numRuns: 1, seed: 1 })[0]!;
 
-test("the client never signs another program's instruction, wherever it stands", () => {
+test("the client never signs another program's instruction, at any place", () => {
   const known = [budget, lighthouse, original.instructions[0]!.program];
   const foreign = fc.record({
     program: address.filter((it) => !known.includes(it)),

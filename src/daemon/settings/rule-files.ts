@@ -246,12 +246,10 @@ function shippedPacks(folder: string): Found[] {
   } catch {
     names = [];
   }
-  return names
-    .sort()
-    .map((name) => ({
-      name: `${shippedPrefix}:${name.replace(ruleEnd, "")}`,
-      path: path.join(folder, name),
-    }));
+  return names.sort().map((name) => ({
+    name: `${shippedPrefix}:${name.replace(ruleEnd, "")}`,
+    path: path.join(folder, name),
+  }));
 }
 
 /** Names the file relative to the configuration's folder, as the configuration itself is named. */

@@ -83,7 +83,7 @@ describe("query", () => {
     );
   });
 
-  test("reads minutes, and says so", async () => {
+  test("reads minutes, and states that", async () => {
     using place = await left();
     const args = ["history", "query", "main/0.0:trader.equity", "--since", since, "--until", until];
     const people = (await run([...args, "--every", "30m"], place)).stdout.split("\n");
