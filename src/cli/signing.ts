@@ -36,7 +36,7 @@ export interface SigningOptions {
 export interface Signing {
   /** The reason why nothing can be signed now; empty: signing works. */
   readonly trouble: string;
-  /** Returns true if the signer answered the last request. */
+  /** True if the signer answered the last request. */
   readonly isReached: boolean;
   /**
    * Reads the configuration, with the signer's answers about its keys; the signer's own state does not change.
