@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /**
- * The beginning of every command: `npm start`, `npm test`, `npm run -s perpwatch -- <command>`, and `perpwatch` itself.
+ * Starts every command: `npm start`, `npm test`, `npm run -s perpwatch -- <command>`, and `perpwatch` itself.
  * Plain JavaScript for any Node from 18 on, without dependencies, because it runs before anything is installed.
  *
  *   launch.mjs [command…]         runs perpwatch (src/main.ts in a checkout, dist/main.js in a published package)
@@ -14,13 +14,12 @@
  *                                    │ yes                      │                 │
  *                                    └──────────► hand over ◄───┴─────────────────┘
  *
- * A daemon (`start`) begins anew as the same process, with the flags that keep its memory small, where the system can do that.
- * A child of ours holds one end of a pipe of which we hold the other: it sees our end, also by SIGKILL, and then stops.
+ * A daemon (`start`) replaces this process, with flags that limit its memory, if the system supports that.
+ * Otherwise a child gets one end of a pipe, by which it detects the end of the launcher, also by SIGKILL, and stops.
  *
- * What must stay true: with everything in place nothing is written, nothing is asked of the network and nothing is
- * printed; a half-fetched Node or half-installed folder is never used; two launchers started at once do the work once.
- * It is one long file so that it can run, be read and be copied alone. The parts are exported for the tests; nothing runs
- * on import.
+ * Invariants: with everything installed, nothing is written, requested from the network or printed; an incomplete Node or
+ * folder is never used; two launchers at the same time do the work once.
+ * It is one long file so that it can be copied and run alone. The parts are exported for the tests; nothing runs on import.
  */
 import { spawn } from "node:child_process";
 import * as fs from "node:fs";
@@ -31,9 +30,9 @@ import tty from "node:tty";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
 /**
- * The Node that is fetched where the running one is too old, by platform: packages that hold bin/node and run no
- * script on installation. npm checks what it downloads against `integrity`.
- * macOS on Intel has no package of the newest version; macOS on Apple silicon has none recent enough to trust with keys.
+ * The Node to fetch if the running one is too old, by platform: packages that contain bin/node and run no script on
+ * installation. npm checks the download against `integrity`.
+ * There is no package of the newest version for macOS on Intel, and none that is recent enough for Apple silicon.
  * @type {Readonly<Record<string, { name: string, version: string, integrity: string }>>}
  */
 export const pinnedNodes = {
@@ -57,13 +56,13 @@ export const pinnedNodes = {
   },
 };
 
-/** A launcher that holds the setup lock touches it this often; one that has not for `staleMs` is taken for dead. */
+/** Interval at which the holder of the setup lock touches it; a lock not touched for `staleMs` is stale. */
 const heartbeatMs = 1_000;
 const staleMs = 15_000;
-/** Longer than any installation takes; then a person has to look. */
+/** Maximum wait for the lock, longer than any installation. */
 const lockPatienceMs = 10 * 60_000;
 
-/** An error whose message says what to do; printed without a stack. `output` is what npm said, when that helps. */
+/** An error whose message states the remedy; printed without a stack. `output` is that of npm, if it is useful. */
 export class LaunchError extends Error {
   /** @param {string} message @param {string} [output] */
   constructor(message, output = "") {
@@ -73,7 +72,7 @@ export class LaunchError extends Error {
 }
 
 /**
- * True if a Node of this version runs perpwatch: 22.18 and later of line 22, and 24 on. Line 23 ended before its time.
+ * Returns true if a Node of this version can run perpwatch: 22.18 and later of line 22, 24 and later. Line 23 ended earlier.
  * @param {string} version such as "22.18.0", with or without a leading v
  */
 export function supportsNode(version) {
@@ -85,7 +84,7 @@ export function supportsNode(version) {
  * The pinned Node for a platform.
  * @param {{ platform: string, arch: string, musl: boolean, running: string }} machine
  * @returns {{ name: string, version: string, integrity: string }}
- * @throws {LaunchError} when there is none, with the way out
+ * @throws {LaunchError} when there is none, with a remedy
  */
 export function pinnedNodeFor({ platform, arch, musl, running }) {
   const pinned = musl ? undefined : pinnedNodes[`${platform}-${arch}`];
@@ -102,8 +101,8 @@ export function pinnedNodeFor({ platform, arch, musl, running }) {
 }
 
 /**
- * The stamp of an installation: native libraries are made for a line of Node and a platform (which changes when a folder is
- * shared between machines). What is installed, npm records itself.
+ * The stamp of an installation: native libraries are built for a line of Node and a platform (which changes when a folder
+ * is shared between machines). npm itself records the installed packages.
  * @param {{ node: string, platform: string, arch: string }} under
  */
 export function stampOf({ node, platform, arch }) {
@@ -111,11 +110,11 @@ export function stampOf({ node, platform, arch }) {
 }
 
 /**
- * True if npm's record of what it installed (node_modules/.package-lock.json) is what the lockfile asks for. An installation
- * made by hand is as good as ours; one that was interrupted has no record.
+ * Returns true if npm's record of the installed packages (node_modules/.package-lock.json) matches the lockfile. A manual
+ * installation counts; an interrupted one has no record.
  * @param {string} lockText package-lock.json
  * @param {string} installedText node_modules/.package-lock.json
- * @param {{ dev: boolean }} wanted whether development tools have to be there too
+ * @param {{ dev: boolean }} wanted `dev`: development tools are needed, too
  */
 export function isInstalled(lockText, installedText, { dev }) {
   /** @typedef {{ version?: string, integrity?: string, dev?: boolean, optional?: boolean, devOptional?: boolean }} Row */
@@ -126,7 +125,7 @@ export function isInstalled(lockText, installedText, { dev }) {
   return Object.entries(locked).every(([folder, row]) => {
     if (folder === "") return true;
     const there = installed[folder];
-    // Optional rows belong to other platforms, development rows to --tool: both may be absent, neither may differ.
+    // Optional rows (other platforms) and development rows (--tool) may be absent, but not differ.
     if (there === undefined) {
       return row.optional === true || row.devOptional === true || (row.dev === true && !dev);
     }
@@ -135,9 +134,9 @@ export function isInstalled(lockText, installedText, { dev }) {
 }
 
 /**
- * The folder that a command works in: the caller's. `npm run` moves to the package before it starts us and leaves the
- * caller's folder in INIT_CWD; that is undone for `npm run perpwatch`, and for nothing else: `npm start` means
- * the config.yaml of the package wherever it is typed.
+ * The working folder of a command: the caller's. `npm run` changes to the package before it starts the launcher, with the
+ * caller's folder in INIT_CWD. That is undone for `npm run perpwatch` only: `npm start` uses the package's config.yaml in
+ * any folder.
  * @param {Readonly<Record<string, string | undefined>>} env @param {string} cwd @param {string} root the package's folder
  */
 export function callerFolder(env, cwd, root) {
@@ -146,7 +145,7 @@ export function callerFolder(env, cwd, root) {
 }
 
 /**
- * The exit status that stands for how a child ended, as shells have it: 128 + n for signal n.
+ * The exit status of a child, as in shells: 128 + n after signal n.
  * @param {number | null} code @param {NodeJS.Signals | null} signal
  */
 export function exitStatus(code, signal) {
@@ -154,13 +153,13 @@ export function exitStatus(code, signal) {
 }
 
 /**
- * True if the terminal itself delivers Ctrl-C to our children: we are in its foreground process group, and so are they.
+ * Returns true if the terminal itself sends Ctrl-C to child processes: the launcher and they are in its foreground group.
  * @param {string | undefined} stat the text of /proc/self/stat, where there is one
- * @param {boolean} isTty whether a standard stream is a terminal, the best guess elsewhere
+ * @param {boolean} isTty a standard stream is a terminal, the best guess elsewhere
  */
 export function terminalInterrupts(stat, isTty) {
   if (stat === undefined) return isTty;
-  // The second field is the program's name in parentheses and may hold anything, so count from the last one.
+  // The second field is the program's name in parentheses and may contain any characters, so parse after the last one.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   const [processGroup, foregroundGroup] = [fields[2], fields[5]];
   return processGroup !== undefined && processGroup === foregroundGroup;
@@ -189,7 +188,7 @@ function isWritable(folder) {
 }
 
 /**
- * Folders in which a fetched Node may lie: the project's own, else (a package installed by another user) this user's cache.
+ * Folders for a fetched Node: the project's own; for a package installed by another user, this user's cache.
  * @param {string} root
  */
 function runtimeFolders(root) {
@@ -201,9 +200,9 @@ function runtimeFolders(root) {
 }
 
 /**
- * Finds npm, as the command line that starts it under a given Node.
+ * Finds npm and returns the command line that starts it with a Node.
  * @param {string} node
- * @param {{ env: Readonly<Record<string, string | undefined>>, execPath: string }} self our own environment and Node
+ * @param {{ env: Readonly<Record<string, string | undefined>>, execPath: string }} self the launcher's environment and Node
  * @returns {string[]}
  */
 export function npmCommand(node, { env, execPath }) {
@@ -217,7 +216,7 @@ export function npmCommand(node, { env, execPath }) {
   for (const candidate of candidates) {
     if (candidate === "" || !fs.existsSync(candidate)) continue;
     const real = fs.realpathSync(candidate);
-    // Other package managers put their own program into npm_execpath; only npm's does what is asked here.
+    // Other package managers set npm_execpath to their own program; only npm works here.
     if (path.basename(real) === "npm-cli.js") return [node, real];
     if (path.basename(candidate) === "npm") wrapper ??= candidate;
   }
@@ -226,7 +225,7 @@ export function npmCommand(node, { env, execPath }) {
 }
 
 /**
- * The environment for a Node below us: its own folder first in PATH, so that a program that starts `node` gets the same.
+ * The environment of a child: its Node's folder first in PATH, so that a program that starts `node` gets the same one.
  * @param {string} node
  */
 function environmentFor(node) {
@@ -235,16 +234,16 @@ function environmentFor(node) {
 }
 
 /**
- * Runs `npm ci` in a folder, in silence; its output is kept for the case that it fails.
- * @param {string} folder @param {string} node @param {string} failed how the message begins when it fails
+ * Runs `npm ci` in a folder without output; the output is shown if it fails.
+ * @param {string} folder @param {string} node @param {string} failed the beginning of the message if it fails
  */
 async function npmCi(folder, node, failed) {
   /** @type {NodeJS.ProcessEnv} */
   const env = environmentFor(node);
-  // What a surrounding npm or a production shell leaves behind must not decide what is installed here, or where.
+  // Variables of a surrounding npm or a production shell must not change what is installed, or the place.
   for (const name of ["NODE_ENV", "npm_config_omit", "npm_config_production", "npm_config_global"])
     delete env[name];
-  // No library here needs a script to be installed; what is native comes built inside its package.
+  // No library needs a script at its installation; native ones contain their binaries.
   const flags = [
     "--include=dev",
     "--ignore-scripts",
@@ -274,7 +273,7 @@ async function npmCi(folder, node, failed) {
 }
 
 /**
- * The message for a failed npm. Known causes become one sentence; the rest is shown as npm wrote it.
+ * The message for a failed npm. Known causes become one sentence; for others npm's output is shown.
  * @param {string} failed @param {string} output
  */
 export function npmFailure(failed, output) {
@@ -308,41 +307,41 @@ function ended(child) {
 }
 
 /**
- * Runs `work` while no other launcher does. The lock is a file that its holder keeps touching, so that one left behind
- * by a kill is recognised after a while, whatever became of its process id.
+ * Runs `work` while no other launcher does. The holder of the lock file touches it regularly, so that a lock left by a
+ * killed launcher becomes stale, independent of process ids.
  * @template T @param {string} folder @param {() => Promise<T>} work @returns {Promise<T>}
  */
-async function alone(folder, work) {
+async function withLock(folder, work) {
   fs.mkdirSync(folder, { recursive: true });
   const lock = path.join(folder, "setup.lock");
   const sinceMs = Date.now();
-  let told = false;
+  let isReported = false;
   while (!take(lock)) {
     clearStale(lock);
-    if (!told) say("another launcher is installing, waiting for it");
-    told = true;
+    if (!isReported) say("another launcher is installing, waiting for it");
+    isReported = true;
     if (Date.now() - sinceMs > lockPatienceMs) {
       throw new LaunchError(`another launcher still holds ${lock}. If none is running, delete that file.`);
     }
     await sleep(200);
   }
-  // A lock that a person deleted meanwhile cannot be touched, and need not be.
+  // A lock that was deleted by hand meanwhile cannot be touched, and need not be.
   const beat = setInterval(() => fs.utimes(lock, new Date(), new Date(), () => {}), heartbeatMs);
   const release = () => fs.rmSync(lock, { force: true });
   const interrupted = (/** @type {NodeJS.Signals} */ signal) => process.exit(exitStatus(null, signal));
   process.once("exit", release);
-  for (const signal of passedOn) process.once(signal, interrupted);
+  for (const signal of forwardedSignals) process.once(signal, interrupted);
   try {
     return await work();
   } finally {
     clearInterval(beat);
-    for (const signal of passedOn) process.off(signal, interrupted);
+    for (const signal of forwardedSignals) process.off(signal, interrupted);
     process.off("exit", release);
     release();
   }
 }
 
-/** @param {string} lock @returns {boolean} whether the lock is ours now */
+/** @param {string} lock @returns {boolean} true if the lock was taken */
 function take(lock) {
   try {
     fs.closeSync(fs.openSync(lock, "wx"));
@@ -354,8 +353,8 @@ function take(lock) {
 }
 
 /**
- * Removes a lock that nobody touches any more. Looking and removing is one step under a guard of its own: otherwise a
- * second launcher, having looked at the old lock, could remove the new one.
+ * Removes a stale lock. Checking and removing are guarded by another lock: otherwise a second launcher that has checked
+ * the old lock could remove the new one.
  * @param {string} lock
  */
 function clearStale(lock) {
@@ -367,7 +366,7 @@ function clearStale(lock) {
   fs.rmSync(guard, { force: true });
 }
 
-/** @param {string} file @param {number} ms @returns {boolean} whether it is there and was last touched longer ago */
+/** @param {string} file @param {number} ms @returns {boolean} true if it exists and was touched longer ago */
 function isOlder(file, ms) {
   const stat = fs.statSync(file, { throwIfNoEntry: false });
   return stat !== undefined && Date.now() - stat.mtimeMs > ms;
@@ -380,7 +379,7 @@ function isMusl() {
 }
 
 /**
- * The path of a Node that runs perpwatch: the running one, or the pinned one, fetched when it is not there yet.
+ * The path of a Node that can run perpwatch: the running one, or the pinned one, which is fetched if it is missing.
  * @param {string} root @returns {Promise<{ node: string, version: string }>}
  */
 async function suitableNode(root) {
@@ -403,7 +402,7 @@ async function suitableNode(root) {
   }
   const place = path.join(folder, `${pinned.name}-${pinned.version}`);
   const node = path.join(place, "bin", "node");
-  await alone(folder, async () => {
+  await withLock(folder, async () => {
     if (fs.existsSync(node)) return;
     say(`Node ${running} is too old, fetching Node ${pinned.version} into ${folder} (about 50 MB, once)`);
     await fetchNode(pinned, folder, place);
@@ -422,48 +421,48 @@ function makeFolder(folder) {
 }
 
 /**
- * Fetches beside its final place, tries it, then renames it there, so that what stands in place is always whole.
+ * Fetches a Node into a temporary folder, tries it, then renames the folder to its place, which is therefore never incomplete.
  * @param {{ name: string, version: string, integrity: string }} pinned @param {string} folder @param {string} place
  */
 async function fetchNode(pinned, folder, place) {
   const failed = `could not fetch Node ${pinned.version}`;
-  // We hold the lock: whatever a launcher that was killed left half-done is nobody's.
+  // The lock is held, so incomplete folders are from launchers that were killed.
   for (const entry of fs.readdirSync(folder)) {
     if (entry.startsWith("fetch-")) fs.rmSync(path.join(folder, entry), { recursive: true, force: true });
   }
-  const draft = fs.mkdtempSync(path.join(folder, "fetch-"));
+  const temporary = fs.mkdtempSync(path.join(folder, "fetch-"));
   try {
     const { name, version, integrity } = pinned;
     const own = { name: "runtime", version: "0.0.0", private: true, dependencies: { [name]: version } };
     const packages = { "": own, [`node_modules/${name}`]: { version, integrity } };
     const lock = { name: own.name, version: own.version, lockfileVersion: 3, requires: true, packages };
-    fs.writeFileSync(path.join(draft, "package.json"), JSON.stringify(own));
-    fs.writeFileSync(path.join(draft, "package-lock.json"), JSON.stringify(lock));
-    await npmCi(draft, process.execPath, failed);
-    const fetched = path.join(draft, "node_modules", name);
+    fs.writeFileSync(path.join(temporary, "package.json"), JSON.stringify(own));
+    fs.writeFileSync(path.join(temporary, "package-lock.json"), JSON.stringify(lock));
+    await npmCi(temporary, process.execPath, failed);
+    const fetched = path.join(temporary, "node_modules", name);
     const trial = spawn(path.join(fetched, "bin", "node"), ["--version"], {
       stdio: ["ignore", "pipe", "pipe"],
     });
-    let said = "";
+    let output = "";
     for (const stream of [trial.stdout, trial.stderr]) {
       stream.setEncoding("utf8").on("data", (text) => {
-        said += text;
+        output += text;
       });
     }
-    if ((await ended(trial)) !== 0 || said.trim() !== `v${version}`) {
+    if ((await ended(trial)) !== 0 || output.trim() !== `v${version}`) {
       throw new LaunchError(
         `${failed}: it does not run on this system. Install Node 22.18 or newer yourself.`,
-        said,
+        output,
       );
     }
     fs.renameSync(fetched, place);
   } finally {
-    fs.rmSync(draft, { recursive: true, force: true });
+    fs.rmSync(temporary, { recursive: true, force: true });
   }
 }
 
 /**
- * Sees to it that node_modules holds what the lockfile says.
+ * Installs the packages of the lockfile into node_modules, unless they are there.
  * @param {string} root @param {{ node: string, version: string }} runtime @param {{ dev: boolean }} wanted
  */
 async function installLibraries(root, runtime, wanted) {
@@ -487,7 +486,7 @@ async function installLibraries(root, runtime, wanted) {
       `the libraries are not installed and ${root} cannot be written. Run this once as its owner.`,
     );
   }
-  await alone(path.join(root, ".runtime"), async () => {
+  await withLock(path.join(root, ".runtime"), async () => {
     if (isReady()) return;
     say("installing the libraries with npm ci (once, and again when package-lock.json changes)");
     await npmCi(root, runtime.node, "could not install the libraries");
@@ -495,14 +494,14 @@ async function installLibraries(root, runtime, wanted) {
   });
 }
 
-/** Signals that a child gets from us. SIGHUP means "reload" to the daemon. @type {readonly NodeJS.Signals[]} */
-const passedOn = ["SIGTERM", "SIGINT", "SIGHUP"];
+/** Signals that are forwarded to a child. SIGHUP reloads the daemon. @type {readonly NodeJS.Signals[]} */
+const forwardedSignals = ["SIGTERM", "SIGINT", "SIGHUP"];
 
 /**
- * Runs a program in our place: our streams, our signals, its exit status.
+ * Runs a program with the launcher's streams and signals, and exits with its status.
  * @param {string} program @param {string[]} args @param {string} node @param {string} cwd
- * @param {{ isTool: boolean, isDaemon?: boolean }} what perpwatch itself takes Ctrl-C for one wish where it gets it twice, from the
- * terminal and from us; to a tool the second one would mean "at once"
+ * @param {{ isTool: boolean, isDaemon?: boolean }} what perpwatch itself treats Ctrl-C from the terminal and
+ * from the launcher as one; to a tool the second one would mean "at once"
  */
 async function runChild(program, args, node, cwd, { isTool, isDaemon = false }) {
   /** @type {NodeJS.ProcessEnv} */
@@ -514,17 +513,17 @@ async function runChild(program, args, node, cwd, { isTool, isDaemon = false }) 
     env,
     stdio: /** @type {import("node:child_process").StdioOptions} */ (stdio),
   });
-  // What the child leaves behind may hold its end: only the child's own end counts.
+  // Processes that the child started may keep its end of the pipe open: only the child's own end matters.
   child.once("exit", () => child.stdio[3]?.destroy());
   const terminals = [0, 1, 2].filter((fd) => tty.isatty(fd));
-  for (const signal of passedOn) {
+  for (const signal of forwardedSignals) {
     process.on(signal, () => {
       const hasIt = isTool && terminalInterrupts(textOf("/proc/self/stat"), terminals.length > 0);
       if (signal !== "SIGINT" || !hasIt) child.kill(signal);
     });
   }
   const status = await ended(child);
-  // Node sets terminals back at its end, and aborts where one was closed that it still has open.
+  // Node restores terminals at its end, and aborts if one of its open terminals was closed.
   for (const fd of terminals) if (!tty.isatty(fd)) fs.closeSync(fd);
   process.exit(status);
 }
@@ -546,9 +545,9 @@ function scriptFile(root, name) {
 }
 
 /**
- * Everything that has to be in place first.
+ * Installs everything that is needed first.
  * @param {string} root @param {{ isCheckout: boolean, isTool: boolean }} what
- * @throws {LaunchError} also for a file system that refuses, since that is the user's to mend
+ * @throws {LaunchError} also for errors of the file system, which the user has to correct
  */
 async function prepare(root, { isCheckout, isTool }) {
   try {
@@ -563,22 +562,21 @@ async function prepare(root, { isCheckout, isTool }) {
 }
 
 /**
- * For whatever holds keys or a passphrase: no signal of the same user makes it listen to a debugger. It cannot be set once a process
- * runs, nor can the limit of core dumps (`withoutCore`).
+ * For processes that hold keys or a passphrase: no signal of the same user enables a debugger. It can only be set at the
+ * start of a process, as the limit of core dumps (`withoutCore`).
  */
 export const closedFlags = ["--disable-sigusr1"];
 
 /**
- * For a daemon that stays for months beside others. Nearly all that an answer leaves is garbage a moment later: a hundred
- * megabytes to gather it in save little time.
+ * For a daemon that runs for months beside other programs. Nearly all memory of an answer is garbage a moment later, so a
+ * young generation of a hundred megabytes would save little time.
  */
 const sizeFlags = ["--max-semi-space-size=4"];
 
 export const daemonFlags = [...closedFlags, ...sizeFlags];
 
 /**
- * The program and its arguments (without its name) behind a shell that forbids core dumps, which would hold keys, and then gives its
- * place to it.
+ * A command line for the program with a shell that disables core dumps, which would contain keys, and then executes it.
  * @param {string} program @param {readonly string[]} args
  * @returns {{ program: string, args: string[] }}
  */
@@ -587,7 +585,7 @@ export function withoutCore(program, args) {
 }
 
 /**
- * With the GNU C library each thread that helps to collect garbage keeps room of its own, some megabytes for good.
+ * With the GNU C library, each thread that helps to collect garbage permanently keeps an arena of some megabytes.
  * @template {NodeJS.ProcessEnv} E @param {E} env @returns {NodeJS.ProcessEnv}
  */
 export function daemonEnvironment(env) {
@@ -595,23 +593,23 @@ export function daemonEnvironment(env) {
 }
 
 /**
- * The flags of a command's Node beside what it has already: a size that somebody chose is left alone.
- * @param {string[]} argv @param {readonly string[]} given flags and NODE_OPTIONS as they are
+ * The flags of a command's Node in addition to the present ones: a size that the user chose is kept.
+ * @param {string[]} argv @param {readonly string[]} present flags and NODE_OPTIONS
  * @returns {readonly string[]}
  */
-export function flagsFor([command], given) {
+export function flagsFor([command], present) {
   const isDaemon = command === "start" || command === "signer";
   if (!isDaemon && command !== "wallet" && command !== "service") return [];
-  const hasSize = given.some((one) => /semi[-_]space[-_]size/.test(one));
-  return (isDaemon && !hasSize ? daemonFlags : closedFlags).filter((one) => !given.includes(one));
+  const hasSize = present.some((one) => /semi[-_]space[-_]size/.test(one));
+  return (isDaemon && !hasSize ? daemonFlags : closedFlags).filter((one) => !present.includes(one));
 }
 
 /**
- * Puts a Node with these flags in the place of this process, under its id and with its streams. Returns where the system
- * cannot, or where whoever started us talks to us by another channel than those.
+ * Replaces this process by a Node with these flags, with the same id and streams. Returns if the system does not support
+ * it, or if the parent process uses an IPC channel.
  * @param {readonly string[]} flags
  */
-function beginAnew(flags) {
+function replaceProcess(flags) {
   if (flags.length === 0 || typeof process.execve !== "function" || process.platform === "win32") return;
   if (process.channel) return;
   const { execPath, execArgv, argv, env } = process;
@@ -623,7 +621,7 @@ function beginAnew(flags) {
 async function launch(argv) {
   const root = path.dirname(fileURLToPath(import.meta.url));
   const source = path.join(root, "src", "main.ts");
-  // Node runs .ts files as they are, but not inside node_modules; there the package carries compiled files.
+  // Node runs .ts files directly, but not inside node_modules, where the package contains compiled files.
   const isCheckout = fs.existsSync(source) && !root.split(path.sep).includes("node_modules");
   const [option] = argv;
   const nameAt = option === "--node" ? argv.findIndex((one, index) => index > 0 && !one.startsWith("-")) : 1;
@@ -645,7 +643,7 @@ async function launch(argv) {
   }
   const main = isCheckout ? source : path.join(root, "dist", "main.js");
   const cwd = callerFolder(process.env, process.cwd(), root);
-  // What messages ask their readers to type is what works here.
+  // The form of commands in messages.
   const called = process.argv[1] ?? "";
   process.env.PERPWATCH_CALLED = path.basename(called) === "launch.mjs" ? `node ${called}` : "perpwatch";
   const flags = flagsFor(argv, [...process.execArgv, process.env.NODE_OPTIONS ?? ""]);
@@ -657,8 +655,8 @@ async function launch(argv) {
       : { program: runtime.node, args: whole };
     return runChild(program, args, runtime.node, cwd, { isTool, isDaemon });
   }
-  beginAnew(flags);
-  // The running Node will do: no second process that would have to be fed signals and outlived.
+  replaceProcess(flags);
+  // The running Node is suitable: no second process is needed.
   process.chdir(cwd);
   process.argv = [process.execPath, main, ...argv];
   await import(pathToFileURL(main).href);

@@ -1,4 +1,4 @@
-/** The chart of an alert: the series that its rule compares with a number, from where history keeps it. */
+/** The chart of an alert: the figure that its rule compares with a number, with its samples from history. */
 import { expect, test } from "vitest";
 import { chartSeries } from "../src/daemon/chart-series.ts";
 import type { Alert } from "../src/domain/alert.ts";

@@ -19,7 +19,7 @@ test("alerts about sign-ins and timers name the wallets and this machine", { tim
   expect(told).toContain(`perpwatch on ${hostname()}: its timers `);
 });
 
-test("a sign-in that is refused is told with the reason of the exchange", { timeout: 60_000 }, async () => {
+test("a refused sign-in is reported with the exchange's reason", { timeout: 60_000 }, async () => {
   await using house = await openHouse();
   const error = "This wallet is blocked in your region";
   await house.call("fault", { path: "/v1/auth/login/*", status: 403, error });

@@ -1,4 +1,4 @@
-/** The flags of V8's heap: it says nothing but a line on stderr where it does not know a flag. */
+/** The flags of V8's heap: for an unknown flag V8 writes a line to stderr and nothing else. */
 import { spawnSync } from "node:child_process";
 import { expect, test } from "vitest";
 import { daemonFlags } from "../launch.mjs";

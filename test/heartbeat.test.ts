@@ -1,4 +1,7 @@
-/** The dead man's switch, against a real server, on a clock that the test moves; and what of the outbox it rests on. */
+/**
+ * The dead man's switch against a real server, with a clock that the test advances; and the figures of the outbox that
+ * it uses.
+ */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, test } from "vitest";
@@ -51,13 +54,13 @@ async function world({ failUrl = true } = {}) {
   heartbeat.start();
   return {
     ...{ clock, called, log, state, heartbeat },
-    /** Lets time pass in looks of 5 s; a call is waited for, since its answer comes over a socket. */
+    /** Advances time in checks of 5 s, and waits for each call, whose answer comes over a socket. */
     async pass(ms: number) {
       for (const endMs = clock.elapsedMs() + ms; clock.elapsedMs() < endMs; ) {
         if (state.turns) turnedMs = clock.elapsedMs() + 1;
         if (state.reads) readMs = clock.nowMs() + 1;
         await clock.advance(5 * second);
-        await heartbeat.looked();
+        await heartbeat.settled();
       }
     },
     async [Symbol.asyncDispose]() {
@@ -76,7 +79,7 @@ test("beats while the loop turns and something is read, and stays away otherwise
   expect(it.called).toHaveLength(4);
   it.state.reads = false;
   await it.pass(5 * minute);
-  // What was read before the last call is no sign of life now.
+  // A reading before the last call does not count.
   expect(it.called).toHaveLength(4);
   expect(it.heartbeat.status().withheld).toBe("nothing was read from the exchange since the last one");
   it.state.reads = true;
@@ -84,7 +87,7 @@ test("beats while the loop turns and something is read, and stays away otherwise
   expect(it.called).toHaveLength(5);
   it.state.turns = false;
   await it.pass(5 * minute);
-  // It had turned once more since.
+  // The loop had turned once more since.
   expect(it.called).toHaveLength(6);
   expect(it.heartbeat.status().withheld).toBe("the loop has not turned since the last one");
   it.state.turns = true;
@@ -118,7 +121,7 @@ test("its own failures are said once, without the address, and it goes on trying
   expect(JSON.stringify([it.log, it.heartbeat.status()])).not.toContain("s3cret");
 });
 
-test("a critical message that can leave by no channel for a minute is told at once, then hourly", async () => {
+test("a critical message that no channel can send for a minute is reported at once, then hourly", async () => {
   await using it = await world();
   await it.pass(10 * second);
   const beats = it.called.length;
@@ -130,19 +133,19 @@ test("a critical message that can leave by no channel for a minute is told at on
   it.state.answer = 200;
   await it.pass(10 * second);
   const fails = () => it.called.filter((url) => url === "/fail/s3cret").length;
-  // A call that was not taken is made again at once.
+  // A rejected call is repeated at once.
   const first = fails();
   expect(first).toBeGreaterThan(1);
   await it.pass(50 * minute);
   expect(fails()).toBe(first);
   await it.pass(12 * minute);
   expect(fails()).toBe(first + 1);
-  // And no sign of life meanwhile: the other side would take it for an all-clear.
+  // There is no regular call meanwhile, which the service would take for an all-clear.
   expect(it.called.filter((url) => url.startsWith("/beat")).length).toBeLessThanOrEqual(beats + 1);
   it.state.waitingSinceMs = null;
   await it.pass(5 * second);
   expect(it.called.at(-1)).toBe("/beat/s3cret");
-  // One that is given up is told once, and is the past then.
+  // A dead message is reported once.
   it.state.lost = 1;
   await it.pass(10 * second);
   expect(fails()).toBe(first + 2);
@@ -159,7 +162,7 @@ test("without a failUrl one that was given up keeps the heartbeat away for an ho
   await it.pass(55 * minute);
   expect(it.called).toHaveLength(beats);
   expect(it.heartbeat.status().withheld).toBe("a critical message was given up, and nobody got it");
-  // Else nobody could tell a daemon that died after that.
+  // Otherwise a daemon that died after that could not be detected.
   await it.pass(10 * minute);
   expect(it.called.length).toBeGreaterThan(beats + 3);
   expect(it.heartbeat.status().withheld).toBeNull();
@@ -168,7 +171,7 @@ test("without a failUrl one that was given up keeps the heartbeat away for an ho
   expect(it.heartbeat.status().withheld).not.toBeNull();
 });
 
-test("the outbox says since when a critical message reached nobody", async () => {
+test("the outbox states since when a critical message is undelivered", async () => {
   await using one = await rig();
   const { alerts } = one;
   one.far.answer = () => ({ status: 503 });

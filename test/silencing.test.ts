@@ -1,11 +1,11 @@
-/** Silences as people ask for them, from a shell and from chats at once. */
+/** Silences set by people from a shell and from chats at the same time. */
 import { expect, test } from "vitest";
 import { type DaemonParts, DaemonSource } from "../src/daemon/daemon-source.ts";
 import type { Observation } from "../src/domain/observation.ts";
 import type { Silence } from "../src/domain/silence.ts";
 import { FakeClock } from "./support/clock.ts";
 
-/** A watch that takes its time with what it is told. */
+/** A watch that processes observations with a delay. */
 function world() {
   const clock = new FakeClock("2026-11-21T03:41:18Z");
   const silences: Silence[] = [];
@@ -36,7 +36,7 @@ test("two people who silence at once have a silence each", async () => {
   expect(next).toMatchObject({ silence: { id: 3 } });
 });
 
-test("a silence whose end no calendar knows is refused before it stands", async () => {
+test("a silence whose end is not a valid time is refused", async () => {
   const { clock, source, silences, wish, hear } = world();
   hear();
   for (const endsMs of [9e15, Number.POSITIVE_INFINITY, clock.nowMs() + 11 * 31_536_000_000])

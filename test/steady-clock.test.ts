@@ -11,7 +11,7 @@ test("the machine's time, less what it is off", async () => {
   expect(clock.nowMs()).toBe(machine.nowMs() - 5_000);
 });
 
-test("a clock that was fast neither goes back nor stands still, and is right in the end", async () => {
+test("a clock that was fast neither goes back nor stops, and is correct in the end", async () => {
   const machine = new FakeClock("2026-01-01T00:00:00Z");
   let offsetMs = 0;
   const clock = steadyClock(machine);

@@ -1,4 +1,4 @@
-/** `perpwatch alerts`: what fired, each with its story, and acknowledging it. */
+/** `perpwatch alerts`: lists alerts, shows the history of one, and acknowledges them. */
 import type { Command } from "commander";
 import {
   type Alert,
@@ -52,7 +52,7 @@ interface AckOptions extends CommonOptions {
 type FormatTime = (ms: number, timezone: string) => string;
 
 export function alertsCommand(program: Command, cli: Cli): void {
-  const group = declareGroup(program, "alerts", "list alerts, tell the story of one, acknowledge some", [
+  const group = declareGroup(program, "alerts", "list alerts, show the history of one, acknowledge some", [
     "alerts --firing --severity critical",
     "alerts show 17",
     'alerts ack 17 --comment "adding collateral"',
@@ -64,7 +64,7 @@ export function alertsCommand(program: Command, cli: Cli): void {
     isDefault: true,
   })
     .option("--firing", "only those that fire now")
-    .option("--shadow", "those of rules in shadow mode, of which nobody was told, instead")
+    .option("--shadow", "those of rules in shadow mode, which sent no message, instead")
     .option("--rule <name>", "only of this rule")
     .option("--wallet <name>", "only of this wallet")
     .option(
@@ -78,8 +78,8 @@ export function alertsCommand(program: Command, cli: Cli): void {
     usage: "show <id>",
     summary: "one alert: each step in its life, what became of its messages, and the receipt of each",
     about:
-      "Receipts tell when it happened at the exchange, was seen, fired, was owed, was sealed, was accepted by the channel\n" +
-      "and was acknowledged to the exchange, each with the time since the step before.",
+      "Receipts state when it happened at the exchange, was seen, fired, became pending, was finalized, was accepted by the\n" +
+      "channel and was acknowledged to the exchange, each with the time since the step before.",
     examples: ["alerts show 17"],
   }).action((id: string, options: CommonOptions) => show(cli, idFrom(id), options));
   declare(group, {
@@ -160,14 +160,14 @@ function alertTable(
   );
 }
 
-/** The text of an alert that fires; of one that ended, the worst that it came to. */
+/** The text of a firing alert; of an ended one, its worst text. */
 function textOf({ state, summary, worst }: Alert): string {
   return state === "ended" && worst !== undefined ? worst.summary : summary;
 }
 
-/** The time of a firing alert's text, where that is not now, and that its end waits. */
+/** The time of a firing alert's text, if it is not current, and the note that its end is delayed. */
 function asOf(alert: Alert, nowMs: number | null, time: (ms: number) => string, paint: Paint): string {
-  // Without a daemon nothing is newer than what was told last.
+  // Without a daemon, the last notified text is the newest.
   const { textAtMs = nowMs ?? alert.dataAtMs, endingWait, gone } = alert as Partial<FiringAlert>;
   if (alert.state !== "firing") return "";
   const notes = [
@@ -177,7 +177,7 @@ function asOf(alert: Alert, nowMs: number | null, time: (ms: number) => string, 
   return notes.map((note) => ` ${paint("yellow", `(${note})`)}`).join("");
 }
 
-/** The level, with the worst that it reached where that was another. */
+/** The level, with the worst one if it differs. */
 function levelOf(alert: Alert, paint: Paint): string {
   const tinted = (severity: Severity) => paint(severityTint(severity), severity);
   const worst = worstSeverityOf(alert);
@@ -276,7 +276,11 @@ function storyText(
   else
     lines.push(
       paint("bold", "Deliveries"),
-      table(["receiver", "step", "owed", "state", "attempts", "message", "receipt"], deliveries, paint),
+      table(
+        ["receiver", "step", "pending since", "state", "attempts", "message", "receipt"],
+        deliveries,
+        paint,
+      ),
       "",
       paint("bold", "Receipts"),
       receiptTable(receiptsOf(story), time, paint),
@@ -328,7 +332,7 @@ function deliveryRow(
 }
 
 function failureOf(message: Message | undefined): string {
-  if (message === undefined || message.lastFailure === null) return "not told why";
+  if (message === undefined || message.lastFailure === null) return "reason unknown";
   return message.lastDetail === null ? message.lastFailure : `${message.lastFailure}, ${message.lastDetail}`;
 }
 
@@ -359,7 +363,7 @@ async function acknowledge(cli: Cli, ids: readonly number[], options: AckOptions
       alerts.push({ id, result });
       if (!options.json) tell(id, result);
     } catch (error) {
-      // Without a daemon there is nothing to go on with.
+      // Without a daemon the remaining ids would fail as well.
       if (!(error instanceof CommandFailed) || error.facts.running === false) throw error;
       cli.status = Math.max(cli.status, error.status);
       alerts.push({ id, error: error.message });

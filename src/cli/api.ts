@@ -1,4 +1,6 @@
-/** `perpwatch api`: every endpoint of the exchange from the shell, by the table that client and simulator go by. */
+/**
+ * `perpwatch api`: every endpoint of the exchange from the shell, by the same table as the client and the simulator.
+ */
 import type { Command } from "commander";
 import type { Endpoint } from "../contract/index.ts";
 import { printableJson } from "../domain/escape.ts";
@@ -40,7 +42,7 @@ export function apiCommand(program: Command, cli: Cli): void {
   }).action((options: CommonOptions) => list(cli, options));
   declare(group, {
     usage: "describe <name>",
-    summary: "tell everything about one endpoint: parameters, bounds, defaults, what it answers",
+    summary: "show everything about one endpoint: parameters, bounds, defaults, what it answers",
     examples: ["api describe fundingHourly"],
     needsNoConfig: true,
   }).action((name: string, options: CommonOptions) => describe(cli, name, options));
@@ -52,7 +54,7 @@ export function apiCommand(program: Command, cli: Cli): void {
   })
     .option("--out <file>", "write it there instead of printing it")
     .action((options: CommonOptions & { readonly out?: string }) => docs(cli, options));
-  // What an endpoint takes is known when its name is: its words are read by themselves.
+  // The options of an endpoint are known once its name is: its words are parsed separately.
   group
     .command("call", { isDefault: true, hidden: true })
     .helpOption(false)
@@ -60,7 +62,7 @@ export function apiCommand(program: Command, cli: Cli): void {
     .allowExcessArguments()
     .argument("[words...]")
     .action((words: string[]) => call(cli, group, words));
-  // `api NAME --help` is about the endpoint: `call` says it. Last, since commands below take this over.
+  // `api NAME --help` describes the endpoint: `call` prints it. Set last, because subcommands inherit it.
   group.helpOption(false);
 }
 
@@ -84,12 +86,12 @@ async function list(cli: Cli, options: CommonOptions): Promise<void> {
       one.session === "required" ? "session" : "",
       one.summary,
     ]);
-    // Without a head: the columns speak for themselves.
+    // Without a head.
     const [, ...lines] = table(["", "", "", "", ""], rows, paint).split("\n");
     return rows.length === 0 ? [] : [[paint("bold", title), ...lines].join("\n")];
   });
   print(cli, parts.join("\n\n"));
-  hint(cli, "\nperpwatch api describe NAME tells what one takes; perpwatch api NAME --param value asks.");
+  hint(cli, "\nperpwatch api describe NAME shows what one takes; perpwatch api NAME --param value asks.");
 }
 
 async function describe(cli: Cli, name: string, options: CommonOptions): Promise<void> {
@@ -100,10 +102,10 @@ async function describe(cli: Cli, name: string, options: CommonOptions): Promise
   ]);
   if (!options.json) return print(cli, describeText(endpoint));
   const { reply: _, params, ...rest } = endpoint;
-  const told = Object.fromEntries(
+  const shown = Object.fromEntries(
     Object.entries(params).map(([name, { schema: _, argument: __, ...param }]) => [name, param]),
   );
-  printJson(cli, { ...rest, params: told, answer: replyFields(endpoint) });
+  printJson(cli, { ...rest, params: shown, answer: replyFields(endpoint) });
 }
 
 async function docs(cli: Cli, options: CommonOptions & { readonly out?: string }): Promise<void> {
@@ -154,19 +156,19 @@ async function callWith(
   options: ApiOptions,
   keys: Keys | null,
 ): Promise<void> {
-  const [{ target }, { refuseMisfits }] = await Promise.all([
+  const [{ target }, { checkArguments }] = await Promise.all([
     import("./api/target.ts"),
     import("./api/arguments.ts"),
   ]);
-  const { settings, wallet, elsewhereThan } = await target(cli, options, keys);
+  const { settings, wallet, configuredUrl } = await target(cli, options, keys);
   const args = { ...(wallet === null ? {} : await walletArguments(endpoint, wallet.authority)), ...given };
-  refuseMisfits(endpoint, args);
+  checkArguments(endpoint, args);
   const session = wallet === null || wallet.watchOnly || endpoint.session === "none" ? null : wallet.name;
   const { baseUrl } = settings.exchange;
-  // Who answers elsewhere could pass the exchange's own challenge on, and have the session that the wallet signs for.
-  if (session !== null && elsewhereThan !== null) {
+  // Another server could forward the exchange's own challenge, and obtain the session that the wallet signs for.
+  if (session !== null && configuredUrl !== null) {
     const risk = `whoever answers there can act as ${session}`;
-    const what = `${session} would sign in at ${baseUrl}, but its exchange is ${elsewhereThan}; ${risk}.`;
+    const what = `${session} would sign in at ${baseUrl}, but its exchange is ${configuredUrl}; ${risk}.`;
     await consent(cli, what, options.yes);
   }
   if (endpoint.method !== "GET")
@@ -182,7 +184,7 @@ async function send(
   settings: Awaited<ReturnType<typeof import("./api/target.ts").target>>["settings"],
   session: string | null,
 ): Promise<void> {
-  const [{ memorySessions, withExchange }, { heldRows, pagesOf }, { showAnswer }] = await Promise.all([
+  const [{ memorySessions, withExchange }, { collectRows, pagesOf }, { showAnswer }] = await Promise.all([
     import("./standalone.ts"),
     import("./api/pages.ts"),
     import("./api/show.ts"),
@@ -192,7 +194,7 @@ async function send(
     memorySessions(),
     async (exchange) => {
       const held = session === null ? undefined : exchange.sessions.of(session);
-      // An open endpoint would go out without: the wallet was named so that it goes out with.
+      // An endpoint without a required session would be called without one, but the wallet was named for its session.
       await held?.access({ endMs: performance.now() + patienceMs });
       try {
         const ask = exchange.client[endpoint.name as keyof typeof exchange.client] as (
@@ -206,7 +208,7 @@ async function send(
           else print(cli, showAnswer(first, paintFor(cli.out)));
           return;
         }
-        const told = async function* () {
+        const shown = async function* () {
           let last: PageRead | null = null;
           for await (last of pagesOf(endpoint, args, first, (more) => ask(more, callOptions))) {
             progress(cli, endpoint.name, last.pages, last.count, false);
@@ -214,9 +216,9 @@ async function send(
           }
           if (last !== null) progress(cli, endpoint.name, last.pages, last.count, true);
         };
-        // A line a row: what follows in a pipe need not wait for the end, nor hold it all.
-        if (!options.json) print(cli, showAnswer(await heldRows(endpoint, told()), paintFor(cli.out)));
-        else for await (const { rows } of told()) await writeLines(cli, rows);
+        // One line a row: a reader of the pipe need not wait for the end, and rows are not kept.
+        if (!options.json) print(cli, showAnswer(await collectRows(endpoint, shown()), paintFor(cli.out)));
+        else for await (const { rows } of shown()) await writeLines(cli, rows);
       } finally {
         await held?.logout().catch(() => {});
       }
@@ -228,24 +230,24 @@ async function send(
   );
 }
 
-/** For a sign-in. */
+/** Time limit of a sign-in. */
 const patienceMs = 20_000;
 
-/** Resolves when they are taken, so that one page at a time is held however slowly somebody reads. */
+/** Resolves when the lines were taken, so that a slow reader limits the rows in memory to one page. */
 async function writeLines(cli: Cli, rows: readonly unknown[]): Promise<void> {
   const { writeJson } = await import("../contract/index.ts");
   const text = rows.map((row) => `${printableJson(writeJson(row))}\n`).join("");
   return new Promise((resolve) => cli.out.write(text, () => resolve()));
 }
 
-/** On a terminal one line that is written over; elsewhere one at the end. */
+/** On a terminal one line that is overwritten; otherwise one line at the end. */
 function progress(cli: Cli, name: string, pages: number, rows: number, isEnd: boolean): void {
   const text = `${name}: ${pages} ${pages === 1 ? "page" : "pages"}, ${rows} ${rows === 1 ? "row" : "rows"}`;
   if (cli.err.isTTY) cli.err.write(`\r${text}${isEnd ? "\n" : " …"}`);
   else if (isEnd) hint(cli, text);
 }
 
-/** The arguments that a named wallet stands for, where an endpoint asks for it. */
+/** The arguments of an endpoint that follow from the named wallet. */
 async function walletArguments(endpoint: Endpoint, authority: string): Promise<Record<string, unknown>> {
   const found: Record<string, unknown> = {};
   for (const [name, param] of Object.entries(endpoint.params)) {

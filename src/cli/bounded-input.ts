@@ -1,7 +1,7 @@
-/** Reads all of standard input, up to a bound. */
+/** Reads standard input up to a limit. */
 import { CommandFailed } from "./command.ts";
 
-/** @throws {CommandFailed} where more comes than `maxBytes`; what comes after is not read */
+/** @throws {CommandFailed} when it is longer than `maxBytes`; the rest is not read */
 export async function boundedInput(input: NodeJS.ReadStream, maxBytes: number): Promise<string> {
   const parts: Buffer[] = [];
   let length = 0;

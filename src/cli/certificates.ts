@@ -1,6 +1,9 @@
-/** The environment cannot switch off that certificates are checked: all sessions and keys of services go over these connections. */
+/**
+ * Prevents that the environment disables the check of certificates: sessions and API keys are sent over these
+ * connections.
+ */
 
-/** @param env that of this process, which Node reads at each connection */
+/** @param env the environment of this process, which Node reads at each connection */
 export function checkCertificates(env: NodeJS.ProcessEnv): void {
   if (env.NODE_TLS_REJECT_UNAUTHORIZED !== "0") return;
   delete env.NODE_TLS_REJECT_UNAUTHORIZED;

@@ -1,4 +1,4 @@
-/** `perpwatch channels`: whether messages arrive, and what they say. */
+/** `perpwatch channels`: tests of channels, and previews of their templates. */
 import type { Command } from "commander";
 import type { SendOutcome } from "../domain/ports.ts";
 import { previewCommand } from "./channels/preview.ts";
@@ -22,7 +22,7 @@ export function channelsCommand(program: Command, cli: Cli): void {
   ]);
   declare(group, {
     usage: "test <name>",
-    summary: "send one marked test message and tell what the other side answered",
+    summary: "send one marked test message and print what the other side answered",
     about:
       "The running daemon sends it, if there is one; else it is sent from here. A console channel writes to the terminal\n" +
       "of whoever sends.",
@@ -36,7 +36,7 @@ async function test(cli: Cli, name: string, options: CommonOptions): Promise<voi
   const place = await locate(cli, options.config);
   const path = `/api/v1/channels/${encodeURIComponent(name)}/test`;
   const answer = await askAbout(place, "channel", name, ask<SendOutcome>(place, "POST", path, {}));
-  const outcome = answer.kind === "answered" ? answer.body : await alone(cli, name, options);
+  const outcome = answer.kind === "answered" ? answer.body : await withoutDaemon(cli, name, options);
   const sentBy = answer.kind === "answered" ? "the running daemon" : "this command";
   if (outcome.kind !== "delivered")
     throw new CommandFailed(`${name} did not take it (${outcome.failure}): ${outcome.detail}`, 1, {
@@ -46,15 +46,15 @@ async function test(cli: Cli, name: string, options: CommonOptions): Promise<voi
   else print(cli, `${name} took the test message of ${sentBy}: ${outcome.receipt}`);
 }
 
-async function alone(cli: Cli, name: string, options: CommonOptions): Promise<SendOutcome> {
+async function withoutDaemon(cli: Cli, name: string, options: CommonOptions): Promise<SendOutcome> {
   const { withSigning } = await import("./signing.ts");
-  // This process speaks to the network, and reads no key.
+  // This process connects to the network, and reads no key.
   const { settings } = await withSigning(cli, options.config, {}, (signing) => signing.look());
   if (!Object.hasOwn(settings.channels, name))
     throw unknownName("channel", name, Object.keys(settings.channels));
   const { sendTest } = await import("../daemon/daemon-source.ts");
   const { withChannel } = await import("./standalone.ts");
-  // JSON alone belongs on stdout when it was asked for.
+  // With `--json`, stdout contains JSON only.
   const out = options.json ? cli.err : cli.out;
   return withChannel(settings, name, out, (channel) => sendTest(channel, Date.now()));
 }

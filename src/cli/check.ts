@@ -1,4 +1,4 @@
-/** `perpwatch check`: everything that can be known before the daemon runs. */
+/** `perpwatch check`: all checks that are possible before the daemon runs. */
 
 import type { Command } from "commander";
 import type { KeyPlace } from "../daemon/settings/wallets.ts";
@@ -55,11 +55,11 @@ async function check(cli: Cli, options: CheckOptions): Promise<void> {
 
 async function checkWith(cli: Cli, options: CheckOptions, loaded: Loaded): Promise<void> {
   const { settings } = loaded;
-  const ground = await examine(loaded);
-  const problems = [...ground.problems, ...rotaProblems(loaded, Date.now())];
+  const machine = await examine(loaded);
+  const problems = [...machine.problems, ...rotaProblems(loaded, Date.now())];
   if (problems.length > 0) throw await misconfigured(problems);
-  const doubts = [ground.address, ground.room].filter((one) => one !== null);
-  const warnings = [...loaded.warnings, ...doubts];
+  const machineWarnings = [machine.address, machine.room].filter((one) => one !== null);
+  const warnings = [...loaded.warnings, ...machineWarnings];
   const { formatConfigWarning } = await import("../config/index.ts");
   const { demandOf, marketReadsOf } = await import("../collect/demand.ts");
   const { plannedPerSecond } = await import("../exchange/settings.ts");
@@ -69,19 +69,19 @@ async function checkWith(cli: Cli, options: CheckOptions, loaded: Loaded): Promi
     settings: settings.schedules,
     requestsPerSecond: plannedPerSecond(settings.exchange),
     wallets: settings.wallets.map(({ key, pdaIndices }) => ({ watchOnly: key === null, pdaIndices })),
-    marketReads: marketReadsOf((source) => wanted.estimate(source, { markets, held: heldAtAGuess })),
+    marketReads: marketReadsOf((source) => wanted.estimate(source, { markets, held: assumedHeld })),
     nowMs: Date.now(),
   });
   const paint = paintFor(cli.out);
   if (!options.json) {
     const text = options.verbose === true ? offlineText : shortText;
-    print(cli, text(settings, demand, ground, paint));
+    print(cli, text(settings, demand, machine, paint));
     if (warnings.length > 0) print(cli, "");
     for (const warning of warnings) print(cli, paint("yellow", `warning: ${formatConfigWarning(warning)}`));
-    for (const doubt of passphraseDoubts(cli, settings)) print(cli, paint("yellow", `warning: ${doubt}`));
+    for (const doubt of passphraseWarnings(cli, settings)) print(cli, paint("yellow", `warning: ${doubt}`));
     for (const note of keyNotes(settings)) print(cli, paint("gray", `note: ${note}`));
   }
-  const idle = ground.running ? await idleSilences(settings) : [];
+  const idle = machine.running ? await idleSilences(settings) : [];
   if (!options.json) for (const one of idle) print(cli, paint("yellow", `warning: ${one}`));
   const { isShipped, runTestFiles, testFilesBeside, testsJson, testsText } = await import("./rules/test.ts");
   const own = settings.ruleFiles.filter((file) => !isShipped(file));
@@ -96,16 +96,17 @@ async function checkWith(cli: Cli, options: CheckOptions, loaded: Loaded): Promi
   const findings: Finding[] = [];
   if (options.online === true) {
     const { checkOnline } = await import("./online.ts");
-    const tell = (text: string) => {
+    const report = (text: string) => {
       if (!options.json) print(cli, text);
     };
-    tell(`\n${paint("bold", `Online, with ${settings.exchange.baseUrl}`)}`);
-    const fine = options.verbose === true ? null : new Fine(settings, (text) => tell(okText(text, paint)));
+    report(`\n${paint("bold", `Online, with ${settings.exchange.baseUrl}`)}`);
+    const okFindings =
+      options.verbose === true ? null : new OkFindings(settings, (text) => report(okText(text, paint)));
     await checkOnline(settings, cli.out, (finding) => {
       findings.push(finding);
-      if (fine?.take(finding) !== true) tell(findingText(finding, paint));
+      if (okFindings?.take(finding) !== true) report(findingText(finding, paint));
     });
-    fine?.end();
+    okFindings?.end();
   }
   const failed = findings.filter((finding) => finding.state === "failed").length;
   if (failed > 0) cli.status = 1;
@@ -116,8 +117,8 @@ async function checkWith(cli: Cli, options: CheckOptions, loaded: Loaded): Promi
       rules: rulesByFile(settings.ruleSet, settings.ruleFiles),
       channels: Object.entries(settings.channels).map(([name, { type }]) => ({ name, type })),
       demand,
-      database: ground.database,
-      running: ground.running,
+      database: machine.database,
+      running: machine.running,
       warnings: warnings.map(({ file, line, column, path, message }) => ({
         ...{ file, line, ...(column === undefined ? {} : { column }), path, message },
       })),
@@ -132,19 +133,19 @@ async function checkWith(cli: Cli, options: CheckOptions, loaded: Loaded): Promi
   );
 }
 
-/** Gathers the findings that are fine, and tells them by subject: a wallet, a channel, the exchange. */
-class Fine {
+/** Collects the findings without problems, and reports them by subject: a wallet, a channel, the exchange. */
+class OkFindings {
   readonly #settings: DaemonSettings;
-  readonly #tell: (text: string) => void;
+  readonly #report: (text: string) => void;
   #subject: string | null = null;
   #found: Finding[] = [];
 
-  constructor(settings: DaemonSettings, tell: (text: string) => void) {
+  constructor(settings: DaemonSettings, report: (text: string) => void) {
     this.#settings = settings;
-    this.#tell = tell;
+    this.#report = report;
   }
 
-  /** @returns true if it is told with the others of its subject */
+  /** @returns true if it is reported with the others of its subject */
   take(finding: Finding): boolean {
     const subject = subjectOf(finding.what, this.#settings);
     if (subject !== this.#subject) this.end();
@@ -158,7 +159,7 @@ class Fine {
     const details = this.#found.map(({ detail }) => detail).filter((detail) => detail !== "");
     const what = this.#found.length === 1 ? "" : ` ${this.#found.length} answers`;
     const text = [`${this.#subject}:${what}`, ...details].join(what === "" ? " " : ", ");
-    if (this.#found.length > 0) this.#tell(text.replace(/:$/, ""));
+    if (this.#found.length > 0) this.#report(text.replace(/:$/, ""));
     this.#found = [];
   }
 }
@@ -169,10 +170,10 @@ function subjectOf(what: string, { wallets }: DaemonSettings): string {
   return wallets.some((wallet) => wallet.name === name) ? name! : "exchange";
 }
 
-/** Silences of the running daemon that ask for what nothing has: they hold nothing. */
+/** Silences of the running daemon that can match nothing, because the configuration lacks their names. */
 async function idleSilences(settings: DaemonSettings): Promise<readonly string[]> {
   const { askDaemon } = await import("../web/index.ts");
-  const { askedOf, unknownNames } = await import("./unknown-names.ts");
+  const { labelsOfSilence, unknownNames } = await import("./unknown-names.ts");
   const socketPath = `${settings.history.path}.sock`;
   const signal = AbortSignal.timeout(answerWithinMs);
   const path = "/api/v1/silences";
@@ -182,13 +183,13 @@ async function idleSilences(settings: DaemonSettings): Promise<readonly string[]
   return silences
     .filter(({ endsMs }) => endsMs > nowMs)
     .flatMap((silence) =>
-      unknownNames(askedOf(silence), settings).map(
+      unknownNames(labelsOfSilence(silence), settings).map(
         (why) => `silence ${silence.id} may match nothing: ${why}`,
       ),
     );
 }
 
-/** Nobody is told that all is well right below a warning. */
+/** The verdict mentions warnings, so that it does not contradict the lines above it. */
 function verdict(failed: number, warnings: number, online: boolean, paint: Paint): string {
   const warned = warnings === 0 ? "" : `, ${counted(warnings, "warning")}`;
   if (failed > 0) return paint("red", `${counted(failed, "check")} failed${warned}.`);
@@ -197,8 +198,8 @@ function verdict(failed: number, warnings: number, online: boolean, paint: Paint
   return warnings === 0 ? paint("green", "All is well.") : paint("yellow", `Nothing failed${warned}.`);
 }
 
-/** Reasons why nobody could sign in by the keystore, where it is this user's to read. */
-function passphraseDoubts(cli: Cli, { wallets, signer }: DaemonSettings): string[] {
+/** Reasons why wallets of the keystore could not sign in, if this user can read it. */
+function passphraseWarnings(cli: Cli, { wallets, signer }: DaemonSettings): string[] {
   if (signer.socket !== null || !wallets.some(({ keptIn }) => keptIn === "keystore")) return [];
   try {
     const passphrase = passphraseFrom(signer.passphraseFile, cli.env);
@@ -206,7 +207,7 @@ function passphraseDoubts(cli: Cli, { wallets, signer }: DaemonSettings): string
     return passphrase !== null
       ? []
       : [
-          `no passphrase of ${signer.keystore} is named (signer.passphraseFile): a start asks for it on its terminal, and signs in nobody elsewhere`,
+          `no passphrase of ${signer.keystore} is named (signer.passphraseFile): a start asks for it on its terminal, and without one no wallet is signed in`,
         ];
   } catch (error) {
     if (!(error instanceof BadKey)) throw error;
@@ -214,7 +215,7 @@ function passphraseDoubts(cli: Cli, { wallets, signer }: DaemonSettings): string
   }
 }
 
-/** Keys that are not kept as well as they could be. */
+/** Keys that are stored less safely than possible. */
 function keyNotes({ wallets }: DaemonSettings): string[] {
   const named = (place: KeyPlace) => wallets.flatMap(({ name, keptIn }) => (keptIn === place ? [name] : []));
   const [inFiles, inConfiguration] = [named("keyFile"), named("secret")];
@@ -246,17 +247,17 @@ function walletsOf(settings: DaemonSettings) {
   }));
 }
 
-/** Nothing has been read yet: as many markets as an exchange has, and as a desk holds. */
+/** Assumed numbers of the exchange's markets and of those with a position, before anything was read. */
 const markets = 30;
-const heldAtAGuess = 5;
+const assumedHeld = 5;
 
 type Demand = ReturnType<typeof import("../collect/demand.ts").demandOf>;
 
-/** Names that a line lists; the rest is counted. */
+/** Maximum names in a line; the rest is counted. */
 const maxNames = 8;
 
-/** A line for each subject; schedules that are slowed down in full. */
-function shortText(settings: DaemonSettings, demand: Demand, ground: Machine, paint: Paint): string {
+/** A line for each subject; the table of schedules only if some are slowed down. */
+function shortText(settings: DaemonSettings, demand: Demand, machine: Machine, paint: Paint): string {
   const names = (all: readonly string[]): string => (all.length === 0 ? "none" : listed(all));
   const files = rulesByFile(settings.ruleSet, settings.ruleFiles);
   const rules = files.reduce((sum, one) => sum + one.rules.length, 0);
@@ -264,13 +265,13 @@ function shortText(settings: DaemonSettings, demand: Demand, ground: Machine, pa
     key === null ? `${name} (watch-only)` : `${name} (signs in by ${login})`,
   );
   const channels = Object.entries(settings.channels).map(([name, { type }]) => `${name} (${type})`);
-  const slowed = overText(demand, paint) !== "";
+  const slowed = slowedText(demand, paint) !== "";
   return [
     `wallets: ${names(wallets)}`,
     `rules: ${counted(rules, "rule")} in ${counted(files.length, "file")}`,
     `channels: ${names(channels)}`,
     ...(slowed ? [] : [`schedules: ${shareText(settings, demand)}`]),
-    `database: ${settings.history.path} (${databaseText(ground)})`,
+    `database: ${settings.history.path} (${databaseText(machine)})`,
     `status page: ${pageOf(settings)}`,
     ...(slowed ? ["", schedulesText(settings, demand, paint)] : []),
   ].join("\n");
@@ -285,7 +286,7 @@ function shareText({ exchange }: DaemonSettings, { wantedPerSecond, ceilingPerSe
   return `${rate(wantedPerSecond)} of ${ceilingPerSecond} requests/s${auto}`;
 }
 
-function offlineText(settings: DaemonSettings, demand: Demand, ground: Machine, paint: Paint): string {
+function offlineText(settings: DaemonSettings, demand: Demand, machine: Machine, paint: Paint): string {
   const wallets = table(
     ["name", "authority", "key", "PDA indices", "labels"],
     walletsOf(settings).map(({ name, authority, watchOnly, login, pdaIndices, labels }) => [
@@ -309,7 +310,7 @@ function offlineText(settings: DaemonSettings, demand: Demand, ground: Machine, 
     rulesText(rulesByFile(settings.ruleSet, settings.ruleFiles), paint),
     `${paint("bold", counted(Object.keys(settings.channels).length, "channel"))}\n${channels}`,
     schedulesText(settings, demand, paint),
-    `database: ${settings.history.path} (${databaseText(ground)})\nstatus page: ${pageOf(settings)}`,
+    `database: ${settings.history.path} (${databaseText(machine)})\nstatus page: ${pageOf(settings)}`,
   ].join("\n\n");
 }
 
@@ -329,17 +330,17 @@ function schedulesText(settings: DaemonSettings, demand: Demand, paint: Paint): 
     paint,
   );
   const title = paint("bold", `Schedules want ${shareText(settings, demand)}`);
-  return `${title}${overText(demand, paint)}\n${schedules}`;
+  return `${title}${slowedText(demand, paint)}\n${schedules}`;
 }
 
-/** The reason why a schedule requests nothing. */
+/** The reason why a schedule makes no requests. */
 function whyNone(source: Source, { wallets }: DaemonSettings): string {
   if (wallets.length === 0) return "never: no wallet";
   if (isMarketRead(source)) return "never: no rule asks";
   return source === "notifications" ? "never: no wallet signs in" : "once a wallet";
 }
 
-function overText({ sources }: Demand, paint: Paint): string {
+function slowedText({ sources }: Demand, paint: Paint): string {
   const slowed = sources.some((one) => one.requestsPerSecond > 0 && one.effectiveMs > one.everyMs);
   if (!slowed) return "";
   return paint(
@@ -366,7 +367,7 @@ function pageOf({ dashboard }: DaemonSettings): string {
   const { host, port, login, tls, behindProxy, allowedHosts } = dashboard;
   const where =
     port === 0
-      ? `on ${host}, at a free port that start tells`
+      ? `on ${host}, at a free port that start prints`
       : `${tls === null ? "http" : "https"}://${host.includes(":") ? `[${host}]` : host}:${port}`;
   const names = allowedHosts.length === 0 ? "" : `, called ${allowedHosts.join(", ")}`;
   return `${where}${behindProxy ? " behind a proxy" : ""}${names}${login === "never" ? ", open to all users of this machine" : ""}`;

@@ -1,4 +1,4 @@
-/** The parts that all commands share: their streams, how they are declared, how they fail. */
+/** Shared by all commands: their streams, their declaration, their failures. */
 import { type Command, Option } from "commander";
 import { printableJson } from "../domain/escape.ts";
 import { nearestName } from "../domain/nearest.ts";
@@ -8,7 +8,7 @@ import { forTerminal } from "./print.ts";
 /** The process as a command sees it. */
 export interface Cli {
   readonly in: NodeJS.ReadStream;
-  /** For what was asked for. */
+  /** For the requested output. */
   readonly out: NodeJS.WriteStream;
   /** For logs, hints and failures. */
   readonly err: NodeJS.WriteStream & { readonly fd: number };
@@ -17,18 +17,18 @@ export interface Cli {
   status: number;
 }
 
-/** Options that every command has. */
+/** Options of every command. */
 export interface CommonOptions {
   readonly config: string;
   readonly json?: boolean;
 }
 
-/** Something that a person can mend. Printed without a stack. */
+/** A failure that the user can correct. Printed without a stack. */
 export class CommandFailed extends Error {
   override readonly name = "CommandFailed";
   /** 1: tried and failed; 2: wrong use, configuration or rules. */
   readonly status: 1 | 2;
-  /** More for those who asked for JSON. */
+  /** More fields for `--json`. */
   readonly facts: Readonly<Record<string, unknown>>;
   constructor(message: string, status: 1 | 2 = 1, facts: Readonly<Record<string, unknown>> = {}) {
     super(message);
@@ -46,16 +46,16 @@ export interface CommandSpec {
   /** Further text of `--help`, above the example. */
   readonly about?: string;
   readonly examples: readonly string[];
-  /** The subcommand that runs when the parent is called without a subcommand. */
+  /** It reads no configuration: `--config` is accepted, but not shown in the help. */
   readonly isDefault?: boolean;
   /** It reads no configuration: `--config` is taken, and not offered. */
   readonly needsNoConfig?: boolean;
 }
 
-/** Declares a command below `parent`, with the options that every command has and examples in its help. */
+/** Declares a command below `parent`, with the common options, and examples in its help. */
 export function declare(parent: Command, spec: CommandSpec): Command {
   const command = parent.command(spec.usage, spec.isDefault === true ? { isDefault: true } : {});
-  // Lines are broken where the terminal ends; only paragraphs are ours.
+  // Lines wrap at the terminal's width; only paragraphs are kept.
   const about = spec.about === undefined ? "" : `\n\n${spec.about.replace(/(?<!\n)\n(?!\n)/g, " ")}`;
   command.summary(spec.summary).description(sentence(spec.summary) + about);
   const config = new Option("-c, --config <file>", "the configuration").default(defaultConfig);
@@ -65,7 +65,7 @@ export function declare(parent: Command, spec: CommandSpec): Command {
   return withExamples(command, spec.examples);
 }
 
-/** A word after the parent that names no command is a mistyped one, and no argument of the default. */
+/** Reports a word after the parent that is no command as a mistyped one, not as an argument of the default command. */
 function refuseUnknownBeside(parent: Command, command: Command): void {
   command.allowExcessArguments(true).hook("preAction", () => {
     const [found] = command.args;
@@ -76,7 +76,7 @@ function refuseUnknownBeside(parent: Command, command: Command): void {
   });
 }
 
-/** Ends with the error that `found` is none of the commands of `parent`. */
+/** Ends with the error that `found` is no command of `parent`. */
 export function unknownCommand(parent: Command, found: string): never {
   const names = parent.commands.map((one) => one.name());
   const nearest = nearestName(found, names);
@@ -90,7 +90,7 @@ function sentence(text: string): string {
   return `${text[0]!.toUpperCase()}${text.slice(1)}${/[.)]$/.test(text) ? "" : "."}`;
 }
 
-/** Declares a command that only holds others. */
+/** Declares a command that only contains others. */
 export function declareGroup(
   parent: Command,
   name: string,
@@ -106,7 +106,7 @@ function withExamples(command: Command, examples: readonly string[]): Command {
   return command.addHelpText("after", `\n${title}\n${lines.join("\n")}`);
 }
 
-/** True if a person named the configuration, rather than leaving it at the default. */
+/** Returns true if `--config` was given. */
 export function namedConfig(command: Command): boolean {
   return command.getOptionValueSource("config") !== "default";
 }
@@ -115,12 +115,12 @@ export function print(cli: Cli, text: string): void {
   cli.out.write(`${forTerminal(text)}\n`);
 }
 
-/** JSON for programs; numbers as /api/v1 writes them. */
+/** JSON for programs, with numbers as in /api/v1. */
 export function printJson(cli: Cli, value: unknown): void {
   print(cli, printableJson(JSON.stringify(JSON.parse(toWire(value)), null, 2)));
 }
 
-/** For people who look on, whatever becomes of the output. */
+/** Writes to standard error, for people. */
 export function hint(cli: Cli, text: string): void {
   cli.err.write(`${forTerminal(text)}\n`);
 }

@@ -1,6 +1,6 @@
 /**
- * `perpwatch completion`: what a shell may offer next. The script that the shell loads asks the program itself with each
- * key, so that commands, endpoints, their parameters and the configured wallets are always those of this version.
+ * `perpwatch completion`: completions for a shell. The shell's script calls the program itself for each completion, so
+ * that commands, endpoints, parameters and wallets are those of this version and configuration.
  */
 import { Argument, type Command } from "commander";
 import { type Cli, CommandFailed, declare, defaultConfig } from "./command.ts";
@@ -61,7 +61,7 @@ interface Candidate {
   readonly about: string;
 }
 
-/** @param words what was typed; the last one is on its way, maybe empty */
+/** @param words the typed words; the last one is incomplete, possibly empty */
 async function candidates(
   program: Command,
   cli: Cli,
@@ -109,7 +109,7 @@ function isHidden(command: Command): boolean {
   return (command as unknown as { readonly _hidden?: boolean })._hidden === true;
 }
 
-/** The wallets of the configuration that was named before, or the one that is here; none where there is none. */
+/** The wallets of the configuration named before, or of the default one; none without a configuration. */
 async function walletNames(cli: Cli, words: readonly string[]): Promise<readonly Candidate[]> {
   const at = words.findIndex((word) => word === "--config" || word === "-c");
   try {
@@ -124,7 +124,7 @@ async function walletNames(cli: Cli, words: readonly string[]): Promise<readonly
   }
 }
 
-/** A shell that is completing shows nothing else. */
+/** Nothing else may be printed during a completion. */
 function silent(cli: Cli): Cli["err"] {
   return Object.assign(Object.create(cli.err) as Cli["err"], { write: () => true });
 }

@@ -1,6 +1,6 @@
 /**
- * config.yaml as commands need it: whole, with every mistake told; or only as much as it takes to find the daemon, so
- * that `status` works while a rule has a mistake, and in a shell that has none of the daemon's secrets.
+ * Reads config.yaml for commands: completely, with all mistakes; or only what is needed to find the daemon, so that
+ * `status` works while a rule has a mistake, and in a shell without the daemon's secrets.
  */
 import { existsSync } from "node:fs";
 import path from "node:path";
@@ -18,13 +18,13 @@ import { type Cli, CommandFailed, defaultConfig, hint } from "./command.ts";
 import { commandLineOf } from "./command-line.ts";
 import { findDemo } from "./demo-place.ts";
 
-/** The most that a configuration has, bytes. */
-const largestConfig = 1_024 * 1_024;
+/** Maximum size of a configuration, bytes. */
+const maxConfigBytes = 1_024 * 1_024;
 
 export type Loaded = Extract<SettingsResult, { readonly settings: DaemonSettings }>;
 
 /**
- * @param keys the wallets' signers; left out: key files are read here
+ * @param keys the wallets' signers; default: key files are read here
  * @throws {CommandFailed} status 2, with every mistake
  */
 export async function loadOwn(
@@ -48,23 +48,23 @@ export async function misconfigured(problems: readonly ConfigProblem[]): Promise
   return new CommandFailed(`${error}\n${text}`, 2, { ok: false, error, problems });
 }
 
-/** The place of a configuration's daemon, and its name there. */
+/** The paths and names by which commands reach a configuration's daemon. */
 export interface Place {
   readonly databasePath: string;
   readonly socketPath: string;
-  /** The owner of the configuration, for root: the daemon may be run by that user. */
+  /** For root: the owner of the configuration, who may run the daemon. */
   readonly ownerUid?: number;
   /** IANA name. */
   readonly timezone: string;
-  /** The command that starts it, as it has to be typed here. */
+  /** The command that starts the daemon, for messages. */
   readonly startWith: string;
 }
 
-/** @throws {CommandFailed} status 2 when the file or its `history:` cannot be read; other mistakes do not matter here */
+/** @throws {CommandFailed} status 2 when the file or its `history:` cannot be read; other mistakes are ignored */
 export async function locate(cli: Cli, file: string): Promise<Place> {
   const { readHistory, readTimezone } = await import("../daemon/settings/sections.ts");
   const { isRoot } = await import("../files/index.ts");
-  // Root that asks a daemon does nothing with its configuration but find it.
+  // Root uses the configuration only to find the daemon.
   const { source, ownerUid } = await openFile(cli, orDemo(cli, file), isRoot() ? { owner: "any" } : {});
   const timezone = readTimezone(source);
   const history = readHistory(source);
@@ -75,12 +75,15 @@ export async function locate(cli: Cli, file: string): Promise<Place> {
   return isRoot() ? { ...place, ownerUid } : place;
 }
 
-/** The wallets of a configuration by name, as rules may name them; none where they cannot be made out. */
+/** The wallets of a configuration as rules can name them; none where they cannot be read. */
 export async function knownWallets(cli: Cli, file: string): Promise<readonly KnownWallet[]> {
   return (await walletsIn(cli, file)).known;
 }
 
-/** The wallets of a configuration, and all names. @param keys left out: those alone whose address stands there, without their keys */
+/**
+ * The wallets of a configuration, and all names.
+ * @param keys default: only wallets whose address is in the configuration, without their keys
+ */
 export async function walletsIn(cli: Cli, file: string, keys?: Keys): Promise<ReadWallets> {
   const [{ readWallets }, { unreadKeys }] = await Promise.all([
     import("../daemon/settings/wallets.ts"),
@@ -90,7 +93,8 @@ export async function walletsIn(cli: Cli, file: string, keys?: Keys): Promise<Re
 }
 
 /**
- * The exchange and the wallets of a configuration, for commands that ask by themselves: mistakes elsewhere do not matter.
+ * The exchange and the wallets of a configuration, for commands that read from the exchange: mistakes elsewhere are
+ * ignored.
  * @param keys the wallets' signers; null: no wallet is read
  * @throws {CommandFailed} status 2, with every mistake in the two sections
  */
@@ -113,7 +117,7 @@ export async function exchangePart(
 
 /**
  * A configuration with the files that its wallets name, for a signer.
- * @param known its text as it was read before; left out: the file is read
+ * @param known its text, if it was read before; default: the file is read
  * @throws {CommandFailed} status 2
  */
 export async function signingSource(cli: Pick<Cli, "env">, file: string, known?: string) {
@@ -122,7 +126,10 @@ export async function signingSource(cli: Pick<Cli, "env">, file: string, known?:
   return { source: await sourceOf(cli, file, text, walletFiles), text };
 }
 
-/** As much of a configuration as a signer needs, and its source. @throws {CommandFailed} status 2 */
+/**
+ * The settings that a signer needs, and their source.
+ * @throws {CommandFailed} status 2
+ */
 export async function signingPart(cli: Pick<Cli, "env">, file: string, known?: string) {
   const { readSigningPart } = await import("../daemon/settings/signer.ts");
   const { source, text } = await signingSource(cli, file, known);
@@ -131,7 +138,10 @@ export async function signingPart(cli: Pick<Cli, "env">, file: string, known?: s
   return { source, part, text };
 }
 
-/** The socket of a signer that runs on its own; null: there is none. @throws {CommandFailed} status 2 */
+/**
+ * The socket of a separate signer; null: there is none.
+ * @throws {CommandFailed} status 2
+ */
 export async function signerSocket(cli: Cli, file: string): Promise<string | null> {
   const [{ readSigner }, { readHistory }] = await Promise.all([
     import("../daemon/settings/signer.ts"),
@@ -145,9 +155,9 @@ export async function signerSocket(cli: Cli, file: string): Promise<string | nul
 }
 
 /**
- * The rules and receivers of a configuration, for commands that send nothing: secrets of channels, which need not be in this
- * shell's environment, do not matter.
- * @throws {CommandFailed} status 2, with every mistake that does
+ * The rules and receivers of a configuration, for commands that send nothing: secrets of channels, which this shell may
+ * lack, are ignored.
+ * @throws {CommandFailed} status 2, with every other mistake
  */
 export async function judgingPart(cli: Cli, file: string): Promise<JudgingSettings> {
   const { readJudging } = await import("../daemon/settings.ts");
@@ -158,7 +168,7 @@ export async function judgingPart(cli: Cli, file: string): Promise<JudgingSettin
 }
 
 /**
- * The plans of the rotas of a configuration, by name: mistakes elsewhere do not matter.
+ * The plans of the rotas of a configuration, by name: mistakes elsewhere are ignored.
  * @throws {CommandFailed} status 2, with every mistake in a rota
  */
 export async function rotaPlans(cli: Cli, file: string): Promise<DaemonSettings["rotas"]> {
@@ -183,12 +193,12 @@ export async function rotaPlans(cli: Cli, file: string): Promise<DaemonSettings[
   return plans;
 }
 
-/** True if a configuration can be found under this name, the demo's included. */
+/** Returns true if there is a configuration of this name, or a demo's. */
 export function hasConfiguration(cli: Cli, file: string): boolean {
   return existsSync(orDemo(cli, file));
 }
 
-/** Commands that have printed that the demo's configuration is used. */
+/** Commands that have already reported that they use the demo's configuration. */
 const demoReported = new WeakSet<Cli>();
 
 export function orDemo(cli: Cli, file: string): string {
@@ -221,12 +231,12 @@ async function openFile(cli: Pick<Cli, "env">, file: string, owner: Pick<TextFil
 async function readConfig(file: string, owner: Pick<TextFileLimits, "owner"> = {}) {
   mustExist(file);
   const { readTextFile } = await import("../config/index.ts");
-  const read = readTextFile(file, { largestBytes: largestConfig, ...owner });
+  const read = readTextFile(file, { largestBytes: maxConfigBytes, ...owner });
   if ("wrong" in read) throw new CommandFailed(`${file}: the configuration ${read.wrong}`, 2);
   return read;
 }
 
-/** @param files settings that may name a file with the value */
+/** @param files settings whose value can be in a file */
 async function sourceOf(
   cli: Pick<Cli, "env">,
   file: string,

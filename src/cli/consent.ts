@@ -1,10 +1,10 @@
-/** A person's word before something is signed or sent. */
+/** Asks for a person's consent before something is signed or sent. */
 import { createInterface } from "node:readline";
 import { type Cli, CommandFailed } from "./command.ts";
 
 /**
- * Goes on only with a typed `yes`, or with `given` (--yes). Anything else, the end of input included, is a no.
- * @param undone the sentence after a no, without its stop
+ * Continues only after a typed `yes`, or with `given` (--yes). Any other answer, including the end of input, is a no.
+ * @param undone the sentence after a no, without its full stop
  * @throws {CommandFailed} status 1 after a no; 2 where nobody can be asked
  */
 export async function consent(

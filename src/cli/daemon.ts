@@ -1,4 +1,4 @@
-/** Asking the running daemon, over its socket beside the database. */
+/** Requests to the running daemon over the socket next to its database. */
 
 import { nearestName } from "../domain/nearest.ts";
 import type { DaemonStatus } from "../domain/status.ts";
@@ -9,13 +9,13 @@ import type { Place } from "./configuration.ts";
 
 export type Answer<T> = { readonly kind: "answered"; readonly body: T } | { readonly kind: "noDaemon" };
 
-/** The daemon knows nothing of that name or number. */
-class NotThere extends CommandFailed {}
+/** The daemon has no object of that name or number. */
+class NotFound extends CommandFailed {}
 
-/** A channel's or the exchange's own patience is within it. */
+/** Longer than the daemon's own time limits for channels and the exchange. */
 const patienceMs = 60_000;
 
-/** @throws {CommandFailed} when the daemon refuses, does not answer, or may not be asked by this user */
+/** @throws {CommandFailed} when the daemon refuses, does not answer, or does not accept this user */
 export async function ask<T>(
   place: Place,
   method: "GET" | "POST",
@@ -39,11 +39,11 @@ export async function ask<T>(
   if (answer.status >= 200 && answer.status < 300) return { kind: "answered", body: answer.body as T };
   const { error } = (answer.body ?? {}) as { error?: unknown };
   const text = typeof error === "string" ? error : `the daemon answered ${answer.status}`;
-  if (answer.status === 404) throw new NotThere(text);
+  if (answer.status === 404) throw new NotFound(text);
   throw new CommandFailed(text, answer.status === 400 ? 2 : 1);
 }
 
-/** As `ask`, about a wallet or channel by its name: one that the daemon does not have is wrong use, and told with those it has. */
+/** As `ask`, about a wallet or channel by its name: an unknown name is wrong use, and reported with the known ones. */
 export async function askAbout<T>(
   place: Place,
   kind: "wallet" | "channel",
@@ -53,7 +53,7 @@ export async function askAbout<T>(
   try {
     return await asking;
   } catch (error) {
-    if (!(error instanceof NotThere)) throw error;
+    if (!(error instanceof NotFound)) throw error;
     const status = await ask<DaemonStatus>(place, "GET", "/api/v1/status").catch(() => null);
     if (status?.kind !== "answered") throw error;
     const { watch, channels } = status.body;
@@ -62,7 +62,7 @@ export async function askAbout<T>(
   }
 }
 
-/** The same words with a daemon and without one. */
+/** The same text with a daemon and without one. */
 export function unknownName(
   kind: "wallet" | "channel",
   name: string,
@@ -75,7 +75,7 @@ export function unknownName(
   });
 }
 
-/** For what only a daemon can do. */
+/** For requests that only a daemon can answer. */
 export function noDaemon(place: Place): CommandFailed {
   return new CommandFailed(
     `the daemon is not running (nobody answers at ${place.socketPath}): start it with ${place.startWith}`,
@@ -84,7 +84,7 @@ export function noDaemon(place: Place): CommandFailed {
   );
 }
 
-/** `?a=1&b=2` from what is given. */
+/** Builds `?a=1&b=2` from the defined values. */
 export function queryOf(values: Readonly<Record<string, string | number | boolean | undefined>>): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(values)) if (value !== undefined) query.set(name, String(value));

@@ -1,13 +1,16 @@
 /**
- * Names the place of a folder's demo, so that commands in another terminal find it without a configuration: a link at a
- * known place in the folder for temporary files, named after the user and the folder, to the demo's own configuration.
+ * Makes a folder's demo known, so that commands in another terminal find it without a configuration. A link in the
+ * folder for temporary files, named after the user and the folder, points to the demo's configuration.
  */
 import { createHash } from "node:crypto";
 import { lstatSync, readlinkSync, realpathSync, type Stats, symlinkSync, unlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
-/** Says where the configuration is. @returns how to take that back; null when the place cannot be had */
+/**
+ * Creates the link to the configuration.
+ * @returns a function that removes it; null when it cannot be created
+ */
 export function announceDemo(config: string): (() => void) | null {
   const link = placeOf(process.cwd());
   let real: string;
@@ -20,22 +23,22 @@ export function announceDemo(config: string): (() => void) | null {
   }
   return () => {
     try {
-      // A demo that was started here later has it now.
+      // A later demo in this folder owns the link now.
       if (readlinkSync(link) === real) unlinkSync(link);
     } catch {
-      // Gone already.
+      // It is removed already.
     }
   };
 }
 
-/** @returns the configuration of the demo that was started in this folder, if it is still there */
+/** @returns the configuration of the demo that was started in this folder, if it still exists */
 export function findDemo(): string | null {
   const link = placeOf(process.cwd());
   try {
     if (!isOurs(link)) return null;
     const config = readlinkSync(link);
-    // The link outlives a demo that was killed, and its folder's name is free for anybody once the folder is removed. A
-    // folder of ours that nobody else may enter holds what we put there; what is reached by another link may be anything.
+    // The link survives a demo that was killed, and the name of the removed folder can then be taken by anybody. Only a
+    // configuration in a private folder of this user is trusted, and only without further links.
     if (realpathSync(config) !== config || !isOurs(path.dirname(config), isPrivateFolder)) return null;
     return isOurs(config, (stat) => stat.isFile()) ? config : null;
   } catch {
@@ -48,13 +51,13 @@ function placeOf(folder: string): string {
   return path.join(tmpdir(), `perpwatch-demo-of-${process.getuid?.() ?? "user"}-${name}`);
 }
 
-/** True if a file is ours. Where everybody may write, files of other users are not trusted. */
+/** Returns true if the file belongs to this user. Where everybody can write, files of other users are not trusted. */
 function isOurs(file: string, fits: (stat: Stats) => boolean = () => true): boolean {
   const stat = lstatSync(file, { throwIfNoEntry: false });
   return stat !== undefined && stat.uid === (process.getuid?.() ?? stat.uid) && fits(stat);
 }
 
-/** Modes say nothing where there are no users to tell apart. */
+/** Modes are meaningless on systems without user ids. */
 function isPrivateFolder(stat: Stats): boolean {
   return stat.isDirectory() && (process.getuid === undefined || (stat.mode & 0o777) === 0o700);
 }

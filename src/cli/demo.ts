@@ -1,7 +1,7 @@
 /**
- * `perpwatch start` without a configuration: the whole product on this machine. A simulated exchange on a real socket,
- * three of its wallets (one watch-only), the rules that ship, alerts in this terminal and on the status page, a database in
- * a temporary folder, and a scenario that begins again every minute.
+ * `perpwatch start` without a configuration: a demo of the complete product on this machine. It has a simulated
+ * exchange on a real socket, three of its wallets (one watch-only), the shipped rules, alerts in this terminal and on
+ * the status page, a database in a temporary folder, and a scenario that repeats every minute.
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -16,11 +16,11 @@ import { announceDemo } from "./demo-place.ts";
 import { showPageLink } from "./page-link.ts";
 
 /**
- * The time of the scenario at which the daemon starts, ms. The collateral and the positions that set the scene are older than
- * any difference between the clocks: they are past, and nobody is told of a withdrawal.
+ * The time of the scenario at which the daemon starts, ms. The initial collateral and positions are older than any
+ * difference of the clocks, so they count as old events, and no withdrawal is reported.
  */
 const sceneMs = 10_000;
-/** Prices fall until the position is next to liquidation, rise again, and an order is filled. */
+/** Prices fall until the position is close to liquidation, rise again, and an order is filled. */
 const scenario = `
 loop: 60s
 steps:
@@ -65,19 +65,19 @@ export async function runDemo({ log, signal, out, commandLine }: DemoOptions): P
       if ("problems" in read) throw new Error(read.problems.map((problem) => problem.message).join("\n"));
       const config = path.join(folder, "config.yaml");
       writeFileSync(config, text, { mode: 0o600 });
-      const conceal = announceDemo(config);
+      const removeLink = announceDemo(config);
       try {
         const called: CommandLine =
-          conceal === null ? (words) => `${commandLine(words)} --config ${config}` : commandLine;
+          removeLink === null ? (words) => `${commandLine(words)} --config ${config}` : commandLine;
         out.write(introduction(simulator.url, folder, called));
         const own = out.isTTY === true ? log : withoutSteps(log);
         return await runDaemon(read.settings, {
           ...{ log: own, signal, out, commandLine: called },
-          // Nothing behind it is real, so it may stand wherever the output goes.
+          // Everything behind the page is simulated, so the link may appear in any output.
           onStarted: (daemon) => showPageLink(daemon, { terminal: out, log, commandLine: called }),
         });
       } finally {
-        conceal?.();
+        removeLink?.();
       }
     } finally {
       await simulator.stop();
@@ -88,8 +88,8 @@ export async function runDemo({ log, signal, out, commandLine }: DemoOptions): P
 }
 
 /**
- * The log without the steps of alerts and their deliveries, which are debug lines then: where nobody looks on, its console
- * channel tells the same in full right beside them.
+ * Returns a log that writes changes of alerts and their deliveries at debug level: when the output is no terminal, the
+ * console channel writes the same next to them.
  */
 function withoutSteps(log: Logger): Logger {
   const own = log.child({});
@@ -132,14 +132,14 @@ function configuration(url: string, traders: readonly SimulatedTrader[]): string
     "history: { path: ./perpwatch.db }",
     "channels: { here: { type: console } }",
     "acknowledge: { types: { order_filled: whenDelivered } }",
-    // Short timers, so that a minute shows a whole life of an alert.
+    // Short timers, so that an alert goes through all its changes within a minute.
     "ruleOverrides:",
     "  LiquidationNear: { for: 2s, keepFiringFor: 2s }",
     "  MarginHigh: { keepFiringFor: 2s }",
-    // The scenario sets collateral by decree, which is no profit and no loss.
+    // The scenario sets collateral directly, which is neither profit nor loss.
     "  Drawdown: { enabled: false }",
     "  DailyLoss: { enabled: false }",
-    // The simulated exchange begins with an order that has rested for days.
+    // The simulated exchange starts with an order that has rested for days.
     "  OrderStuck: { enabled: false }",
     "dashboard: { listen: 127.0.0.1:0 }",
     "",

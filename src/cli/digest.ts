@@ -1,4 +1,4 @@
-/** `perpwatch digest`: what a digest would tell now, printed or sent. */
+/** `perpwatch digest`: prints or sends the present digest. */
 import type { Command } from "commander";
 import { sectionLines } from "../channels/lines.ts";
 import type { DigestAnswer } from "../domain/ports.ts";
@@ -38,5 +38,5 @@ async function run(cli: Cli, options: DigestOptions): Promise<void> {
   if (options.json) return printJson(cli, { ...content, messageIds });
   if (to === undefined || options.print)
     print(cli, [content.title, "", ...sectionLines(content.sections ?? [])].join("\n"));
-  if (to !== undefined) print(cli, `The digest is owed to ${to} (message ${messageIds.join(", ")}).`);
+  if (to !== undefined) print(cli, `The digest is queued for ${to} (message ${messageIds.join(", ")}).`);
 }

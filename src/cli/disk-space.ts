@@ -1,18 +1,18 @@
-/** Checks that the disk that the database is on has room for what it will grow by. */
+/** Checks that the database's disk has room for its growth. */
 import { statfsSync, statSync } from "node:fs";
 import path from "node:path";
 
 export interface DiskSpace {
   /** The size of the database with its write-ahead file; 0 when there is none yet. */
   readonly bytes: number;
-  /** Left for this user on its disk. */
+  /** Free space for this user on the disk. */
   readonly freeBytes: number;
 }
 
-/** Below this a few wallets fill what is left within days. */
-const leastBytes = 500e6;
+/** Below this, a few wallets fill the disk within days. */
+const minFreeBytes = 500e6;
 
-/** @returns null where it cannot be told */
+/** @returns null where it cannot be determined */
 export function diskSpaceFor(file: string): DiskSpace | null {
   try {
     const size = (ending: string): number => statSync(file + ending, { throwIfNoEntry: false })?.size ?? 0;
@@ -25,9 +25,12 @@ export function diskSpaceFor(file: string): DiskSpace | null {
   }
 }
 
-/** The warning; null: nothing. Half of its size has to be left, since an upgrade copies it and a busy day doubles it. */
-export function shortage({ bytes, freeBytes }: DiskSpace): string | null {
-  if (freeBytes >= Math.max(leastBytes, bytes / 2)) return null;
+/**
+ * Returns a warning if space is short; otherwise null. Half of the database's size has to be free, because an upgrade
+ * copies it and a busy day doubles it.
+ */
+export function spaceWarning({ bytes, freeBytes }: DiskSpace): string | null {
+  if (freeBytes >= Math.max(minFreeBytes, bytes / 2)) return null;
   const has = bytes === 0 ? "" : `the database takes ${gigabytes(bytes)}, and `;
   return (
     `${has}its disk has ${gigabytes(freeBytes)} left: when it is full, nothing that was seen is kept; ` +

@@ -1,4 +1,4 @@
-/** `perpwatch drill`: whether an alarm reaches everybody, tried out through the running daemon. */
+/** `perpwatch drill`: tests through the running daemon that an alarm reaches every channel. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Command } from "commander";
 import { formatDurationMs } from "../domain/duration.ts";
@@ -18,20 +18,20 @@ interface DrillOptions extends CommonOptions {
   readonly within?: number;
 }
 
-interface Begun {
+interface StartedDrill {
   readonly alertId: number;
   readonly channels: readonly string[];
   readonly withinMs: number;
 }
 
-const lookEveryMs = 200;
+const pollMs = 200;
 
 export function drillCommand(program: Command, cli: Cli): void {
   declare(program, {
     usage: "drill",
     summary: "fire drill: send a marked, made-up liquidation through the whole path to every channel",
     about:
-      "It goes the way of a real one (event, rule, alert, owed, sealed, delivered) to every channel, whatever the routes,\n" +
+      "It goes the way of a real one (event, rule, alert, pending, finalized, delivered) to every channel, whatever the routes,\n" +
       "silences and mute times say, and mentions whom a critical alert mentions. Each message says that it is a drill.\n" +
       "Prints the receipts; exits 1 when a channel did not take it in time, and names it. The configuration's `drill:`\n" +
       "runs one on a schedule.",
@@ -48,16 +48,17 @@ function collect(name: string, before: readonly string[] = []): readonly string[
 
 async function drill(cli: Cli, options: DrillOptions): Promise<void> {
   const place = await locate(cli, options.config);
-  const begun = await begin(cli, place, options);
-  const withinMs = options.within ?? begun.withinMs;
+  const started = await begin(cli, place, options);
+  const withinMs = options.within ?? started.withinMs;
   if (!options.json)
-    hint(cli, `Drill #${begun.alertId} is on its way to ${begun.channels.join(", ")}; waiting for each.`);
-  const story = await followed(place, begun, withinMs);
+    hint(cli, `Drill #${started.alertId} is on its way to ${started.channels.join(", ")}; waiting for each.`);
+  const story = await waitForDelivery(place, started, withinMs);
   const receipts = receiptsOf(story);
-  const results = begun.channels.map((channel) => resultOf(channel, story, receipts, withinMs));
+  const results = started.channels.map((channel) => resultOf(channel, story, receipts, withinMs));
   const failed = results.filter(({ failure }) => failure !== null);
   if (failed.length > 0) cli.status = 1;
-  if (options.json) return printJson(cli, { alertId: begun.alertId, withinMs, channels: results, receipts });
+  if (options.json)
+    return printJson(cli, { alertId: started.alertId, withinMs, channels: results, receipts });
   const paint = paintFor(cli.out);
   print(
     cli,
@@ -73,8 +74,8 @@ async function drill(cli: Cli, options: DrillOptions): Promise<void> {
     );
 }
 
-async function begin(cli: Cli, place: Place, { channel = [] }: DrillOptions): Promise<Begun> {
-  const asking = ask<Begun>(place, "POST", "/api/v1/drill", { channels: channel, by: userName(cli) });
+async function begin(cli: Cli, place: Place, { channel = [] }: DrillOptions): Promise<StartedDrill> {
+  const asking = ask<StartedDrill>(place, "POST", "/api/v1/drill", { channels: channel, by: userName(cli) });
   const [only, ...others] = channel;
   const named = only !== undefined && others.length === 0;
   const answer = await (named ? askAbout(place, "channel", only, asking) : asking);
@@ -82,8 +83,12 @@ async function begin(cli: Cli, place: Place, { channel = [] }: DrillOptions): Pr
   return answer.body;
 }
 
-/** @returns when each took it, or gave it up, or time is over */
-async function followed(place: Place, { alertId }: Begun, withinMs: number): Promise<AlertStory> {
+/** @returns the alert once each channel took it or gave it up, or time is over */
+async function waitForDelivery(
+  place: Place,
+  { alertId }: StartedDrill,
+  withinMs: number,
+): Promise<AlertStory> {
   const endMs = performance.now() + withinMs;
   for (;;) {
     const answer = await ask<AlertStory>(place, "GET", `/api/v1/alerts/${alertId}`);
@@ -91,7 +96,7 @@ async function followed(place: Place, { alertId }: Begun, withinMs: number): Pro
     const open = answer.body.owed.some(({ status }) => status === "owed" || status === "sealed");
     const leftMs = endMs - performance.now();
     if (!open || leftMs <= 0) return answer.body;
-    await sleep(Math.min(lookEveryMs, leftMs));
+    await sleep(Math.min(pollMs, leftMs));
   }
 }
 
@@ -99,7 +104,7 @@ interface Result {
   readonly channel: string;
   /** For people: `within 20s: unreachable, …`; null: it was taken. */
   readonly failure: string | null;
-  /** From when it was wanted, ms. */
+  /** The time since the alert fired, ms. */
   readonly tookMs: number | null;
   readonly receipt: string | null;
 }

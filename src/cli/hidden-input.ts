@@ -1,4 +1,4 @@
-/** Reads a secret: a line that a terminal does not show, else all of standard input. */
+/** Reads a secret: from a terminal without echo, otherwise from standard input. */
 import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
 import { boundedInput } from "./bounded-input.ts";
@@ -8,8 +8,8 @@ const maxBytes = 64 * 1_024;
 
 /**
  * @param questions asked on a terminal one after the other
- * @param check throws where the first answer will not do: nothing else is asked then
- * @throws {CommandFailed} when the person gives up, or standard input holds too much
+ * @param check throws if the first answer is not acceptable; no further question is asked then
+ * @throws {CommandFailed} when the input is cancelled, or standard input is too long
  */
 export async function hiddenLines(
   cli: Cli,
@@ -23,7 +23,7 @@ export async function hiddenLines(
   }
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
   const lines = createInterface({ input: cli.in, output: silent, terminal: true });
-  // Lines that are pasted at once wait in it.
+  // Buffers lines that are pasted at once.
   const given = lines[Symbol.asyncIterator]();
   lines.once("SIGINT", () => lines.close());
   const answers: string[] = [];

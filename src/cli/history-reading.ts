@@ -1,11 +1,11 @@
-/** Reading the database where no daemon answers. */
+/** Reads the database when no daemon answers. */
 import { type Alert, isOfSeverity } from "../domain/alert.ts";
 import type { AlertQuery } from "../domain/ports.ts";
 import type { History } from "../history/index.ts";
 import { type Cli, CommandFailed, hint } from "./command.ts";
 import type { Place } from "./configuration.ts";
 
-/** @throws {CommandFailed} when there is no database, or none that can be read */
+/** @throws {CommandFailed} when there is no readable database */
 export async function withHistory<T>(
   cli: Cli,
   place: Place,
@@ -23,7 +23,10 @@ export async function withHistory<T>(
   }
 }
 
-/** Reads beside a running daemon, or without one. @throws {CommandFailed} when there is nothing that can be read */
+/**
+ * Opens the database, also while a daemon runs.
+ * @throws {CommandFailed} when there is no readable database
+ */
 export async function openHistory(path: string, otherwise = "the past cannot be read"): Promise<History> {
   const { HistoryError, openStore } = await import("../history/index.ts");
   try {
@@ -34,17 +37,17 @@ export async function openHistory(path: string, otherwise = "the past cannot be 
   }
 }
 
-/** Looked through when a query narrows by what the store has no index for. */
-const searched = 10_000;
+/** Maximum alerts that are searched when a filter has no index. */
+const maxSearched = 10_000;
 
-/** As the running daemon answers it: newest first. */
+/** Alerts as the running daemon returns them: newest first. */
 export async function alertsOf(history: History, query: AlertQuery): Promise<readonly Alert[]> {
   const { state, rule, wallet, severity, limit } = query;
   const narrow = rule !== undefined || wallet !== undefined || severity !== undefined;
   const found = await history.alerts({
     shadow: query.shadow ?? false,
     ...(state === undefined ? {} : { state }),
-    limit: narrow ? searched : limit,
+    limit: narrow ? maxSearched : limit,
   });
   return found
     .filter((alert) => rule === undefined || alert.rule === rule)

@@ -1,4 +1,4 @@
-/** `perpwatch history`: what the daemon has seen, and the file that it is kept in. Each command stands in its own file. */
+/** `perpwatch history`: the stored data, and its database file. Each command has its own file. */
 import type { Command } from "commander";
 import { type Cli, declareGroup } from "./command.ts";
 import { backupCommand } from "./history/backup.ts";

@@ -1,9 +1,9 @@
-/** The launcher (launch.mjs) where it runs beside this process, and its end. */
+/** Detects the end of the launcher (launch.mjs) that started this process. */
 import { Socket } from "node:net";
 
 /**
- * Calls `then` once the launcher has ended, however it ended: it holds the other end of a pipe, which the system closes. Never
- * called in a process that has no launcher beside it. Keeps the process from nothing.
+ * Calls `then` once the launcher has ended for any reason: it holds the other end of a pipe, which the system closes.
+ * Does nothing in a process without a launcher, and does not keep the process alive.
  */
 export function onLauncherEnd(then: () => void): void {
   const { PERPWATCH_LAUNCHER_FD: fd } = process.env;
@@ -14,7 +14,7 @@ export function onLauncherEnd(then: () => void): void {
   try {
     pipe = new Socket({ fd: Number(fd), writable: false });
   } catch {
-    // No pipe of that number: the variable was inherited from somewhere else.
+    // There is no pipe with that number: the variable was inherited from another process.
     return;
   }
   pipe.on("error", () => {});

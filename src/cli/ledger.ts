@@ -1,4 +1,4 @@
-/** The parts that commands which build transactions share: whose wallet, who pays, which ledger, and how it is shown. */
+/** Shared by commands that build transactions: the wallet, the fee payer, the ledger, and the output. */
 import type { NamedInstruction } from "../contract/index.ts";
 import type { DaemonSettings, WalletSettings } from "../daemon/settings.ts";
 import type { Exchange } from "../exchange/index.ts";
@@ -11,7 +11,7 @@ import { unknownName } from "./daemon.ts";
 import type { Paint } from "./print.ts";
 import type { Signing } from "./signing.ts";
 
-/** @throws {CommandFailed} status 2 unless one is meant */
+/** @throws {CommandFailed} status 2 unless exactly one wallet is meant */
 export function walletNamed(settings: DaemonSettings, name: string | undefined): WalletSettings {
   const { wallets } = settings;
   if (name === undefined) {
@@ -29,7 +29,11 @@ export function walletNamed(settings: DaemonSettings, name: string | undefined):
   );
 }
 
-/** The fee payer. @throws {CommandFailed} status 2 when there is none @throws {BadKey} */
+/**
+ * The fee payer.
+ * @throws {CommandFailed} status 2 when there is none
+ * @throws {BadKey}
+ */
 export async function feePayerOf(
   wallet: WalletSettings,
   signing: Pick<Signing, "feePayer">,
@@ -43,7 +47,7 @@ export async function feePayerOf(
 }
 
 /**
- * The configured ledger; else that of an exchange on this machine, which is a simulated one and has a chain of its own.
+ * The configured ledger; otherwise that of an exchange on this machine, which is simulated and has its own.
  * @throws {CommandFailed} status 2 where there is none
  */
 export async function openLedger({ ledger, exchange }: DaemonSettings): Promise<Ledger> {
@@ -58,7 +62,7 @@ export async function openLedger({ ledger, exchange }: DaemonSettings): Promise<
   );
 }
 
-/** The session was this command's own. That it could not be revoked changes nothing. */
+/** Ends the session of this command. A failed logout is ignored. */
 export async function signOut(exchange: Exchange, wallet: WalletSettings): Promise<void> {
   const session = exchange.sessions.of(wallet.name);
   if (session?.peek() != null) await session.logout().catch(() => {});
@@ -75,7 +79,7 @@ export function sol(lamports: bigint): string {
   return `${lamports < 0n ? "-" : ""}${size / lamportsPerSol}${fraction === "" ? "" : `.${fraction}`} SOL`;
 }
 
-/** One line a fact, aligned. */
+/** One line for each fact, aligned. */
 export function facts(rows: readonly (readonly [string, string])[], paint: Paint): string {
   const width = Math.max(...rows.map(([name]) => name.length));
   return rows.map(([name, value]) => `  ${paint("gray", name.padEnd(width))}  ${value}`).join("\n");
@@ -98,7 +102,7 @@ export function closing(
   ];
 }
 
-/** Every account that an instruction names, and what it may do with it. */
+/** All accounts that an instruction names, with their rights. */
 export function accountRows({ accounts }: NamedInstruction): string[] {
   return accounts.map(({ name, pubkey, isSigner, isWritable }) => {
     const rights = [isWritable ? "written" : "read", ...(isSigner ? ["signs"] : [])].join(", ");

@@ -1,4 +1,4 @@
-/** The levels and forms of the daemon's log. Apart from the log itself, which only the daemon loads. */
+/** The levels and formats of the daemon's log. In a file of its own, because only the daemon loads the log itself. */
 
 export const logLevels = ["debug", "info", "warn", "error", "fatal"] as const;
 export const logFormats = ["auto", "pretty", "json"] as const;

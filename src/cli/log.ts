@@ -1,6 +1,6 @@
 /**
- * The daemon's log: to stderr, so that stdout is left to console channels and to what commands were asked for. For people
- * on a terminal, a JSON object a line otherwise. What is called a secret is not written, whoever logs it.
+ * The daemon's log: on stderr, because stdout is for console channels and requested output. Text on a terminal,
+ * otherwise a JSON object a line. Fields with the names of secrets are removed.
  */
 import { write, writeSync } from "node:fs";
 import { type DestinationStream, type Logger, pino } from "pino";
@@ -8,7 +8,7 @@ import { escaped, escapedLines, printableJson } from "../domain/escape.ts";
 import type { Cli } from "./command.ts";
 import type { LogOptions } from "./log-options.ts";
 
-/** No line of ours holds one of these; should one ever, it is cut out. */
+/** No log line should contain one of these fields; if one does, it is removed. */
 const secretNames = [
   "secret",
   "password",
@@ -25,19 +25,19 @@ const secretNames = [
   "signature",
   "bearer",
 ];
-/** A reader that hangs costs lines, never memory. */
+/** Maximum bytes held for a reader that hangs; further lines are dropped. */
 const maxHeld = 4 * 1_024 * 1_024;
-/** Between two tries of a stream that takes nothing just now, and how many of them hold up the program. */
-const againMs = 10;
+/** Pause between two tries of a stream that is full, and how many of them block the program. */
+const retryMs = 10;
 const maxTries = 100;
 
 export interface Log {
   readonly log: Logger;
-  /** Writes what is buffered; before the process ends. */
+  /** Writes all buffered lines; before the process ends. */
   flush(): void;
 }
 
-/** True if the log is made for people: as it was asked for, else where one looks on. */
+/** Returns true if the log is text for people: by the option, otherwise on a terminal. */
 export function isPrettyLog(cli: Cli, { format }: Pick<LogOptions, "format">): boolean {
   return format === "pretty" || (format === "auto" && cli.err.isTTY);
 }
@@ -63,7 +63,7 @@ export async function createLog(cli: Cli, options: LogOptions): Promise<Log> {
     });
     const lines = new Lines(cli.err.fd);
     const stream: DestinationStream = {
-      // At once: what a console channel prints beside it keeps its place.
+      // Written at once, so that the order with a console channel's output is kept.
       write(line) {
         lines.add(pretty(line));
         lines.flush();
@@ -85,8 +85,8 @@ export async function createLog(cli: Cli, options: LogOptions): Promise<Log> {
 }
 
 /**
- * Lines on their way to a file descriptor. Whoever reads them may be gone (a pipe without a reader, a closed terminal), and a
- * disk may be full: then they are lost, there is nobody to tell, and alerts still leave.
+ * Lines to be written to a file descriptor. The reader may be gone (a pipe without a reader, a closed terminal), and a
+ * disk may be full: then lines are dropped, because nobody can be notified, and alerts are still sent.
  */
 class Lines {
   readonly #fd: number;
@@ -101,14 +101,14 @@ class Lines {
     if (this.#held.length + text.length <= maxHeld) this.#held += text;
   }
 
-  /** Writes what is held beside the program, and what is added until then. */
+  /** Writes the held lines asynchronously, with those added meanwhile. */
   begin(): void {
     if (this.#isWriting || this.#held === "") return;
     this.#isWriting = true;
     this.#write(this.#take());
   }
 
-  /** Writes what is held before anything else is done. */
+  /** Writes the held lines synchronously. */
   flush(): void {
     let rest = this.#take();
     for (let tries = 0; rest.length > 0 && tries < maxTries; ) {
@@ -117,7 +117,7 @@ class Lines {
       } catch (error) {
         if (!isBusy(error)) return;
         tries++;
-        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, againMs);
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, retryMs);
       }
     }
   }
@@ -130,7 +130,7 @@ class Lines {
 
   #write(text: Buffer): void {
     write(this.#fd, text, (error, written) => {
-      if (isBusy(error)) return void setTimeout(() => this.#write(text), againMs);
+      if (isBusy(error)) return void setTimeout(() => this.#write(text), retryMs);
       if (error === null && written < text.length) return this.#write(text.subarray(written));
       this.#isWriting = false;
       this.begin();
@@ -142,7 +142,10 @@ function isBusy(error: unknown): boolean {
   return error instanceof Error && "code" in error && (error.code === "EAGAIN" || error.code === "EBUSY");
 }
 
-/** A line: the message, then its fields. Only texts of several lines, such as a stack, take more. Nothing in it moves a cursor. */
+/**
+ * A log line: the message, then its fields. Only texts of several lines, such as a stack, take more lines. Control
+ * characters are escaped.
+ */
 function lineText(line: Readonly<Record<string, unknown>>, messageKey: string): string {
   const message = escaped(String(line[messageKey] ?? ""));
   const fields = Object.entries(line).filter(([name]) => !["level", "time", messageKey].includes(name));
@@ -155,7 +158,7 @@ function lineText(line: Readonly<Record<string, unknown>>, messageKey: string): 
   return [[message, ...short].join("  "), ...long].join("\n");
 }
 
-/** A stack has lines of its own, which are indented: none of them looks like a line of the log. */
+/** Lines of a stack are indented, so that none of them looks like a line of the log. */
 function fieldText(value: string): string {
   return /\n {4}at /.test(value) ? escapedLines(value).replaceAll("\n", "\n    ") : escaped(value);
 }

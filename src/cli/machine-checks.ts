@@ -1,30 +1,30 @@
 /**
- * Checks that this machine can run a daemon: a folder to keep its database in, a socket beside it, and the address of its
- * page. Looked at, and left as it was found.
+ * Checks that this machine can run the daemon: the folder of the database, the socket in it, and the address of the
+ * page. Nothing is changed.
  */
 import { accessSync, constants, mkdtempSync, rmdirSync, statSync } from "node:fs";
 import path from "node:path";
 import type { ConfigProblem } from "../daemon/settings.ts";
 import { shellWord } from "../files/index.ts";
 import type { Loaded } from "./configuration.ts";
-import { type DiskSpace, diskSpaceFor, shortage } from "./disk-space.ts";
+import { type DiskSpace, diskSpaceFor, spaceWarning } from "./disk-space.ts";
 
 export interface Machine {
-  /** The obstacles that a person has to remove, at the setting that has to change. */
+  /** Problems that the user has to solve, at the setting to change. */
   readonly problems: readonly ConfigProblem[];
-  /** The page's address cannot be had just now. */
+  /** The page's address is not available now. */
   readonly address: ConfigProblem | null;
-  /** A daemon of this configuration runs, though it may not answer. */
+  /** A daemon of this configuration runs, even if it does not answer. */
   readonly running: boolean;
   readonly database: { readonly path: string; readonly state: DatabaseState } & Partial<DiskSpace>;
-  /** The disk has little room left for the database. */
+  /** The disk has little free space for the database. */
   readonly room: ConfigProblem | null;
 }
 
-/** `there`: will be opened. `new`: will be made, `newFolder` with its folder. */
+/** `there`: exists. `new`: will be created, `newFolder` with its folder. */
 export type DatabaseState = "there" | "new" | "newFolder";
 
-/** The time in which a running daemon has to answer, ms. One that does not still runs: it stands still, or is very busy. */
+/** Time in which a running daemon has to answer, ms. One that does not answer hangs or is very busy. */
 export const answerWithinMs = 3_000;
 
 export async function examine({ settings, problemAt }: Loaded): Promise<Machine> {
@@ -51,7 +51,7 @@ export async function examine({ settings, problemAt }: Loaded): Promise<Machine>
     ));
   const trouble = running || dashboard === null ? null : await tryAddress(dashboard);
   const room = problems.length === 0 ? diskSpaceFor(history.path) : null;
-  const short = room === null ? null : shortage(room);
+  const short = room === null ? null : spaceWarning(room);
   const at = dashboard === null ? "" : `${dashboard.host}:${dashboard.port}`;
   return {
     problems,
@@ -62,7 +62,9 @@ export async function examine({ settings, problemAt }: Loaded): Promise<Machine>
   };
 }
 
-/** Reports a database, lock or socket that is not ours alone, and a folder in which others can swap them. */
+/**
+ * Reports a database, lock or socket that other users own or can write, and a folder in which others can replace them.
+ */
 async function examineOwners(
   file: string,
   whyForeign: (path: string) => string | null,
@@ -89,7 +91,7 @@ function examineDatabase(file: string): DatabaseState | { readonly wrong: string
     const stat = statSync(file, { throwIfNoEntry: false });
     if (stat?.isDirectory() === true) return { wrong: `${file} is a folder: name a file in it` };
     while (statSync(nearest, { throwIfNoEntry: false }) === undefined) nearest = path.dirname(nearest);
-    // Asking for permissions is not enough: a read-only disk, a full one and /proc are known by trying.
+    // Permissions alone do not show it: a read-only disk, a full one and /proc are only detected by trying.
     rmdirSync(mkdtempSync(path.join(nearest, ".perpwatch-")));
     if (stat === undefined) return nearest === folder ? "new" : "newFolder";
     accessSync(file, constants.R_OK | constants.W_OK);

@@ -1,11 +1,11 @@
 /**
- * The command line: one file a command, each registered here. A command alone is loaded when it is named, and what it needs when it
- * runs, so that questions to the daemon answer at once.
+ * The command line: one file for each command, registered here. Only the named command is loaded, and its dependencies
+ * when it runs, so that requests to the daemon are fast.
  */
 import { Command, CommanderError } from "commander";
 import { version } from "../daemon/version.ts";
 import { type Cli, CommandFailed, hint, printJson, unknownCommand } from "./command.ts";
-import { letGoOfClosedTerminals } from "./terminal.ts";
+import { closeClosedTerminals } from "./terminal.ts";
 
 type Register = (program: Command, cli: Cli) => void;
 
@@ -39,8 +39,8 @@ const commands: Readonly<Record<string, () => Promise<Register>>> = {
 };
 
 /**
- * Runs one command of this process.
- * @param argv what follows the program's name
+ * Runs one command in this process.
+ * @param argv the words after the program's name
  * @returns the exit status: 0 done, 1 tried and failed, 2 wrong use, configuration or rules
  */
 export async function main(argv: readonly string[]): Promise<number> {
@@ -51,10 +51,10 @@ export async function main(argv: readonly string[]): Promise<number> {
     env: process.env,
     status: 0,
   };
-  outliveReaders(cli);
+  ignoreClosedOutput(cli);
   await runCommand(argv, cli);
   await Promise.all([written(cli.out), written(cli.err)]);
-  // Whatever a command left open (half a start that failed, a connection that idles) does not keep it from ending.
+  // Resources that a command left open (a failed start, an idle connection) do not keep the process alive.
   setTimeout(() => process.exit(cli.status), lingerMs).unref();
   return cli.status;
 }
@@ -72,12 +72,12 @@ export async function runCommand(argv: readonly string[], cli: Cli): Promise<voi
     })
     .addHelpText("after", "\nExample:\n  $ perpwatch check --config ./config.yaml")
     .showHelpAfterError("(--help shows what it takes)")
-    // Before any command is declared: they take over how failing and showing help are done.
+    // Before any command is declared, because commands inherit this.
     .exitOverride();
   const [name = ""] = argv;
   const needed = Object.hasOwn(commands, name) ? [commands[name]!] : Object.values(commands);
   for (const load of needed) (await load())(program, cli);
-  // After the commands, which do not take it over: none of their options stands before their names.
+  // After the commands, which must not inherit it: options of the program do not stand before their names.
   program.configureOutput({
     outputError: (text, write) =>
       write(text.startsWith("error: unknown option") ? `${text}${optionsComeAfter}` : text),
@@ -92,7 +92,7 @@ export async function runCommand(argv: readonly string[], cli: Cli): Promise<voi
 
 const optionsComeAfter = "(options stand after the command, as in: perpwatch status --config FILE)\n";
 
-/** `help` with any number of words; commander's own shows the help of all commands for a mistyped one. */
+/** `help` with any number of words; commander's own shows the general help for a mistyped command. */
 function helpCommand(program: Command): void {
   program
     .helpCommand(false)
@@ -110,10 +110,10 @@ function helpCommand(program: Command): void {
 }
 
 /**
- * Keeps the process going when whoever read its output is gone (`perpwatch alerts | head`, a closed terminal), or when it
- * cannot be written, as on a full disk: that is told once, and a command that prints has failed then.
+ * Keeps the process running when the reader of its output is gone (`perpwatch alerts | head`, a closed terminal), or
+ * when it cannot be written, as on a full disk. The latter is reported once, and the command counts as failed.
  */
-function outliveReaders(cli: Cli): void {
+function ignoreClosedOutput(cli: Cli): void {
   cli.err.on("error", () => {});
   let isTold = false;
   cli.out.on("error", (error: NodeJS.ErrnoException) => {
@@ -122,18 +122,18 @@ function outliveReaders(cli: Cli): void {
     cli.status ||= 1;
     cli.err.write(`perpwatch: the output cannot be written: ${error.message}\n`);
   });
-  process.on("exit", letGoOfClosedTerminals);
+  process.on("exit", closeClosedTerminals);
 }
 
 const lingerMs = 500;
 
-/** Resolves when whoever reads has taken everything, or has gone: a slow reader loses nothing. */
+/** Resolves when the reader has taken everything, or is gone, so that a slow reader loses nothing. */
 function written(stream: NodeJS.WriteStream): Promise<void> {
   return new Promise((resolve) => stream.write("", () => resolve()));
 }
 
 function failed(cli: Cli, error: unknown, json: boolean): number {
-  // commander has printed it already.
+  // Commander has printed it already.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
   const { status, facts } = error instanceof CommandFailed ? error : { status: 1, facts: {} };
   const text = error instanceof Error ? error.message : String(error);
@@ -142,7 +142,7 @@ function failed(cli: Cli, error: unknown, json: boolean): number {
   return status;
 }
 
-/** Failures that are told by their message: those whose classes say so, and those of the operating system. */
+/** Errors of which only the message is printed: of these classes, and of the operating system. */
 const expected = [
   "CommandFailed",
   "HistoryError",

@@ -1,4 +1,4 @@
-/** `perpwatch notifications`: what the exchange told its wallets, and acknowledging it there. */
+/** `perpwatch notifications`: lists the exchange's notifications of wallets, and acknowledges them there. */
 import type { Command } from "commander";
 import type { Event } from "../domain/event.ts";
 import { differenceWords, type InboxAudit } from "../domain/inbox.ts";
@@ -31,7 +31,7 @@ interface AckOptions extends CommonOptions {
   readonly upTo?: number;
 }
 
-/** Every key of a notification begins so; people may leave it out. */
+/** Prefix of the keys of notifications; it can be left out. */
 const keyPrefix = "notification:";
 
 export function notificationsCommand(program: Command, cli: Cli): void {
@@ -196,7 +196,7 @@ function shortKey(key: string): string {
   return key.startsWith(keyPrefix) ? key.slice(keyPrefix.length) : key;
 }
 
-/** The traded figures, as far as the notification says; size in units, price in USD. */
+/** The traded figures that the notification states; size in units, price in USD. */
 function figuresOf({ symbol, fields }: Event) {
   const number = (value: unknown) => (typeof value === "number" ? value : null);
   const side = typeof fields.side === "string" ? fields.side : null;
@@ -204,8 +204,8 @@ function figuresOf({ symbol, fields }: Event) {
 }
 
 function textOf({ fields }: Event): string {
-  const told = [fields.title, fields.body].find((text) => typeof text === "string" && text !== "");
-  return typeof told === "string" ? told : "";
+  const text = [fields.title, fields.body].find((one) => typeof one === "string" && one !== "");
+  return typeof text === "string" ? text : "";
 }
 
 async function acknowledge(cli: Cli, ids: readonly string[], options: AckOptions): Promise<void> {

@@ -1,4 +1,4 @@
-/** `perpwatch onboard`: makes a wallet's trader account and gets it its capabilities. */
+/** `perpwatch onboard`: creates a wallet's trader account and obtains its capabilities. */
 import type { Command } from "commander";
 import { onboardedCapabilities } from "../contract/instructions.ts";
 import { MAX_POSITIONS, MIN_MAX_POSITIONS } from "../contract/program.ts";
@@ -32,7 +32,7 @@ interface Options extends CommonOptions {
   readonly referral?: string;
 }
 
-/** For one question to the exchange with its repeats; sending waits for the chain on the other side. */
+/** Time limit of one request with its retries; the exchange waits for the ledger when it sends. */
 const patienceMs = 60_000;
 
 export function onboardCommand(program: Command, cli: Cli): void {
@@ -133,21 +133,21 @@ async function onboardWith(cli: Cli, options: Options, signing: Signing): Promis
       await consent(cli, "\nThis will be signed and sent.", options.yes === true);
       const own = referralCode === null || payer.address === wallet.authority ? [] : [wallet.key!];
       const signers = [payer, ...own].map((key) => key.sign);
-      tell(cli, options, wallet, plan, await sendOnboarding(parts, plan, signers));
+      printResult(cli, options, wallet, plan, await sendOnboarding(parts, plan, signers));
     } finally {
       await signOut(exchange, wallet);
     }
   });
 }
 
-/** As it has to be typed here. */
+/** The command to type. */
 function checkOnline(cli: Cli, { config }: Options): string {
   return commandLineOf(cli, config === defaultConfig ? null : config)("check --online");
 }
 
 const lost: readonly ExchangeError["reason"][] = ["timeout", "unreachable", "bad-record", "server-error"];
 
-/** True if the request may have arrived although nothing useful came back. */
+/** Returns true if the request may have arrived although there was no usable answer. */
 function isLostReply(cli: Cli, error: unknown): boolean {
   if (!(error instanceof Error && "sent" in error && "reason" in error)) return false;
   const { sent, reason, message } = error as ExchangeError;
@@ -187,8 +187,8 @@ function summary(plan: Plan, wallet: WalletSettings, host: string, cli: Cli, onE
   ].join("\n");
 }
 
-/** @throws {CommandFailed} unless it is done */
-function tell(cli: Cli, options: Options, wallet: WalletSettings, plan: Plan, sent: Sent): void {
+/** @throws {CommandFailed} unless the account is onboarded */
+function printResult(cli: Cli, options: Options, wallet: WalletSettings, plan: Plan, sent: Sent): void {
   const { signature, confirmation, active } = sent;
   const result = options.referral === undefined ? "registered" : "activated";
   const known = {

@@ -1,6 +1,6 @@
 /**
- * `perpwatch check --online`: each wallet signs in, each endpoint in use is read once, each channel is looked at. The
- * sessions are this command's own and revoked at its end; nothing is stored, sent or acknowledged.
+ * `perpwatch check --online`: signs in each wallet, reads each endpoint in use once, and probes each channel. The
+ * sessions belong to this command and are revoked at its end; nothing is stored, sent or acknowledged.
  */
 
 import type { DaemonSettings, WalletSettings } from "../daemon/settings.ts";
@@ -15,31 +15,31 @@ import { memorySessions, probeChannel, withChannel, withExchange } from "./stand
 export interface Finding {
   /** `markets`, `main: sign-in`, `channel chat`. */
   readonly what: string;
-  /** `note`: worth knowing, and nothing has to be done. */
+  /** `note`: information that needs no action. */
   readonly state: "ok" | "note" | "failed";
   readonly detail: string;
   readonly fix: string | null;
 }
 
 const hourMs = 3_600_000;
-/** For one question with its repeats. */
+/** Time limit of one request with its retries. */
 const patienceMs = 15_000;
 
-/** One after the other; each is told as soon as it is known. */
+/** Runs the checks one after the other, and reports each finding at once. */
 export async function checkOnline(
   settings: DaemonSettings,
   out: NodeJS.WriteStream,
-  tell: (finding: Finding) => void,
+  report: (finding: Finding) => void,
 ): Promise<void> {
   const badRecords: BadRecordReport[] = [];
   await withExchange(
     settings,
     memorySessions(),
     async (exchange) => {
-      const desk = { ...{ settings, exchange, badRecords, tell }, signer: new SignerTroubles() };
-      if (!(await askExchange(desk))) return;
-      for (const wallet of settings.wallets) await askWallet(wallet, desk);
-      if (settings.ledger !== null) await askLedger(settings.ledger, desk);
+      const context = { ...{ settings, exchange, badRecords, report }, signer: new SignerFailures() };
+      if (!(await askExchange(context))) return;
+      for (const wallet of settings.wallets) await askWallet(wallet, context);
+      if (settings.ledger !== null) await askLedger(settings.ledger, context);
     },
     (report) => void badRecords.push(report),
   );
@@ -47,18 +47,18 @@ export async function checkOnline(
     const result = await withChannel(settings, name, out, probeChannel);
     const what = `channel ${name}`;
     if (result.kind === "ok") {
-      tell({ what, state: "ok", detail: result.detail, fix: null });
-      for (const { detail, fix } of result.warnings ?? []) tell({ what, state: "note", detail, fix });
-    } else tell({ what, state: "failed", detail: result.detail, fix: result.fix });
+      report({ what, state: "ok", detail: result.detail, fix: null });
+      for (const { detail, fix } of result.warnings ?? []) report({ what, state: "note", detail, fix });
+    } else report({ what, state: "failed", detail: result.detail, fix: result.fix });
   }
 }
 
-/** The signer of wallets that it cannot sign in: one finding, however many they are. */
-class SignerTroubles {
-  readonly #told = new Set<string>();
+/** Reports a signer that cannot sign once, for any number of wallets. */
+class SignerFailures {
+  readonly #reported = new Set<string>();
 
   /** @returns true if the wallet can be signed for */
-  async permits({ key }: WalletSettings, { settings, tell }: Desk): Promise<boolean> {
+  async canSign({ key }: WalletSettings, { settings, report }: CheckContext): Promise<boolean> {
     if (key === null) return false;
     try {
       await key.sessionKey();
@@ -66,9 +66,9 @@ class SignerTroubles {
     } catch (error) {
       if (!(error instanceof SignerUnavailable)) throw error;
       const detail = error.message;
-      if (!this.#told.has(detail))
-        tell({ what: "signer", state: "failed", detail, fix: signerFix(settings) });
-      this.#told.add(detail);
+      if (!this.#reported.has(detail))
+        report({ what: "signer", state: "failed", detail, fix: signerFix(settings) });
+      this.#reported.add(detail);
       return false;
     }
   }
@@ -82,59 +82,61 @@ function signerFix({ signer }: DaemonSettings): string {
     : `look at ${signer.passphraseFile}: it has to hold the passphrase of ${signer.keystore}`;
 }
 
-interface Desk {
-  readonly signer: SignerTroubles;
+interface CheckContext {
+  readonly signer: SignerFailures;
   readonly settings: DaemonSettings;
   readonly exchange: Exchange;
   readonly badRecords: BadRecordReport[];
-  readonly tell: (finding: Finding) => void;
+  readonly report: (finding: Finding) => void;
 }
 
-/** @returns false when nobody answers, or no exchange: nothing else has to be waited for */
-async function askExchange(desk: Desk): Promise<boolean> {
-  const { client } = desk.exchange;
+/** @returns false when no exchange answers, so that the remaining checks are skipped */
+async function askExchange(context: CheckContext): Promise<boolean> {
+  const { client } = context.exchange;
   const call = { deadlineMs: patienceMs };
   const first: Finding[] = [];
   const markets = await read(
     "markets",
-    { ...desk, tell: (finding) => void first.push(finding) },
+    { ...context, report: (finding) => void first.push(finding) },
     () => client.markets({}, call),
     (rows) => `${rows.length} markets`,
   );
-  if ((markets ?? []).length === 0 && (await isStranger(first, desk))) return false;
-  for (const finding of first) desk.tell(finding);
+  if ((markets ?? []).length === 0 && (await isOtherServer(first, context))) return false;
+  for (const finding of first) context.report(finding);
   const listed = markets?.map((market) => market.symbol) ?? [];
   for (const { rule, symbol, nearest } of listed.length > 0
-    ? unlistedSymbols(desk.settings.ruleSet, listed)
+    ? unlistedSymbols(context.settings.ruleSet, listed)
     : []) {
     const fix = nearest === null ? "look at the names of the exchange's markets" : `did you mean ${nearest}?`;
     const detail = `the exchange lists no market ${symbol}: the rule waits for one that may never come`;
-    desk.tell({ what: `rule ${rule}`, state: "note", detail, fix });
+    context.report({ what: `rule ${rule}`, state: "note", detail, fix });
   }
-  if (markets === undefined && desk.exchange.http.time.known === false) return false;
-  await read("latestMarketsStats", desk, () => client.latestMarketsStats({}, call));
-  await read("collateralAssets", desk, () => client.collateralAssets({}, call));
+  if (markets === undefined && context.exchange.http.time.known === false) return false;
+  await read("latestMarketsStats", context, () => client.latestMarketsStats({}, call));
+  await read("collateralAssets", context, () => client.collateralAssets({}, call));
   await read(
     "exchangeStatus",
-    desk,
+    context,
     () => client.exchangeStatus({}, call),
     ({ active }) => (active ? "trading" : "trading is off"),
   );
   const symbol = markets?.[0]?.symbol;
   if (symbol !== undefined) {
     const startTime = Date.now() - hourMs;
-    await read("fundingRates", desk, () => client.fundingRates({ symbol, startTime }, call));
-    await read("candles", desk, () => client.candles({ symbol, timeframe: "1h", startTime, limit: 1 }, call));
-    const wanted = new WantedMarkets(desk.settings.ruleSet, desk.settings.templates.named);
+    await read("fundingRates", context, () => client.fundingRates({ symbol, startTime }, call));
+    await read("candles", context, () =>
+      client.candles({ symbol, timeframe: "1h", startTime, limit: 1 }, call),
+    );
+    const wanted = new WantedMarkets(context.settings.ruleSet, context.settings.templates.named);
     const wants = (source: "orderbook" | "calendars") => wanted.estimate(source, { markets: 1, held: 1 }) > 0;
-    if (wants("orderbook")) await read("orderbook", desk, () => client.orderbook({ symbol }, call));
+    if (wants("orderbook")) await read("orderbook", context, () => client.orderbook({ symbol }, call));
     const commodity = markets?.find((market) => market.commodityStatus !== null)?.symbol;
-    if (wants("calendars")) await askCalendar(commodity ?? symbol, desk);
+    if (wants("calendars")) await askCalendar(commodity ?? symbol, context);
   }
-  const { http } = desk.exchange;
+  const { http } = context.exchange;
   const offsetMs = http.time.refusedOffsetMs ?? http.offsetMs;
   if (Math.abs(offsetMs) > 2_000) {
-    desk.tell({
+    context.report({
       what: "clock",
       state: "failed",
       detail: `this machine's clock is ${Math.round(Math.abs(offsetMs) / 1_000)} s ${offsetMs > 0 ? "ahead of" : "behind"} the exchange's`,
@@ -144,13 +146,13 @@ async function askExchange(desk: Desk): Promise<boolean> {
   return true;
 }
 
-/** Requests a calendar. A market without one is an answer. */
-async function askCalendar(symbol: string, desk: Desk): Promise<void> {
-  const { client } = desk.exchange;
+/** Reads a calendar. For a market without one the exchange answers 400 or 404, which is no failure. */
+async function askCalendar(symbol: string, context: CheckContext): Promise<void> {
+  const { client } = context.exchange;
   const transition = () => client.nextMarketCalendarTransition({ symbol }, { deadlineMs: patienceMs });
   await read(
     "nextMarketCalendarTransition",
-    desk,
+    context,
     () =>
       transition().catch((error: unknown) => {
         if (error instanceof ExchangeError && (error.status === 404 || error.status === 400)) return null;
@@ -161,52 +163,55 @@ async function askCalendar(symbol: string, desk: Desk): Promise<void> {
 }
 
 /**
- * Something answers there with success, and with nothing of an exchange: one misspelt address is not two dozen failures.
- * @param found what became of the first read; a second one has to fail like it
+ * Returns true if another server than an exchange answers, so that a mistyped address is reported as one failure.
+ * @param found findings of the first read; a second read has to fail in the same way
  */
-async function isStranger(found: readonly Finding[], desk: Desk): Promise<boolean> {
-  const misfits = (findings: readonly Finding[]) =>
+async function isOtherServer(found: readonly Finding[], context: CheckContext): Promise<boolean> {
+  const hasUnexpectedAnswer = (findings: readonly Finding[]) =>
     findings.some(({ fix, detail }) => fix === fixes["bad-record"] || /^\w+: 404\b/.test(detail));
-  if (!misfits(found)) return false;
+  if (!hasUnexpectedAnswer(found)) return false;
   const again: Finding[] = [];
-  const { client } = desk.exchange;
-  const quiet = { ...desk, tell: (finding: Finding) => void again.push(finding) };
+  const { client } = context.exchange;
+  const quiet = { ...context, report: (finding: Finding) => void again.push(finding) };
   await read("exchangeStatus", quiet, () => client.exchangeStatus({}, { deadlineMs: patienceMs }));
-  if (!misfits(again)) return false;
-  desk.tell({
+  if (!hasUnexpectedAnswer(again)) return false;
+  context.report({
     what: "exchange",
     state: "failed",
-    detail: `${desk.settings.exchange.baseUrl} answers, and not as the exchange does (${found[0]!.detail})`,
+    detail: `${context.settings.exchange.baseUrl} answers, and not as the exchange does (${found[0]!.detail})`,
     fix: "is exchange.baseUrl the exchange's address? Nothing else was asked there",
   });
   return true;
 }
 
-async function askLedger(ledger: NonNullable<DaemonSettings["ledger"]>, desk: Desk): Promise<void> {
+async function askLedger(
+  ledger: NonNullable<DaemonSettings["ledger"]>,
+  context: CheckContext,
+): Promise<void> {
   const { createLedger, LedgerError } = await import("../ledger/rpc.ts");
   try {
     const height = await createLedger({ ...ledger, patienceMs }).blockHeight();
-    desk.tell({ what: "ledger", state: "ok", detail: `block height ${height}`, fix: null });
+    context.report({ what: "ledger", state: "ok", detail: `block height ${height}`, fix: null });
   } catch (error) {
     if (!(error instanceof LedgerError)) throw error;
     const fix = "look at ledger.rpcUrl; only onboard and stop-loss need it";
-    desk.tell({ what: "ledger", state: "failed", detail: error.message, fix });
+    context.report({ what: "ledger", state: "failed", detail: error.message, fix });
   }
 }
 
-async function askWallet(wallet: WalletSettings, desk: Desk): Promise<void> {
-  const { client, sessions } = desk.exchange;
+async function askWallet(wallet: WalletSettings, context: CheckContext): Promise<void> {
+  const { client, sessions } = context.exchange;
   const { name, authority } = wallet;
   const session = sessions.of(name);
   let signedIn = false;
   if (session === undefined) {
     const detail = "watch-only: public reads, no notifications";
-    desk.tell({ what: name, state: "note", detail, fix: null });
-  } else if (await desk.signer.permits(wallet, desk)) {
+    context.report({ what: name, state: "note", detail, fix: null });
+  } else if (await context.signer.canSign(wallet, context)) {
     signedIn =
       (await read(
         `${name}: sign-in`,
-        desk,
+        context,
         async () => {
           await session.access({ endMs: performance.now() + patienceMs });
           return true;
@@ -215,18 +220,21 @@ async function askWallet(wallet: WalletSettings, desk: Desk): Promise<void> {
       )) === true;
   }
   const call: ClientCall = signedIn ? { wallet: name, deadlineMs: patienceMs } : { deadlineMs: patienceMs };
-  for (const pdaIndex of wallet.pdaIndices) await askAccounts(wallet, pdaIndex, client, call, signedIn, desk);
+  for (const pdaIndex of wallet.pdaIndices)
+    await askAccounts(wallet, pdaIndex, client, call, signedIn, context);
   const more = { limit: 1 } as const;
-  await read(`${name}: userCollateralHistory`, desk, () =>
+  await read(`${name}: userCollateralHistory`, context, () =>
     client.userCollateralHistory({ authority, ...more }, call),
   );
-  await read(`${name}: orderHistory`, desk, () => client.orderHistory({ authority, ...more }, call));
-  await read(`${name}: tradesHistory`, desk, () => client.tradesHistory({ authority, ...more }, call));
+  await read(`${name}: orderHistory`, context, () => client.orderHistory({ authority, ...more }, call));
+  await read(`${name}: tradesHistory`, context, () => client.tradesHistory({ authority, ...more }, call));
   const endTime = Date.now();
   const day = { startTime: endTime - 24 * hourMs, endTime };
-  await read(`${name}: userPnl`, desk, () => client.userPnl({ authority, resolution: "1d", ...day }, call));
+  await read(`${name}: userPnl`, context, () =>
+    client.userPnl({ authority, resolution: "1d", ...day }, call),
+  );
   if (signedIn) {
-    // A session that stays behind ends by itself; that it could not be revoked changes nothing for the daemon.
+    // A session that remains ends by itself, so a failed logout is ignored.
     await session!.logout().catch(() => {});
   }
 }
@@ -237,14 +245,14 @@ async function askAccounts(
   client: ExchangeClient,
   call: ClientCall,
   signedIn: boolean,
-  desk: Desk,
+  context: CheckContext,
 ): Promise<void> {
   const { name, authority } = wallet;
   const traderPubkey = traderAddress(authority, { pdaIndex, subaccount: 0 });
   const of = `${name}/${pdaIndex}`;
   await read(
     `${of}: traderState`,
-    desk,
+    context,
     () => client.traderState({ authority, traderPdaIndex: pdaIndex }, call),
     ({ snapshot }) => {
       const count = snapshot.subaccounts.length;
@@ -253,7 +261,7 @@ async function askAccounts(
   );
   const known = await read(
     `${of}: traderView`,
-    desk,
+    context,
     () =>
       client.traderView({ traderPubkey }, call).catch((error: unknown) => {
         if (isUnknownAccount(error)) return null;
@@ -269,61 +277,61 @@ async function askAccounts(
       pdaIndex === 0
         ? `is ${authority} its address? ${onboard}`
         : "look at the accounts of this wallet (pdaIndices)";
-    // Further reads of the account would only fail for the same reason.
-    return desk.tell({ what: `${of}: traderView`, state: "failed", detail, fix });
+    // Further reads of the account would fail for the same reason.
+    return context.report({ what: `${of}: traderView`, state: "failed", detail, fix });
   }
   const endTime = Date.now();
   const hour = { startTime: endTime - hourMs, endTime };
-  await read(`${of}: portfolioValues`, desk, () =>
+  await read(`${of}: portfolioValues`, context, () =>
     client.portfolioValues({ traderPubkey, resolution: "15m", ...hour, limit: 4 }, call),
   );
-  await read(`${of}: marketPnl`, desk, () =>
+  await read(`${of}: marketPnl`, context, () =>
     client.marketPnl({ traderPubkey, resolution: "1h", ...hour, limit: 1 }, call),
   );
-  await read(`${of}: fundingHourly`, desk, () =>
+  await read(`${of}: fundingHourly`, context, () =>
     client.fundingHourly({ authority, traderPdaIndex: pdaIndex, limit: 1 }, call),
   );
-  await read(`${of}: liquidationHistory`, desk, () =>
+  await read(`${of}: liquidationHistory`, context, () =>
     client.liquidationHistory({ authority, pdaIndex, limit: 1 }, call),
   );
   if (signedIn)
     await read(
       `${of}: notifications`,
-      desk,
+      context,
       () => client.notifications({ traderPubkey, limit: 1 }, call),
       () => "its inbox can be read",
     );
 }
 
-/** True if the exchange refuses because it has no trader account of that address. */
+/** Returns true if the exchange has no trader account of that address. */
 function isUnknownAccount(error: unknown): boolean {
   if (!(error instanceof ExchangeError)) return false;
   return error.status === 404 || /\b400 unknown_trader_account\b/.test(error.message);
 }
 
 /**
- * Asks one thing and tells how it went.
- * @param isGood of an answer: another one is for the caller to tell
- * @returns undefined when it failed
+ * Makes one request and reports the result.
+ * @param isGood false for an answer that the caller reports itself
+ * @returns undefined after a failure
  */
 async function read<T>(
   what: string,
-  desk: Desk,
+  context: CheckContext,
   ask: () => Promise<T>,
   detail: (answer: T) => string = () => "",
   isGood: (answer: T) => boolean = () => true,
 ): Promise<T | undefined> {
-  const before = desk.badRecords.length;
+  const before = context.badRecords.length;
   try {
     const answer = await ask();
-    const bad = desk.badRecords.slice(before);
+    const bad = context.badRecords.slice(before);
     if (!isGood(answer)) return answer;
-    if (bad.length === 0) desk.tell({ what, state: "ok", detail: detail(answer), fix: null });
-    else desk.tell({ what, state: "failed", detail: bad[0]!.problem, fix: fixes["bad-record"] });
+    if (bad.length === 0) context.report({ what, state: "ok", detail: detail(answer), fix: null });
+    else context.report({ what, state: "failed", detail: bad[0]!.problem, fix: fixes["bad-record"] });
     return answer;
   } catch (error) {
     if (!(error instanceof ExchangeError)) throw error;
-    desk.tell({ what, state: "failed", detail: error.message, fix: fixes[error.reason] });
+    context.report({ what, state: "failed", detail: error.message, fix: fixes[error.reason] });
     return undefined;
   }
 }

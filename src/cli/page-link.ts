@@ -1,11 +1,11 @@
-/** The way into the status page, for whoever has started the daemon. */
+/** Shows the link to the status page to the person who started the daemon. */
 import type { Writable } from "node:stream";
 import type { Logger } from "pino";
 import type { Daemon } from "../daemon/app.ts";
 import type { CommandLine } from "./command-line.ts";
 
 export interface LinkPlace {
-  /** The stream that a person looks at. Null: there is none, and a log gets no secrets. */
+  /** The stream of a terminal. Null: there is none, and the link is not written to the log. */
   readonly terminal: Writable | null;
   readonly log: Logger;
   readonly commandLine: CommandLine;

@@ -1,4 +1,4 @@
-/** `perpwatch page`: ways into the status page. */
+/** `perpwatch page`: access to the status page. */
 import { accessSync, constants, lstatSync } from "node:fs";
 import path from "node:path";
 import type { Command } from "commander";
@@ -97,10 +97,10 @@ async function password(cli: Cli, options: PasswordOptions): Promise<void> {
   print(cli, file === undefined ? `passwordHash: "${passwordHash}"` : `passwordHashFile: ${file}`);
 }
 
-/** More than a hash and the end of its line have, bytes. */
+/** Maximum size of a file with a hash and its line end, bytes. */
 const maxHashFile = 512;
 
-/** @throws {CommandFailed} status 2 where a hash cannot be written, or something else than a hash stands there */
+/** @throws {CommandFailed} status 2 where a hash cannot be written, or the file contains something else */
 async function mustBeReplaceable(file: string): Promise<void> {
   const [{ readTextFile }, { parsePasswordHash }] = await Promise.all([
     import("../files/index.ts"),
@@ -120,7 +120,7 @@ async function mustBeReplaceable(file: string): Promise<void> {
   );
 }
 
-/** @returns the reason why no file can be made in a folder; null: there is none */
+/** @returns the reason why no file can be created in a folder; null: it can */
 function wrongFolder(folder: string): string | null {
   try {
     accessSync(`${folder}/.`, constants.W_OK | constants.X_OK);

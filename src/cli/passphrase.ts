@@ -1,4 +1,4 @@
-/** The passphrase of the keystore: from a file, from a credential of the service manager, or from a person. */
+/** The passphrase of the keystore: from a file, from a credential of the service manager, or typed by a person. */
 import { closeSync, constants, existsSync, openSync, readFileSync, readSync, writeSync } from "node:fs";
 import path from "node:path";
 import { ReadStream } from "node:tty";
@@ -6,12 +6,12 @@ import { readTextFile } from "../config/index.ts";
 import { BadKey } from "../wallet/wallet-key.ts";
 
 const maxBytes = 4_096;
-/** The credential of the service manager, as `LoadCredentialEncrypted=` names it. */
+/** The name of the credential in `LoadCredentialEncrypted=`. */
 export const credentialName = "perpwatch-passphrase";
 
 /**
- * @param file as configured; null: none is
- * @returns null where neither a file nor a credential is given
+ * @param file as configured; null: none
+ * @returns null where neither a file nor a credential exists
  * @throws {BadKey} when it cannot be read, others can read it, or it is empty
  */
 export function passphraseFrom(
@@ -24,13 +24,13 @@ export function passphraseFrom(
   if (given === null) return null;
   const read = readTextFile(given, { largestBytes: maxBytes, secret: true });
   if ("wrong" in read) throw new BadKey(`the passphrase ${given} ${read.wrong}`);
-  // A line that an editor ended.
+  // Removes a line end that an editor added.
   const text = read.text.replace(/\r?\n$/, "");
   if (text === "") throw new BadKey(`the passphrase ${given} is empty`);
   return text;
 }
 
-/** A question is over after this, ms, with all its tries: what watches may not wait for a person who sleeps. */
+/** Time limit of a question with all its tries, ms: the daemon may not wait for an absent person. */
 const answerWithinMs = 80_000;
 const maxTries = 3;
 
@@ -38,15 +38,15 @@ const maxTries = 3;
 export class AskingInterrupted extends BadKey {}
 
 /**
- * Asks on the terminal, whatever the standard streams are, and shows nothing.
- * @param opens tells whether a passphrase is the right one; left out: any is. After a wrong one the question is put again
- * @returns null where there is no terminal, where this process is not in its foreground, where the answer is empty, where nobody
- * answers in time, or where the process that needs it has ended
+ * Asks on the terminal, independent of the standard streams, without echo.
+ * @param opens returns true for the right passphrase; default: any is. The question is repeated after a wrong one
+ * @returns null where there is no terminal, where this process is not in its foreground, where the answer is empty or
+ * late, or where the process that needs it has ended
  * @throws {AskingInterrupted}
- * @throws {BadKey} after the last wrong one
+ * @throws {BadKey} after the last wrong passphrase
  */
 export function askPassphrase(question: string, opens?: (passphrase: string) => boolean): string | null {
-  // Whoever changes a terminal from the background is stopped by it.
+  // A background process that changes the terminal is stopped by it.
   if (!isForeground()) return null;
   let terminal: number;
   try {
@@ -55,11 +55,11 @@ export function askPassphrase(question: string, opens?: (passphrase: string) => 
     return null;
   }
   const stream = new ReadStream(terminal);
-  // A terminal that was closed takes no further mode.
+  // A closed terminal accepts no mode.
   stream.on("error", () => {});
   try {
     stream.setRawMode(true);
-    // All tries are one question: nothing typed while a passphrase is looked at is shown, either.
+    // All tries are one question, so that typed characters are not shown between them, either.
     return answerOf(terminal, question, opens);
   } finally {
     stream.setRawMode(false);
@@ -73,10 +73,10 @@ export function askPassphrase(question: string, opens?: (passphrase: string) => 
 }
 
 /**
- * Asks as `askPassphrase` does, once: a daemon that reloads at night asks nobody. Ctrl-C is as anywhere else on a terminal: every program of
- * the command gets it.
+ * Asks as `askPassphrase` does, but only once: a later reload asks nobody. Ctrl-C interrupts every program of the
+ * command, as usual on a terminal.
  */
-export function askedOnce(): (question: string, opens: (passphrase: string) => boolean) => string | null {
+export function askOnce(): (question: string, opens: (passphrase: string) => boolean) => string | null {
   let typed: { readonly passphrase: string | null } | { readonly wrong: unknown } | null = null;
   return (question, opens) => {
     try {
@@ -130,13 +130,13 @@ function show(terminal: number, text: string): void {
   try {
     writeSync(terminal, text);
   } catch {
-    // It was closed.
+    // The terminal is closed.
   }
 }
 
 const [enter, newline, interrupt, end, backspace, erase, kill] = [13, 10, 3, 4, 127, 8, 21];
 
-/** False where the system says that another group of processes has the terminal. */
+/** Returns false if another process group has the terminal. */
 function isForeground(): boolean {
   let stat: string;
   try {
@@ -144,14 +144,14 @@ function isForeground(): boolean {
   } catch {
     return true;
   }
-  // The second field is the program's name and may hold anything.
+  // The second field is the program's name and may contain any characters.
   const [, , group, , , foreground] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return group === foreground;
 }
 
 type TypedLine = { readonly text: string } | { readonly over: string } | { readonly interrupted: true };
 
-/** Characters of a terminal in raw mode up to the end of the line. */
+/** Reads characters of a terminal in raw mode up to the end of the line. */
 function typedLine(terminal: number, endMs: number): TypedLine {
   const parent = process.ppid;
   const bytes: number[] = [];
@@ -164,7 +164,7 @@ function typedLine(terminal: number, endMs: number): TypedLine {
       if (!(error instanceof Error && "code" in error && error.code === "EAGAIN"))
         return { over: "The terminal was closed." };
       if (performance.now() > endMs) return { over: "Nobody answered in time; the keystore stays closed." };
-      // Whatever is typed after the end of the command is for others.
+      // Characters typed after the end of the command are for other programs.
       if (process.ppid !== parent) return { over: "Nobody needs it any more." };
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
       continue;
@@ -175,7 +175,7 @@ function typedLine(terminal: number, endMs: number): TypedLine {
     if (byte === enter || byte === newline) return { text: Buffer.from(bytes).toString("utf8") };
     if (byte === kill) bytes.length = 0;
     else if (byte === backspace || byte === erase) {
-      // A character of more than one byte goes as a whole.
+      // A character of more than one byte is removed completely.
       while (bytes.length > 0 && (bytes.at(-1)! & 0xc0) === 0x80) bytes.pop();
       bytes.pop();
     } else if (bytes.length < maxBytes) bytes.push(byte);

@@ -1,4 +1,4 @@
-/** Output for people: aligned tables, ages, colours where a terminal shows them. */
+/** Output for people: colours on a terminal, ages, widths, counts. */
 import { randomUUID } from "node:crypto";
 import { styleText } from "node:util";
 import { formatDurationMs } from "../domain/duration.ts";
@@ -6,18 +6,21 @@ import { escaped, escapedLines } from "../domain/escape.ts";
 
 export type Tint = "red" | "yellow" | "green" | "cyan" | "gray" | "bold";
 
-/** Colours text for a stream: nothing changes where that is no terminal or NO_COLOR is set. To be written by `forTerminal`. */
+/**
+ * Colours text for a stream, unless it is no terminal or NO_COLOR is set. The result has to be written by
+ * `forTerminal`.
+ */
 export interface Paint {
   (tint: Tint, text: string): string;
-  /** Tables take so many columns at most: those of the terminal, and never less than 100. */
+  /** Maximum columns of a table: those of the terminal, at least 100. */
   readonly width: number;
 }
 
-const leastWidth = 100;
+const minWidth = 100;
 
 /**
- * Stands for the beginning of an escape sequence until the text is written. It is drawn in each process: nothing from
- * outside can contain it, so that colours of `Paint` are told from those in data.
+ * Stands for the beginning of an escape sequence until the text is written. It is random in each process, so that data
+ * cannot contain it.
  */
 const mark = randomUUID();
 /** The codes that end a colour, and bold. */
@@ -27,21 +30,21 @@ const colours = new RegExp(`${mark}\\d+m`, "g");
 export function paintFor(stream: NodeJS.WriteStream): Paint {
   return Object.assign(
     (tint: Tint, text: string) => styleText(tint, forTerminal(text), { stream }).replaceAll("\u001b[", mark),
-    { width: Math.max(leastWidth, stream.columns ?? 0) },
+    { width: Math.max(minWidth, stream.columns ?? 0) },
   );
 }
 
-/** Returns a text as it is written: with the colours of `Paint`, and all else that a terminal would obey shown as escapes. */
+/** Returns a text for a terminal: with the colours of `Paint`, and all other control characters escaped. */
 export function forTerminal(text: string): string {
   return escapedLines(text).replaceAll(mark, "\u001b[");
 }
 
-/** Characters that are seen. */
+/** Number of visible characters. */
 export function widthOf(text: string): number {
   return [...text.replace(colours, "")].length;
 }
 
-/** Lines of one painted text: a colour that goes over the end of a line ends there and begins anew with the next. */
+/** Splits a coloured text into lines that each end their colour, and begin it again on the next line. */
 export function repainted(lines: readonly string[]): readonly string[] {
   let open = "";
   return lines.map((line) => {
@@ -51,12 +54,12 @@ export function repainted(lines: readonly string[]): readonly string[] {
   });
 }
 
-/** A value on one line, without anything that a terminal would obey; colours of `Paint` stay. */
+/** A value on one line, with control characters escaped; colours of `Paint` remain. */
 export function oneLine(text: string): string {
   return escaped(text);
 }
 
-/** `12s ago`; `never` for what has not happened. */
+/** `12s ago`; `never` for null. */
 export function ago(ms: number | null, nowMs: number): string {
   if (ms === null) return "never";
   return `${formatDurationMs(Math.max(0, nowMs - ms))} ago`;
@@ -71,8 +74,8 @@ export function shortAddress(address: string): string {
   return address.length > 12 ? `${address.slice(0, 4)}…${address.slice(-4)}` : address;
 }
 
-/** Lines of at most so many characters, broken after commas, or where else; those after the first are indented. */
-export function wrapped(text: string, indent: string, width = leastWidth, where = /(?<=, )/): string {
+/** Wraps a text at `where`, by default after commas; lines after the first are indented. */
+export function wrapped(text: string, indent: string, width = minWidth, where = /(?<=, )/): string {
   const lines = [""];
   for (const part of text.split(where)) {
     const last = lines.at(-1)!;

@@ -1,11 +1,14 @@
-/** Receipts of an alert as a table: the first time that is known, then how much later each step came. */
+/** The receipts of an alert as a table: the first known time, then the delay of each step. */
 import { formatDurationMs } from "../domain/duration.ts";
 import { type Receipt, type ReceiptStep, receiptSteps } from "../domain/receipt.ts";
 import type { Paint } from "./print.ts";
 import { table } from "./table.ts";
 
-/** Clocks differ by less than this without being wrong. */
-const slightMs = 1_000;
+/** Clocks may differ by less than this without being wrong. */
+const clockToleranceMs = 1_000;
+
+/** Column titles that differ from the names of steps. */
+const titles: Partial<Record<ReceiptStep, string>> = { owed: "pending", sealed: "finalized" };
 
 export function receiptTable(
   receipts: readonly Receipt[],
@@ -17,7 +20,7 @@ export function receiptTable(
     receipt.kind,
     ...receiptSteps.map((step) => stepText(receipt, step, time, paint)),
   ]);
-  return table(["receipt", "of", ...receiptSteps], rows, paint);
+  return table(["receipt", "of", ...receiptSteps.map((step) => titles[step] ?? step)], rows, paint);
 }
 
 function stepText(receipt: Receipt, step: ReceiptStep, time: (ms: number) => string, paint: Paint): string {
@@ -32,8 +35,11 @@ function stepText(receipt: Receipt, step: ReceiptStep, time: (ms: number) => str
   return "–";
 }
 
-/** Before the step before it only by clocks: the exchange's differs from ours, and ours may have been set in between. */
+/**
+ * A negative delay comes from differing clocks: the exchange's differs from ours, and ours may have been set in
+ * between.
+ */
 function laterText(afterMs: number): string {
   if (afterMs >= 0) return `+${formatDurationMs(afterMs)}`;
-  return afterMs > -slightMs ? "at once" : formatDurationMs(afterMs);
+  return afterMs > -clockToleranceMs ? "at once" : formatDurationMs(afterMs);
 }

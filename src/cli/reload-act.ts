@@ -1,4 +1,4 @@
-/** The act by which a running daemon reads its configuration again, as its reader can type it. */
+/** The command that makes a running daemon reload its configuration, as the user can type it. */
 import { readFileSync } from "node:fs";
 import { type Cli, CommandFailed } from "./command.ts";
 import { hasConfiguration, locate } from "./configuration.ts";
@@ -11,14 +11,14 @@ export async function reloadAct(cli: Cli, config: string): Promise<string> {
   return `have the daemon read it again: ${reloadCommand(pid)}`;
 }
 
-/** The command that has a process of perpwatch read its configuration again. */
+/** The command that makes a process of perpwatch reload its configuration. */
 export function reloadCommand(pid: number): string {
   const unit = unitIn(cgroupOf(pid));
   if (unit === null) return `kill -HUP ${pid}`;
   return `${unit.isUsers ? "systemctl --user" : "sudo systemctl"} reload ${unit.name}`;
 }
 
-/** @returns the process of the daemon that answers for this configuration; null: none does, or it may not be asked */
+/** @returns the process of the daemon of this configuration; null: there is none, or it cannot be asked */
 async function daemonOf(cli: Cli, config: string): Promise<number | null> {
   if (!hasConfiguration(cli, config)) return null;
   try {
@@ -40,7 +40,10 @@ function cgroupOf(pid: number): string {
   }
 }
 
-/** The service of perpwatch that a process belongs to. @param cgroup the text of /proc/PID/cgroup */
+/**
+ * The service of perpwatch that a process belongs to.
+ * @param cgroup the text of /proc/PID/cgroup
+ */
 export function unitIn(cgroup: string): { readonly name: string; readonly isUsers: boolean } | null {
   const [, folder = "", name] = /^\d+:[^:\n]*:(\S*\/)(perpwatch[\w@.-]*)\.service\b/m.exec(cgroup) ?? [];
   return name === undefined ? null : { name, isUsers: folder.includes("/user.slice/") };

@@ -1,13 +1,16 @@
-/** The differences of a configuration that is read again: what the running daemon takes, and what waits for a restart. */
+/**
+ * Describes the differences of a reloaded configuration: the settings that the running daemon applies, and those that
+ * need a restart.
+ */
 
 import type { DaemonSettings } from "../daemon/settings.ts";
 import { hasSameNames } from "../web/settings.ts";
 
-/** The sections that a reload takes. `timezone` is taken by rules; channels keep theirs. */
-const taken = ["routing", "remind", "advice", "acknowledge", "timezone"] as const;
+/** The sections that a reload applies. `timezone` is applied to rules; channels keep theirs. */
+const appliedSections = ["routing", "remind", "advice", "acknowledge", "timezone"] as const;
 
-/** A listener cannot begin or end to speak TLS. */
-function isTakenOfPage(key: string, before: DaemonSettings, after: DaemonSettings): boolean {
+/** A listener cannot switch between HTTP and TLS. */
+function isAppliedToPage(key: string, before: DaemonSettings, after: DaemonSettings): boolean {
   if (key === "dashboard.tls") return (before.dashboard?.tls != null) === (after.dashboard?.tls != null);
   if (key === "dashboard.allowedHosts") return hasSameNames(before.dashboard!, after.dashboard!);
   return key === "dashboard.passwordHash";
@@ -26,18 +29,23 @@ const fileNames: Readonly<Record<string, string>> = {
   keptIn: "key",
 };
 
-/** @returns the keys that a reload from one to the other has taken, as the file has them */
-export function takenKeys(before: DaemonSettings, after: DaemonSettings): string[] {
+/** @returns the keys, by their names in the file, that a reload from one to the other applies */
+export function appliedKeys(before: DaemonSettings, after: DaemonSettings): string[] {
   const rules = before.ruleSetText === after.ruleSetText ? [] : ["rules"];
   const words = changedKeys("templates", before, after).flatMap((key) => {
     const [, channel, rest = ""] = /^templates\.channels\.(\S+)(.*)$/.exec(key) ?? [];
     return channel === undefined ? [] : [`channels.${channel}.templates${rest}`];
   });
-  const page = changedKeys("dashboard", before, after).filter((key) => isTakenOfPage(key, before, after));
-  return [...rules, ...taken.flatMap((section) => changedKeys(section, before, after)), ...words, ...page];
+  const page = changedKeys("dashboard", before, after).filter((key) => isAppliedToPage(key, before, after));
+  return [
+    ...rules,
+    ...appliedSections.flatMap((section) => changedKeys(section, before, after)),
+    ...words,
+    ...page,
+  ];
 }
 
-/** @returns the keys of one section that differ: `wallets.main.labels`, `channels.chat (new)` */
+/** @returns the differing keys of one section: `wallets.main.labels`, `channels.chat (new)` */
 export function changedKeys(
   section: keyof DaemonSettings,
   before: DaemonSettings,
@@ -59,7 +67,7 @@ function differing(at: string, before: unknown, after: unknown, depth: number): 
   });
 }
 
-/** Wallets stand in a list, and are known by their names. */
+/** Turns a list of wallets into a mapping by name. */
 function named(value: unknown): unknown {
   if (!Array.isArray(value)) return value;
   const entries = value.map((one: unknown) => [isMapping(one) ? String(one.name) : "", one] as const);

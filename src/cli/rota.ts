@@ -1,4 +1,4 @@
-/** `perpwatch rota`: who is on duty by the rotas of the configuration, and who is next. No daemon is asked. */
+/** `perpwatch rota`: the people on duty by the configured rotas, now and next. The daemon is not needed. */
 import type { Command } from "commander";
 import { addressee, faultsOf, onDuty, type Piece, piecesOf, type RotaPlan } from "../channels/rota/plan.ts";
 import { faultText, formatShiftTime } from "../channels/rota/shift-text.ts";
@@ -8,7 +8,7 @@ import { type Loaded, rotaPlans } from "./configuration.ts";
 import { paintFor } from "./print.ts";
 import { table } from "./table.ts";
 
-/** Turns that are listed, the one of now included. */
+/** Maximum turns in the list, including the present one. */
 const maxTurns = 8;
 const aheadMs = 60 * 86_400_000;
 
@@ -81,7 +81,7 @@ function asJson(name: string, plan: RotaPlan, nowMs: number) {
 
 const iso = (ms: number): string => new Date(ms).toISOString();
 
-/** Gaps and overlaps in the plans of a configuration within the next 30 days, at the rota that has them. */
+/** Gaps and overlaps of the rotas within the next 30 days, each at the place of its rota. */
 export function rotaProblems({ settings, problemAt }: Loaded, nowMs: number): readonly ConfigProblem[] {
   return Object.entries(settings.rotas).flatMap(([name, plan]) =>
     faultsOf(plan, nowMs).map((fault) => problemAt(["channels", name], faultText(fault, plan.timezone))),

@@ -1,4 +1,4 @@
-/** `perpwatch routing`: which way an alert would take. */
+/** `perpwatch routing`: shows the route of an alert. */
 import type { Command } from "commander";
 import { labelOf, matchersText } from "../alerts/match.ts";
 import { intervalsFor, isMute } from "../alerts/mute.ts";
@@ -50,7 +50,7 @@ async function test(cli: Cli, options: TestOptions): Promise<void> {
   const rule = [...ruleSet.conditions, ...ruleSet.events].find(({ name }) => name === given.rule);
   const labels = { ...wallet?.labels, ...rule?.labels, ...given };
   const nowMs = Date.now();
-  // Without a severity: of what mute times hold where they do not say otherwise.
+  // Without a severity, the default level that mute times hold is assumed.
   const level = severities.find((one) => one === given.severity) ?? "warning";
   const isMuteNow = (name: string) =>
     isMute(intervalsFor(routing.muteTimes[name] ?? [], level), nowMs, timezone);
@@ -75,7 +75,7 @@ async function test(cli: Cli, options: TestOptions): Promise<void> {
     for (const [depth, step] of way.path.entries()) print(cli, `${"  ".repeat(depth)}${step}`);
     const indent = "  ".repeat(way.path.length);
     const lines = [
-      `tells ${way.receivers.join(", ")}`,
+      `sends to ${way.receivers.join(", ")}`,
       `in ${way.groupOf}: after ${formatDurationMs(way.groupWaitMs)}, then every ${formatDurationMs(way.groupIntervalMs)} at most; critical at once`,
       ...(way.mute.length === 0
         ? []
@@ -84,14 +84,14 @@ async function test(cli: Cli, options: TestOptions): Promise<void> {
           ]),
       ...way.escalate.map(
         ({ afterMs, receivers }) =>
-          `not acknowledged in ${formatDurationMs(afterMs)}: tells ${receivers.join(", ")}`,
+          `not acknowledged in ${formatDurationMs(afterMs)}: sends to ${receivers.join(", ")}`,
       ),
     ];
     for (const line of lines) print(cli, `${indent}${line}`);
   }
 }
 
-/** The group as people name it. */
+/** The group for people. */
 function groupOf({ groupBy }: Way, labels: Readonly<Record<string, string>>): string {
   if (groupBy.length === 0) return "one group with all that comes this way";
   const values = groupBy.map((name) => {
@@ -101,7 +101,7 @@ function groupOf({ groupBy }: Way, labels: Readonly<Record<string, string>>): st
   return `the group of ${values.join(" and ")}`;
 }
 
-/** The way down the tree, a step a level. */
+/** The path through the tree, one step for each level. */
 function pathOf(routing: Routing, way: Way): readonly string[] {
   const steps = ["routing"];
   let routes: readonly RouteSettings[] = routing.routes;

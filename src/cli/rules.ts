@@ -1,4 +1,4 @@
-/** `perpwatch rules`: what can be done with rules without running them. Each command stands in its own file. */
+/** `perpwatch rules`: checks, tests and explanations of rules. Each command has its own file. */
 import type { Command } from "commander";
 import { type Cli, declareGroup } from "./command.ts";
 import { backtestCommand } from "./rules/backtest.ts";

@@ -32,7 +32,7 @@ interface ServiceOptions extends CommonOptions {
   readonly root?: string;
 }
 
-/** The folder of the program: of the checkout or the package. */
+/** The folder of the program: the checkout or the package. */
 const programFolder = path.join(import.meta.dirname, "..", "..");
 
 export function serviceCommand(program: Command, cli: Cli): void {
@@ -40,7 +40,7 @@ export function serviceCommand(program: Command, cli: Cli): void {
     "service install",
     "service run status",
   ]);
-  withPlace(
+  withInstallOptions(
     declare(group, {
       usage: "install",
       summary: "install, or upgrade, and start the services",
@@ -59,13 +59,13 @@ export function serviceCommand(program: Command, cli: Cli): void {
         .default("host"),
     ),
   ).action((options: ServiceOptions & { readonly withKey: string }, command: Command) => {
-    act(cli, options, (machine, note) => {
-      const installation = prepared(options, command, machine, note, cli.env.SUDO_UID);
+    runSteps(cli, options, (machine, note) => {
+      const installation = installationOf(options, command, machine, note, cli.env.SUDO_UID);
       if (options.user === true) installUser(installation, userFolder(cli));
       else installSystem(installation);
     });
   });
-  withPlace(
+  withInstallOptions(
     declare(group, {
       usage: "remove",
       summary: "stop the services and remove their units; configuration, history and keys stay",
@@ -74,7 +74,7 @@ export function serviceCommand(program: Command, cli: Cli): void {
       needsNoConfig: true,
     }),
   ).action((options: ServiceOptions) => {
-    act(cli, options, (machine, note) => {
+    runSteps(cli, options, (machine, note) => {
       if (options.user === true) removeUser(machine, userFolder(cli), note);
       else removeSystem(machine, note);
     });
@@ -96,7 +96,7 @@ export function serviceCommand(program: Command, cli: Cli): void {
     });
 }
 
-function withPlace(command: Command): Command {
+function withInstallOptions(command: Command): Command {
   return command
     .option("--user", "a service of this user alone")
     .option("--dry-run", "print all of it and change nothing")
@@ -107,7 +107,7 @@ function withPlace(command: Command): Command {
 }
 
 /** Runs `work` on this machine and prints its steps and notes. */
-function act(
+function runSteps(
   cli: Cli,
   options: ServiceOptions,
   work: (machine: Machine, note: (text: string) => void) => void,
@@ -128,13 +128,13 @@ function act(
         print(cli, `${step.do.padEnd(7)}${step.do === "run" ? step.command : step.path}`);
     },
   });
-  // Folders of the system are open to all: what is secret is made with its own mode.
+  // System folders are readable by all; secret files are created with their own mode.
   const umask = process.umask(0o022);
   try {
     work(machine, (text) => void notes.push(text));
   } finally {
     process.umask(umask);
-    // Notes say what is left to do, also where a step failed.
+    // Notes state what is left to do, also after a failed step.
     if (options.json !== true && notes.length > 0)
       print(cli, `\n${notes.map((text) => `- ${text}.`).join("\n")}`);
   }
@@ -152,7 +152,7 @@ function mustRunSystemd(user: boolean): void {
   if (refusal !== null) throw new CommandFailed(refusal);
 }
 
-function prepared(
+function installationOf(
   options: ServiceOptions & { readonly withKey: string },
   command: Command,
   machine: Machine,
@@ -161,16 +161,16 @@ function prepared(
 ): Installation {
   const config = path.resolve(options.config);
   const main = import.meta.filename.endsWith(".ts") ? "src/main.ts" : "dist/main.js";
-  // An image that holds the program itself has it under another path once it runs.
+  // If an image contains the program itself, the program has another path when the image runs.
   const { image } = machine;
-  const there = (file: string) =>
+  const pathInImage = (file: string) =>
     image !== null && file.startsWith(`${image}/`) ? file.slice(image.length) : file;
   return {
     machine,
     program: {
-      node: there(process.execPath),
-      folder: there(programFolder),
-      main: there(path.join(programFolder, main)),
+      node: pathInImage(process.execPath),
+      folder: pathInImage(programFolder),
+      main: pathInImage(path.join(programFolder, main)),
     },
     template: (name) => readFileSync(path.join(programFolder, "deploy", name), "utf8"),
     config: {
@@ -184,15 +184,15 @@ function prepared(
   };
 }
 
-const largestConfig = 1_024 * 1_024;
+const maxConfigBytes = 1_024 * 1_024;
 
 /**
- * @param sudoUid the user who called sudo: the configuration may be theirs
- * @throws {CommandFailed} where somebody else owns it, or others can write it: as root's copy it would be trusted
+ * @param sudoUid the user who called sudo, who may own the configuration
+ * @throws {CommandFailed} if another user owns it or others can write it: as root's copy it would be trusted
  */
 function configText(file: string, sudoUid: string | undefined): string {
   const found = readTextFile(file, {
-    largestBytes: largestConfig,
+    largestBytes: maxConfigBytes,
     ...(sudoUid !== undefined && { owner: "any" }),
   });
   if ("wrong" in found) throw new CommandFailed(`${file}: ${found.wrong}`, 2);
@@ -211,7 +211,7 @@ function runAsService(cli: Cli, words: readonly string[], user: boolean): number
   const file = user ? userUnitFile(userFolder(cli)) : path.join(unitFolder, unitFor(words));
   if (!existsSync(file))
     throw new CommandFailed(`${file} is not there: \`perpwatch service install\` installs the services`);
-  const found = readTextFile(file, { largestBytes: largestConfig });
+  const found = readTextFile(file, { largestBytes: maxConfigBytes });
   if ("wrong" in found) throw new CommandFailed(`${file} ${found.wrong}`);
   const unit = found.text;
   const onTerminal = cli.in.isTTY === true && cli.out.isTTY === true;

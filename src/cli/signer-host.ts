@@ -1,4 +1,4 @@
-/** The keys of a signer's process: those that its configuration names, checked and used as `signer/local.ts` does. */
+/** The keys of a signer process: those that its configuration names, checked and used as in `signer/local.ts`. */
 import path from "node:path";
 import { PUBLIC_BASE_URL } from "../contract/index.ts";
 import { askForKeys, readSigningPart, type SigningPart } from "../daemon/settings/signer.ts";
@@ -25,24 +25,25 @@ import { signingPart, signingSource } from "./configuration.ts";
 export interface SignerHostOptions {
   readonly config: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** This machine's. */
+  /** The machine's clock. */
   readonly clock: Clock;
-  /** Hold this key file alone, and none of the configuration: who pays for a transaction. */
+  /** Holds this key file alone, and none of the configuration: the fee payer of a transaction. */
   readonly feePayer: string | null;
-  /** Another exchange than the configured one: what it asks for is trusted as long as the process lives. */
+  /** An exchange other than the configured one; the forms of its logins are trusted until the process ends. */
   readonly elsewhere: string | null;
-  /** Sign logins and nothing else. */
+  /** Signs logins and nothing else. */
   readonly loginsOnly: boolean;
-  /** The acts by which it loads a changed configuration, for people. */
+  /** The command that loads a changed configuration, for people. */
   readonly loadsBy: string;
   /**
-   * @param opens tells whether one is right
-   * @returns null where there is none @throws {BadKey} when it cannot be read, or only wrong ones were typed
+   * @param opens returns true for the right passphrase
+   * @returns null where there is none
+   * @throws {BadKey} when it cannot be read, or only wrong ones were typed
    */
   readonly passphrase: (settings: SignerSettings, opens: (passphrase: string) => boolean) => string | null;
-  /** A line for people. */
+  /** Writes a line for people. */
   readonly tell: (line: string) => void;
-  /** A line about what is wrong. */
+  /** Writes a warning. */
   readonly warn: (line: string) => void;
 }
 
@@ -52,66 +53,75 @@ interface Held {
 }
 
 interface Loaded extends Held {
-  /** Addresses that the configuration, which has mistakes, does not name, and that are signed for as before. */
+  /** Addresses that the configuration, which has mistakes, does not name; they are still signed for. */
   readonly asBefore: readonly string[];
 }
 
 export interface SignerHost extends KeyHolder {
   /**
-   * Loads the configuration at the signer's own start or SIGHUP. A wallet's way of login remains valid beside another one that stands
-   * there now, and each way does at the start, where none is known yet, until SIGHUP: a running daemon signs in by its own until it is started again, and has the signer load then.
-   * @throws {CommandFailed} when it cannot be read; the one in force goes on
+   * Loads the configuration at the signer's own start or SIGHUP. An earlier way of login of a wallet stays valid
+   * besides the new one, because a running daemon uses it until its restart. At a start no way is known, so both are
+   * valid until SIGHUP or a daemon's load.
+   * @throws {CommandFailed} when it cannot be read; the previous one stays in force
    */
   loadByItself(): Promise<Loaded>;
-  /** Notes the refusals that wait for a line. */
+  /** Writes the refusals that wait for a log line. */
   end(): void;
 }
 
-/** Wallets whose refusals wait for a line of their own; anybody may name any. */
-const maxUnnoted = 16;
+/** Maximum wallets with refusals that wait for a line of their own; a requester can name any wallet. */
+const maxUnlogged = 16;
 
-/** Without a text of the file: replies become alerts, which leave the machine. */
+/** Without text of the file: replies become alerts, which leave the machine. */
 const mistakes = "the configuration has mistakes: run perpwatch check";
 
 export function signerHost(options: SignerHostOptions): SignerHost {
   const { warn, clock } = options;
   const keystores = keystoreReader(options);
   const formsOf = formsReader(options);
-  /** Those in force. Earlier ones stay after a reading with mistakes: daemons go on by the configuration before. */
+  /**
+   * The signers in force. Earlier ones stay after a load with mistakes: daemons still use the previous configuration.
+   */
   let signers: ReadonlyMap<string, WalletSigner> = new Map();
-  /** The one way of login of a wallet; either: `changed` beside the one before, `unknown` from a start of the signer alone. */
+  /**
+   * The way of login of each wallet. `changed`: an earlier one is valid, too; `unknown`: both are, after a start of the
+   * signer alone.
+   */
   let logins: ReadonlyMap<string, WalletSettings["login"] | "changed" | "unknown"> = new Map();
-  /** The ways of login that stood in the file at the start. */
+  /** The ways of login in the file at the start. */
   let atStart: ReadonlyMap<string, WalletSettings["login"]> = new Map();
-  /** The text of the configuration in force; null: none is. */
+  /** The text of the configuration in force; null: none. */
   let inForce: string | null = null;
-  /** Folder of the records, from the first load on: another one would know no trusted form. */
+  /** Folder of the records, from the first load on: another folder would contain no trusted forms. */
   let state: string | null = null;
   let note: (entry: SignatureEntry) => void = () => {};
-  // Whoever floods may name any wallet: all lines of this kind together have the pace of one.
+  // A flood can name any wallet, so all lines of this kind share one rate.
   const mayNote = signingPace(() => clock.elapsedMs());
-  /** Refusals without a line by wallet, the longest waiting first; null: those of further wallets. */
-  const unnoted = new Map<string | null, { readonly count: number; readonly last: SignatureEntry }>();
+  /** Refusals without a line by wallet, the longest waiting first; null: refusals of further wallets. */
+  const unlogged = new Map<string | null, { readonly count: number; readonly last: SignatureEntry }>();
   let isWaiting = false;
-  const noteUnnoted = (mayNoteOne: () => boolean) => {
-    for (const [wallet, { count, last }] of unnoted) {
+  const logRefusals = (mayNoteOne: () => boolean) => {
+    for (const [wallet, { count, last }] of unlogged) {
       if (!mayNoteOne()) {
-        if (!isWaiting) clock.after(oneMoreMs, noteAtPace);
+        if (!isWaiting) clock.after(oneMoreMs, logAtPace);
         isWaiting = true;
         return;
       }
-      unnoted.delete(wallet);
+      unlogged.delete(wallet);
       const of = wallet === null ? ", of other wallets, too" : "";
       const more = count === 1 ? "" : ` (${count - 1} refusals before it have no line${of})`;
       note({ ...last, refused: `${last.refused}${more}` });
     }
   };
-  const noteAtPace = () => {
+  const logAtPace = () => {
     isWaiting = false;
-    noteUnnoted(() => mayNote(""));
+    logRefusals(() => mayNote(""));
   };
 
-  /** Loads the file, or the text in force. @param keepsWays earlier ways of login remain valid beside those that stand there */
+  /**
+   * Loads the file, or the text in force.
+   * @param keepsWays earlier ways of login stay valid besides those in the file
+   */
   const load = async (known: string | null, keepsWays: boolean): Promise<Loaded> => {
     const { source, part, text } = await signingPart(options, options.config, known ?? undefined);
     const { exchange, signer } = part;
@@ -131,7 +141,7 @@ export function signerHost(options: SignerHostOptions): SignerHost {
         const way = logins.get(address);
         return way === "changed" || way === "unknown" ? undefined : way;
       },
-      // One that pays alone was named by a person, for a wallet that may be watched only.
+      // A fee payer was chosen by a person, and may pay for a watch-only wallet.
       ...(options.feePayer === null && { mayPayFor: (authority: string) => signers.has(authority) }),
       // A simulated exchange may have any time.
       nowMs: isLoopbackHost(new URL(options.elsewhere ?? exchange.baseUrl).hostname)
@@ -148,7 +158,7 @@ export function signerHost(options: SignerHostOptions): SignerHost {
     const keys = recorded(own, (answer, one) => {
       answers.push(answer);
       if (one === null) return;
-      // One whose keystore is closed now may have been open before.
+      // Its keystore is closed now, but may have been open before.
       const before = one.isClosed === true ? (found.get(one.address) ?? signers.get(one.address)) : undefined;
       found.set(one.address, before ?? one);
     });
@@ -172,11 +182,11 @@ export function signerHost(options: SignerHostOptions): SignerHost {
     logins = new Map(hasMistakes ? [...before, ...valid] : valid);
     if (isFirst) atStart = new Map(ways);
     inForce = text;
-    const shut = (keystore as OpenedKeystore | null)?.closed ?? "";
+    const closedAs = (keystore as OpenedKeystore | null)?.closed ?? "";
     const isMissed = [...signers.values()].some(({ isClosed }) => isClosed === true);
-    if (shut !== "" && !isMissed) warn(`${shut}; the keys that were opened before are used on`);
+    if (closedAs !== "" && !isMissed) warn(`${closedAs}; the keys that were opened before are used on`);
     const asBefore = [...signers.keys()].filter((address) => !found.has(address));
-    return { keys: answers, closed: isMissed ? shut : "", asBefore };
+    return { keys: answers, closed: isMissed ? closedAs : "", asBefore };
   };
 
   const look = async (): Promise<Held> => {
@@ -217,16 +227,16 @@ export function signerHost(options: SignerHostOptions): SignerHost {
       return signer;
     },
     noteRefused(wallet, act, reason) {
-      const name = unnoted.has(wallet) || unnoted.size < maxUnnoted ? wallet : null;
-      const count = (unnoted.get(name)?.count ?? 0) + 1;
-      unnoted.set(name, { count, last: { act: act.kind, wallet, hash: hashOf(act), refused: reason } });
-      if (!isWaiting) noteAtPace();
+      const name = unlogged.has(wallet) || unlogged.size < maxUnlogged ? wallet : null;
+      const count = (unlogged.get(name)?.count ?? 0) + 1;
+      unlogged.set(name, { count, last: { act: act.kind, wallet, hash: hashOf(act), refused: reason } });
+      if (!isWaiting) logAtPace();
     },
-    end: () => noteUnnoted(() => true),
+    end: () => logRefusals(() => true),
   };
 }
 
-/** Looks for one key file. A mistake in it is among the answers. */
+/** Requests one key file. A mistake in it is among the answers. */
 function askForFile(file: string, keys: ReturnType<typeof localKeys>): void {
   try {
     keys.file(file);
@@ -235,24 +245,27 @@ function askForFile(file: string, keys: ReturnType<typeof localKeys>): void {
   }
 }
 
-/** A keystore as far as it can be known without its passphrase. @param file null: its name cannot be made out */
+/**
+ * A keystore as far as it is readable without its passphrase.
+ * @param file null: its name could not be read
+ */
 function unopened(file: string | null): OpenedKeystore {
-  const shut = { keys: new Map(), closed: "the keystore was not opened" };
+  const closedAs = { keys: new Map(), closed: "the keystore was not opened" };
   try {
-    return { ...shut, addresses: file === null ? null : mustReadKeystore(file).addresses };
+    return { ...closedAs, addresses: file === null ? null : mustReadKeystore(file).addresses };
   } catch (error) {
     if (!(error instanceof BadKey)) throw error;
-    return { ...shut, addresses: null };
+    return { ...closedAs, addresses: null };
   }
 }
 
-/** Opens a keystore once: only another file, or one that could not be opened, is tried again. */
+/** Opens a keystore once: only a changed file, or one that could not be opened, is opened again. */
 function keystoreReader({ passphrase }: SignerHostOptions): (settings: SignerSettings) => OpenedKeystore {
   let opened: { readonly keystore: Keystore; readonly keys: ReadonlyMap<string, WalletKey> } | null = null;
   const none: ReadonlyMap<string, WalletKey> = new Map();
   return (settings) => {
-    // Keys that were opened once are used on, whatever became of the file.
-    const shut = (closed: string, addresses: readonly string[] | null): OpenedKeystore => ({
+    // Keys that were opened stay usable, whatever happens to the file.
+    const closedAs = (closed: string, addresses: readonly string[] | null): OpenedKeystore => ({
       keys: opened?.keys ?? none,
       closed,
       addresses,
@@ -262,7 +275,7 @@ function keystoreReader({ passphrase }: SignerHostOptions): (settings: SignerSet
       keystore = mustReadKeystore(settings.keystore);
     } catch (error) {
       if (!(error instanceof BadKey)) throw error;
-      return shut(error.message, null);
+      return closedAs(error.message, null);
     }
     const { addresses } = keystore;
     if (opened !== null && opened.keystore.sealed === keystore.sealed)
@@ -274,19 +287,20 @@ function keystoreReader({ passphrase }: SignerHostOptions): (settings: SignerSet
         return found !== null;
       };
       const given = passphrase(settings, opens);
-      if (given === null) return shut(`${settings.keystore} is closed: no passphrase was given`, addresses);
+      if (given === null)
+        return closedAs(`${settings.keystore} is closed: no passphrase was given`, addresses);
       found ??= openKeystore(keystore, given);
       const keys = new Map(found.map((key) => [key.address, key]));
       opened = { keystore, keys };
       return { keys, closed: "", addresses };
     } catch (error) {
       if (!(error instanceof BadKey)) throw error;
-      return shut(`${settings.keystore}: ${error.message}`, addresses);
+      return closedAs(`${settings.keystore}: ${error.message}`, addresses);
     }
   };
 }
 
-/** One record of forms as long as the exchange and its domain stay the same. */
+/** Keeps one record of forms as long as the exchange and its domain do not change. */
 function formsReader({
   elsewhere,
   tell,

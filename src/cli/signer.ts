@@ -1,4 +1,4 @@
-/** `perpwatch signer`: holds the keys of wallets, and signs what the daemon and other commands ask for, after checking it. */
+/** `perpwatch signer`: holds the keys of wallets, checks requests of the daemon and other commands, and signs them. */
 import { existsSync, lstatSync, unlinkSync } from "node:fs";
 import { createServer, Socket } from "node:net";
 import type { Command } from "commander";
@@ -7,8 +7,8 @@ import { systemClock } from "../domain/clock.ts";
 import { type Cli, CommandFailed, type CommonOptions, declare } from "./command.ts";
 import { signingPart } from "./configuration.ts";
 
-/** The beginnings of its lines, by which a daemon that reads them knows warnings. */
-export const told = { signer: "signer: ", warning: "warning: " };
+/** Prefixes of its lines, by which the daemon that reads them recognizes warnings. */
+export const linePrefixes = { signer: "signer: ", warning: "warning: " };
 
 interface SignerOptions extends CommonOptions {
   readonly socket?: string;
@@ -42,7 +42,7 @@ export function signerCommand(program: Command, cli: Cli): void {
 }
 
 async function signer(cli: Cli, options: SignerOptions): Promise<void> {
-  const [{ signerHost }, { askedOnce, passphraseFrom }, { serve }, { signingPace }, { reloadCommand }] =
+  const [{ signerHost }, { askOnce, passphraseFrom }, { serve }, { signingPace }, { reloadCommand }] =
     await Promise.all([
       import("./signer-host.ts"),
       import("./passphrase.ts"),
@@ -52,9 +52,9 @@ async function signer(cli: Cli, options: SignerOptions): Promise<void> {
     ]);
   const isOwn = options.stream === undefined;
   const mayAsk = isOwn || options.ask === true;
-  const asked = askedOnce();
-  const tell = (line: string) => cli.err.write(`perpwatch ${told.signer}${line}\n`);
-  const warn = (line: string) => tell(`${told.warning}${line}`);
+  const asked = askOnce();
+  const tell = (line: string) => cli.err.write(`perpwatch ${linePrefixes.signer}${line}\n`);
+  const warn = (line: string) => tell(`${linePrefixes.warning}${line}`);
   const clock = systemClock();
   const holder = signerHost({
     config: options.config,
@@ -112,7 +112,7 @@ async function signer(cli: Cli, options: SignerOptions): Promise<void> {
   holder.end();
 }
 
-/** Until the other end is closed, however that ends: the signals of a terminal are for it. */
+/** Serves until the other end is closed: the signals of a terminal are for that process. */
 function serveStream(fd: number, begin: (stream: Socket) => void): Promise<void> {
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => {});
   return new Promise((resolve) => {
@@ -122,7 +122,10 @@ function serveStream(fd: number, begin: (stream: Socket) => void): Promise<void>
   });
 }
 
-/** Until SIGTERM or SIGINT. @param onError told of later errors: it listens on */
+/**
+ * Listens until SIGTERM or SIGINT.
+ * @param onError called at later errors, after which it still listens
+ */
 async function listen(
   path: string,
   begin: (stream: Socket) => void,
@@ -131,7 +134,7 @@ async function listen(
 ): Promise<void> {
   if (existsSync(path)) await removeLeftOver(path);
   const server = createServer(begin);
-  // The daemon's group may write; the folder says who gets there.
+  // The daemon's group may write; the folder's mode restricts access.
   const mask = process.umask(0o117);
   try {
     await new Promise<void>((resolve, reject) => {
@@ -149,7 +152,7 @@ async function listen(
   server.close();
 }
 
-/** @throws {CommandFailed} when somebody listens there, or it is something else than a socket that was left over */
+/** @throws {CommandFailed} when another process listens there, or it is something other than a stale socket */
 async function removeLeftOver(path: string): Promise<void> {
   if (!lstatSync(path).isSocket()) throw new CommandFailed(`${path}: is no socket, and is not replaced`);
   const failure = await new Promise<string | null>((resolve) => {

@@ -1,6 +1,6 @@
 /**
- * The signer of a command that signs: the one that runs on its own (`signer.socket`), or a process of its own that ends with the command.
- * This process reads no key then.
+ * The signer of a command that signs: a separate one (`signer.socket`), or a process that ends with the command. The
+ * command's own process reads no key.
  */
 import { spawn } from "node:child_process";
 import { existsSync, statSync } from "node:fs";
@@ -16,51 +16,64 @@ import { answeredKeys, type Keys } from "../signer/keys.ts";
 import { SignerUnavailable, SigningRefused, type WalletSigner } from "../signer/signer.ts";
 import { type Cli, CommandFailed, hint } from "./command.ts";
 import { type Loaded, loadOwn, orDemo, signerSocket } from "./configuration.ts";
-import { told } from "./signer.ts";
+import { linePrefixes } from "./signer.ts";
 
 export interface SigningOptions {
   /** A key file that signs as well. */
   readonly feePayer?: string | undefined;
-  /** Another exchange than the configured one, to which wallets sign in. */
+  /** An exchange other than the configured one, to which wallets sign in. */
   readonly elsewhere?: string | null;
   /** Nothing but logins is signed. */
   readonly loginsOnly?: boolean;
-  /** The signer is waited for, if it is not there yet, for so long, ms. */
+  /** Maximum wait for a signer that is not available yet, ms. */
   readonly patienceMs?: number;
-  /** The signer cannot be used, or can again (an empty text). */
+  /** Called when the signer becomes unavailable, and with an empty text when it is available again. */
   readonly onTrouble?: (trouble: string) => void;
-  /** Takes what the signer tells people, a line each, and its end. Left out: its lines go to standard error. */
+  /** Called with each line that the signer writes for people, and its end. Default: standard error. */
   readonly onLine?: (line: string, isWarning: boolean) => void;
 }
 
 export interface Signing {
-  /** The reason why nothing can be signed now; empty: it can. */
+  /** The reason why nothing can be signed now; empty: signing works. */
   readonly trouble: string;
-  /** True if the signer answered the last look. */
+  /** True if the signer answered the last request. */
   readonly isReached: boolean;
-  /** Reads the configuration, with its keys by the signer's answers; the signer goes on as it was. @throws {CommandFailed} */
+  /**
+   * Reads the configuration, with the signer's answers about its keys; the signer's own state does not change.
+   * @throws {CommandFailed}
+   */
   look(how?: Pick<SettingsContext, "pageMayBeOff">): Promise<Loaded>;
-  /** As `look`, to sign by it: a signer of this process's own loads it; one that runs on its own goes on as it was. */
+  /** As `look`, to sign with it: the process's own signer loads the configuration; a separate one is unchanged. */
   load(): Promise<Loaded>;
-  /** The signers of the keys that a configuration names, to sign by them, as of `load`. */
+  /** The signers of the configured keys, as of `load`. */
   keys(): Promise<Keys>;
-  /** Has the signer load the configuration, also one that runs on its own. One that cannot is a trouble of `trouble`; a refusal is a line of `onLine`. */
+  /**
+   * Lets the signer load the configuration, also a separate one. A failure is reported as `trouble`, a refusal as a
+   * line of `onLine`.
+   */
   loadSigner(): Promise<void>;
-  /** Has the signer read the keys of the configuration in force again. @param wallets addresses whose troubles count from now on */
+  /**
+   * Lets the signer read the keys of the configuration in force again.
+   * @param wallets addresses whose problems count from now on
+   */
   renew(wallets: readonly string[]): Promise<void>;
-  /** The key file that signs as well; null: none was named. @throws {BadKey} @throws {SignerUnavailable} */
+  /**
+   * The key file that signs as well; null: none was named.
+   * @throws {BadKey}
+   * @throws {SignerUnavailable}
+   */
   feePayer(): Promise<WalletSigner | null>;
   close(): void;
 }
 
-/** A passphrase may be asked for meanwhile (passphrase.ts). */
+/** Time limit that includes the question for a passphrase (passphrase.ts). */
 const readWithinMs = 90_000;
-/** One that runs on its own has been asked for it at its start. */
-const ownWithinMs = 10_000;
-const againMs = 500;
+/** A separate signer has asked for it at its start. */
+const separateWithinMs = 10_000;
+const retryMs = 500;
 const main = path.join(import.meta.dirname, "..", `main${path.extname(import.meta.filename)}`);
 
-/** @param file the configuration; that of the demo where there is none */
+/** @param file the configuration; without one, the demo's */
 export async function openSigning(cli: Cli, file: string, options: SigningOptions = {}): Promise<Signing> {
   const config = orDemo(cli, file);
   const socket = await signerSocket(cli, config);
@@ -79,7 +92,11 @@ export async function openSigning(cli: Cli, file: string, options: SigningOption
   ];
   const client = new SignerClient({
     connect: socket === null ? () => startSigner(cli, config, words, onLine) : () => connectTo(socket),
-    ...{ clock, readWithinMs: socket === null ? readWithinMs : ownWithinMs, mayBeOlder: socket !== null },
+    ...{
+      clock,
+      readWithinMs: socket === null ? readWithinMs : separateWithinMs,
+      mayBeOlder: socket !== null,
+    },
     onOlder: (what) => (onLine ? onLine(what, true) : hint(cli, `warning: ${what}`)),
     ...(options.onTrouble ? { onTrouble: options.onTrouble } : {}),
   });
@@ -103,11 +120,11 @@ export async function openSigning(cli: Cli, file: string, options: SigningOption
         return answeredKeys(keys, signerOf, notAsked);
       } catch (error) {
         if (!isSignerError(error)) throw error;
-        // Wallets whose address the configuration names are watched without it.
+        // Wallets whose address the configuration names are watched without the signer.
         if (error instanceof SigningRefused || clock.elapsedMs() >= endMs)
           return answeredKeys([], signerOf, `${error.message}; ${nameAddress}`);
       }
-      await clock.sleep(againMs);
+      await clock.sleep(retryMs);
     }
   };
   const look: Signing["look"] = async (how = {}) => loadOwn(cli, config, await lookForKeys(), how);
@@ -168,7 +185,7 @@ const notAsked = "the signer has read another state of the configuration; try ag
 const nameAddress =
   "so the address of this key is not known. Start the signer, or name it: address: beside keyFile:";
 
-/** Opens a signer for as long as `use` runs. */
+/** Opens a signer while `use` runs. */
 export async function withSigning<T>(
   cli: Cli,
   file: string,
@@ -200,7 +217,7 @@ function connectTo(socket: string): Promise<Duplex> {
   });
 }
 
-/** The signer's user owns the socket and its folder; nobody else may put another one there. */
+/** The signer's user owns the socket and its folder, so that nobody else can replace it. */
 function distrustedSocket(socket: string): string | null {
   const [stat, folder] = [socket, path.dirname(socket)].map((one) =>
     statSync(one, { throwIfNoEntry: false }),
@@ -215,7 +232,7 @@ function distrustedSocket(socket: string): string | null {
 
 const shell = "/bin/sh";
 
-/** A signer over a socket pair, which the system closes with this process. */
+/** Starts a signer on a socket pair, which the system closes with this process. */
 async function startSigner(
   cli: Cli,
   config: string,
@@ -227,7 +244,7 @@ async function startSigner(
     ...["signer", "--config", config, "--stream", "3", ...options],
   ];
   const command = [process.execPath, ...args];
-  // Whoever started this process may have left it core dumps, which would hold keys (`withoutCore` of launch.mjs).
+  // This process may be allowed core dumps, which would contain keys (`withoutCore` of launch.mjs).
   const [program, ...words] = existsSync(shell)
     ? [shell, "-c", 'ulimit -c 0; exec "$0" "$@"', ...command]
     : command;
@@ -241,7 +258,7 @@ async function startSigner(
       reject(new SignerUnavailable(`the signer cannot be started: ${error.message}`)),
     );
   });
-  if (child.stderr !== null && onLine !== undefined) readTold(child.stderr, onLine);
+  if (child.stderr !== null && onLine !== undefined) readLines(child.stderr, onLine);
   child.once("exit", (status, signal) => {
     const how = signal === null ? `ended with exit code ${status}` : `was ended by ${signal}`;
     onLine?.(`the signer's process ${child.pid} ${how}`, true);
@@ -250,11 +267,12 @@ async function startSigner(
   return child.stdio[3] as Duplex;
 }
 
-/** Whatever is no line of the signer itself is an error of its process. */
-function readTold(stream: Readable, onLine: NonNullable<SigningOptions["onLine"]>): void {
+/** A line without the signer's prefix is an error of its process. */
+function readLines(stream: Readable, onLine: NonNullable<SigningOptions["onLine"]>): void {
   createInterface({ input: stream }).on("line", (whole) => {
     const line = whole.replace(/^perpwatch /, "");
-    const isWarning = !line.startsWith(told.signer) || line.startsWith(told.signer + told.warning);
-    onLine(line.replace(told.signer + told.warning, told.signer), isWarning);
+    const isWarning =
+      !line.startsWith(linePrefixes.signer) || line.startsWith(linePrefixes.signer + linePrefixes.warning);
+    onLine(line.replace(linePrefixes.signer + linePrefixes.warning, linePrefixes.signer), isWarning);
   });
 }

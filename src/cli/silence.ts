@@ -1,4 +1,4 @@
-/** `perpwatch silence`: what somebody does not want to hear of for a while. */
+/** `perpwatch silence`: holds messages of matching alerts for a time. */
 import type { Command } from "commander";
 import { type Alert, type Severity, severities } from "../domain/alert.ts";
 import { formatDurationMs } from "../domain/duration.ts";
@@ -17,7 +17,7 @@ import { locate, type Place } from "./configuration.ts";
 import { ask, noDaemon } from "./daemon.ts";
 import { counted, type Paint, paintFor, severityTint } from "./print.ts";
 import { table } from "./table.ts";
-import { askedOf, unknownIn } from "./unknown-names.ts";
+import { labelsOfSilence, unknownIn } from "./unknown-names.ts";
 import { userName } from "./user-name.ts";
 import { durationFrom, oneOf, timeOf } from "./values.ts";
 
@@ -32,13 +32,13 @@ interface AddOptions extends CommonOptions {
   readonly force?: boolean;
 }
 
-const longest = 50;
+const maxListed = 50;
 
 export function silenceCommand(program: Command, cli: Cli): void {
   const group = declareGroup(
     program,
     "silence",
-    "hold messages for a while; what is held is told when it ends",
+    "hold messages for a while; what is held is sent when it ends",
     [
       'silence add wallet=main rule=FundingCostHigh --for 8h --comment "known, hedged elsewhere"',
       "silence list",
@@ -51,7 +51,7 @@ export function silenceCommand(program: Command, cli: Cli): void {
     about:
       "Matchers are labels of alerts: rule, severity, wallet, symbol, subject, and labels of wallets and rules, as wallet=main,\n" +
       "severity=warning,info (one of them), rule!=Blind, wallet=~mm-.* (a pattern). A silence holds up to a level: what rises\n" +
-      "above is told all the same. It drops nothing: events are told when it ends, and alerts that still fire then.",
+      "above is sent all the same. It drops nothing: events are sent when it ends, and alerts that still fire then.",
     examples: [
       'silence add wallet=main rule=FundingCostHigh --for 8h --comment "known"',
       'silence add "symbol=~SOL|ETH" --for 2h --up-to critical --comment "maintenance"',
@@ -79,7 +79,7 @@ export function silenceCommand(program: Command, cli: Cli): void {
   }).action((options: CommonOptions) => list(cli, options));
   declare(group, {
     usage: "expire <id>",
-    summary: "end a silence now: what it held is told",
+    summary: "end a silence now: what it held is sent",
     examples: ["silence expire 3"],
   })
     .option("--by <name>", "who; default: you")
@@ -91,7 +91,7 @@ async function add(cli: Cli, matchers: readonly string[], options: AddOptions): 
     throw new CommandFailed("say for how long: --for 8h, or --until TIME", 2);
   const place = await locate(cli, options.config);
   await refuseUnknown(cli, matchers, options);
-  // By the daemon's clock, which the exchange's corrects.
+  // By the daemon's clock, which is corrected to the exchange's.
   const time = await ask<{ nowMs: number }>(place, "GET", "/api/v1/silences");
   if (time.kind === "noDaemon") throw noDaemon(place);
   const { nowMs } = time.body;
@@ -125,15 +125,18 @@ async function add(cli: Cli, matchers: readonly string[], options: AddOptions): 
   );
   print(cli, holdsText(holds, paintFor(cli.out)));
   if (silence.upTo !== "critical")
-    print(cli, "Critical alerts are told all the same; --up-to critical holds them too.");
+    print(cli, "Critical alerts are sent all the same; --up-to critical holds them too.");
 }
 
-/** A mistyped name would silence nothing, and nobody would notice. @throws {CommandFailed} status 2 unless `--force` is given */
+/**
+ * Refuses unknown names: a mistyped one would silence nothing without notice.
+ * @throws {CommandFailed} status 2 unless `--force` is given
+ */
 async function refuseUnknown(cli: Cli, matchers: readonly string[], options: AddOptions): Promise<void> {
   const { isWrong, parseMatchers } = await import("../alerts/match.ts");
   const match = parseMatchers(matchers);
   if (isWrong(match)) throw new CommandFailed(match.wrong, 2);
-  const unknown = await unknownIn(cli, options.config, askedOf({ match }));
+  const unknown = await unknownIn(cli, options.config, labelsOfSilence({ match }));
   if (options.force === true) for (const sentence of unknown) hint(cli, `warning: ${sentence}`);
   else if (unknown.length > 0)
     throw new CommandFailed(`${unknown.join("; ")}. Nothing is silenced; --force does it all the same`, 2);
@@ -142,9 +145,9 @@ async function refuseUnknown(cli: Cli, matchers: readonly string[], options: Add
 function holdsText(holds: readonly Alert[], paint: Paint): string {
   if (holds.length === 0) return "Nothing that fires now matches.";
   const lines = holds
-    .slice(0, longest)
+    .slice(0, maxListed)
     .map(({ id, severity, summary }) => `  #${id} ${paint(severityTint(severity), severity)} ${summary}`);
-  const more = holds.length > longest ? [`  and ${holds.length - longest} more`] : [];
+  const more = holds.length > maxListed ? [`  and ${holds.length - maxListed} more`] : [];
   return [`Of what fires now it holds ${counted(holds.length, "alert")}:`, ...lines, ...more].join("\n");
 }
 

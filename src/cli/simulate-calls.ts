@@ -1,10 +1,10 @@
-/** The control calls of the simulator, as its help shows them. */
+/** The control calls of the simulator, for its help. */
 
 interface DocumentedCall {
-  /** With its method where that is not POST. */
+  /** With its method, unless that is POST. */
   readonly call: string;
   readonly does: string;
-  /** JSON; none for calls that read. */
+  /** JSON; absent for calls without a body. */
   readonly body?: string;
 }
 

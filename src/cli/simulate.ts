@@ -1,4 +1,4 @@
-/** `perpwatch simulate`: the simulated exchange as a server, for trying things out. */
+/** `perpwatch simulate`: the simulated exchange as a server, for trials. */
 import path from "node:path";
 import type { Command } from "commander";
 import { type Cli, CommandFailed, declare } from "./command.ts";
@@ -13,10 +13,10 @@ export function simulateCommand(program: Command, cli: Cli): void {
     about:
       "Prints one JSON line when it is ready: its URL and its traders, with their key files. The same seed and the same\n" +
       "calls give the same world. Control calls under /sim/ move prices, shape accounts and make requests fail. A small\n" +
-      "chain of its own answers JSON-RPC under /rpc, for onboarding (referral code EXAMPLE) and stop losses.\n\n" +
+      "ledger of its own answers JSON-RPC under /rpc, for onboarding (referral code EXAMPLE) and stop losses.\n\n" +
       "Nothing outlives it: a restart makes a new world, with new first deposits and entry prices, in which the wallets of\n" +
-      "one --seed are the same again. A daemon that watched the old world takes the difference for changes that somebody\n" +
-      "made: start it with a new database (history.path) as well.",
+      "one --seed are the same again. A daemon that watched the old world takes the difference for real changes:\n" +
+      "start it with a new database (history.path) as well.",
     examples: ["simulate --traders 3 --keys-dir ./keys", "simulate --port 0 --seed 7 --speed 0 --walk off"],
     needsNoConfig: true,
   })
@@ -66,7 +66,7 @@ async function simulate(cli: Cli, settings: Readonly<Record<string, unknown>>): 
   if (typeof settings.keysDir === "string") await makeKeysFolder(settings.keysDir);
   const { BadSettings, runSimulator } = await import("../simulator/index.ts");
   const stopped = new Promise<void>((resolve) => {
-    // The terminal and the launcher may both hand out Ctrl-C.
+    // The terminal and the launcher may both forward Ctrl-C.
     for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => resolve());
     onLauncherEnd(resolve);
   });

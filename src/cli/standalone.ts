@@ -1,4 +1,4 @@
-/** The abilities of commands without a daemon: they speak to the exchange and to channels, once. */
+/** Access to the exchange and to channels for commands without a daemon. */
 import type { Channel, ProbeResult } from "../channels/channel.ts";
 import { createChannels, programEnvironment } from "../channels/registry.ts";
 import type { DaemonSettings } from "../daemon/settings.ts";
@@ -7,7 +7,7 @@ import { systemClock } from "../domain/clock.ts";
 import type { SessionStore } from "../domain/ports.ts";
 import { type BadRecordReport, createExchange, type Exchange } from "../exchange/index.ts";
 
-/** The exchange with the configured wallets, signed in by nobody yet, for as long as `use` runs. */
+/** Provides the exchange with the configured wallets, not signed in yet, while `use` runs. */
 export async function withExchange<T>(
   settings: Pick<DaemonSettings, "exchange" | "wallets">,
   store: SessionStore,
@@ -42,7 +42,7 @@ export function memorySessions(): SessionStore {
   };
 }
 
-/** A configured channel, for as long as `use` runs. */
+/** Provides a configured channel while `use` runs. */
 export async function withChannel<T>(
   settings: DaemonSettings,
   name: string,
@@ -52,7 +52,7 @@ export async function withChannel<T>(
   const { timezone, mention } = settings;
   const environment = programEnvironment(process.env);
   const deps = { clock: systemClock(), random: Math.random, out, timezone, mention, environment };
-  // A rota sends by the others. They open nothing before they are used.
+  // A rota sends through other channels. They open no connection before they are used.
   const channels = createChannels(settings.channels, (rota) => settings.rotas[rota]!, deps);
   try {
     return await use(channels.get(name)!);
@@ -61,7 +61,7 @@ export async function withChannel<T>(
   }
 }
 
-/** Asks the channel whether it would work, without sending anything. */
+/** Probes a channel without sending anything. */
 export async function probeChannel(channel: Channel): Promise<ProbeResult> {
   try {
     return await channel.probe(AbortSignal.timeout(channel.deadlineMs));

@@ -1,9 +1,9 @@
 /**
- * `perpwatch start`: the daemon in the foreground, until it is told to stop.
+ * `perpwatch start`: runs the daemon in the foreground until it is stopped.
  *
  *   SIGTERM, SIGINT   stop cleanly, within 10 s; a second one ends at once
  *   its launcher ends stop cleanly
- *   SIGHUP            read the configuration again and go on with it; of a terminal that is closed: go on
+ *   SIGHUP            reload the configuration; when the terminal was closed: continue
  */
 import { existsSync } from "node:fs";
 import { constants } from "node:os";
@@ -15,7 +15,7 @@ import type { DaemonSettings } from "../daemon/settings.ts";
 import { type Cli, CommandFailed, type CommonOptions, declare, namedConfig } from "./command.ts";
 import { commandLineOf } from "./command-line.ts";
 import { type Loaded, misconfigured } from "./configuration.ts";
-import { tellCrashBy } from "./crash.ts";
+import { reportCrashTo } from "./crash.ts";
 import { onLauncherEnd } from "./launcher.ts";
 import { type LogOptions, logFormats, logLevels } from "./log-options.ts";
 import { examine } from "./machine-checks.ts";
@@ -29,9 +29,9 @@ interface StartOptions extends CommonOptions {
   readonly logFormat: LogOptions["format"];
 }
 
-/** The time for which a start waits for a signer that begins at the same time. */
+/** Maximum wait of a start for a signer that starts at the same time. */
 const signerPatienceMs = 5_000;
-/** The part of the 10 s for stopping: what is left is for the process to go. */
+/** The part of the 10 s for stopping; the rest is for the end of the process. */
 const stopWithinMs = 9_500;
 
 export function startCommand(program: Command, cli: Cli): void {
@@ -90,32 +90,32 @@ async function start(cli: Cli, options: StartOptions, named: boolean): Promise<n
 }
 
 /**
- * @param signing null: the demonstration, which holds its keys itself
- * @param tellIn takes the log for what the signer tells, and what is called when its trouble is over
+ * @param signing null: the demo, which holds its keys itself
+ * @param tellIn called with the log for the signer's lines, and a function to call when signing works again
  */
 async function startWith(
   cli: Cli,
   options: StartOptions,
   named: boolean,
   signing: Signing | null,
-  tellIn: (log: Logger, onOver: () => void) => void,
+  useLog: (log: Logger, onOver: () => void) => void,
 ): Promise<number> {
-  // Everything that can be wrong with it is told before anything is started.
+  // All mistakes are reported before anything is started.
   const loaded = signing === null ? null : await signing.look({ pageMayBeOff: true });
-  if (loaded !== null) await refuseUnlessFree(loaded);
-  // One that does not answer reads it at its own start.
+  if (loaded !== null) await checkMachine(loaded);
+  // A signer that does not answer loads it at its own start.
   if (signing?.isReached === true) await signing.loadSigner();
   const { createLog, isPrettyLog } = await import("./log.ts");
   const format = options.json === true ? "json" : options.logFormat;
   const { log, flush } = await createLog(cli, { level: options.logLevel, format });
-  const letGo = tellCrashBy((text) => {
+  const restoreCrashReport = reportCrashTo((text) => {
     log.fatal(text);
     flush();
   });
   const commandLine = commandLineOf(cli, named ? options.config : null);
   const stop = new AbortController();
   let running: Running | null = null;
-  tellIn(log, () => (running as Running | null)?.daemon.signInAgain());
+  useLog(log, () => (running as Running | null)?.daemon.signInAgain());
   const release = onSignals(log, flush, stop, (isClosing) => {
     if (isClosing && loaded === null) stop.abort(new Error("the terminal was closed"));
     else if (isClosing) log.warn("SIGHUP: the terminal was closed; the daemon goes on, SIGTERM stops it");
@@ -129,7 +129,7 @@ async function startWith(
       return await runDemo({ log, signal: stop.signal, out: cli.out, commandLine });
     }
     await tellWarnings(log, loaded.warnings);
-    await tellPageProblems(log, loaded.pageProblems);
+    await logPageProblems(log, loaded.pageProblems);
     const { runDaemon } = await import("../daemon/run.ts");
     const { keepHeapSmall } = await import("../daemon/heap.ts");
     keepHeapSmall();
@@ -138,7 +138,7 @@ async function startWith(
       signal: stop.signal,
       signer: signing,
       out: cli.out,
-      // Whoever reads both streams as one has lines of one kind; a person on a terminal has text.
+      // If both streams are read as one, all lines are JSON; a terminal gets text.
       json: !cli.out.isTTY && !isPrettyLog(cli, { format }),
       commandLine,
       onStarted: (daemon) => {
@@ -149,13 +149,13 @@ async function startWith(
     });
   } finally {
     release();
-    letGo();
+    restoreCrashReport();
     flush();
   }
 }
 
-/** A daemon that could not run, or not beside another one, signs in nowhere and opens nothing. */
-async function refuseUnlessFree(loaded: Loaded): Promise<void> {
+/** Checks the machine before the daemon signs in or opens anything. */
+async function checkMachine(loaded: Loaded): Promise<void> {
   const { problems, running, database } = await examine(loaded);
   if (problems.length > 0) throw await misconfigured(problems);
   if (running) {
@@ -173,8 +173,8 @@ async function tellWarnings(log: Logger, warnings: readonly ConfigWarning[]): Pr
   for (const warning of warnings) log.warn(formatConfigWarning(warning));
 }
 
-/** The monitoring goes on without the page. */
-async function tellPageProblems(log: Logger, problems: readonly ConfigProblem[]): Promise<void> {
+/** Without a usable page the daemon still monitors. */
+async function logPageProblems(log: Logger, problems: readonly ConfigProblem[]): Promise<void> {
   if (problems.length === 0) return;
   const { formatConfigProblem } = await import("../config/index.ts");
   for (const line of problems.map(formatConfigProblem).join("\n").split("\n")) log.error(line);
@@ -185,13 +185,13 @@ async function tellPageProblems(log: Logger, problems: readonly ConfigProblem[])
 
 interface Running {
   readonly daemon: Daemon;
-  /** The settings at its start: what a reload does not take stays so. */
+  /** The settings at the start: settings that a reload does not apply stay as they are here. */
   readonly started: DaemonSettings;
-  /** The settings that it took last. */
+  /** The settings applied last. */
   current: DaemonSettings;
 }
 
-/** Reads the configuration again. Mistakes in it are logged, and the daemon goes on with the old one. */
+/** Reloads the configuration. Mistakes in it are logged, and the daemon keeps the old one. */
 async function reload(signing: Signing, config: string, running: Running, log: Logger): Promise<void> {
   const { daemon, started, current } = running;
   try {
@@ -199,19 +199,19 @@ async function reload(signing: Signing, config: string, running: Running, log: L
     await tellWarnings(log, warnings);
     const waiting = await daemon.reload(settings);
     running.current = settings;
-    // Wallets, their ways of login and the exchange are as before until a restart, also at the signer.
+    // Wallets, their ways of login and the exchange do not change until a restart, also at the signer.
     await signing.renew(settings.wallets.map(({ authority }) => authority));
-    const { changedKeys, takenKeys } = await import("./reload-text.ts");
-    const taken = takenKeys(current, settings);
+    const { changedKeys, appliedKeys } = await import("./reload-text.ts");
+    const applied = appliedKeys(current, settings);
     log.info(
-      `SIGHUP: read ${config} again; ${taken.length === 0 ? "nothing that a running daemon takes has changed" : `taken: ${taken.join(", ")}`}`,
+      `SIGHUP: read ${config} again; ${applied.length === 0 ? "nothing that a running daemon takes has changed" : `taken: ${applied.join(", ")}`}`,
     );
-    const takenSinceStart = takenKeys(started, settings);
+    const appliedSinceStart = appliedKeys(started, settings);
     const keys = waiting
       .flatMap((section) =>
         isSection(section, settings) ? changedKeys(section, started, settings) : [section],
       )
-      .filter((key) => !takenSinceStart.includes(key));
+      .filter((key) => !appliedSinceStart.includes(key));
     if (keys.length > 0) log.warn(`SIGHUP: changed, and as before until a restart: ${keys.join(", ")}`);
   } catch (error) {
     const text = error instanceof Error ? error.message : String(error);
@@ -228,12 +228,12 @@ function isSection(name: string, settings: DaemonSettings): name is keyof Daemon
   return Object.hasOwn(settings, name);
 }
 
-/** The same signal twice within this time is one wish. */
+/** The same signal twice within this time counts as one. */
 const sameStopMs = 1_000;
 
 /**
- * @param onHangup told of SIGHUP, and whether it says that the terminal was closed
- * @returns how to let go of the signals again
+ * @param onHangup called at SIGHUP, with true if the terminal was closed
+ * @returns a function that removes the handlers
  */
 function onSignals(
   log: Logger,
@@ -252,13 +252,13 @@ function onSignals(
   const begin = (why: string) => {
     log.info(`${why}: stopping`);
     stop.abort(new Error(why));
-    // Keeps nothing alive: it only ends what would not end by itself.
+    // The timer does not keep the process alive.
     setTimeout(() => end(1, `not stopped after ${stopWithinMs} ms: ending now`), stopWithinMs).unref();
   };
   const onStop = (signal: NodeJS.Signals) => {
-    // One stop may arrive twice: a terminal and a service manager signal the launcher and this process alike.
+    // One stop may send two signals: a terminal and a service manager signal both the launcher and this process.
     if (signal === stoppedBy && performance.now() - stoppedAtMs < sameStopMs) return;
-    // A service manager that finds the launcher gone signals what is left of the service: the same stop.
+    // A service manager that finds the launcher ended signals the rest of the service: the same stop.
     const isFirst = !stop.signal.aborted || (isOrphan && stoppedBy === null);
     if (!isFirst) end(128 + constants.signals[signal], `${signal} again: ending at once`);
     stoppedAtMs = performance.now();
@@ -270,7 +270,7 @@ function onSignals(
     isOrphan = true;
     begin("the launcher has ended");
   });
-  // A terminal that closes may say so more than once: itself, its shell, the launcher.
+  // A closing terminal may send SIGHUP more than once: itself, its shell, the launcher.
   let closedAtMs: number | null = null;
   const onSighup = () => {
     if (closedAtMs !== null && performance.now() - closedAtMs < sameStopMs) return;
@@ -283,6 +283,6 @@ function onSignals(
   process.on("SIGHUP", onSighup);
   return () => {
     process.off("SIGHUP", onSighup);
-    // The others stay: whatever still keeps the process alive, a second signal ends it.
+    // The other handlers stay, so that a second signal ends a process that is still alive.
   };
 }

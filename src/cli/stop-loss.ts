@@ -1,4 +1,4 @@
-/** `perpwatch stop-loss`: builds the transaction that sets a stop loss, checks it, explains it, prints it. */
+/** `perpwatch stop-loss`: builds the transaction of a stop loss, checks it, explains it and prints it. */
 
 import { type Command, InvalidArgumentError } from "commander";
 import { decimalText } from "../contract/amount.ts";
@@ -29,7 +29,7 @@ interface Options extends CommonOptions {
   readonly yes?: boolean;
 }
 
-/** For one question to the exchange with its repeats. */
+/** Time limit of one request to the exchange with its retries. */
 const patienceMs = 20_000;
 
 export function stopLossCommand(program: Command, cli: Cli): void {

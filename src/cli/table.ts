@@ -1,27 +1,27 @@
-/** Tables for people that fit a width: long texts are wrapped in their columns, or stand below their rows. No word is cut. */
+/** Tables of limited width: long texts are wrapped in their columns, or moved below their rows. No word is cut. */
 import { oneLine, type Paint, repainted, widthOf } from "./print.ts";
 
 export interface Column {
   readonly title: string;
   readonly right?: boolean;
-  /** It says what the row is about: below its row it needs no title. */
+  /** A text that needs no title below its row. */
   readonly text?: boolean;
 }
 
 const gap = "  ";
-/** Stands before what is below a row. */
+/** Indent of texts below a row. */
 const indent = "    ";
-/** The last column is wrapped to this at least: what is narrower stands below its row. */
-const leastLast = 40;
-/** Other columns are wrapped to this at least. */
-const leastOther = 12;
+/** Minimum width of the last column; if there is less space, it moves below its row. */
+const minLast = 40;
+/** Minimum width of other columns. */
+const minOther = 12;
 
-/** Words, between which a cell is broken; a time is one word. */
+/** Words, at which a cell may be wrapped; a time is one word. */
 const word = /\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?: \w+)?\S*|\S+/g;
 
 /**
- * Cells are brought to one line before they are wrapped, and nothing in them can move a cursor. What does not fit stands below
- * its row, with its column's title.
+ * Formats a table. Cells are brought to one line, with control characters escaped, before they are wrapped. Columns
+ * that do not fit are written below their row, with their title.
  */
 export function table(
   columns: readonly (string | Column)[],
@@ -30,61 +30,66 @@ export function table(
 ): string {
   const heads = columns.map((column) => (typeof column === "string" ? { title: column } : column));
   const cells = rows.map((row) => row.map(oneLine));
-  const { beside, widths } = fitted(heads, cells, paint.width);
-  const shown = heads.slice(0, beside);
-  const head = blockOf(
+  const { columnCount, widths } = fitColumns(heads, cells, paint.width);
+  const shown = heads.slice(0, columnCount);
+  const head = rowLines(
     shown.map(({ title }) => title.toUpperCase()),
     shown,
     widths,
   ).map((line) => paint("gray", line));
   const lines = cells.flatMap((row) => [
-    ...blockOf(row.slice(0, beside), shown, widths),
-    ...belowOf(row.slice(beside), heads.slice(beside), paint.width),
+    ...rowLines(row.slice(0, columnCount), shown, widths),
+    ...linesBelow(row.slice(columnCount), heads.slice(columnCount), paint.width),
   ]);
   return [...head, ...lines].join("\n");
 }
 
-interface Fitted {
-  /** So many columns stand beside each other, the others below. */
-  readonly beside: number;
+interface FittedColumns {
+  /** Number of columns beside each other; the others are below. */
+  readonly columnCount: number;
   readonly widths: readonly number[];
 }
 
-function fitted(heads: readonly Column[], cells: readonly (readonly string[])[], width: number): Fitted {
+function fitColumns(
+  heads: readonly Column[],
+  cells: readonly (readonly string[])[],
+  width: number,
+): FittedColumns {
   const all = heads.map(({ title }, index) => {
     const texts = [title, ...cells.map((row) => row[index] ?? "")];
     const natural = Math.max(...texts.map(widthOf));
-    const longest = Math.max(0, ...texts.flatMap(wordsOf).map(widthOf));
+    const longestWord = Math.max(0, ...texts.flatMap(wordsOf).map(widthOf));
     const inCells = Math.max(0, ...texts.slice(1).map(widthOf));
-    const least = index > 0 && index === heads.length - 1 ? leastLast : leastOther;
-    return { natural, least: Math.max(longest, Math.min(inCells, least)) };
+    const min = index > 0 && index === heads.length - 1 ? minLast : minOther;
+    return { natural, min: Math.max(longestWord, Math.min(inCells, min)) };
   });
-  for (let beside = all.length; beside > 0; beside--) {
-    const widths = shared(all.slice(0, beside), width - (beside - 1) * gap.length);
-    if (widths !== null) return { beside, widths };
+  for (let columnCount = all.length; columnCount > 0; columnCount--) {
+    const widths = shareWidth(all.slice(0, columnCount), width - (columnCount - 1) * gap.length);
+    if (widths !== null) return { columnCount, widths };
     // A word that is longer than a line is not cut.
-    if (beside === 1) return { beside, widths: [all[0]!.least] };
+    if (columnCount === 1) return { columnCount, widths: [all[0]!.min] };
   }
-  return { beside: 0, widths: [] };
+  return { columnCount: 0, widths: [] };
 }
 
-/** @returns widths that fit into the room, the widest made narrower; null where there are none */
-function shared(
-  columns: readonly { readonly natural: number; readonly least: number }[],
+/** @returns widths that fit into `room`, with the widest columns reduced; null if there are none */
+function shareWidth(
+  columns: readonly { readonly natural: number; readonly min: number }[],
   room: number,
 ): readonly number[] | null {
-  const cut = (most: number) => columns.map(({ natural, least }) => Math.min(natural, Math.max(least, most)));
+  const cut = (maxWidth: number) =>
+    columns.map(({ natural, min }) => Math.min(natural, Math.max(min, maxWidth)));
   const sum = (widths: readonly number[]) => widths.reduce((total, one) => total + one, 0);
-  let most = Math.max(0, ...columns.map(({ natural }) => natural));
-  while (sum(cut(most)) > room) {
-    if (most === 0) return null;
-    most--;
+  let maxWidth = Math.max(0, ...columns.map(({ natural }) => natural));
+  while (sum(cut(maxWidth)) > room) {
+    if (maxWidth === 0) return null;
+    maxWidth--;
   }
-  return cut(most);
+  return cut(maxWidth);
 }
 
 /** A row as lines, each cell in its column. */
-function blockOf(
+function rowLines(
   texts: readonly string[],
   heads: readonly Column[],
   widths: readonly number[],
@@ -103,7 +108,7 @@ function blockOf(
   );
 }
 
-function belowOf(texts: readonly string[], heads: readonly Column[], width: number): readonly string[] {
+function linesBelow(texts: readonly string[], heads: readonly Column[], width: number): readonly string[] {
   const parts = texts.flatMap((text, index) => {
     if (text === "") return [];
     const { title, text: isText } = heads[index]!;
@@ -118,8 +123,8 @@ function wordsOf(text: string): readonly string[] {
 }
 
 /**
- * Lines of at most so many characters, broken between parts (` · `) where those fit, else between words; a longer word has a
- * line of its own. Colours go on.
+ * Wraps a text between parts (` · `) if they fit, otherwise between words; a longer word gets a line of its own.
+ * Colours continue on the next line.
  */
 function wrap(text: string, width: number): readonly string[] {
   if (widthOf(text) <= width) return [text];

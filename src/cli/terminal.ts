@@ -1,20 +1,20 @@
-/** The terminal that a process was started in, and its closing. */
+/** Detects that the terminal of the process was closed. */
 import { closeSync } from "node:fs";
 import { isatty } from "node:tty";
 
-/** The standard streams that were terminals when this was loaded. */
+/** The standard streams that were terminals when this module was loaded. */
 const terminals = [0, 1, 2].filter((fd) => isatty(fd));
 
-/** True once a terminal of the standard streams was closed: reads and writes of it fail from then on. */
+/** Returns true once a terminal of the standard streams was closed: its reads and writes fail from then on. */
 export function isTerminalClosed(): boolean {
   return terminals.some((fd) => !isatty(fd));
 }
 
 /**
- * Closes what is left of terminals that were closed. At the end of the process only: Node sets each terminal back to what it
- * was then, and aborts (status 134) where one is closed that this process still has open.
+ * Closes file descriptors of closed terminals. At its end Node restores the mode of each terminal, and aborts (status
+ * 134) at a closed one that is still open here, so this is called only at the end.
  */
-export function letGoOfClosedTerminals(): void {
+export function closeClosedTerminals(): void {
   for (const fd of terminals) {
     if (isatty(fd)) continue;
     try {

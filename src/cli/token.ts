@@ -1,4 +1,4 @@
-/** `perpwatch token`: what programs log in to the local address with. */
+/** `perpwatch token`: the credentials of programs for the local address. */
 import type { Command } from "commander";
 import { type Rights, type TokenStatus, tokenNameForm, tokenNameRule } from "../domain/access.ts";
 import { formatDurationMs } from "../domain/duration.ts";
@@ -118,7 +118,7 @@ function ago(atMs: number, nowMs: number): string {
   return nowMs - atMs < 60_000 ? "just now" : `${formatDurationMs(rounded(nowMs - atMs))} ago`;
 }
 
-/** To two units at most. */
+/** Rounds to two units at most. */
 function rounded(ms: number): number {
   const unit = ms > 2 * 86_400_000 ? 86_400_000 : ms > 7_200_000 ? 3_600_000 : 60_000;
   return Math.max(unit, Math.round(ms / unit) * unit);

@@ -1,20 +1,20 @@
 /**
- * Names on the command line that the configuration does not know. No question is refused for them, since a rule or a wallet
- * may have been removed and still have a past; whoever mistyped one is warned, instead of finding nothing.
+ * Finds names on the command line that the configuration lacks. They are no error for a query, because a removed rule
+ * or wallet may still be in history; the user is warned of a possible typing mistake.
  */
 
-import { knownNames, type Named } from "../daemon/settings/known-names.ts";
+import { knownNames, type NamedObjects } from "../daemon/settings/known-names.ts";
 import { drillRule } from "../domain/alert.ts";
 import { nearestName } from "../domain/nearest.ts";
 import type { Silence } from "../domain/silence.ts";
 import { type Cli, hint } from "./command.ts";
 import { settingsIfWhole } from "./load-settings.ts";
 
-/** Labels of alerts, each with the values that are asked for; of a pattern none. */
-export type AskedLabels = Readonly<Record<string, readonly string[]>>;
+/** Labels of alerts, each with the requested values; without values for a pattern. */
+export type NamedLabels = Readonly<Record<string, readonly string[]>>;
 
-/** The labels that a silence asks for. */
-export function askedOf({ match }: Pick<Silence, "match">): AskedLabels {
+/** The labels that a silence matches. */
+export function labelsOfSilence({ match }: Pick<Silence, "match">): NamedLabels {
   return Object.fromEntries(
     Object.entries(match).map(([label, one]) => [
       label,
@@ -23,13 +23,13 @@ export function askedOf({ match }: Pick<Silence, "match">): AskedLabels {
   );
 }
 
-/** A sentence for each label, rule, wallet and severity that nothing has. */
-export function unknownNames(asked: AskedLabels, named: Named): readonly string[] {
+/** A sentence for each label, rule, wallet and severity that does not exist. */
+export function unknownNames(asked: NamedLabels, named: NamedObjects): readonly string[] {
   const { labels, values: all } = knownNames(named);
   return Object.entries(asked).flatMap(([label, values]) => {
     if (!labels.has(label)) return [`no wallet and no rule has the label ${label}${meant(label, labels)}`];
     if (!all.has(label)) return [];
-    // Found in the past; no route asks for it.
+    // It may be in history; no route can use it.
     const known = [...(all.get(label) ?? []), ...(label === "rule" ? [drillRule] : [])];
     const removed = label === "severity" ? "" : "; it may have been removed";
     return values
@@ -43,13 +43,16 @@ function meant(found: string, known: Iterable<string>): string {
   return nearest === null ? "" : ` (did you mean ${nearest}?)`;
 }
 
-/** Warns of them; see `unknownIn`. */
-export async function warnOfUnknownNames(cli: Cli, config: string, asked: AskedLabels): Promise<void> {
+/** Prints the sentences of `unknownIn` as warnings. */
+export async function warnOfUnknownNames(cli: Cli, config: string, asked: NamedLabels): Promise<void> {
   for (const sentence of await unknownIn(cli, config, asked)) hint(cli, `warning: ${sentence}`);
 }
 
-/** As `unknownNames`, where the whole configuration can be read, else nothing: a shell may lack what the daemon has. */
-export async function unknownIn(cli: Cli, config: string, asked: AskedLabels): Promise<readonly string[]> {
+/**
+ * As `unknownNames` if the complete configuration can be read, otherwise nothing: the shell may lack secrets of the
+ * daemon.
+ */
+export async function unknownIn(cli: Cli, config: string, asked: NamedLabels): Promise<readonly string[]> {
   const settings = await settingsIfWhole(cli, config);
   return settings === null ? [] : unknownNames(asked, settings);
 }

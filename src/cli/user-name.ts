@@ -1,4 +1,4 @@
-/** The person who types. */
+/** The name of the user who runs the command. */
 import { userInfo } from "node:os";
 import type { Cli } from "./command.ts";
 
@@ -6,7 +6,7 @@ export function userName(cli: Cli): string {
   try {
     return userInfo().username;
   } catch {
-    // A user without an entry in the system's list, as in some containers.
+    // The user has no entry in the system's user list, as in some containers.
     return cli.env.USER ?? "shell";
   }
 }

@@ -1,4 +1,4 @@
-/** Readers of option values: what cannot be used is refused as wrong use, with what is allowed. */
+/** Parsers of option values: invalid ones are refused as wrong use, with the allowed values. */
 import { InvalidArgumentError } from "commander";
 import { parseDurationMs } from "../domain/duration.ts";
 import { CommandFailed } from "./command.ts";
@@ -41,7 +41,7 @@ export function timeFrom(text: string, nowMs: number): number {
   if (before !== undefined) return nowMs - before;
   if (/^\d{9,10}$/.test(text)) return Number(text) * 1_000;
   if (/^\d{12,13}$/.test(text)) return Number(text);
-  // Without a zone a time would mean something else on each machine.
+  // Without a zone a time would depend on the machine.
   const isIso = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/.test(text);
   const ms = isIso ? Date.parse(text) : Number.NaN;
   if (Number.isFinite(ms)) return ms;
@@ -51,8 +51,8 @@ export function timeFrom(text: string, nowMs: number): number {
 }
 
 /**
- * `timeFrom` of an option that is read when the command runs, where nobody else tells of what is wrong.
- * @throws {CommandFailed} status 2, naming the option and what was found
+ * `timeFrom` for an option that is parsed when the command runs.
+ * @throws {CommandFailed} status 2, naming the option and the text
  */
 export function timeOf(option: string, text: string, nowMs: number): number {
   try {

@@ -1,4 +1,4 @@
-/** `perpwatch wallet`: key files, and the sessions of the configured wallets. */
+/** `perpwatch wallet`: key files and the keystore, and the sessions of the configured wallets. */
 import path from "node:path";
 import { type Command, Option } from "commander";
 import type { DaemonSettings } from "../daemon/settings.ts";
@@ -78,7 +78,7 @@ export function walletCommand(program: Command, cli: Cli): void {
         const { address } = importKeypairFile(file, secret);
         const places = await present(cli, options, address);
         if (places.keystore !== null || places.configured !== null)
-          await tellCopy(cli, options, file, address, places);
+          await warnOfCopy(cli, options, file, address, places);
         else tellNew(cli, options, file, address);
       }
       if (mayBeAddress(secret))
@@ -139,7 +139,7 @@ export function walletCommand(program: Command, cli: Cli): void {
   }
 }
 
-/** Base58 of 32 bytes has at most 44 characters, of the 64 of a keypair at least 64. */
+/** Base58 of 32 bytes has at most 44 characters, of the 64 bytes of a keypair at least 64. */
 function mayBeAddress(secret: string): boolean {
   const text = secret.trim();
   return !text.startsWith("[") && text.length <= 44;
@@ -176,8 +176,8 @@ function tellNew(cli: Cli, options: NamedOptions, file: string, authority: strin
   print(cli, `wallets:\n  - { name: ${name}, keyFile: ${file} }`);
 }
 
-/** Another copy of a key that the configuration or its keystore has. */
-async function tellCopy(
+/** Warns that the configuration or its keystore already has a copy of the key. */
+async function warnOfCopy(
   cli: Cli,
   options: NamedOptions,
   file: string,
@@ -197,7 +197,7 @@ async function readSecret(cli: Cli): Promise<string> {
 }
 
 /** Places of keys for people. */
-const keptIns = {
+const keyPlaceNames = {
   keyFile: "in a key file",
   keystore: "in the keystore",
   secret: "in the configuration",
@@ -229,12 +229,12 @@ async function list(cli: Cli, options: CommonOptions): Promise<void> {
   });
   if (options.json) return printJson(cli, { running: answer.kind === "answered", wallets });
   const paint = paintFor(cli.out);
-  // Most wallets have their first account alone.
+  // The column is shown only if a wallet has other accounts than the first.
   const hasAccounts = wallets.some(({ pdaIndices }) => pdaIndices.join() !== "0");
   const rows = wallets.map(({ name, authority, watchOnly, keptIn, pdaIndices, signedIn, session }) => [
     name,
     authority,
-    keptIn === null ? "none: watch-only" : keptIns[keptIn],
+    keptIn === null ? "none: watch-only" : keyPlaceNames[keptIn],
     ...(hasAccounts ? [pdaIndices.join(", ")] : []),
     signedIn === null || watchOnly ? session : paint(signedIn ? "green" : "red", session),
   ]);
@@ -252,13 +252,16 @@ async function session(
   const place = await locate(cli, options.config);
   const path = `/api/v1/wallets/${encodeURIComponent(name)}/${act}`;
   const answer = await askAbout(place, "wallet", name, ask<{ detail: string }>(place, "POST", path, {}));
-  const detail = answer.kind === "answered" ? answer.body.detail : await alone(cli, act, name, options);
+  const detail =
+    answer.kind === "answered" ? answer.body.detail : await withoutDaemon(cli, act, name, options);
   if (options.json) printJson(cli, { wallet: name, result: "done", detail });
   else print(cli, `${name}: ${detail}`);
 }
 
-/** Without a daemon: the stored session is changed here, under the lock that keeps a daemon from starting meanwhile. */
-async function alone(
+/**
+ * Without a daemon the stored session is changed here, under the lock that prevents a daemon from starting meanwhile.
+ */
+async function withoutDaemon(
   cli: Cli,
   act: "login" | "logout",
   name: string,

@@ -1,4 +1,4 @@
-/** `perpwatch whatif`: a wallet's accounts at other prices, after a deposit, after positions were closed. */
+/** `perpwatch whatif`: a wallet's accounts at other prices, after a deposit, or after positions were closed. */
 import type { Command } from "commander";
 import { InvalidArgumentError } from "commander";
 import type { Severity } from "../domain/alert.ts";
@@ -59,7 +59,7 @@ export function whatifCommand(program: Command, cli: Cli): void {
     .action((options: WhatIfOptions) => whatif(cli, options));
 }
 
-/** `a,b` given once or several times. Commas between digits are part of a number: `BTC=58,000`. */
+/** `a,b`, given once or several times. Commas between digits belong to a number: `BTC=58,000`. */
 function listed(text: string, before: readonly string[] = []): readonly string[] {
   const parts = text.split(/,(?!\d{3}(?:\D|$))/).map((part) => part.trim());
   return [...before, ...parts.filter((part) => part !== "")];
@@ -127,7 +127,7 @@ async function accountText(account: Account, nowMs: number, show: Show, paint: P
   ].join("\n");
 }
 
-/** Figures of the account: names, units. */
+/** Rows of account figures: title, field, unit. */
 const accountRows: readonly (readonly [title: string, field: string, unit: Unit])[] = [
   ["equity", "equity", "usd"],
   ["effective collateral", "effectiveCollateral", "usd"],
@@ -185,7 +185,7 @@ function ruleTable({ rules }: Account, paint: Paint): string[] {
     if (level === null) return "–";
     if (level === "gone" || level === "unknown") return level;
     if (Number(inMs) === 0) return tinted(level);
-    // Whole seconds, no fewer than are left.
+    // Rounded up to whole seconds.
     const after = formatDurationMs(Math.ceil(Number(inMs) / 1_000) * 1_000);
     return `${firing === null ? "" : `${tinted(firing)}, `}${tinted(level)} would fire after ${after}`;
   };
@@ -197,7 +197,7 @@ function ruleTable({ rules }: Account, paint: Paint): string[] {
   return ["", table(["rule", "subject", "now", "then"], rows, paint)];
 }
 
-/** The ways to be clear of what holds, each alone. */
+/** The amounts that each alone end all conditions that hold. */
 async function clearText(
   { name, clear }: Account,
   isSame: boolean,
@@ -206,7 +206,7 @@ async function clearText(
 ): Promise<string[]> {
   if (clear === null) return [];
   const { listed: inWords, obstaclesOf, waysOf } = await import("../advice/texts.ts");
-  // Amounts are finite, so that they are the same on the wire.
+  // All amounts are finite, so that JSON keeps them.
   const amounts = clear as ClearAmounts;
   const what = `what holds ${isSame ? "now" : "then"}`;
   const ways = waysOf(name, amounts).map((way) => `  ${way}`);

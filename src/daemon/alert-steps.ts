@@ -3,7 +3,7 @@ import type { Logger } from "pino";
 import type { AlertChange } from "../domain/alert.ts";
 import type { Changes } from "../domain/changes.ts";
 
-/** A line in the log for each step in an alert's life. */
+/** Writes a log line for each change of an alert. */
 export function logSteps(log: Logger, committed: Changes): void {
   for (const change of committed.alertChanges) {
     const { alert } = change;

@@ -1,10 +1,10 @@
 /**
- * The composition root: makes the parts in stages (`assembly/`), starts them in order, stops them in reverse.
+ * The composition root: creates the parts in stages (`assembly/`), starts them in order, and stops them in reverse.
  *
  *   store ─► exchange ─► engine ─► delivery ─► collection ─► page
  *
- * What is started last depends on all before it and is stopped first: no more questions, then no more judging, then what
- * is owed leaves as far as it can, then the database is closed.
+ * A stop first ends the reading, then the watch; then pending messages are sent as far as possible, and the database is
+ * closed last.
  */
 
 import { hostname } from "node:os";
@@ -20,44 +20,47 @@ import { engineStage } from "./assembly/engine-stage.ts";
 import { exchangeStage } from "./assembly/exchange-stage.ts";
 import type { Basics, DaemonParts, Signals } from "./assembly/parts.ts";
 import { storeStage } from "./assembly/store-stage.ts";
+import { ConfigurationNotes } from "./configuration-notes.ts";
 import { DaemonSource } from "./daemon-source.ts";
 import type { DaemonDeps } from "./deps.ts";
 import { changedFixedSections } from "./fixed-sections.ts";
-import { Judging } from "./judging.ts";
 import { LoopLag } from "./loop-lag.ts";
-import { SetNotes } from "./set-notes.ts";
 import { Pace } from "./settings/pace.ts";
 import type { DaemonSettings } from "./settings.ts";
 import {
   followPace,
   heartbeatOf,
+  type LastTurn,
   maintainStore,
   observeFigures,
   reportLostTime,
-  type Turned,
 } from "./upkeep.ts";
 import { version } from "./version.ts";
+import { WatchReplacer } from "./watch-replacer.ts";
 
 export interface Daemon {
-  /** The address of the page; null when it is off. */
+  /** The address of the page; null: it is off. */
   readonly url: string | null;
-  /** Makes a one-time link to the page. Null: the page is off. */
+  /** Creates a one-time link to the page. Null: the page is off. */
   pageLink(): PageLink | null;
   status(): DaemonStatus;
-  /** Judges by newly read rules, routes and reminders from here on. @returns changed sections that wait for a restart */
+  /**
+   * Applies newly read rules, routes and reminders.
+   * @returns changed sections that need a restart
+   */
   reload(settings: DaemonSettings): Promise<readonly string[]>;
-  /** Whoever is not signed in tries it again soon: the signer is there. */
+  /** Retries the sign-in of wallets that are signed out, because the signer has become available. */
   signInAgain(): void;
   /** Resolves when nothing is queued, being written or being sent. */
   idle(): Promise<void>;
-  /** Rejects when something broke that cannot be waited out. */
+  /** Rejects on an unrecoverable error. */
   readonly broken: Promise<never>;
   stop(): Promise<void>;
 }
 
 type OnStop = Basics["onStop"];
 
-/** Starts everything. Rejects, with what was started stopped again, when the database or a socket cannot be had. */
+/** Starts all parts. Rejects, after stopping the started parts, when the database or a socket cannot be opened. */
 export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): Promise<Daemon> {
   const stopping = new AbortController();
   const undo: (() => Promise<void> | void)[] = [];
@@ -76,11 +79,11 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
     const parts = await assemble(basics);
     const rejected = new Promise<never>((_, reject) => broken.listen(reject));
     rejected.catch(() => {});
-    const turned: Turned = { atMs: null };
-    const heartbeat = heartbeatOf(parts, turned);
+    const lastTurn: LastTurn = { atMs: null };
+    const heartbeat = heartbeatOf(parts, lastTurn);
     const pace = new Pace(settings, parts.startedMs);
     const loopLag = new LoopLag(parts.machine);
-    const judging = new Judging(parts, pace);
+    const watchReplacer = new WatchReplacer(parts, pace);
     source = new DaemonSource({
       ...{ ...parts, settings, heartbeat, loopLag, pace },
       signer: deps.signer ?? { trouble: "" },
@@ -94,15 +97,15 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
     });
     const { url } = await dashboard.start(stopping.signal);
     onStop(() => dashboard.stop());
-    onStop(observeFigures(parts, source, turned));
+    onStop(observeFigures(parts, source, lastTurn));
     onStop(maintainStore(parts));
-    onStop(followPace(parts, pace, () => judging.by()));
+    onStop(followPace(parts, pace, () => watchReplacer.replace()));
     for (const one of [heartbeat, parts.audits, parts.drills, loopLag, parts.digest, parts.handOvers]) {
       void one?.start();
       onStop(() => one?.stop());
     }
     source.running();
-    const running = { ...parts, dashboard, notes, judging };
+    const running = { ...parts, dashboard, notes, watchReplacer };
     const { exchange, ingest, outbox, acknowledger } = parts;
     const answers = source;
     return {
@@ -149,7 +152,7 @@ function basicsOf(
       broken,
     },
     live: { rotas, templates, stormFold: routing.stormFold },
-    told: {
+    messageOptions: {
       ...(deps.commandLine ? { commandLine: deps.commandLine } : {}),
       ...(deps.json === true ? { json: true as const } : {}),
     },
@@ -164,11 +167,15 @@ async function assemble(basics: Basics): Promise<DaemonParts> {
   return { ...delivered, ...collectionStage(delivered) };
 }
 
-/** Delivery first: what an earlier run owes leaves even when the exchange does not answer. */
-async function startWork(parts: DaemonParts, source: DaemonSource, stopping: AbortSignal): Promise<SetNotes> {
+/** Starts delivery first, so that pending messages of an earlier run leave even if the exchange does not answer. */
+async function startWork(
+  parts: DaemonParts,
+  source: DaemonSource,
+  stopping: AbortSignal,
+): Promise<ConfigurationNotes> {
   const { settings, store, machine, clock, startedMs, lastAliveMs, signals, onStop } = parts;
   const { exchange, ingest, outbox, acknowledger, drills, collectors } = parts;
-  // They end in their turn, after the last judgement is written, and not with the signal.
+  // They end in order, after the last changes are written, and not with the signal.
   const delivering = new AbortController().signal;
   await outbox.start(delivering);
   onStop(() => outbox.stop());
@@ -188,7 +195,7 @@ async function startWork(parts: DaemonParts, source: DaemonSource, stopping: Abo
   });
   await ingest.observe({ kind: "started", atMs: startedMs, version, lastAliveMs });
   onStop(reportLostTime(parts));
-  const notes = new SetNotes(store, machine, (error) => signals.broken.send(error));
+  const notes = new ConfigurationNotes(store, machine, (error) => signals.broken.send(error));
   onStop(() => notes.stop());
   await notes.note(settings, startedMs);
   await exchange.start();
@@ -199,29 +206,29 @@ async function startWork(parts: DaemonParts, source: DaemonSource, stopping: Abo
 
 interface Running extends DaemonParts {
   readonly dashboard: ReturnType<typeof createDashboard>;
-  readonly notes: SetNotes;
-  readonly judging: Judging;
+  readonly notes: ConfigurationNotes;
+  readonly watchReplacer: WatchReplacer;
 }
 
-/** @returns changed sections that wait for a restart */
+/** @returns changed sections that need a restart */
 async function reload(running: Running, next: DaemonSettings): Promise<readonly string[]> {
-  const { settings, live, clock, channels, handOvers, audits, collectors, dashboard, notes, judging } =
+  const { settings, live, clock, channels, handOvers, audits, collectors, dashboard, notes, watchReplacer } =
     running;
   const people = Object.values(next.rotas).flatMap((plan) => plan.people);
   const unknown = [...allReceivers(next.routing), ...people].filter((name) => !channels.has(name));
-  // A message to a channel that does not run would be lost.
+  // A message to a channel that is not running would be lost.
   if (unknown.length > 0)
     throw new Error(`routes lead to ${unknown.join(", ")}: a new channel runs only after a restart`);
-  await judging.by(next);
+  await watchReplacer.replace(next);
   live.templates = next.templates;
-  // A rota that the new configuration does not have keeps its plan: messages may be on their way to it.
+  // A rota that the new configuration lacks keeps its plan: pending messages may be addressed to it.
   live.rotas = { ...live.rotas, ...next.rotas };
   handOvers.reloaded();
   live.stormFold = next.routing.stormFold;
   audits.every(next.acknowledge.audit);
   dashboard.reload(next.dashboard);
   await notes.note(next, clock.nowMs());
-  // The readings of before stay. Sources that only the new rules read are asked for now.
+  // Earlier readings stay valid. Sources that only the new rules read are requested now.
   const schedules = collectors.status();
   for (const source of reloadSources) {
     for (const schedule of schedules) if (schedule.source === source) collectors.ask(source, schedule.wallet);

@@ -1,4 +1,4 @@
-/** The series to draw beside an alert: the series that its rule compares with a number, of the last hours. */
+/** The series for the chart of an alert: the figure that its rule compares with a number, over the last hours. */
 import type { Alert } from "../domain/alert.ts";
 import type { ChartSeries } from "../domain/chart.ts";
 import type { Store } from "../domain/ports.ts";
@@ -8,7 +8,7 @@ import type { RuleSet } from "../rules/index.ts";
 const spanMs = 6 * 3_600_000;
 const freshMs = 60_000;
 
-/** @returns null where the rule looks at more than one figure, or nothing is kept of it */
+/** @returns null where the rule reads more than one figure, or history has no samples of it */
 export async function chartSeries(
   alert: Alert,
   ruleSet: RuleSet,
@@ -35,7 +35,7 @@ export async function chartSeries(
     const value = values[series.indexOf(place.series)];
     if (value !== undefined && Number.isFinite(value)) points.push([atMs, value]);
   }
-  const now = rule.value === null ? null : presentOf(alert, points.at(-1)?.[0] ?? 0, nowMs);
+  const now = rule.value === null ? null : presentPoint(alert, points.at(-1)?.[0] ?? 0, nowMs);
   if (now !== null) points.push(now);
   if (points.length < 2) return null;
   const unit = rule.value?.unit ?? unitOf(rule.levels[0]?.when.parts, of) ?? "none";
@@ -43,10 +43,9 @@ export async function chartSeries(
 }
 
 /**
- * The present value, as messages say it: between two samples marks move on. Of an old reading it is drawn where that one
- * was, not as if nothing had happened since.
+ * The present value, as in messages: marks move between samples. The value of an old reading is drawn at its own time.
  */
-function presentOf(
+function presentPoint(
   { state, value, dataAtMs }: Alert,
   lastMs: number,
   nowMs: number,
@@ -55,7 +54,7 @@ function presentOf(
   return [nowMs - dataAtMs <= freshMs ? Math.max(nowMs, lastMs + 1) : Math.max(dataAtMs, lastMs + 1), value];
 }
 
-/** The place in history of a field of a subject, or of what it belongs to, is kept. */
+/** The owner and series in history of a field of a subject, or of the account, wallet or market that it belongs to. */
 function placeOf(
   name: string,
   scope: string,
@@ -78,7 +77,7 @@ function placeOf(
   return subject.scope === scope ? own : null;
 }
 
-/** The unit of the figure itself: a comparison has none. */
+/** The unit of the figure itself, as a comparison has none. */
 function unitOf(
   parts: readonly { readonly start: number; readonly end: number; readonly unit: string }[] | undefined,
   of: string,

@@ -1,4 +1,4 @@
-/** The surroundings of a daemon: its log, its clock, and stand-ins for what lies outside of the process. */
+/** The environment of a daemon: its log, its clock, and replacements for everything outside the process. */
 import type { Writable } from "node:stream";
 import type { Logger } from "pino";
 import type { CommandLine } from "../channels/message.ts";
@@ -14,22 +14,24 @@ export interface DaemonDeps {
   /** The machine's own clock, uncorrected. */
   readonly clock?: Clock;
   readonly random?: Random;
-  /** The form of commands here, for messages that name one; default `perpwatch …`. */
+  /** The form of commands in messages; default `perpwatch …`. */
   readonly commandLine?: CommandLine;
   /** The stream of console channels. */
   readonly out?: Writable & { readonly isTTY?: boolean };
-  /** They write a JSON line for each message. */
+  /** Console channels write a JSON line for each message. */
   readonly json?: boolean;
-  /** Aborted while it starts: the start is given up, and what was started is stopped again. */
+  /** Aborted during the start: the start is cancelled, and started parts are stopped again. */
   readonly signal?: AbortSignal;
-  /** Told of labelled steps on the way of an observation, for tests that stop the process at one. */
+  /** Called at labelled steps of an observation, for tests that stop the process there. */
   readonly probe?: (step: "observed" | "judged" | "committed" | Parameters<Probe>[0]) => void | Promise<void>;
-  /** `trouble`: the reason why nothing can be signed now; empty: it can. Default: the keys are in this process. */
+  /**
+   * `trouble`: the reason why nothing can be signed now; empty: signing works. Default: the keys are in this process.
+   */
   readonly signer?: { readonly trouble: string };
   readonly outside?: Outside;
 }
 
-/** Stand-ins for what lies outside of the process, for simulations. What is left out is the real thing. */
+/** Replacements for everything outside the process, for simulations. Default of each: the real implementation. */
 export interface Outside {
   /** Carries requests to the exchange. */
   readonly dispatcher?: HttpDispatcher;
@@ -38,8 +40,8 @@ export interface Outside {
   readonly openStore?: typeof openStore;
   readonly createChannel?: typeof createChannel;
   readonly createDashboard?: typeof createDashboard;
-  /** The machine's name, as messages give it. */
+  /** The machine's name in messages. */
   readonly host?: string;
-  /** Draws the ids of fire drills. */
+  /** Creates the ids of fire drills. */
   readonly newId?: () => string;
 }

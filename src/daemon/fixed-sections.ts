@@ -1,7 +1,7 @@
-/** The sections of config.yaml that a reload does not take. */
+/** Sections of config.yaml that a reload does not apply. */
 import type { DaemonSettings } from "./settings.ts";
 
-/** Sections of config.yaml that a running daemon keeps as it read them at its start. */
+/** A running daemon keeps these sections as they were at its start. */
 const fixedSections = [
   "exchange",
   "wallets",
@@ -16,7 +16,7 @@ const fixedSections = [
   "heartbeat",
 ] as const;
 
-/** Plans of rotas, and the certificate, password and names of the page, are no part of it: a reload takes new ones. */
+/** A reload does apply plans of rotas, and the certificate, password and names of the page: they are left out. */
 function fixedPart(settings: DaemonSettings, section: (typeof fixedSections)[number]): unknown {
   if (section === "dashboard" && settings.dashboard !== null) {
     const { host, port, login, behindProxy, tls } = settings.dashboard;
@@ -27,7 +27,7 @@ function fixedPart(settings: DaemonSettings, section: (typeof fixedSections)[num
   return channels.map(([name, one]) => [name, one.type === "rota" ? { type: one.type } : one]);
 }
 
-/** @returns the sections of newly read settings that differ from those of the start, and wait for a restart */
+/** @returns the sections that differ from those of the start; they take effect at the next start */
 export function changedFixedSections(settings: DaemonSettings, next: DaemonSettings): readonly string[] {
   return fixedSections.filter(
     (section) => exactJson(fixedPart(next, section)) !== exactJson(fixedPart(settings, section)),

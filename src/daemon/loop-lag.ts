@@ -1,9 +1,9 @@
-/** The delay of timers in this process: a stalled event loop shows here before anything else does. */
+/** Measures the delay of timers in this process, which shows a stalled event loop. */
 import type { Clock } from "../domain/clock.ts";
 
 const everyMs = 500;
-/** The worst of this long is what is told. */
-const rememberedRounds = 20;
+/** Number of samples over which the maximum is reported. */
+const maxSamples = 20;
 
 export class LoopLag {
   readonly #clock: Clock;
@@ -14,7 +14,7 @@ export class LoopLag {
     this.#clock = clock;
   }
 
-  /** The worst lag of the last ten seconds, ms. */
+  /** The maximum lag of the last ten seconds, ms. */
   get worstMs(): number {
     return Math.max(0, ...this.#lags);
   }
@@ -23,7 +23,7 @@ export class LoopLag {
     const dueMs = this.#clock.elapsedMs() + everyMs;
     this.#cancel = this.#clock.after(everyMs, () => {
       this.#lags.push(Math.max(0, this.#clock.elapsedMs() - dueMs));
-      if (this.#lags.length > rememberedRounds) this.#lags.shift();
+      if (this.#lags.length > maxSamples) this.#lags.shift();
       this.start();
     });
   }

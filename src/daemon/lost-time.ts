@@ -1,17 +1,17 @@
 /**
- * Time in which the daemon ran no code although nobody stopped it: its machine slept, or its process was paused. Timers and
- * monotonic time know nothing of a sleep; that the machine's clock was set looks the same, until an answer of the exchange tells
- * them apart: it moves the daemon's time after a sleep alone.
+ * Detects time in which the daemon ran no code although it was not stopped: its machine slept, or its process was
+ * paused. Timers and monotonic time do not advance during a sleep. A changed machine clock looks the same until the
+ * next answer of the exchange, which advances the daemon's time only after a sleep.
  */
 import type { Clock } from "../domain/clock.ts";
 
 /** A shorter time is a delay, not a gap. */
-const leastMs = 60_000;
-/** A jump of the machine's clock that the exchange did not confirm by then, ms, was none of the time. */
+const minLostMs = 60_000;
+/** A jump of the machine's clock that the exchange does not confirm within this time was a clock change, ms. */
 const confirmedWithinMs = 3_600_000;
 
 interface Moment {
-  /** By the daemon's time, which follows the exchange's. */
+  /** In the daemon's time, which follows the exchange's. */
   readonly atMs: number;
   readonly elapsedMs: number;
   readonly wallMs: number;
@@ -31,17 +31,20 @@ export class LostTime {
     this.#last = this.#moment();
   }
 
-  /** To be called each second. @returns when time was lost, by the daemon's clock, ms: from the last moment before it; null: it was not */
-  look(): number | null {
+  /**
+   * Call it each second.
+   * @returns the beginning of the lost time, in the daemon's time, ms; null: no time was lost
+   */
+  check(): number | null {
     const [before, now] = [this.#last, this.#moment()];
     this.#last = now;
     const ranMs = now.elapsedMs - before.elapsedMs;
-    if (ranMs >= leastMs) return before.atMs;
-    if (now.wallMs - before.wallMs - ranMs >= leastMs) this.#jumpedAfter ??= before;
+    if (ranMs >= minLostMs) return before.atMs;
+    if (now.wallMs - before.wallMs - ranMs >= minLostMs) this.#jumpedAfter ??= before;
     const jumped = this.#jumpedAfter;
     if (jumped === null) return null;
     const sinceMs = now.elapsedMs - jumped.elapsedMs;
-    const isLost = now.atMs - jumped.atMs - sinceMs >= leastMs;
+    const isLost = now.atMs - jumped.atMs - sinceMs >= minLostMs;
     if (isLost || sinceMs > confirmedWithinMs) this.#jumpedAfter = null;
     return isLost ? jumped.atMs : null;
   }

@@ -1,6 +1,6 @@
 /**
- * Lines of the log about refused signatures: each reason once in a while, then the number of the others. A refused login is tried
- * again for each wallet, and the exchange can make up reasons; the signature log has them all.
+ * Log lines about refused signatures: each reason once per interval, then the number of further refusals. A refused
+ * login is retried for each wallet, and the exchange can send any number of reasons; the signature log has all of them.
  */
 import type { Logger } from "pino";
 import type { Clock } from "../domain/clock.ts";
@@ -8,7 +8,7 @@ import { formatDurationMs } from "../domain/duration.ts";
 import type { SignatureEntry } from "../exchange/sign-in.ts";
 
 const everyMs = 10 * 60_000;
-/** Reasons with a line of their own within `everyMs`. */
+/** Maximum reasons with a line of their own within `everyMs`. */
 const maxLines = 5;
 
 export interface RefusalLines {
@@ -17,15 +17,15 @@ export interface RefusalLines {
 }
 
 export function refusalLines(log: Pick<Logger, "warn">, clock: Clock): RefusalLines {
-  let told = new Set<string>();
-  let more = 0;
+  let logged = new Set<string>();
+  let suppressed = 0;
   let cancel: (() => void) | null = null;
-  const over = () => {
-    const count = more;
+  const flush = () => {
+    const count = suppressed;
     cancel?.();
     cancel = null;
-    told = new Set();
-    more = 0;
+    logged = new Set();
+    suppressed = 0;
     if (count > 0)
       log.warn(
         { count },
@@ -35,14 +35,14 @@ export function refusalLines(log: Pick<Logger, "warn">, clock: Clock): RefusalLi
   return {
     refused(wallet, { act, hash, refused, see }) {
       const text = `refused to sign a ${act}: ${refused}${see === "" ? "" : `; see: ${see}`}`;
-      cancel ??= clock.after(everyMs, over);
-      if (told.has(text) || told.size >= maxLines) {
-        more++;
+      cancel ??= clock.after(everyMs, flush);
+      if (logged.has(text) || logged.size >= maxLines) {
+        suppressed++;
         return;
       }
-      told.add(text);
+      logged.add(text);
       log.warn({ wallet, sha256: hash }, text);
     },
-    stop: over,
+    stop: flush,
   };
 }

@@ -1,4 +1,4 @@
-/** A daemon from its start to its end, and what it leaves. */
+/** Runs a daemon from its start to its end, and logs what remains pending. */
 import { type Alert, severities } from "../domain/alert.ts";
 import { systemClock } from "../domain/clock.ts";
 import { formatDurationMs } from "../domain/duration.ts";
@@ -7,7 +7,10 @@ import { type Daemon, startDaemon } from "./app.ts";
 import type { DaemonDeps } from "./deps.ts";
 import type { DaemonSettings } from "./settings.ts";
 
-/** Runs until the signal aborts or something breaks; the exit status. */
+/**
+ * Runs until the signal aborts or an unrecoverable error occurs.
+ * @returns the exit status
+ */
 export async function runDaemon(
   settings: DaemonSettings,
   options: DaemonDeps & { readonly signal: AbortSignal; readonly onStarted?: (daemon: Daemon) => void },
@@ -39,16 +42,16 @@ export async function runDaemon(
   } finally {
     await daemon.stop();
     log.info(
-      `stopped after ${formatDurationMs(clock.elapsedMs() - startedMs)}; ${leftOver(daemon.status())}`,
+      `stopped after ${formatDurationMs(clock.elapsedMs() - startedMs)}; ${summaryOfStop(daemon.status())}`,
     );
   }
 }
 
-/** The files that a stop leaves for the next start, and what it leaves alone. */
-function leftOver({ channels, acknowledgements, database, watch }: DaemonStatus): string {
+/** Describes what the stop leaves for the next start. */
+function summaryOfStop({ channels, acknowledgements, database, watch }: DaemonStatus): string {
   const count = (n: number, what: string): string[] => (n === 0 ? [] : [`${n} ${what}${n === 1 ? "" : "s"}`]);
   const waiting = channels.reduce((sum, channel) => sum + channel.waiting, 0);
-  const owed = [
+  const pending = [
     ...count(waiting, "message"),
     ...count(acknowledgements.due, "acknowledgement of notifications"),
   ];
@@ -56,18 +59,18 @@ function leftOver({ channels, acknowledgements, database, watch }: DaemonStatus)
   const stored =
     lost.length === 0 ? "all that was seen is stored" : `${lost} could not be stored and will be read again`;
   const left =
-    owed.length === 0
-      ? `${stored}, nothing is owed`
-      : `${stored}, ${owed.join(" and ")} still owed, to be sent at the next start`;
-  const firing = unwatched(watch.firing);
+    pending.length === 0
+      ? `${stored}, nothing is pending`
+      : `${stored}, ${pending.join(" and ")} still pending, to be sent at the next start`;
+  const firing = firingText(watch.firing);
   return firing === null ? left : `${left}; ${firing}`;
 }
 
-/** Maximum number of ids a line names of each severity. */
+/** Maximum ids of each severity in a line. */
 const maxIds = 10;
 
-/** `2 critical alerts are firing (#18, #20): nobody watches them now`, worst first; null: nothing fires. */
-function unwatched(firing: readonly Pick<Alert, "id" | "severity">[]): string | null {
+/** `2 critical alerts are firing (#18, #20): nobody watches them now`, worst first; null: no alert is firing. */
+function firingText(firing: readonly Pick<Alert, "id" | "severity">[]): string | null {
   if (firing.length === 0) return null;
   const parts = severities.toReversed().flatMap((severity) => {
     const ids = firing.filter((one) => one.severity === severity).map(({ id }) => `#${id}`);

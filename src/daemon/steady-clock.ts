@@ -1,18 +1,18 @@
 /**
- * The daemon's time: the machine's, corrected to the exchange's. It never goes back, since windows, `for` and staleness
- * run on it, and it never stands still either: where it turns out to be ahead (a clock that was fast until the first answer
- * of the exchange said so) it goes on at half its pace until the truth has caught up. Its times are whole milliseconds,
- * which database keys and the ids of buttons rely on.
+ * The daemon's time: the machine's, corrected to the exchange's. It never goes back, because windows, `for` and
+ * staleness use it, and it never stops: while it is ahead (a fast machine clock before the exchange's first answer), it
+ * runs at half speed until the corrected time has caught up. Times are whole milliseconds, which database keys and
+ * button ids rely on.
  */
 import type { Clock } from "../domain/clock.ts";
 
-/** `agreedOffsetMs`: the machine's clock less the exchange's, as far as it is known. */
+/** `agreedOffsetMs`: the machine's clock minus the exchange's, as far as it is known. */
 interface Time {
   readonly agreedOffsetMs: number;
 }
 
 export interface SteadyClock extends Clock {
-  /** Corrects the machine's time by this from here on. */
+  /** Corrects the machine's time by this offset from now on. */
   follow(time: Time): void;
 }
 

@@ -1,4 +1,6 @@
-/** The work that a running daemon repeats beside reading and delivering: its figures, order in the database, its pace. */
+/**
+ * Periodic work of a running daemon besides reading and delivering: its own figures, database maintenance, data ages.
+ */
 import type { Collectors } from "../collect/index.ts";
 import type { Outbox } from "../deliver/index.ts";
 import type { Clock } from "../domain/clock.ts";
@@ -17,13 +19,13 @@ import { version } from "./version.ts";
 const figuresEveryMs = 5_000;
 const maintainEveryMs = 60_000;
 const maintainBudgetMs = 200;
-/** While there is more to do than fits the budget. */
+/** Interval while there is more to do than fits the budget. */
 const maintainAgainMs = 1_000;
 const paceEveryMs = 5_000;
-const largestWalBytes = 67_108_864;
+const maxWalBytes = 67_108_864;
 const lostTimeEveryMs = 1_000;
 
-interface Upkept {
+interface UpkeepParts {
   readonly settings: DaemonSettings;
   readonly log: DaemonDeps["log"];
   readonly machine: Clock;
@@ -34,43 +36,49 @@ interface Upkept {
   readonly collectors: Collectors;
 }
 
-/** Reports time in which the process stood still or the machine slept, as a start does. @returns ends it */
-export function reportLostTime({ machine, clock, ingest }: Upkept): () => void {
+/**
+ * Reports time during which the process was paused or the machine slept, as a start does.
+ * @returns a function that ends it
+ */
+export function reportLostTime({ machine, clock, ingest }: UpkeepParts): () => void {
   const lostTime = new LostTime(machine, clock);
   return every(machine, lostTimeEveryMs, async () => {
-    const fromMs = lostTime.look();
+    const fromMs = lostTime.check();
     if (fromMs !== null)
       await ingest.observe({ kind: "started", atMs: clock.nowMs(), version, lastAliveMs: fromMs });
   });
 }
 
 /** The time of the last turn of `observeFigures`, monotonic, ms; null: there was none. */
-export interface Turned {
+export interface LastTurn {
   atMs: number | null;
 }
 
-/** Observes the daemon's own figures. @returns ends it */
+/**
+ * Observes the daemon's own figures.
+ * @returns a function that ends it
+ */
 export function observeFigures(
-  { machine, clock, ingest }: Upkept,
+  { machine, clock, ingest }: UpkeepParts,
   source: DaemonSource,
-  turned: Turned,
+  lastTurn: LastTurn,
 ): () => void {
   return every(machine, figuresEveryMs, async () => {
     await source.refresh();
     await ingest.observe({ kind: "daemon", atMs: clock.nowMs(), figures: source.figures() });
-    turned.atMs = clock.elapsedMs();
+    lastTurn.atMs = clock.elapsedMs();
   });
 }
 
 /** @returns null: none is configured */
 export function heartbeatOf(
-  { settings, clock, log, collectors, outbox }: Upkept,
-  turned: Turned,
+  { settings, clock, log, collectors, outbox }: UpkeepParts,
+  lastTurn: LastTurn,
 ): Heartbeat | null {
   if (!settings.heartbeat) return null;
   return new Heartbeat({
     ...{ settings: settings.heartbeat, clock, log },
-    turnedMs: () => turned.atMs,
+    turnedMs: () => lastTurn.atMs,
     readMs: () =>
       collectors.status().reduce<number | null>((newest, { lastOkMs }) => {
         return lastOkMs === null ? newest : Math.max(newest ?? lastOkMs, lastOkMs);
@@ -79,38 +87,45 @@ export function heartbeatOf(
   });
 }
 
-/** Keeps the database in order. @returns ends it */
-export function maintainStore({ machine, log, store }: Upkept): () => void {
-  let restMs = maintainEveryMs;
-  let walTold = false;
+/**
+ * Maintains the database.
+ * @returns a function that ends it
+ */
+export function maintainStore({ machine, log, store }: UpkeepParts): () => void {
+  let waitMs = maintainEveryMs;
+  let isWalReported = false;
   return every(machine, maintainAgainMs, async () => {
-    restMs -= maintainAgainMs;
-    if (restMs > 0) return;
-    restMs = maintainEveryMs;
+    waitMs -= maintainAgainMs;
+    if (waitMs > 0) return;
+    waitMs = maintainEveryMs;
     try {
-      // Behind: it goes on soon, or a large desk's log would grow for ever.
-      if (!(await store.maintain(machine.nowMs(), maintainBudgetMs)).finished) restMs = 0;
+      // Continues soon while maintenance is behind, or the database of many wallets would grow without limit.
+      if (!(await store.maintain(machine.nowMs(), maintainBudgetMs)).finished) waitMs = 0;
       const walBytes = await store.walBytes();
-      if (walBytes > largestWalBytes && !walTold)
+      if (walBytes > maxWalBytes && !isWalReported)
         log.warn(
           { walBytes },
           "a long reader keeps the write-ahead file from being emptied: it grows until that ends",
         );
-      walTold = walBytes > largestWalBytes;
+      isWalReported = walBytes > maxWalBytes;
     } catch (error) {
       log.warn({ error: String(error) }, "keeping the database in order failed; tried again later");
     }
   });
 }
 
-/** Judges the age of data by the requests that are granted. @param judgeAgain by the ages of `pace` @returns ends it */
+/**
+ * Adjusts the ages at which data count as stale to the granted request rate.
+ * @param judgeAgain evaluates the rules with the ages of `pace`
+ * @returns a function that ends it
+ */
 export function followPace(
-  { machine, clock, log, collectors }: Upkept,
+  { machine, clock, log, collectors }: UpkeepParts,
   pace: Pace,
   judgeAgain: () => Promise<void>,
 ): () => void {
   return every(machine, paceEveryMs, async () => {
-    if (!pace.look(collectors.status(), clock.elapsedMs())) return;
+    if (!pace.update(collectors.status(), clock.elapsedMs())) return;
     const { stretched } = pace;
     try {
       await judgeAgain();

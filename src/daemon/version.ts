@@ -1,4 +1,4 @@
-/** The version of the program, read from its package.json: the one place where it stands. */
+/** The version of the program, from its package.json. */
 import { readFileSync } from "node:fs";
 
 export const version: string = (

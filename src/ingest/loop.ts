@@ -1,15 +1,16 @@
 /**
- * The one queue into the watch. Observations are judged in the order in which they came; what they led to is committed,
- * several to a transaction, and only then is anything done that follows from it.
+ * The single queue into the watch. Observations are processed in order of arrival. The resulting changes are committed,
+ * several to a transaction; messages, requests and log lines follow only after the commit.
  *
- *   observe ──► queue ──► (events already stored are taken out) ──► watch ──► commit ──► committed: deliver, ask, log
- *                                                                       └── fails ──► held, tried again
- *                                                                                └── 5 s ──► degraded: `stuck`
+ *   observe ──► queue ──► (events already stored are removed) ──► watch ──► commit ──► committed: deliver, ask, log
+ *                                                                           └── fails ──► held, tried again
+ *                                                                                    └── 5 s ──► degraded: `stuck`
  *
- * While commits fail the watch goes on judging, since critical messages have to leave even then. What it decides is held
- * in order; when too much is held, samples are let go of, never events, alerts or what is owed.
+ * While commits fail, the watch continues, because critical messages must leave even then. Its changes are held in
+ * order. Above a limit, held samples are dropped, but never events, alerts or pending deliveries.
  *
- * What the watch is fed is recorded, in the same transaction as what it led to (tape.ts): first to go where room is short.
+ * Observations are recorded in the same transaction as their changes (recording-buffer.ts). When the disk is full, the
+ * recording is dropped first.
  */
 import { setImmediate as turn } from "node:timers/promises";
 import { type Changes, changes as changesOf, isEmpty } from "../domain/changes.ts";
@@ -20,32 +21,35 @@ import type { Observation } from "../domain/observation.ts";
 import { CommitFailed, type Ingest, type Store } from "../domain/ports.ts";
 import type { Note } from "../engine/moment.ts";
 import type { Watch } from "../engine/watch.ts";
-import { Tape } from "./tape.ts";
+import { RecordingBuffer } from "./recording-buffer.ts";
 
-/** Most observations in one transaction. */
-const batchSize = 64;
-/** The time for which observations are judged before others get their turn, ms. */
-const judgedAtOnceMs = 25;
+/** Maximum observations in one transaction. */
+const maxBatch = 64;
+/** Observations are processed for this time before the event loop gets a turn, ms. */
+const maxTurnMs = 25;
 const degradedAfterMs = 5_000;
 const retryMs = [250, 500, 1_000, 2_000, 5_000];
-/** Held Changes beyond this number lose their samples. */
-const heldWithSamples = 5_000;
+/** Held changes beyond this number lose their samples. */
+const maxHeldWithSamples = 5_000;
 const tickEveryMs = 1_000;
 
 export interface IngestOptions {
   readonly watch: Watch;
   readonly store: Pick<Store, "commit" | "knownEvents">;
   readonly clock: Clock;
-  /** In history now: what is owed can be sent. */
+  /** Called for changes in history: their deliveries can be sent. */
   readonly onCommitted: (changes: Changes) => void;
-  /** Not in history for too long: what is critical in it has to leave all the same. Called once for each. */
+  /**
+   * Called once for changes that could not be committed for too long: critical deliveries in them have to leave all the
+   * same.
+   */
   readonly onStuck: (changes: Changes) => void;
   readonly onAsk: (ask: Ask) => void;
   readonly onNote: (note: Note) => void;
   readonly onDegraded: (degraded: boolean, why: string) => void;
-  /** Something broke that cannot be waited out: the daemon has to end. */
+  /** Called on an error that waiting does not repair: the daemon has to end. */
   readonly onBroken: (error: unknown) => void;
-  /** Told of steps, for tests that stop the process at one. */
+  /** Called at each step, for tests that stop the process there. */
   readonly probe?: (step: "observed" | "judged" | "committed") => void | Promise<void>;
 }
 
@@ -64,13 +68,13 @@ export class IngestLoop implements Ingest {
   #watch: Watch;
   readonly #queue: Queued[] = [];
   #held: Held[] = [];
-  readonly #tape = new Tape();
-  /** Keys of events that are judged and not yet in history. */
+  readonly #recording = new RecordingBuffer();
+  /** Keys of events that were processed and are not yet in history. */
   readonly #inFlight = new Set<string>();
   #working: Promise<void> | null = null;
   #failingSinceMs: number | null = null;
   #failures = 0;
-  #why = "";
+  #failure = "";
   #degraded = false;
   #samplesLost = 0;
   #unrecorded = 0;
@@ -83,7 +87,7 @@ export class IngestLoop implements Ingest {
   constructor(options: IngestOptions) {
     this.#options = options;
     this.#watch = options.watch;
-    this.#begin();
+    this.#recordStart();
   }
 
   start(): void {
@@ -107,19 +111,19 @@ export class IngestLoop implements Ingest {
   }
 
   /**
-   * Judges by another watch from the next observation on. What arrives while `build` reads history waits in the queue, so
-   * that nothing is judged by a watch that is on its way out.
+   * Replaces the watch from the next observation on. Observations that arrive while `build` reads history wait in the
+   * queue, so that the old watch processes nothing more.
    */
   async replace(build: (before: Watch) => Promise<Watch>): Promise<void> {
     this.#paused = true;
     try {
       await this.settled();
-      // What is held is not in history yet, and the next watch could not know it.
+      // Held changes are not in history yet, so the next watch could not read them.
       if (this.#held.length > 0) throw new Error("history does not take commits now; try again when it does");
       this.#watch = await build(this.#watch);
-      this.#begin();
+      this.#recordStart();
     } catch (error) {
-      // What it knew went over to a watch that never came to be.
+      // The old watch has handed its state over to a watch that was not created.
       if (this.#watch.replaced) this.#options.onBroken(error);
       throw error;
     } finally {
@@ -142,17 +146,17 @@ export class IngestLoop implements Ingest {
     while (this.#working) await this.#working;
   }
 
-  /** Takes nothing more in, finishes what is queued, and tries once more to write what is held. */
+  /** Accepts no more observations, processes the queue, and tries once more to commit the held changes. */
   async stop(): Promise<void> {
     await this.settled();
     this.#stopped = true;
     this.#cancelTimer?.();
     this.#cancelRetry?.();
-    if (this.#held.length > 0 || !this.#tape.empty) await this.#commit();
+    if (this.#held.length > 0 || !this.#recording.empty) await this.#commit();
   }
 
-  #begin(): void {
-    this.#tape.record({ kind: "watching", ...this.#watch.beginning });
+  #recordStart(): void {
+    this.#recording.record({ kind: "watching", ...this.#watch.beginning });
   }
 
   #wake(): void {
@@ -164,19 +168,20 @@ export class IngestLoop implements Ingest {
   }
 
   async #work(): Promise<void> {
-    // A turn of the loop later, so that what arrives together is written together: the busier, the larger the commits.
+    // Waits for one turn of the event loop, so that observations that arrive together are committed together.
     await turn();
     let batch: Queued[] = [];
     try {
       while (this.#queue.length > 0 && !this.#paused) {
-        batch = this.#queue.splice(0, batchSize);
+        batch = this.#queue.splice(0, maxBatch);
         await this.#options.probe?.("observed");
         let sinceMs = this.#options.clock.elapsedMs();
         for (const { observation } of batch) {
-          // Only events have to be looked up first: waiting for nothing costs as much as judging.
-          this.#judge(observation.kind === "events" ? await this.#withoutKnown(observation) : observation);
-          // The first sight of an account feeds its windows the past: many of these must not hold everything else up.
-          if (this.#options.clock.elapsedMs() - sinceMs < judgedAtOnceMs) continue;
+          // Only events have to be looked up first. An unneeded await costs as much as an observation.
+          this.#judge(observation.kind === "events" ? await this.#removeKnown(observation) : observation);
+          // The first answer about an account feeds its windows from history. Many of these must not block the event
+          // loop.
+          if (this.#options.clock.elapsedMs() - sinceMs < maxTurnMs) continue;
           await turn();
           sinceMs = this.#options.clock.elapsedMs();
         }
@@ -194,7 +199,7 @@ export class IngestLoop implements Ingest {
   }
 
   #judge(observation: Observation): void {
-    this.#tape.record(observation);
+    this.#recording.record(observation);
     const { changes, asks, notes } = this.#watch.observe(observation);
     for (const event of changes.events) this.#inFlight.add(eventName(event.kind, event.key));
     if (!isEmpty(changes)) this.#held.push({ changes, stuck: false });
@@ -202,7 +207,7 @@ export class IngestLoop implements Ingest {
     for (const note of notes) this.#options.onNote(note);
   }
 
-  async #withoutKnown(seen: Observation & { readonly kind: "events" }): Promise<Observation> {
+  async #removeKnown(seen: Observation & { readonly kind: "events" }): Promise<Observation> {
     if (seen.events.length === 0) return seen;
     const known = await this.#options.store.knownEvents(seen.events);
     const taken = new Set<string>();
@@ -217,9 +222,9 @@ export class IngestLoop implements Ingest {
 
   async #commit(): Promise<void> {
     const held = this.#held;
-    // That only time passed can wait for the next thing that happens.
-    if (held.length > 0 || this.#tape.urgent || this.#stopped) {
-      const recorded = this.#tape.changes();
+    // An observation of time alone can wait for the next one.
+    if (held.length > 0 || this.#recording.urgent || this.#stopped) {
+      const recorded = this.#recording.changes();
       const batch = held.map((one) => one.changes);
       if (recorded !== null) batch.push(recorded);
       try {
@@ -230,7 +235,7 @@ export class IngestLoop implements Ingest {
         return;
       }
       this.#held = [];
-      this.#unrecorded += this.#tape.written();
+      this.#unrecorded += this.#recording.written();
       this.#inFlight.clear();
     }
     this.#recovered();
@@ -243,10 +248,10 @@ export class IngestLoop implements Ingest {
     const { clock } = this.#options;
     this.#failingSinceMs ??= clock.elapsedMs();
     const waitMs = retryMs[Math.min(this.#failures, retryMs.length - 1)]!;
-    // Where there is no room, what is owed has to fit before anything else.
-    if (error.reason === "full") this.#tape.letGo();
+    // On a full disk, pending deliveries have to fit before anything else.
+    if (error.reason === "full") this.#recording.drop();
     this.#failures++;
-    this.#why = error.message;
+    this.#failure = error.message;
     this.#whileFailing();
     if (this.#stopped) return;
     this.#cancelRetry?.();
@@ -266,7 +271,7 @@ export class IngestLoop implements Ingest {
     if (failingMs >= degradedAfterMs) {
       if (!this.#degraded) {
         this.#degraded = true;
-        this.#options.onDegraded(true, this.#why);
+        this.#options.onDegraded(true, this.#failure);
       }
       for (const one of this.#held) {
         if (one.stuck) continue;
@@ -274,14 +279,15 @@ export class IngestLoop implements Ingest {
         this.#options.onStuck(one.changes);
       }
     }
-    for (let i = 0; i < this.#held.length - heldWithSamples; i++) {
+    for (let i = 0; i < this.#held.length - maxHeldWithSamples; i++) {
       const one = this.#held[i]!;
       if (one.changes.ticks.length === 0) continue;
       this.#samplesLost += one.changes.ticks.length;
       one.changes = changesOf({ ...one.changes, ticks: [] });
     }
-    // What held samples only is empty now.
-    if (this.#held.length > heldWithSamples) this.#held = this.#held.filter((one) => !isEmpty(one.changes));
+    // Changes that held samples only are empty now.
+    if (this.#held.length > maxHeldWithSamples)
+      this.#held = this.#held.filter((one) => !isEmpty(one.changes));
   }
 
   #recovered(): void {
@@ -293,7 +299,7 @@ export class IngestLoop implements Ingest {
     if (this.#degraded) {
       this.#degraded = false;
       const lost: string[] = [];
-      if (this.#samplesLost > 0) lost.push(`${this.#samplesLost} samples were let go of`);
+      if (this.#samplesLost > 0) lost.push(`${this.#samplesLost} samples were dropped`);
       if (this.#unrecorded > 0) lost.push(`${this.#unrecorded} observations are missing in the recording`);
       this.#options.onDegraded(false, lost.length === 0 ? "nothing was lost" : lost.join(", "));
     }
@@ -301,7 +307,7 @@ export class IngestLoop implements Ingest {
     this.#unrecorded = 0;
   }
 
-  /** Sees to it that time is observed at the next deadline, and at least once a second. */
+  /** Ensures that time is observed at the next deadline, and at least once a second. */
   #schedule(): void {
     if (this.#stopped) return;
     const { clock } = this.#options;

@@ -1,6 +1,6 @@
 /**
- * Waits until a transaction is confirmed. It ends by itself: once the chain is higher than the transaction's blockhash
- * lives and does not know it, it never will.
+ * Waits until a transaction is confirmed. A transaction that the ledger does not know once the block height has passed
+ * its last valid one has expired.
  */
 import type { Clock } from "../domain/clock.ts";
 import { type Ledger, LedgerError } from "./rpc.ts";
@@ -8,13 +8,13 @@ import { type Ledger, LedgerError } from "./rpc.ts";
 export type Confirmation =
   | { readonly kind: "confirmed" }
   | { readonly kind: "failed"; readonly error: string }
-  /** It was not executed, and cannot be any more. */
+  /** It was not executed, and cannot be executed any more. */
   | { readonly kind: "expired" }
-  /** Nobody could say in time: it may have been executed. */
+  /** Not determined in time: it may have been executed. */
   | { readonly kind: "unknown"; readonly detail: string };
 
 const pauseMs = 1_000;
-const patienceMs = 120_000;
+const timeoutMs = 120_000;
 
 export async function confirm(
   ledger: Pick<Ledger, "status" | "blockHeight">,
@@ -22,7 +22,7 @@ export async function confirm(
   lastValidBlockHeight: bigint,
   clock: Clock,
 ): Promise<Confirmation> {
-  const endMs = clock.elapsedMs() + patienceMs;
+  const endMs = clock.elapsedMs() + timeoutMs;
   let detail = "the ledger does not know it yet";
   let late = false;
   for (;;) {
@@ -30,7 +30,7 @@ export async function confirm(
       const status = await ledger.status(transaction);
       if (status?.error) return { kind: "failed", error: status.error };
       if (status !== null && status.confirmation !== "processed") return { kind: "confirmed" };
-      // Asked for once more after the height was read: it may have been executed in the last block.
+      // Reads the status once more after the height: it may have been executed in the last block.
       if (late && status === null) return { kind: "expired" };
       late = (await ledger.blockHeight()) > lastValidBlockHeight;
       if (late && status === null) continue;

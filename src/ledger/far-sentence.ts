@@ -1,2 +1,2 @@
-/** The sentence with which a person asks for a stop loss whose prices are beyond the usual band, or behind the liquidation. */
+/** The sentence that confirms a stop loss whose prices are outside the usual band or beyond the liquidation price. */
 export const farSentence = "these prices are far from the mark on purpose";

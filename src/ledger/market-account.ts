@@ -28,7 +28,7 @@ const maxTickSize = 1_000_000_000_000n;
 const maxDecimals = 9;
 
 /**
- * @param owner the program that the account belongs to
+ * @param owner the program that owns the account
  * @param data the account's first bytes, at least 64
  * @throws {LedgerError} when the account is not a market of the exchange
  */
@@ -36,43 +36,45 @@ export function readMarketAccount(
   address: string,
   { owner, data }: { readonly owner: string; readonly data: Uint8Array },
 ): MarketAccount {
-  const no = (why: string) => new LedgerError(`ledger: ${address} is no market of the exchange: ${why}`);
-  if (owner !== PROGRAM_ID) throw no(`it belongs to ${owner}`);
-  if (data.length < marketHeadBytes) throw no(`it has ${data.length} bytes`);
+  const refusal = (why: string) => new LedgerError(`ledger: ${address} is no market of the exchange: ${why}`);
+  if (owner !== PROGRAM_ID) throw refusal(`it belongs to ${owner}`);
+  if (data.length < marketHeadBytes) throw refusal(`it has ${data.length} bytes`);
   const bytes = Buffer.from(data.buffer, data.byteOffset, data.length);
-  if (bytes.toString("hex", 0, 8) !== discriminant) throw no("its data are those of another kind of account");
+  if (bytes.toString("hex", 0, 8) !== discriminant)
+    throw refusal("its data are those of another kind of account");
   const [symbol = ""] = /^[\x21-\x7e]+(?=\0*$)/.exec(bytes.toString("latin1", 40, 56)) ?? [];
-  if (symbol === "") throw no("it names no symbol");
+  if (symbol === "") throw refusal("it names no symbol");
   const tickSize = bytes.readBigUInt64LE(56);
   const baseLotsDecimals = bytes.readInt8(9);
-  if (tickSize < 1n || tickSize > maxTickSize) throw no(`its tick size is ${tickSize}`);
-  if (Math.abs(baseLotsDecimals) > maxDecimals) throw no(`its base lot decimals are ${baseLotsDecimals}`);
+  if (tickSize < 1n || tickSize > maxTickSize) throw refusal(`its tick size is ${tickSize}`);
+  if (Math.abs(baseLotsDecimals) > maxDecimals)
+    throw refusal(`its base lot decimals are ${baseLotsDecimals}`);
   return { address, symbol, assetId: bytes.readUInt32LE(32), tickSize: Number(tickSize), baseLotsDecimals };
 }
 
 /**
- * Reads a market's account from the ledger.
- * @returns it, or the differences from what the exchange says about the market, each with both values
- * @throws {LedgerError} when the ledger cannot be asked, or the account is not a market
+ * Reads a market's account from the ledger and compares it with the exchange's configuration of the market.
+ * @returns the account, and the differences, each with both values
+ * @throws {LedgerError} when the ledger cannot be read, or the account is not a market
  */
 export async function compareMarket(
   ledger: Ledger,
-  told: MarketConfig,
+  stated: MarketConfig,
 ): Promise<{ readonly account: MarketAccount; readonly differences: readonly string[] }> {
-  const found = await ledger.accountHead(told.marketPubkey, marketHeadBytes);
-  if (found === null) throw new LedgerError(`ledger: there is no account ${told.marketPubkey}`);
-  const account = readMarketAccount(told.marketPubkey, found);
+  const found = await ledger.accountHead(stated.marketPubkey, marketHeadBytes);
+  if (found === null) throw new LedgerError(`ledger: there is no account ${stated.marketPubkey}`);
+  const account = readMarketAccount(stated.marketPubkey, found);
   const pairs = [
-    ["symbol", told.symbol.toUpperCase(), account.symbol.toUpperCase()],
-    ["asset", told.assetId, account.assetId],
-    ["tick size", told.tickSize, account.tickSize],
-    ["number of base lot decimals", told.baseLotsDecimals, account.baseLotsDecimals],
+    ["symbol", stated.symbol.toUpperCase(), account.symbol.toUpperCase()],
+    ["asset", stated.assetId, account.assetId],
+    ["tick size", stated.tickSize, account.tickSize],
+    ["number of base lot decimals", stated.baseLotsDecimals, account.baseLotsDecimals],
   ] as const;
   const differences = pairs
     .filter(([, one, other]) => one !== other)
     .map(
       ([name, one, other]) =>
-        `the ${name} of ${told.symbol} is ${one} by the exchange and ${other} by the ledger`,
+        `the ${name} of ${stated.symbol} is ${one} by the exchange and ${other} by the ledger`,
     );
   return { account, differences };
 }

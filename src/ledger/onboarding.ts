@@ -1,11 +1,11 @@
 /**
- * The two ways onto the exchange, as steps that a caller takes with a person's consent between them:
+ * The two ways of onboarding a wallet at the exchange, as steps with a person's consent between them:
  *
- *   plan: is there anything to do? ─► instructions, reviewed ─► what it costs, foreseen by the ledger
+ *   plan: is there anything to do? ─► instructions, reviewed ─► their cost, simulated by the ledger
  *   ── consent ──
  *   send: new blockhash ─► assembled, reviewed again from its bytes ─► signed ─► sent by the exchange ─► confirmed
  *
- * A registration (no referral) needs nobody's session; an activation needs the wallet's.
+ * A registration (no referral) needs no session; an activation needs the wallet's.
  */
 import { type Client, PROGRAM_ID, type RecordFor, SYSTEM_KEY } from "../contract/index.ts";
 import type { Clock } from "../domain/clock.ts";
@@ -24,8 +24,8 @@ import {
 import { type Ledger, LedgerError } from "./rpc.ts";
 import type { OnboardingRequest, SignOnboarding } from "./signing.ts";
 
-/** The calls, whatever the client's own options are. */
-export type Calls<Options> = Pick<
+/** The calls, for any type of the client's options. */
+export type OnboardingCalls<Options> = Pick<
   Client<Options>,
   | "traderState"
   | "exchangeKeys"
@@ -36,16 +36,16 @@ export type Calls<Options> = Pick<
 >;
 
 export interface OnboardingParts<Options> {
-  readonly client: Calls<Options>;
-  /** The options of every call; those of an activation are made in the wallet's session. */
+  readonly client: OnboardingCalls<Options>;
+  /** The options of every call; for an activation they carry the wallet's session. */
   readonly call: Options;
   readonly ledger: Ledger;
   readonly clock: Clock;
-  /** A network failure after which the request may have arrived all the same. */
+  /** Returns true for a network failure after which the request may have arrived all the same. */
   readonly isLostReply: (error: unknown) => boolean;
 }
 
-export interface Asked {
+export interface OnboardingOptions {
   readonly authority: string;
   readonly feePayer: string;
   readonly maxPositions: number;
@@ -54,9 +54,9 @@ export interface Asked {
 }
 
 export interface Plan {
-  readonly asked: Asked;
+  readonly asked: OnboardingOptions;
   readonly reviewed: Reviewed;
-  /** For those who sign. */
+  /** The request for the signers. */
   readonly request: OnboardingRequest;
   readonly traderAccount: string;
   readonly onboarder: string;
@@ -92,13 +92,13 @@ export function isOnboarded({ capabilities }: Pick<Snapshot, "capabilities">): b
 }
 
 /**
- * Finds out what there is to do, and reviews it.
- * @throws {InstructionsRefused} when the exchange hands out something else than what was asked for
- * @throws {LedgerError} when the ledger cannot be asked, foresees a failure, or knows the account differently
+ * Determines the instructions of an onboarding, and reviews them.
+ * @throws {InstructionsRefused} when the exchange returns something other than what was requested
+ * @throws {LedgerError} when the ledger cannot be read, expects a failure, or has another owner of the account
  */
 export async function planOnboarding<Options>(
   parts: OnboardingParts<Options>,
-  asked: Asked,
+  asked: OnboardingOptions,
 ): Promise<Planned> {
   const { client, call, ledger } = parts;
   const { authority, feePayer, maxPositions } = asked;
@@ -106,11 +106,11 @@ export async function planOnboarding<Options>(
   const state = await client.traderState({ authority }, call);
   if (isOnboarded(state.snapshot)) return { kind: "already", traderAccount };
   const accounts = await client.exchangeKeys({}, call);
-  const [stands, payer] = await ledger.accounts([traderAccount, feePayer]);
-  // Anybody can send a little money to an address before there is an account: it belongs to the system program then.
-  if (stands && stands.owner !== PROGRAM_ID && stands.owner !== SYSTEM_KEY)
-    throw new LedgerError(`ledger: ${traderAccount} belongs to ${stands.owner}, not to the exchange`);
-  const registered = stands?.owner === PROGRAM_ID;
+  const [existing, payer] = await ledger.accounts([traderAccount, feePayer]);
+  // An address that received money before its account was created belongs to the system program.
+  if (existing && existing.owner !== PROGRAM_ID && existing.owner !== SYSTEM_KEY)
+    throw new LedgerError(`ledger: ${traderAccount} belongs to ${existing.owner}, not to the exchange`);
+  const registered = existing?.owner === PROGRAM_ID;
   const wanted = { authority, feePayer, maxPositions, registered, accounts };
   const reviewed = await review(parts, asked, wanted);
   const transaction = assembleTransaction({
@@ -119,7 +119,7 @@ export async function planOnboarding<Options>(
     instructions: plainInstructions(reviewed),
   });
   reviewTransaction(transaction, reviewed);
-  const cost = await foresee(ledger, transaction.wire, feePayer, payer?.lamports ?? 0n);
+  const cost = await simulateCost(ledger, transaction.wire, feePayer, payer?.lamports ?? 0n);
   const { accounts: named } = reviewed.instructions.at(-1)!;
   const [onboarder, permission] = [named[3]!.pubkey, named[4]!.pubkey];
   const request = {
@@ -132,7 +132,7 @@ export async function planOnboarding<Options>(
 
 async function review<Options>(
   { client, call }: OnboardingParts<Options>,
-  asked: Asked,
+  asked: OnboardingOptions,
   wanted: Parameters<typeof reviewRegistration>[1],
 ): Promise<Reviewed> {
   const { authority, feePayer, maxPositions } = asked;
@@ -152,8 +152,13 @@ async function review<Options>(
   return reviewed;
 }
 
-/** Asks the ledger for the effects of a transaction. */
-export async function foresee(ledger: Ledger, wire: string, feePayer: string, before: bigint): Promise<Cost> {
+/** Simulates a transaction on the ledger. */
+export async function simulateCost(
+  ledger: Ledger,
+  wire: string,
+  feePayer: string,
+  before: bigint,
+): Promise<Cost> {
   const { error, logs, lamportsAfter } = await ledger.simulate(wire, [feePayer]);
   if (error !== null) {
     const last = logs.filter((line) => line.startsWith("Program log:")).at(-1);
@@ -165,9 +170,9 @@ export async function foresee(ledger: Ledger, wire: string, feePayer: string, be
 }
 
 /**
- * Signs and sends what was planned, and waits for it.
- * @param signers all who sign here; the exchange's onboarder signs there
- * @throws {InstructionsRefused} when the transaction, read from its bytes, is not what was reviewed
+ * Signs and sends the planned transaction, and waits for its confirmation.
+ * @param signers all local signers; the exchange's onboarder signs on its side
+ * @throws {InstructionsRefused} when the transaction, parsed from its bytes, differs from the reviewed one
  */
 export async function sendOnboarding<Options>(
   parts: OnboardingParts<Options>,
@@ -184,7 +189,7 @@ export async function sendOnboarding<Options>(
   let { wire } = unsigned;
   for (const sign of signers) wire = await sign({ kind: "onboarding", wire, request: plan.request });
   const transaction = readTransaction(wire);
-  // The fee payer's signature names the transaction, so that it can be looked for whatever the exchange answers.
+  // The fee payer's signature identifies the transaction, so that it can be looked up whatever the exchange answers.
   const signature = signatureOf(transaction);
   try {
     if (referralCode === null) {
@@ -193,7 +198,7 @@ export async function sendOnboarding<Options>(
         call,
       );
       if (sent.signature !== signature)
-        return { ...foreign(sent.signature), active: await isActive(parts, authority, 1) };
+        return { ...otherSignature(sent.signature), active: await isActive(parts, authority, 1) };
     } else {
       const sent = await client.activateReferralTx(
         {
@@ -211,7 +216,7 @@ export async function sendOnboarding<Options>(
           active: await isActive(parts, authority),
         };
       if (sent.signature !== null && sent.signature !== signature)
-        return { ...foreign(sent.signature), active: await isActive(parts, authority, 1) };
+        return { ...otherSignature(sent.signature), active: await isActive(parts, authority, 1) };
     }
   } catch (error) {
     if (!parts.isLostReply(error)) throw error;
@@ -221,7 +226,7 @@ export async function sendOnboarding<Options>(
   return { signature, confirmation, active };
 }
 
-/** The accounts alone, of all that the exchange says about itself. */
+/** Picks the accounts from the exchange's keys. */
 export const exchangeAccounts = (from: ExchangeAccounts): ExchangeAccounts => ({
   globalConfig: from.globalConfig,
   globalTraderIndex: [...from.globalTraderIndex],
@@ -229,13 +234,13 @@ export const exchangeAccounts = (from: ExchangeAccounts): ExchangeAccounts => ({
   perpAssetMap: from.perpAssetMap,
 });
 
-function foreign(signature: string): Pick<Sent, "signature" | "confirmation"> {
+function otherSignature(signature: string): Pick<Sent, "signature" | "confirmation"> {
   const detail =
     "the exchange answered with the signature of another transaction than the one that was signed here";
   return { signature, confirmation: { kind: "unknown", detail } };
 }
 
-/** The exchange reads the ledger with some delay. */
+/** Polls until the exchange shows the trader as onboarded: it reads the ledger with some delay. */
 async function isActive<Options>(
   { client, call, clock }: OnboardingParts<Options>,
   authority: string,
@@ -245,7 +250,7 @@ async function isActive<Options>(
     try {
       if (isOnboarded((await client.traderState({ authority }, call)).snapshot)) return true;
     } catch {
-      // What was confirmed stays confirmed; that the exchange shows it is only looked for.
+      // The transaction is confirmed already; a failed read only delays the answer.
     }
     if (attempt >= attempts) return false;
     await clock.sleep(1_000);

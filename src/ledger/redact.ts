@@ -1,18 +1,20 @@
 /**
- * Removes a node's address from what it says: providers put their keys into a path, a query or a host's name, and some
- * repeat them in what they refuse.
+ * Removes a node's address from its texts: providers put keys into the path, the query or the host name, and some
+ * repeat them in error messages.
  */
 
 import { hideSecretsAtBeginning, secretsOfAddress } from "../domain/hidden-secrets.ts";
 
-/** Shorter words of an address (`v2`, `rpc`, `mainnet`) are no keys, and stand in ordinary sentences. */
-const shortestKey = 8;
+/** Shorter parts of an address (`v2`, `rpc`, `mainnet`) are ordinary words, not keys. */
+const minKeyLength = 8;
 /** Longer texts are cut before they are searched. */
 const maxSearched = 4_096;
-/** A part of a host's name that is shorter is a name. */
-const shortestLabel = 16;
+/** Shorter labels of a host name are ordinary names, not keys. */
+const minLabelLength = 16;
 
-/** @returns takes the address and each of its parts that could be a key out of a text, however they are encoded */
+/**
+ * @returns a function that removes the address, and each of its parts that could be a key, from a text in any encoding
+ */
 export function redactorFor(rpcUrl: string): (text: string) => string {
   const { href, origin, host, hostname, pathname, search, hash, searchParams } = new URL(rpcUrl);
   const parts = [
@@ -20,17 +22,17 @@ export function redactorFor(rpcUrl: string): (text: string) => string {
     ...search.slice(1).split(/[&=]/),
     ...[...searchParams].flat(),
     ...[pathname + search, search, hash.slice(1)],
-  ].filter((part) => part.length >= shortestKey);
-  const labels = hostname.split(".").filter((label) => label.length >= shortestLabel);
+  ].filter((part) => part.length >= minKeyLength);
+  const labels = hostname.split(".").filter((label) => label.length >= minLabelLength);
   const whole = [rpcUrl, href, href.slice(origin.length - host.length)];
   const spellings = new Set([...whole, ...parts, ...labels].flatMap((part) => [part, ...decoded(part)]));
-  // What is longest first, so that no rest of it stays.
+  // Longest first, so that no rest of a longer match remains.
   const sought = [...spellings]
-    .filter((part) => part.length >= shortestKey)
+    .filter((part) => part.length >= minKeyLength)
     .sort((a, b) => b.length - a.length)
     .map((part) => part.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"));
   const pattern = new RegExp(sought.join("|"), "giu");
-  // Other encodings, and parts.
+  // Other encodings, and partial matches.
   const keys = [...secretsOfAddress(rpcUrl), ...labels];
   return (text) =>
     hideSecretsAtBeginning(text, keys, maxSearched, (beginning) =>

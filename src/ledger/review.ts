@@ -1,8 +1,8 @@
 /**
- * Compares what is about to be signed with what was requested. Instructions that the exchange hands out are taken as
- * hostile: each has to be, account by account and byte by byte, the one that the request leads to, and what cannot be known
- * beforehand (the exchange's onboarder, its permission account) may touch nothing of ours. The same holds for the
- * transaction that they become: it is read again from its bytes.
+ * Compares a transaction to be signed with the request. Instructions from the exchange are treated as hostile. Each has
+ * to equal, account by account and byte by byte, the one that the request leads to. Accounts that are not known
+ * beforehand (the exchange's onboarder, its permission account) may not be accounts of the wallet. The assembled
+ * transaction is checked in the same way: it is parsed from its bytes.
  */
 import {
   differences,
@@ -16,7 +16,7 @@ import {
 import { isAddress, logAuthority, traderAddress } from "../wallet/address.ts";
 import type { LedgerInstruction, LedgerTransaction } from "../wallet/ledger-transaction.ts";
 
-/** The exchange handed out something other than what was requested. Nothing is signed. */
+/** The exchange returned something other than what was requested. Nothing is signed. */
 export class InstructionsRefused extends Error {
   override readonly name = "InstructionsRefused";
   readonly reasons: readonly string[];
@@ -36,7 +36,7 @@ export interface ExchangeAccounts {
   readonly perpAssetMap: string;
 }
 
-/** Instructions that passed, and who has to sign a transaction of them. */
+/** Instructions that passed the review, and the signers of their transaction. */
 export interface Reviewed {
   readonly feePayer: string;
   readonly instructions: readonly NamedInstruction[];
@@ -48,12 +48,12 @@ export interface OnboardingAsked {
   readonly authority: string;
   readonly feePayer: string;
   readonly maxPositions: number;
-  /** The trader account stands on the chain already. */
+  /** The trader account exists on the ledger already. */
   readonly registered: boolean;
   readonly accounts: ExchangeAccounts;
 }
 
-/** The exchange's onboarder, and the account that says that it may let wallets onto the exchange. */
+/** The exchange's onboarder, and the account that permits it to onboard wallets. */
 export interface Permission {
   readonly onboarder: string;
   readonly account: string;
@@ -78,24 +78,24 @@ function registration(asked: OnboardingAsked): NamedInstruction {
  * Checks the instructions of a registration.
  * @throws {InstructionsRefused} with every difference
  */
-export function reviewRegistration(given: readonly Instruction[], asked: OnboardingAsked): Reviewed {
+export function reviewRegistration(returned: readonly Instruction[], asked: OnboardingAsked): Reviewed {
   const wanted = asked.registered ? 1 : 2;
-  if (given.length !== wanted) {
+  if (returned.length !== wanted) {
     const why = asked.registered
       ? "the trader account stands on the ledger already"
       : "the trader account is not on the ledger yet";
-    throw new InstructionsRefused([`${given.length} instructions instead of ${wanted}: ${why}`]);
+    throw new InstructionsRefused([`${returned.length} instructions instead of ${wanted}: ${why}`]);
   }
-  const last = given.at(-1)!;
-  // Only the exchange knows these two, so they are taken as it names them, and looked at.
+  const last = returned.at(-1)!;
+  // Only the exchange knows these two accounts: they are taken from its answer and checked.
   const [onboarder = "", account = ""] = [last.keys[3]?.pubkey, last.keys[4]?.pubkey];
   const { instructions } = registrationInstructions(asked, { onboarder, account });
-  return reviewed(given, instructions, asked.feePayer);
+  return reviewed(returned, instructions, asked.feePayer);
 }
 
 /**
  * Builds the instructions of a registration from the accounts that the exchange names.
- * @throws {InstructionsRefused} when one of them is ours, or none
+ * @throws {InstructionsRefused} when one of them belongs to the wallet, or is no address
  */
 export function registrationInstructions(
   asked: OnboardingAsked,
@@ -110,7 +110,7 @@ export function registrationInstructions(
 
 /**
  * Builds the instructions of an activation from the accounts that the exchange names.
- * @throws {InstructionsRefused} when one of them is ours, or none
+ * @throws {InstructionsRefused} when one of them belongs to the wallet, or is no address
  */
 export function activationInstructions(asked: OnboardingAsked, permission: Permission): Reviewed {
   const { authority, feePayer } = asked;
@@ -119,7 +119,7 @@ export function activationInstructions(asked: OnboardingAsked, permission: Permi
     onboarding(asked, {
       onboarder: permission.onboarder,
       permission: permission.account,
-      // The exchange wants its signature, whoever pays.
+      // The exchange requires the authority's signature, whoever pays.
       cosigner: feePayer === authority ? undefined : authority,
     }),
   ];
@@ -132,7 +132,7 @@ function onboarding(
 ): NamedInstruction {
   const { authority, feePayer } = asked;
   const traderAccount = firstAccount(authority);
-  keepApart(
+  checkNotOwn(
     { onboarder: parts.onboarder, "permission account": parts.permission, ...namedAccounts(asked.accounts) },
     [authority, feePayer, traderAccount],
   );
@@ -145,7 +145,7 @@ function onboarding(
   });
 }
 
-/** Accounts of the exchange, by what they are. */
+/** Accounts of the exchange by name. */
 export function namedAccounts(accounts: ExchangeAccounts): Readonly<Record<string, string>> {
   return Object.fromEntries([
     ["global configuration", accounts.globalConfig],
@@ -155,8 +155,8 @@ export function namedAccounts(accounts: ExchangeAccounts): Readonly<Record<strin
   ]) as Record<string, string>;
 }
 
-/** Checks that accounts which the exchange names as its own are addresses, and none of ours. */
-export function keepApart(theirs: Readonly<Record<string, string>>, ours: readonly string[]): void {
+/** Checks that accounts that the exchange names as its own are addresses and do not belong to the wallet. */
+export function checkNotOwn(theirs: Readonly<Record<string, string>>, ours: readonly string[]): void {
   const reasons: string[] = [];
   for (const [name, pubkey] of Object.entries(theirs)) {
     if (!isAddress(pubkey)) reasons.push(`the ${name} is no address`);
@@ -168,14 +168,14 @@ export function keepApart(theirs: Readonly<Record<string, string>>, ours: readon
 
 /** @throws {InstructionsRefused} unless both lists are the same */
 export function reviewed(
-  given: readonly Instruction[],
+  returned: readonly Instruction[],
   asked: readonly NamedInstruction[],
   feePayer: string,
 ): Reviewed {
   const reasons =
-    given.length === asked.length ? [] : [`${given.length} instructions instead of ${asked.length}`];
+    returned.length === asked.length ? [] : [`${returned.length} instructions instead of ${asked.length}`];
   for (const [index, instruction] of asked.entries()) {
-    const other = given[index];
+    const other = returned[index];
     if (other === undefined) continue;
     const { programId, keys, data } = other;
     for (const one of differences(instruction, { programId, accounts: keys, data: Uint8Array.from(data) }))
@@ -192,7 +192,7 @@ function signersOf(feePayer: string, instructions: readonly NamedInstruction[]):
   return [...new Set([feePayer, ...signers.map((it) => it.pubkey)])];
 }
 
-/** As a transaction is made of them. */
+/** The instructions in the form of which a transaction is assembled. */
 export const plainInstructions = ({ instructions }: Reviewed): LedgerInstruction[] =>
   instructions.map(({ programId, accounts, data }) => ({
     programId,
@@ -201,7 +201,7 @@ export const plainInstructions = ({ instructions }: Reviewed): LedgerInstruction
   }));
 
 /**
- * The last look before a signature: the transaction's own bytes hold what was reviewed and nothing beside it.
+ * The last check before a signature: the transaction's bytes contain the reviewed instructions and nothing else.
  * @throws {InstructionsRefused}
  */
 export function reviewTransaction(transaction: LedgerTransaction, wanted: Reviewed): void {
@@ -210,9 +210,9 @@ export function reviewTransaction(transaction: LedgerTransaction, wanted: Review
   if (transaction.instructions.length !== wanted.instructions.length)
     reasons.push(`${transaction.instructions.length} instructions instead of ${wanted.instructions.length}`);
   for (const [index, asked] of wanted.instructions.entries()) {
-    const given = transaction.instructions[index];
-    if (given === undefined) continue;
-    for (const one of differences(asked, given, { rights: "atLeast" }))
+    const actual = transaction.instructions[index];
+    if (actual === undefined) continue;
+    for (const one of differences(asked, actual, { rights: "atLeast" }))
       reasons.push(`instruction ${index + 1} (${titles[asked.kind]}): ${one}`);
   }
   const signers = new Set(wanted.signers);

@@ -1,6 +1,6 @@
 /**
- * The chain, asked over JSON-RPC: no more than it takes to build a transaction, to foresee what it does and to see it
- * confirmed. Nothing here sends one: the exchange does that for an onboarding, and a user for everything else.
+ * A client of the ledger over JSON-RPC, with the calls needed to build a transaction, simulate it and see it confirmed.
+ * It sends no transactions: the exchange sends those of an onboarding, the user all others.
  */
 import {
   type Address,
@@ -16,7 +16,10 @@ import { escaped } from "../domain/escape.ts";
 import { isAddress } from "../wallet/address.ts";
 import { redactorFor } from "./redact.ts";
 
-/** The chain's node could not be asked, or refused. Never repeats its address, which may hold a secret. */
+/**
+ * The ledger's node could not be reached, or refused the call. The text never contains its address, which may hold a
+ * secret.
+ */
 export class LedgerError extends Error {
   override readonly name = "LedgerError";
 }
@@ -24,52 +27,52 @@ export class LedgerError extends Error {
 export interface Lifetime {
   /** Base58. */
   readonly blockhash: string;
-  /** Once the chain is higher, a transaction with this blockhash cannot be executed any more. */
+  /** Above this block height a transaction with this blockhash cannot be executed any more. */
   readonly lastValidBlockHeight: bigint;
 }
 
 export interface AccountInfo {
-  /** The program that it belongs to. */
+  /** The program that owns the account. */
   readonly owner: string;
   readonly lamports: bigint;
 }
 
 /** The first bytes of an account. */
 export interface AccountHead {
-  /** The program that it belongs to. */
+  /** The program that owns the account. */
   readonly owner: string;
   readonly data: Uint8Array;
 }
 
 export interface SignatureStatus {
   readonly confirmation: "processed" | "confirmed" | "finalized";
-  /** The error, as JSON; null: it went through. */
+  /** The error, as JSON; null: it succeeded. */
   readonly error: string | null;
 }
 
 export interface Simulation {
-  /** The expected error, as JSON; null: it would go through. */
+  /** The expected error, as JSON; null: it would succeed. */
   readonly error: string | null;
-  /** The messages of programs, the last lines. */
+  /** The last lines of the programs' logs. */
   readonly logs: readonly string[];
-  /** The expected balances of the accounts asked about; null: nothing. */
+  /** The expected balances of the watched accounts; null: no such account. */
   readonly lamportsAfter: readonly (bigint | null)[];
 }
 
 export interface Ledger {
   latestBlockhash(): Promise<Lifetime>;
   blockHeight(): Promise<bigint>;
-  /** Null: the chain does not know it. */
+  /** Null: the ledger does not know it. */
   status(transaction: string): Promise<SignatureStatus | null>;
-  /** In the order asked; null: there is no such account. */
+  /** In the order of the addresses; null: there is no such account. */
   accounts(addresses: readonly string[]): Promise<readonly (AccountInfo | null)[]>;
-  /** An account's first bytes, fewer where it has fewer; null: there is no such account. */
+  /** The first bytes of an account, fewer where it is shorter; null: there is no such account. */
   accountHead(address: string, bytes: number): Promise<AccountHead | null>;
-  /** Foresees what a transaction would do, signed or not, with whatever blockhash is new then. */
+  /** Simulates a transaction, signed or not, with the newest blockhash. */
   simulate(wire: string, watched: readonly string[]): Promise<Simulation>;
 }
 
-/** For one call, ms. */
+/** Time limit of one call, ms. */
 const patienceMs = 15_000;
 const maxLogs = 8;
 const maxAnswerBytes = 1_000_000;
@@ -79,7 +82,7 @@ const whole = z
   .refine((value) => value >= 0n && value < 1n << 64n, "expected a number of 64 bits");
 /** 32 bytes in base 58. */
 const key = z.string().refine(isAddress, "expected an address");
-/** As much of the answers as is used. */
+/** The parts of the answers that are used. */
 const answers = {
   latestBlockhash: z.object({ value: z.object({ blockhash: key, lastValidBlockHeight: whole }) }),
   blockHeight: whole,
@@ -108,7 +111,7 @@ const answers = {
   }),
 };
 
-/** @param options `rpcUrl`: its address; `patienceMs`: for one call, default 15 000 */
+/** @param options `rpcUrl`: the node's address; `patienceMs`: time limit of one call, default 15 000 */
 export function createLedger(options: { readonly rpcUrl: string; readonly patienceMs?: number }): Ledger {
   const rpc = createSolanaRpcFromTransport(transportTo(options.rpcUrl));
   const redacted = redactorFor(options.rpcUrl);
@@ -160,7 +163,7 @@ export function createLedger(options: { readonly rpcUrl: string; readonly patien
       const request = rpc.getMultipleAccounts(asked, { ...confirmed, encoding: "base64" });
       const { value } = await ask("getMultipleAccounts", request, answers.accounts);
       if (value.length !== asked.length)
-        throw new LedgerError("ledger: getMultipleAccounts: not what was asked for");
+        throw new LedgerError("ledger: getMultipleAccounts: another number of accounts than requested");
       return value.map((it) => (it === null ? null : { owner: it.owner, lamports: it.lamports }));
     },
     async accountHead(asked, bytes) {
@@ -169,7 +172,7 @@ export function createLedger(options: { readonly rpcUrl: string; readonly patien
       const { value } = await ask("getAccountInfo", request, answers.head);
       if (value === null) return null;
       const data = Buffer.from(value.data[0], "base64");
-      if (data.length > bytes) throw new LedgerError("ledger: getAccountInfo: more than what was asked for");
+      if (data.length > bytes) throw new LedgerError("ledger: getAccountInfo: more data than requested");
       return { owner: value.owner, data };
     },
     async simulate(wire, watched) {
@@ -190,7 +193,9 @@ export function createLedger(options: { readonly rpcUrl: string; readonly patien
   };
 }
 
-/** One POST a call, to this address alone: a redirect would hand the provider's key to somebody else. */
+/**
+ * One POST a call, to this address alone. Redirects are refused: they would send the provider's key to another host.
+ */
 function transportTo(rpcUrl: string): RpcTransport {
   return (async ({ payload, signal }) => {
     const response = await fetch(rpcUrl, {
@@ -201,12 +206,12 @@ function transportTo(rpcUrl: string): RpcTransport {
       ...(signal ? { signal } : {}),
     });
     if (!response.ok) throw new Error(`HTTP ${response.status}`);
-    return JSON.parse(await textOfAnswer(response), exactly);
+    return JSON.parse(await readAnswer(response), reviveIntegers);
   }) as RpcTransport;
 }
 
-/** @throws when it is longer than any answer to what is asked here */
-async function textOfAnswer({ body }: Response): Promise<string> {
+/** @throws when it is longer than the limit */
+async function readAnswer({ body }: Response): Promise<string> {
   const parts: Uint8Array[] = [];
   let bytes = 0;
   for await (const part of body ?? []) {
@@ -217,8 +222,8 @@ async function textOfAnswer({ body }: Response): Promise<string> {
   return new TextDecoder().decode(Buffer.concat(parts));
 }
 
-/** Whole numbers that a double cannot hold stay exact. */
-function exactly(_key: string, value: unknown, context?: { readonly source?: string }): unknown {
+/** Keeps integers exact that a double cannot hold. */
+function reviveIntegers(_key: string, value: unknown, context?: { readonly source?: string }): unknown {
   const { source } = context ?? {};
   return typeof value === "number" && !Number.isSafeInteger(value) && /^-?\d+$/.test(source ?? "")
     ? BigInt(source!)
@@ -229,7 +234,7 @@ function asAddress(text: string): Address {
   try {
     return address(text);
   } catch {
-    throw new LedgerError("ledger: what was to be asked about is no address");
+    throw new LedgerError("ledger: the account is no address");
   }
 }
 
@@ -237,11 +242,11 @@ function asSignature(text: string): Signature {
   try {
     return signature(text);
   } catch {
-    throw new LedgerError("ledger: what was to be asked about is no signature");
+    throw new LedgerError("ledger: the transaction's signature is malformed");
   }
 }
 
-/** The chain's errors are JSON, with bigints where numbers are. */
+/** The ledger's errors are JSON with bigints in place of numbers. */
 function textOf(error: unknown): string | null {
   if (error === null || error === undefined) return null;
   return JSON.stringify(error, (_key, value: unknown) => (typeof value === "bigint" ? Number(value) : value));

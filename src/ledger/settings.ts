@@ -1,8 +1,8 @@
-/** The `ledger:` section of the configuration: where the chain is asked. Only onboarding and stop losses need it. */
+/** The `ledger:` section of the configuration: the address of a node. Only onboarding and stop losses need it. */
 import { z } from "zod";
 import { isLoopbackHost } from "../domain/loopback.ts";
 
-/** The address often holds a key of its provider: it is a secret, and no message repeats it. */
+/** The address often holds a key of its provider, so it is secret and no message repeats it. */
 const rpcUrl = z.string().superRefine((text, context) => {
   const wrong = (message: string) => context.addIssue({ code: "custom", message, input: "" });
   if (!URL.canParse(text)) return wrong("has to be a URL such as https://rpc.example");

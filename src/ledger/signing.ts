@@ -1,13 +1,13 @@
 /**
- * Requests to sign a transaction of the ledger: an onboarding, a stop loss. The instructions that are allowed follow from the request;
- * whoever signs reads the transaction from its bytes, and it has to hold these and nothing else.
+ * Requests to sign a transaction of the ledger: an onboarding, a stop loss. The allowed instructions follow from the
+ * request. The signer parses the transaction from its bytes, which have to contain these instructions and nothing else.
  */
 import { z } from "zod";
 import { stopLossInstruction } from "../contract/index.ts";
 import { isAddress, logAuthority, stopLossAddress, traderAddress } from "../wallet/address.ts";
 import {
   activationInstructions,
-  keepApart,
+  checkNotOwn,
   namedAccounts,
   type Reviewed,
   registrationInstructions,
@@ -17,7 +17,7 @@ import type { BandKnown } from "./stop-loss-band.ts";
 const address = z.string().max(44).refine(isAddress, "expected an address");
 const addresses = z.array(address).max(64).readonly();
 const index = z.int().min(0).max(255);
-/** Lots and ticks: whole numbers, as text where they travel. */
+/** Lots and ticks: integers, written as text in JSON. */
 const whole = z.union([z.bigint(), z.string().regex(/^\d{1,19}$/)]).transform(BigInt);
 
 const exchangeAccounts = z.strictObject({
@@ -41,7 +41,7 @@ export const onboardingRequest = z.strictObject({
 
 export type OnboardingRequest = z.infer<typeof onboardingRequest>;
 
-/** Adds a signature to a transaction, base64, and gives it back. */
+/** Adds a signature to a transaction, base64, and returns it. */
 export type SignOnboarding = (act: {
   readonly kind: "onboarding";
   readonly wire: string;
@@ -57,7 +57,7 @@ export const stopLossRequest = z.strictObject({
   market: address,
   spline: address,
   assetId: z.int().min(0).max(4_294_967_295),
-  /** The market's account on the ledger, as the asker read it, and the mark, USD a unit. */
+  /** The market's account on the ledger, as the requester read it, and the mark, USD a unit. */
   known: z.strictObject({
     symbol: z.string().max(32),
     tickSize: z.int().min(1),
@@ -77,14 +77,14 @@ export const stopLossRequest = z.strictObject({
 
 export type StopLossRequest = z.infer<typeof stopLossRequest>;
 
-/** @throws {InstructionsRefused} when an account that the exchange names is one of the wallet's, or none */
+/** @throws {InstructionsRefused} when an account that the exchange names belongs to the wallet, or is no address */
 export function allowedOnboarding(request: OnboardingRequest): Reviewed {
   const { onboarder, permission, activation, ...asked } = request;
   const named = { onboarder, account: permission };
   return activation ? activationInstructions(asked, named) : registrationInstructions(asked, named);
 }
 
-/** The facts that the prices of a stop loss are held against. */
+/** The values that the prices of a stop loss are checked against. */
 export function bandOf({ market: address, assetId, known }: StopLossRequest): BandKnown {
   const { mark, far, ...scale } = known;
   return { market: { address, assetId, ...scale }, mark, far };
@@ -94,7 +94,7 @@ export function bandOf({ market: address, assetId, known }: StopLossRequest): Ba
 export function allowedStopLoss(request: StopLossRequest): Reviewed {
   const { authority, feePayer, pdaIndex, subaccount, accounts, market, spline, assetId, order } = request;
   const traderAccount = traderAddress(authority, { pdaIndex, subaccount });
-  keepApart({ market, spline, ...namedAccounts(accounts) }, [authority, feePayer, traderAccount]);
+  checkNotOwn({ market, spline, ...namedAccounts(accounts) }, [authority, feePayer, traderAccount]);
   const instruction = stopLossInstruction({
     logAuthority: logAuthority(),
     globalConfig: accounts.globalConfig,

@@ -1,8 +1,9 @@
 /**
- * The last look at a stop loss before a signature: prices are read from the transaction's own bytes, in ticks of the market's account
- * on the ledger, and have to lie in a band around the mark. Pure; nothing that a caller says about prices in the transaction is used.
+ * The last check of a stop loss before a signature. Prices are read from the transaction's bytes, in ticks of the
+ * market's account on the ledger, and have to lie in a band around the mark. Pure; no price that the caller states is
+ * used, except the mark.
  *
- * The mark is the caller's, so that a caller who is wrong about the mark and the market account in the same proportion is not found out.
+ * The mark is the caller's, so a caller whose mark and market account are wrong in the same proportion is not detected.
  */
 import { PROGRAM_ID, priceText, readStopLoss, type StopLossOrder } from "../contract/index.ts";
 import type { MarketScale } from "../domain/market-scale.ts";
@@ -10,14 +11,14 @@ import { BadTransaction, readTransaction } from "../wallet/ledger-transaction.ts
 import { farSentence } from "./far-sentence.ts";
 import type { MarketAccount } from "./market-account.ts";
 
-/** Something about the order that a person can mend, or a transaction that is no such order. */
+/** An error in the order that the user can correct, or a transaction that is no such order. */
 export class BadStopLoss extends Error {
   override readonly name = "BadStopLoss";
 }
 
-/** The trigger is at most this share away from the mark, the execution price from the trigger. */
-const usual = { trigger: 0.5, execution: 0.2 } as const;
-/** A price is never further away than by this factor, whatever is asked for. */
+/** Maximum distance, as a share, of the trigger from the mark and of the execution price from the trigger. */
+const maxShare = { trigger: 0.5, execution: 0.2 } as const;
+/** Maximum factor between two prices, which no option lifts. */
 const maxFactor = 10;
 /** The index of the market among the accounts of a stop loss, counted from the end. */
 const marketFromEnd = -5;
@@ -27,17 +28,17 @@ export interface BandKnown {
   readonly market: MarketAccount;
   /** USD a unit. */
   readonly mark: number;
-  /** A person wrote `farSentence`. */
+  /** The user wrote `farSentence`. */
   readonly far: boolean;
 }
 
 /**
  * @param wire base64 of the transaction to be signed
- * @returns its order
- * @throws {BadStopLoss}
+ * @returns the order in it
+ * @throws {BadStopLoss} unless it is one plausible stop loss of this market
  */
 export function checkBand(wire: string, known: BandKnown): StopLossOrder {
-  const order = orderIn(wire, known.market);
+  const order = parseOrder(wire, known.market);
   checkPrices(order, known);
   return order;
 }
@@ -58,15 +59,15 @@ export function checkPrices(
     throw new BadStopLoss(
       `the trigger ${trigger} is not ${side} the mark ${mark}: the stop loss of a ${position} stands ${side} it, or it goes off at once`,
     );
-  inBand("the trigger", trigger, "the mark", mark, usual.trigger, far);
+  checkDistance("the trigger", trigger, "the mark", mark, maxShare.trigger, far);
   if (isLong ? execution > trigger : execution < trigger)
     throw new BadStopLoss(
       `the execution price ${execution} is ${better} the trigger ${trigger}: the order would find nobody once it goes off`,
     );
-  inBand("the execution price", execution, "the trigger", trigger, usual.execution, far);
+  checkDistance("the execution price", execution, "the trigger", trigger, maxShare.execution, far);
 }
 
-function inBand(
+function checkDistance(
   name: string,
   price: number,
   fromName: string,
@@ -85,7 +86,7 @@ function inBand(
   );
 }
 
-function orderIn(wire: string, market: MarketAccount): StopLossOrder {
+function parseOrder(wire: string, market: MarketAccount): StopLossOrder {
   let transaction: ReturnType<typeof readTransaction>;
   try {
     transaction = readTransaction(wire);

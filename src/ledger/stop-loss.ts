@@ -1,7 +1,7 @@
 /**
- * A stop loss for an open position: what is asked for is checked against the position and the mark, the exchange's
- * instruction against what is asked for, and the transaction is put together and foreseen by the ledger. It is never
- * sent from here.
+ * A stop loss for an open position. The request is checked against the position and the mark, and the exchange's
+ * instruction against the request; the transaction is assembled and simulated by the ledger. It is never sent from
+ * here.
  */
 import {
   type Client,
@@ -17,10 +17,10 @@ import { traderAddress } from "../wallet/address.ts";
 import { assembleTransaction, type LedgerTransaction } from "../wallet/ledger-transaction.ts";
 import { farSentence } from "./far-sentence.ts";
 import { compareMarket } from "./market-account.ts";
-import { type Cost, exchangeAccounts, foresee } from "./onboarding.ts";
+import { type Cost, exchangeAccounts, simulateCost } from "./onboarding.ts";
 import {
+  checkNotOwn,
   InstructionsRefused,
-  keepApart,
   namedAccounts,
   plainInstructions,
   type Reviewed,
@@ -31,7 +31,7 @@ import type { Ledger, Lifetime } from "./rpc.ts";
 import { allowedStopLoss, bandOf, type StopLossRequest } from "./signing.ts";
 import { BadStopLoss, checkBand, checkPrices } from "./stop-loss-band.ts";
 
-/** The exchange and the ledger say different things about a market. Nothing is built. */
+/** The exchange and the ledger state different values about a market. Nothing is built. */
 export class MarketDiffers extends Error {
   override readonly name = "MarketDiffers";
   constructor(differences: readonly string[]) {
@@ -47,7 +47,7 @@ export interface StopLossParts<Options> {
     Client<Options>,
     "traderState" | "traderView" | "market" | "markPrice" | "exchangeKeys" | "placeStopLossOrder"
   >;
-  /** The options of every call; made in the wallet's session. */
+  /** The options of every call, with the wallet's session. */
   readonly call: Options;
   readonly ledger: Ledger;
 }
@@ -56,7 +56,7 @@ export interface StopLossAsked {
   readonly authority: string;
   readonly feePayer: string;
   readonly pdaIndex: number;
-  /** Null: the only one that holds the position. */
+  /** Null: the only subaccount that holds the position. */
   readonly subaccount: number | null;
   readonly symbol: string;
   /** USD, decimals. */
@@ -64,10 +64,10 @@ export interface StopLossAsked {
   /** Worst price of the closing order, USD. Null: `slippagePercent` beyond the trigger. */
   readonly executionPrice: string | null;
   readonly slippagePercent: number;
-  /** Base units; null: all of the position. */
+  /** Base units; null: the whole position. */
   readonly size: string | null;
   readonly kind: "ioc" | "limit";
-  /** The prices are far from the mark on purpose, or behind the liquidation. */
+  /** The prices are meant to be far from the mark, or beyond the liquidation price. */
   readonly far: boolean;
 }
 
@@ -81,14 +81,14 @@ export interface StopLossPlan {
   readonly mark: number;
   /** USD a unit; null: there is none. */
   readonly liquidationPrice: string | null;
-  /** Trigger prices, USD, of the stop losses that it takes the place of. */
+  /** Trigger prices, USD, of the stop losses that it replaces. */
   readonly replaces: readonly string[];
   readonly warnings: readonly string[];
   readonly reviewed: Reviewed;
-  /** For those who sign. */
+  /** The request for the signers. */
   readonly request: StopLossRequest;
   readonly cost: Cost;
-  /** Signed by nobody yet. */
+  /** Not signed yet. */
   readonly transaction: LedgerTransaction;
   readonly lifetime: Lifetime;
 }
@@ -99,10 +99,10 @@ type Position = State["snapshot"]["subaccounts"][number]["positions"][number];
 const microUsd = 6;
 
 /**
- * @throws {BadStopLoss} when it makes no sense for the position, or its prices are not plausible
+ * @throws {BadStopLoss} when the request does not fit the position, or its prices are not plausible
  * @throws {MarketDiffers} when the exchange and the ledger disagree about the market
- * @throws {InstructionsRefused} when the exchange hands out something else than what was asked for
- * @throws {LedgerError} when the ledger cannot be asked, or foresees a failure
+ * @throws {InstructionsRefused} when the exchange returns something other than what was requested
+ * @throws {LedgerError} when the ledger cannot be read, or expects a failure
  */
 export async function planStopLoss<Options>(
   { client, call, ledger }: StopLossParts<Options>,
@@ -124,15 +124,15 @@ export async function planStopLoss<Options>(
 
   const traderAccount = traderAddress(authority, { pdaIndex, subaccount });
   const view = await client.traderView({ traderPubkey: traderAccount }, call);
-  const seen = view.positions.find((it) => it.symbol === symbol)?.liquidationPrice;
-  const liquidation = seen && seen.value > 0n ? seen : null;
-  const tooLate = liquidation === null ? null : liquidatedFirst(order, market, liquidation);
-  if (tooLate !== null && !asked.far)
-    throw new BadStopLoss(`${tooLate}. Where that is meant: --far "${farSentence}"`);
+  const shown = view.positions.find((it) => it.symbol === symbol)?.liquidationPrice;
+  const liquidation = shown && shown.value > 0n ? shown : null;
+  const liquidationWarning = liquidation === null ? null : warningOfLiquidation(order, market, liquidation);
+  if (liquidationWarning !== null && !asked.far)
+    throw new BadStopLoss(`${liquidationWarning}. Where that is meant: --far "${farSentence}"`);
   const accounts = await client.exchangeKeys({}, call);
   const ours = [authority, feePayer, traderAccount];
-  keepApart({ market: market.marketPubkey, spline: market.splinePubkey, ...namedAccounts(accounts) }, ours);
-  const given = await client.placeStopLossOrder(
+  checkNotOwn({ market: market.marketPubkey, spline: market.splinePubkey, ...namedAccounts(accounts) }, ours);
+  const returned = await client.placeStopLossOrder(
     {
       authority,
       traderPdaIndex: pdaIndex,
@@ -161,18 +161,18 @@ export async function planStopLoss<Options>(
     },
     order: { ...order, baseLots },
   });
-  const passed = reviewStopLoss(given, request, order.baseLots, whole);
+  const reviewedOrder = reviewStopLoss(returned, request, order.baseLots, whole);
 
   const lifetime = await ledger.latestBlockhash();
   const transaction = assembleTransaction({
     feePayer,
     blockhash: lifetime.blockhash,
-    instructions: plainInstructions(passed.reviewed),
+    instructions: plainInstructions(reviewedOrder.reviewed),
   });
-  reviewTransaction(transaction, passed.reviewed);
-  checkBand(transaction.wire, bandOf(passed.request));
+  reviewTransaction(transaction, reviewedOrder.reviewed);
+  checkBand(transaction.wire, bandOf(reviewedOrder.request));
   const [payer] = await ledger.accounts([feePayer]);
-  const cost = await foresee(ledger, transaction.wire, feePayer, payer?.lamports ?? 0n);
+  const cost = await simulateCost(ledger, transaction.wire, feePayer, payer?.lamports ?? 0n);
   return {
     order,
     market,
@@ -181,18 +181,18 @@ export async function planStopLoss<Options>(
     position,
     mark,
     liquidationPrice: liquidation === null ? null : trimmed(liquidation.ui),
-    replaces: standing(state, subaccount, position).map((ticks) => usd(market, ticks)),
-    warnings: tooLate === null ? [] : [tooLate],
-    ...passed,
+    replaces: presentTriggers(state, subaccount, position).map((ticks) => usd(market, ticks)),
+    warnings: liquidationWarning === null ? [] : [liquidationWarning],
+    ...reviewedOrder,
     cost,
     transaction,
     lifetime,
   };
 }
 
-/** The instruction may name the size, or say 0 for the whole position where that is what was asked for. */
+/** Accepts an instruction that states the size, or 0 for the whole position where that was requested. */
 function reviewStopLoss(
-  given: RecordFor<"placeStopLossOrder">,
+  returned: RecordFor<"placeStopLossOrder">,
   requestOf: (baseLots: bigint) => StopLossRequest,
   baseLots: bigint,
   whole: boolean,
@@ -200,7 +200,7 @@ function reviewStopLoss(
   const attempt = (lots: bigint) => {
     const request = requestOf(lots);
     const { instructions, feePayer } = allowedStopLoss(request);
-    return { request, reviewed: reviewed(given, instructions, feePayer) };
+    return { request, reviewed: reviewed(returned, instructions, feePayer) };
   };
   try {
     return attempt(baseLots);
@@ -244,7 +244,7 @@ function orderOf(asked: StopLossAsked, position: Position, market: MarketConfig)
   const triggerTicks = ticksOf(market, asked.triggerPrice, "the trigger price");
   const executionTicks =
     asked.executionPrice === null
-      ? beyond(triggerTicks, closing, asked.slippagePercent)
+      ? pricePastTrigger(triggerTicks, closing, asked.slippagePercent)
       : ticksOf(market, asked.executionPrice, "the execution price");
   const baseLots = asked.size === null ? held : unitsOf(asked.size, market.baseLotsDecimals, "the size");
   if (baseLots > held) {
@@ -257,8 +257,8 @@ function orderOf(asked: StopLossAsked, position: Position, market: MarketConfig)
   return { triggerTicks, executionTicks, baseLots, side: closing, direction, kind: asked.kind };
 }
 
-/** The given share worse than the trigger. */
-function beyond(triggerTicks: bigint, closing: "ask" | "bid", percent: number): bigint {
+/** A price worse than the trigger by this percentage. */
+function pricePastTrigger(triggerTicks: bigint, closing: "ask" | "bid", percent: number): bigint {
   const hundredths = BigInt(Math.round(percent * 100));
   const away = (triggerTicks * hundredths) / 10_000n;
   const ticks = closing === "ask" ? triggerTicks - away : triggerTicks + away;
@@ -266,8 +266,8 @@ function beyond(triggerTicks: bigint, closing: "ask" | "bid", percent: number): 
   return ticks;
 }
 
-/** Null: the stop loss goes off before the position would be liquidated. */
-function liquidatedFirst(
+/** Null: the stop loss triggers before the position would be liquidated. */
+function warningOfLiquidation(
   order: StopLossOrder,
   market: MarketConfig,
   liquidation: { readonly value: bigint; readonly decimals: number; readonly ui: string },
@@ -280,8 +280,8 @@ function liquidatedFirst(
     : null;
 }
 
-/** Triggers of stop losses that stand on the position now; one account keeps one of them. */
-function standing(state: State, subaccount: number, { symbol, stopLossTriggers }: Position): bigint[] {
+/** Triggers of the position's present stop losses; an account has at most one of each. */
+function presentTriggers(state: State, subaccount: number, { symbol, stopLossTriggers }: Position): bigint[] {
   const rows = state.snapshot.subaccounts.find((it) => it.subaccountIndex === subaccount)?.triggers ?? [];
   const newer = rows.filter((it) => it.symbol === symbol).flatMap((it) => it.stopLossTriggers);
   return (newer.length > 0 ? newer : stopLossTriggers).map((it) => it.trigger.triggerPriceTicks);
@@ -295,7 +295,7 @@ function ticksOf(market: MarketConfig, price: string, what: string): bigint {
   return ticks;
 }
 
-/** A price in ticks as USD per unit, exact. */
+/** Converts a price in ticks to USD per unit, exactly. */
 export function usd(market: MarketConfig, ticks: bigint): string {
   return priceText(ticks, market);
 }
@@ -303,8 +303,8 @@ export function usd(market: MarketConfig, ticks: bigint): string {
 const trimmed = (decimal: string): string => decimal.replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "");
 
 /**
- * Reads a decimal above 0 as an integer of 10^-decimals.
- * @throws {BadStopLoss} for anything else, or a number that is not a whole count of those steps
+ * Parses a decimal above 0 as an integer of 10^-decimals.
+ * @throws {BadStopLoss} for other texts, and for numbers that are no whole count of those steps
  */
 function unitsOf(text: string, decimals: number, what: string): bigint {
   const value = /^\d{1,15}(\.\d+)?$/.test(text) ? parseDecimal(text, decimals) : undefined;

@@ -1,6 +1,6 @@
 /**
- * Judges the recorded past by rules. As far as the recording reaches, the observations themselves are fed, which gives what
- * a live run gave; before that the stored samples, before those the roll-ups of minutes and hours, as figures.
+ * Runs rules over stored history. Where the recording reaches, its observations are fed, which gives the result of a
+ * live run. Before that, stored samples are fed as figures, and before those, the roll-ups of minutes and hours.
  */
 import { setImmediate as turn } from "node:timers/promises";
 import type { Changes, FactChange, Milestone } from "../domain/changes.ts";
@@ -20,9 +20,9 @@ import { keptProfit, profitBefore } from "../state/profit/profit.ts";
 import { asLive } from "./as-live.ts";
 import type { Journal } from "./journal.ts";
 import { Replay } from "./replay.ts";
-import { type KeptResolution, storedObservations } from "./stored-observations.ts";
+import { type StoredResolution, storedObservations } from "./stored-observations.ts";
 
-/** The history that a backtest reads: the store, and every change of facts in order. */
+/** The history that a backtest reads: parts of the store, and all changes of facts in order. */
 export interface BacktestHistory
   extends Pick<
     Store,
@@ -40,23 +40,23 @@ export interface BacktestHistory
 }
 
 export interface BacktestInput {
-  /** As the daemon's; the rules in it are those that are tested. */
+  /** The daemon's settings, with the rules under test. */
   readonly settings: WatchSettings;
-  /** The same rules where data come this seldom, ms: what is stale is measured against that. */
+  /** The same rules for data of this minimum interval, ms, against which staleness is measured. */
   readonly rulesFor: (leastMs: number) => RuleSet;
   readonly history: BacktestHistory;
   readonly fromMs: number;
   readonly toMs: number;
-  /** Told now and then how far it is, ms. */
+  /** Called now and then with the time reached, ms. */
   readonly onProgress?: (atMs: number) => void;
   readonly onChanges?: (changes: Changes) => void;
-  /** Capacities of receivers, by name. Left out: the usual ones. */
+  /** Capacities of receivers, by name. Default: those of an ordinary channel. */
   readonly capacities?: ReadonlyMap<string, Capacity>;
-  /** Handed the watch as it stands at the end. */
+  /** Called with the watch at the end. */
   readonly onEnd?: (watch: Watch) => void;
 }
 
-export type PeriodKind = "raw" | KeptResolution;
+export type PeriodKind = "raw" | StoredResolution;
 
 export interface Span {
   readonly fromMs: number;
@@ -76,20 +76,20 @@ export interface Backtested extends Span {
   readonly gaps: readonly Span[];
   /** Liquidations of the watched wallets in the record, in the order in which they happened. */
   readonly liquidations: readonly Event[];
-  /** Fields that rules read and samples do not keep, by rule: judged where the recording reaches, and nowhere else. */
+  /** Fields by rule that the rule reads and samples do not contain: known only where the recording reaches. */
   readonly unkept: readonly { readonly rule: string; readonly fields: readonly string[] }[];
   /** Sentences for people about what history holds and is not used. */
   readonly unread: readonly string[];
 }
 
-/** A time in which the daemon did not run. */
+/** A span without a running daemon. */
 export interface DownTime extends Span {
-  /** It was stopped, and not cut off. */
+  /** The daemon was stopped in order; false: it crashed. */
   readonly stopped: boolean;
 }
 
-/** Observations between two looks around. */
-const breath = 4_000;
+/** Observations processed before the event loop gets a turn. */
+const observationsPerTurn = 4_000;
 
 /** @throws {NothingKept} where history holds nothing of that time */
 export async function backtest(input: BacktestInput): Promise<Backtested> {
@@ -98,8 +98,8 @@ export async function backtest(input: BacktestInput): Promise<Backtested> {
   const owners = await ownersOf(history, settings);
   const recorded = await history.recorded();
   const milestones = await history.milestones();
-  const asked = { fromMs: Math.max(input.fromMs, watchedFromMs(milestones)), toMs: input.toMs };
-  const periods = await plan(history, owners, asked, recorded?.fromMs ?? null, recorded?.toMs ?? null);
+  const asked = { fromMs: Math.max(input.fromMs, firstStartMs(milestones)), toMs: input.toMs };
+  const periods = await planPeriods(history, owners, asked, recorded?.fromMs ?? null, recorded?.toMs ?? null);
   const [first] = periods;
   if (first === undefined) throw new NothingKept();
   const down = downTimes(milestones, input);
@@ -113,40 +113,40 @@ export async function backtest(input: BacktestInput): Promise<Backtested> {
   });
   const kept = new Set<string>();
   let fed = 0;
-  const breathe = async (): Promise<void> => {
-    if (++fed % breath !== 0) return;
+  const takeTurn = async (): Promise<void> => {
+    if (++fed % observationsPerTurn !== 0) return;
     input.onProgress?.(replay.nowMs);
     await turn();
   };
-  let begun = false;
+  let hasBegun = false;
   for (const period of periods) {
-    // At the very first start nothing was kept.
-    const anew = period.fromMs <= watchedFromMs(milestones);
+    // At the first start of all nothing was kept.
+    const isFirstStart = period.fromMs <= firstStartMs(milestones);
     replay.store.begin({
-      facts: newest(facts, period.fromMs),
-      keep: anew ? [] : await profits(history, settings, period.fromMs),
+      facts: factsBefore(facts, period.fromMs),
+      keep: isFirstStart ? [] : await profitBaselines(history, settings, period.fromMs),
     });
     if (period.resolution === "raw") {
       replay.store.renamePositions(incarnations(facts, period.fromMs));
-      begun = await raw(replay, input, settings, period, begun, breathe);
+      hasBegun = await replayRecording(replay, input, settings, period, hasBegun, takeTurn);
       continue;
     }
     const leastMs = period.resolution === "samples" ? 0 : resolutionMs[period.resolution];
     const ruleSet = asLive(input.rulesFor(leastMs));
     const scheduleMs = atLeast(settings.scheduleMs, leastMs);
-    const by = { ...settings, ruleSet, scheduleMs };
-    await replay.begin(period.fromMs, begun, by);
-    begun = true;
-    // While nobody watched nothing comes due, and a start follows, as it did.
+    const settingsNow = { ...settings, ruleSet, scheduleMs };
+    await replay.begin(period.fromMs, hasBegun, settingsNow);
+    hasBegun = true;
+    // While the daemon was down no deadline passed, and a start followed.
     const spans = down.filter((span) => span.fromMs >= period.fromMs && span.fromMs < period.toMs);
-    const pass = async (untilMs: number): Promise<void> => {
+    const passTime = async (untilMs: number): Promise<void> => {
       for (let span = spans[0]; span !== undefined && span.fromMs < untilMs; span = spans[0]) {
         spans.shift();
         replay.passUntil(span.fromMs);
         if (span.stopped) replay.observe({ kind: "stopped", atMs: span.fromMs });
-        // The start of what comes next is in the recording.
+        // The recording of the next period contains that start.
         if (span.toMs >= period.toMs) return;
-        await replay.begin(span.toMs, false, by);
+        await replay.begin(span.toMs, false, settingsNow);
         replay.observe({ kind: "started", atMs: span.toMs, version: "", lastAliveMs: span.fromMs });
       }
       replay.passUntil(untilMs);
@@ -165,11 +165,11 @@ export async function backtest(input: BacktestInput): Promise<Backtested> {
       if (observation.kind === "figures")
         for (const { owner, values } of observation.given)
           for (const name of Object.keys(values)) kept.add(`${scopeOf(owner)}.${name}`);
-      await pass(observation.atMs);
+      await passTime(observation.atMs);
       replay.observe(observation);
-      await breathe();
+      await takeTurn();
     }
-    await pass(period.toMs);
+    await passTime(period.toMs);
   }
   replay.finish();
   input.onEnd?.(replay.watch);
@@ -192,38 +192,40 @@ export async function backtest(input: BacktestInput): Promise<Backtested> {
   };
 }
 
-/** History holds nothing of the time that was asked for. */
+/** History holds nothing of the requested time. */
 export class NothingKept extends Error {
   override readonly name = "NothingKept";
 }
 
-/** Observations that no watch is fed: that one begins, and fire drills, which are nothing that happened. */
-const notFed: ReadonlySet<Observation["kind"]> = new Set(["watching", "drill", "drilled"]);
+/**
+ * Observations that are not fed to a watch: the start of a watch, and fire drills, which are no events of the exchange.
+ */
+const notFedKinds: ReadonlySet<Observation["kind"]> = new Set(["watching", "drill", "drilled"]);
 
-async function raw(
+async function replayRecording(
   replay: Replay,
   { history, toMs }: BacktestInput,
   settings: WatchSettings,
   period: Period,
-  begunBefore: boolean,
-  breathe: () => Promise<void>,
+  hadBegun: boolean,
+  takeTurn: () => Promise<void>,
 ): Promise<boolean> {
-  let begun = false;
+  let hasBegun = false;
   for await (const observation of history.recording({ fromMs: period.fromMs, toMs })) {
     if (observation.kind === "watching") {
-      await replay.begin(observation.atMs, observation.reloaded, settings, begun && observation.wentOn);
-      begun = true;
-    } else if (!begun) {
-      await replay.begin(period.fromMs, begunBefore, settings);
-      begun = true;
+      await replay.begin(observation.atMs, observation.reloaded, settings, hasBegun && observation.wentOn);
+      hasBegun = true;
+    } else if (!hasBegun) {
+      await replay.begin(period.fromMs, hadBegun, settings);
+      hasBegun = true;
     }
-    if (!notFed.has(observation.kind)) replay.observe(observation);
-    await breathe();
+    if (!notFedKinds.has(observation.kind)) replay.observe(observation);
+    await takeTurn();
   }
-  return begun || begunBefore;
+  return hasBegun || hadBegun;
 }
 
-/** The owners of the samples that are read: of those that are watched. */
+/** The owners of the samples that are read: the watched wallets, and the owners that all wallets share. */
 async function ownersOf(history: BacktestHistory, { wallets }: WatchSettings): Promise<readonly string[]> {
   const names = new Set(wallets.map(({ name }) => name));
   const shared = new Set(["markets", "fundingRates", "exchange", "daemon"]);
@@ -233,8 +235,8 @@ async function ownersOf(history: BacktestHistory, { wallets }: WatchSettings): P
     .sort((a, b) => ranks.indexOf(b) - ranks.indexOf(a));
 }
 
-/** The best that is kept of each part of the time, oldest first. */
-async function plan(
+/** The finest data stored for each part of the time, oldest first. */
+async function planPeriods(
   history: BacktestHistory,
   owners: readonly string[],
   { fromMs, toMs }: Span,
@@ -252,9 +254,9 @@ async function plan(
     if (untilMs <= fromMs) break;
     let firstMs = Number.POSITIVE_INFINITY;
     for (const owner of owners)
-      firstMs = Math.min(firstMs, await firstOf(history, owner, resolution, fromMs, untilMs));
+      firstMs = Math.min(firstMs, await firstSampleMs(history, owner, resolution, fromMs, untilMs));
     if (firstMs >= untilMs) continue;
-    // A bucket that began before is the past of what is asked for.
+    // A bucket that began earlier belongs to the time before.
     const beginsMs = Math.max(fromMs, firstMs);
     periods.unshift({ fromMs: beginsMs, toMs: untilMs, resolution });
     untilMs = beginsMs;
@@ -262,10 +264,10 @@ async function plan(
   return periods;
 }
 
-async function firstOf(
+async function firstSampleMs(
   history: BacktestHistory,
   owner: string,
-  resolution: KeptResolution,
+  resolution: StoredResolution,
   fromMs: number,
   toMs: number,
 ): Promise<number> {
@@ -277,19 +279,22 @@ async function firstOf(
   return Number.POSITIVE_INFINITY;
 }
 
-/** The first start of all: samples from before it were fetched, and nobody watched then. -∞ where it is not on record. */
-function watchedFromMs(milestones: readonly Milestone[]): number {
+/**
+ * The time of the very first start: samples from before it were fetched later, and nothing was watched then. -∞ where
+ * it is not recorded.
+ */
+function firstStartMs(milestones: readonly Milestone[]): number {
   const first = milestones.find(({ kind }) => kind === "started");
   const { lastAliveMs } = JSON.parse(first?.value ?? "{}") as { readonly lastAliveMs?: number | null };
   return first !== undefined && lastAliveMs === null ? first.atMs : Number.NEGATIVE_INFINITY;
 }
 
-/** A start says when the daemon had been alive last. */
+/** Spans before starts, which state the time at which the daemon was last alive. */
 function downTimes(milestones: readonly Milestone[], { fromMs, toMs }: Span): readonly DownTime[] {
   return milestones.flatMap(({ kind, atMs, value }, index) => {
     if (kind !== "started") return [];
     const { lastAliveMs } = JSON.parse(value) as { readonly lastAliveMs: number | null };
-    if (lastAliveMs === null || atMs <= fromMs || lastAliveMs >= toMs || atMs - lastAliveMs < shortMs)
+    if (lastAliveMs === null || atMs <= fromMs || lastAliveMs >= toMs || atMs - lastAliveMs < minDownMs)
       return [];
     const end = milestones
       .slice(0, index)
@@ -298,14 +303,14 @@ function downTimes(milestones: readonly Milestone[], { fromMs, toMs }: Span): re
   });
 }
 
-/** A restart takes seconds and is no gap worth naming. */
-const shortMs = 60_000;
+/** A shorter span is an ordinary restart and is not reported. */
+const minDownMs = 60_000;
 
-function newest(facts: readonly FactChange[], atMs: number): readonly FactChange[] {
+function factsBefore(facts: readonly FactChange[], atMs: number): readonly FactChange[] {
   return facts.filter((fact) => fact.atMs < atMs);
 }
 
-/** The keys that distinguish the positions of then from others of their names. */
+/** Returns the key that distinguished a position at that time from others of its name. */
 function incarnations(facts: readonly FactChange[], atMs: number): (subject: string) => string | undefined {
   const known = new Map<string, string>();
   for (const fact of facts) {
@@ -315,8 +320,8 @@ function incarnations(facts: readonly FactChange[], atMs: number): (subject: str
   return (subject) => known.get(subject);
 }
 
-/** The profit baseline of each wallet then. */
-async function profits(
+/** The profit baseline of each wallet at that time. */
+async function profitBaselines(
   history: BacktestHistory,
   { wallets }: WatchSettings,
   atMs: number,
@@ -364,8 +369,8 @@ function scopeOf(owner: string): string {
   return ["wallet", "trader", "position"][owner.split("/").length - 1] ?? "";
 }
 
-/** Known without being kept: names and times, and what events tell. */
-const follows = new Set([
+/** Fields that need no samples: names and times, and fields that follow from events. */
+const derivedFields = new Set([
   "position.symbol",
   "position.side",
   "trader.name",
@@ -388,7 +393,7 @@ function unkept({ conditions }: RuleSet, kept: ReadonlySet<string>): Backtested[
     const fields = rule.reads
       .filter(({ scope, sources }) => scope !== "event" && sources.length > 0)
       .map(({ scope, field }) => `${scope}.${field}`)
-      .filter((name) => !kept.has(name) && !follows.has(name));
+      .filter((name) => !kept.has(name) && !derivedFields.has(name));
     const own = fields.filter((name) => !(name.split(".")[1]! in eventSources));
     return own.length === 0 ? [] : [{ rule: rule.name, fields: [...new Set(own)] }];
   });

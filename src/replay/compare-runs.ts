@@ -1,9 +1,9 @@
-/** Two backtests of the same past side by side. */
+/** Compares two backtests of the same time. */
 import type { BacktestReport, ReportedAlert } from "./report.ts";
 
-/** Alerts of one subject that begin this far apart are told apart. */
+/** Alerts of one subject that begin this far apart are different alerts. */
 const nearMs = 3_600_000;
-/** A difference that nobody would feel. */
+/** Smaller differences of times are ignored. */
 const sameMs = 1_000;
 
 export interface Pair {
@@ -16,13 +16,13 @@ export interface Pair {
 export interface Comparison {
   readonly onlyA: readonly ReportedAlert[];
   readonly onlyB: readonly ReportedAlert[];
-  /** Both, but at another time, at another level or with another ending. */
+  /** In both, but at another time, another level or with another ending. */
   readonly different: readonly Pair[];
   readonly same: number;
 }
 
 export function compareRuns(a: BacktestReport, b: BacktestReport): Comparison {
-  const left = new Set(b.alerts);
+  const unpairedB = new Set(b.alerts);
   const pairs: Pair[] = [];
   const onlyA = new Set(a.alerts);
   const names = (report: BacktestReport) => new Set(report.rules.map(({ rule }) => rule));
@@ -30,19 +30,19 @@ export function compareRuns(a: BacktestReport, b: BacktestReport): Comparison {
   const pair = (fits: (one: ReportedAlert, other: ReportedAlert) => boolean): void => {
     for (const one of onlyA) {
       let best: ReportedAlert | null = null;
-      for (const other of left) {
+      for (const other of unpairedB) {
         if (one.subject !== other.subject || one.event !== other.event || !fits(one, other)) continue;
         if (!overlap(one, other)) continue;
         if (best === null || distance(one, other) < distance(one, best)) best = other;
       }
       if (best === null) continue;
-      left.delete(best);
+      unpairedB.delete(best);
       onlyA.delete(one);
       pairs.push({ a: one, b: best, laterMs: best.firedAtMs - one.firedAtMs });
     }
   };
   pair((one, other) => one.rule === other.rule);
-  // A rule that has another name in the other set.
+  // A rule with another name in the other set.
   pair((one, other) => !ofB.has(one.rule) && !ofA.has(other.rule));
   const isSame = ({ a: one, b: other, laterMs }: Pair) =>
     Math.abs(laterMs) < sameMs &&
@@ -51,7 +51,7 @@ export function compareRuns(a: BacktestReport, b: BacktestReport): Comparison {
     Math.abs((one.endedAtMs ?? 0) - (other.endedAtMs ?? 0)) < sameMs;
   return {
     onlyA: [...onlyA],
-    onlyB: [...left],
+    onlyB: [...unpairedB],
     different: pairs.filter((one) => !isSame(one)).sort((x, y) => x.a.firedAtMs - y.a.firedAtMs),
     same: pairs.filter(isSame).length,
   };

@@ -1,7 +1,4 @@
-/**
- * The decisions of a replay, in the words of its reports: alerts with their steps, and the messages that they would have
- * been.
- */
+/** The decisions of a replay: alerts with their changes, and the messages that report them. */
 import type { Alert, AlertChange } from "../domain/alert.ts";
 import type { Changes } from "../domain/changes.ts";
 import type { Event } from "../domain/event.ts";
@@ -22,7 +19,7 @@ export class Journal {
     this.delivery = new Delivery({ ...options, onMessage: (message) => void this.messages.push(message) });
   }
 
-  /** The messages without those that are edited into an earlier one. */
+  /** The messages without those that edit an earlier one. */
   get sent(): readonly ReplayedMessage[] {
     return this.messages.filter(({ quiet, receiver }) => !quiet || !this.#edits(receiver));
   }
@@ -38,6 +35,6 @@ export class Journal {
       const change = this.#changes.get(item.changeId);
       return change === undefined ? [] : [{ item, change }];
     });
-    this.delivery.owe(owed, atMs);
+    this.delivery.addPending(owed, atMs);
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The tick over the past: the same Watch as live, fed what was recorded (or what a test makes up), started anew wherever
- * the daemon was. What it decides is kept in memory; nothing is sent, and nothing is written.
+ * Runs the live `Watch` over past observations, or those of a test, with a new watch at each start of the daemon. Its
+ * decisions are kept in memory; nothing is sent or written.
  */
 import type { Changes } from "../domain/changes.ts";
 import type { Capacity } from "../domain/delivery.ts";
@@ -8,19 +8,19 @@ import type { Observation } from "../domain/observation.ts";
 import { nothingRemembered } from "../engine/remembered.ts";
 import type { WatchSettings } from "../engine/settings.ts";
 import { Watch } from "../engine/watch.ts";
-import { rememberedWatch } from "../ingest/remember.ts";
+import { restoreWatch } from "../ingest/restore-watch.ts";
 import { LookBack } from "../state/windows/look-back.ts";
 import { Journal } from "./journal.ts";
-import { type Past, ReplayStore } from "./store.ts";
+import { type PastHistory, ReplayStore } from "./replay-store.ts";
 
 export interface ReplayOptions {
   readonly settings: WatchSettings;
-  /** History from before it begins; null: there is none. */
-  readonly past: Past | null;
+  /** History from before the start; null: there is none. */
+  readonly past: PastHistory | null;
   readonly fromMs: number;
-  /** Told of everything that is decided. */
+  /** Called with all changes. */
   readonly onChanges?: (changes: Changes) => void;
-  /** Capacities of receivers, by name. Left out: the usual ones. */
+  /** Capacities of receivers, by name. Default: those of an ordinary channel. */
   readonly capacities?: ReadonlyMap<string, Capacity>;
 }
 
@@ -51,21 +51,24 @@ export class Replay {
   }
 
   /**
-   * Watching begins, at first or anew, with what the store knows.
-   * @param reloaded as of WatchSettings   @param by other settings from here on   @param wentOn it takes over what the one before it knows
+   * Begins a watch, the first or a new one, with the state of the store.
+   * @param reloaded as in WatchSettings
+   * @param by settings from here on
+   * @param wentOn the watch takes over the state of the previous one
    */
   async begin(atMs: number, reloaded: boolean, by?: WatchSettings, wentOn = false): Promise<void> {
     if (by !== undefined) this.#settings = by;
     this.#nowMs = Math.max(this.#nowMs, atMs);
-    if (!reloaded) this.journal.delivery.starts();
+    if (!reloaded) this.journal.delivery.beginStart();
     const { reloaded: _, ...settings } = this.#settings;
     const before = wentOn ? this.#watch : null;
     const watched = reloaded ? { ...settings, reloaded } : settings;
-    this.#watch = await rememberedWatch(watched, this.store, atMs, before);
+    this.#watch = await restoreWatch(watched, this.store, atMs, before);
   }
 
   observe(observation: Observation): void {
-    const seen = observation.kind === "acknowledged" ? this.#ours(observation) : observation;
+    const seen =
+      observation.kind === "acknowledged" ? this.#matchingAcknowledgement(observation) : observation;
     if (seen === null) return;
     this.#nowMs = Math.max(this.#nowMs, seen.atMs);
     const { changes } = this.#watch.observe(seen);
@@ -77,12 +80,12 @@ export class Replay {
     this.#onChanges(changes);
   }
 
-  /** Nothing more happens: the messages that wait for their groups leave. */
+  /** Ends the replay: messages that wait for their groups leave. */
   finish(): void {
     this.journal.delivery.finish();
   }
 
-  /** Lets time pass until just before `untilMs`: whatever comes due on the way comes at its moment. */
+  /** Passes time until just before `untilMs`, and observes each deadline on the way. */
   passUntil(untilMs: number): void {
     for (;;) {
       const dueMs = this.#watch.nextDeadlineMs();
@@ -93,8 +96,10 @@ export class Replay {
     }
   }
 
-  /** A person acknowledged an alert of the live run: here it is the one of the same rule about the same. Null: there is none. */
-  #ours(seen: Observation & { readonly kind: "acknowledged" }): Observation | null {
+  /**
+   * Translates an acknowledgement of the live run to the alert of the same rule and subject here. Null: there is none.
+   */
+  #matchingAcknowledgement(seen: Observation & { readonly kind: "acknowledged" }): Observation | null {
     const alert = this.store.alertOf(seen.alert);
     return alert === undefined ? null : { ...seen, alert };
   }

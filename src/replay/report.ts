@@ -1,4 +1,4 @@
-/** The findings of a backtest, as people and programs read it. */
+/** The report of a backtest, for people and as JSON. */
 import { titleOf } from "../alerts/reported.ts";
 import type { Alert, AlertChange, Ending, Severity } from "../domain/alert.ts";
 import { severityRank } from "../domain/alert.ts";
@@ -9,16 +9,16 @@ import type { Backtested, Period, PeriodKind, Span } from "./backtest.ts";
 export interface ReportedAlert {
   readonly rule: string;
   readonly subject: string;
-  /** No rule file holds its rule. */
+  /** No rule file contains its rule. */
   readonly builtIn: boolean;
   readonly event: boolean;
   /** The highest level that it reached. */
   readonly severity: Severity;
-  /** Each level as it was taken, oldest first. */
+  /** Its levels with their times, oldest first. */
   readonly levels: readonly { readonly severity: Severity; readonly atMs: number }[];
   readonly sinceMs: number;
   readonly firedAtMs: number;
-  /** Null: it fires at the end. */
+  /** Null: it still fires at the end. */
   readonly endedAtMs: number | null;
   readonly ending: Ending | null;
   readonly alreadySo: boolean;
@@ -32,7 +32,7 @@ export interface LiquidationReport {
   readonly subject: string;
   /** `market`, `backstop`, `adl`. */
   readonly kind: string;
-  /** The first word of it that came before: null: none did. */
+  /** The first alert before it of level warning or higher; null: there was none. */
   readonly warning: LeadTime | null;
   readonly critical: LeadTime | null;
 }
@@ -61,7 +61,7 @@ export interface BacktestReport extends Span {
     readonly rule: string;
     readonly alerts: number;
     readonly messages: number;
-    /** The time for which it fired, all subjects together. */
+    /** The time for which it fired, summed over all subjects. */
     readonly firedMs: number;
     readonly longestMs: number;
   }[];
@@ -158,13 +158,13 @@ function reported(
     ending: alert.ending,
     alreadySo: alert.alreadySo,
     messages,
-    // As it was told first: the end speaks of the end.
+    // The first text: that of the end describes the end.
     summary: steps[0]?.alert.summary ?? alert.summary,
     resolution: period?.resolution ?? periods.at(-1)?.resolution ?? "raw",
   };
 }
 
-/** The alerts that fired when it happened, of the position, its account or its wallet, and since when. */
+/** The alerts of the position, its account or its wallet that were firing at the liquidation, and since when. */
 function leadTimes(event: Event, alerts: readonly ReportedAlert[]): LiquidationReport {
   const { wallet, pdaIndex, subaccount, symbol, happenedMs, fields } = event;
   const account =
@@ -178,7 +178,7 @@ function leadTimes(event: Event, alerts: readonly ReportedAlert[]): LiquidationR
     if (account !== null && `${parts[0]}/${parts[1]}` !== account) return false;
     return parts.length === 2 || symbol === null || parts[2] === symbol.toUpperCase();
   };
-  const standing = alerts.filter(
+  const firingThen = alerts.filter(
     (alert) =>
       !alert.event &&
       !alert.builtIn &&
@@ -186,9 +186,9 @@ function leadTimes(event: Event, alerts: readonly ReportedAlert[]): LiquidationR
       alert.firedAtMs < happenedMs &&
       (alert.endedAtMs === null || alert.endedAtMs >= happenedMs),
   );
-  const first = (least: Severity): LeadTime | null => {
+  const firstAlert = (least: Severity): LeadTime | null => {
     let best: LeadTime | null = null;
-    for (const { rule, levels } of standing) {
+    for (const { rule, levels } of firingThen) {
       const step = levels.find(
         ({ severity, atMs }) => severityRank[severity] >= severityRank[least] && atMs < happenedMs,
       );
@@ -202,12 +202,12 @@ function leadTimes(event: Event, alerts: readonly ReportedAlert[]): LiquidationR
     happenedMs,
     subject: symbol === null ? where : `${where}/${symbol.toUpperCase()}`,
     kind: String(fields.kind ?? ""),
-    warning: first("warning"),
-    critical: first("critical"),
+    warning: firstAlert("warning"),
+    critical: firstAlert("critical"),
   };
 }
 
-/** Names of days, `2026-01-05`. */
+/** Returns a formatter of days, `2026-01-05`. */
 function dayIn(timezone: string): (atMs: number) => string {
   const format = new Intl.DateTimeFormat("en-CA", {
     timeZone: timezone,

@@ -1,7 +1,7 @@
 /**
- * The alerts of rules in shadow mode as they were recorded, and the messages that they would have been: routed, throttled,
- * grouped and folded as live, to receivers who read them (none is sent each alert). Silences, mute times and inhibitions of then
- * are not looked at.
+ * Reports the recorded alerts of rules in shadow mode, and the messages that they would have been: routed, throttled,
+ * grouped and folded as live, for receivers that are not sent each alert separately. Past silences, mute times and
+ * inhibitions are ignored.
  */
 import { groupReleaseMs, isUrgent } from "../alerts/group.ts";
 import { Incidents, incidentsOptions } from "../alerts/incidents/incidents.ts";
@@ -14,13 +14,12 @@ import type { Store } from "../domain/ports.ts";
 import type { RuleSet } from "../rules/index.ts";
 import { Delivery, type ReplayedMessage } from "./delivery.ts";
 
-/** Steps that are sent. */
-const sent: ReadonlySet<AlertChangeKind> = new Set([
+/** Kinds of changes that are sent. */
+const sentKinds: ReadonlySet<AlertChangeKind> = new Set([
   "fired",
   "rose",
   "fell",
   "worsened",
-  "changed",
   "changed",
   "reminder",
   "ended",
@@ -28,10 +27,10 @@ const sent: ReadonlySet<AlertChangeKind> = new Set([
 
 export interface ShadowRule {
   readonly rule: string;
-  /** Left out since, or live now. */
+  /** The rule is in shadow mode now; false: it was removed since, or is live. */
   readonly isShadow: boolean;
   readonly alerts: number;
-  /** Those that would have reported an alert of the rule, to each receiver one. */
+  /** Messages that would have reported an alert of the rule, one for each receiver. */
   readonly messages: number;
   readonly receivers: readonly string[];
 }
@@ -56,7 +55,7 @@ export async function shadowReport(
   const changes: AlertChange[] = [];
   for (const { id } of alerts) {
     for (const change of await store.alertChanges({ alertId: id }))
-      if (change.atMs >= sinceMs && sent.has(change.kind)) changes.push(change);
+      if (change.atMs >= sinceMs && sentKinds.has(change.kind)) changes.push(change);
   }
   const throttles = new Map(events.map(({ name, throttleMs }) => [name, throttleMs ?? 0]));
   const incidents = new Incidents(incidentsOptions(conditions, new Map()));
@@ -78,17 +77,23 @@ export async function shadowReport(
   return { sinceMs, rules, alerts };
 }
 
-/** A change at the time at which it is owed. */
-interface Due {
+/** A change at the time at which it becomes pending. */
+interface PendingChange {
   readonly atMs: number;
   readonly change: AlertChange;
-  /** The same for changes that one throttle held back; null: the group of its route. */
+  /** The same key for changes that one throttle held back; null: the group of its route. */
   readonly groupKey: string | null;
 }
 
-/** @param throttles by rule, ms; 0: none   @returns the changes in the order in which they are owed */
-function throttled(changes: readonly AlertChange[], throttles: ReadonlyMap<string, number>): readonly Due[] {
-  const due: Due[] = [];
+/**
+ * @param throttles by rule, ms; 0: none
+ * @returns the changes in the order in which they become pending
+ */
+function throttled(
+  changes: readonly AlertChange[],
+  throttles: ReadonlyMap<string, number>,
+): readonly PendingChange[] {
+  const due: PendingChange[] = [];
   const running = new Map<string, { untilMs: number; held: AlertChange[] }>();
   const release = (key: string, throttleMs: number, nowMs: number): void => {
     for (let one = running.get(key); one !== undefined && one.untilMs <= nowMs; one = running.get(key)) {
@@ -120,15 +125,15 @@ function throttled(changes: readonly AlertChange[], throttles: ReadonlyMap<strin
   return due.sort((a, b) => a.atMs - b.atMs);
 }
 
-interface Owing {
+interface MessageOptions {
   readonly routing: Routing;
   readonly incidents: Incidents;
   readonly remindMs: (severity: Severity) => number;
 }
 
 function messagesOf(
-  all: readonly Due[],
-  { routing, incidents, remindMs }: Owing,
+  all: readonly PendingChange[],
+  { routing, incidents, remindMs }: MessageOptions,
 ): readonly ReplayedMessage[] {
   const messages: ReplayedMessage[] = [];
   const { stormFold } = routing;
@@ -137,13 +142,13 @@ function messagesOf(
   /** The receivers of each alert so far. */
   const receivers = new Map<number, ReadonlySet<string>>();
   let id = 0;
-  const owedOf = ({ atMs, change, groupKey }: Due): readonly Told[] => {
+  const itemsOf = ({ atMs, change, groupKey }: PendingChange): readonly Told[] => {
     const { alertId, alert, kind } = change;
     const labels = labelsOf(alert);
     const ways = waysFor(routing, labels);
     const before = receivers.get(alertId);
     const routed = ways.flatMap((way) => way.receivers);
-    // Whoever was notified that it fires is notified that it fell or ended.
+    // A receiver of the firing alert is notified that it fell or ended.
     const to = new Set((kind === "ended" || kind === "fell") && before !== undefined ? before : routed);
     if (kind !== "ended") receivers.set(alertId, new Set([...(before ?? []), ...to]));
     const itemOf = (
@@ -178,8 +183,9 @@ function messagesOf(
       return [itemOf(receiver, key, { atMs: releaseAtMs, quiet: false })];
     });
   };
-  // All changes of one observation are of one time.
-  for (const [atMs, due] of Map.groupBy(all, (one) => one.atMs)) delivery.owe(due.flatMap(owedOf), atMs);
+  // All changes of one observation have the same time.
+  for (const [atMs, due] of Map.groupBy(all, (one) => one.atMs))
+    delivery.addPending(due.flatMap(itemsOf), atMs);
   delivery.finish();
   return messages;
 }

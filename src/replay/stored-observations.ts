@@ -1,6 +1,6 @@
 /**
- * The kept past as observations: samples, or the roll-ups that are left of them, owner by owner merged in the order of
- * their times; what was stored when it changed; and events. What was not kept (a stop loss, the order book) is not known.
+ * Turns stored history into observations: samples or roll-ups of each owner, merged by time; facts at their changes;
+ * and events. Figures that are not stored (a stop loss, the order book) remain unknown.
  */
 import type { MarketConfig } from "../domain/account.ts";
 import type { FactChange } from "../domain/changes.ts";
@@ -14,39 +14,43 @@ import { configFact } from "../state/markets/market-changes.ts";
 import { statusFact } from "../state/markets/own-events.ts";
 import { parseSeries } from "../state/windows/series.ts";
 
-export type KeptHistory = Pick<Store, "ticks" | "rollups" | "tickOwners" | "events">;
+export type StoredHistory = Pick<Store, "ticks" | "rollups" | "tickOwners" | "events">;
 
-export type KeptResolution = "samples" | Resolution;
+export type StoredResolution = "samples" | Resolution;
 
-export interface KeptQuery {
-  readonly resolution: KeptResolution;
+export interface StoredQuery {
+  readonly resolution: StoredResolution;
   readonly fromMs: number;
   /** Exclusive. */
   readonly toMs: number;
   readonly owners: readonly string[];
-  /** Changes of facts up to `toMs`, oldest first, those from before `fromMs` among them. */
+  /** Changes of facts up to `toMs`, oldest first, with those from before `fromMs`. */
   readonly facts: readonly FactChange[];
-  /** Wallets whose histories were read all along. */
+  /** Wallets whose histories were read all the time. */
   readonly wallets: readonly string[];
-  /** The available histories, and the interval of their readings, ms. */
+  /** The sources of events, and the interval of their readings, ms. */
   readonly histories: readonly { readonly source: Source; readonly everyMs: number }[];
   /** The spans in which nothing was read. */
   readonly down: readonly { readonly fromMs: number; readonly toMs: number }[];
 }
 
-/** The interval at which what only changes seldom is told again, ms: it was read all along. */
-const seldomMs = 300_000;
+/** The interval at which rarely changing facts are repeated, ms: they were read all the time. */
+const repeatMs = 300_000;
 
 export async function* storedObservations(
-  history: KeptHistory,
-  query: KeptQuery,
+  history: StoredHistory,
+  query: StoredQuery,
 ): AsyncIterable<Observation> {
   const parts: AsyncIterable<Observation>[] = query.owners.map((owner) => figures(history, owner, query));
   parts.push(events(history, query), facts(query), readings(query));
-  yield* merged(parts);
+  yield* mergeByTime(parts);
 }
 
-async function* figures(history: KeptHistory, owner: string, query: KeptQuery): AsyncIterable<Observation> {
+async function* figures(
+  history: StoredHistory,
+  owner: string,
+  query: StoredQuery,
+): AsyncIterable<Observation> {
   const { resolution, fromMs, toMs } = query;
   const plans = new Map<readonly string[], Plan>();
   const planFor = (series: readonly string[]): Plan => {
@@ -64,7 +68,7 @@ async function* figures(history: KeptHistory, owner: string, query: KeptQuery): 
     yield given(lastOf(rollUp, widthMs), planFor(rollUp.series));
 }
 
-/** A bucket as the sample that it ended with. */
+/** A bucket as the last sample in it. */
 function lastOf({ atMs, owner, series, stats }: RollUp, widthMs: number): Tick {
   return { atMs: atMs + widthMs - 1, owner, series, values: stats.map(({ last }) => last) };
 }
@@ -78,7 +82,7 @@ interface Plan {
   readonly positions: readonly string[] | null;
 }
 
-/** The columns of the owner's fields in ticks of one layout. */
+/** The columns of the owner's fields in samples of one layout. */
 function planOf(owner: string, series: readonly string[]): Plan {
   const subjects = new Map<string, { name: string; index: number }[]>();
   const positions: string[] = [];
@@ -100,32 +104,32 @@ function planOf(owner: string, series: readonly string[]): Plan {
 }
 
 function given({ atMs, owner, values }: Tick, { subjects, positions }: Plan): Observation {
-  const told: GivenFigures[] = subjects.map((subject) => {
+  const eventObservation: GivenFigures[] = subjects.map((subject) => {
     const figures: Record<string, Figure> = {};
     for (const { name, index } of subject.fields) figures[name] = values[index]!;
     const isAccount = subject.owner === owner && positions !== null;
     return isAccount ? { owner, values: figures, positions } : { owner: subject.owner, values: figures };
   });
-  return { kind: "figures", atMs, given: told };
+  return { kind: "figures", atMs, given: eventObservation };
 }
 
-async function* events(history: KeptHistory, { fromMs, toMs }: KeptQuery): AsyncIterable<Observation> {
-  const seen = (await history.events({ fromMs: fromMs - lateMs, toMs })).filter(
+async function* events(history: StoredHistory, { fromMs, toMs }: StoredQuery): AsyncIterable<Observation> {
+  const seen = (await history.events({ fromMs: fromMs - maxDelayMs, toMs })).filter(
     ({ seenMs }) => seenMs >= fromMs && seenMs < toMs,
   );
-  for (const event of seen.sort((a, b) => a.seenMs - b.seenMs)) yield told(event);
+  for (const event of seen.sort((a, b) => a.seenMs - b.seenMs)) yield eventObservation(event);
 }
 
-/** Maximum time between an event and its first sight: fetched after a time without the daemon. */
-const lateMs = 30 * 86_400_000;
+/** Maximum time from an event to its first reading: events of a downtime are read late. */
+const maxDelayMs = 30 * 86_400_000;
 
-function told(event: Event): Observation {
+function eventObservation(event: Event): Observation {
   const source = eventSources[event.kind as RuleEventKind];
   return { kind: "events", source, wallet: event.wallet, atMs: event.seenMs, events: [event], live: true };
 }
 
-/** The configuration of markets and the state of the exchange: told when it changed, and again all along. */
-async function* facts({ facts: changes, fromMs, toMs, down }: KeptQuery): AsyncIterable<Observation> {
+/** Market configurations and the exchange status: at each change, and repeatedly. */
+async function* facts({ facts: changes, fromMs, toMs, down }: StoredQuery): AsyncIterable<Observation> {
   const configs = new Map<string, MarketConfig>();
   let status: Record<string, boolean> | null = null;
   let next = 0;
@@ -138,22 +142,28 @@ async function* facts({ facts: changes, fromMs, toMs, down }: KeptQuery): AsyncI
       else continue;
       changed = true;
     }
-    if (changed || !within(down, atMs)) {
+    if (changed || !isWithin(down, atMs)) {
       if (configs.size > 0) yield { kind: "marketConfig", atMs, markets: [...configs.values()] };
       if (status !== null) yield { kind: "figures", atMs, given: [{ owner: "exchange", values: status }] };
     }
     const changeMs = changes[next]?.atMs ?? Number.POSITIVE_INFINITY;
-    atMs = Math.min(atMs + seldomMs, Math.max(changeMs, atMs + 1));
+    atMs = Math.min(atMs + repeatMs, Math.max(changeMs, atMs + 1));
   }
 }
 
-/** Histories were read and told nothing new: what counts events is as fresh as those readings. */
-async function* readings({ fromMs, toMs, wallets, histories, down }: KeptQuery): AsyncIterable<Observation> {
+/** Readings of histories without new events: rules that count events need readings that are not stale. */
+async function* readings({
+  fromMs,
+  toMs,
+  wallets,
+  histories,
+  down,
+}: StoredQuery): AsyncIterable<Observation> {
   if (histories.length === 0 || wallets.length === 0) return;
   const paceMs = Math.min(...histories.map(({ everyMs }) => everyMs));
   const due = new Map(histories.map(({ source }) => [source, fromMs]));
   for (let atMs = fromMs; atMs < toMs; atMs += paceMs) {
-    if (within(down, atMs)) continue;
+    if (isWithin(down, atMs)) continue;
     for (const { source, everyMs } of histories) {
       if (due.get(source)! > atMs) continue;
       due.set(source, atMs + everyMs);
@@ -162,15 +172,15 @@ async function* readings({ fromMs, toMs, wallets, histories, down }: KeptQuery):
   }
 }
 
-export function within(
+export function isWithin(
   spans: readonly { readonly fromMs: number; readonly toMs: number }[],
   atMs: number,
 ): boolean {
   return spans.some((span) => atMs >= span.fromMs && atMs < span.toMs);
 }
 
-/** Merges what comes in order from each in the order of all; of the same moment, as the list has them. */
-export async function* merged<T extends { readonly atMs: number }>(
+/** Merges sorted parts by time; at equal times in the order of the list. */
+export async function* mergeByTime<T extends { readonly atMs: number }>(
   parts: readonly AsyncIterable<T>[],
 ): AsyncIterable<T> {
   const heads: { value: T; readonly rank: number; readonly from: AsyncIterator<T> }[] = [];
@@ -183,7 +193,7 @@ export async function* merged<T extends { readonly atMs: number }>(
     const isLater = (a: (typeof heads)[number], b: (typeof heads)[number]) =>
       a.value.atMs - b.value.atMs || a.rank - b.rank;
     heads.sort((a, b) => isLater(b, a));
-    // The earliest stands last: it is taken, and its next one put back in its place.
+    // The earliest is last: it is taken, and its next value is inserted in order.
     while (heads.length > 0) {
       const head = heads.pop()!;
       yield head.value;

@@ -1,6 +1,6 @@
 /**
- * A backtest as a picture: a lane for each rule and subject, its levels as colours, the line of its value with the
- * thresholds where it has them, liquidations as marks. One file that any browser shows.
+ * Draws a backtest as an SVG picture: a lane for each rule and subject, with its levels as colours, the rule's value as
+ * a line with its thresholds, and liquidations as marks.
  */
 
 import type { Changes } from "../domain/changes.ts";
@@ -12,14 +12,14 @@ import type { Span } from "./backtest.ts";
 import type { BacktestReport, ReportedAlert } from "./report.ts";
 
 const width = 1_200;
-/** The names of lanes, the values beside them, and room for half of the last time. */
-const names = 260;
-const labels = names + 64;
-const right = 40;
-/** Labels of an axis stand apart by so much. */
-const axisLine = 11;
+/** Width of the column of lane names. */
+const nameWidth = 260;
+const plotLeft = nameWidth + 64;
+const rightMargin = 40;
+/** Minimum distance of two labels of an axis. */
+const minLabelGap = 11;
 const laneHeight = 56;
-const top = 64;
+const topMargin = 64;
 const buckets = 600;
 const maxLanes = 200;
 const colours = { info: "#3b82f6", warning: "#f59e0b", critical: "#dc2626" } as const;
@@ -29,7 +29,7 @@ interface Threshold {
   readonly value: number;
 }
 
-interface Watched {
+interface RuleValue {
   readonly rule: string;
   readonly scope: string;
   readonly field: string;
@@ -38,14 +38,14 @@ interface Watched {
 }
 
 interface Line {
-  readonly least: Float64Array;
-  readonly most: Float64Array;
+  readonly min: Float64Array;
+  readonly max: Float64Array;
 }
 
-/** Gathers the values behind the rules while a backtest runs: of each stretch of the picture the least and the most. */
+/** Collects the values of rules while a backtest runs: the minimum and maximum in each bucket of the picture. */
 export class ValueLines {
   readonly #span: Span;
-  readonly #fields = new Map<string, Watched>();
+  readonly #fields = new Map<string, RuleValue>();
   readonly #lines = new Map<string, Line>();
 
   constructor(ruleSet: RuleSet, span: Span) {
@@ -89,18 +89,18 @@ export class ValueLines {
           scope === "position" ? `${owner}/${symbol}` : scope === "market" ? `market/${symbol}` : owner;
         const key = `${subject} ${field}`;
         const line = this.#lines.get(key) ?? {
-          least: new Float64Array(buckets).fill(Number.NaN),
-          most: new Float64Array(buckets).fill(Number.NaN),
+          min: new Float64Array(buckets).fill(Number.NaN),
+          max: new Float64Array(buckets).fill(Number.NaN),
         };
         this.#lines.set(key, line);
-        if (!(line.least[bucket]! <= value)) line.least[bucket] = value;
-        if (!(line.most[bucket]! >= value)) line.most[bucket] = value;
+        if (!(line.min[bucket]! <= value)) line.min[bucket] = value;
+        if (!(line.max[bucket]! >= value)) line.max[bucket] = value;
       }
     }
   }
 
-  /** The value of a rule about a subject; null where it is no single figure. */
-  of(rule: string, subject: string): { readonly watched: Watched; readonly line: Line } | null {
+  /** The value of a rule about a subject; null where the rule reads more than one figure. */
+  of(rule: string, subject: string): { readonly watched: RuleValue; readonly line: Line } | null {
     const watched = this.#fields.get(rule);
     if (!watched) return null;
     const parsed = parseSubject(subject);
@@ -116,10 +116,10 @@ export class ValueLines {
 export function drawBacktest(report: BacktestReport, lines: ValueLines, timezone: string): string {
   const { fromMs, toMs } = report;
   const span = Math.max(1, toMs - fromMs);
-  const x = (ms: number) => round(labels + ((ms - fromMs) / span) * (width - labels - right));
+  const x = (ms: number) => round(plotLeft + ((ms - fromMs) / span) * (width - plotLeft - rightMargin));
   const lanes = [...Map.groupBy(report.alerts, ({ rule, subject }) => `${rule}\n${subject}`).values()];
   const shown = lanes.slice(0, maxLanes);
-  const height = top + Math.max(1, shown.length) * laneHeight + 40;
+  const height = topMargin + Math.max(1, shown.length) * laneHeight + 40;
   const out: string[] = [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" font-family="system-ui, sans-serif" font-size="12">`,
     `<rect width="${width}" height="${height}" fill="#ffffff"/>`,
@@ -134,26 +134,26 @@ export function drawBacktest(report: BacktestReport, lines: ValueLines, timezone
   for (const { fromMs: from, toMs: to } of [...report.down, ...report.gaps]) {
     const [left, right] = [x(Math.max(from, fromMs)), x(Math.min(to, toMs))];
     out.push(
-      `<rect x="${left}" y="${top}" width="${Math.max(1, round(right - left))}" height="${height - top - 40}" fill="#e5e7eb"><title>nobody watched</title></rect>`,
+      `<rect x="${left}" y="${topMargin}" width="${Math.max(1, round(right - left))}" height="${height - topMargin - 40}" fill="#e5e7eb"><title>no data</title></rect>`,
     );
   }
   for (let i = 0; i <= 6; i++) {
     const atMs = fromMs + (span * i) / 6;
     const at = x(atMs);
-    out.push(`<line x1="${at}" x2="${at}" y1="${top}" y2="${height - 36}" stroke="#e5e7eb"/>`);
+    out.push(`<line x1="${at}" x2="${at}" y1="${topMargin}" y2="${height - 36}" stroke="#e5e7eb"/>`);
     const label = formatTime(atMs, timezone).slice(5, 16);
     out.push(text(at, height - 18, label, 'fill="#6b7280" text-anchor="middle"'));
   }
   for (const [index, alerts] of shown.entries())
-    out.push(...lane(alerts, top + index * laneHeight, { x, toMs, lines }));
-  if (shown.length === 0) out.push(text(16, top + 24, "No rule would have fired.", ""));
+    out.push(...lane(alerts, topMargin + index * laneHeight, { x, toMs, lines }));
+  if (shown.length === 0) out.push(text(16, topMargin + 24, "No rule would have fired.", ""));
   if (lanes.length > shown.length)
     out.push(text(16, height - 18, `and ${lanes.length - shown.length} more`, ""));
   for (const { happenedMs, subject, kind } of report.liquidations) {
     const at = x(happenedMs);
     const title = `${subject} liquidated (${kind}) at ${formatTime(happenedMs, timezone)}`;
     out.push(
-      `<g><title>${markup(title)}</title><line x1="${at}" x2="${at}" y1="${top - 6}" y2="${height - 36}" stroke="#111827" stroke-dasharray="4 3"/><path d="M${at} ${top - 4}l-6 -10h12z" fill="#111827"/></g>`,
+      `<g><title>${markup(title)}</title><line x1="${at}" x2="${at}" y1="${topMargin - 6}" y2="${height - 36}" stroke="#111827" stroke-dasharray="4 3"/><path d="M${at} ${topMargin - 4}l-6 -10h12z" fill="#111827"/></g>`,
     );
   }
   out.push("</svg>");
@@ -172,7 +172,7 @@ function lane(alerts: readonly ReportedAlert[], y: number, { x, toMs, lines }: D
   const out = [
     text(16, y + 22, shortened(rule), 'font-weight="600"'),
     text(16, y + 38, shortened(subject), 'fill="#6b7280"'),
-    `<line x1="${labels}" x2="${width - right}" y1="${y + laneHeight - 4}" y2="${y + laneHeight - 4}" stroke="#e5e7eb"/>`,
+    `<line x1="${plotLeft}" x2="${width - rightMargin}" y1="${y + laneHeight - 4}" y2="${y + laneHeight - 4}" stroke="#e5e7eb"/>`,
   ];
   for (const alert of alerts) {
     const endMs = alert.endedAtMs ?? toMs;
@@ -196,55 +196,58 @@ function lane(alerts: readonly ReportedAlert[], y: number, { x, toMs, lines }: D
   return out;
 }
 
-function valueLine({ watched, line }: { watched: Watched; line: Line }, y: number): string[] {
-  const known = [...line.least, ...line.most].filter(Number.isFinite).sort((a, b) => a - b);
+function valueLine({ watched, line }: { watched: RuleValue; line: Line }, y: number): string[] {
+  const known = [...line.min, ...line.max].filter(Number.isFinite).sort((a, b) => a - b);
   if (known.length === 0) return [];
   const marks = watched.thresholds.map(({ value }) => value);
-  // What is far away from every threshold would press the rest flat.
+  // Values far from every threshold are clipped, because they would flatten the rest.
   const usual = known[Math.floor(known.length * 0.95)]!;
-  const most = Math.max(usual, ...marks);
-  const least = Math.min(known[0]!, ...marks);
-  const span = most - least || 1;
-  const place = (value: number) => {
-    const share = Math.min(1, Math.max(0, (value - least) / span));
+  const max = Math.max(usual, ...marks);
+  const min = Math.min(known[0]!, ...marks);
+  const span = max - min || 1;
+  const yOf = (value: number) => {
+    const share = Math.min(1, Math.max(0, (value - min) / span));
     return round(y + laneHeight - 8 - share * (laneHeight - 18));
   };
   const out = watched.thresholds.map(
     ({ severity, value }) =>
-      `<line x1="${labels}" x2="${width - right}" y1="${place(value)}" y2="${place(value)}" stroke="${colours[severity]}" stroke-dasharray="2 3"><title>${markup(`${severity} at ${formatNumber(value, watched.unit)}`)}</title></line>`,
+      `<line x1="${plotLeft}" x2="${width - rightMargin}" y1="${yOf(value)}" y2="${yOf(value)}" stroke="${colours[severity]}" stroke-dasharray="2 3"><title>${markup(`${severity} at ${formatNumber(value, watched.unit)}`)}</title></line>`,
   );
-  out.push(...axis(watched, [most, least], place));
+  out.push(...axis(watched, [max, min], yOf));
   let path = "";
   let drawing = false;
   for (let i = 0; i < buckets; i++) {
-    const [low, high] = [line.least[i]!, line.most[i]!];
+    const [low, high] = [line.min[i]!, line.max[i]!];
     if (Number.isNaN(low)) continue;
-    const at = round(labels + ((i + 0.5) / buckets) * (width - labels - right));
-    path += `${drawing ? "L" : "M"}${at} ${place(high)}`;
-    if (place(high) !== place(low)) path += `L${at} ${place(low)}`;
+    const at = round(plotLeft + ((i + 0.5) / buckets) * (width - plotLeft - rightMargin));
+    path += `${drawing ? "L" : "M"}${at} ${yOf(high)}`;
+    if (yOf(high) !== yOf(low)) path += `L${at} ${yOf(low)}`;
     drawing = true;
   }
   out.push(`<path d="${path}" fill="none" stroke="#374151" stroke-width="1"/>`);
   return out;
 }
 
-/** The thresholds and the ends of the scale, left of the lane; what would cover another is left out. */
+/**
+ * The labels of the thresholds and of the ends of the scale, left of the lane; a label that would overlap another is
+ * left out.
+ */
 function axis(
-  { thresholds, unit }: Watched,
+  { thresholds, unit }: RuleValue,
   ends: readonly number[],
-  place: (value: number) => number,
+  yOf: (value: number) => number,
 ): string[] {
   const marks = [
     ...thresholds.map(({ value, severity }) => ({ value, fill: colours[severity] })),
     ...ends.map((value) => ({ value, fill: "#6b7280" })),
   ];
-  const taken: number[] = [];
+  const labelled: number[] = [];
   return marks.flatMap(({ value, fill }) => {
-    const at = place(value);
-    if (taken.some((one) => Math.abs(one - at) < axisLine)) return [];
-    taken.push(at);
+    const at = yOf(value);
+    if (labelled.some((one) => Math.abs(one - at) < minLabelGap)) return [];
+    labelled.push(at);
     const style = `fill="${fill}" font-size="10" text-anchor="end"`;
-    return [text(labels - 6, round(at + 3.5), formatNumber(value, unit), style)];
+    return [text(plotLeft - 6, round(at + 3.5), formatNumber(value, unit), style)];
   });
 }
 

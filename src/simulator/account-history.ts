@@ -1,21 +1,21 @@
 /**
- * The state of an account at any moment, from which profit, equity and returns are told over time.
+ * The state of an account at any time, the source of profit, equity and returns over time.
  *
- * An account changes only by transactions, a market's mark and funding index are noted by the minute. So the past is
- * kept as what changed, and a figure of the past is made when somebody asks for it: series of every resolution, by
- * account or by market, come out of the same few facts and cannot disagree.
+ * An account changes only by transactions; a market's mark and funding index are recorded by the minute. The past is
+ * kept as these changes, and a past figure is computed on request. All series, of any resolution, by account or by
+ * market, use the same data and cannot disagree.
  */
 
 import type { AccountSample, AccountVersion } from "./position.ts";
 import { spotMarket, spotNotional } from "./spot.ts";
 import type { Account, Market, MarketMoment, World } from "./state.ts";
 
-/** Between two notes of a market that moves by itself. */
+/** Interval between two records of a market that moves by itself, ms. */
 export const momentMs = 60_000;
 const maxMoments = 60_000;
 const maxVersions = 5_000;
 
-/** Writes down where a market stands, unless it stands where it stood. */
+/** Records the state of a market, unless it is unchanged. */
 export function noteMoment(market: Market, atMs: number): void {
   const last = market.moments.at(-1);
   const { markTicks, fundingIndex } = market;
@@ -24,8 +24,11 @@ export function noteMoment(market: Market, atMs: number): void {
   if (market.moments.length > maxMoments * 1.1) market.moments.splice(0, market.moments.length - maxMoments);
 }
 
-/** True if money and positions are those of the version; accrual alone is told by the market's funding index. */
-function isAs(version: AccountVersion | undefined, account: Account): boolean {
+/**
+ * Returns true if money and positions equal those of the version; accrued funding follows from the market's funding
+ * index.
+ */
+function isUnchanged(version: AccountVersion | undefined, account: Account): boolean {
   if (version?.collateral !== account.collateral || version.netDeposits !== account.netDeposits) return false;
   if (version.spot !== account.spot) return false;
   if (version.positions.length !== account.positions.size) return false;
@@ -39,9 +42,9 @@ function isAs(version: AccountVersion | undefined, account: Account): boolean {
   });
 }
 
-/** Writes down what an account is now, unless it is what it was. Nobody asks for the past of the house. */
-export function noteVersion(world: World, account: Account): void {
-  if (account === world.house || isAs(account.versions.at(-1), account)) return;
+/** Records the state of an account, unless it is unchanged. The past of the house is not needed. */
+export function recordVersion(world: World, account: Account): void {
+  if (account === world.house || isUnchanged(account.versions.at(-1), account)) return;
   account.versions.push({
     atMs: world.nowMs,
     collateral: account.collateral,
@@ -59,7 +62,7 @@ export function noteVersion(world: World, account: Account): void {
     account.versions.splice(0, account.versions.length - maxVersions);
 }
 
-/** Index of the last entry that is not later than a moment; −1 when all are. */
+/** Index of the last entry that is not later than a time; −1: all are later. */
 export function lastNotAfter(entries: readonly { readonly atMs: number }[], ms: number): number {
   let low = 0;
   let high = entries.length;
@@ -71,33 +74,33 @@ export function lastNotAfter(entries: readonly { readonly atMs: number }[], ms: 
   return low - 1;
 }
 
-/** The state of a market at a moment; the present for all that is not past. */
+/** The state of a market at a time; the present one for other times than past ones. */
 export function momentAt(world: World, market: Market, ms: number): MarketMoment {
   if (ms >= world.nowMs) return { atMs: ms, markTicks: market.markTicks, fundingIndex: market.fundingIndex };
   return market.moments[Math.max(0, lastNotAfter(market.moments, ms))]!;
 }
 
-/** First moment of which something is known. */
-export function pastFrom(world: World, account: Account): number {
+/** The first time with a known state. */
+export function firstKnownMs(world: World, account: Account): number {
   let from = account.versions[0]?.atMs ?? world.nowMs;
   for (const market of world.markets.values()) from = Math.max(from, market.moments[0]!.atMs);
   return from;
 }
 
-/** An account at a moment (at the end of all that happened at it); undefined before it was opened. */
+/** An account at a time (after all its changes at that time); undefined before it was opened. */
 export function sampleAt(world: World, account: Account, ms: number): AccountSample | undefined {
   const version = account.versions[lastNotAfter(account.versions, ms)];
-  return version && valued(world, version, ms);
+  return version && valueVersion(world, version, ms);
 }
 
-/** Quote lots; the mark of the past stands in for the oracle price, which is not kept. */
+/** Quote lots; the past mark replaces the oracle price, which is not kept. */
 function spotValueAt(world: World, spot: bigint | null, ms: number): bigint {
   const market = world.markets.get(spotMarket);
   return market && spot ? spotNotional(market, spot, momentAt(world, market, ms).markTicks) : 0n;
 }
 
-/** A version at the marks of a moment. Funding counts when it is accrued. */
-export function valued(world: World, version: AccountVersion, ms: number): AccountSample {
+/** A version valued at the marks of a time. Accrued funding counts. */
+export function valueVersion(world: World, version: AccountVersion, ms: number): AccountSample {
   let unrealizedPnl = 0n;
   let unsettledFunding = 0n;
   const positions = version.positions.map(({ symbol, baseLots, virtualQuoteLots, fundingIndex }) => {

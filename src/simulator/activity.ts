@@ -1,4 +1,4 @@
-/** Traders who live their lives: now and then one trades, quotes, withdraws a quote, or moves money. */
+/** Random actions of traders: trades, limit orders and their cancellation, transfers. */
 
 import { dropOrder, placeOrder } from "./book.ts";
 import { moveExternally, transfer } from "./collateral.ts";
@@ -9,7 +9,7 @@ import type { Account, Market, World } from "./state.ts";
 import { perLot, trade } from "./trade.ts";
 import { transact } from "./transaction.ts";
 
-/** A trader does something about this often. */
+/** Mean time between two actions of a trader, ms. */
 const meanPauseMs = 1_200_000;
 const usd = 1_000_000n;
 
@@ -37,7 +37,7 @@ function actOnce(world: World, account: Account): void {
   else moveToIsolated(world, account, free);
 }
 
-/** Rests an order 0.2 to 2 % away from the mark, of a tenth of what is free at the most. */
+/** Places an order 0.2 to 2 % away from the mark, of at most a tenth of the free collateral. */
 function quote(world: World, account: Account, market: Market, free: bigint): void {
   const lots = affordableLots(world, market, free / 10n);
   if (lots === 0n || account.orders.size >= 6) return;
@@ -47,7 +47,7 @@ function quote(world: World, account: Account, market: Market, free: bigint): vo
   transact(world, (tx) => placeOrder(tx, market, account, { side, priceTicks, lots }));
 }
 
-/** Reduces what it holds half of the time, else adds a little; sets a stop loss for what it holds then. */
+/** Reduces its position half of the time, otherwise increases it a little; then sets a stop loss. */
 function marketOrder(world: World, account: Account, market: Market, free: bigint): void {
   const held = account.positions.get(market.spec.symbol)?.baseLots ?? 0n;
   let lots: bigint;
@@ -76,7 +76,7 @@ function cancelOldest(world: World, account: Account): void {
   if (order && market) transact(world, (tx) => dropOrder(tx, market, order, "cancelled"));
 }
 
-/** A part of what the stricter requirements of withdrawals leave free. */
+/** Withdraws a part of what the stricter requirements of withdrawals leave free. */
 function withdraw(world: World, account: Account): void {
   const sums = totals(world, account);
   const free =
@@ -87,7 +87,7 @@ function withdraw(world: World, account: Account): void {
   transact(world, (tx) => moveExternally(world, tx, account, -amount));
 }
 
-/** Tops up an isolated subaccount that holds a position. */
+/** Transfers money to an isolated subaccount with a position. */
 function moveToIsolated(world: World, account: Account, free: bigint): void {
   const isolated = [...account.wallet.accounts.values()].find(
     (it) => it.subaccount > 0 && it.positions.size > 0,
@@ -97,7 +97,7 @@ function moveToIsolated(world: World, account: Account, free: bigint): void {
   transact(world, (tx) => transfer(tx, account, isolated, amount));
 }
 
-/** Lots whose initial margin is about `margin`. */
+/** Lots with an initial margin of about `margin`. */
 function affordableLots(world: World, market: Market, margin: bigint): bigint {
   const leverage = BigInt(Math.max(1, Math.floor(market.spec.leverageTiers[0]!.maxLeverage / 4)));
   const share = BigInt(1 + Math.floor(world.random() * 100));

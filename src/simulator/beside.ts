@@ -1,8 +1,8 @@
 /**
- * Serves routes beside the contract, as far as a refusal of the contract is met there: what is for administrators only, and
- * the sign-in of users who never proved their wallet.
+ * Routes outside the contract, as far as clients meet their refusals: routes for administrators, and the sign-in of
+ * users without a proven wallet.
  *
- *   POST /v1/admin/notifications   an announcement to everyone; any other path of it is unknown to administrators too
+ *   POST /v1/admin/notifications   an announcement to everyone; other paths below it are unknown, also to administrators
  *   POST /v1/auth/login/privy      no wallet is linked to a provider of embedded wallets here
  */
 import { z } from "zod";
@@ -33,7 +33,7 @@ export interface BesideReply {
   readonly body: object;
 }
 
-/** True if a path is none of the contract's table. */
+/** Returns true if the contract's table lacks the path. */
 export function isBeside(path: string): boolean {
   return path === privyLogin || path.startsWith(adminPaths);
 }

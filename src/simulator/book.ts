@@ -10,7 +10,7 @@ export interface OrderTerms {
   readonly priceTicks: number;
   readonly lots: bigint;
   readonly reduceOnly?: boolean;
-  /** It was placed so long ago, before all that is in the history of orders, ms. */
+  /** Age of the order before it entered the history of orders, ms. */
   readonly restedMs?: number;
 }
 
@@ -46,7 +46,7 @@ export function placeOrder(tx: Transaction, market: Market, account: Account, te
   return order;
 }
 
-/** Takes an order off the book. */
+/** Removes an order from the book. */
 export function dropOrder(
   tx: Transaction,
   market: Market,

@@ -1,11 +1,11 @@
-/** Money that comes in, goes out, or moves between the accounts of one wallet. */
+/** Deposits, withdrawals, and transfers between the accounts of one wallet. */
 import { abs } from "./decimals.ts";
 import type { Account, World } from "./state.ts";
 import { type Transaction, transact } from "./transaction.ts";
 
 /**
- * A deposit (positive) or a withdrawal (negative) of quote lots: from outside, hence an external flow. Whether it may
- * be withdrawn is for the caller to judge.
+ * A deposit (positive) or a withdrawal (negative) of quote lots, an external flow. The caller checks that it is
+ * allowed.
  */
 export function moveExternally(world: World, tx: Transaction, account: Account, amount: bigint): void {
   if (amount === 0n) return;
@@ -16,7 +16,7 @@ export function moveExternally(world: World, tx: Transaction, account: Account, 
   note(tx, account, amount > 0n ? "deposit" : "withdrawal", abs(amount));
 }
 
-/** Between two accounts of one wallet; a row for each of them. */
+/** Transfers between two accounts of one wallet, with a row for each of them. */
 export function transfer(tx: Transaction, from: Account, to: Account, amount: bigint): void {
   if (amount === 0n) return;
   from.collateral -= amount;
@@ -27,7 +27,7 @@ export function transfer(tx: Transaction, from: Account, to: Account, amount: bi
   note(tx, to, "transfer", amount);
 }
 
-/** Moves the remains in an isolated subaccount whose position is gone goes back to subaccount 0. */
+/** Transfers the rest of an isolated subaccount without a position to subaccount 0. */
 export function sweep(world: World, account: Account): void {
   if (account.subaccount === 0 || account.positions.size > 0 || account.orders.size > 0) return;
   const cross = account.wallet.accounts.get(`${account.pdaIndex}.0`);

@@ -1,6 +1,6 @@
 /**
- * The `data` that a notification of an event has by its type: for control calls that give a type alone, so that what the
- * inbox lists can be read by any client. One unit of SOL at its mark.
+ * Default `data` of event notifications by type, for control calls that state the type alone, so that any client can
+ * read the inbox. One unit of SOL at its mark.
  */
 import type { EVENT_DATA } from "../contract/index.ts";
 import { priceUsd, tradeData } from "./orders.ts";
@@ -9,7 +9,7 @@ import { feeOf } from "./trade.ts";
 
 type EventType = keyof typeof EVENT_DATA;
 
-/** @returns empty for a type that is not known */
+/** @returns empty for an unknown type */
 export function usualEventData(world: World, account: Account, type: string): Record<string, unknown> {
   const market = world.markets.get("SOL")!;
   const { symbol, assetId, baseLotsDecimals } = market.spec;

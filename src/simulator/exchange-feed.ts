@@ -1,7 +1,7 @@
 /**
- * The stream's `exchange` channel: everything that is configured, then what of it changes, in numbered messages.
+ * The stream's `exchange` channel: the complete configuration, then its changes in numbered messages.
  *
- *   control call ─► world.exchangeSequence + 1 ─► changes(): one delta a number, with what differs since the last one
+ *   control call ─► world.exchangeSequence + 1 ─► changes(): one delta for each number, with the differences since the last one
  */
 import { zstdCompressSync } from "node:zlib";
 import type { WireFor } from "../contract/index.ts";
@@ -19,34 +19,34 @@ const snapshotOf = exchangeAnswers.exchangeSnapshot as (
 ) => WireFor<"exchangeSnapshot">;
 
 export interface ExchangeFeed {
-  /** The whole, as the next delta builds on it. */
+  /** The complete state, on which the next delta builds. */
   snapshot(encoding: SnapshotEncoding): object;
   /** The changes since the last call, oldest first. */
   changes(): object[];
 }
 
-/** The last report of what can change. */
-interface Told {
+/** The last sent state of everything that can change. */
+interface SentState {
   readonly sequence: number;
   readonly exchange: WireFor<"exchangeSnapshot">["exchange"];
   readonly statuses: ReadonlyMap<string, string>;
 }
 
 export function createExchangeFeed(world: World): ExchangeFeed {
-  const now = (): Told => ({
+  const now = (): SentState => ({
     sequence: world.exchangeSequence,
     exchange: snapshotOf({}, { world }).exchange,
     statuses: new Map([...world.markets.values()].map((it) => [it.spec.symbol, it.status])),
   });
-  let told = now();
+  let sent = now();
 
   function changes(): object[] {
-    if (told.sequence === world.exchangeSequence) return [];
-    const [before, after] = [told, now()];
-    told = after;
+    if (sent.sequence === world.exchangeSequence) return [];
+    const [before, after] = [sent, now()];
+    sent = after;
     const header = { channel, messageType: "delta", version: 1, ...present(world) };
     const messages: object[] = [];
-    // A number without a message would be a gap: earlier ones go out empty, the last one says what is different.
+    // A number without a message would be a gap: earlier numbers are sent empty, the last one contains the differences.
     for (let sequence = before.sequence + 1; sequence < after.sequence; sequence++) {
       messages.push({ ...header, sequenceNumber: String(sequence), ops: [] });
     }
@@ -66,7 +66,7 @@ export function createExchangeFeed(world: World): ExchangeFeed {
   return { snapshot, changes };
 }
 
-function statusOps({ exchange: before }: Told, { exchange: after }: Told): object[] {
+function statusOps({ exchange: before }: SentState, { exchange: after }: SentState): object[] {
   const [previousBits, newBits] = [bits(before), bits(after)];
   const withdrawalsAvailable = after.withdrawalsAvailable ?? true;
   if (previousBits === newBits && (before.withdrawalsAvailable ?? true) === withdrawalsAvailable) return [];
@@ -88,7 +88,7 @@ function statusOps({ exchange: before }: Told, { exchange: after }: Told): objec
   ];
 }
 
-const marketOps = (before: Told, after: Told): object[] =>
+const marketOps = (before: SentState, after: SentState): object[] =>
   [...after.statuses].flatMap(([symbol, newMarketStatus]) => {
     const previousMarketStatus = before.statuses.get(symbol) ?? newMarketStatus;
     if (previousMarketStatus === newMarketStatus) return [];

@@ -1,33 +1,33 @@
 /**
- * Faults that tests put in the way of requests: refused, slow, cut off, or answered with rubbish. The first fault that
- * matches a request applies to it; control calls are never hit.
+ * Faults for requests: refused, delayed, cut off, or answered with invalid data. The first fault that matches a request
+ * applies; control calls are never affected.
  */
 
 export interface Fault {
   readonly id: number;
-  /** Exact, or a prefix that ends in `*`. The query does not count. */
+  /** Exact, or a prefix that ends in `*`; without the query. */
   readonly path: string;
-  /** Any when null. */
+  /** Null: any. */
   readonly method: string | null;
-  /** The number of requests that it still hits; null: all until it is cleared. */
+  /** Number of requests that it still affects; null: all until it is cleared. */
   times: number | null;
   readonly status: number | null;
   /** `error` of the body. */
   readonly error: string | null;
-  /** Waits before anything else, in the simulator's real time. */
+  /** Delay before anything else, in real time. */
   readonly delayMs: number;
-  /** Header `Retry-After`, as it is. */
+  /** The header `Retry-After`, literally. */
   readonly retryAfter: string | null;
-  /** Sent in place of the answer: text as it is, anything else as JSON. */
+  /** Sent instead of the answer: text literally, anything else as JSON. */
   readonly body: unknown;
   /**
-   * `request`: the connection ends before an answer; `reply`: the request is carried out and its answer is lost;
-   * `body`: the answer breaks off in its middle.
+   * `request`: the connection ends before an answer; `reply`: the request is executed and its answer is lost; `body`:
+   * the answer ends in its middle.
    */
   readonly drop: "request" | "reply" | "body" | null;
-  /** Fields taken out of the real answer, as `snapshot.subaccounts.0.collateral`. */
+  /** Fields removed from the real answer, such as `snapshot.subaccounts.0.collateral`. */
   readonly omit: readonly string[];
-  /** Fields put into the real answer, by the same kind of path. */
+  /** Fields set in the real answer, by paths of the same form. */
   readonly set: Readonly<Record<string, unknown>>;
   hits: number;
 }
@@ -50,7 +50,7 @@ export class Faults {
     this.#faults = [];
   }
 
-  /** Takes the fault of a request, when there is one. */
+  /** Finds the fault of a request and counts it. */
   take(method: string, path: string): Fault | null {
     if (this.#faults.length === 0) return null;
     const fault = this.#faults.find(
@@ -68,7 +68,7 @@ export function pathFits(pattern: string, path: string): boolean {
   return pattern.endsWith("*") ? path.startsWith(pattern.slice(0, -1)) : path === pattern;
 }
 
-/** The real answer with fields taken out and put in. */
+/** The real answer with fields removed and set. */
 export function altered(text: string, fault: Fault): string {
   if (fault.omit.length === 0 && Object.keys(fault.set).length === 0) return text;
   const root: unknown = JSON.parse(text);

@@ -1,7 +1,7 @@
 /**
  * Funding. At the end of each interval every base lot of a long pays a whole number of quote lots to every base lot of
- * a short (or the other way round), so what is paid equals what is received to the last quote lot. It is accrued
- * first, and moves into collateral when a position is touched or the funding period ends.
+ * a short (or the other way round), so payments and receipts are exactly equal. It is accrued first, and moves into
+ * collateral when a position changes or the funding period ends.
  */
 import { writeDecimal } from "./decimals.ts";
 import { fundingIntervalMs, fundingPeriodMs } from "./markets.ts";
@@ -11,13 +11,13 @@ import { transact } from "./transaction.ts";
 
 const maxRates = 9_000;
 
-/** Remembers how far the mark stands from the oracle; the mean over the interval makes the rate. */
+/** Adds the present distance of the mark from the oracle; the mean over the interval determines the rate. */
 export function samplePremium(market: Market): void {
   market.premiumSum += market.markTicks / market.oracleTicks - 1;
   market.premiumCount += 1;
 }
 
-/** The payment of a base lot for the interval that is under way, as a fraction of the mark. */
+/** The payment of a base lot for the present interval, as a fraction of the mark. */
 export function currentRate(market: Market): number {
   return market.pinnedRate ?? rateOf(market);
 }
@@ -28,7 +28,7 @@ function rateOf(market: Market): number {
   return Math.max(-cap, Math.min(cap, premium * (fundingIntervalMs / fundingPeriodMs)));
 }
 
-/** The end of an interval, at the world's present. */
+/** Accrues funding at the end of an interval, at the world's present time. */
 export function accrueFunding(world: World, market: Market): void {
   const markPerLot = perLot(market, market.markTicks);
   const paid = BigInt(Math.round(currentRate(market) * Number(markPerLot)));

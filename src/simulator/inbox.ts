@@ -1,19 +1,19 @@
-/** Notifications: written when something happens, listed and acknowledged by the wallet that they are for. */
+/** Notifications: created at events, listed and acknowledged by their wallet. */
 
 import type { Place } from "./position.ts";
 import type { Account, Notification, Wallet, World } from "./state.ts";
 import { type Transaction, transact } from "./transaction.ts";
 
-/** Most rows of the list of unacknowledged ones. */
+/** Maximum rows of the list of unacknowledged ones. */
 export const unackedLimit = 1_000;
 
 export interface EventBody {
-  /** Fields behind `slot`, `slotIndex`, `timestamp`. */
+  /** Fields after `slot`, `slotIndex`, `timestamp`. */
   readonly data: Readonly<Record<string, unknown>>;
   readonly details: Readonly<Record<string, unknown>> | null;
 }
 
-/** An event on the ledger, told to the wallet of the account. The house reads no inbox. */
+/** Creates a notification of a ledger event for the account's wallet. The house has no inbox. */
 export function eventNotification(
   world: World,
   tx: Transaction,
@@ -46,40 +46,40 @@ export function eventNotification(
   });
 }
 
-export interface Letter {
+export interface MessageText {
   readonly notificationType: string;
   readonly title: string | null;
   readonly body: string | null;
   readonly data: unknown;
 }
 
-/** An announcement to everyone who is here. Each wallet acknowledges its own copy; the id is one. */
-export function announce(world: World, letter: Letter): number {
+/** Creates an announcement to all present wallets. Each wallet acknowledges its own copy; the id is shared. */
+export function announce(world: World, text: MessageText): number {
   const id = world.nextNotificationId++;
   transact(world, (tx) => {
-    for (const wallet of world.wallets.values()) add(tx, wallet, written(world, "admin", id, letter));
+    for (const wallet of world.wallets.values()) add(tx, wallet, written(world, "admin", id, text));
   });
   return id;
 }
 
-/** A message to one user. */
-export function tell(world: World, wallet: Wallet, letter: Letter): number {
+/** Creates a message to one user. */
+export function tell(world: World, wallet: Wallet, text: MessageText): number {
   const id = world.nextNotificationId++;
-  transact(world, (tx) => add(tx, wallet, written(world, "general", id, letter)));
+  transact(world, (tx) => add(tx, wallet, written(world, "general", id, text)));
   return id;
 }
 
-function written(world: World, source: "admin" | "general", id: number, letter: Letter): Notification {
+function written(world: World, source: "admin" | "general", id: number, text: MessageText): Notification {
   return {
     source,
     id,
-    notificationType: letter.notificationType,
+    notificationType: text.notificationType,
     createdMs: world.nowMs,
     account: null,
     place: null,
-    title: letter.title,
-    body: letter.body,
-    data: letter.data,
+    title: text.title,
+    body: text.body,
+    data: text.data,
     details: null,
     acked: false,
     ackedMs: null,
@@ -91,7 +91,9 @@ function add(tx: Transaction, wallet: Wallet, notification: Notification): void 
   tx.notifications.push({ wallet: wallet.authority, notification });
 }
 
-/** True if the inbox of a trader account shows this: its own events, and what is for the wallet or everyone. */
+/**
+ * Returns true if a trader account's inbox contains it: its own events, and notifications to the wallet or to everyone.
+ */
 export function isFor(notification: Notification, account: Account): boolean {
   return notification.account === null || notification.account === account;
 }
@@ -107,7 +109,10 @@ export type AckItem =
       readonly recipientIndex: number;
     };
 
-/** Unknown items are passed over; acknowledging twice changes nothing. @returns how many were newly acknowledged */
+/**
+ * Ignores unknown items and items acknowledged before.
+ * @returns number of newly acknowledged items
+ */
 export function acknowledge(world: World, account: Account, items: readonly AckItem[]): number {
   const wanted = new Set(items.map((item) => keyOf(item)));
   let count = 0;
@@ -122,7 +127,7 @@ export function acknowledge(world: World, account: Account, items: readonly AckI
   return count;
 }
 
-/** Everything created before the instant. */
+/** Acknowledges everything created before the time. */
 export function acknowledgeBefore(world: World, account: Account, beforeMs: number): number {
   let count = 0;
   for (const notification of account.wallet.notifications.all()) {

@@ -1,10 +1,10 @@
 /**
- * The exchange, simulated. Behind one port: the contract, and control calls under `/sim/`.
+ * The simulated exchange. One port serves the contract, and control calls under `/sim/`.
  *
  *   simulator.ts   starts it: clock, world, sessions, server        run.ts      as a program
- *   world.ts       markets and traders, living step by step         state.ts    what they are made of
- *   answers/       one answer an endpoint                           http.ts     routes, refusals, faults
- *   control.ts     what tests and demonstrations do to the world    scenario.ts the same, by a script
+ *   world.ts       markets and traders, step by step                state.ts    their data
+ *   answers/       one answer for each endpoint                     http.ts     routes, refusals, faults
+ *   control.ts     changes of the world by tests and demos          scenario.ts the same by a script
  */
 export { BadCall, controlCalls } from "./control.ts";
 export { BadSettings, runSimulator, type SimulateSettings, simulateSettings } from "./run.ts";

@@ -1,17 +1,17 @@
 /**
- * A log of what happened, in the order in which it was written, and pages over it.
+ * An append-only log with pages.
  *
- * Rows are numbered for ever, so a cursor names a place between two rows and stays right while rows are added at the
- * front: following cursors shows each row exactly once. Pages come newest first.
+ * Rows have permanent numbers, so a cursor names a place between two rows and stays valid while rows are added:
+ * following cursors returns each row exactly once. Pages are newest first.
  */
 
 export interface Page<T> {
   readonly rows: readonly T[];
-  /** Leads to older rows; null: there are none. */
+  /** Cursor to older rows; null: there are none. */
   readonly nextCursor: string | null;
-  /** Leads to rows that are newer than this page, now or later; null while nothing was ever written. */
+  /** Cursor to rows newer than this page, present or future; null while the log is empty. */
   readonly prevCursor: string | null;
-  /** In the direction that was asked. */
+  /** More rows in the requested direction. */
   readonly hasMore: boolean;
 }
 
@@ -23,27 +23,27 @@ export interface PageQuery<T> {
   readonly where?: (row: T) => boolean;
 }
 
-/** A cursor that was not made here. */
+/** A cursor that this log did not create. */
 export class BadCursor extends Error {
   override readonly name = "BadCursor";
 }
 
 export class Journal<T> {
   readonly #rows: T[] = [];
-  readonly #most: number;
-  /** Number of the first row that is kept. */
+  readonly #maxRows: number;
+  /** Number of the oldest row kept. */
   #first = 1;
 
-  /** @param most rows that are kept; beyond it the oldest go */
-  constructor(most = 5_000) {
-    this.#most = most;
+  /** @param most maximum rows kept; the oldest are removed */
+  constructor(maxRows = 5_000) {
+    this.#maxRows = maxRows;
   }
 
   push(row: T): void {
     this.#rows.push(row);
-    if (this.#rows.length > this.#most * 1.25) {
-      this.#first += this.#rows.length - this.#most;
-      this.#rows.splice(0, this.#rows.length - this.#most);
+    if (this.#rows.length > this.#maxRows * 1.25) {
+      this.#first += this.#rows.length - this.#maxRows;
+      this.#rows.splice(0, this.#rows.length - this.#maxRows);
     }
   }
 
@@ -56,12 +56,12 @@ export class Journal<T> {
     return this.#rows;
   }
 
-  /** Number of the newest row; 0 when there never was one. */
+  /** Number of the newest row; 0 without rows. */
   get last(): number {
     return this.#first + this.#rows.length - 1;
   }
 
-  /** Rows that are newer than a number, oldest first, as far as they are kept. */
+  /** Kept rows newer than a number, oldest first. */
   since(number: number): readonly T[] {
     return this.#rows.slice(Math.max(0, number + 1 - this.#first));
   }

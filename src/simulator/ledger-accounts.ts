@@ -1,4 +1,4 @@
-/** Accounts on the chain that the exchange's instructions name. */
+/** Accounts on the ledger that the exchange's instructions name. */
 import { logAuthority, stopLossAddress } from "../wallet/address.ts";
 import { exchangeAccounts, keyNamed } from "./answers/exchange.ts";
 import { splineOf } from "./program-addresses.ts";
@@ -13,7 +13,7 @@ export const programAccounts = {
 };
 export const permissionAccount = keyNamed("onboarding permission");
 
-/** The accounts that a stop loss in a market names, but for who pays and what it says. */
+/** The accounts that a stop loss in a market names, without the payer and the order. */
 export function stopLossParts(account: Account, market: Market) {
   return {
     ...programAccounts,

@@ -1,9 +1,9 @@
 /**
- * Executes transactions on the simulated chain, as far as onboarding and stop losses need it:
+ * Executes transactions on the simulated ledger, as far as onboarding and stop losses need it:
  *
- *   signatures ─► blockhash ─► fee ─► each instruction in turn ─► all of it at once, or nothing but the refusal
+ *   signatures ─► blockhash ─► fee ─► each instruction in turn ─► all changes, or none
  *
- * It knows the exchange's three instructions, Compute Budget and Memo; any other program does not exist here.
+ * It knows the exchange's three instructions, Compute Budget and Memo; other programs do not exist.
  */
 import {
   differences,
@@ -46,10 +46,10 @@ import type { Market, World } from "./state.ts";
 import { type Transaction, transact } from "./transaction.ts";
 import { follow, openAccount, openWallet } from "./world.ts";
 
-/** The chain does not take it. */
+/** The ledger refuses the transaction. */
 export class TransactionRefused extends Error {
   override readonly name = "TransactionRefused";
-  /** As JSON-RPC writes it: `"BlockhashNotFound"`, `{ InstructionError: [0, …] }`. */
+  /** In JSON-RPC's form: `"BlockhashNotFound"`, `{ InstructionError: [0, …] }`. */
   readonly error: unknown;
   readonly logs: readonly string[];
   constructor(message: string, error: unknown, logs: readonly string[] = []) {
@@ -61,10 +61,10 @@ export class TransactionRefused extends Error {
 
 /** The effects of a transaction. */
 export interface Prepared {
-  /** Lamports, by whom they are paid (negative) or received. */
+  /** Lamports paid (negative) or received, by address. */
   readonly lamports: ReadonlyMap<string, bigint>;
   readonly logs: readonly string[];
-  /** Does it. */
+  /** Applies the effects. */
   apply(): void;
 }
 
@@ -78,8 +78,8 @@ const memoPrograms = [
 const orderbookAt = 6 + programAccounts.globalTraderIndex.length + programAccounts.activeTraderBuffer.length;
 
 /**
- * The effects of a transaction, with none of it done.
- * @param without checks that are left out, as a simulation may
+ * Computes the effects of a transaction without applying them.
+ * @param without checks to skip, as in a simulation
  * @throws {TransactionRefused}
  */
 export function prepare(
@@ -97,28 +97,32 @@ export function prepare(
   }
   if (without.blockhash !== true && !isRecent(world, transaction.blockhash))
     throw new TransactionRefused("Blockhash not found", "BlockhashNotFound");
-  const draft = new Draft(world);
-  draft.pay(transaction.feePayer, lamportsPerSignature * BigInt(transaction.signatures.size), "fee");
+  const pending = new PendingChanges(world);
+  pending.pay(transaction.feePayer, lamportsPerSignature * BigInt(transaction.signatures.size), "fee");
   for (const [index, instruction] of transaction.instructions.entries()) {
-    draft.logs.push(`Program ${instruction.programId} invoke [1]`);
+    pending.logs.push(`Program ${instruction.programId} invoke [1]`);
     try {
-      run(draft, instruction);
+      run(pending, instruction);
     } catch (error) {
       if (!(error instanceof InstructionFailed)) throw error;
       const logs = [
-        ...draft.logs,
+        ...pending.logs,
         `Program log: ${error.message}`,
         `Program ${instruction.programId} failed`,
       ];
       const text = `Error processing Instruction ${index}: ${error.message}`;
       throw new TransactionRefused(text, { InstructionError: [index, error.kind] }, logs);
     }
-    draft.logs.push(`Program ${instruction.programId} success`);
+    pending.logs.push(`Program ${instruction.programId} success`);
   }
-  return { lamports: draft.lamports, logs: draft.logs, apply: () => draft.apply() };
+  return { lamports: pending.lamports, logs: pending.logs, apply: () => pending.apply() };
 }
 
-/** Executes a signed transaction. @returns its signature @throws {TransactionRefused} */
+/**
+ * Executes a signed transaction.
+ * @returns its signature
+ * @throws {TransactionRefused}
+ */
 export function execute(world: World, transaction: LedgerTransaction): string {
   const prepared = prepare(world, transaction);
   const signature = signatureOf(transaction)!;
@@ -130,7 +134,7 @@ export function execute(world: World, transaction: LedgerTransaction): string {
 const unsigned = (why: string) =>
   new TransactionRefused(`Transaction signature verification failure: ${why}`, "SignatureFailure");
 
-/** An instruction ended the transaction. */
+/** A failed instruction, which ends the transaction. */
 class InstructionFailed extends Error {
   readonly kind: unknown;
   constructor(message: string, kind: unknown) {
@@ -150,8 +154,8 @@ interface Registered {
   readonly maxPositions: number;
 }
 
-/** The world as it would be. */
-class Draft {
+/** The changes of a transaction that is being prepared. */
+class PendingChanges {
   readonly world: World;
   readonly lamports = new Map<string, bigint>();
   readonly logs: string[] = [];
@@ -215,7 +219,7 @@ class Draft {
   }
 }
 
-function run(draft: Draft, instruction: LedgerInstruction): void {
+function run(pending: PendingChanges, instruction: LedgerInstruction): void {
   const { programId, accounts, data } = instruction;
   if (programId === computeBudgetProgram) return;
   if (memoPrograms.includes(programId)) {
@@ -226,12 +230,12 @@ function run(draft: Draft, instruction: LedgerInstruction): void {
   if (programId !== PROGRAM_ID) fail(`no such program: ${programId}`, "UnsupportedProgramId");
   const kind = kindOf(data);
   if (kind === null) fail("an instruction that this program does not have", "InvalidInstructionData");
-  programs[kind](draft, instruction);
+  programs[kind](pending, instruction);
 }
 
 const programs = { register, onboard, stopLoss: placeStopLoss };
 
-function register(draft: Draft, given: LedgerInstruction): void {
+function register(pending: PendingChanges, given: LedgerInstruction): void {
   const asked = readRegister(given.data) ?? fail("malformed", "InvalidInstructionData");
   const { maxPositions, pdaIndex, subaccount } = asked;
   if (asked.preferences > 1) fail("unknown preferences", "InvalidInstructionData");
@@ -240,7 +244,7 @@ function register(draft: Draft, given: LedgerInstruction): void {
   if (subaccount > 100) fail("subaccounts end at 100");
   const payer = accountAt(given, 3);
   const authority = accountAt(given, 4);
-  const traderAccount = draft.world.deriveAddress(authority, pdaIndex, subaccount);
+  const traderAccount = pending.world.deriveAddress(authority, pdaIndex, subaccount);
   const plain = registerInstruction({
     ...programAccounts,
     ...{ payer, authority, traderAccount, maxPositions, pdaIndex, subaccount },
@@ -248,16 +252,16 @@ function register(draft: Draft, given: LedgerInstruction): void {
   const bytes = plain.data.slice();
   bytes[12] = asked.preferences;
   hold({ ...plain, data: bytes }, given);
-  if (draft.exists(traderAccount)) fail("the trader account exists already", "AccountAlreadyInitialized");
-  // Here a wallet comes with that one.
+  if (pending.exists(traderAccount)) fail("the trader account exists already", "AccountAlreadyInitialized");
+  // The first account also creates the wallet.
   const isFirst = pdaIndex === 0 && subaccount === 0;
-  if (!isFirst && !draft.world.wallets.has(authority)) fail("the wallet's first trader account is 0.0");
-  draft.rent(payer, traderAccount, traderAccountBytes(maxPositions));
-  draft.register(traderAccount, { authority, pdaIndex, subaccount, maxPositions });
+  if (!isFirst && !pending.world.wallets.has(authority)) fail("the wallet's first trader account is 0.0");
+  pending.rent(payer, traderAccount, traderAccountBytes(maxPositions));
+  pending.register(traderAccount, { authority, pdaIndex, subaccount, maxPositions });
 }
 
-function onboard(draft: Draft, given: LedgerInstruction): void {
-  const { world } = draft;
+function onboard(pending: PendingChanges, given: LedgerInstruction): void {
+  const { world } = pending;
   const set = readOnboard(given.data) ?? fail("malformed", "InvalidInstructionData");
   const traderAccount = accountAt(given, 5);
   const plain = onboardInstruction({
@@ -267,17 +271,17 @@ function onboard(draft: Draft, given: LedgerInstruction): void {
     traderAccount,
   });
   hold({ ...plain, data: given.data }, given, true);
-  if (!draft.exists(traderAccount)) fail("there is no such trader account", "UninitializedAccount");
+  if (!pending.exists(traderAccount)) fail("there is no such trader account", "UninitializedAccount");
   const all = onboardedCapabilities.every(({ target }) => set.some((it) => it.target === target && it.on));
-  draft.change((tx) => {
+  pending.change((tx) => {
     const account = world.accounts.get(traderAccount)!;
     account.onboarded = all;
     tx.touch(account).rights = true;
   });
 }
 
-function placeStopLoss(draft: Draft, given: LedgerInstruction): void {
-  const { world } = draft;
+function placeStopLoss(pending: PendingChanges, given: LedgerInstruction): void {
+  const { world } = pending;
   const order = readStopLoss(given.data) ?? fail("malformed", "InvalidInstructionData");
   const traderAccount = accountAt(given, 4);
   const orderbook = accountAt(given, orderbookAt);
@@ -308,13 +312,13 @@ function placeStopLoss(draft: Draft, given: LedgerInstruction): void {
     side: closing,
   };
   if (position.triggers.length === 0) {
-    draft.rent(
+    pending.rent(
       accountAt(given, 3),
       stopLossAddress(traderAccount, market.spec.assetId),
       stopLossAccountBytes,
     );
   }
-  draft.change((tx) => {
+  pending.change((tx) => {
     const now = account.positions.get(market.spec.symbol);
     const others = now?.triggers.filter((it) => it.kind !== kind) ?? [];
     setTriggers(tx, market, account, [...others, trigger]);

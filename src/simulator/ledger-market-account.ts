@@ -1,5 +1,5 @@
 /**
- * The head of a market's account as it stands on the chain, in bytes (little-endian). The book behind it is left out:
+ * The head of a market's account on the ledger, in bytes (little-endian). The book after it is left out:
  *
  *   discriminant 8 · status u8 · base lot decimals i8 · 6 · sequence, slot u64 · asset u32 · 4 · symbol 16 · tick size u64 ·
  *   order sequence, slot u64 · trade sequence, slot u64 · taker fee u32 · maker fee i32, millionths · maker fees i64, taker fees u64 ·

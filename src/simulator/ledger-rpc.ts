@@ -1,6 +1,6 @@
 /**
- * The calls of the chain's JSON-RPC that onboarding and stop losses need, under `/rpc`. What is executed is confirmed at
- * once and final 32 slots later. No part of the exchange's contract.
+ * The calls of the ledger's JSON-RPC that onboarding and stop losses need, under `/rpc`. An executed transaction is
+ * confirmed at once and finalized 32 slots later. Not part of the exchange's contract.
  */
 import { PROGRAM_ID } from "../contract/index.ts";
 import { isAddress } from "../wallet/address.ts";
@@ -101,7 +101,7 @@ const calls: Readonly<Record<string, Call>> = {
   },
 };
 
-/** Answers a body of one call, or of several. Undefined: there is nothing to answer. */
+/** Answers a body with one call, or several. Undefined: there is nothing to answer. */
 export async function answerRpc(world: World, body: unknown): Promise<unknown> {
   if (!Array.isArray(body)) return answerOne(world, body);
   if (body.length === 0 || body.length > 100) return refusal(null, -32_600, "Invalid request");

@@ -1,10 +1,10 @@
-/** The state of the chain below the exchange. */
+/** The state of the simulated ledger. */
 
 import type { WalletKey } from "../wallet/wallet-key.ts";
 
 export interface ExecutedTransaction {
   readonly slot: number;
-  /** As JSON-RPC writes it; null: it went through. */
+  /** In JSON-RPC's form; null: it succeeded. */
   readonly error: unknown;
 }
 
@@ -13,6 +13,6 @@ export interface Ledger {
   readonly onboarder: WalletKey;
   /** By signature, oldest first. */
   readonly transactions: Map<string, ExecutedTransaction>;
-  /** The balances of keys that own something else than what everybody has. */
+  /** The balances of keys that differ from the initial one. */
   readonly lamports: Map<string, bigint>;
 }

@@ -1,6 +1,6 @@
 /**
- * A trader account as it stands on the chain, in bytes (little-endian): a head of 240 bytes, then one entry of 40 bytes
- * a position.
+ * A trader account on the ledger, in bytes (little-endian): a head of 240 bytes, then one entry of 40 bytes for each
+ * position.
  *
  *   discriminant 8 · sequence, slot u64 · key 32 · authority 32 · collateral i64 · flags u32 · 8 · u32 · maxPositions u32 ·
  *   preferences u32 · position authority 32 · u16 · PDA index u8 · subaccount u8 · funding key 32 · 4 · deposit slot u64 ·
@@ -39,7 +39,7 @@ export function traderAccountData(world: World, account: Account): Buffer {
     data.writeBigInt64LE(position.baseLots, at + 8);
     data.writeBigInt64LE(position.virtualQuoteLots, at + 16);
     data.writeBigInt64LE(position.fundingIndex, at + 24);
-    // The lowest byte is the sequence, the seven above it the funding.
+    // The lowest byte is the sequence, the other seven are the funding.
     const sequence = BigInt(position.sequence & 0xff);
     data.writeBigInt64LE(BigInt.asIntN(64, (position.accumulatedFunding << 8n) | sequence), at + 32);
     at += entryBytes;

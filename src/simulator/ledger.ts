@@ -1,6 +1,6 @@
 /**
- * The chain below the exchange, as far as onboarding needs one: blockhashes that live for 150 slots, transactions that
- * were executed, and what keys own to pay for them. The exchange's own accounts are the world's.
+ * The simulated ledger, as far as onboarding needs it: blockhashes that are valid for 150 slots, executed transactions,
+ * and balances that pay for them. The exchange's own accounts are in the world.
  */
 
 import { createHash } from "node:crypto";
@@ -12,13 +12,13 @@ import type { Ledger } from "./ledger-state.ts";
 import type { World } from "./state.ts";
 import { slotAt } from "./time.ts";
 
-/** A blockhash is good for so many slots after its own. */
+/** Number of slots for which a blockhash is valid. */
 export const blockhashLifeSlots = 150;
 export const lamportsPerSignature = 5_000n;
-/** Every key of the simulated chain begins with ten SOL. */
-const begunWith = 10_000_000_000n;
+/** Initial balance of every key: ten SOL. */
+const initialLamports = 10_000_000_000n;
 const maxTransactions = 10_000;
-/** Slots without a block, since the beginning: the height is that much lower. */
+/** Slots without a block since the beginning: block height is lower than the slot by this number. */
 const skippedSlots = 21_000_000;
 
 export function createLedger(seed: number): Ledger {
@@ -39,7 +39,7 @@ export function latestBlockhash(world: World) {
   };
 }
 
-/** True if a transaction with this blockhash may be executed now. */
+/** Returns true if a transaction with this blockhash can be executed now. */
 export function isRecent(world: World, blockhash: string): boolean {
   let bytes: Uint8Array;
   try {
@@ -57,8 +57,8 @@ export function isRecent(world: World, blockhash: string): boolean {
 export function lamportsOf(world: World, address: string): bigint {
   const known = world.ledger.lamports.get(address);
   if (known !== undefined) return known;
-  // Derived addresses own what was paid in for them.
-  return isOnCurve(addressBytes(address)) ? begunWith : 0n;
+  // Derived addresses have only what was paid to them.
+  return isOnCurve(addressBytes(address)) ? initialLamports : 0n;
 }
 
 export function move(world: World, address: string, amount: bigint): void {
@@ -72,7 +72,7 @@ export function keepTransaction(world: World, signature: string, error: unknown)
   if (oldest !== undefined) transactions.delete(oldest);
 }
 
-/** The balance that an account of so many bytes has to have. */
+/** The minimum balance of an account of this many bytes. */
 export const rentOf = (bytes: number): bigint => BigInt(128 + bytes) * 6_960n;
 /** See ledger-trader-account.ts. */
 export const traderAccountBytes = (maxPositions: number): number => 240 + 40 * maxPositions;

@@ -1,12 +1,12 @@
 /**
- * Acts on accounts that fall short, worst first, by the account's tier:
+ * Enforces margin on accounts, worst first, by the account's tier:
  *
  *   cancellable            its orders that increase risk are cancelled
  *   liquidatable           one tranche of its largest position is sold near the mark
  *   backstopLiquidatable   its largest position goes to the backstop liquidator, with a haircut
  *   highRisk               its largest position is closed against a profitable one of the other side
  *
- * One act an account and step; after it the account is looked at again in the next step. The house is liquidator,
+ * One action for each account and step; the account is checked again in the next step. The house is liquidator,
  * backstop and caller.
  */
 import type { AccountTotals } from "../margin/model.ts";
@@ -21,10 +21,13 @@ import type { Account, Liquidation, Market, World } from "./state.ts";
 import { perLot, setPosition, settleFunding, totalsOf, trade } from "./trade.ts";
 import { type Transaction, transact } from "./transaction.ts";
 
-/** The share of the position's notional; less when the account has less. */
+/** Share of the position's notional; less if the account has less. */
 const haircutBps = 100n;
 
-/** Looks at one account and does what its tier asks for. @returns whether a position of it was acted upon */
+/**
+ * Checks one account and takes the action of its tier.
+ * @returns true if a position was changed
+ */
 export function enforceMargin(world: World, account: Account): boolean {
   if (account === world.house || (account.positions.size === 0 && account.orders.size === 0)) return false;
   let sums = totals(world, account);
@@ -50,7 +53,7 @@ export function enforceMargin(world: World, account: Account): boolean {
   return true;
 }
 
-/** @returns whether any was cancelled */
+/** @returns true if an order was cancelled */
 function cancelRiskyOrders(world: World, account: Account): boolean {
   let any = false;
   for (const order of [...account.orders]) {
@@ -81,7 +84,7 @@ function cancelRiskyOrders(world: World, account: Account): boolean {
   return any;
 }
 
-/** The market that asks for the most margin. */
+/** The market with the largest margin requirement. */
 function largestMarket(world: World, account: Account): Market | undefined {
   let largest: string | undefined;
   let most = -1;
@@ -140,8 +143,8 @@ function sellTranche(
 }
 
 /**
- * The position moves with its quote side; the account pays what the position has lost, and a haircut, to whoever
- * takes it. Both collateral changes are the same amount.
+ * Transfers a position with its quote side; the account pays its loss and a haircut to the receiver. Both collateral
+ * changes are the same amount.
  */
 function handToBackstop(
   world: World,
@@ -168,7 +171,7 @@ function handToBackstop(
     (held?.baseLots ?? 0n) + baseLots,
     (held?.virtualQuoteLots ?? 0n) + virtualQuoteLots,
   );
-  setPositionGone(tx, market, account);
+  removePosition(tx, market, account);
   account.collateral += change;
   totalsOf(account, symbol).realizedPnl += change;
   house.collateral -= change;
@@ -206,8 +209,8 @@ function handToBackstop(
   });
 }
 
-/** Takes a position away without closing its quote side into collateral. */
-function setPositionGone(tx: Transaction, market: Market, account: Account): void {
+/** Removes a position without closing its quote side into collateral. */
+function removePosition(tx: Transaction, market: Market, account: Account): void {
   const position = account.positions.get(market.spec.symbol);
   if (!position) return;
   position.virtualQuoteLots = 0n;
@@ -215,8 +218,8 @@ function setPositionGone(tx: Transaction, market: Market, account: Account): voi
 }
 
 /**
- * Closes against the most profitable position of the other side: at the mark, or, when the account cannot pay that,
- * at the value at which nothing is left of it, which the profitable side bears.
+ * Closes against the most profitable position of the other side: at the mark, or, if the account cannot pay that, at
+ * the value at which nothing is left of it; the profitable side bears the difference.
  */
 function deleverage(
   world: World,
@@ -233,8 +236,8 @@ function deleverage(
   const lots = min(abs(position.baseLots), held);
   const atMark = lots * perLot(market, market.markTicks);
   const shortfall = max(0n, -BigInt(sums.effectiveCollateralQuoteLots));
-  const borne = (shortfall * lots) / abs(position.baseLots) + (shortfall > 0n ? 1n : 0n);
-  const value = max(1n, long ? atMark + borne : atMark - borne);
+  const loss = (shortfall * lots) / abs(position.baseLots) + (shortfall > 0n ? 1n : 0n);
+  const value = max(1n, long ? atMark + loss : atMark - loss);
   const before = { account: account.collateral, other: other.collateral };
   const terms = {
     liquidity: "taker",

@@ -1,4 +1,4 @@
-/** The markets of the simulated exchange: what is fixed about them. */
+/** The fixed properties of the simulated markets. */
 import type { MarketRisk } from "../margin/model.ts";
 
 export interface MarketSpec {
@@ -28,14 +28,14 @@ export interface MarketSpec {
   readonly startTicks: number;
   /** Standard deviation of a year's log return. */
   readonly yearlyVolatility: number;
-  /** Typical trading of outsiders, units a minute. */
+  /** Typical volume of outsiders, units a minute. */
   readonly crowdUnitsPerMinute: number;
 }
 
 export const fundingIntervalMs = 3_600_000;
 export const fundingPeriodMs = 86_400_000;
 
-/** Percent, the same on every market. */
+/** Percent, the same in every market. */
 export const riskFactors = {
   maintenance: 50,
   backstop: 20,
@@ -132,7 +132,7 @@ export const marketSpecs: readonly MarketSpec[] = [
   },
 ];
 
-/** Markets that the simulated exchange lists on request (`markets`), beside those of `marketSpecs`. */
+/** Markets that are listed on request (`markets`), besides those of `marketSpecs`. */
 export const moreMarketSpecs: readonly MarketSpec[] = [
   {
     symbol: "PUMP",

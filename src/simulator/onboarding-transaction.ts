@@ -1,4 +1,4 @@
-/** A transaction that somebody sends to be completed by the exchange's onboarder: what it has to be, and its way out. */
+/** A transaction sent for the signature of the exchange's onboarder: its check and its execution. */
 import { differences, MAX_POSITIONS, type NamedInstruction, readRegister } from "../contract/index.ts";
 import {
   BadTransaction,
@@ -16,7 +16,7 @@ import type { World } from "./state.ts";
 export interface Wanted {
   readonly feePayer: string;
   readonly instructions: readonly NamedInstruction[];
-  /** As the request states it; it has to be the transaction's. */
+  /** From the request; it has to equal the transaction's. */
   readonly recentBlockhash?: string;
 }
 
@@ -36,8 +36,8 @@ function read(wire: string): LedgerTransaction {
 
 export const feePayerOf = (wire: string): string => read(wire).feePayer;
 
-/** Room for positions that a transaction's register instruction asks for; the usual where it has none. */
-export function registeredRoom(wire: string): number {
+/** Maximum positions that a transaction's register instruction requests; the default without one. */
+export function requestedPositions(wire: string): number {
   for (const { data } of read(wire).instructions) {
     const room = readRegister(data)?.maxPositions;
     if (room !== undefined) return room;
@@ -45,11 +45,14 @@ export function registeredRoom(wire: string): number {
   return MAX_POSITIONS;
 }
 
-/** The transaction, when it is what was wanted and lacks the onboarder's signature alone. @throws {NotFound} 400 */
-export function checked(wire: string, wanted: Wanted, world: World): LedgerTransaction {
+/**
+ * Parses a transaction that equals the wanted one and lacks only the onboarder's signature.
+ * @throws {NotFound} 400
+ */
+export function checkTransaction(wire: string, wanted: Wanted, world: World): LedgerTransaction {
   const transaction = read(wire);
   const { feePayer, blockhash } = transaction;
-  // A wallet may add what says how much computing it pays for.
+  // A wallet may add Compute Budget instructions.
   const instructions = transaction.instructions.filter(({ programId }) => programId !== COMPUTE_BUDGET);
   const onboarder = world.ledger.onboarder.address;
   if (feePayer !== wanted.feePayer) throw bad(`The fee payer is ${feePayer} instead of ${wanted.feePayer}`);
@@ -76,7 +79,11 @@ export function checked(wire: string, wanted: Wanted, world: World): LedgerTrans
   return transaction;
 }
 
-/** Signs as the onboarder, looks whether that costs it nothing, and sends. @returns the signature @throws {NotFound} 400 */
+/**
+ * Signs as the onboarder, checks that it pays nothing, and executes.
+ * @returns the signature
+ * @throws {NotFound} 400
+ */
 export function submit(world: World, transaction: LedgerTransaction): string {
   const { onboarder } = world.ledger;
   const signed = signTransaction(transaction, onboarder);

@@ -1,4 +1,4 @@
-/** Resting orders fill and triggers fire when the mark crosses them. */
+/** Fills resting orders and fires triggers that the mark crosses. */
 import { unitsFromBaseLots, usdFromTicks } from "../margin/units.ts";
 import { dropOrder } from "./book.ts";
 import { sweep } from "./collateral.ts";
@@ -9,7 +9,7 @@ import type { Account, Market, Order, World } from "./state.ts";
 import { feeOf, perLot, settleFunding, trade } from "./trade.ts";
 import { type Transaction, transact } from "./transaction.ts";
 
-/** Fills what the mark has crossed, at each order's own price. */
+/** Fills orders that the mark has crossed, at each order's own price. */
 export function matchOrders(world: World, market: Market): void {
   for (const order of [...market.orders]) {
     const crossed =
@@ -30,7 +30,7 @@ function fillOrder(world: World, tx: Transaction, market: Market, order: Order):
   }
   order.remainingLots -= lots;
   order.filledLots += lots;
-  // Off the book before the trade: the position that it closes must not cancel it.
+  // Removed from the book before the trade, because closing the position would cancel it.
   dropOrder(tx, market, order, order.remainingLots === 0n ? "filled" : "cancelled");
   const fill = trade(world, tx, market, account, side === "bid" ? lots : -lots, order.priceTicks, {
     liquidity: "maker",
@@ -76,7 +76,9 @@ export function setTriggers(
   change.triggers.add(market.spec.symbol);
 }
 
-/** A stop loss (below a long, above a short) or a take profit, that closes all at no worse than 1 % beyond it. */
+/**
+ * A stop loss (below a long, above a short) or a take profit that closes the position at most 1 % beyond its trigger.
+ */
 export function triggerFor(kind: Trigger["kind"], baseLots: bigint, triggerTicks: number): Trigger {
   const side: Side = baseLots > 0n ? "ask" : "bid";
   const executionTicks = Math.max(1, Math.round(triggerTicks * (side === "ask" ? 0.99 : 1.01)));
@@ -84,7 +86,7 @@ export function triggerFor(kind: Trigger["kind"], baseLots: bigint, triggerTicks
   return { id: `${prefix}-${triggerTicks}`, kind, triggerTicks, executionTicks, side };
 }
 
-/** Executes what the mark has triggered. */
+/** Executes triggers that the mark has crossed. */
 export function fireTriggers(world: World, market: Market): void {
   const mark = market.markTicks;
   for (const account of [...market.holders]) {
@@ -128,7 +130,7 @@ function executeTrigger(
   });
 }
 
-/** The `Trade` data of a notification, behind its place. */
+/** The `Trade` data of a notification, after its place. */
 export function tradeData(
   market: Market,
   taker: Account,

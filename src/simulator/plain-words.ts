@@ -1,4 +1,4 @@
-/** Explains a schema's issues in words for whoever typed it. */
+/** Explains a schema's issues to users. */
 import type { z } from "zod";
 
 const kinds: Readonly<Record<string, string>> = {
@@ -11,7 +11,7 @@ const kinds: Readonly<Record<string, string>> = {
   array: "a list",
 };
 
-/** For `safeParse(value, { error: plainWords })`; undefined leaves a schema's own words. */
+/** For `safeParse(value, { error: plainWords })`; undefined keeps the schema's own message. */
 export function plainWords(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case "invalid_type":

@@ -1,4 +1,4 @@
-/** The first traders of a world: `main`, who is always the same, and others by the seed. */
+/** The first traders of a world: `main`, who is always the same, and others that depend on the seed. */
 
 import { placeOrder } from "./book.ts";
 import { moveExternally, transfer } from "./collateral.ts";
@@ -16,13 +16,13 @@ export function traderName(index: number): string {
 }
 
 /** Gives a new wallet its money, positions, orders and stop losses. */
-export function settleIn(world: World, wallet: Wallet, index: number): void {
-  if (index === 0) settleMain(world, wallet);
+export function populate(world: World, wallet: Wallet, index: number): void {
+  if (index === 0) populateMain(world, wallet);
   else settleBySeed(world, wallet, index);
 }
 
-/** A long, a hedging short with a stop loss, two orders; gold in an isolated subaccount. Nothing of it is near danger. */
-function settleMain(world: World, wallet: Wallet): void {
+/** A long, a hedging short with a stop loss, two orders; gold in an isolated subaccount. No position is in danger. */
+function populateMain(world: World, wallet: Wallet): void {
   const cross = openAccount(world, wallet, 0, 0);
   deposit(world, cross, 12_000n * usd);
   open(world, cross, "BTC", 2_500n);
@@ -40,7 +40,7 @@ function settleBySeed(world: World, wallet: Wallet, index: number): void {
   const symbols = ["BTC", "SOL", "ETH"].filter(() => random() < 0.6);
   for (const symbol of symbols.length > 0 ? symbols : ["SOL"]) {
     const market = world.markets.get(symbol)!;
-    // Together at most four times what was paid in.
+    // In total at most four times the deposit.
     const notional = (dollars * (0.3 + 3.7 * random())) / 3;
     const lots = BigInt(Math.max(1, Math.round((notional * 1e6) / Number(perLot(market, market.markTicks)))));
     const long = random() < 0.5;
@@ -85,7 +85,7 @@ function rest(
   transact(world, (tx) => placeOrder(tx, market, account, { side, priceTicks, lots, reduceOnly }));
 }
 
-/** Gold in subaccount 1, with its own money out of the cross account. */
+/** Gold in subaccount 1, with money transferred from the cross account. */
 function isolate(world: World, wallet: Wallet, lots: bigint, amount: bigint): void {
   const cross = openAccount(world, wallet, 0, 0);
   const isolated = openAccount(world, wallet, 0, 1);

@@ -1,4 +1,4 @@
-/** Positions and orders of an account, and its noted states. */
+/** Positions and orders of an account, and its recorded states. */
 
 export type Side = "bid" | "ask";
 
@@ -13,7 +13,7 @@ export interface Trigger {
 }
 
 export interface Position {
-  /** Changes when a position is opened anew. */
+  /** Changes when a position is opened again. */
   readonly sequence: number;
   /** Signed: negative is short; never 0. */
   baseLots: bigint;
@@ -26,7 +26,7 @@ export interface Position {
   triggers: readonly Trigger[];
 }
 
-/** Sums since the account was opened, of one market. */
+/** Sums of one market since the account was opened. */
 export interface MarketTotals {
   realizedPnl: bigint;
   fundingSettled: bigint;
@@ -34,7 +34,7 @@ export interface MarketTotals {
   makerFees: bigint;
 }
 
-/** The state of an account from one transaction to the next. */
+/** The state of an account between two transactions. */
 export interface AccountVersion {
   readonly atMs: number;
   readonly collateral: bigint;
@@ -46,7 +46,7 @@ export interface AccountVersion {
   readonly totals: ReadonlyMap<string, Readonly<MarketTotals>>;
 }
 
-/** An account at one moment, for series. */
+/** An account at one time, for series. */
 export interface AccountSample {
   readonly atMs: number;
   readonly collateral: bigint;
@@ -64,7 +64,7 @@ export interface AccountSample {
   readonly totals: ReadonlyMap<string, Readonly<MarketTotals>>;
 }
 
-/** The place on the ledger at which something happened. */
+/** The place of an event on the ledger. */
 export interface Place {
   readonly slot: number;
   readonly slotIndex: number;

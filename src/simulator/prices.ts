@@ -1,7 +1,7 @@
 /**
- * Prices that move by themselves. The oracle price walks at random; the book and other exchanges stand a little beside
- * it, each drawn back to it; the mark is the median of the three, as on the exchange. No logarithms or exponentials:
- * only operations that every machine rounds alike.
+ * Random prices. The oracle price is a random walk; the book and other exchanges have a small distance from it, which
+ * decays; the mark is the median of the three, as at the exchange. No logarithms or exponentials, because only basic
+ * operations round equally on every machine.
  */
 import type { Random } from "../domain/clock.ts";
 import { baseLotsFromUnits } from "../margin/units.ts";
@@ -13,19 +13,19 @@ export const barMs = 60_000;
 const maxBars = 11_000;
 const fineBarMs = 1_000;
 const maxFineBars = 10_800;
-/** Time in which a basis loses about half of its distance. */
+/** Half-life of a basis, ms. */
 const basisHalfMs = 1_800_000;
 const basisDeviation = 0.0006;
 
-/** @returns whether the mark moved */
+/** @returns true if the mark moved */
 export function walkPrices(world: World, market: Market, stepMs: number): boolean {
   if (market.held) return false;
   const share = Math.sqrt(stepMs / yearMs) * market.spec.yearlyVolatility;
-  market.oracle = Math.max(1, market.oracle * (1 + share * bell(world.random)));
+  market.oracle = Math.max(1, market.oracle * (1 + share * normalRandom(world.random)));
   const pull = Math.min(1, stepMs / basisHalfMs);
   const shake = basisDeviation * Math.sqrt(2 * pull);
-  market.bookBasis += -pull * market.bookBasis + shake * bell(world.random);
-  market.perpBasis += -pull * market.perpBasis + shake * bell(world.random);
+  market.bookBasis += -pull * market.bookBasis + shake * normalRandom(world.random);
+  market.perpBasis += -pull * market.perpBasis + shake * normalRandom(world.random);
   market.oracleTicks = Math.max(1, Math.round(market.oracle));
   const before = market.markTicks;
   const mark = median(
@@ -48,7 +48,7 @@ export function setMark(world: World, market: Market, ticks: number): void {
   }
 }
 
-/** The bars of a moment's minute and second, opened when they are not there yet. */
+/** The minute and second bars of a time, created if missing. */
 export function barsAt(market: Market, nowMs: number): readonly [Bar, Bar] {
   return [
     barAt(market, market.bars, barMs, maxBars, nowMs),
@@ -56,8 +56,11 @@ export function barsAt(market: Market, nowMs: number): readonly [Bar, Bar] {
   ];
 }
 
-/** Writes a trade into the bars of its moment. @param value quote lots */
-export function noteTrade(market: Market, nowMs: number, lots: bigint, value: bigint): void {
+/**
+ * Adds a trade to the bars of its time.
+ * @param value quote lots
+ */
+export function recordTrade(market: Market, nowMs: number, lots: bigint, value: bigint): void {
   for (const bar of barsAt(market, nowMs)) {
     bar.volumeLots += lots;
     bar.volumeQuoteLots += value;
@@ -91,17 +94,17 @@ function barAt(market: Market, bars: Bar[], lengthMs: number, most: number, nowM
   return bar;
 }
 
-/** Outsiders trade among themselves: fills and volume without accounts. */
-export function crowd(world: World, market: Market, stepMs: number): void {
+/** Trades among outsiders: fills and volume without accounts. */
+export function tradeOutsiders(world: World, market: Market, stepMs: number): void {
   const units = market.spec.crowdUnitsPerMinute * (stepMs / barMs) * 2 * world.random();
   const buys = world.random() < 0.5;
   const lots = BigInt(baseLotsFromUnits(units, market.spec));
   if (lots === 0n) return;
   const quote = lots * BigInt(market.markTicks) * market.tickSize;
-  noteTrade(market, world.nowMs, lots, quote);
+  recordTrade(market, world.nowMs, lots, quote);
   market.fills.push({
     slot: slotAt(world.nowMs),
-    // A place of their own, which no transaction of the accounts has.
+    // A place that no transaction of the accounts uses.
     slotIndex: 100_000 + market.spec.assetId,
     eventIndex: 0,
     instructionIndex: 0,
@@ -112,8 +115,8 @@ export function crowd(world: World, market: Market, stepMs: number): void {
   });
 }
 
-/** About normal: mean 0, deviation 1. */
-function bell(random: Random): number {
+/** Approximately normal: mean 0, deviation 1. */
+function normalRandom(random: Random): number {
   let sum = 0;
   for (let i = 0; i < 6; i++) sum += random();
   return (sum - 3) * Math.SQRT2;

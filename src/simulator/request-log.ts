@@ -1,14 +1,14 @@
-/** The requests to the simulator, for tests to assert on. Control calls do not count. */
+/** The received requests, for assertions of tests. Control calls are not counted. */
 import { pathFits } from "./faults.ts";
 
 export interface Asked {
-  /** Simulated. */
+  /** Simulated ms. */
   readonly atMs: number;
   readonly method: string;
   readonly path: string;
   /** Without "?". */
   readonly query: string;
-  /** 0 while it is under way, and for what was cut off. */
+  /** 0 while it is in progress, and for a connection that was cut off. */
   status: number;
 }
 

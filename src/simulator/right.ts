@@ -1,6 +1,6 @@
 /** The rights of trader accounts, by name. */
 
-/** By their bits, the lowest first. */
+/** In the order of their bits, the lowest first. */
 export const rights = [
   "placeLimitOrder",
   "placeMarketOrder",

@@ -1,4 +1,4 @@
-/** The rights of trader accounts: all once they are onboarded, but for those that the exchange took away. */
+/** The rights of trader accounts: all after onboarding, except those that the exchange took away. */
 import { type Right, rights } from "./right.ts";
 import type { Account } from "./state.ts";
 
@@ -8,7 +8,7 @@ const allowed = { immediate: true, viaColdActivation: false };
 const viaActivation = { immediate: false, viaColdActivation: true };
 const forbidden = { immediate: false, viaColdActivation: false };
 
-/** As they stand on the chain. */
+/** As flags on the ledger. */
 export function rightFlags({ onboarded, lostRights }: Holder): number {
   if (!onboarded) return 0;
   return rights.reduce((flags, right, bit) => flags | (lostRights.has(right) ? 0 : 1 << bit), 0);
@@ -20,7 +20,7 @@ function stateOf({ onboarded, lostRights }: Holder): "cold" | "active" | "reduce
   return lostRights.has("riskIncreasingTrade") ? "reduceOnly" : "active";
 }
 
-/** As answers tell of them. */
+/** In the form of answers. */
 export function capabilitiesOf(holder: Holder) {
   const of = (right: Right) =>
     holder.lostRights.has(right) ? forbidden : holder.onboarded ? allowed : viaActivation;
@@ -38,7 +38,7 @@ export function capabilitiesOf(holder: Holder) {
   };
 }
 
-/** The rights of several accounts together: what one of them may do. */
+/** The combined rights of several accounts: a right that one of them has. */
 export function jointRights(accounts: readonly Holder[]): Holder {
   const [first, ...others] = accounts;
   const lost = [...(first?.lostRights ?? [])].filter((right) =>

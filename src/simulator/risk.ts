@@ -1,4 +1,4 @@
-/** An account as the margin arithmetic wants it. */
+/** Converts an account for the margin arithmetic. */
 import { assessAccount } from "../margin/assess.ts";
 import type { AccountRisk, AccountTotals, Assessment, PositionRisk } from "../margin/model.ts";
 import { spotRisk } from "./spot.ts";
@@ -30,7 +30,7 @@ export function assess(world: World, account: Account, liquidation: boolean): As
   return assessAccount(riskOfAccount(world, account), world.risks, world.marks, { liquidation });
 }
 
-/** Sums of an account; every market of the world is known, so they are always there. */
+/** Sums of an account. Every market is known, so they always exist. */
 export function totals(world: World, account: Account): AccountTotals {
   const sums = assess(world, account, false).totals;
   if (!sums) throw new Error(`no margin figures for ${account.address}`);

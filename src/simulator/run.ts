@@ -1,4 +1,4 @@
-/** The simulator as a program: what may be said on its command line, and running it until it is told to stop. */
+/** The simulator as a program: its settings, and its run. */
 import { readFileSync, statSync } from "node:fs";
 import { z } from "zod";
 import type { Clock } from "../domain/clock.ts";
@@ -23,7 +23,7 @@ export const simulateSettings = z.strictObject({
   ).default(1),
   speed: flagNumber(z.number().min(0).max(10_000)).default(1),
   traders: flagNumber(z.int().min(0).max(10_000)).default(10),
-  /** Symbols listed beside the usual ones, with commas. */
+  /** Symbols listed besides the default ones, comma-separated. */
   markets: z
     .string()
     .transform((text) => text.split(",").map((symbol) => symbol.trim().toUpperCase()))
@@ -34,9 +34,9 @@ export const simulateSettings = z.strictObject({
   keysDir: z.string().optional(),
   /** Path of a scenario file. */
   scenario: z.string().optional(),
-  /** `off`: answers in the forms of the contract alone. */
+  /** `off`: answers only in the forms of the contract. */
   observed: z.enum(["on", "off"]).default("on"),
-  /** `off`: prices and traders move by control calls and the scenario only. */
+  /** `off`: prices and traders change by control calls and the scenario only. */
   walk: z.enum(["on", "off"]).default("on"),
   requestsPerSecond: flagNumber(z.number().positive()).optional(),
   accessTtl: flagNumber(z.number().positive()).optional(),
@@ -44,7 +44,7 @@ export const simulateSettings = z.strictObject({
 });
 export type SimulateSettings = z.output<typeof simulateSettings>;
 
-/** Settings that cannot be used; a line a mistake. */
+/** Invalid settings; one line for each mistake. */
 export class BadSettings extends Error {
   override readonly name = "BadSettings";
   readonly problems: readonly string[];
@@ -59,8 +59,9 @@ export interface Output {
 }
 
 /**
- * Starts, and prints one JSON line when it is ready: `{ "url", "traders": [{ name, authority, traderPda, keyFile }] }`.
- * @param raw settings by name, as `simulateSettings` has them
+ * Starts the simulator, and prints one JSON line when it is ready: `{ "url", "traders": [{ name, authority, traderPda,
+ * keyFile }] }`.
+ * @param raw settings by name, as in `simulateSettings`
  * @throws {BadSettings} before anything listens or is written
  */
 export async function runSimulator(

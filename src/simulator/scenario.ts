@@ -1,10 +1,10 @@
 /**
- * A script of control calls at given moments of simulated time, from the start:
+ * A script of control calls at simulated times, from the start:
  *
  *   - { at: 10s, call: mark-price, with: { symbol: SOL, price: "140" } }
  *   - { at: 40s, call: mark-price, with: { symbol: SOL, price: "151" } }
  *
- * or, to begin again and again, `{ loop: 60s, steps: [ … ] }`.
+ * or, repeated, `{ loop: 60s, steps: [ … ] }`.
  */
 import { LineCounter, parseDocument } from "yaml";
 import { z } from "zod";
@@ -20,11 +20,11 @@ export interface ScenarioStep {
 
 export interface Scenario {
   readonly steps: readonly ScenarioStep[];
-  /** Begins again after this long; null: once. */
+  /** Repeats after this time; null: runs once. */
   readonly loopMs: number | null;
 }
 
-/** A scenario that cannot be read; `problems` names each mistake. */
+/** An invalid scenario; `problems` names each mistake. */
 export class BadScenario extends Error {
   override readonly name = "BadScenario";
   readonly problems: readonly string[];
@@ -74,7 +74,7 @@ export function parseScenario(text: string): Scenario {
   return { steps, loopMs };
 }
 
-/** Hands out the steps that are due, in order. */
+/** Returns the steps that are due, in order. */
 export class ScenarioPlayer {
   readonly #scenario: Scenario;
   #round = 0;
@@ -84,7 +84,7 @@ export class ScenarioPlayer {
     this.#scenario = scenario;
   }
 
-  /** The next step that is due at `sinceStartMs`, with the moment at which it was due; undefined when there is none. */
+  /** The next step that is due at `sinceStartMs`, with its time; undefined when there is none. */
   take(sinceStartMs: number): { readonly step: ScenarioStep; readonly dueMs: number } | undefined {
     const { steps, loopMs } = this.#scenario;
     if (steps.length === 0) return undefined;

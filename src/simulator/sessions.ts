@@ -1,10 +1,10 @@
 /**
- * Sessions of wallets, as the exchange keeps them.
+ * Sessions of wallets at the exchange.
  *
  *   nonce ──signed──► session (access token, refresh token) ──refresh──► both new ──revoke or logout──► gone
  *
- * Both tokens are JWTs (EdDSA) with `sid`, `jti`, `exp`; a refresh token is good once. After a refresh
- * the access token before it is honoured for a grace window. All times are simulated.
+ * Both tokens are JWTs (EdDSA) with `sid`, `jti`, `exp`; a refresh token can be used once. After a refresh the previous
+ * access token stays valid for a grace period. All times are simulated.
  */
 import { createPublicKey, type KeyObject } from "node:crypto";
 import { base58 } from "@scure/base";
@@ -16,7 +16,7 @@ import { privateKeyFromSeed, verifyBytes } from "../wallet/ed25519.ts";
 export interface SessionSettings {
   readonly accessTtlMs: number;
   readonly refreshTtlMs: number;
-  /** The time for which the access token before the newest is still honoured. */
+  /** The time for which the previous access token stays valid, ms. */
   readonly graceMs: number;
   readonly nonceTtlMs: number;
 }
@@ -40,7 +40,7 @@ export class Refusal extends Error {
   }
 }
 
-/** `service`: an account of a program rather than of a user. */
+/** `service`: the account of a program. */
 export const roles = ["user", "service", "admin"] as const;
 export type Role = (typeof roles)[number];
 
@@ -49,12 +49,12 @@ export interface Session {
   readonly wallet: string;
   role: Role;
   jti: string;
-  /** The access token before, and until when it is honoured. */
+  /** The previous access token, and the end of its grace period. */
   previous: { readonly jti: string; readonly untilMs: number } | null;
   refreshToken: string;
   refreshExpiresMs: number;
   revoked: boolean;
-  /** Access tokens that count as expired before their time. */
+  /** Access tokens that count as expired early. */
   readonly expired: Set<string>;
   readonly popKey: string;
 }
@@ -75,7 +75,7 @@ interface Nonce {
   used: boolean;
 }
 
-/** The claims of an access token that bears our signature. */
+/** The claims of an access token with a valid signature. */
 interface AccessClaims {
   readonly sid: string;
   readonly jti: string;
@@ -85,7 +85,7 @@ interface AccessClaims {
 export type TokenFault = "access_token_expired" | "session_missing" | "access_jti_mismatch";
 
 export interface SeenToken {
-  /** Undefined when the session is not known. */
+  /** Undefined when the session is unknown. */
   readonly session: Session | undefined;
   readonly jti: string;
   readonly expiresMs: number;
@@ -97,8 +97,11 @@ export interface Sessions {
   nonce(wallet: string): { readonly nonce_id: string; readonly message: string; readonly expires_at: string };
   /** @throws {Refusal} 400, 401 or 409 */
   login(wallet: string, signature: string, nonceId: string): Promise<Tokens>;
-  /** Takes a nonce for another way to prove the key. @throws {Refusal} */
-  spend(wallet: string, nonceId: string): string;
+  /**
+   * Uses a nonce for another proof of the key.
+   * @throws {Refusal}
+   */
+  useNonce(wallet: string, nonceId: string): string;
   open(wallet: string): Promise<Tokens>;
   /** @throws {Refusal} 401 or 404 */
   refresh(refreshToken: string): Promise<Tokens>;
@@ -106,15 +109,21 @@ export interface Sessions {
   authorize(header: string | undefined): Promise<Session>;
   /** The session of an access token. @throws {Refusal} */
   verify(token: string): Promise<Session>;
-  /** Reads a token of ours, good or not. @throws {Refusal} when it is none */
+  /**
+   * Parses a token of this exchange, valid or not.
+   * @throws {Refusal} for other tokens
+   */
   inspect(token: string): Promise<SeenToken>;
-  /** The reason why a token is not good now; null when it is. */
+  /** The reason why a token is not valid now; null: it is. */
   standing(seen: SeenToken): TokenFault | null;
   revoke(session: Session): void;
   jwks(): { readonly keys: readonly JWK[] };
-  /** Acts on all live sessions of a wallet. @returns how many there were; new tokens of `rotate-elsewhere` */
+  /**
+   * Changes all live sessions of a wallet.
+   * @returns their number; for `rotate-elsewhere` the new tokens
+   */
   force(wallet: string, action: SessionAction): Promise<{ sessions: number; tokens: readonly Tokens[] }>;
-  /** Gives a wallet a role: its live sessions, and those to come. */
+  /** Sets the role of a wallet, for its present and future sessions. */
   setRole(wallet: string, role: Role): void;
   list(): readonly Session[];
 }
@@ -133,10 +142,10 @@ export async function createSessions(
   const jwk = publicJwk(privateKey);
   const verifyKey = await importJWK(jwk, "EdDSA");
   const nonces = new Map<string, Nonce>();
-  /** The roles of wallets that are something else than users. */
+  /** The roles of wallets that are not `user`. */
   const roleOf = new Map<string, Role>();
   const byId = new Map<string, Session>();
-  /** By the refresh token that is good now; a spent one is not known any more. */
+  /** By the valid refresh token; used ones are removed. */
   const byRefresh = new Map<string, Session>();
   const inspected = new Map<string, AccessClaims>();
 
@@ -166,7 +175,7 @@ export async function createSessions(
     return { nonce_id: nonceId, message, expires_at };
   }
 
-  function spend(wallet: string, nonceId: string): string {
+  function useNonce(wallet: string, nonceId: string): string {
     const known = nonces.get(nonceId);
     if (!known || known.wallet !== wallet) throw new Refusal(401, "invalid_nonce");
     if (known.used) throw new Refusal(409, "nonce_used");
@@ -184,7 +193,7 @@ export async function createSessions(
       throw new Refusal(400, "malformed_signature");
     }
     if (bytes.length !== 64) throw new Refusal(400, "malformed_signature");
-    const message = spend(wallet, nonceId);
+    const message = useNonce(wallet, nonceId);
     if (!signedBy(wallet, new TextEncoder().encode(message), bytes))
       throw new Refusal(401, "invalid_signature");
     return open(wallet);
@@ -204,7 +213,7 @@ export async function createSessions(
       popKey: Buffer.from(hex(32), "hex").toString("base64url"),
     };
     byId.set(session.sid, session);
-    // Who signs in without end keeps the newest sessions only.
+    // Keeps only the newest sessions.
     const oldest = byId.size > maxSessions ? byId.values().next().value : undefined;
     if (oldest) {
       byId.delete(oldest.sid);
@@ -213,7 +222,7 @@ export async function createSessions(
     return rotate(session);
   }
 
-  /** New tokens; those before stop to count, but for the grace window. */
+  /** Creates new tokens and ends the previous ones, except for the grace period. */
   async function rotate(session: Session): Promise<Tokens> {
     const now = nowMs();
     if (session.jti !== "") session.previous = { jti: session.jti, untilMs: now + settings.graceMs };
@@ -270,21 +279,27 @@ export async function createSessions(
     return seen.session as Session;
   }
 
-  /** Reads a token of ours, whether or not it is good any more. @throws {Refusal} when it is none of ours */
+  /**
+   * Parses a token of this exchange, even if it is no longer valid.
+   * @throws {Refusal} for other tokens
+   */
   async function inspect(token: string): Promise<SeenToken> {
     const known = inspected.get(token);
     const { sid, jti, expiresMs } = known ?? (await claimsOf(token));
     return { session: byId.get(sid), jti, expiresMs };
   }
 
-  /** The claims of a token of ours; its signature is checked once. @throws {Refusal} */
+  /**
+   * The claims of a token of this exchange, whose signature is checked once.
+   * @throws {Refusal}
+   */
   async function claimsOf(token: string): Promise<AccessClaims> {
     let claims: JWTPayload;
     try {
       claims = (await jwtVerify(token, verifyKey, { algorithms: ["EdDSA"], currentDate: new Date(nowMs()) }))
         .payload;
     } catch (error) {
-      // The signature is checked before the expiry: an expired token of ours is known as such.
+      // The signature was checked before the expiry, so an expired token is from this exchange.
       if (!(error instanceof joseErrors.JWTExpired)) throw new Refusal(401, "invalid_access_token");
       claims = error.payload;
     }
@@ -319,7 +334,7 @@ export async function createSessions(
         if (session.previous) session.expired.add(session.previous.jti);
       } else {
         tokens.push(await rotate(session));
-        // Somebody else rotated it long ago, as far as this holder can tell.
+        // For this holder it was rotated outside of the grace period.
         session.previous = null;
       }
     }
@@ -329,7 +344,7 @@ export async function createSessions(
   return {
     nonce,
     login,
-    spend,
+    useNonce,
     open,
     refresh,
     authorize,
@@ -354,7 +369,7 @@ function publicJwk(privateKey: KeyObject): JWK {
   return { ...jwk, kid: "simulator-1", alg: "EdDSA", use: "sig" };
 }
 
-/** False, too, for a wallet that is no point of the curve. */
+/** Also false for a wallet that is no point of the curve. */
 function signedBy(wallet: string, bytes: Uint8Array, signature: Uint8Array): boolean {
   try {
     return verifyBytes(addressBytes(wallet), bytes, signature);

@@ -1,12 +1,12 @@
 /**
- * The exchange's API from the inside: a world of markets and traders, served over the contract on one port.
+ * A server of the exchange's API: a world of markets and traders, served over the contract on one port.
  *
  *   clock ─► simulated time ─► world (steps) ─► answers ─► HTTP, streams
  *                                 ▲
  *                     control calls, scenario
  *
- * The same seed, start and calls make the same world. Whoever asks first brings the world up to the present; a timer
- * does so too, so that things happen while nobody asks.
+ * The same seed, start and calls make the same world. Each request first advances the world to the present; a timer
+ * does so too, so that events happen without requests.
  */
 import { createHash } from "node:crypto";
 import { chmodSync, lstatSync, mkdirSync, writeFileSync } from "node:fs";
@@ -21,7 +21,7 @@ import { Faults } from "./faults.ts";
 import { type Asking, createHttp, errorReply, type Told } from "./http.ts";
 import { answerRpc } from "./ledger-rpc.ts";
 import { fundingIntervalMs } from "./markets.ts";
-import { settleIn, traderName } from "./population.ts";
+import { populate, traderName } from "./population.ts";
 import { RequestLog } from "./request-log.ts";
 import { parseScenario, ScenarioPlayer } from "./scenario.ts";
 import { createSessions, type SessionSettings, type Sessions, sessionDefaults } from "./sessions.ts";
@@ -31,33 +31,33 @@ import { simulatedTime } from "./time.ts";
 import { advanceTo, createWorld, openWallet, step } from "./world.ts";
 
 export interface SimulatorOptions extends Partial<SessionSettings> {
-  /** 0: a free one. Null: none, only this process reaches it (`ask`, `enter`). */
+  /** 0: a free port. Null: none, only this process can access it (`ask`, `enter`). */
   readonly port?: number | null;
   readonly host?: string;
   readonly seed?: number;
   /** Simulated ms in one real ms; 0: time moves only by `advance`. */
   readonly speed?: number;
   readonly traders?: number;
-  /** The folder of key files, mode 0600; none are written without it. */
+  /** The folder of key files, mode 0600; without it none are written. */
   readonly keysDir?: string | null;
   /** Text of a scenario file. */
   readonly scenario?: string | null;
-  /** Prices move by themselves. Without it the world is quiet: what happens, happens by control calls. */
+  /** Prices move at random. Without it everything changes by control calls only. */
   readonly walk?: boolean;
-  /** Traders act by themselves. Default: as `walk`. */
+  /** Traders act at random. Default: as `walk`. */
   readonly activity?: boolean;
-  /** The age of the world at its start. Default: a day when prices move, else nothing. */
+  /** The age of the world at its start. Default: a day with `walk`, otherwise 0. */
   readonly pastMs?: number;
-  /** Forms of answers as seen at the live exchange, where its contract says otherwise or nothing. Default: true. */
+  /** Answers in the forms observed at the live exchange, where its contract differs or is silent. Default: true. */
   readonly observed?: boolean;
   /** Markets listed beside SOL, BTC, ETH and GOLD: PUMP (negative `baseLotsDecimals`), TSLA (an equity). */
   readonly markets?: readonly string[];
   /** The interval of the grid of steps; divides an hour. */
   readonly stepMs?: number;
-  /** A ceiling, answered with 429 and Retry-After. */
+  /** A ceiling; further requests are answered with 429 and Retry-After. */
   readonly requestsPerSecond?: number | null;
   readonly clock?: Clock;
-  /** Told of scenario steps that could not be done. */
+  /** Called for each scenario step that failed. */
   readonly onProblem?: (problem: string) => void;
   /** The start of simulated time. Default: the clock's wall time. */
   readonly startMs?: number;
@@ -68,12 +68,12 @@ export interface SimulatedTrader {
   readonly authority: string;
   /** Address of subaccount 0. */
   readonly traderPda: string;
-  /** Null when no key files are written, or the wallet is watch-only. */
+  /** Null without key files, and for a watch-only wallet. */
   readonly keyFile: string | null;
 }
 
 export interface Simulator {
-  /** Empty where it has no port. */
+  /** Empty without a port. */
   readonly url: string;
   readonly traders: readonly SimulatedTrader[];
   readonly world: World;
@@ -82,26 +82,35 @@ export interface Simulator {
   readonly requests: RequestLog;
   /** The key of a trader by name, for tests in this process. */
   keyOf(name: string): WalletKey;
-  /** Simulated time, ms, with the world brought up to it. */
+  /** Simulated time, ms, after advancing the world to it. */
   nowMs(): number;
   /** Moves simulated time. */
   advance(ms: number): void;
-  /** A control call in this process: the same as `POST /sim/<name>`. @throws {BadCall} */
+  /**
+   * A control call from this process: the same as `POST /sim/<name>`.
+   * @throws {BadCall}
+   */
   call(name: string, body?: unknown): Promise<unknown>;
-  /** A request from this process, without a connection. @returns null where one would end without an answer */
+  /**
+   * A request from this process, without a connection.
+   * @returns null where a connection would end without an answer
+   */
   ask(request: Asking): Promise<Told | null>;
-  /** A stream from this process. @throws {Refusal}, or anything else where a connection would end without an answer */
+  /**
+   * A stream from this process.
+   * @throws {Refusal}, or another error where a connection would end without an answer
+   */
   enter(handshake: Handshake, socket: StreamEnd): Promise<StreamVisit>;
-  /** Requests that a fault keeps waiting on purpose, for clocks that wait for idleness. */
+  /** Number of requests that a fault delays, for clocks that wait for idleness. */
   held(): number;
   stop(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** Name of the account on the other side of everything. */
+/** Name of the counterparty account of all trades. */
 const house = "house";
 
-/** Listens when it resolves. Rejects when the port is taken or an option cannot be. */
+/** Resolves when it listens. Rejects when the port is taken or an option is invalid. */
 export async function startSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
   const clock = options.clock ?? systemClock();
   const seed = options.seed ?? 1;
@@ -127,8 +136,8 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
     deriveAddress: (authority, pdaIndex, subaccount) => traderAddress(authority, { pdaIndex, subaccount }),
   });
   const count = options.traders ?? 1;
-  for (let i = 0; i < count; i++) settleIn(world, addTrader(traderName(i), i > 0), i);
-  livePast(world, startMs, pastMs, count);
+  for (let i = 0; i < count; i++) populate(world, addTrader(traderName(i), i > 0), i);
+  advancePast(world, startMs, pastMs, count);
 
   const time = simulatedTime(clock, speed, startMs);
   const player = options.scenario ? new ScenarioPlayer(parseScenario(options.scenario)) : null;
@@ -166,7 +175,7 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
     present,
   });
 
-  /** Lives up to now; scenario steps happen at their moments on the way. */
+  /** Advances the world to the present; scenario steps run at their times. */
   function present(): number {
     const now = time.nowMs();
     if (now <= world.nowMs) return world.nowMs;
@@ -179,7 +188,7 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
     return world.nowMs;
   }
 
-  /** A scenario's step that cannot be done is left out, and told. */
+  /** Runs a scenario's step; a failed one is skipped and reported. */
   async function run(name: string, body: unknown): Promise<void> {
     try {
       await control.call(name, body);
@@ -285,8 +294,8 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
   };
 }
 
-/** Lives through the past in longer steps: the more traders, the longer. */
-function livePast(world: World, startMs: number, pastMs: number, traders: number): void {
+/** Advances the world's past in longer steps: the more traders, the longer. */
+function advancePast(world: World, startMs: number, pastMs: number, traders: number): void {
   const minutes = [1, 2, 5, 10, 15, 30, 60].find((it) => it >= traders / 50) ?? 60;
   const stepMs = minutes * 60_000;
   const end = startMs - (startMs % world.stepMs);
@@ -310,14 +319,14 @@ function given(options: SimulatorOptions): Partial<SessionSettings> {
 const hashed = (text: string): Uint8Array =>
   createHash("sha256").update(`perpwatch simulator ${text}`).digest();
 
-/** The same seed gives the same wallets. They are worth nothing anywhere else. */
+/** The same seed gives the same wallets. The keys are worthless anywhere else. */
 function keyFor(seed: number, name: string): WalletKey {
   return WalletKey.fromSeed(hashed(`wallet ${seed} ${name}`));
 }
 
 /**
- * A 64-byte JSON keypair, mode 0600, in place of what was there.
- * Symbolic links are not followed: a key must not be written through one.
+ * Writes a 64-byte JSON keypair, mode 0600, and replaces an existing file. Symbolic links are not followed, so that a
+ * key is not written through one.
  */
 function writeKeyFile(directory: string, name: string, key: WalletKey): string {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
@@ -326,7 +335,7 @@ function writeKeyFile(directory: string, name: string, key: WalletKey): string {
     throw new Error(`${path} is a symbolic link: keys are not written through one`);
   }
   key.withKeypair((pair) => writeFileSync(path, JSON.stringify([...pair]), { mode: 0o600 }));
-  // The mode above counts only for a file that was not there.
+  // The mode above applies only to a new file.
   chmodSync(path, 0o600);
   return path;
 }

@@ -1,4 +1,4 @@
-/** Native SOL as collateral: what an account holds of it, and what that is worth. */
+/** Native SOL as collateral: an account's balance and its value. */
 import { writeAmount } from "../contract/index.ts";
 import type { SpotRisk } from "../margin/model.ts";
 import { priceSpot } from "../margin/spot.ts";
@@ -19,7 +19,7 @@ export const spotDecimals = asset.decimals;
 /** The market whose oracle price values it. */
 export const spotMarket = asset.symbol;
 
-/** Priced at the oracle price of its market; undefined where the account holds none. */
+/** Valued at the oracle price of its market; undefined without a balance. */
 export function spotRisk(world: World, account: Account): SpotRisk | undefined {
   const market = world.markets.get(spotMarket);
   if (!account.spot || !market) return undefined;
@@ -31,14 +31,14 @@ export function spotNotional(market: Market, balance: bigint, ticks: number): bi
   return BigInt(priceSpot(asset, balance, market.risk, ticks)?.notionalQuoteLots ?? 0);
 }
 
-/** Balances as trader states list them. */
+/** Balances in the form of trader states. */
 export function spotBalances({ spot }: Account) {
   if (!spot) return [];
   const { assetIndex, symbol, decimals } = asset;
   return [{ assetIndex, symbol, balance: spot.toString(), decimals }];
 }
 
-/** Balances with their value, as trader views list them. */
+/** Balances with their value, in the form of trader views. */
 export function spotView(world: World, account: Account) {
   const risk = spotRisk(world, account);
   if (!risk || !account.spot) return [];
@@ -55,7 +55,7 @@ export function spotView(world: World, account: Account) {
   ];
 }
 
-/** The asset as the exchange describes it. */
+/** The asset in the exchange's form. */
 export function spotAsset(world: World) {
   let held = 0n;
   for (const account of world.accounts.values()) held += account.spot ?? 0n;

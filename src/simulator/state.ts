@@ -1,10 +1,10 @@
 /**
- * The world as data. Amounts are bigints in the exchange's own units: quote lots (micro-dollars), base lots. Prices
- * are whole ticks. Every account's sizes and quote sides mirror in the house account, so that over all accounts
+ * The data of the world. Amounts are bigints in the exchange's own units: quote lots (micro-dollars), base lots. Prices
+ * are whole ticks. The house account mirrors the sizes and quote sides of all others, so that over all accounts
  *
  *   Σ base lots = 0 per market        Σ (collateral + virtual quote + unsettled funding) = external flows
  *
- * hold exactly after every step, with no rounding in between.
+ * hold exactly after every step, without rounding.
  */
 import type { Random } from "../domain/clock.ts";
 import type { MarketRisk } from "../margin/model.ts";
@@ -22,16 +22,16 @@ export interface Account {
   readonly address: string;
   /** The exchange's database number. */
   readonly traderId: number;
-  /** Grows by one with every change. */
+  /** Increases by one with every change. */
   sequence: number;
-  /** It has its capabilities; before that it can do nothing. */
+  /** It has its capabilities; without them it can do nothing. */
   onboarded: boolean;
-  /** Those that the exchange took away. */
+  /** Rights that the exchange took away. */
   lostRights: ReadonlySet<Right>;
-  /** Room for positions, fixed when it is registered. */
+  /** Maximum positions, fixed at registration. */
   maxPositions: number;
   collateral: bigint;
-  /** Native SOL that stands as collateral, native units; null: it never held any. Subaccount 0 only. */
+  /** Native SOL as collateral, native units; null: it never had any. Subaccount 0 only. */
   spot: bigint | null;
   readonly positions: Map<string, Position>;
   /** Resting, oldest first. */
@@ -48,14 +48,14 @@ export interface Wallet {
   readonly name: string;
   readonly authority: string;
   readonly userId: number;
-  /** Trades on its own account now and then. Those whom somebody watches by name do only what they are made to do. */
+  /** It acts at random. Traders that tests use by name act only by control calls. */
   readonly acts: boolean;
   /** By `pdaIndex.subaccount`. */
   readonly accounts: Map<string, Account>;
   readonly fills: Journal<Fill>;
   readonly collateral: Journal<CollateralMove>;
   readonly orders: Journal<Order>;
-  /** Its messages to the book: orders that rested, and trades that took what rested. */
+  /** Its messages to the book: orders that rested, and trades that took resting orders. */
   readonly sent: Journal<Order | Fill>;
   readonly funding: Journal<FundingRow>;
   readonly liquidations: Journal<Liquidation>;
@@ -79,11 +79,11 @@ export interface Fill extends Place {
   readonly liquidity: "maker" | "taker";
   readonly orderSequence: string | null;
   readonly tradeType: "limit" | "market" | "liquidation" | "adl";
-  /** The order over time that it is a part of, `trader:number`. */
+  /** The order over time that it is part of, `trader:number`. */
   readonly parentTwapId: string | null;
 }
 
-/** A market order that is traded in equal parts at equal times. */
+/** A market order traded in equal parts at equal intervals. */
 export interface Twap {
   /** `trader:number`, by the address of the account. */
   readonly id: string;
@@ -167,13 +167,13 @@ export interface Notification {
   readonly id: number;
   readonly notificationType: string;
   readonly createdMs: number;
-  /** The account that it is about; null: the wallet as such (admin, general). */
+  /** The account concerned; null: the wallet itself (admin, general). */
   readonly account: Account | null;
   /** Events only. */
   readonly place: (Place & { readonly recipientIndex: number }) | null;
   readonly title: string | null;
   readonly body: string | null;
-  /** As it goes on the wire. */
+  /** In the form of the wire. */
   readonly data: unknown;
   readonly details: Readonly<Record<string, unknown>> | null;
   acked: boolean;
@@ -197,7 +197,7 @@ export interface Bar {
   takerFees: bigint;
 }
 
-/** A trade as the public sees it: the taker's side. */
+/** A public trade, with the taker's side. */
 export interface PublicFill extends Place {
   /** Signed. */
   readonly baseLots: bigint;
@@ -215,7 +215,7 @@ export interface FundingRate {
   readonly markPerLot: bigint;
 }
 
-/** The state of a market from one moment to the next. */
+/** The state of a market between two records. */
 export interface MarketMoment {
   readonly atMs: number;
   readonly markTicks: number;
@@ -229,18 +229,18 @@ export interface Market {
   /** Quote lots per base lot per tick. */
   readonly tickSize: bigint;
   status: string;
-  /** For a commodity: `open` or `afterHours`, and when it becomes the other one; null: never. */
+  /** For a commodity: `open` or `afterHours`, and the time of the next change; null: none. */
   session: { readonly state: "open" | "afterHours"; readonly nextMs: number | null };
   markTicks: number;
   oracleTicks: number;
   /** The random walk of the oracle price, in ticks, not rounded. */
   oracle: number;
-  /** The distance of the book and other exchanges from the oracle, as fractions. */
+  /** The distances of the book and other exchanges from the oracle, as fractions. */
   bookBasis: number;
   perpBasis: number;
-  /** Mark and oracle stay where they were put until released. */
+  /** Mark and oracle keep their values until released. */
   held: boolean;
-  /** Pays this fraction an interval instead of what the premium says. */
+  /** The fraction paid each interval instead of the premium's rate. */
   pinnedRate: number | null;
   /** Quote lots paid by one base lot since the beginning; positive: by longs. */
   fundingIndex: bigint;
@@ -249,14 +249,14 @@ export interface Market {
   readonly rates: FundingRate[];
   /** By the minute. */
   readonly bars: Bar[];
-  /** By the second, of the last hours; where steps were longer, of each step's second. */
+  /** Bars of seconds of the last hours; for longer steps, of each step's second. */
   readonly fineBars: Bar[];
   readonly moments: MarketMoment[];
   readonly fills: Journal<PublicFill>;
   makerFees: bigint;
   takerFees: bigint;
   orderSequence: number;
-  /** Grows with every order that comes to the book or leaves it. */
+  /** Increases with every order placed on or removed from the book. */
   bookSequence: number;
   tradeSequence: number;
   positionSequence: number;
@@ -268,11 +268,11 @@ export interface Market {
 
 export interface World {
   readonly seed: number;
-  /** Answers take the forms that the live exchange was seen to use where they differ from its contract. */
+  /** Answers use the forms observed at the live exchange if they differ from its contract. */
   readonly observed: boolean;
   readonly random: Random;
   readonly startMs: number;
-  /** Time up to which the world has lived. */
+  /** Time up to which the world was advanced. */
   nowMs: number;
   /** The time of the last step of the grid. */
   steppedMs: number;
@@ -290,15 +290,15 @@ export interface World {
   readonly accounts: Map<string, Account>;
   readonly house: Account;
   readonly exchange: { active: boolean; gated: boolean; withdrawalsAvailable: boolean };
-  /** Grows with every change of status or markets. */
+  /** Increases with every change of the exchange's status or markets. */
   exchangeSequence: number;
-  /** Money that came in less what went out. */
+  /** All deposits minus all withdrawals. */
   externalFlows: bigint;
-  /** The chain's state beside the exchange's accounts. */
+  /** The ledger's state besides the exchange's accounts. */
   readonly ledger: Ledger;
-  /** Orders over time that are not done. */
+  /** Orders over time that are not complete. */
   readonly twaps: Set<Twap>;
-  /** Accounts whose risk has to be looked at. */
+  /** Accounts whose risk has to be checked. */
   readonly unchecked: Set<Account>;
   lastSlot: number;
   lastSlotIndex: number;
@@ -306,19 +306,19 @@ export interface World {
   nextUserId: number;
   nextTraderId: number;
   nextTwap: number;
-  /** Told after every transaction, in order: streams. */
+  /** Called after every transaction, in order: streams. */
   readonly listeners: Set<(change: Change) => void>;
   readonly deriveAddress: (authority: string, pdaIndex: number, subaccount: number) => string;
 }
 
 export interface AccountChange {
   readonly positions: Set<string>;
-  /** Symbols whose triggers were set or died. */
+  /** Symbols whose triggers were set or removed. */
   readonly triggers: Set<string>;
-  /** Orders placed, filled or cancelled, and where. */
+  /** Orders placed, filled or cancelled, with their place. */
   readonly orders: Map<Order, Place>;
   readonly fills: Fill[];
-  /** Its rights were given or taken away. */
+  /** Its rights changed. */
   rights: boolean;
 }
 
@@ -334,7 +334,7 @@ export interface Change {
 export interface Order {
   readonly account: Account;
   readonly symbol: string;
-  /** Up to 2^64: bids count down from it, as on the ledger. */
+  /** Up to 2^64: bids count down from it, as on the live ledger. */
   readonly sequence: string;
   readonly side: Side;
   readonly priceTicks: number;

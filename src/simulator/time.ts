@@ -1,6 +1,6 @@
 /**
- * The simulator's own time: where it started, plus what has passed since at `speed`, plus what it was moved by.
- * It never goes back, whatever the machine's wall clock does.
+ * The simulator's time: its start, plus the elapsed time at `speed`, plus all advances. It never goes back, whatever
+ * the machine's wall clock does.
  */
 import type { Clock } from "../domain/clock.ts";
 
@@ -9,7 +9,7 @@ export interface SimulatedTime {
   nowMs(): number;
   /** Moves time forward at once. */
   advance(ms: number): void;
-  /** Simulated ms that pass in one real ms; 0: time stands still but for `advance`. */
+  /** Simulated ms in one real ms; 0: time advances only by `advance`. */
   readonly speed: number;
   readonly startMs: number;
 }
@@ -29,10 +29,10 @@ export function simulatedTime(clock: Clock, speed: number, startMs: number): Sim
 
 /** One slot of the ledger, ms. */
 export const slotMs = 400;
-/** The slot at the Unix epoch's end of this era: chosen so that slots look like today's. */
+/** Chosen so that slot numbers are similar to present ones of the live ledger. */
 const slotOffset = 4_073_915_800;
 
-/** The ledger's clock at a time. Starts over nowhere: two worlds that start at different times agree. */
+/** The slot at a time. It depends on the time alone: worlds with different starts agree. */
 export function slotAt(ms: number): number {
   return Math.floor(ms / slotMs) - slotOffset;
 }

@@ -1,12 +1,12 @@
 /**
- * Trades. Every trade of an account has the house on its other side at the same value, and pays its fee to the house,
- * so that nothing is made or lost. Realized profit moves from the position's quote side into collateral exactly.
+ * Trades. The house is the counterparty of every trade of an account, at the same value, and receives its fee, so that
+ * money is neither created nor lost. Realized profit moves exactly from the position's quote side into collateral.
  */
 
 import { dropOrder } from "./book.ts";
 import { abs, divideUp, min, sign } from "./decimals.ts";
 import type { MarketTotals, Position } from "./position.ts";
-import { noteTrade } from "./prices.ts";
+import { recordTrade } from "./prices.ts";
 import type { Account, Fill, Market, World } from "./state.ts";
 import { noteHolder, type Transaction } from "./transaction.ts";
 
@@ -15,7 +15,7 @@ export function perLot(market: Market, ticks: number): bigint {
   return BigInt(ticks) * market.tickSize;
 }
 
-/** Funding accrued and not yet settled; positive: will be received. */
+/** Funding accrued and not settled yet; positive: to be received. */
 export function unsettledFunding(market: Market, position: Position): bigint {
   return -(market.fundingIndex - position.fundingIndex) * position.baseLots;
 }
@@ -29,7 +29,7 @@ export function totalsOf(account: Account, symbol: string): MarketTotals {
   return totals;
 }
 
-/** Moves accrued funding into collateral; done whenever a position is touched. */
+/** Moves accrued funding into collateral; called at every change of a position. */
 export function settleFunding(tx: Transaction, market: Market, account: Account): void {
   const symbol = market.spec.symbol;
   const position = account.positions.get(symbol);
@@ -48,13 +48,13 @@ export interface TradeTerms {
   readonly instructionType: string;
   readonly orderSequence?: string;
   readonly parentTwapId?: string;
-  /** Quote lots of the whole trade, where that is not lots × price: positive. */
+  /** Positive quote lots of the whole trade, if they differ from lots × price. */
   readonly value?: bigint;
   readonly free?: boolean;
 }
 
 /**
- * An account trades with another one, the house unless said otherwise. Fills of both are written down.
+ * Trades an account against another one, by default the house. Records the fills of both.
  * @param lots signed: positive buys
  */
 export function trade(
@@ -83,7 +83,7 @@ export function trade(
   if (terms.liquidity === "taker") market.takerFees += fee;
   else market.makerFees += fee;
   if (terms.tradeType === "market" && terms.liquidity === "taker") account.wallet.sent.push(fill);
-  noteTrade(market, tx.atMs, abs(lots), value);
+  recordTrade(market, tx.atMs, abs(lots), value);
   return fill;
 }
 
@@ -136,7 +136,7 @@ function fillOne(
   return fill;
 }
 
-/** @returns realized profit: what the reduced part of the position brought */
+/** @returns realized profit of the reduced part of the position */
 function applyFill(tx: Transaction, market: Market, account: Account, lots: bigint, quote: bigint): bigint {
   const position = account.positions.get(market.spec.symbol);
   if (!position) {
@@ -156,9 +156,9 @@ function applyFill(tx: Transaction, market: Market, account: Account, lots: bigi
 }
 
 /**
- * Puts a position where it should be and keeps all that hangs on it: a flip is a new position, triggers die with the
- * old one, reduce-only orders with nothing to reduce are cancelled. Funding has to be settled before. A quote side
- * that is left of an exactly closed position goes to collateral.
+ * Sets a position and what depends on it: a flip makes a new position, its triggers end with the old one, reduce-only
+ * orders without a position to reduce are cancelled. Funding has to be settled before. The remaining quote side of an
+ * exactly closed position moves to collateral.
  */
 export function setPosition(
   tx: Transaction,

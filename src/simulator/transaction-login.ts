@@ -1,9 +1,9 @@
 /**
- * Signing in with a transaction that can never be executed: a legacy transaction of one memo, whose blockhash is none.
+ * Sign-in by a transaction that can never be executed: a legacy transaction of one memo, with an invalid blockhash.
  *
  *   count of signatures · signatures (64 bytes each) · header (3) · accounts · blockhash · instructions
  *
- * A wallet may add Compute Budget and Lighthouse instructions before it signs, anywhere; whatever else differs from the
+ * A wallet may add Compute Budget and Lighthouse instructions anywhere before it signs; any other difference from the
  * challenge is refused.
  */
 import { createHash } from "node:crypto";
@@ -20,7 +20,7 @@ const tolerated = new Set([
 
 /** The text of the memo. */
 const memoOf = (nonceId: string): Buffer => Buffer.from(`exchange sign-in:${nonceId}`);
-/** Deterministic, and no hash of any block. */
+/** Deterministic, and not the hash of any block. */
 const blockhashOf = (nonceId: string): Buffer =>
   createHash("sha256").update(`exchange sign-in, never a block: ${nonceId}`).digest();
 
@@ -39,7 +39,7 @@ export function challenge(wallet: string, nonceId: string): string {
   ]).toString("base64");
 }
 
-/** @throws {Refusal} 400 for what is no transaction, 403 for one that is not the challenge, signed */
+/** @throws {Refusal} 400 for malformed transactions, 403 for one that is not the signed challenge */
 export function verifyChallenge(wallet: string, nonceId: string, signed: string): void {
   const bytes = Buffer.from(signed, "base64");
   if (bytes.toString("base64") !== signed) malformed();
@@ -72,7 +72,10 @@ function malformed(): never {
   throw new Refusal(400, "malformed_transaction");
 }
 
-/** Reads a legacy transaction, as strictly as the chain does. @throws {Refusal} 400 */
+/**
+ * Parses a legacy transaction, as strictly as the ledger.
+ * @throws {Refusal} 400
+ */
 function parse(bytes: Buffer) {
   let at = 0;
   const take = (length: number): Buffer => {
@@ -81,7 +84,7 @@ function parse(bytes: Buffer) {
     return bytes.subarray(at - length, at);
   };
   const byte = (): number => take(1)[0] as number;
-  /** Seven bits a byte, low first, at most three bytes, in the shortest way. */
+  /** Seven bits a byte, lowest first, at most three bytes, in the shortest form. */
   const count = (): number => {
     let value = 0;
     for (let shift = 0; shift < 21; shift += 7) {
@@ -113,7 +116,7 @@ function parse(bytes: Buffer) {
     signatures.length !== signers ||
     readonlyFrom < signers ||
     new Set(accounts).size !== accounts.length ||
-    // The fee payer is no program.
+    // The fee payer cannot be a program.
     !instructions.every((it) => it.program > 0 && isListed(it.program) && it.accounts.every(isListed))
   ) {
     malformed();

@@ -1,11 +1,11 @@
 /**
- * One transaction on the simulated ledger: a place in the order of things, and the accounts that it changed. When it
- * ends, the sequence of each changed account grows by one and whoever listens is told what changed.
+ * A transaction on the simulated ledger: a place in the order of events, and the accounts that it changed. At its end
+ * the sequence of each changed account grows by one, and listeners are notified.
  */
 
 import { createHash } from "node:crypto";
 import { base58 } from "@scure/base";
-import { noteVersion } from "./account-history.ts";
+import { recordVersion } from "./account-history.ts";
 import type { Place } from "./position.ts";
 import { spotMarket } from "./spot.ts";
 import type { Account, AccountChange, Change, Market, Notification, World } from "./state.ts";
@@ -46,7 +46,7 @@ export class Transaction implements Change {
   }
 }
 
-/** Runs `act` as one transaction at the world's present. */
+/** Runs `act` as one transaction at the world's present time. */
 export function transact<T>(world: World, act: (tx: Transaction) => T): T {
   const slot = slotAt(world.nowMs);
   world.lastSlotIndex = slot === world.lastSlot ? world.lastSlotIndex + 1 : 1;
@@ -56,18 +56,18 @@ export function transact<T>(world: World, act: (tx: Transaction) => T): T {
   for (const account of tx.accounts.keys()) {
     account.sequence += 1;
     world.unchecked.add(account);
-    noteVersion(world, account);
+    recordVersion(world, account);
   }
   for (const listener of world.listeners) listener(tx);
   return result;
 }
 
-/** The signature that the transaction at a place would bear: made from the place, so that it need not be kept. */
+/** The signature of the transaction at a place: derived from the place, so that it need not be stored. */
 export function signatureAt(place: { readonly slot: number; readonly slotIndex: number }): string {
   return base58.encode(createHash("sha512").update(`transaction ${place.slot} ${place.slotIndex}`).digest());
 }
 
-/** Keeps the market's list of accounts to look at when its mark moves. */
+/** Updates the market's set of accounts to check when its mark moves. */
 export function noteHolder(market: Market, account: Account): void {
   const symbol = market.spec.symbol;
   let holds = account.positions.has(symbol) || (symbol === spotMarket && Boolean(account.spot));

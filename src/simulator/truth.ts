@@ -1,4 +1,4 @@
-/** The ground truth, for tests: what really is, with the exchange's own figures of risk. */
+/** The ground truth for tests: the real state, with the exchange's own figures of risk. */
 
 import { notificationItem } from "./answers/notifications.ts";
 import { ticksText } from "./answers/trader.ts";

@@ -1,4 +1,4 @@
-/** Orders over time: market orders that are traded in equal parts at equal times. */
+/** Orders over time: market orders traded in equal parts at equal intervals. */
 
 import { sweep } from "./collateral.ts";
 import { abs, min, sign } from "./decimals.ts";
@@ -33,7 +33,7 @@ export function beginTwap(world: World, market: Market, account: Account, terms:
   return twap;
 }
 
-/** Trades each part that is due, at about the mark of now. */
+/** Trades each part that is due, at about the present mark. */
 export function workTwaps(world: World): void {
   for (const twap of world.twaps)
     while (world.twaps.has(twap) && twap.nextMs <= world.nowMs) tradePart(world, twap);

@@ -1,10 +1,10 @@
 /**
- * The world and how it lives: time goes in steps of a fixed grid, so that it is the same world however often somebody
- * looks. What a step does, in this order: prices move, funding falls due, orders fill and triggers fire, traders act,
- * margin is enforced, figures are kept. A control call does its own change and then the same from "orders fill" on.
+ * The simulated world. Time advances in steps of a fixed grid, so that its state does not depend on how often it is
+ * read. Order within a step: prices move, funding falls due, orders fill and triggers fire, traders act, margin is
+ * enforced, figures are recorded. A control call makes its change and then runs the same from "orders fill" on.
  */
 import { seededRandom } from "../domain/clock.ts";
-import { momentMs, noteMoment, noteVersion } from "./account-history.ts";
+import { momentMs, noteMoment, recordVersion } from "./account-history.ts";
 import { traderActions } from "./activity.ts";
 import { accrueFunding, samplePremium } from "./funding.ts";
 import { Journal } from "./journal.ts";
@@ -12,7 +12,7 @@ import { createLedger } from "./ledger.ts";
 import { enforceMargin } from "./liquidation.ts";
 import { fundingIntervalMs, type MarketSpec, marketSpecs, moreMarketSpecs, riskOf } from "./markets.ts";
 import { fireTriggers, matchOrders } from "./orders.ts";
-import { barsAt, crowd, walkPrices } from "./prices.ts";
+import { barsAt, tradeOutsiders, walkPrices } from "./prices.ts";
 import type { Account, Market, Wallet, World } from "./state.ts";
 import { slotAt } from "./time.ts";
 import { workTwaps } from "./twap.ts";
@@ -26,7 +26,7 @@ export interface WorldOptions {
   readonly activity: boolean;
   /** Default: true. */
   readonly observed?: boolean;
-  /** Symbols of `moreMarketSpecs` that are listed too. */
+  /** Symbols of `moreMarketSpecs` to list as well. */
   readonly moreMarkets?: readonly string[];
   readonly houseAuthority: string;
   readonly deriveAddress: World["deriveAddress"];
@@ -34,7 +34,7 @@ export interface WorldOptions {
 
 const restingStepMs = 60_000;
 
-/** Markets and a house with deep pockets; no traders yet. */
+/** Creates markets and the house account, which has large funds; without traders. */
 export function createWorld(options: WorldOptions): World {
   const { seed, startMs, stepMs, walk, activity, deriveAddress } = options;
   const houseWallet = emptyWallet("house", options.houseAuthority, 1, false);
@@ -109,7 +109,7 @@ function addMarket(world: World, spec: MarketSpec, marketId: number): void {
     bars: [],
     fineBars: [],
     moments: [],
-    // One a second of outsiders alone: hours of them.
+    // One trade of outsiders a second: some hours of them.
     fills: new Journal(20_000),
     makerFees: 0n,
     takerFees: 0n,
@@ -175,7 +175,7 @@ function emptyAccount(
   return account;
 }
 
-/** A wallet with its cross account. It is the same wallet when it is there already. */
+/** Creates a wallet with its cross account, or returns the existing one. */
 export function openWallet(world: World, name: string, authority: string, acts: boolean): Wallet {
   const known = world.wallets.get(authority);
   if (known) return known;
@@ -185,7 +185,7 @@ export function openWallet(world: World, name: string, authority: string, acts: 
   return wallet;
 }
 
-/** The account of a wallet, made when it is not there yet. */
+/** Creates an account of a wallet, or returns the existing one. */
 export function openAccount(world: World, wallet: Wallet, pdaIndex: number, subaccount: number): Account {
   const known = wallet.accounts.get(`${pdaIndex}.${subaccount}`);
   if (known) return known;
@@ -193,13 +193,13 @@ export function openAccount(world: World, wallet: Wallet, pdaIndex: number, suba
   const account = emptyAccount(wallet, pdaIndex, subaccount, address, world.nextTraderId++);
   account.sequence = 1;
   world.accounts.set(address, account);
-  noteVersion(world, account);
+  recordVersion(world, account);
   return account;
 }
 
 /**
- * Lives up to `ms`, step by step. A world in which nothing can happen by itself goes by the minute: candles, funding
- * and samples need no more, and months pass in a moment.
+ * Advances the world to `ms`, step by step. A world without automatic changes advances by the minute, which candles,
+ * funding and samples need at least, so that months pass quickly.
  */
 export function advanceTo(world: World, ms: number): void {
   for (;;) {
@@ -215,14 +215,14 @@ export function advanceTo(world: World, ms: number): void {
   world.nowMs = Math.max(world.nowMs, ms);
 }
 
-/** One step of the grid, at the world's present. */
+/** Runs one step of the grid at the world's present time. */
 export function step(world: World, stepMs: number): void {
   const moved: Market[] = [];
   for (const market of world.markets.values()) {
     for (const bar of barsAt(market, world.nowMs)) bar.openInterestLots = market.openInterestLots;
     if (world.walk) {
       if (walkPrices(world, market, stepMs)) moved.push(market);
-      crowd(world, market, stepMs);
+      tradeOutsiders(world, market, stepMs);
     }
     samplePremium(market);
   }
@@ -237,7 +237,7 @@ export function step(world: World, stepMs: number): void {
     for (const market of world.markets.values()) noteMoment(market, world.nowMs);
 }
 
-/** All that follows from changed marks and accounts at this instant. */
+/** Runs everything that follows from changed marks and accounts at this time. */
 export function follow(world: World, moved: Iterable<Market>, meanwhile: () => void = () => {}): void {
   for (const market of moved) {
     matchOrders(world, market);
@@ -245,7 +245,8 @@ export function follow(world: World, moved: Iterable<Market>, meanwhile: () => v
     for (const account of market.holders) world.unchecked.add(account);
   }
   meanwhile();
-  // What is done to one account may leave another one short. Who was acted upon is looked at in the next step again.
+  // An action on one account may leave another one short of margin. An account that was acted on is checked again in
+  // the next step.
   const done = new Set<Account>();
   for (;;) {
     const due = [...world.unchecked].filter((it) => !done.has(it));

@@ -1,10 +1,10 @@
-/** `perpwatch api`, against the simulated exchange over its socket, and the completion that knows of it. */
+/** `perpwatch api` against the simulated exchange over its socket, and its shell completion. */
 import { spawnSync } from "node:child_process";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { readCall, refuseMisfits } from "../../src/cli/api/arguments.ts";
+import { checkArguments, readCall } from "../../src/cli/api/arguments.ts";
 import { exampleOf } from "../../src/cli/api/describe.ts";
 import { allEndpoints } from "../../src/contract/index.ts";
 import { type Simulator, startSimulator } from "../../src/simulator/index.ts";
@@ -32,7 +32,7 @@ beforeAll(async () => {
     [
       `exchange: { baseUrl: ${simulator.url} }`,
       `wallets: [{ name: main, keyFile: keys/${name}.json }]`,
-      // A mistake elsewhere, and a secret that is not there: no business of this command.
+      // A mistake elsewhere and a missing secret do not matter to this command.
       "channels: { chat: { type: discord, token: $" + "{NOT_SET}, channelId: 12 } }",
       "",
     ].join("\n"),
@@ -85,7 +85,7 @@ describe("what there is", () => {
     expect(rows.find(({ name }) => name === "fundingHourly")?.paged).toBe(true);
   });
 
-  test("describe tells parameters with bounds and defaults, the answer's fields, and how pages turn", async () => {
+  test("describe shows parameters with bounds and defaults, the answer's fields, and the paging", async () => {
     const { status, stdout } = await api("describe", "fundinghourly");
     expect(status).toBe(0);
     expect(stdout).toContain("GET /v1/users/{user_pubkey}/funding-hourly");
@@ -95,7 +95,7 @@ describe("what there is", () => {
     expect(stdout).toMatch(/cursor = nextCursor/);
   });
 
-  test("a name that is nearly one is told", async () => {
+  test("a similar name is suggested", async () => {
     const { status, stderr } = await api("markts");
     expect(status).toBe(2);
     expect(stderr).toContain("there is no endpoint markts; did you mean markets?");
@@ -109,7 +109,7 @@ describe("what there is", () => {
     expect(stdout).toContain("\nExample:\n  perpwatch api candles --symbol SOL --timeframe 1h\n");
   });
 
-  test("the example of each endpoint is taken as it stands", async () => {
+  test("the example of each endpoint works without changes", async () => {
     for (const endpoint of allEndpoints) {
       const [, , name, ...words] = exampleOf(endpoint).split(" ");
       expect(name).toBe(endpoint.name);
@@ -121,7 +121,7 @@ describe("what there is", () => {
       );
       const ofWallet = options.wallet === null ? {} : { authority: someKey, traderPubkey: someKey };
       const known = Object.fromEntries(Object.entries(ofWallet).filter(([key]) => key in endpoint.params));
-      expect(() => refuseMisfits(endpoint, { ...known, ...args }), exampleOf(endpoint)).not.toThrow();
+      expect(() => checkArguments(endpoint, { ...known, ...args }), exampleOf(endpoint)).not.toThrow();
     }
   });
 });
@@ -150,7 +150,7 @@ describe("asking", () => {
     expect(JSON.stringify(after)).toContain("/v1/auth/logout");
   });
 
-  test("without one, an endpoint that needs a session says so", async () => {
+  test("without a wallet, an endpoint that needs a session is refused", async () => {
     const { authority } = simulator.traders[0]!;
     const { traderAddress } = await import("../../src/wallet/address.ts");
     const traderPubkey = traderAddress(authority, { pdaIndex: 0, subaccount: 0 });
@@ -194,7 +194,7 @@ describe("asking", () => {
     expect((await api("markets", "--all")).stderr).toContain("--all: markets has no pages to follow");
   });
 
-  test("a refusal is told with its endpoint and status", async () => {
+  test("a refusal is reported with its endpoint and status", async () => {
     const { status, stderr } = await api("market", "--symbol", "NOPE");
     expect(status).toBe(1);
     expect(stderr).toMatch(/market.*404/);
@@ -275,7 +275,7 @@ describe("asking", () => {
     expect(await signedIn()).toBe(before);
     expect(await api(...words, "--url", elsewhere, "--yes")).toMatchObject({ status: 0, stderr: "" });
     expect(await signedIn()).toBe(before + 1);
-    // Neither where nobody signs in, nor where it is the same place.
+    // Not where nobody signs in, and not at the same address.
     expect((await api("authNonce", "--wallet", "main", "--url", elsewhere)).status).toBe(0);
     expect((await api(...words, "--url", `${simulator.url}/`)).status).toBe(0);
     expect((await api("notifications", "--help")).stdout).toMatch(/--yes .*without asking/);

@@ -1,4 +1,4 @@
-/** The passphrase of the keystore, asked for on a terminal: tried again, given up, interrupted, not answered. */
+/** The passphrase of the keystore, typed on a terminal: retried, cancelled, interrupted, not answered. */
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
@@ -48,7 +48,7 @@ async function home(): Promise<Desk> {
   return place;
 }
 
-/** Ends the daemon, and looks for what was typed in all that its terminal showed. */
+/** Ends the daemon, and searches the terminal's complete output for the typed text. */
 async function endsWithout(terminal: Terminal, typed: readonly string[]): Promise<void> {
   terminal.kill("SIGTERM");
   expect(await terminal.status).toBe(0);
@@ -62,7 +62,7 @@ test("a wrong passphrase is asked for again, and shown never; the terminal is as
   expect(await terminal.mode()).toBe("");
   terminal.type("wrong one\r");
   await terminal.shown("does not open it; 2 tries are left");
-  // Also while it is looked at, nothing is shown.
+  // There is no echo while the passphrase is checked, either.
   expect(await terminal.mode()).toBe("");
   terminal.type(`${passphrase}\r`);
   await terminal.line((line) => line.includes("signed in by message"));
@@ -70,7 +70,7 @@ test("a wrong passphrase is asked for again, and shown never; the terminal is as
   await endsWithout(terminal, ["wrong one", passphrase]);
 });
 
-test("after three wrong ones it goes on without signing, says so, and asks no more", async () => {
+test("after three wrong ones it continues without signing, reports that, and asks no more", async () => {
   using at = await home();
   await using terminal = startInTerminal(["start"], at);
   await terminal.shown(prompt);

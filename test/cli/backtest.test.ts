@@ -1,4 +1,4 @@
-/** `perpwatch rules backtest` and `rules shadow` as people meet them, over a database that a daemon left. */
+/** `perpwatch rules backtest` and `rules shadow` over a database that a daemon left. */
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
@@ -29,8 +29,8 @@ rules:
 `;
 
 /**
- * An hour of samples of long ago, then ten minutes of which everything was recorded: each time the price falls towards the
- * liquidation price and comes back; the second time the position is liquidated at the bottom.
+ * An hour of samples long ago, then ten minutes of a complete recording. Each time the price falls towards the
+ * liquidation price and returns; the second time the position is liquidated at the bottom.
  */
 async function record(file: string, endMs: number): Promise<void> {
   const store = openStore({ path: file });
@@ -96,7 +96,7 @@ function textsOf(svg: string): readonly { words: string; from: number; to: numbe
 
 const config = (rules: string) => `${plainConfig}rules: [${rules}]\n`;
 
-test("a backtest tells when, how long, who is told, and how long before a liquidation", {
+test("a backtest reports times, durations, receivers, and lead times of liquidations", {
   timeout: 120_000,
 }, async () => {
   using at = desk();
@@ -151,14 +151,14 @@ test("a backtest tells when, how long, who is told, and how long before a liquid
   ]);
   const [liquidation] = report.liquidations;
   expect(liquidation!.warning!.leadMs).toBeGreaterThan(liquidation!.critical!.leadMs);
-  // That nobody watched for a while is told whatever the rules are.
+  // Downtime is reported for any rules.
   expect(report.compared.comparison).toMatchObject({ onlyA: [], onlyB: [], same: 1 });
   const laters = report.compared.comparison.different.map(({ laterMs }) => laterMs);
   expect(laters).toHaveLength(2);
   for (const laterMs of laters) expect(laterMs).toBeLessThan(0);
 });
 
-test("what cannot be asked is told", { timeout: 120_000 }, async () => {
+test("invalid requests are reported", { timeout: 120_000 }, async () => {
   using at = desk();
   at.write("config.yaml", config("./near.yaml"));
   at.write("near.yaml", nearBelow(0.2));
@@ -183,7 +183,7 @@ test("what cannot be asked is told", { timeout: 120_000 }, async () => {
   expect(shadow.stdout).toContain("No rule is in shadow mode");
 });
 
-test("what rules in shadow mode would have told is told apart", { timeout: 120_000 }, async () => {
+test("messages of rules in shadow mode are reported separately", { timeout: 120_000 }, async () => {
   using at = desk();
   const endMs = Date.now() - 60_000;
   const harness = new Harness({ rules: nearBelow(0.2, "shadow"), atMs: endMs - 600_000 });
@@ -202,14 +202,14 @@ test("what rules in shadow mode would have told is told apart", { timeout: 120_0
   expect(ran.status).toBe(0);
   expect(ran.stdout).toMatch(/Near +1 +\d+ +here/);
   expect(ran.stdout).toMatch(/Near +main\/0\.0\/SOL +(warning|critical) +recovered/);
-  // Whoever asks need not have what the daemon sends by.
+  // Settings of channels may be missing.
   at.write(
     "config.yaml",
     config("./near.yaml").replace("type: console", 'type: discord, webhookUrl: "$' + '{NOT_SET_HERE}"'),
   );
   const bare = await run(["rules", "shadow", "--since", "1d"], at);
   expect(bare).toMatchObject({ status: 0, stderr: "" });
-  // The first line tells since when.
+  // The first line states the beginning.
   expect(bare.stdout.split("\n").slice(1)).toEqual(ran.stdout.split("\n").slice(1));
   const json = (await run(["rules", "shadow", "--json"], at)).json() as {
     rules: { rule: string; alerts: number }[];
@@ -221,7 +221,7 @@ test("a rule is explained as it stood at a time of the past", { timeout: 120_000
   using at = desk();
   const endMs = Date.now() - 60_000;
   await record(path.join(at.folder, "perpwatch"), endMs);
-  // Its number is that of the alert that fired, and not what judging anew counts.
+  // Its id is that of the alert that fired, not the count of the new evaluation.
   const store = openStore({ path: path.join(at.folder, "perpwatch") });
   const near = { rule: "Near", subject: "main/0.0/SOL", state: "ended" as const };
   const fires = { firedAtMs: endMs - 320_000, endedAtMs: endMs - 200_000 };

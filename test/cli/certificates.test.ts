@@ -1,4 +1,4 @@
-/** Certificates are checked whatever the environment says, by each command. */
+/** Certificates are checked by each command, independent of the environment. */
 import { writeFileSync } from "node:fs";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
@@ -17,7 +17,7 @@ const server = createServer({ key, cert }, (_request, response) => {
 beforeAll(() => new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening)));
 afterAll(() => void server.close());
 
-/** Asks a server whose certificate nobody vouches for. */
+/** Connects to a server with an untrusted certificate. */
 async function ask(env: Readonly<Record<string, string>>) {
   using place = desk();
   const ca = path.join(place.folder, "ca.pem");

@@ -1,5 +1,5 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: configurations hold references to the environment.
-/** `check` and `rules check`: mistakes at once with their lines, and what works online. */
+/** `check` and `rules check`: mistakes with their lines, and the online checks. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import path from "node:path";
@@ -16,7 +16,7 @@ interface Finding {
   readonly fix: string | null;
 }
 
-test("every mistake is told with its line, and the status is 2", async () => {
+test("every mistake is reported with its line, and the status is 2", async () => {
   using place = desk();
   place.write(
     "mine.yaml",
@@ -46,7 +46,7 @@ test("every mistake is told with its line, and the status is 2", async () => {
   const json = await run(["check", "--json"], { ...place, env });
   expect(json).toMatchObject({ status: 2, stderr: "" });
   const { problems, error } = json.json() as { error: string; problems: { file: string; line: number }[] };
-  // The problems are told once, as structure.
+  // The problems are stated once, as structure.
   expect(error).toBe(`${problems.length} mistakes in the configuration`);
   const places = problems.map(({ file, line }) => `${path.basename(file)}:${line}`);
   expect(places).toEqual(expect.arrayContaining(["config.yaml:1", "config.yaml:3", "mine.yaml:2"]));
@@ -117,11 +117,11 @@ test("prints wallets, rules by file, channels, and the demand against the ceilin
   const state = demand.sources.find(({ source }) => source === "traderState")!;
   expect(state.everyMs).toBe(5_000);
   expect(state.effectiveMs).toBeGreaterThan(5_000);
-  // What is never asked again has no interval, and what nobody may be asked for is not asked.
+  // A source that is read once has no interval, and one without wallets is not read.
   expect(people.stdout).toMatch(/^pnl +5m +once a wallet +0$/m);
   expect(people.stdout).toMatch(/^notifications +\d+s +never: no wallet signs in +0$/m);
   expect(people.stdout).toMatch(/\nNo mistakes, 1 warning\. --online tries it, too\.\n$/);
-  // What people read is the interval that it will really get.
+  // The text states the interval that it actually gets.
   expect(people.stdout).toMatch(
     new RegExp(`^traderState +5s +${Math.round(state.effectiveMs / 1_000)}\\.?\\d*s `, "m"),
   );
@@ -377,7 +377,7 @@ describe("check --online", () => {
     });
   });
 
-  test("a channel that works, but not as it should, says what to mend", async () => {
+  test("a channel that works partly is reported with a remedy", async () => {
     await using discord = await startDiscord();
     discord.permissions.delete("CREATE_PUBLIC_THREADS");
     const { token, channelId, apiUrl } = discord;
@@ -477,36 +477,39 @@ test.each([
   [200, '{"hello": "world"}'],
   [200, "<html>It works!</html>"],
   [404, "not found"],
-])("whoever answers %i %s is asked twice, and the address is doubted once", async (status, body) => {
-  using place = desk();
-  const asked: (string | undefined)[] = [];
-  const stranger = createServer((request, response) => {
-    asked.push(request.url);
-    response.writeHead(status, { "content-type": "application/json" }).end(body);
-  });
-  await new Promise<void>((resolve) => stranger.listen(0, "127.0.0.1", resolve));
-  const { port } = stranger.address() as AddressInfo;
-  try {
-    place.write("config.yaml", `${plainConfig}exchange: { baseUrl: "http://127.0.0.1:${port}" }\n`);
-    const ran = await run(["check", "--online", "--json"], place);
-    expect(ran.status).toBe(1);
-    const { online } = ran.json() as { online: Finding[] };
-    expect(online.map(({ what, state }) => [what, state])).toEqual([
-      ["exchange", "failed"],
-      ["channel here", "ok"],
-    ]);
-    expect(online[0]).toMatchObject({
-      detail: expect.stringContaining(
-        `http://127.0.0.1:${port} answers, and not as the exchange does (markets: `,
-      ) as string,
-      fix: expect.stringMatching(/^is exchange\.baseUrl the exchange's address\?/) as string,
+])(
+  "a server that answers %i %s is read twice, and reported once as a wrong address",
+  async (status, body) => {
+    using place = desk();
+    const asked: (string | undefined)[] = [];
+    const stranger = createServer((request, response) => {
+      asked.push(request.url);
+      response.writeHead(status, { "content-type": "application/json" }).end(body);
     });
-    expect(asked).toHaveLength(2);
-  } finally {
-    stranger.close();
-    stranger.closeAllConnections();
-  }
-});
+    await new Promise<void>((resolve) => stranger.listen(0, "127.0.0.1", resolve));
+    const { port } = stranger.address() as AddressInfo;
+    try {
+      place.write("config.yaml", `${plainConfig}exchange: { baseUrl: "http://127.0.0.1:${port}" }\n`);
+      const ran = await run(["check", "--online", "--json"], place);
+      expect(ran.status).toBe(1);
+      const { online } = ran.json() as { online: Finding[] };
+      expect(online.map(({ what, state }) => [what, state])).toEqual([
+        ["exchange", "failed"],
+        ["channel here", "ok"],
+      ]);
+      expect(online[0]).toMatchObject({
+        detail: expect.stringContaining(
+          `http://127.0.0.1:${port} answers, and not as the exchange does (markets: `,
+        ) as string,
+        fix: expect.stringMatching(/^is exchange\.baseUrl the exchange's address\?/) as string,
+      });
+      expect(asked).toHaveLength(2);
+    } finally {
+      stranger.close();
+      stranger.closeAllConnections();
+    }
+  },
+);
 
 test("an exchange that does not answer costs one wait, and channels are looked at all the same", async () => {
   using place = desk();

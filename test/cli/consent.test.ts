@@ -1,10 +1,10 @@
-/** Nothing goes on without a typed yes. */
+/** Commands continue only after a typed yes. */
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
 import type { Cli } from "../../src/cli/command.ts";
 import { consent } from "../../src/cli/consent.ts";
 
-/** A terminal at which somebody types. */
+/** A terminal with typed input. */
 function terminal(typed: string | null, isTTY = true) {
   const input = Object.assign(new PassThrough(), { isTTY, setRawMode: () => {} });
   const output = new PassThrough();
@@ -32,7 +32,7 @@ test.each(["", "y", "YES", "yes please", "no", null])("%j does not", async (type
   });
 });
 
-test("--yes asks nobody; where nobody can be asked, it is wrong use", async () => {
+test("--yes asks no question; without a terminal a question is wrong use", async () => {
   const { cli, shown } = terminal("no", false);
   await consent(cli, "This will be sent.", true);
   await expect(consent(cli, "This will be sent.", false)).rejects.toMatchObject({

@@ -1,10 +1,10 @@
-/** Errors that end the process: nothing is told of them that may hold a secret. */
+/** Errors that end the process: parts that may contain a secret are not printed. */
 import { expect, test } from "vitest";
 import { crashText } from "../../src/cli/crash.ts";
 
 const secret = "s3cretOfSomeLength";
 
-test("kind, code and places are told; message, properties, cause and whatever looks like a place in the message are not", () => {
+test("prints kind, code and stack frames, but not message, properties, cause or frames in the message", () => {
   const error = Object.assign(
     new TypeError(`${secret}\n    at ${secret} (file:///x:1:1)\n    at ${secret}`),
     {
@@ -27,6 +27,6 @@ test.each([
   ["a text", secret],
   ["an object", { name: secret, code: 5, stack: { toString: 1 } }],
   ["nothing", undefined],
-])("%s is told of as one", (_what, thrown) => {
+])("%s is printed as such", (_what, thrown) => {
   expect(crashText(thrown)).toBe("ended by an error that nobody expected: something that is no error");
 });

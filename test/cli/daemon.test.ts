@@ -1,4 +1,4 @@
-/** Commands that ask the running daemon: the real local API on a real socket, with answers that stand still behind it. */
+/** Commands that ask the running daemon: the real local API on a real socket, with fixed answers. */
 import { createServer, type Server } from "node:http";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
@@ -14,7 +14,7 @@ async function daemon(of: Partial<DashboardSource> = {}) {
   const dashboard = await openDashboard(of);
   const place = desk();
   const database = dashboard.socketPath.replace(/\.sock$/, "");
-  // What only the daemon's own environment and files hold must not matter to who asks it.
+  // Secrets and files that only the daemon has are not needed by commands.
   place.write(
     "config.yaml",
     `history: { path: ${database} }\nchannels: { chat: { type: discord, token: "\${NOT_IN_THIS_SHELL}" } }\nrules: [gone.yaml]\n`,
@@ -301,7 +301,7 @@ describe("whatif", () => {
       "Steps | main/0.0 | info | info, warning would fire after 30s",
       "",
       "To be clear of what holds then, and still with SOL at $147.00, one of:",
-      // Rounded up: what is left out might be missing.
+      // Rounded up, because the omitted part might be missing.
       " | transfer $123,457 from main/0.1 to main/0.0",
       " | sell 23.1 SOL reduce-only",
       // A size keeps all of its digits.
@@ -375,7 +375,7 @@ describe("whatif", () => {
 });
 
 describe("alerts", () => {
-  test("of which the end waits say so, in the status as well", async () => {
+  test("whose end is delayed are marked, in the status as well", async () => {
     const endingWait = { sinceMs: nowMs - 5_000, untilMs: nowMs + 55_000 };
     const firing = { ...alert({ id: 57 }), endingWait };
     const known = status();
@@ -420,7 +420,7 @@ describe("alerts", () => {
     expect(silences.map(({ id }) => id)).toEqual([2]);
   });
 
-  test("of which nothing is known now say of when their text is", async () => {
+  test("without present data show the time of their text", async () => {
     const textAtMs = nowMs - 60_000;
     const firing = { ...alert({ id: 57 }), textAtMs };
     await using it = await daemon({
@@ -569,7 +569,7 @@ describe("alerts", () => {
     const lines = stdout.split("\n").map((line) => line.replace(/ {2,}/g, " | "));
     const at = lines.indexOf("Receipts");
     expect(lines.slice(at + 1)).toEqual([
-      "RECEIPT | OF | HAPPENED | SEEN | FIRED | OWED | SEALED | ACCEPTED | ACKNOWLEDGED",
+      "RECEIPT | OF | HAPPENED | SEEN | FIRED | PENDING | FINALIZED | ACCEPTED | ACKNOWLEDGED",
       "chat | fired | 2026-11-20 12:00:00 UTC | +1.2s | +50ms | +0ms | +3ms | +47ms | +2.7s",
       "mail | fired | 2026-11-20 12:00:00 UTC | +1.2s | +50ms | +0ms | +3ms | +2s | +700ms",
       "gone | fired | 2026-11-20 12:00:00 UTC | +1.2s | +50ms | +0ms | – | given up | +2.8s",
@@ -607,7 +607,7 @@ describe("alerts", () => {
     expect(stdout).toMatch(new RegExp(`12:00:00 UTC +${seen} +\\+`));
   });
 
-  test("are acknowledged in somebody's name", async () => {
+  test("are acknowledged in a person's name", async () => {
     await using it = await daemon();
     const done = await it.run("alerts", "ack", "57", "--comment", "on it", "--by", "ann");
     expect(done).toMatchObject({ status: 0, stdout: "alert 57 is acknowledged by ann\n" });
@@ -645,7 +645,7 @@ describe("alerts", () => {
       [57, "ann", "on it"],
       [41, "ann", "on it"],
     ]);
-    // An id that cannot be acknowledged keeps none back that comes after it.
+    // An id that cannot be acknowledged does not prevent the following ones.
     expect(await it.run("alerts", "ack", "58", "57", "9", "--by", "ann")).toMatchObject({
       status: 1,
       stdout: "alert 57 is acknowledged by ann\n",
@@ -663,7 +663,7 @@ describe("alerts", () => {
         ],
       },
     ]);
-    // A mistyped one leaves all as they are.
+    // A mistyped id changes nothing.
     asked.length = 0;
     expect(await it.run("alerts", "ack", "57", "5x")).toMatchObject({ status: 2, stdout: "" });
     expect(asked).toEqual([]);
@@ -802,7 +802,7 @@ test("up to a time before which there is nothing, that is said", async () => {
   });
 });
 
-test("channels test tells what the other side answered", async () => {
+test("channels test prints the answer of the other side", async () => {
   await using it = await daemon();
   expect(await it.run("channels", "test", "chat")).toMatchObject({
     status: 0,

@@ -1,4 +1,4 @@
-/** The demo, asked from another terminal of the same folder. */
+/** The demo, used from another terminal in the same folder. */
 import { chmodSync, existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
@@ -37,7 +37,7 @@ test("commands without a configuration find the demo, as its messages say", { ti
   expect(acknowledged.stdout).toMatch(/^alert \d+ (is|was) acknowledged/);
   expect((await run(["alerts", "--json"], place)).json()).toMatchObject({ running: true });
 
-  // The scene is set so long before that no clock takes it for news: it is nobody's withdrawal.
+  // The initial scene is old enough that no clock takes it for a new event.
   const { events } = (
     await run(["history", "events", "--kind", "collateral", "--wallet", "main", "--json"], place)
   ).json() as { events: { happenedMs: number; fields: { amountUsd: number } }[] };
@@ -66,7 +66,7 @@ test("commands without a configuration find the demo, as its messages say", { ti
   expect((await run(["status"], elsewhere)).stderr).toMatch(/there is no such configuration/);
 });
 
-test("without a terminal it tells each step of an alert once", { timeout: 90_000 }, async () => {
+test("without a terminal it prints each change of an alert once", { timeout: 90_000 }, async () => {
   using place = desk();
   await using demo = startProgram(["start"], place);
   await demo.line((line) => /^[A-Z].* warning: main: SOL long is/.test(line));
@@ -83,7 +83,7 @@ test("the place of a demo: a later one takes it, what is gone is not found", () 
   const concealSecond = announceDemo(second)!;
   concealFirst();
   expect(findDemo()).toBe(second);
-  // Killed: the link stays, and leads nowhere.
+  // After a kill the link remains, and leads nowhere.
   rmSync(second);
   expect(findDemo()).toBeNull();
   const concealAgain = announceDemo(first)!;
@@ -93,7 +93,7 @@ test("the place of a demo: a later one takes it, what is gone is not found", () 
   expect(findDemo()).toBeNull();
 });
 
-/** The things that another user could put in place of a demo's folder: all of these lead to a file of ours. */
+/** Objects that another user could put in place of a demo's folder; each leads to a file of ours. */
 const put: readonly [string, (folder: string, config: string, file: string) => void][] = [
   [
     "a folder that others may write",
@@ -130,7 +130,7 @@ test.each(put)("%s is not the demo's", (_what, spoil) => {
 test("what is another user's is not the demo's", () => {
   using place = desk();
   const config = place.write("config.yaml", "");
-  // Who we are is changed, not whose the files are: that only root may.
+  // The test changes our user id instead of the owner of the files, which only root may change.
   const { getuid } = process;
   try {
     process.getuid = () => getuid!() + 1;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { diskSpaceFor, shortage } from "../../src/cli/disk-space.ts";
+import { diskSpaceFor, spaceWarning } from "../../src/cli/disk-space.ts";
 
 test.each([
   [0, 80e9, null],
@@ -8,7 +8,7 @@ test.each([
   [3e9, 1.4e9, /^the database takes 3\.0 GB, and its disk has 1\.4 GB left/],
   [200e6, 499e6, /^the database takes 200 MB, and its disk has 499 MB left/],
 ])("a database of %d bytes with %d left", (bytes, freeBytes, said) => {
-  const short = shortage({ bytes, freeBytes });
+  const short = spaceWarning({ bytes, freeBytes });
   if (said === null) expect(short).toBeNull();
   else expect(short).toMatch(said);
 });

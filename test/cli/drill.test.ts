@@ -65,7 +65,7 @@ test("prints the receipts when every channel took it", async () => {
   expect(it.asked).toEqual([[[], true]]);
   expect(looks).toBeGreaterThan(1);
   expect(stdout.split("\n").map((line) => line.replace(/ {2,}/g, " | "))).toEqual([
-    "RECEIPT | OF | HAPPENED | SEEN | FIRED | OWED | SEALED | ACCEPTED | ACKNOWLEDGED",
+    "RECEIPT | OF | HAPPENED | SEEN | FIRED | PENDING | FINALIZED | ACCEPTED | ACKNOWLEDGED",
     "chat | fired | 2026-11-20 12:00:00 UTC | +0ms | +0ms | +0ms | +2ms | +88ms | –",
     "mail | fired | 2026-11-20 12:00:00 UTC | +0ms | +0ms | +0ms | +2ms | +1.5s | –",
     "",

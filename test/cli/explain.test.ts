@@ -151,7 +151,7 @@ describe("rules explain", () => {
     expect(stdout).not.toContain("unknown");
   });
 
-  test("what is too old says so, and changes nothing of what is decided", async () => {
+  test("stale inputs are marked, and explaining changes no decision", async () => {
     const h = watched();
     h.pass(16_000);
     const before = h.told.length;

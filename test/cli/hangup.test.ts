@@ -1,4 +1,7 @@
-/** The output of the daemon and of commands when its reader goes: a closed terminal, a pipe without a reader, a full disk. */
+/**
+ * The output of the daemon and of commands when its reader disappears: a closed terminal, a pipe without a reader, a
+ * full disk.
+ */
 
 import { spawnSync } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
@@ -68,7 +71,7 @@ interface Status {
 }
 const statusOf = async (place: Desk) => (await run(["status", "--json"], place)).json() as Status;
 
-/** Halts trading on the exchange, so that there is something to tell, until `told` has come. */
+/** Halts trading on the exchange, which causes a message, until `told` resolves. */
 async function whileHalted(told: Promise<unknown>): Promise<void> {
   await simulator.call("exchange", { active: false });
   try {
@@ -101,7 +104,7 @@ test.each(["pretty", "json"])(
         { name: "hook", working: true },
       ],
     });
-    // Soon a signal means a reload again, and no hangup of a terminal: seen by what it takes.
+    // A later signal means a reload again, as its effect shows.
     place.write("config.yaml", configuration('rules: ["shipped:margin"]'));
     for (;;) {
       terminal.kill("SIGHUP");
@@ -121,7 +124,7 @@ test("the demonstration ends with its terminal", async () => {
   expect(await terminal.status).toBe(0);
 });
 
-test("with nobody left to read its output, it stops as cleanly", async () => {
+test("without a reader of its output it stops cleanly", async () => {
   using place = home();
   await using daemon = startProgram(["start"], place);
   await daemon.line((line) => line.includes("watching main"));
@@ -133,7 +136,7 @@ test("with nobody left to read its output, it stops as cleanly", async () => {
   expect(await daemon.end("SIGTERM")).toEqual({ status: 0, signal: null });
 });
 
-test("a command whose output cannot be written says so and has failed", async () => {
+test("a command whose output cannot be written fails with that reason", async () => {
   using place = home();
   const full = openSync("/dev/full", "w");
   try {

@@ -1,4 +1,4 @@
-/** The parts that all commands share: help with an example, wrong use, JSON failures. */
+/** Shared behaviour of all commands: help with an example, wrong use, JSON failures. */
 import { describe, expect, test } from "vitest";
 import { version } from "../../src/daemon/version.ts";
 import { controlCalls } from "../../src/simulator/control.ts";
@@ -86,7 +86,7 @@ test("simulate's help has a curl line for each control call", async () => {
     );
   for (const read of ["state", "requests", "fault"])
     expect(lines, read).toContain(`    $ curl -s http://127.0.0.1:8899/sim/${read}`);
-  // What the examples say can be done as it stands.
+  // The examples work without changes.
   const simulator = await startSimulator({ port: 0, traders: 1, walk: false, keysDir: null, speed: 0 });
   try {
     const { authority } = simulator.traders[0]!;
@@ -106,7 +106,7 @@ test("simulate's help has a curl line for each control call", async () => {
   }
 });
 
-test("a control call or a scenario that is wrong is told in plain words", async () => {
+test("an invalid control call or scenario is explained", async () => {
   const simulator = await startSimulator({ port: 0, traders: 1, walk: false, keysDir: null, speed: 0 });
   const refused = async (name: string, body: unknown) => {
     const answer = await fetch(`${simulator.url}/sim/${name}`, {
@@ -127,7 +127,7 @@ test("a control call or a scenario that is wrong is told in plain words", async 
   expect(() => parseScenario("- { call: order }\n")).toThrow(/^0\.at: is missing$/);
 });
 
-test("--version tells the version", async () => {
+test("--version prints the version", async () => {
   expect(await run(["--version"])).toMatchObject({ status: 0, stdout: `${version}\n` });
 });
 
@@ -140,7 +140,7 @@ test.each([
   expect(await run(words)).toMatchObject({ status: 0, stdout: expect.stringContaining(begins), stderr: "" });
 });
 
-describe("wrong use is told, and exits 2", () => {
+describe("wrong use is reported, and exits 2", () => {
   const cases: [args: string[], said: RegExp][] = [
     [[], /Usage: perpwatch/],
     [["statsu"], /unknown command 'statsu'(.|\n)*Did you mean status\?/],

@@ -1,4 +1,4 @@
-/** Without a daemon: reading goes on, from the database; changing does not. */
+/** Without a daemon, reading works from the database; changes do not. */
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { changes } from "../../src/domain/changes.ts";
@@ -52,7 +52,7 @@ async function left() {
   return place;
 }
 
-test("status tells what was firing and what is owed", async () => {
+test("status shows the alerts that were firing and the pending deliveries", async () => {
   using place = await left();
   const people = await run(["status"], place);
   expect(people).toMatchObject({ status: 1, stderr: hint });
@@ -108,11 +108,11 @@ describe("alerts", () => {
         `${hint}warning: no rule is called Blnd (did you mean Blind?); it may have been removed\n` +
         "warning: no wallet is called mian (did you mean main?); it may have been removed\n",
     });
-    // It was removed, and has a past.
+    // The rule was removed, but is in history.
     expect((await run(["alerts", "--rule", "MarginHigh"], place)).stderr).toBe(hint);
   });
 
-  test("tell the worst that they came to", async () => {
+  test("show their worst text", async () => {
     using place = await left();
     const { stdout } = await run(["alerts"], { ...place, columns: 150 });
     expect(stdout).toMatch(/ 4 .* critical → warning +resolved +Fell .*SOL is 2\.57 % from liquidation\n/);
@@ -126,7 +126,7 @@ describe("alerts", () => {
   test("have their story", async () => {
     using place = await left();
     const shown = await run(["alerts", "show", "1"], { ...place, columns: 150 });
-    // Whatever got into a text, it does not reach the terminal as a control character.
+    // Control characters in texts do not reach the terminal.
     expect(shown.stdout).toContain(String.raw`“ünï” \u0000 text`);
     expect(shown.stdout).toMatch(/FIRING critical +SOL is 3 % from liquidation +mark price: 101.25/);
     expect(shown.stdout).toMatch(/^discord +fired .*trying again .*: unreachable +1 attempt/m);
@@ -150,7 +150,7 @@ test("notifications are listed", async () => {
   expect(open.notifications).toMatchObject([{ event: { key } }]);
 });
 
-describe("what only a daemon can do exits 1 and says so", () => {
+describe("commands that need a daemon exit 1 with that reason", () => {
   const cases = [
     [["alerts", "ack", "1"]],
     [["notifications", "ack", key, "--wallet", "main"]],

@@ -1,4 +1,4 @@
-/** The log: what it never writes, and how it looks. */
+/** The log: fields that it removes, and its formats. */
 import { closeSync, openSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import type { Cli } from "../../src/cli/command.ts";
@@ -19,7 +19,7 @@ async function logged(
     const { log, flush } = await createLog(cli, options);
     write(log);
     flush();
-    // A write that is already under way ends on its own.
+    // A write in progress ends by itself.
     const written = () => readFileSync(file, "utf8");
     await expect.poll(written, { interval: 1 }).toMatch(/\n$/);
     return written();

@@ -1,4 +1,4 @@
-/** `perpwatch onboard` as a process against the simulated exchange and its chain. */
+/** `perpwatch onboard` as a process, against the simulated exchange and its ledger. */
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
@@ -14,7 +14,7 @@ interface Place extends AsyncDisposable {
   readonly simulator: Simulator;
   run(...args: string[]): Promise<Ran>;
   check(...args: string[]): Promise<Ran>;
-  /** Requests of the exchange that would do something. */
+  /** Requests that would change something at the exchange. */
   sent(): Promise<string[]>;
   state(): Promise<string>;
   /** Entries of the signature log. */
@@ -83,7 +83,7 @@ test("a wallet is registered after a summary, and a second time there is nothing
   const told = done.json() as { signature: string; traderAccount: string };
   expect(told).toMatchObject({ wallet: "fresh", result: "registered", active: true });
   expect(await it.state()).toBe("active");
-  // Written by the signer's process alone: nothing else holds the key.
+  // Only the signer's process writes it: nothing else holds the key.
   expect(it.signatures()).toEqual([
     expect.objectContaining({ act: "onboarding", wallet: fresh.address, refused: null }),
   ]);
@@ -98,7 +98,7 @@ test("a wallet is registered after a summary, and a second time there is nothing
   expect(await it.sent()).toHaveLength(1);
 }, 60_000);
 
-test("somebody else pays for a wallet that has no key here", async () => {
+test("another key pays for a wallet without a key here", async () => {
   await using it = await place(`authority: ${fresh.address}`);
   expect(await it.run("register", "--yes")).toMatchObject({
     status: 2,
@@ -194,7 +194,7 @@ test("an exchange on this machine has its ledger beside it", async () => {
   expect(await it.state()).toBe("active");
 }, 60_000);
 
-test("what is missing is told", async () => {
+test("missing parts are reported", async () => {
   await using it = await place("keyFile: ./fresh.json", null, "https://exchange.example");
   expect(await it.run("register")).toMatchObject({
     status: 2,
@@ -221,7 +221,7 @@ test("check --online asks the ledger, too", async () => {
   expect(await ledger()).toMatchObject({ state: "failed", detail: expect.stringContaining("500") });
 }, 60_000);
 
-test("a payer who cannot pay is told by the ledger, before anything is signed", async () => {
+test("a payer without funds is reported by the ledger before anything is signed", async () => {
   await using it = await place();
   it.simulator.world.ledger.lamports.set(fresh.address, 20_000n);
   expect(await it.run("register", "--yes")).toMatchObject({

@@ -1,4 +1,4 @@
-/** The page of a daemon that runs as a process: how one is let in, what a reload takes, and a history that takes nothing. */
+/** The page of a daemon as a process: its logins, its reload, and a history that accepts no commits. */
 import { chmodSync, readFileSync, statSync } from "node:fs";
 import path from "node:path";
 import Database from "better-sqlite3";
@@ -36,7 +36,7 @@ const configuration = (dashboard: string, more = "") =>
 
 const fixture = (name: string) => readFileSync(new URL(`../web/fixtures/${name}`, import.meta.url), "utf8");
 
-test("without a terminal the log says how to ask for a link, and holds none", async () => {
+test("without a terminal the log names the command for a link, and contains no link", async () => {
   using place = desk();
   place.write("config.yaml", configuration("{ listen: 127.0.0.1:0 }"));
   await using daemon = startProgram(["start"], place);
@@ -196,7 +196,7 @@ test("while another process holds the database, logging in and watching go on", 
   }
 });
 
-test("page password writes its hash into a file, and says how the daemon that runs reads it", async () => {
+test("page password writes its hash into a file, and names the command that makes the running daemon read it", async () => {
   using place = desk();
   place.write("config.yaml", configuration("{ listen: 127.0.0.1:0 }"));
   await using daemon = startProgram(["start"], place);

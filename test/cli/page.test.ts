@@ -33,7 +33,7 @@ async function opened(options: OpenOptions = {}) {
 
 const linkOf = (url: string) => ({ "perpwatch-link": new URL(url.trim()).hash.replace("#login=", "") });
 
-test("every command of docs/page.md does what it says", async () => {
+test("every command of docs/page.md works", async () => {
   await using daemon = await opened();
   const blocks = [...docs.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, text]) => text!.trim().split("\n"));
   const lines = blocks.flat().map((line) => line.replace(/^perpwatch /, "").split(" "));
@@ -57,7 +57,7 @@ test("page prints a link that logs in once; page logout ends what began so", asy
   expect(json).toEqual({ url: expect.stringContaining("#login="), expiresMs: expect.any(Number) });
 });
 
-test("page says so where no login is needed", async () => {
+test("page reports that no login is needed", async () => {
   await using daemon = await opened({ listen: { login: "never" } });
   const { stdout, stderr } = await daemon.run("page");
   expect([stdout, stderr]).toEqual([`${daemon.url}\n`, "The page needs no login:\n"]);
@@ -137,7 +137,7 @@ describe("without a running daemon", () => {
     },
   );
 
-  test("a daemon without a page says so", async () => {
+  test("a daemon without a page reports that", async () => {
     await using daemon = await opened();
     await daemon.dashboard.stop();
     expect((await daemon.run("page")).stderr).toMatch(/the daemon is not running/);
@@ -189,7 +189,7 @@ describe("page password", () => {
     const cli = {
       ...{ in: input, out: stream("out"), err: stream("err"), env: {}, status: 0 },
     } as unknown as Cli;
-    // Both at once, as they are pasted.
+    // Both lines at once, as if pasted.
     input.write("correct horse battery\rcorrect horse battery\r");
     await runCommand(["page", "password"], cli);
     expect(cli.status).toBe(0);

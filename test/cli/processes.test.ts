@@ -1,4 +1,4 @@
-/** `start`, `simulate` and `wallet` as processes on real sockets: how they begin, what they log, how they end. */
+/** `start`, `simulate` and `wallet` as processes on real sockets: their start, log and end. */
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import path from "node:path";
@@ -73,9 +73,9 @@ describe("start", () => {
     }
     expect(lines.at(-2)!.msg).toBe("SIGTERM: stopping");
     expect(lines.at(-1)!.msg).toMatch(
-      /^stopped after [\d.]+m?s; all that was seen is stored, nothing is owed$/,
+      /^stopped after [\d.]+m?s; all that was seen is stored, nothing is pending$/,
     );
-    // The key and what was signed in with it are in no line.
+    // No line contains the key or a signed login.
     const keyFile = readFileSync(simulator.traders[0]!.keyFile!, "utf8").trim();
     const all = [...daemon.stderr, ...daemon.stdout].join("\n");
     expect(all).not.toContain(keyFile.slice(1, 60));
@@ -83,7 +83,7 @@ describe("start", () => {
     expect((await run(["status"], place)).stderr).toMatch(/^the daemon is not running/);
   });
 
-  test("SIGHUP takes a right configuration, and says why it does not take a wrong one", async () => {
+  test("SIGHUP applies a valid configuration, and reports the mistakes of an invalid one", async () => {
     using place = home();
     await using daemon = startProgram(["start"], place);
     await daemon.line((line) => line.includes("watching main"));
@@ -116,7 +116,7 @@ describe("start", () => {
     expect(await daemon.end("SIGINT")).toEqual({ status: 0, signal: null });
   });
 
-  test("a daemon that stands still counts as running", async () => {
+  test("a daemon that hangs counts as running", async () => {
     using place = home();
     await using daemon = startProgram(["start"], place);
     await daemon.line((line) => line.includes("watching main"));
@@ -132,14 +132,14 @@ describe("start", () => {
 
   test("a second signal ends it at once", async () => {
     using place = home();
-    // A sign-in under way is waited for, some seconds: stopping takes that long.
+    // A stop waits for a sign-in in progress for some seconds.
     await simulator.call("fault", { path: "/v1/auth/*", delayMs: 60_000 });
     try {
       await using daemon = startProgram(["start"], place);
       await daemon.line((line) => line.includes("watching main"));
       void daemon.end("SIGTERM");
       await daemon.line((line) => line.includes("SIGTERM: stopping"));
-      // The same signal once more within a second is what a process group hands out, no second wish.
+      // The same signal within a second comes from the process group and does not count.
       void daemon.end("SIGTERM");
       expect(await daemon.end("SIGINT")).toEqual({ status: 130, signal: null });
       expect(daemon.stderr.join("\n")).toContain("SIGINT again: ending at once");
@@ -152,7 +152,7 @@ describe("start", () => {
     using place = desk();
     place.write("file", "no folder");
     const wrong: [command: string, name: string, why: RegExp][] = [
-      // A folder that nobody can make: making it must not be tried for ever.
+      // A folder that nobody can create: it must not be tried forever.
       ["start", "/proc/no/p.db", /the folder \/proc\/no does not exist and cannot be made.*\(E[A-Z]+\)/],
       ["check", "/proc/no/p.db", /the folder \/proc\/no does not exist and cannot be made.*\(E[A-Z]+\)/],
       ["check", "./file/p.db", /a part of this path is a file, not a folder/],
@@ -172,7 +172,7 @@ describe("start", () => {
     expect(readdirSync(place.folder).filter((name) => !name.endsWith(".yaml"))).toEqual(["file"]);
   });
 
-  test("check says what becomes of the database, and changes nothing", async () => {
+  test("check describes the state of the database, and changes nothing", async () => {
     using place = desk();
     place.write("config.yaml", plainConfig.replace("./perpwatch", "./a/b/p.db"));
     expect((await run(["check"], place)).stdout).toMatch(
@@ -181,7 +181,7 @@ describe("start", () => {
     expect(readdirSync(place.folder)).toEqual(["config.yaml"]);
   });
 
-  test("whoever takes the page's address keeps nothing from being watched", async () => {
+  test("the daemon watches although another program uses the page's address", async () => {
     using place = home();
     const taken = createServer();
     await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", resolve));
@@ -217,7 +217,7 @@ describe("start", () => {
         .toBeGreaterThan(before);
       const sinceMs = performance.now();
       expect(await daemon.end("SIGTERM")).toEqual({ status: 0, signal: null });
-      // Sooner than any answer, however busy the machine is.
+      // Earlier than any answer, on a machine of any load.
       expect(performance.now() - sinceMs).toBeLessThan(delayMs);
     } finally {
       simulator.faults.clear();
@@ -308,7 +308,7 @@ describe("wallet", () => {
     );
   });
 
-  test("list says where keys are, and names accounts where there are others than the first", async () => {
+  test("list shows the places of keys, and accounts other than the first", async () => {
     using place = desk();
     const [main] = simulator.traders;
     const watched = "8Xk4b2nUo7QwqVf3mT1pZr6cYh5dLs9eJg2aNu4iRt7K";
@@ -338,7 +338,7 @@ describe("wallet", () => {
     expect(more).toMatch(/ in a key file +0, 3 +the daemon/);
   });
 
-  test("import takes a secret from standard input and shows it to nobody", async () => {
+  test("import reads a secret from standard input and does not print it", async () => {
     using place = desk();
     const secret = readFileSync(simulator.traders[0]!.keyFile!, "utf8");
     const ran = await run(["wallet", "import", "main.json"], { ...place, input: secret });

@@ -1,4 +1,7 @@
-/** A session that the exchange ended while the daemon was away: it is restored at the start, refused, and replaced at once. */
+/**
+ * A session that the exchange ended while the daemon was down: it is restored at the start, refused, and replaced at
+ * once.
+ */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Simulator, startSimulator } from "../../src/simulator/index.ts";
 import { startProgram } from "../support/program.ts";

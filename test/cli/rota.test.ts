@@ -86,7 +86,7 @@ test("it prints who is on duty and the next turns, whatever secrets of channels 
   ]);
 });
 
-test("in a gap it says who is sent messages", async () => {
+test("in a gap it names the receivers", async () => {
   using place = desk();
   const nowMs = Date.now();
   place.write("config.yaml", withRota("calendar: ./oncall.ics"));
@@ -97,7 +97,7 @@ test("in a gap it says who is sent messages", async () => {
   expect(stdout).toMatch(/nobody is on duty from /);
 });
 
-test("a rota that is not there, and a mistake in one, are told", async () => {
+test("an unknown rota and a mistake in one are reported", async () => {
   using place = desk();
   place.write("config.yaml", plainConfig);
   expect(await run(["rota"], place)).toMatchObject({ status: 2, stderr: expect.stringMatching(/is a rota/) });
@@ -111,7 +111,7 @@ test("a rota that is not there, and a mistake in one, are told", async () => {
   });
 });
 
-test("a test message and an online check go by the channel of whoever is on duty", async () => {
+test("a test message and an online check use the channel of the person on duty", async () => {
   using place = desk();
   place.write("config.yaml", withRota('turn: "Mon 09:00"'));
   const { stdout } = await run(["rota", "--json"], place);

@@ -1,4 +1,4 @@
-/** Silences from a shell, over the local API's real socket; and the way that an alert would take, without any daemon. */
+/** Silences from a shell, over the local API's real socket; and the route of an alert, without a daemon. */
 import { createServer } from "node:http";
 import path from "node:path";
 import { text } from "node:stream/consumers";
@@ -29,7 +29,7 @@ async function daemon(of: Partial<DashboardSource> = {}) {
 }
 
 describe("silence", () => {
-  test("add says what it silences, until when, and what of that fires now", async () => {
+  test("add prints what it silences, until when, and the matching firing alerts", async () => {
     await using it = await daemon({
       silence: async (wish) => ({
         kind: "done",
@@ -58,7 +58,7 @@ describe("silence", () => {
     expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
     expect(stdout).toMatch(/^Silence 3: wallet=main, up to warning, until \S+ \S+ UTC\.\n/);
     expect(stdout).toContain("Of what fires now it holds 1 alert:\n  #57 warning main: margin ratio 71 %");
-    expect(stdout).toContain("Critical alerts are told all the same");
+    expect(stdout).toContain("Critical alerts are sent all the same");
   });
 
   const slips = ["walet=main", "rule!=Nope", "wallet=~mian"];
@@ -159,7 +159,7 @@ describe("silence", () => {
     [["silence", "expire", "x"], 2, "a silence's id is a number such as 3"],
     [["silence", "expire", "2"], 1, "silence 2 is over already"],
     [["silence", "expire", "9"], 1, "there is no silence 9"],
-  ])("%j ends with %i and says why", async (args, status, words) => {
+  ])("%j ends with %i and the reason", async (args, status, words) => {
     await using it = await daemon();
     const outcome = await it.run(...args);
     expect({ ...outcome }).toMatchObject({ status, stderr: expect.stringContaining(words) });
@@ -222,9 +222,9 @@ routing:
         "routing",
         "  route 1: desk=alpha",
         "    route 1: severity=critical",
-        "      tells there",
+        "      sends to there",
         "      in the group of wallet=main and no symbol: after 1s, then every 5s at most; critical at once",
-        "      not acknowledged in 5m: tells phone",
+        "      not acknowledged in 5m: sends to phone",
         "",
       ].join("\n"),
     );
@@ -268,8 +268,8 @@ routing:
     const { stdout, stderr } = await run(["routing", "test", ...labels], place);
     expect(stderr).toBe("");
     expect(stdout).toContain("desk=own team=risk rule=Own severity=critical wallet=main\n");
-    expect(stdout).toContain("tells there\n");
+    expect(stdout).toContain("sends to there\n");
     const over = await run(["routing", "test", ...labels, "team=other"], place);
-    expect(over.stdout).toContain("tells here\n");
+    expect(over.stdout).toContain("sends to here\n");
   });
 });

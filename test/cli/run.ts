@@ -1,6 +1,6 @@
 /**
- * Runs perpwatch commands to their end: `run` in this process, which is fast; `runProcess` as a process of its own, for
- * what only a process shows (the whole daemon, its exit, standard streams that are pipes).
+ * Runs perpwatch commands to their end: `run` in this process, which is fast; `runProcess` in a process of its own, for
+ * the behaviour of processes (the complete daemon, its exit, standard streams that are pipes).
  */
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -21,7 +21,7 @@ export interface Ran {
   json(): unknown;
 }
 
-/** Another user, whom root runs a process as. */
+/** Root runs the process as this user. */
 interface ProcessOptions extends RunOptions {
   readonly uid?: number;
   readonly gid?: number;
@@ -32,7 +32,7 @@ export interface RunOptions {
   readonly folder?: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly input?: string;
-  /** Columns of the output, as a terminal has them. Default: it is none. */
+  /** Columns of the output, as of a terminal. Default: it is no terminal. */
   readonly columns?: number;
 }
 
@@ -79,7 +79,7 @@ export function runProcess(args: readonly string[], options: ProcessOptions = {}
     child.stderr.setEncoding("utf8").on("data", (text: string) => {
       stderr += text;
     });
-    // A command that reads nothing may be gone before the input is written.
+    // A command that reads nothing may end before the input is written.
     child.stdin.on("error", () => {});
     child.stdin.end(input);
     child.once("error", reject);
@@ -91,7 +91,7 @@ function ranWith(status: number | null, stdout: string, stderr: string): Ran {
   return { status, stdout, stderr, json: () => JSON.parse(stdout) as unknown };
 }
 
-/** A stream that is no terminal and keeps everything that is written to it. */
+/** A stream that is no terminal and collects everything written to it. */
 class Collected extends Writable {
   readonly #chunks: Buffer[] = [];
 
@@ -105,11 +105,14 @@ class Collected extends Writable {
   }
 }
 
-/** The folder that commands are in now, with how many, and those that wait for another one. */
+/** The present working folder of commands, with their number, and those that wait for another folder. */
 let inside: { readonly folder: string; readonly back: string; count: number; left: Promise<void> } | null =
   null;
 
-/** Makes `folder` the working folder as soon as no command is in another one. Returns what gives it up. */
+/**
+ * Changes the working folder as soon as no command uses another one.
+ * @returns a function that releases it
+ */
 async function enter(folder: string): Promise<() => void> {
   while (inside !== null && inside.folder !== folder) await inside.left;
   const left = Promise.withResolvers<void>();
@@ -146,7 +149,7 @@ export function desk(): Desk {
   };
 }
 
-/** A configuration that is right and asks nobody anything. */
+/** A valid configuration without network access. */
 export const plainConfig = `
 wallets:
   - { name: main, authority: 8Xk4b2nUo7QwqVf3mT1pZr6cYh5dLs9eJg2aNu4iRt7K }

@@ -1,6 +1,6 @@
 /**
- * `perpwatch service`: as a process that installs into the folder of an image, with programs of systemd that write down how they
- * were called; and on a machine that is a folder, for what only a machine that runs has (a sealed passphrase, started services).
+ * `perpwatch service`: as a process that installs into an image's folder, with programs of systemd that record their
+ * calls; and on a machine that is a folder, for what needs a running machine (a sealed passphrase, started services).
  */
 import { spawnSync } from "node:child_process";
 import {
@@ -82,7 +82,7 @@ describe("the units in deploy/", () => {
 });
 
 describe("into an image, as a process", () => {
-  /** Programs that write down how they were called. */
+  /** Programs that record their calls. */
   function programs(
     place: Desk,
     names = ["systemd-sysusers", "systemd-tmpfiles", "systemctl", "systemd-creds"],
@@ -150,7 +150,7 @@ describe("into an image, as a process", () => {
       ].join(" "),
     );
 
-    // An upgrade writes what differs, and leaves the configuration to its owner.
+    // An upgrade writes the differences, and does not change the configuration.
     writeFileSync(unit, "[Service]\nExecStart=/old\n");
     writeFileSync(at("/etc/perpwatch/config.yaml"), "wallets: []\n");
     const second = await service("install", "--json");
@@ -221,7 +221,7 @@ interface Rig {
 
 const done: Ran = { status: 0, stdout: "", stderr: "" };
 
-/** A machine that is a folder; commands end as `answers` says by their beginning, else well. */
+/** A machine that is a folder; commands end as `answers` states by their beginning, otherwise successfully. */
 function rig(
   place: Desk,
   answers: Readonly<Record<string, Ran>> = {},
@@ -328,7 +328,7 @@ describe("on a machine", () => {
     named.machine.write("/etc/perpwatch/config.yaml", "signer: { passphraseFile: /run/secrets/p }\n", 0o640);
     installSystem(named.installation);
     expect(existsSync(named.at(sealed))).toBe(false);
-    // A configuration of before, which knows of no signer.
+    // An older configuration without a signer.
     expect(named.notes.join("\n")).toContain(
       "add: signer: { socket: /run/perpwatch-signer/signer.sock, keystore: ",
     );
@@ -342,7 +342,7 @@ describe("on a machine", () => {
       /^1 mistake in the configuration\nline 3\n\nInstalled, and not started\. Mend \/etc\/perpwatch\/config\.yaml, then run/,
     );
     expect(linesOf(broken).some((line) => /restart/.test(line))).toBe(false);
-    // A check that could not be made keeps nobody from watching.
+    // A check that could not run does not prevent the installation.
     const unchecked = rig(place, { "systemd-run": { status: 1, stdout: "", stderr: "no bus" } });
     installSystem(unchecked.installation);
     expect(linesOf(unchecked).at(-1)).toMatch(/^systemctl restart/);
@@ -365,7 +365,7 @@ describe("on a machine", () => {
       { ...done, stdout: "fine\nwarning: the disk is full\n" },
       /^perpwatch check warns: the disk is full$/,
     ],
-  ])("%s is told, and the services are started", (_what, answer, told) => {
+  ])("%s is reported, and the services are started", (_what, answer, told) => {
     using place = desk();
     const here = rig(place, { "systemd-run": answer });
     installSystem(here.installation);
@@ -419,7 +419,7 @@ describe("on a machine", () => {
     expect(() => installSystem(odd.installation)).toThrow(/a unit can only name paths of letters/);
   });
 
-  test("a configuration whose keystore is the user's says how its keys come over, and leaves the passphrase behind", () => {
+  test("for a configuration with the user's keystore it describes how to move the keys, and does not copy the passphrase", () => {
     using place = desk();
     const address = "GHYpNqWQYmSfXRF8Tm5qNtdkpu5b89MayjfBMU28JcLD";
     const text = `wallets: [{ name: main, keystore: ${address} }]\nsigner: { passphraseFile: ./pass }\n`;
@@ -479,7 +479,7 @@ describe("on a machine", () => {
   });
 });
 
-describe("what stands where a service has its files is read only where it is a text file with a bound", () => {
+describe("existing files of a service are read only if they are text files below a size limit", () => {
   test.each([
     ["a pipe", "is not a regular file", (at: string) => spawnSync("mkfifo", [at])],
     ["a file without end", "is no file of a disk", (at: string) => symlinkSync("/dev/zero", at)],

@@ -1,4 +1,7 @@
-/** A signer that runs on its own, set up by hand as README and deploy/perpwatch.service say: daemon and signer as two users, where root allows it. */
+/**
+ * A separate signer, set up by hand as in README and deploy/perpwatch.service: daemon and signer as two users, if run
+ * as root.
+ */
 import { spawnSync } from "node:child_process";
 import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, statSync } from "node:fs";
 import path from "node:path";
@@ -21,10 +24,10 @@ afterAll(async () => {
   keys[Symbol.dispose]();
 });
 
-/** Numbers that no user of a usual system has. */
+/** User and group ids that ordinary systems do not use. */
 const [daemonUser, signerUser, group] = [64_001, 64_002, 64_010];
 
-/** True if processes of other users can be started, and can read the program. */
+/** Returns true if processes of other users can be started, and can read the program. */
 function canBeOthers(): boolean {
   const at = { uid: daemonUser, gid: group, cwd: "/" };
   return (

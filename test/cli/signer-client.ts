@@ -1,4 +1,4 @@
-/** Asks a signer that runs on its own, as a daemon does. */
+/** Sends requests to a separate signer, as a daemon does. */
 import { connect } from "node:net";
 import path from "node:path";
 import { createInterface } from "node:readline";
@@ -14,7 +14,7 @@ export function askerAt(place: Desk) {
   };
   return {
     ask,
-    /** @param toldMs the time that the asker says it is */
+    /** @param toldMs the time that the requester states */
     login(wallet: string, textMs = Date.now(), toldMs = textMs, first = "Sign in to the exchange") {
       const expires = new Date(textMs).toISOString();
       const text = `${first}\nwallet:${wallet}\nnonce:a1b2c3d4\nexpires:${expires}`;

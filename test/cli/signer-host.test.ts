@@ -1,4 +1,4 @@
-/** The keys of a signer's process in this process, on a clock that is moved. */
+/** The keys of a signer, in this process with a clock that the test advances. */
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
@@ -19,7 +19,7 @@ const refusalsIn = (place: Desk, wallet = "") =>
     .filter((line) => wallet === "" || line.wallet === wallet)
     .map(({ refused }) => refused);
 
-/** Refusals that lines stand for. */
+/** The number of refusals that lines stand for. */
 const countOf = (lines: readonly string[]) =>
   lines.reduce((sum, line) => sum + 1 + Number(/\((\d+) refusals? before/.exec(line)?.[1] ?? 0), 0);
 

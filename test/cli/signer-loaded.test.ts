@@ -1,4 +1,4 @@
-/** A signer signs by the configuration that was loaded, whatever stands in the file meanwhile. */
+/** A signer uses the configuration that was loaded, whatever the file contains meanwhile. */
 import { once } from "node:events";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync } from "node:fs";
 import { connect, createServer } from "node:net";
@@ -173,7 +173,7 @@ describe("a signer on its own", () => {
     expect(await asker.login(addressOf(main))).toMatchObject(otherWay);
   });
 
-  test("says which wallets it signs for as before while its file has mistakes, also removed ones", async () => {
+  test("lists the wallets that it still signs for while its file has mistakes, also removed ones", async () => {
     using place = desk();
     const added = `{ name: two, keyFile: ${simulator.traders[second]!.keyFile} }`;
     write(place, { signer: socket, wallets: `wallets: [ ${walletOf()}, ${added} ]` });
@@ -246,7 +246,7 @@ describe("a signer on its own", () => {
     const warned = await hangUp(signer, /the records of forms and signatures stay in/);
     expect(warned).toMatch(/warning: .* stay in \S+\/records until the signer is started again$/);
     await asker.ask({ do: "load" });
-    // First trust is not open again.
+    // Trust on first use does not apply again.
     const text = `Log in to the exchange\nwallet:${addressOf(main)}\nnonce:a1b2c3d4`;
     const act = { kind: "login text", text, nonceId: "n-1", nowMs: Date.now() };
     expect(await asker.ask({ do: "sign", wallet: addressOf(main), act })).toMatchObject({
@@ -255,7 +255,7 @@ describe("a signer on its own", () => {
     expect(readdirSync(place.folder)).not.toContain("others");
   });
 
-  test("signs logins that name the configured domain alone; the daemon alerts, the signature log tells each refusal", async () => {
+  test("signs logins that name the configured domain alone; the daemon alerts, the signature log has each refusal", async () => {
     using place = desk();
     const exchange = `exchange: { baseUrl: ${simulator.url}, requestsPerSecond: 1000, loginDomain: login.example.org }`;
     write(place, { signer: socket, exchange });
@@ -347,7 +347,7 @@ const broken: readonly [string, () => Readonly<Record<string, string>>][] = [
   ["YAML that does not parse", () => ({ history: `history: { path: "${canary}` })],
 ];
 
-test("a file with mistakes takes nothing from a signer, which says nothing of it", async () => {
+test("a file with mistakes removes no key from a signer, which prints no text of it", async () => {
   using place = desk();
   write(place, { signer: socket });
   await using _signer = await startSigner(place);
@@ -370,7 +370,7 @@ test("a file with mistakes takes nothing from a signer, which says nothing of it
   expect(await daemon.end("SIGTERM")).toMatchObject({ status: 0 });
 });
 
-test("a signer that begins by a file with mistakes is a trouble that says nothing of the file", async () => {
+test("a signer that starts with an invalid file is reported without text of the file", async () => {
   using place = desk();
   write(place);
   await using daemon = startProgram(["start"], place);

@@ -1,4 +1,4 @@
-/** The signer as a process: beside the daemon, on its own, and away. */
+/** The signer as a process: with the daemon, separate, and unavailable. */
 import {
   closeSync,
   existsSync,
@@ -59,7 +59,7 @@ function home(
   return place;
 }
 
-/** False once it ended, whether or not somebody has asked for its status. */
+/** Returns false once it ended, even as a zombie. */
 function isRunning(pid: number): boolean {
   if (!existsSync(`/proc/${pid}`)) return false;
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
@@ -81,7 +81,10 @@ function childrenOf(pid: number): number[] {
     .map(Number);
 }
 
-/** Looks through all of a process's memory that can be read. @returns for each of the contents that is there, at how many places */
+/**
+ * Searches the readable memory of a process.
+ * @returns the number of occurrences of each content that was found
+ */
 function heldBy(pid: number, contents: Readonly<Record<string, Buffer>>): Record<string, number> {
   const found = new Map<string, Set<number>>();
   const memory = openSync(`/proc/${pid}/mem`, "r");
@@ -97,7 +100,7 @@ function heldBy(pid: number, contents: Readonly<Record<string, Buffer>>): Record
         try {
           read = readSync(memory, chunk, 0, Math.min(chunk.length, end - at), at);
         } catch {
-          // Reserved, and not there.
+          // Reserved, but not mapped.
           break;
         }
         const part = chunk.subarray(0, read);
@@ -126,7 +129,7 @@ test("the daemon's memory holds no key, its signer's has the seed once; both end
     address: Buffer.from(addressOf(main)),
   };
   expect(heldBy(pid, contents)).toEqual({ address: expect.any(Number) });
-  // The search is not blind. The seed is held once, outside of the heap of JavaScript.
+  // The search finds what is there: the seed once, outside of JavaScript's heap.
   expect(heldBy(signer!, contents)).toMatchObject({ address: expect.any(Number), seed: 1 });
   const lines = readFileSync(path.join(place.folder, "signatures.log"), "utf8").trim().split("\n");
   expect(lines.map((line) => JSON.parse(line))).toEqual([
@@ -166,7 +169,7 @@ test("the signer of a daemon, and that of a command, leaves no core, and takes n
   const [signer] = childrenOf(daemon.pid);
   expect(ofProcess(signer!)).toEqual({ flag: "--disable-sigusr1", core: "0" });
   expect(await daemon.end("SIGTERM")).toMatchObject({ status: 0 });
-  // A command's is gone before anybody can look at it.
+  // The signer of a command ends before it can be examined.
   const noting = `
     import { readFileSync, writeFileSync } from "node:fs";
     const files = ["cmdline", "limits"].map((name) => readFileSync("/proc/self/" + name, "utf8"));
@@ -294,9 +297,9 @@ test("a passphrase that is gone, and a keystore that is gone, stop nothing", asy
   expect(await runProcess(["wallet", "import"], { ...place, input: keyText(main) })).toMatchObject({
     status: 0,
   });
-  // Nobody has to tell it: it is asked again.
+  // It is retried without any request.
   await daemon.line((line) => line.includes("signed in by message"));
-  // Keys that were opened are used on, whatever becomes of the files.
+  // Keys that were opened stay usable, whatever happens to the files.
   rmSync(path.join(place.folder, "passphrase"));
   rmSync(path.join(place.folder, "keystore.json"));
   void daemon.end("SIGHUP");
@@ -326,14 +329,14 @@ test("a signer is not put in the place of a file", async () => {
   expect(existsSync(path.join(place.folder, "config.yaml"))).toBe(true);
 });
 
-test("a key file that is wrong is told as a mistake of the configuration, with its line", async () => {
+test("an invalid key file is reported as a mistake of the configuration, with its line", async () => {
   using place = home([], ["{ name: main, keyFile: ./none.json }"]);
   const started = await runProcess(["start"], place);
   expect(started).toMatchObject({ status: 2 });
   expect(started.stderr).toMatch(/config\.yaml:2:\d+: .*the key file does not exist/);
 });
 
-test("the text of a login is held against the machine's clock, whatever time its asker says it is", async () => {
+test("the text of a login is compared with the machine's clock, not with the requester's time", async () => {
   using place = desk();
   const { keyFile, authority } = simulator.traders[main]!;
   place.write(
@@ -369,7 +372,7 @@ test("a wallet that is gone from the configuration is signed for no more once it
   using asker = askerAt(place);
   const signed = { signed: expect.any(String) };
   expect(await asker.login(addressOf(second))).toMatchObject(signed);
-  // A configuration with a mistake is one that no daemon takes.
+  // A configuration with a mistake is not loaded by any daemon.
   rewrite([wallet("main", main), "{ name: two, keyFile: ./none.json }"]);
   void signer.end("SIGHUP");
   const asBefore = `it signs as before for ${addressOf(second)}`;
@@ -426,12 +429,12 @@ test("each refusal is a line of the signature log, also by pace and of a wallet 
   });
   const before = lines().length;
   for (let count = 0; count < 300; count++) await asker.login(`${stranger.slice(4)}${1_000 + count}`);
-  // A line in 5 s once the first ones are spent.
+  // A line in 5 s after the first ones.
   expect(lines().length - before).toBeLessThan(100);
   expect(lines().length - before).toBeGreaterThan(10);
 });
 
-test("errors of the listening socket are told, and end nothing", async () => {
+test("errors of the listening socket are reported, and do not end the signer", async () => {
   using place = home(["signer: { socket: ./signer.sock }"]);
   const fault = `
     import net from "node:net";
@@ -450,7 +453,7 @@ test("errors of the listening socket are told, and end nothing", async () => {
   expect(await asker.login(addressOf(main))).toMatchObject({ signed: expect.any(String) });
 });
 
-test("whoever connects without asking for what there is gets nothing", async () => {
+test("a connection without a valid request gets no answer", async () => {
   using place = home([`signer: { socket: ./signer.sock }`]);
   await using signer = startProgram(["signer"], place);
   await signer.line((line) => line.includes("holds 1 key, listens at"));

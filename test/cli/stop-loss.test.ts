@@ -39,7 +39,7 @@ test("the transaction goes to standard output, the explanation beside it, and no
   expect(told).toMatchObject({ signed: true, symbol: "BTC", order: { side: "ask" }, signers: [authority] });
   expect(missingSigners(readTransaction(told.transaction))).toEqual([]);
   expect(brokenSignatures(readTransaction(told.transaction))).toEqual([]);
-  // Written by the signer's process alone: nothing else holds the key. Each command signs in, too.
+  // Only the signer's process writes it: nothing else holds the key. Each command also signs in.
   const entries = readFileSync(path.join(at.folder, "data", "signatures.log"), "utf8")
     .trim()
     .split("\n");

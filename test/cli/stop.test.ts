@@ -1,4 +1,4 @@
-/** The end of a run, as the log tells it. */
+/** The end of a run in the log. */
 import { createServer } from "node:net";
 import { expect, test } from "vitest";
 import { startSimulator } from "../../src/simulator/index.ts";
@@ -15,7 +15,7 @@ async function closedPort(): Promise<number> {
   return address.port;
 }
 
-test("a stop says what is still owed and what is firing, and the status called its channel what it is until then", async () => {
+test("a stop logs the pending messages and the firing alerts, and the status shows the state of its channel until then", async () => {
   using place = desk();
   const simulator = await startSimulator({ port: 0, traders: 1, walk: false, keysDir: place.folder });
   try {
@@ -44,10 +44,10 @@ test("a stop says what is still owed and what is firing, and the status called i
     });
     const { msg } = JSON.parse(daemon.stderr.at(-1)!) as { msg: string };
     expect(msg).toMatch(
-      /^stopped after [\d.]+m?s; all that was seen is stored, 1 message still owed, to be sent at the next start; 1 critical alert is firing \(#1\): nobody watches it now$/,
+      /^stopped after [\d.]+m?s; all that was seen is stored, 1 message still pending, to be sent at the next start; 1 critical alert is firing \(#1\): nobody watches it now$/,
     );
 
-    // The same without the channel that is still owed a message.
+    // The same without the channel that has a pending message.
     place.write("config.yaml", config(""));
     await using next = startProgram(["start"], place);
     const told = await next.line(

@@ -1,11 +1,11 @@
-/** The result of a channel's own words, from a shell. */
+/** The results of channel templates, from a shell. */
 import { expect, test } from "vitest";
 import { desk, plainConfig, run } from "./run.ts";
 
 const own = `{ type: console, templates: { title: "{{ alert.symbol }} at {{ price(position.markPrice) }}", ended: { title: Over } } }`;
 const config = plainConfig.replace(/^channels:.*$/m, `channels: { here: ${own}, plain: { type: console } }`);
 
-test("preview tells a made-up alert in the words of the channel, step by step", async () => {
+test("preview renders a sample alert by the channel's templates, for each kind of change", async () => {
   using place = desk();
   place.write("config.yaml", config);
   const { status, stdout } = await run(["channels", "preview", "here"], place);
@@ -35,7 +35,7 @@ test("preview names what there is", async () => {
   expect([kind.status, kind.stderr]).toEqual([2, expect.stringContaining("resolved")]);
 });
 
-test("check tells what is wrong with a template, at its place, and exits 2", async () => {
+test("check reports a mistake in a template at its place, and exits 2", async () => {
   using place = desk();
   place.write("config.yaml", config.replace("alert.symbol", "alert.symbl"));
   const { status, stderr } = await run(["check"], place);
@@ -45,7 +45,7 @@ test("check tells what is wrong with a template, at its place, and exits 2", asy
   );
 });
 
-test("vocabulary tells what can be named", async () => {
+test("vocabulary lists all names", async () => {
   const people = await run(["channels", "vocabulary"]);
   expect(people.stdout).toMatch(/^happenedAt +time +when it happened/m);
   expect((await run(["channels", "vocabulary", "--json"])).json()).toMatchObject({

@@ -41,7 +41,7 @@ describe("tables", () => {
     );
   });
 
-  /** As a terminal of so many columns shows it, and the colours that are left open at the end of a line. */
+  /** The output of a terminal with this number of columns, and the colours left open at the end of each line. */
   const shown = (columns: number, ...[heads, rows]: [Parameters<typeof table>[0], string[][]]) => {
     const narrow: Paint = Object.assign((tint: Tint, text: string) => paint(tint, text), { width: columns });
     const text = forTerminal(table(heads, rows, narrow));
@@ -70,7 +70,7 @@ describe("tables", () => {
     ]);
   });
 
-  test("a text that has less than 40 characters beside others stands below its row", () => {
+  test("a text with less than 40 characters of space is written below its row", () => {
     const text = "main: SOL long is 2.57 % from liquidation, and this is the rest";
     const at = "2026-03-01 12:00:00 UTC";
     const id = "notification:event:312:4:0:1:2";
@@ -82,7 +82,7 @@ describe("tables", () => {
     ]);
   });
 
-  test("heads are wrapped before cells, and figures that do not fit stand below with their titles", () => {
+  test("heads are wrapped before cells, and figures that do not fit are written below with their titles", () => {
     const heads = [
       "position",
       { title: "unrealized profit", right: true },

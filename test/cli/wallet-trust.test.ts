@@ -129,7 +129,10 @@ test("a text that no wallet may sign is shown, escaped, with what to do, and can
   expect(it.known()).toEqual(known);
 });
 
-/** Runs it at a terminal, where a person answers each question. @param answer called at each, before yes is typed */
+/**
+ * Runs it at a terminal where a person answers each question.
+ * @param answer called at each question, before yes is typed
+ */
 async function atTerminal(folder: string, answer: (number: number) => string): Promise<string> {
   const input = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => {} });
   const [out, err] = [new PassThrough(), new PassThrough()];

@@ -1,4 +1,4 @@
-/** Tables of every command keep to 100 columns where the output is no terminal, and lose no word of what they show. */
+/** Tables of all commands fit into 100 columns when the output is no terminal, and lose no word. */
 import path from "node:path";
 import { expect, test } from "vitest";
 import { changes } from "../../src/domain/changes.ts";
@@ -19,12 +19,12 @@ const config = plainConfig.replace(
   `name: ${wallet}, labels: { desk: alpha, book: perpetuals, team: night },`,
 );
 
-/** Lines that are too long: sentences are no tables. */
+/** Lines that are too long, except sentences. */
 function far(text: string): string[] {
   return text.split("\n").filter((line) => [...line].length > 100 && !/^(warning: |#\d)/.test(line));
 }
 
-/** The words of a text, wherever its lines and columns are. */
+/** The words of a text, independent of lines and columns. */
 function words(text: string): Set<string> {
   return new Set(text.split(/\s+/));
 }

@@ -26,40 +26,40 @@ const ages = (pace: Pace) => pace.stretched.map(({ source, staleAfterMs }) => [s
 describe("ages follow the intervals that are kept", () => {
   test("three of them, once two would not fit in any more", () => {
     const pace = new Pace(settings(), 0);
-    expect(pace.look(state(7_000), 0)).toBe(false);
-    expect(pace.look(state(9_000), 5_000)).toBe(true);
+    expect(pace.update(state(7_000), 0)).toBe(false);
+    expect(pace.update(state(9_000), 5_000)).toBe(true);
     expect(ages(pace)).toEqual([["traderState", 27_000]]);
-    expect(pace.look(state(10_000), 60_000)).toBe(false);
+    expect(pace.update(state(10_000), 60_000)).toBe(false);
   });
 
   test("a minute at most for what risk rests on, and not for the rest", () => {
     const pace = new Pace(settings(), 0);
-    expect(pace.look([...state(50_000), { source: "fills", everyMs: 600_000 }], 0)).toBe(true);
+    expect(pace.update([...state(50_000), { source: "fills", everyMs: 600_000 }], 0)).toBe(true);
     expect(ages(pace)).toEqual([
       ["traderState", 60_000],
       ["fills", 1_800_000],
     ]);
     // Longer than that is as long.
-    expect(pace.look([...state(500_000), { source: "fills", everyMs: 600_000 }], 60_000)).toBe(false);
+    expect(pace.update([...state(500_000), { source: "fills", everyMs: 600_000 }], 60_000)).toBe(false);
   });
 
   test("of the wallet that is read least often, at most every 30 s, and down again after two minutes", () => {
     const pace = new Pace(settings(), 0);
-    expect(pace.look([...state(1_000), ...state(9_000), ...state(1_000)], 0)).toBe(true);
-    expect(pace.look(state(18_000), 29_000)).toBe(false);
-    expect(pace.look(state(18_000), 30_000)).toBe(true);
+    expect(pace.update([...state(1_000), ...state(9_000), ...state(1_000)], 0)).toBe(true);
+    expect(pace.update(state(18_000), 29_000)).toBe(false);
+    expect(pace.update(state(18_000), 30_000)).toBe(true);
     expect(ages(pace)).toEqual([["traderState", 54_000]]);
-    expect(pace.look(state(5_000), 40_000)).toBe(false);
-    expect(pace.look(state(18_000), 100_000)).toBe(false);
-    expect(pace.look(state(5_000), 110_000)).toBe(false);
-    expect(pace.look(state(5_000), 229_000)).toBe(false);
-    expect(pace.look(state(5_000), 230_000)).toBe(true);
+    expect(pace.update(state(5_000), 40_000)).toBe(false);
+    expect(pace.update(state(18_000), 100_000)).toBe(false);
+    expect(pace.update(state(5_000), 110_000)).toBe(false);
+    expect(pace.update(state(5_000), 229_000)).toBe(false);
+    expect(pace.update(state(5_000), 230_000)).toBe(true);
     expect(ages(pace)).toEqual([]);
   });
 
   test("a change that could not be made is none", () => {
     const pace = new Pace(settings(), 0);
-    expect(pace.look(state(18_000), 0)).toBe(true);
+    expect(pace.update(state(18_000), 0)).toBe(true);
     pace.undo();
     expect(ages(pace)).toEqual([]);
   });

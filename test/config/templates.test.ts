@@ -1,7 +1,7 @@
 /** Templates of channels: read with the configuration, each mistake at its place. */
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: ${NAME} is the configuration's own syntax.
 import { expect, test } from "vitest";
-import { takenKeys } from "../../src/cli/reload-text.ts";
+import { appliedKeys } from "../../src/cli/reload-text.ts";
 import { formatConfigProblem, settingsFromText } from "../../src/daemon/settings.ts";
 import { type Desk, desk, rest } from "./desk.ts";
 
@@ -88,8 +88,8 @@ test("what is written is what is said, by channel; the channel itself is the sam
     },
     chat: { all: {}, byKind: { resolved: { title: { text: "{{ alert.rule }}" } } } },
   });
-  expect(takenKeys(plain, own)).toEqual(["channels.here.templates (new)", "channels.chat.templates (new)"]);
-  expect(takenKeys(own, good(at, "  here: { type: console }\n  chat: { type: console }\n"))).toEqual([
+  expect(appliedKeys(plain, own)).toEqual(["channels.here.templates (new)", "channels.chat.templates (new)"]);
+  expect(appliedKeys(own, good(at, "  here: { type: console }\n  chat: { type: console }\n"))).toEqual([
     "channels.here.templates (gone)",
     "channels.chat.templates (gone)",
   ]);

@@ -114,16 +114,19 @@ export class Crash {
         else this.#firing.delete(change.alertId);
       }
       const items = owed.map((item) => ({ item, change: this.#byId.get(item.changeId)! }));
-      this.#delivery.owe(items, Math.max(...owed.map(({ owedAtMs }) => owedAtMs), Number.NEGATIVE_INFINITY));
+      this.#delivery.addPending(
+        items,
+        Math.max(...owed.map(({ owedAtMs }) => owedAtMs), Number.NEGATIVE_INFINITY),
+      );
     }
-    this.#delivery.passTo(this.harness.nowMs);
+    this.#delivery.sendUntil(this.harness.nowMs);
   }
 
   /** The daemon crashes and starts anew. @param byMs what the clock shows more than before */
   restart(byMs = second): void {
     this.harness = this.harness.restarted(this.#options, byMs);
     this.#handed = 0;
-    this.#delivery.starts();
+    this.#delivery.beginStart();
     this.#delivery.started(null, this.harness.nowMs);
     this.look();
   }

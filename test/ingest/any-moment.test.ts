@@ -1,7 +1,7 @@
 /**
- * A restart at any moment, and the same outcome as without it. Two watches are fed the same: one stands still for the
- * downtime and then sees that every read failed; the other is made anew from what history holds. What they tell of the
- * user's rules is the same, whatever was under way: timers, levels, endings that wait for their reason, windows, throttles,
+ * A restart at any moment leads to the same outcome as no restart. Two watches receive the same observations: one
+ * pauses for the downtime and then observes that every read failed; the other is restored from history. Both report the
+ * same about the user's rules: timers, levels, endings that wait for their reason, windows, throttles,
  * acknowledgements, rules in shadow mode.
  */
 import fc from "fast-check";
@@ -16,7 +16,7 @@ import { nothingRemembered } from "../../src/engine/remembered.ts";
 import type { WatchSettings } from "../../src/engine/settings.ts";
 import { Watch } from "../../src/engine/watch.ts";
 import { type History, openStore } from "../../src/history/index.ts";
-import { rememberedWatch } from "../../src/ingest/remember.ts";
+import { restoreWatch } from "../../src/ingest/restore-watch.ts";
 import {
   event,
   marketConfig,
@@ -71,7 +71,7 @@ const ours = new Set([
 ]);
 
 const settings: WatchSettings = {
-  // When a reminder comes depends on when something was told; what is told does not.
+  // The time of a reminder depends on the time of the last message; its content does not.
   ...settingsOf({ rules, remind: { worseBy: 0 } }),
   // A daemon that restarts knows no positions that prices could move until it has read them.
   judgeOldPositions: false,
@@ -79,7 +79,7 @@ const settings: WatchSettings = {
 
 type Holds = "long" | "short" | "none" | "another";
 
-/** The exchange's answers in one round, 5 s after the one before. */
+/** The exchange's answers in one round, 5 s after the previous one. */
 type Round =
   | { readonly kind: "failed" }
   | {
@@ -89,7 +89,7 @@ type Round =
       readonly holds: Holds;
       readonly liquidated: boolean;
       readonly filled: boolean;
-      /** True if the history tells by now how the collateral changed last. */
+      /** True if the history shows the last change of the collateral. */
       readonly flowed: boolean;
       readonly acknowledge: boolean;
     };
@@ -110,7 +110,7 @@ const round: fc.Arbitrary<Round> = fc.oneof(
     }),
   },
 );
-/** Rounds come in stretches of the same, so that timers run out. */
+/** Several equal rounds follow one another, so that timers run out. */
 const rounds = fc
   .array(fc.tuple(round, fc.integer({ min: 1, max: 6 })), { minLength: 1, maxLength: 10 })
   .map((list) => list.flatMap(([one, times]) => Array.from({ length: times }, () => one)));
@@ -149,7 +149,7 @@ function stepsOf(list: readonly Round[]): { readonly afterMs: number; readonly s
   let held: Holds = "none";
   let collateral: number | null = null;
   let flows: Event[] = [];
-  // Within a minute of a liquidation the clocks do not tell which of two positions it was; nothing is opened so soon here.
+  // Within a minute of a liquidation the clocks do not distinguish two positions; nothing is opened so soon here.
   let openFrom = 0;
   for (const [number, one] of [begins, ...list, ...Array.from({ length: 30 }, () => calm)].entries()) {
     for (let second = 0; second < secondsOfRound; second++)
@@ -220,7 +220,7 @@ function unitsOf(holds: Holds): number {
   return holds === "none" ? 0 : holds === "short" ? -100 : 100;
 }
 
-/** Whoever holds a position came by it at 150, and leaves it at that: what is in the account besides was paid in or out. */
+/** A position is opened at 150 and not traded again; all other changes of the account are deposits or withdrawals. */
 function fill(key: string, slot: number, size: number) {
   const fields = { side: size > 0 ? "bid" : "ask", size: Math.abs(size), price: 150, fee: 0 };
   return event({ kind: "fill", key, slot, fields });
@@ -257,23 +257,23 @@ class Run {
     return changes;
   }
 
-  /** As ingest does: what history holds is not judged again. */
+  /** As in ingest: events that history holds are not processed again. */
   #isNew(name: string): boolean {
     return !this.#seen.has(name) && this.#seen.add(name) !== undefined;
   }
 
-  /** Only what is seen now: of an alert whose end waits for its reason nobody knows how long it still stands. */
+  /** Only about positions that exist now: the end of an alert that waits for its reason has no known duration. */
   acknowledgement(atMs: number): Observation | null {
     const [alert] = this.watch
       .status(atMs)
-      // An early restart lets profit begin later, and who is acknowledged must not depend on that.
+      // After an early restart profit begins later; the choice of the acknowledged alert must not depend on that.
       .firing.filter(({ rule }) => ours.has(rule) && rule !== "Losing")
       .filter(({ textAtMs, dataAtMs }) => textAtMs === atMs && atMs - dataAtMs < 15_000)
       .sort((a, b) => `${a.rule} ${a.subject}`.localeCompare(`${b.rule} ${b.subject}`));
     return alert ? { kind: "acknowledged", atMs, alert, by: "ann", comment: "" } : null;
   }
 
-  /** True if an alert ended as recovered in the very moment in which the next of the same rule and subject fired. */
+  /** Returns true if an alert ended as recovered at the time at which the next of the same rule and subject fired. */
   get endsAsTheNextFires(): boolean {
     const about = ({ atMs, alert }: AlertChange) => `${atMs} ${alert.rule} ${alert.subject}`;
     const changes = this.#changes.filter(({ alert }) => ours.has(alert.rule));
@@ -281,7 +281,7 @@ class Run {
     return changes.some((one) => one.kind === "fired" && ends.has(about(one)));
   }
 
-  /** Each alert of our rules with its life; of one rule and subject in the order in which they began. */
+  /** Each alert of our rules with its changes; ordered by their beginning for each rule and subject. */
   get lives(): string[] {
     const lives = new Map<number, { name: string; steps: string[] }>();
     for (const { id, alertId, kind, alert } of this.#changes) {
@@ -319,7 +319,7 @@ async function outcomes(
       const lastAliveMs = atMs;
       atMs += downMs;
       await store.commit(decided.splice(0));
-      anew.watch = await rememberedWatch(settings, store, atMs);
+      anew.watch = await restoreWatch(settings, store, atMs);
       keep(anew.see({ kind: "started", atMs, version: "1", lastAliveMs }));
       for (const source of ["traderState", "markets", "liquidations"] as const) {
         still.see(failed(source, atMs));
@@ -330,13 +330,13 @@ async function outcomes(
     still.see(step(atMs, still));
     keep(anew.see(step(atMs, anew)));
   }
-  // A restart before that lets it be measured from a later moment.
+  // An earlier restart lets profit be measured from a later moment.
   const early = [...downs.keys()].some((index) => index < stepsOfFirstRound);
   const lives = (run: Run) => run.lives.filter((life) => !early || !/^Losing /.test(life));
   return { still: lives(still), anew: lives(anew), endsAsTheNextFires: still.endsAsTheNextFires };
 }
 
-test("a restart at any moment changes nothing of what is told", { timeout: 120_000 }, async () => {
+test("a restart at any moment changes no report", { timeout: 120_000 }, async () => {
   const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31);
   let alerts = 0;
   await fc.assert(
@@ -345,7 +345,7 @@ test("a restart at any moment changes nothing of what is told", { timeout: 120_0
       const store = openStore({ path: folder.file() });
       try {
         const { still, anew, endsAsTheNextFires } = await outcomes(list, at, store);
-        // The restarted one does not know of an end that waited for its reason: see the last test.
+        // The restarted watch does not know of an end that waited for its reason: see the last test.
         fc.pre(!endsAsTheNextFires);
         alerts += still.length;
         expect(anew).toEqual(still);

@@ -21,7 +21,7 @@ rules:
     summary: "filled"
 `;
 
-/** A store that takes commits unless it is told to fail; what it took is kept. */
+/** A store that accepts commits unless it is set to fail, and keeps them. */
 class Disk {
   readonly batches: (readonly Changes[])[] = [];
   failing = false;
@@ -89,14 +89,14 @@ function loop() {
 }
 
 describe("the queue into the watch", () => {
-  test("writes what arrives together in one transaction, and tells of it after", async () => {
+  test("commits observations that arrive together in one transaction, and reports them afterwards", async () => {
     const { disk, ingest, committed, accounts, filled } = loop();
     await Promise.all([ingest.observe(accounts), ingest.observe(filled("n1")), ingest.observe(filled("n2"))]);
     expect(disk.batches).toHaveLength(1);
     expect(committed.flatMap((one) => one.events).map((event) => event.key)).toEqual(["n1", "n2"]);
   });
 
-  test("takes an event once: told twice at a time, or long after", async () => {
+  test("accepts an event once: received twice at a time, or long after", async () => {
     const { disk, ingest, filled } = loop();
     await Promise.all([ingest.observe(filled("n1")), ingest.observe(filled("n1"))]);
     await ingest.observe(filled("n1"));
@@ -108,7 +108,7 @@ describe("the queue into the watch", () => {
     ingest.start();
     await ingest.observe(filled("n1"));
     await clock.advance(5_000);
-    // Nothing changed meanwhile, so nothing was written; the queue is what moved.
+    // Nothing changed, so nothing was written, but the queue was processed.
     expect(disk.batches).toHaveLength(1);
     await ingest.stop();
     expect(disk.batches).toHaveLength(2);
@@ -131,7 +131,7 @@ describe("the queue into the watch", () => {
     expect(degraded).toEqual([]);
   });
 
-  test("hands over what is held after five seconds, each once, and says when it is well again", async () => {
+  test("hands over held changes after five seconds, each once, and reports the recovery", async () => {
     const { clock, disk, ingest, stuck, degraded, filled } = loop();
     disk.failing = true;
     await ingest.observe(filled("n1"));
@@ -150,7 +150,7 @@ describe("the queue into the watch", () => {
     expect(stuck).toHaveLength(2);
   });
 
-  test("loses nothing while somebody else holds the database", async () => {
+  test("loses nothing while another process locks the database", async () => {
     const { clock, disk, ingest, degraded, filled } = loop();
     disk.failing = true;
     disk.reason = "busy";
@@ -177,7 +177,7 @@ describe("the queue into the watch", () => {
       { kind: "watching", atMs: startMs, reloaded: false },
       accounts,
       filled("n1"),
-      // Known already, and taken out before the watch saw it.
+      // Already stored, and removed before the watch received it.
       { ...filled("n1"), events: [] },
       { kind: "session", wallet: "main", atMs: startMs, signedIn: true, detail: "" },
     ]);
@@ -190,7 +190,7 @@ describe("the queue into the watch", () => {
     ]);
   });
 
-  test("a full disk has room for what is owed first: the recording is let go of, and says where", async () => {
+  test("a full disk has room for pending deliveries first: the recording is dropped, and its gap is recorded", async () => {
     const { clock, disk, ingest, filled } = loop();
     await ingest.observe(filled("n1"));
     disk.failing = true;
@@ -208,7 +208,7 @@ describe("the queue into the watch", () => {
     expect(JSON.parse(gap?.value ?? "")).toMatchObject({ fromMs: startMs, lost: expect.any(Number) });
   });
 
-  test("does not tell an event anew that waits to be written", async () => {
+  test("does not accept an event again that waits for its commit", async () => {
     const { clock, disk, ingest, filled } = loop();
     disk.failing = true;
     await ingest.observe(filled("n1"));
@@ -230,7 +230,7 @@ describe("the queue into the watch", () => {
     await clock.advance(10_000);
     expect(disk.changes.flatMap((one) => one.events)).toHaveLength(1);
     expect(degraded.at(-1)).toMatch(
-      /^well: \d+ samples were let go of, \d+ observations are missing in the recording$/,
+      /^well: \d+ samples were dropped, \d+ observations are missing in the recording$/,
     );
   });
 

@@ -1,4 +1,4 @@
-/** Windows that reach further back than samples are read come out as if all samples had been read. */
+/** Windows that reach back further than samples are read have the same values as if all samples had been read. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { changes } from "../../src/domain/changes.ts";
@@ -6,13 +6,13 @@ import { RollUpBlocks, type RollUpQuery } from "../../src/domain/history.ts";
 import type { Tick } from "../../src/domain/observation.ts";
 import type { Store } from "../../src/domain/ports.ts";
 import { type History, openStore } from "../../src/history/index.ts";
-import { rememberedWatch } from "../../src/ingest/remember.ts";
+import { restoreWatch } from "../../src/ingest/restore-watch.ts";
 import { marketConfig, prices, settingsOf, startMs, subaccount } from "../engine/harness.ts";
 import { temporaryFolder } from "../history/folder.ts";
 
 const [minuteMs, hourMs, dayMs] = [60_000, 3_600_000, 86_400_000];
 
-/** One rule for each expression that always fires and says what it came to. */
+/** One rule for each expression, which always fires and reports the value. */
 const rulesSaying = (expressions: readonly string[]) =>
   `rules:\n${expressions
     .map(
@@ -36,13 +36,13 @@ async function sayings(
   store: Store,
   nowMs: number,
 ): Promise<ReadonlyMap<string, number | null>> {
-  const watch = await rememberedWatch(settingsOf({ rules }), store, nowMs);
+  const watch = await restoreWatch(settingsOf({ rules }), store, nowMs);
   watch.observe({ kind: "marketConfig", atMs: nowMs, markets: [marketConfig()] });
   const { changes: seen } = watch.observe({ kind: "prices", atMs: nowMs, markets: [prices(150)] });
   return new Map(seen.alerts.map(({ rule, value }) => [expressions[Number(rule.slice(1))] ?? rule, value]));
 }
 
-/** The same history, whose minutes hold every sample alone: what windows come to that are fed samples only. */
+/** The same history with one minute for each sample: the values of windows that are fed samples only. */
 function bySample(store: History, ticks: readonly Tick[]): Store {
   return Object.assign(Object.create(store) as Store, {
     ...bound(store),
@@ -91,7 +91,7 @@ function bound(store: History): Partial<Store> {
 }
 
 const series = ["market[SOL].markPrice"];
-/** Whole prices, so that sums do not depend on their order; with gaps in which nothing was seen. */
+/** Whole prices, so that sums do not depend on their order; with gaps without samples. */
 const past = fc
   .array(
     fc.record({
@@ -136,7 +136,10 @@ test("what functions of history come to after a start does not depend on whether
   );
 });
 
-/** Samples of a wallet: profit, which is not known at times, and equity, which deposits and withdrawals move as well, USD. */
+/**
+ * Samples of a wallet: profit, which is unknown at times, and equity, which deposits and withdrawals change as well,
+ * USD.
+ */
 const walletPast = fc
   .array(
     fc.record({
@@ -182,7 +185,7 @@ test("after a start a fall of profit is measured against the equity of the peak,
       await store.commit([changes({ ticks: ticks.slice(0, cut) })]);
       await store.maintain(startMs + 30 * dayMs, 60_000);
       await store.commit([changes({ ticks: ticks.slice(cut) })]);
-      const watch = await rememberedWatch(settingsOf({ rules }), store, startMs);
+      const watch = await restoreWatch(settingsOf({ rules }), store, startMs);
       await store.close();
       watch.observe({ kind: "marketConfig", atMs: startMs, markets: [marketConfig()] });
       watch.observe({ kind: "prices", atMs: startMs, markets: [prices(150)] });
@@ -217,7 +220,7 @@ test("a window longer than samples are kept reads minutes, and hours where these
   using folder = temporaryFolder();
   const retention = { samplesMs: 2 * hourMs, minutesMs: 10 * hourMs };
   const store = openStore({ path: folder.file(), retention });
-  // The highest price was seen 30 hours ago, the lowest 5 hours ago.
+  // The highest price is 30 hours old, the lowest 5 hours.
   const priceAt = (agoMs: number) => (agoMs === 30 * hourMs ? 400 : agoMs === 5 * hourMs ? 20 : 100);
   const ticks: Tick[] = [];
   for (let agoMs = 40 * hourMs; agoMs > 0; agoMs -= 20_000)

@@ -9,7 +9,7 @@ const processed: SignatureStatus = { confirmation: "processed", error: null };
 const failed: SignatureStatus = { confirmation: "processed", error: '{"InstructionError":[0,{"Custom":1}]}' };
 const down = new LedgerError("ledger: getSignatureStatuses: it cannot be reached");
 
-/** Answers in order, the last one for ever; the chain grows by one block a look. */
+/** Answers in order, the last one repeated; each reading of the height is one block higher. */
 async function outcome(answers: readonly Answer[], { lastValid = 100n, height = 1n } = {}) {
   const clock = new FakeClock("2026-01-01T00:00:00Z");
   let asked = 0;
@@ -34,23 +34,23 @@ test("what is confirmed is confirmed, at once or later", async () => {
   });
 });
 
-test("what failed says why", async () => {
+test("a failure has its reason", async () => {
   expect(await outcome([null, failed])).toMatchObject({ kind: "failed", error: failed.error });
 });
 
 test("what the chain has passed by is over, once it was looked for again", async () => {
   expect(await outcome([null], { lastValid: 3n })).toMatchObject({ kind: "expired", asked: 5, seconds: 3 });
-  // It was in the last block.
+  // It was executed in the last block.
   expect(await outcome([null, confirmed], { height: 9n, lastValid: 8n })).toMatchObject({
     kind: "confirmed",
   });
-  // Processed is not lost, however high the chain is.
+  // A processed transaction does not expire at any height.
   expect(await outcome([processed, processed, confirmed], { height: 9n, lastValid: 8n })).toMatchObject({
     kind: "confirmed",
   });
 });
 
-test("where nobody can say, it says so, and ends", async () => {
+test("ends with an unknown result when the ledger cannot be read", async () => {
   expect(await outcome([down])).toMatchObject({ kind: "unknown", detail: down.message, seconds: 120 });
   expect(await outcome([processed])).toMatchObject({ kind: "unknown", seconds: 120 });
 });

@@ -1,9 +1,9 @@
-/** Sending what was planned, when the exchange and the chain do not make it easy. */
+/** Sending a planned onboarding when the exchange and the ledger cause difficulties. */
 import { expect, test } from "vitest";
 import type { Clock } from "../../src/domain/clock.ts";
 import { systemClock } from "../../src/domain/clock.ts";
 import { createExchange, ExchangeError } from "../../src/exchange/index.ts";
-import { type Asked, planOnboarding, sendOnboarding } from "../../src/ledger/onboarding.ts";
+import { type OnboardingOptions, planOnboarding, sendOnboarding } from "../../src/ledger/onboarding.ts";
 import { createLedger, LedgerError } from "../../src/ledger/rpc.ts";
 import { traderAddress } from "../../src/wallet/address.ts";
 import { WalletKey } from "../../src/wallet/wallet-key.ts";
@@ -16,7 +16,7 @@ const signer = testSigner(key);
 const registerPath = "/v1/exchange/send-register-ixs";
 const activatePath = "/v1/referral/activate-tx";
 
-/** Each pause of the flow is ten seconds of the simulated chain. */
+/** Each pause of the flow is ten seconds of the simulated ledger. */
 async function place() {
   const simulator = await quiet();
   const real = systemClock();
@@ -44,7 +44,7 @@ async function place() {
     clock,
     isLostReply: (error: unknown) => error instanceof ExchangeError && error.reason === "unreachable",
   };
-  const plan = async (more: Partial<Asked> = {}) => {
+  const plan = async (more: Partial<OnboardingOptions> = {}) => {
     const asked = { authority: key.address, feePayer: key.address, maxPositions: 128, referralCode: null };
     const found = await planOnboarding(parts, { ...asked, ...more });
     if (found.kind === "already") throw new Error("already");
@@ -55,7 +55,8 @@ async function place() {
     parts,
     plan,
     onboarded: () => simulator.world.wallets.get(key.address)?.accounts.get("0.0")?.onboarded ?? null,
-    send: async (more: Partial<Asked> = {}) => sendOnboarding(parts, await plan(more), [signer.sign]),
+    send: async (more: Partial<OnboardingOptions> = {}) =>
+      sendOnboarding(parts, await plan(more), [signer.sign]),
     [Symbol.asyncDispose]: async () => {
       await exchange.stop();
       await simulator.stop();
@@ -96,7 +97,7 @@ test("an activation that is submitted is waited for; one that was done already i
   const sent = await sendOnboarding(it.parts, planned, [signer.sign]);
   expect(sent).toMatchObject({ confirmation: { kind: "confirmed" }, active: true });
   expect(sent.signature).not.toBeNull();
-  // Somebody else was faster, between the plan and its sending.
+  // Another process onboarded it between the plan and its sending.
   expect(await sendOnboarding(it.parts, planned, [signer.sign])).toEqual({
     ...{ signature: null, confirmation: { kind: "confirmed" }, active: true },
   });
@@ -113,7 +114,7 @@ test("a confirmed transaction that the exchange does not show yet is confirmed a
   });
 });
 
-test("an account that stands on the chain is not registered again", async () => {
+test("an account that exists on the ledger is not registered again", async () => {
   await using it = await place();
   await sim(it.simulator, "trader", { authority: key.address, name: "fresh" });
   it.simulator.world.wallets.get(key.address)!.accounts.get("0.0")!.onboarded = false;
@@ -126,7 +127,7 @@ test("an account that stands on the chain is not registered again", async () => 
   expect(await it.send({ referralCode: "EXAMPLE" })).toMatchObject({ active: true });
 });
 
-test("an address under which somebody else's account stands is not touched", async () => {
+test("an address with another program's account is not used", async () => {
   await using it = await place();
   const traderAccount = traderAddress(key.address, { pdaIndex: 0, subaccount: 0 });
   const { ledger } = it.parts;
@@ -144,7 +145,7 @@ test("an address under which somebody else's account stands is not touched", asy
   });
   const asked = { authority: key.address, feePayer: key.address, maxPositions: 128, referralCode: null };
   await expect(planOnboarding(owned(key.address), asked)).rejects.toThrow(LedgerError);
-  // A few lamports that somebody sent there are no account.
+  // A few lamports sent to the address do not make an account.
   const planned = await planOnboarding(owned("11111111111111111111111111111111"), asked);
   expect(planned).toMatchObject({ kind: "plan", registered: false });
 });

@@ -1,4 +1,4 @@
-/** Instructions that the exchange hands out are refused unless it is, to the byte, what was asked for. */
+/** Instructions from the exchange are refused unless they equal the request, to the byte. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Instruction } from "../../src/contract/index.ts";
@@ -25,7 +25,7 @@ const given: Instruction[] = answer.instructions;
 const asked = { authority, feePayer: authority, maxPositions: 128, registered: false, accounts };
 const blockhash = addressOf(new Uint8Array(32).fill(3));
 
-test("the exchange's own registration passes, and says who signs", () => {
+test("the exchange's own registration passes, with its signers", () => {
   const reviewed = reviewRegistration(given, asked);
   expect(reviewed.signers).toEqual([authority, answer.traderOnboarder]);
   expect(reviewed.instructions.map((it) => it.kind)).toEqual(["register", "onboard"]);
@@ -45,7 +45,7 @@ const key = fc.uint8Array({ minLength: 32, maxLength: 32 }).map(addressOf);
 type Change = (all: Instruction[]) => Instruction[];
 const edited = (all: Instruction[], at: number, change: (one: Instruction) => Instruction) =>
   all.map((one, index) => (index === at % all.length ? change(one) : one));
-/** Onboarder and permission account are the exchange's to name; every other account is known. */
+/** The exchange names onboarder and permission account; every other account is known. */
 const isFree = (instruction: Instruction, at: number) =>
   instruction.data[0] === given[1]!.data[0] && (at === 3 || at === 4);
 

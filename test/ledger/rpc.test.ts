@@ -1,4 +1,4 @@
-/** The chain's node over a real socket: what it answers, and what is made of it when it does not. */
+/** The ledger's node over a real socket: its answers, and the errors when it fails. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, test } from "vitest";
@@ -81,7 +81,7 @@ const refusals: [string, Reply, RegExp][] = [
   ["a hang-up", "drop", /getBlockHeight: it cannot be reached/],
   ["silence", "hang", /getBlockHeight: no answer in time/],
 ];
-test.each(refusals)("%s is told in one line, without the node's address", async (_what, reply, said) => {
+test.each(refusals)("%s is reported in one line, without the node's address", async (_what, reply, said) => {
   await using place = await node(() => reply);
   const error = await createLedger({ rpcUrl: place.rpcUrl, patienceMs: 300 })
     .blockHeight()
@@ -93,7 +93,7 @@ test.each(refusals)("%s is told in one line, without the node's address", async 
   expect(message).not.toContain("\n");
 });
 
-test("what a failed transaction says is kept as text", async () => {
+test("the error of a failed transaction is kept as text", async () => {
   const value = [
     { slot: 1, confirmations: 1, err: { InstructionError: [0, { Custom: 1 }] }, confirmationStatus: null },
   ];
@@ -206,7 +206,7 @@ test.each<[string, (ledger: ReturnType<typeof createLedger>) => Promise<unknown>
   ],
   ["simulate", (ledger) => ledger.simulate("AQID", []), { value: { logs: "a" } }],
   ["simulate, nothing", (ledger) => ledger.simulate("AQID", []), { value: null }],
-])("an answer to %s of another form is an error that says where", async (_what, ask, value) => {
+])("an answer to %s of another form is an error with its place", async (_what, ask, value) => {
   await using place = await node(() => ({
     body: { result: { context: { slot: 1 }, ...(value as object) } },
   }));
@@ -233,7 +233,7 @@ test("the head of an account is no longer than what was asked for, and is base64
     await honest.accountHead(traderAddress(marketPubkey, { pdaIndex: 0, subaccount: 9 }), 64),
   ).toBeNull();
   const values: [unknown, RegExp][] = [
-    [{ owner: marketPubkey, data: ["AAAA", "base64"] }, /more than what was asked for/],
+    [{ owner: marketPubkey, data: ["AAAA", "base64"] }, /more data than requested/],
     [{ owner: marketPubkey, data: ["*", "base64"] }, /another form than expected at value\.data\.0/],
     [{ owner: marketPubkey, data: ["AA==", "base58"] }, /another form/],
     [{ data: ["AA==", "base64"] }, /another form/],

@@ -1,4 +1,6 @@
-/** The exchange's published SDK as judge: the same instructions, addresses, transactions and accounts, to the byte. */
+/**
+ * The exchange's published SDK as reference: the same instructions, addresses, transactions and accounts, to the byte.
+ */
 import {
   buildActivateReferralTxRequest,
   buildOnboardTraderDelegatedIx,
@@ -35,7 +37,7 @@ import { ask, quiet } from "../simulator/support.ts";
 type Branded = never;
 const branded = (text: string) => text as Branded;
 
-/** An instruction of the SDK as ours are. Roles: bit 0 writable, bit 1 signer. */
+/** An instruction of the SDK in our form. Roles: bit 0 writable, bit 1 signer. */
 function plain(instruction: {
   readonly programAddress: string;
   readonly accounts: readonly { readonly address: string; readonly role: number }[];

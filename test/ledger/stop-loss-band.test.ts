@@ -1,4 +1,4 @@
-/** The last look at a stop loss: prices are read from the bytes to be signed, and the market from its account. */
+/** The last check of a stop loss: prices are read from the bytes to be signed, and the market from its account. */
 import { describe, expect, test } from "vitest";
 import { type StopLossOrder, stopLossInstruction } from "../../src/contract/index.ts";
 import { type MarketAccount, readMarketAccount } from "../../src/ledger/market-account.ts";

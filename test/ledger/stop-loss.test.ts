@@ -1,4 +1,4 @@
-/** A stop loss from question to transaction, against the simulated exchange and its chain. */
+/** A stop loss from request to transaction, against the simulated exchange and its ledger. */
 import { describe, expect, test } from "vitest";
 import { type Instruction, readStopLoss } from "../../src/contract/index.ts";
 import { systemClock } from "../../src/domain/clock.ts";
@@ -69,7 +69,7 @@ async function place(options: SimulatorOptions = {}) {
   };
 }
 
-test("built, checked and foreseen; sent by its owner, it stands on the position", async () => {
+test("built, checked and simulated; sent by its owner, it is set on the position", async () => {
   await using it = await place();
   const plan = await it.plan();
   expect(plan).toMatchObject({
@@ -92,7 +92,7 @@ test("built, checked and foreseen; sent by its owner, it stands on the position"
   expect(sent.json.error).toBeUndefined();
   expect(await it.triggers("BTC")).toEqual([58_000]);
   expect((await it.plan({ triggerPrice: "59000" })).replaces).toEqual(["58000"]);
-  // And it goes off there.
+  // And it triggers there.
   await sim(it.simulator, "mark-price", { symbol: "BTC", price: "57990" });
   const { subaccounts } = (await read(it.simulator, "traderState", `/v1/trader/state/${it.key.address}`))
     .snapshot;
@@ -187,7 +187,7 @@ test("an instruction that is another than the one asked for is refused, whatever
     expect(await answered([withByte(at, instruction.data[at]! ^ 1)]), String(at)).toMatch(/its data are/);
   const swapped = instruction.keys.with(4, { ...instruction.keys[4]!, pubkey: good.accounts[5]!.pubkey });
   expect(await answered([{ ...instruction, keys: swapped }])).toMatch(/account 4 \(trader account\)/);
-  // 0 lots stand for the whole position: well where that was asked for, and only there.
+  // 0 lots stand for the whole position: accepted only where the whole position was requested.
   const whole = instruction.data.map((byte, index) => (index >= 24 && index < 32 ? 0 : byte));
   expect(readStopLoss(Uint8Array.from(whole))?.baseLots).toBe(0n);
   expect(await answered([{ ...instruction, data: whole }])).toBe("passed");
@@ -220,7 +220,7 @@ test("a market with negative lot decimals: prices and sizes are its own", async 
   // A price may have as many digits as the smallest tick that a market with these lots can have.
   const fine = await it.plan({ symbol: "PUMP", triggerPrice: "0.00410049", executionPrice: "0.00401851" });
   expect(fine.order).toMatchObject({ triggerTicks: 4_100n, executionTicks: 4_019n });
-  // Above the mark of 0.00452: a long's stop loss would go off at once.
+  // Above the mark of 0.00452: a long's stop loss would trigger at once.
   await expect(it.plan({ symbol: "PUMP", triggerPrice: "0.0046" })).rejects.toThrow(BadStopLoss);
   await it.execute(signTransaction(plan.transaction, it.key).wire);
   expect(await it.triggers("PUMP")).toEqual([4_100]);

@@ -96,9 +96,12 @@ class Play {
         this.#standing.note(item, change);
       }
       for (const { kind, alertId } of alertChanges) if (kind === "ended") this.#standing.over(alertId);
-      this.#delivery.owe(items, Math.max(...owed.map(({ owedAtMs }) => owedAtMs), Number.NEGATIVE_INFINITY));
+      this.#delivery.addPending(
+        items,
+        Math.max(...owed.map(({ owedAtMs }) => owedAtMs), Number.NEGATIVE_INFINITY),
+      );
     }
-    this.#delivery.passTo(nowMs);
+    this.#delivery.sendUntil(nowMs);
   }
 
   #leaves({ atMs, receiver, covers }: ReplayedMessage): void {

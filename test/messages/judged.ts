@@ -5,7 +5,7 @@ import { leadOf } from "../../src/channels/message.ts";
 import { scheduleSettings, schedulesMs } from "../../src/collect/settings.ts";
 import type { AlertChange } from "../../src/domain/alert.ts";
 import { Replay } from "../../src/replay/replay.ts";
-import { drive } from "../../src/replay/suite/drive.ts";
+import { playTest } from "../../src/replay/suite/play-test.ts";
 import { readSuite } from "../../src/replay/suite/read.ts";
 import { type ReadySuite, readySuite } from "../../src/replay/suite/run.ts";
 import { formatProblem } from "../../src/rules/index.ts";
@@ -19,9 +19,9 @@ export async function changesOf(file: string): Promise<ReadonlyMap<string, reado
   const found = new Map<string, readonly AlertChange[]>();
   for (const test of suite.tests) {
     const replay = new Replay({ settings, past: null, fromMs: suite.startMs });
-    await drive({
+    await playTest({
       ...{ suite, test, ruleSet: settings.ruleSet, replay },
-      told: new Map(),
+      figures: new Map(),
       onExpectation: () => {},
     });
     replay.finish();

@@ -1,4 +1,4 @@
-/** Backtests over what is kept of the past in different ways, and over what lies between. */
+/** Backtests over recordings, samples and roll-ups, and over the gaps between them. */
 import { expect, test } from "vitest";
 import type { FactChange, Milestone } from "../../src/domain/changes.ts";
 import { type RollUp, resolutionMs } from "../../src/domain/history.ts";
@@ -6,7 +6,7 @@ import type { Observation, Tick } from "../../src/domain/observation.ts";
 import { type Backtested, type BacktestHistory, backtest } from "../../src/replay/backtest.ts";
 import { Journal } from "../../src/replay/journal.ts";
 import { reportOf } from "../../src/replay/report.ts";
-import { merged } from "../../src/replay/stored-observations.ts";
+import { mergeByTime } from "../../src/replay/stored-observations.ts";
 import {
   Harness,
   mainWallet,
@@ -40,7 +40,7 @@ const settings = settingsOf({
   remind: { warning: "never", critical: "never" },
 });
 
-/** The records that a daemon leaves of an account that holds one position while its mark is as `usd` says. */
+/** The records of a daemon about an account with one position whose mark follows `usd`. */
 class Left {
   readonly ticks: Tick[] = [];
   readonly facts: FactChange[] = [];
@@ -80,7 +80,10 @@ class Left {
     return this;
   }
 
-  /** @param samplesFromMs before it only minutes are kept  @param rawFromMs from it on everything was recorded */
+  /**
+   * @param samplesFromMs before it only minutes are kept
+   * @param rawFromMs from it on everything was recorded
+   */
   history({
     samplesFromMs = startMs,
     minutesFromMs = startMs,
@@ -186,7 +189,10 @@ test("the best that is kept of each time is judged, and an alert goes on from on
 
 test("what is kept by the hour only is judged by its last figures, known at the end of the hour", async () => {
   const hour = 60 * minute;
-  /** Near from the second hour to the fourth; a dip of half an hour that is over by the end of its hour shows nowhere. */
+  /**
+   * Near from the second hour to the fourth; a dip of half an hour that is over by the end of its hour is not visible
+   * in hours.
+   */
   const slow = (atMs: number): number => {
     const at = (atMs - startMs) / hour;
     return at >= 1.5 && at < 3.5 ? 130 : at >= 4.2 && at < 4.7 ? 118 : 160;
@@ -215,12 +221,12 @@ test("where the recording begins a position is the one that it was", async () =>
   const left = new Left()
     .run(startMs, startMs + 12 * minute, dip, "7")
     .run(startMs + 12 * minute, startMs + 14 * minute, dip, "8");
-  // Another of its name from the 12th minute on, which samples do not tell.
+  // Another position of its name from the 12th minute on, which samples do not show.
   const ran = await run(left.history({ rawFromMs: startMs + 13 * minute }), startMs + 14 * minute);
   expect(told(ran)).toEqual(["+600s Near fired warning", "+780s Near rose critical"]);
 });
 
-test("while nobody watched nothing comes due and nothing is told", async () => {
+test("during downtime no deadline passes and nothing is sent", async () => {
   const left = new Left()
     .run(startMs, startMs + 11 * minute, dip)
     .run(startMs + 25 * minute, startMs + 30 * minute, dip);
@@ -264,7 +270,7 @@ test.each([
   },
 );
 
-test("samples from before the first start were fetched: nobody watched then", async () => {
+test("samples from before the first start were fetched and are not judged", async () => {
   const left = new Left().run(startMs, startMs + 20 * minute, dip);
   const value = JSON.stringify({ version: "1", lastAliveMs: null });
   left.milestones.push({ atMs: startMs + 16 * minute, kind: "started", value });
@@ -324,7 +330,7 @@ test("what comes in order from many is in order together", async () => {
     for (const atMs of times) yield { atMs };
   }
   const all: number[] = [];
-  for await (const { atMs } of merged([of(1, 4, 4, 9), of(), of(2, 4, 8), of(0, 10)])) all.push(atMs);
+  for await (const { atMs } of mergeByTime([of(1, 4, 4, 9), of(), of(2, 4, 8), of(0, 10)])) all.push(atMs);
   expect(all).toEqual([0, 1, 2, 4, 4, 4, 8, 9, 10]);
 });
 

@@ -1,6 +1,6 @@
 /**
- * A backtest over the recording of a live run gives exactly the alerts that the live run gave: whatever was observed, with
- * reads that failed, starts after stops and crashes, and reloads in it. The live side is the real queue and the real store.
+ * A backtest over the recording of a live run gives exactly the alerts of that run, whatever was observed: failed
+ * reads, starts after stops and crashes, reloads. The live side is the real queue and store.
  */
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -165,7 +165,7 @@ const eventful: Step[] = [
   { do: "pass", ms: 80_000, failing: ["markets"] },
 ];
 
-/** All that a change says, but for the numbers by which rows are known. */
+/** All fields of a change except row ids. */
 function said({ kind, atMs, alert, details, happenedMs, stands, quietIfAcknowledged }: AlertChange) {
   const { id: _, ...rest } = alert;
   return { kind, atMs, alert: rest, details, happenedMs, stands, quietIfAcknowledged };
@@ -203,6 +203,6 @@ test("a backtest over the recording gives the alerts of the live run", { timeout
     }),
     { numRuns: Number(process.env.RUNS ?? 12), examples: [[eventful]] },
   );
-  // Runs in which nothing happens prove nothing; one of them is known to be eventful.
+  // Runs without alerts prove nothing; one of them is known to be eventful.
   expect(alerts).toBeGreaterThan(15);
 });

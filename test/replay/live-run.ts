@@ -1,6 +1,6 @@
 /**
- * A live run for tests: the real queue, watch and database, a world that answers, and, where it is wanted, the real outbox over
- * a local HTTP socket. Time is moved by hand. The run is recorded, so that a replay of it can be held against it.
+ * A live run for tests: the real queue, watch and database, simulated answers, and optionally the real outbox over a
+ * local HTTP socket. Tests advance the time. The run is recorded, so that a replay can be compared with it.
  */
 import { Waiting } from "../../src/alerts/waiting.ts";
 import type { Channel, Outgoing } from "../../src/channels/channel.ts";
@@ -13,7 +13,7 @@ import type { Source } from "../../src/domain/sources.ts";
 import type { WatchSettings } from "../../src/engine/settings.ts";
 import { type History, openStore } from "../../src/history/index.ts";
 import { IngestLoop } from "../../src/ingest/loop.ts";
-import { rememberedWatch } from "../../src/ingest/remember.ts";
+import { restoreWatch } from "../../src/ingest/restore-watch.ts";
 import { FarSide, httpChannel } from "../deliver/support.ts";
 import {
   event,
@@ -34,7 +34,7 @@ export type Step =
       readonly size: number;
       readonly collateral: number;
       readonly sequence: number;
-      /** Index of the wallet, or all of them, read in one batch. Left out: the first. */
+      /** Index of the wallet, or all of them, read in one batch. Default: the first. */
       readonly wallet?: number | "all";
     }
   | {
@@ -51,14 +51,14 @@ export type Step =
       readonly do: "restart";
       readonly downMs: number;
       readonly crash: boolean;
-      /** The time without observations before it, ms. Left out: none. */
+      /** The time without observations before it, ms. Default: none. */
       readonly quietMs?: number;
     };
 
 export interface LiveRunOptions {
   readonly file: string;
   readonly settings: WatchSettings;
-  /** Names of the receivers that run: what is owed leaves. Left out: nothing is delivered. */
+  /** Names of the receivers that pending items are sent to. Default: nothing is delivered. */
   readonly receivers?: readonly string[];
   readonly capacities?: ReadonlyMap<string, Capacity>;
 }
@@ -67,7 +67,7 @@ interface Held {
   readonly size: number;
   readonly collateral: number;
   readonly sequence: number;
-  /** Collateral before the newest change of it. */
+  /** Collateral before its newest change. */
   readonly before: number;
 }
 
@@ -88,10 +88,10 @@ export class LiveRun {
   #active = true;
   #silences = 0;
   #runs = 0;
-  /** First items of all messages, in the order in which they were begun. */
+  /** First items of all messages, in the order of their first attempts. */
   readonly #begun: number[] = [];
   readonly #messages = new Map<number, Message>();
-  /** First items of messages that are begun and not recorded: they are accepted one after another, in this order. */
+  /** First items of messages that are in flight: they are accepted one after another, in this order. */
   readonly #turns: number[] = [];
   readonly #waiting = new Map<number, () => void>();
 
@@ -101,7 +101,7 @@ export class LiveRun {
     this.clock.watch(() => this.#turns.length > 0);
   }
 
-  /** Messages in the order in which they were begun. */
+  /** Messages in the order of their first attempts. */
   get messages(): readonly Message[] {
     return this.#begun.map((itemId) => this.#messages.get(itemId)!);
   }
@@ -110,7 +110,7 @@ export class LiveRun {
     return this.clock.nowMs();
   }
 
-  /** Ids of the messages that arrived over the socket, in their order. */
+  /** Ids of the messages received over the socket, in order. */
   get arrived(): readonly string[] {
     return (this.#far?.accepted ?? []).map(({ id }) => id);
   }
@@ -118,13 +118,13 @@ export class LiveRun {
   async start(lastAliveMs: number | null): Promise<void> {
     const { settings } = this.#options;
     const clock = this.#clockOfRun();
-    const watch = await rememberedWatch(settings, this.#store, this.nowMs);
+    const watch = await restoreWatch(settings, this.#store, this.nowMs);
     await this.#deliver(clock);
     const outbox = this.#outbox;
     this.#loop = new IngestLoop({
       watch,
       store: this.#store,
-      // Time is fed by hand.
+      // Tests feed the time.
       clock: { ...clock, after: () => () => {} },
       onCommitted: (changes) => outbox?.committed(changes),
       onStuck: () => {},
@@ -192,7 +192,7 @@ export class LiveRun {
         return message;
       },
       probe: (step) => {
-        // The next one is accepted when what follows from this one has begun.
+        // The next message is accepted after the attempts that follow from this one.
         if (step === "recorded") setImmediate(() => this.#nextTurn());
       },
     });
@@ -200,7 +200,7 @@ export class LiveRun {
     await this.clock.settle();
   }
 
-  /** Two lanes and several receivers answer in the order in which their messages began, so that a run can be repeated. */
+  /** Lanes and receivers answer in the order of their attempts, so that a run can be repeated. */
   #turn(itemId: number): Promise<void> {
     if (this.#turns[0] === itemId) return Promise.resolve();
     return new Promise((resolve) => void this.#waiting.set(itemId, resolve));
@@ -217,7 +217,7 @@ export class LiveRun {
   async #see(...observations: readonly Observation[]): Promise<void> {
     await Promise.all(observations.map((one) => this.#loop.observe(one)));
     await this.#loop.settled();
-    // All that is decided in one millisecond is one commit.
+    // All decisions in one millisecond are one commit.
     if (this.#outbox !== null) await this.clock.advance(1);
   }
 
@@ -267,7 +267,7 @@ export class LiveRun {
     };
   }
 
-  /** Answers share nothing with those before, as those of different sources do not: nothing may depend on that. */
+  /** Answers share no objects with earlier ones, as answers of different sources do not. */
   #accounts(wallet: string): Observation {
     this.#slot += 10;
     const { size, collateral, sequence } = this.#held.get(wallet) ?? held;
@@ -339,7 +339,7 @@ export class LiveRun {
       }
       case "reload":
         return this.#loop.replace((before) =>
-          rememberedWatch({ ...this.#options.settings, reloaded: true }, this.#store, this.nowMs, before),
+          restoreWatch({ ...this.#options.settings, reloaded: true }, this.#store, this.nowMs, before),
         );
       case "restart": {
         await this.clock.advance(one.quietMs ?? 0);
@@ -396,7 +396,7 @@ export class LiveRun {
     if (this.#outbox !== null) await this.clock.finish(this.#outbox.stop());
   }
 
-  /** Stops the daemon as a person does. */
+  /** Stops the daemon in order. */
   async end(): Promise<{ changes: readonly AlertChange[]; owed: readonly string[] }> {
     await this.#stop();
     const changes = await this.#store.alertChanges({});

@@ -1,6 +1,6 @@
 /**
- * A backtest over the recording of a live run gives exactly the messages that the live run sent: to whom, when, about which
- * alerts and steps, folded or not. The live side is the real queue, store and outbox over a local socket that accepts every
+ * A backtest over the recording of a live run gives exactly the messages that the run sent: receivers, times, alerts
+ * and changes, folded or not. The live side is the real queue, store and outbox over a local socket that accepts every
  * message at once.
  */
 import fc from "fast-check";
@@ -76,7 +76,7 @@ const wallets = Array.from({ length: 7 }, (_, index) => ({
 }));
 
 const receivers = ["all", "loud", "boss", "pager"];
-/** A program that is told of each alert, and a channel whose messages name few. */
+/** A program that is sent each alert separately, and a channel whose messages name few alerts. */
 const capacities = new Map<string, Capacity>([
   ["pager", { tellsEach: true }],
   ["loud", { maxNamed: 3 }],
@@ -269,7 +269,7 @@ const examples: [Setup, Step[]][] = [
   ],
 ];
 
-/** One message as a line for people, with all that is compared. */
+/** One message as a line, with everything that is compared. */
 function line(
   {
     receiver,
@@ -334,7 +334,7 @@ async function compare(setup: Setup, steps: readonly Step[]): Promise<Compared> 
   }
 }
 
-/** Sorts lines by receiver, each in its order: receivers are sent messages side by side. */
+/** Sorts lines by receiver, each in its order: receivers are sent messages concurrently. */
 function byReceiver(lines: readonly string[]): readonly string[] {
   return receivers.flatMap((name) => lines.filter((one) => one.includes(` to ${name}`)));
 }
@@ -359,7 +359,7 @@ test("a backtest over the recording gives the messages of the live run", { timeo
     { seed, numRuns, examples, endOnFailure: process.env.SHRINK === "0" },
   );
   console.log(`seed ${seed}, ${numRuns} runs: ${JSON.stringify(counts)}`);
-  // Runs in which nothing is told prove nothing.
+  // Runs without messages prove nothing.
   expect(counts.messages).toBeGreaterThan(5 * numRuns);
   expect(Object.entries(counts).filter(([, count]) => count === 0)).toEqual([]);
 });

@@ -38,13 +38,13 @@ rules:
 
 const wallets = ["main", "second", "third", "fourth", "fifth"].map((name) => ({ ...mainWallet, name }));
 
-/** The same world for both modes. */
+/** The same observations for both modes. */
 function lived(mode: string, routing: Record<string, unknown>): Harness {
   const harness = new Harness({
     rules: rules(mode),
     wallets,
     routing,
-    // A rule in shadow mode reminds nobody.
+    // A rule in shadow mode sends no reminders.
     remind: { warning: "never", critical: "never", worseBy: 0 },
   });
   const all = (usd: number, seconds: number) => {

@@ -1,4 +1,4 @@
-/** Rule tests: how they are written, what they do to the engine, how their mistakes and failures are told. */
+/** Rule tests: their syntax, their effects on the engine, and the reports of mistakes and failures. */
 import { describe, expect, test } from "vitest";
 import { parseSteps } from "../../src/replay/suite/notation.ts";
 import { readSuite } from "../../src/replay/suite/read.ts";
@@ -35,7 +35,7 @@ const wording = {
   lead: (change: { kind: string; alert: { severity: string } }) => `${change.kind} ${change.alert.severity}`,
 };
 
-/** The report of a suite: the problems of it, or each failure with its difference. */
+/** The report of a suite: its problems, or each failure with its difference. */
 async function run(text: string, ruleText = rules): Promise<string> {
   const read = readSuite("a.test.yaml", text);
   if ("problems" in read) return read.problems.map(formatProblem).join("\n");
@@ -169,7 +169,7 @@ expect:
   - { at: 2m, alerts: [{ rule: Near, severity: critical }, { rule: Blind, subject: main, severity: critical }] }
 `);
     expect(await run(text)).toBe("");
-    // Answers that just stop do the same; so does a source that fails for all.
+    // Missing answers have the same effect, and so has a source that fails for all.
     expect(await run(text.replace("_x30", "stale"))).toBe("");
     const outage = text
       .replace("0.04x2 _x30", "0.04")
@@ -178,7 +178,7 @@ expect:
     expect(await run(outage)).toContain("- Blind main firing critical");
   });
 
-  test("whether a rule can judge stands beside its alert", async () => {
+  test("an expectation can state the data state of a rule with its alert", async () => {
     const text = one(`
 series:
   main/0.0/SOL: { position.liquidationDistance: "0.04x2 _x30" }
@@ -204,7 +204,7 @@ expect:
       expect(await run(text("{ notional: 5 }"))).toContain(unjudged("", what));
       expect(await run(text('{ liquidationDistance: "_" }'))).toContain("+ Near never judged: ");
       expect(await run(text("{ liquidationDistance: 0.9 }"))).toBe("");
-      // Only the rules that are looked at have to be judged.
+      // Only the compared rules have to be judged.
       expect(await run(text("{ liquidationDistance: 0.9 }", ", rules: [Rate]"))).toContain(
         "+ Rate never judged: market: market.fundingRate was not seen yet",
       );
@@ -242,7 +242,7 @@ expect:
     ])("%s", async (_, series, reason) => {
       const text = `series: ${series}${judgedToo}`;
       expect(await run(one(text))).toContain(near + reason);
-      // Another rule of the files that is judged does not stand in for it.
+      // Another rule of the files that is judged does not count.
       const both = series.replace(/ }$/, ", market/SOL: { fundingRate: 0 } }");
       if (reason !== "") expect(await run(one(`series: ${both}${judgedToo}`))).toContain(near + reason);
     });
@@ -338,7 +338,7 @@ expect:
     expect(await run(text)).toBe("");
   });
 
-  test("a restart in the middle changes nothing but the time that nobody watched", async () => {
+  test("a restart in the middle affects only the downtime", async () => {
     const text = (restart: string) =>
       one(`
 series: { main/0.0/SOL: { liquidationDistance: 0.04 } }
@@ -348,7 +348,7 @@ expect:
   - { at: 1m, alerts: [{ rule: Near, severity: critical, alreadySo: false }], messages: [] }
 `);
     expect(await run(text("[6s]"))).toBe("");
-    // It held for 5 s before and needs 5 more after: those in between do not count.
+    // It held for 5 s before and needs 5 more after: the time in between does not count.
     const down = await run(text("[{ at: 6s, for: 20s }]"));
     expect(down).toContain(
       "t 16s line 7 alerts\n- Near (any) firing critical\n+ Near main/0.0/SOL pending critical",
@@ -420,7 +420,7 @@ tests:
     expect: [{ at: 5m, rules: [Near], messages: [${expected}] }]
 `;
     expect(await run(restarted("failed: []", "2 × Near of main"))).toBe("");
-    // A stop waits for no group.
+    // A stop does not wait for groups.
     expect(await run(restarted("restart: [12s]", "main SOL 9%, main BTC 9%"))).toBe("");
     const storm = (routing: string, expected: string) => `${settings(routing)}
 tests:
@@ -474,7 +474,7 @@ tests:
     expect(await run(text, together)).toBe("");
   });
 
-  test("books by label follow from the wallets that carry it, and say whose part is not known", async () => {
+  test("books by label follow from the wallets with the label, and name the wallet of an unknown part", async () => {
     const desks = `
 rules:
   - name: DeskLoss
@@ -501,7 +501,7 @@ tests:
         alerts: [{ rule: DeskLoss, subject: book/DeskLoss/desk=alpha, summary: "alpha -$1,100.00, fees $7.00" }]
 `;
     expect(await run(text("2x4"), desks)).toBe("");
-    // A mistake in the label is told, with those that there are.
+    // A mistake in the label is reported, with the known labels.
     expect(await run(text("2x4"), desks.replace("by: desk", "by: dsk"))).toContain(
       "no wallet has the label dsk",
     );
@@ -601,7 +601,7 @@ expect:
   });
 });
 
-describe("mistakes are told where they stand", () => {
+describe("mistakes are reported at their places", () => {
   const cases: [name: string, text: string, told: string][] = [
     ["no test", "tests: []", "a.test.yaml:1:8: there is no test\n    tests: []\n           ^"],
     [

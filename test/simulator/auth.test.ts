@@ -42,7 +42,7 @@ test("a nonce is for one wallet, one login and a limited time", async () => {
   expect(await login(main.address, main, late)).toEqual([401, "nonce_expired"]);
   const malformed = { wallet_pubkey: main.address, nonce_id: (await nonce()).nonce_id, signature: "0OIl" };
   expect((await ask(simulator, "/v1/auth/login/wallet", { body: malformed })).status).toBe(400);
-  // An address that is no point of the curve cannot have signed anything.
+  // An address that is no point of the curve cannot have signed.
   const pda = simulator.traders[0]!.traderPda;
   const nobody = (await ask(simulator, `/v1/auth/nonce?wallet_pubkey=${pda}`)).json;
   expect(await login(pda, main, nobody)).toEqual([401, "invalid_signature"]);
@@ -89,7 +89,7 @@ test("each failure of a guarded route has its code, in the order of the checks",
   const third = await signIn(simulator);
   await sim(simulator, "advance", { ms: 60_000 });
   expect(await bearer(third.access_token)).toBe("401 access_token_expired");
-  // A foreign signature is told before an expiry.
+  // A foreign signature is reported before an expiry.
   expect(await bearer(foreign)).toBe("401 invalid_access_token");
 
   const fourth = await signIn(simulator);
@@ -144,14 +144,14 @@ test("keys that are none are refused with 400", async () => {
   }
 });
 
-/** The challenge of a transaction login, taken apart: signatures, header, accounts, blockhash, instructions. */
+/** The parts of a login transaction: signatures, header, accounts, blockhash, instructions. */
 function takeApart(base64: string) {
   const bytes = Buffer.from(base64, "base64");
   const accounts = [bytes.subarray(69, 101), bytes.subarray(101, 133)];
   return { accounts, blockhash: bytes.subarray(133, 165), memo: bytes.subarray(166) };
 }
 
-/** A transaction like the challenge, with instructions of further programs around the memo. */
+/** A transaction like the challenge, with further instructions around the memo. */
 function putTogether(
   key: WalletKey,
   parts: ReturnType<typeof takeApart>,

@@ -1,4 +1,4 @@
-/** Every code of refusal that the contract lists, by doing what causes it. */
+/** Every refusal code of the contract, caused by a request. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ERROR_CODES, type KnownErrorCode } from "../../src/contract/index.ts";
 import { seededRandom } from "../../src/domain/clock.ts";
@@ -30,7 +30,7 @@ const withRole = async (name: string, role: string, act: () => Promise<Answer>):
   return act().finally(() => sim(simulator, "role", { trader: name, role: "user" }));
 };
 
-/** The causes of each code that a server sends, and what else is in the answer. */
+/** The causes of each code that a server sends, and other fields of the answer. */
 const causes: Readonly<
   Record<
     Exclude<KnownErrorCode, "refresh_expired" | "no_auth_session">,

@@ -1,6 +1,6 @@
 /**
- * The simulator's answers agree with each other: series with fills, values with collateral and positions, funding with rates
- * and sizes, returns with values. Everything is read over the socket, as clients do.
+ * The simulator's answers agree with each other: series with fills, values with collateral and positions, funding with
+ * rates and sizes, returns with values. Everything is read over the socket.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type ArgsFor, type EndpointName, encodeRequest, endpoints } from "../../src/contract/index.ts";
@@ -9,7 +9,7 @@ import { quiet, read, sim } from "./support.ts";
 
 const minute = 60_000;
 const hour = 60 * minute;
-/** Another world: `SEED=5 npm test -- test/simulator/consistency.test.ts`. */
+/** Another seed: `SEED=5 npm test -- test/simulator/consistency.test.ts`. */
 const seed = Number(process.env.SEED ?? 20_261_005);
 
 // biome-ignore lint/suspicious/noExplicitAny: tests read JSON of every shape
@@ -39,10 +39,10 @@ describe(`a world of seed ${seed} that lived for two days`, () => {
   beforeAll(async () => {
     simulator = await quiet({
       ...{ seed, traders: 8, walk: true, pastMs: 48 * hour },
-      // The live exchange scales some rates and leaves out the running hour: observed.test.ts.
+      // The live exchange scales some rates and leaves out the incomplete hour: observed.test.ts.
       observed: false,
     });
-    // Somebody is liquidated, money moves, positions are set by hand.
+    // Includes a liquidation, transfers, and positions set by control calls.
     await sim(simulator, "advance", { ms: 90_000 });
     for (const name of ["trader-2", "trader-3", "trader-4"]) {
       const { traderPubkey } = { traderPubkey: simulator.traders.find((it) => it.name === name)!.traderPda };
@@ -86,7 +86,7 @@ describe(`a world of seed ${seed} that lived for two days`, () => {
     expect(Math.abs(found - wanted), `${found} should be ${wanted}`).toBeLessThan(2e-5);
   const ms = (text: string) => Date.parse(text);
 
-  /** Fills of one trader account, and what a takeover by the backstop realized, which is no fill. */
+  /** Fills of one trader account, and the realized profit of backstop takeovers, which are no fills. */
   async function results(it: (typeof accounts)[number]) {
     const { authority, traderPubkey } = it;
     const fills = await all("tradesV2", { traderPubkey, limit: 700 });
@@ -212,7 +212,7 @@ describe(`a world of seed ${seed} that lived for two days`, () => {
           0,
         ),
       );
-      // At every moment: deposits less withdrawals, results, and what is open.
+      // At every time: deposits less withdrawals, results, and open profit.
       const flows = (await all("traderCollateralHistory", { traderPubkey, limit: 300 })).reverse();
       const pnl = await get("traderPnl", { traderPubkey, resolution: "1m", limit: 1440 });
       const fills = await all("tradesV2", { traderPubkey });
@@ -239,7 +239,7 @@ describe(`a world of seed ${seed} that lived for two days`, () => {
     expect(compared).toBeGreaterThan(200);
   });
 
-  /** A transfer's row does not say its direction: out of the cross account, into the isolated one, unless it is swept. */
+  /** The row of a transfer has no direction: it goes from the cross account to the isolated one, except a sweep. */
   const signed = (flow: Row): number => {
     if (flow.eventType !== "transfer") return flow.eventType === "deposit" ? 1 : -1;
     const swept = flow.traderSubaccountIndex > 0 && flow.collateralAfter === 0;
@@ -248,7 +248,7 @@ describe(`a world of seed ${seed} that lived for two days`, () => {
   };
   const sweeps = new Set<string>();
 
-  test("funding is rate times size times mark, and adds up to what profit series and positions say", async () => {
+  test("funding is rate times size times mark, and adds up to the profit series and positions", async () => {
     const { series } = await get("fundingOverview", { perMarketLimit: 5000 });
     const overview = new Map<string, Row>();
     for (const { symbol, points } of series) {
@@ -320,7 +320,7 @@ describe(`a world of seed ${seed} that lived for two days`, () => {
     expect(flowing).toBeGreaterThan(5);
   });
 
-  test("orders, fills and positions tell one story in both forms of the histories", async () => {
+  test("orders, fills and positions agree in both forms of the histories", async () => {
     for (const { authority, traderPubkey, subaccount } of accounts) {
       const fills = await all("tradesV2", { traderPubkey, limit: 30 });
       const wallet = await all("tradesHistory", { authority, limit: 40 });
@@ -366,7 +366,7 @@ describe(`a world of seed ${seed} that lived for two days`, () => {
       expect(
         taken.map((it) => [it.slot, it.slotIndex, it.price, it.fillBeforePlacement.totalTakerFee]),
       ).toEqual(market.map((it) => [it.slot, it.slotIndex, it.price, it.fees]));
-      // Each fill goes on from where the one before it left the position.
+      // Each fill continues the position of the previous one.
       for (const symbol of new Set(fills.map((it) => it.marketSymbol))) {
         const own = fills.filter((it) => it.marketSymbol === symbol && it.tradeType !== "adl").reverse();
         for (const it of own)
@@ -453,7 +453,7 @@ describe(`a world of seed ${seed} that lived for two days`, () => {
     }
   });
 
-  /** Longs of everybody, the house included. */
+  /** Long lots of all accounts, including the house. */
   async function longLots(symbol: string): Promise<number> {
     let lots = 0;
     const wallets = [...simulator.traders.map((it) => it.authority), simulator.world.house.wallet.authority];
@@ -466,7 +466,7 @@ describe(`a world of seed ${seed} that lived for two days`, () => {
     return lots;
   }
 
-  test("histories of collateral agree, and end at what the state says", async () => {
+  test("histories of collateral agree, and end at the present state", async () => {
     for (const { authority } of simulator.traders) {
       const wallet = await all("userCollateralHistory", { authority, limit: 13 });
       expect(await all("authorityCollateralHistory", { authority, limit: 1000, pdaIndex: 0 })).toEqual(
@@ -479,7 +479,7 @@ describe(`a world of seed ${seed} that lived for two days`, () => {
     }
   });
 
-  test("somebody was liquidated on the way", async () => {
+  test("a liquidation happened", async () => {
     const rows = (
       await Promise.all(simulator.traders.map(({ authority }) => all("liquidationHistory", { authority })))
     ).flat();

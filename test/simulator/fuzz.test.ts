@@ -1,4 +1,4 @@
-/** Bad input: what is refused how, and 5,000 mutated requests and messages that must not make it stumble. */
+/** Bad input: the form of refusals, and 5,000 mutated requests and messages that must not cause a server error. */
 import { expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { fuzz } from "./fuzzing.ts";
@@ -10,7 +10,7 @@ test(`5,000 mutated requests and messages are answered, seed ${seed}`, { timeout
   await using simulator = await quiet({ traders: 3, walk: true, pastMs: 2 * 3_600_000 });
   const report = await fuzz(simulator, seed, 5_000);
   expect(report.requests + report.messages).toBe(5_000);
-  // Mutations of which most are refused at the door would try nothing behind it.
+  // If most mutations failed at the first check, later checks would not be tested.
   for (const status of ["200", "400", "401", "403", "404", "405"])
     expect(report.statuses[status] ?? 0, `answers with ${status}`).toBeGreaterThan(20);
   for (const kind of ["data", "accepted", "refused"])
@@ -39,7 +39,7 @@ test("unknown paths, wrong methods, bodies that are too large or no JSON are ref
   const most = 1_048_576;
   const login = "/v1/auth/login/wallet";
   expect(await outcome(login, { raw: JSON.stringify("x".repeat(most)) })).toEqual([413, null]);
-  // As large as it may be, it is read, and refused for what it is.
+  // A body of the maximum size is parsed, and refused for its content.
   expect(await outcome(login, { raw: JSON.stringify("x".repeat(most - 2)) })).toEqual([400, null]);
   for (const raw of ["{", "nonsense", '{"a":}', "\u0000"])
     expect(await outcome(login, { raw })).toEqual([400, null]);

@@ -1,7 +1,7 @@
 /**
- * Throws mutated requests and stream messages at a simulator: what a client would send, with parts of it bent, cut,
- * swapped and drowned. Each has to be answered as the contract says: never with a fault of the server, always with JSON
- * that says what is wrong. A run is its seed: the n-th request of a seed is always the same.
+ * Sends mutated requests and stream messages to a simulator: valid ones with parts changed, cut, swapped or repeated.
+ * Each has to be answered as in the contract: never with a server error, always with JSON that states the mistake. The
+ * n-th request of a seed is always the same.
  */
 import http from "node:http";
 import net from "node:net";
@@ -14,13 +14,13 @@ import { signIn } from "./support.ts";
 export interface FuzzReport {
   readonly requests: number;
   readonly messages: number;
-  /** The number of answers by status, "closed" for connections that were cut without an answer. */
+  /** Number of answers by status; "closed" for connections closed without an answer. */
   readonly statuses: Readonly<Record<string, number>>;
-  /** The number of stream answers by kind (data, an acceptance, an error), and how many connections it closed. */
+  /** Number of stream answers by kind (data, an acceptance, an error), and of closed connections. */
   readonly frames: Readonly<Record<string, number>>;
 }
 
-/** A request that was answered as no request may be. */
+/** A request with a forbidden answer. */
 export class Stumbled extends Error {
   override readonly name = "Stumbled";
 }
@@ -34,7 +34,7 @@ interface Fuzzed {
 
 const atOnce = 16;
 const rawShare = 0.03;
-/** Control calls that leave the simulator what it is. */
+/** Control calls that do not change the simulator's configuration. */
 const controls = [
   "position",
   "collateral",
@@ -46,7 +46,10 @@ const controls = [
   "role",
 ];
 
-/** @param count requests and messages together; a third are messages  @throws {Stumbled} */
+/**
+ * @param count requests and messages together; a third are messages
+ * @throws {Stumbled}
+ */
 export async function fuzz(simulator: Simulator, seed: number, count: number): Promise<FuzzReport> {
   const messages = Math.floor(count / 3);
   const requests = count - messages;
@@ -86,7 +89,7 @@ async function fuzzRequests(simulator: Simulator, seed: number, count: number) {
   return statuses;
 }
 
-/** Still there, and itself. */
+/** Checks that the simulator still works. */
 async function healthy(simulator: Simulator, seed: number): Promise<void> {
   const answer = await fetch(`${simulator.url}/v1/view/exchange/status`);
   const status = (await answer.json()) as { active?: unknown };
@@ -192,7 +195,7 @@ function requestOf(simulator: Simulator, random: Random, bearer: string): Fuzzed
 
 function controlOf(simulator: Simulator, random: Random): Fuzzed {
   const body = {
-    // The first one's session is in use.
+    // The session of the first one is in use.
     trader: pick(random, simulator.traders.slice(1)).name,
     symbol: pick(random, ["SOL", "BTC", "ETH", "GOLD", "NONE"]),
     ...{ size: "1.5", price: "150", amount: "2500", side: "bid", action: "expire-access", role: "user" },
@@ -259,7 +262,7 @@ function mutated(random: Random, bytes: Buffer): Buffer {
   return out;
 }
 
-/** Percent-encoded, now and then not, or not well. */
+/** Percent-encoded, sometimes wrongly or not at all. */
 function encoded(random: Random, text: string): string {
   const safe = encodeURIComponent(text.toWellFormed());
   const roll = random();
@@ -312,7 +315,7 @@ function send(
     );
     sent.setTimeout(20_000, () => sent.destroy(new Stumbled(`${shown}: no answer`)));
     sent.on("error", (error: NodeJS.ErrnoException) => {
-      // A body that is refused while it is being sent may lose its answer to the hang-up.
+      // The answer may be lost when a body is refused while it is being sent.
       if (body !== null && body.length > 1_048_576 && error.code !== undefined) resolve("closed");
       else reject(error instanceof Stumbled ? error : new Stumbled(`${shown}: ${error.message}`));
     });
@@ -320,7 +323,7 @@ function send(
   });
 }
 
-/** The defect of an answer; null: nothing. */
+/** The defect of an answer; null: none. */
 function misanswered(method: string, status: number, text: string): string | null {
   if (status >= 500) return `${status} ${text.slice(0, 300)}`;
   if (method === "HEAD" || status === 204) return null;
@@ -335,13 +338,13 @@ function misanswered(method: string, status: number, text: string): string | nul
   return null;
 }
 
-/** The request as bytes on the wire, and not quite. */
+/** The request as bytes, with defects. */
 function rawBytes(random: Random, { method, path, body }: Fuzzed): Buffer {
   const head = `${method} ${path.replace(/[^\u0021-\u007e]/g, "%ff")} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: ${body?.length ?? 0}\r\n\r\n`;
   return mutated(random, Buffer.concat([Buffer.from(head), body ?? Buffer.alloc(0)]));
 }
 
-/** Whatever comes back, the connection ends. */
+/** The connection ends after any answer. */
 function sendRaw(host: string, port: number, bytes: Buffer, shown: string): Promise<string> {
   return new Promise((resolve, reject) => {
     let text = "";

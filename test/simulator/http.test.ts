@@ -141,7 +141,7 @@ test("notifications page to older ones; acknowledging up to an instant leaves wh
   ]);
 });
 
-test("requests that cannot be are refused as the contract says", async () => {
+test("invalid requests are refused as in the contract", async () => {
   await using simulator = await quiet();
   const { authority, traderPda } = simulator.traders[0]!;
   const outcome = async (path: string, options: Parameters<typeof ask>[2] = {}) => {
@@ -180,7 +180,7 @@ test("a wallet that never traded has an empty, cold account", async () => {
   expect(page).toEqual({ events: [], nextCursor: null, prevCursor: null, hasMore: false });
 });
 
-test("faults refuse, lose, cut and change answers, for as often as they are told", async () => {
+test("faults refuse, lose, cut and change answers, as often as configured", async () => {
   await using simulator = await quiet();
   const path = "/v1/view/exchange/status";
   const get = () => ask(simulator, path);
@@ -215,7 +215,7 @@ test("faults refuse, lose, cut and change answers, for as often as they are told
   expect((await get()).json).toEqual({ active: "yes", withdrawalsAvailable: true, extra: 1 });
   await clear();
 
-  // The answer of a refresh is lost, and the token is spent all the same.
+  // The answer of a refresh is lost, but the token is used.
   const tokens = await signIn(simulator);
   await fault({ path: "/v1/auth/refresh", drop: "reply", times: 1 });
   const refresh = () => ask(simulator, "/v1/auth/refresh", { body: { refresh_token: tokens.refresh_token } });
@@ -263,7 +263,7 @@ test("the date and every time are simulated", async () => {
   expect(answer.json.markets[0].timestamp_ms).toBe(String(Date.parse("2026-10-05T16:00:00Z")));
 });
 
-test("control calls that cannot be say why", async () => {
+test("invalid control calls are refused with the reason", async () => {
   await using simulator = await quiet();
   const problem = async (call: string, body: object) => {
     const answer = await ask(simulator, `/sim/${call}`, { body });

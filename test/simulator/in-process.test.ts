@@ -1,4 +1,4 @@
-/** A simulator without a port: requests and streams of this process, answered as those over sockets are. */
+/** A simulator without a port: requests and streams of this process are answered as over sockets. */
 import { expect, test } from "vitest";
 import { startSimulator } from "../../src/simulator/index.ts";
 import { FakeClock } from "../support/clock.ts";

@@ -1,13 +1,13 @@
 /**
- * Invariants of the world after every step, whatever happens in it: thousands of steps of a seeded world with shocks to
- * prices, withdrawals down to the margin, funding by the hour, triggers, tranches, takeovers and auto-deleveraging.
+ * Invariants of the world after every step: thousands of steps of a seeded world with price shocks, withdrawals down to
+ * the margin, hourly funding, triggers, tranches, takeovers and auto-deleveraging.
  */
 import { describe, expect, test } from "vitest";
 import { seededRandom } from "../../src/domain/clock.ts";
 import { assessAccount } from "../../src/margin/assess.ts";
 import type { AccountRisk } from "../../src/margin/model.ts";
 import { moveExternally } from "../../src/simulator/collateral.ts";
-import { settleIn } from "../../src/simulator/population.ts";
+import { populate } from "../../src/simulator/population.ts";
 import { riskOfAccount, totals } from "../../src/simulator/risk.ts";
 import type { Account, Change, Liquidation, World } from "../../src/simulator/state.ts";
 import { perLot, trade, unsettledFunding } from "../../src/simulator/trade.ts";
@@ -19,7 +19,7 @@ import { WalletKey } from "../../src/wallet/wallet-key.ts";
 const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
 const steps = Number(process.env.STEPS ?? 4_000);
 const stepMs = 60_000;
-/** By what a tier is acted upon. */
+/** The action of each tier. */
 const act = { liquidatable: "market_order", backstopLiquidatable: "backstop", highRisk: "adl" } as const;
 type Failing = keyof typeof act;
 const isFailing = (tier: string): tier is Failing => Object.hasOwn(act, tier);
@@ -35,17 +35,17 @@ function newWorld(traders: number): World {
     houseAuthority: key(0),
     deriveAddress: (authority, pdaIndex, subaccount) => traderAddress(authority, { pdaIndex, subaccount }),
   });
-  for (let i = 0; i < traders; i++) settleIn(world, openWallet(world, `t${i}`, key(i + 1), true), i);
+  for (let i = 0; i < traders; i++) populate(world, openWallet(world, `t${i}`, key(i + 1), true), i);
   return world;
 }
 
-/** The account as it is now, whatever becomes of it. */
+/** A copy of the account as it is now. */
 function frozen(world: World, account: Account): AccountRisk {
   const risk = riskOfAccount(world, account);
   return { ...risk, orders: risk.orders.map((it) => ({ ...it })) };
 }
 
-/** Watches one step from inside: what each account was right before each transaction that liquidated it. */
+/** Records each account right before each transaction that liquidated it. */
 class Witness {
   readonly #world: World;
   readonly #known = new Map<Account, AccountRisk>();
@@ -96,7 +96,7 @@ class Witness {
 const place = (it: { slot: number; slotIndex: number; eventIndex: number }) =>
   `${it.slot}.${it.slotIndex}.${it.eventIndex}`;
 
-/** Leaves one account with hardly more than it must have, so that the next fall reaches some tier. */
+/** Leaves one account with little more than its required margin, so that the next fall reaches some tier. */
 function takeMoneyOut(world: World, random: () => number): void {
   const accounts = [...world.accounts.values()].filter((it) => it !== world.house && it.positions.size > 0);
   const account = accounts[Math.floor(random() * accounts.length)];
@@ -131,7 +131,7 @@ describe(`a world of seed ${seed}, ${steps} steps`, () => {
       }
       for (const { detail } of witness.rows) kinds.set(detail.kind, (kinds.get(detail.kind) ?? 0) + 1);
     }
-    // All of it was put to the test.
+    // All kinds occurred.
     expect([...kinds.keys()].sort()).toEqual(["adl", "backstop", "market_order"]);
     expect(kinds.get("market_order")).toBeGreaterThan(20);
   });
@@ -165,7 +165,7 @@ describe(`a world of seed ${seed}, ${steps} steps`, () => {
   });
 });
 
-test("who falls short by what somebody else's deleveraging costs is liquidated in the same step", () => {
+test("an account that falls short by another one's deleveraging is liquidated in the same step", () => {
   const world = newWorld(0);
   world.activity = false;
   const opened = (index: number, dollars: bigint, positions: [string, bigint][]): Account => {
@@ -186,7 +186,8 @@ test("who falls short by what somebody else's deleveraging costs is liquidated i
   const owes = opened(1, 700n, [["SOL", 10_000n]]);
   const roles = (account: Account) =>
     account.wallet.liquidations.all().map((it) => `${it.role} ${it.symbol}`);
-  // Both fall at once: what the one has lost and cannot pay is borne by the other's profit, on which its BTC stood.
+  // Both prices fall at once: the loss that one account cannot pay reduces the other's profit, which its BTC position
+  // needed.
   world.markets.get("SOL")!.oracle *= 0.6;
   world.markets.get("BTC")!.oracle *= 0.98;
   world.nowMs += stepMs;
@@ -195,7 +196,7 @@ test("who falls short by what somebody else's deleveraging costs is liquidated i
   expect(roles(pays)).toEqual(["adl_in_profit SOL", "liquidatee BTC"]);
 });
 
-/** Nothing is made or lost: not even by rounding. */
+/** Money is conserved exactly, without rounding. */
 function conserved(world: World): void {
   let money = 0n;
   const lots = new Map<string, bigint>();
@@ -228,10 +229,7 @@ function equities(world: World): void {
   }
 }
 
-/**
- * Checks that whoever is below maintenance at the end has been liquidated by one tranche, and only who was below it has
- * been.
- */
+/** Checks that accounts below maintenance at the end were liquidated by one tranche, and no others. */
 function margins(world: World, { liquidated }: Witness): void {
   for (const account of world.accounts.values()) {
     if (account === world.house) continue;
@@ -256,7 +254,7 @@ function margins(world: World, { liquidated }: Witness): void {
   }
 }
 
-/** Each liquidation has its record and its notification, and none of them stands alone. */
+/** Each liquidation has its record and its notification, and vice versa. */
 function told({ rows, notified }: Witness): void {
   const types = { market_order: "liquidation", backstop: "backstop_liquidation", adl: "adl" } as const;
   const recorded = rows

@@ -1,4 +1,4 @@
-/** Forms of answers as seen at the live exchange, against those of its contract. */
+/** Forms of answers observed at the live exchange, compared with those of its contract. */
 import { describe, expect, test } from "vitest";
 import { connect, quiet, read, sim } from "./support.ts";
 
@@ -21,7 +21,7 @@ describe.each([
     for (const symbol of ["SOL", "TSLA"] as const) {
       const { points } = series.find((it: { symbol: string }) => it.symbol === symbol);
       expect(points).toHaveLength(3);
-      // One quote lot a base lot is the smallest payment: rates are rounded to that.
+      // Rates are rounded to the smallest payment, one quote lot a base lot.
       expect(Number(points[0].fundingRate) / overviewScale[symbol]).toBeCloseTo(0.00004209, 5);
     }
     expect(rates).toHaveLength(3);
@@ -105,7 +105,7 @@ describe.each([true, false])("an order over time (observed: %s)", (observed) => 
           ? [parentTwapId, null, null]
           : [null, expect.stringMatching(/^\w{80,90}$/), expect.stringMatching(/^[-\w]{36}$/)],
       );
-    // An order of another kind is what it was.
+    // An order of another kind is unchanged.
     await sim(simulator, "order", { trader: "a", symbol: "SOL", side: "ask", price: "150", size: "1" });
     await sim(simulator, "mark-price", { symbol: "SOL", price: "150" });
     const [last] = await fills();
@@ -169,7 +169,7 @@ describe.each([
     expect(listed(before.snapshot.subaccounts)).toEqual(["1000000000"]);
     const { sequence } = (await state()).subaccounts[0];
     await sim(simulator, "collateral", { trader: "a", amount: "0" });
-    // Whoever listened hears of the withdrawal itself.
+    // An earlier listener receives the withdrawal itself.
     expect(await before.next()).toMatchObject({ messageType: "delta", deltas: [{ sequence: sequence + 1 }] });
     const emptied = await state();
     expect([emptied.capabilities.state, listed(emptied.subaccounts)]).toEqual(["active", collateral]);

@@ -1,4 +1,4 @@
-/** Registration, activation and stop losses from the inside: what the exchange takes, what it refuses, what then is so. */
+/** Registration, activation and stop losses in the simulator: accepted and refused requests, and their effects. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Instruction } from "../../src/contract/index.ts";
@@ -13,7 +13,7 @@ import {
 import { WalletKey } from "../../src/wallet/wallet-key.ts";
 import { type Answer, ask, quiet, read, signIn, sim } from "./support.ts";
 
-/** Text of a refusal, without the kind of mistake that it begins with. */
+/** Text of a refusal, without its code. */
 const said = ({ json }: Answer): string => json.error.replace(/^[a-z_]+: /, "");
 
 const keyOf = (seed: number) => WalletKey.fromSeed(new Uint8Array(32).fill(seed));
@@ -94,7 +94,7 @@ test("a wallet is registered, and the world holds it from then on", async () => 
   const later = (await rpc(simulator, "getSignatureStatuses", [[signatureOf(signed), "1".repeat(64)]]))
     .result;
   expect(later.value).toMatchObject([{ confirmationStatus: "finalized", confirmations: null }, null]);
-  // It trades like any other.
+  // It trades as other accounts do.
   await sim(simulator, "collateral", { authority: newcomer.address, amount: "500" });
   expect((await state(simulator, newcomer.address)).subaccounts[0].collateral).toBe("500000000");
   expect(await build(simulator)).toMatchObject({
@@ -104,7 +104,7 @@ test("a wallet is registered, and the world holds it from then on", async () => 
   expect((await send(simulator, signed.wire, { maxPositions: 64 })).status).toBe(409);
 });
 
-test("Compute Budget instructions may stand anywhere in a registration", async () => {
+test("Compute Budget instructions are allowed anywhere in a registration", async () => {
   await using simulator = await quiet();
   const built = (await build(simulator)).json;
   // SetComputeUnitLimit and SetComputeUnitPrice.
@@ -120,7 +120,7 @@ test("Compute Budget instructions may stand anywhere in a registration", async (
   expect((await state(simulator, newcomer.address)).capabilities.state).toBe("active");
 });
 
-test("an account that stands on the chain already is only onboarded", async () => {
+test("an account that exists on the ledger already is only onboarded", async () => {
   await using simulator = await quiet();
   const built = (await build(simulator)).json;
   const first = await transaction(simulator, built, { instructions: ([register]) => [register!] });
@@ -192,7 +192,7 @@ test("a registration that is not what the exchange built is refused, each with i
   expect((await build(simulator, { maxPositions: 31 })).status).toBe(400);
   expect(said(await build(simulator, { txFeePayer: onboarder }))).toMatch(/must not be the onboarder/);
   expect(said(await send(simulator, "AQID"))).toMatch(/malformed/);
-  // A broken signature: one byte of it.
+  // One byte of the signature is changed.
   const bytes = Buffer.from((await transaction(simulator, built)).wire, "base64");
   const slot = bytes.readUInt8(1) === 0 ? 65 : 1;
   bytes[slot] = bytes[slot]! ^ 1;
@@ -206,7 +206,7 @@ test("a registration that is not what the exchange built is refused, each with i
   expect(simulator.world.wallets.has(newcomer.address)).toBe(false);
 });
 
-/** A session of a wallet that the simulator has no name for. */
+/** A session of a wallet without a name in the simulator. */
 async function login(simulator: Simulator, key: WalletKey): Promise<string> {
   const nonce = (await ask(simulator, `/v1/auth/nonce?wallet_pubkey=${key.address}`)).json;
   const body = {
@@ -272,7 +272,7 @@ test("the deprecated activations do it all by themselves", async () => {
   expect((await state(simulator, authority)).capabilities.state).toBe("active");
 });
 
-test("a stop loss is built in a session, and executed it stands on the position", async () => {
+test("a stop loss is built in a session, and set on the position when executed", async () => {
   await using simulator = await quiet();
   const { access_token: bearer } = await signIn(simulator);
   const main = simulator.keyOf("main");
@@ -324,7 +324,7 @@ test("a stop loss is built in a session, and executed it stands on the position"
   expect(twice.error).toMatchObject({ code: -32_002, data: { err: "AlreadyProcessed" } });
 });
 
-test("the chain answers what it knows, and says what it does not", async () => {
+test("the ledger answers known calls, and refuses others with an error", async () => {
   await using simulator = await quiet();
   const main = simulator.traders[0]!;
   const height = (await rpc(simulator, "getBlockHeight")).result;

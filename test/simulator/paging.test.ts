@@ -1,6 +1,6 @@
 /**
- * Every paged endpoint, while new events keep arriving: following cursors towards older rows, and back towards newer
- * ones, shows each event exactly once. Events are told by the natural keys that the daemon tells them by.
+ * Every paged endpoint, while new events arrive: following cursors to older rows, and back to newer ones, returns each
+ * event exactly once. Events are identified by the daemon's natural keys.
  */
 import { describe, expect, test } from "vitest";
 import {
@@ -21,7 +21,7 @@ type Row = any;
 
 const fundingAt = (it: Row) => `${it.symbol} ${it.timestamp} ${it.positionSize}`;
 const place = (it: Row) => `${it.slot}.${it.slotIndex}.${it.instructionIndex ?? 0}.${it.eventIndex}`;
-/** The place of the rows, and the key of one. */
+/** The field of the rows, and the key of one. */
 const rowsOf: Readonly<Record<string, { field: string; key: (row: Row) => string }>> = {
   userCollateralHistory: { field: "data", key: (it) => `${place(it)}.${it.traderSubaccountIndex}` },
   authorityCollateralHistory: { field: "data", key: (it) => `${place(it)}.${it.traderSubaccountIndex}` },
@@ -44,7 +44,7 @@ test("every paged endpoint is here", () => {
   expect(paged.map((it) => it.name).sort()).toEqual(Object.keys(rowsOf).sort());
 });
 
-/** A world in which something of every kind happens: each call makes a few rows for everything that is paged. */
+/** A world with events of every kind: each call adds a few rows to every paged list. */
 async function living(): Promise<{ simulator: Simulator; bearer: string; happen: () => Promise<void> }> {
   const simulator = await quiet({ traders: 1, accessTtlMs: 400 * 86_400_000 });
   const bearer = (await signIn(simulator)).access_token;
@@ -53,7 +53,7 @@ async function living(): Promise<{ simulator: Simulator; bearer: string; happen:
   await sim(simulator, "funding-rate", { symbol: "SOL", ratePercentage: "0.01" });
   async function happen(): Promise<void> {
     turn += 1;
-    // Money: a deposit, and a withdrawal. An order that rests and is filled, one that stays.
+    // A deposit and a withdrawal; an order that rests and is filled, and one that stays.
     await sim(simulator, "collateral", { trader, amount: String(20_000 + (turn % 2) * 100) });
     const side = turn % 2 ? "bid" : "ask";
     await sim(simulator, "order", {
@@ -64,7 +64,7 @@ async function living(): Promise<{ simulator: Simulator; bearer: string; happen:
       size: "0.5",
     });
     await sim(simulator, "order", { trader, symbol: "BTC", side: "bid", price: "30000", size: "0.001" });
-    // A stop loss, which is an order that takes; a liquidation in an account of its own; funding at the hour.
+    // A stop loss, which takes liquidity; a liquidation in another account; funding at the hour.
     const own = { trader, subaccountIndex: 3, symbol: "GOLD" };
     await sim(simulator, "mark-price", { symbol: "GOLD", price: "2400" });
     await sim(simulator, "collateral", { trader, subaccountIndex: 3, amount: "400" });
@@ -96,12 +96,12 @@ describe(`cursors, seed ${seed}`, () => {
     const limit = () => 1 + Math.floor(random() * 4);
     for (let i = 0; i < 6; i++) await happen();
 
-    // Everything that is there, as one page.
+    // All rows, as one page.
     const there = keys(await ask({ limit: 100 }));
     expect(there.length).toBeGreaterThan(5);
     expect(new Set(there).size).toBe(there.length);
 
-    // Towards older rows, while more come.
+    // To older rows, while more are added.
     const first = await ask({ limit: limit() });
     const seen = keys(first);
     for (let page = first; ; ) {
@@ -114,7 +114,7 @@ describe(`cursors, seed ${seed}`, () => {
     expect(seen).toEqual(there);
     if (endpoint.paging?.newer === null) return;
 
-    // Towards newer rows, from the page that was first, while more come; until nothing is left.
+    // To newer rows, from the first page, while more are added, until there are none.
     await happen();
     const fresh: string[] = [];
     let page = first;
@@ -139,7 +139,7 @@ describe(`cursors, seed ${seed}`, () => {
     expect([...fresh, ...there]).toEqual(whole);
     expect(fresh.length).toBeGreaterThan(1);
 
-    // Back again from the newest page: a page towards newer rows has a way to the older ones.
+    // Back from the newest page: a page of newer rows has a cursor to older ones.
     if (page[own.field].length > 0) {
       const back = nextPage(endpoint as Endpoint, page, "older");
       expect(back).not.toBeNull();

@@ -1,4 +1,4 @@
-/** The simulator follows the exchange's contract says: records, errors, tokens, limits, books after hours. */
+/** The simulator follows the exchange's contract: records, errors, tokens, limits, books after hours. */
 import { decodeJwt } from "jose";
 import { describe, expect, test } from "vitest";
 import { EVENT_DATA, eventData } from "../../src/contract/index.ts";

@@ -1,4 +1,4 @@
-/** Rights of simulated trader accounts, as answers and the stream tell of them, and orders that rested before. */
+/** Rights of simulated trader accounts in answers and the stream, and orders that rested before. */
 import { expect, test } from "vitest";
 import { rights } from "../../src/simulator/right.ts";
 import { connect, quiet, read, sim } from "./support.ts";
@@ -17,7 +17,7 @@ async function open() {
   return { simulator, authority, state, view };
 }
 
-test("a right that is taken away and given back is told by answers and by the stream", async () => {
+test("a right that is taken away and given back appears in answers and the stream", async () => {
   const { simulator, authority, state, view } = await open();
   await using _open = { [Symbol.asyncDispose]: () => simulator.stop() };
   const { next, subscribe, socket } = await connect(simulator);
@@ -32,7 +32,7 @@ test("a right that is taken away and given back is told by answers and by the st
   expect(await told()).toMatchObject({ capabilities: lost });
   await sim(simulator, "rights", { ...who, lost: [] });
   expect(await told()).toMatchObject({ capabilities: { flags: 63, state: "active" } });
-  // A change that leaves rights as they are tells nothing of them.
+  // A change that does not affect rights does not mention them.
   await sim(simulator, "collateral", { ...who, amount: "900" });
   expect(await told()).toMatchObject({ capabilities: null });
   socket.terminate();

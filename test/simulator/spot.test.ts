@@ -1,4 +1,4 @@
-/** Spot collateral in the simulated exchange: the liquidation price that it prints is where it liquidates. */
+/** Spot collateral in the simulated exchange: it liquidates at the liquidation price that it states. */
 import { describe, expect, test } from "vitest";
 import { quiet, read, sim } from "./support.ts";
 

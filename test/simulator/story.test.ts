@@ -4,7 +4,7 @@ import { ask, quiet, read, signIn, sim } from "./support.ts";
 
 type Row = Record<string, unknown>;
 
-/** `main` with a long of 10 SOL from 150 and 150 USD of collateral, nothing else. */
+/** `main` with a long of 10 SOL from 150 and 150 USD of collateral. */
 async function longSol(options: Parameters<typeof quiet>[0] = {}) {
   const simulator = await quiet({ traders: 1, ...options });
   await sim(simulator, "trader", { name: "a" });
@@ -40,7 +40,7 @@ test("a falling price liquidates: order cancelled, position sold, record, notifi
   const liquidation = Number(view.positions[0].liquidationPrice.ui);
   await mark((liquidation + 0.01).toFixed(2));
   expect((await read(simulator, "traderView", paths.view)).riskTier).toBe("cancellable");
-  // The order went first: without it there is margin for a little more.
+  // The order was cancelled first: without it there is margin for a little more.
   expect((await inbox()).map((it) => it.notificationType)).toEqual(["risk_engine_cancel_order"]);
   expect((await state()).orders).toEqual([]);
 
@@ -72,7 +72,7 @@ test("a falling price liquidates: order cancelled, position sold, record, notifi
     baseLotsFilled: "1000",
     subaccountIndex: 0,
   });
-  // One event, the same place everywhere.
+  // One event has the same place everywhere.
   for (const name of ["slot", "slotIndex", "eventIndex"]) expect(told?.[name]).toBe(row[name]);
   expect(told).toMatchObject({ source: "event", instructionIndex: 0, recipientIndex: 0, acked: false });
   const data = eventData(told as never)?.data as Row;
@@ -139,7 +139,7 @@ test("below the backstop margin the position goes to the backstop, below high ri
     6,
   );
 
-  // Again, and deeper, with a short in profit on the other side.
+  // Again, with a larger loss, and a profitable short on the other side.
   await sim(simulator, "trader", { name: "b" });
   await mark("150");
   await sim(simulator, "collateral", { trader: "a", amount: "150" });
@@ -207,7 +207,7 @@ test("a stop loss fires and a resting order fills when the mark crosses them", a
   expect(orders).toMatchObject([{ status: "filled", filledBaseQty: "5", remainingBaseQty: "0" }]);
 });
 
-test("an isolated subaccount stands alone, and what is left in it goes back", async () => {
+test("an isolated subaccount is liquidated separately, and its rest goes back", async () => {
   const { simulator, trader } = await longSol();
   await using _ = simulator;
   await sim(simulator, "mark-price", { symbol: "GOLD", price: "2400" });

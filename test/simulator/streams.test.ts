@@ -18,7 +18,7 @@ test("marketStatsV2 begins with all markets that are asked for, and goes on with
     ((await next("marketStatsV2")).stats as Message[]).map(({ symbol, midPrice }) => `${symbol} ${midPrice}`);
   expect(await rows(all)).toEqual(["SOL 151.35", "BTC 60400", "ETH 3012.4", "GOLD 2411.6", "PUMP 0.00452"]);
   expect(await rows(two)).toEqual(["BTC 60400", "PUMP 0.00452"]);
-  // The first look after a connection finds every market changed.
+  // After a connection the first check finds every market changed.
   await sim(simulator, "mark-price", { symbol: "SOL", price: "151" });
   for (const one of [all, two]) await rows(one);
   await sim(simulator, "mark-price", { symbol: "SOL", price: "150" });
@@ -55,7 +55,7 @@ test("trader state begins with the snapshot that HTTP gives, and its deltas lead
     http.subaccounts.map((it: Message) => it.sequence),
   );
 
-  // Its stop loss fires: the position and its trigger go, the order that would have reduced it goes with them.
+  // Its stop loss fires: the position, its trigger and its reduce-only order are removed.
   await sim(simulator, "mark-price", { symbol: "SOL", price: "170" });
   const delta = await next("traderState");
   expect(delta).toMatchObject({ messageType: "delta", authority, traderPdaIndex: 0 });
@@ -85,7 +85,7 @@ test("trader state begins with the snapshot that HTTP gives, and its deltas lead
   socket.terminate();
 });
 
-test("notifications need the wallet's own session and say what the inbox will show", async () => {
+test("notifications need the wallet's own session and equal those of the inbox", async () => {
   await using simulator = await quiet({ traders: 2 });
   const main = simulator.traders[0]!;
   const anonymous = await connect(simulator);
@@ -307,7 +307,7 @@ test("configuration begins with all of it, in either form, and each change is a 
       newMarketStatus: "postOnly",
     },
   ]);
-  // Nobody is told twice of what a snapshot holds, and no number is left out.
+  // No change is sent twice after a snapshot, and no number is missing.
   const late = await connect(simulator);
   simulator.world.exchangeSequence += 2;
   await late.subscribe("exchange", { encoding: "json" });
@@ -323,7 +323,7 @@ test("configuration begins with all of it, in either form, and each change is a 
   for (const it of [socket, late.socket]) it.terminate();
 });
 
-test("the short statistics and the book of a coin say what their longer twins say", async () => {
+test("the short statistics and the book of a coin agree with their longer forms", async () => {
   await using simulator = await quiet();
   const { subscribe, next, socket } = await connect(simulator);
   expect(await subscribe("l2Book", { coin: "NOPE" })).toMatchObject({ accepted: false, code: "400" });

@@ -1,4 +1,4 @@
-/** A simulator in this process on a real socket, with time that stands still, and the plainest of clients. */
+/** A simulator in this process on a real socket, with stopped time, and a minimal client. */
 import { once } from "node:events";
 import { base58 } from "@scure/base";
 import { WebSocket } from "ws";
@@ -15,7 +15,7 @@ import { type Simulator, type SimulatorOptions, startSimulator } from "../../src
 
 export const start = "2026-10-05T15:00:00Z";
 
-/** Nothing moves but by control calls. */
+/** The world changes by control calls only. */
 export function quiet(options: SimulatorOptions = {}): Promise<Simulator> {
   return startSimulator({ seed: 7, speed: 0, walk: false, startMs: Date.parse(start), ...options });
 }
@@ -86,7 +86,7 @@ export interface Tokens {
   readonly refresh_token: string;
 }
 
-/** Signs in as a trader of the simulator, for real. */
+/** Signs in as a trader of the simulator. */
 export async function signIn(simulator: Simulator, name = "main"): Promise<Tokens> {
   const key = simulator.keyOf(name);
   const nonce = await ask(simulator, `/v1/auth/nonce?wallet_pubkey=${key.address}`);
@@ -97,7 +97,7 @@ export async function signIn(simulator: Simulator, name = "main"): Promise<Token
   return answer.json;
 }
 
-/** A connection that reads with the contract; `next` waits for a message of a channel. */
+/** A connection that checks messages against the contract; `next` waits for a message of a channel. */
 export async function connect(simulator: Simulator, token?: string) {
   const socket = new WebSocket(
     `${simulator.url.replace("http", "ws")}/v1/ws`,

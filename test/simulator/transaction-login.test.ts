@@ -1,6 +1,6 @@
 /**
- * Signing in with a transaction, from both sides: whatever a wallet may do to the challenge is taken, and any other
- * change is refused, however it is made.
+ * Sign-in by a transaction, from both sides: changes that a wallet may make to the challenge are accepted, all others
+ * are refused.
  */
 import { base58 } from "@scure/base";
 import fc from "fast-check";
@@ -19,12 +19,12 @@ const unsigned = challenge(key.address, nonce);
 
 interface Instruction {
   readonly program: string;
-  /** The accounts of the whole list. */
+  /** All accounts of the transaction. */
   readonly accounts: readonly string[];
   readonly data: Uint8Array;
 }
 
-/** The challenge taken apart, by this test's own hands. */
+/** The parts of a challenge, parsed independently by this test. */
 interface Parts {
   readonly signers: readonly string[];
   readonly readonlySigners: number;
@@ -46,7 +46,7 @@ const original: Parts = (() => {
   };
 })();
 
-/** Puts a transaction together and signs it, as a wallet that does not think would. */
+/** Assembles a transaction and signs it without any check. */
 function signed(parts: Parts, by: WalletKey = key): string {
   const named = parts.instructions.flatMap((it) => [...it.accounts, it.program]);
   const readOnly = [...new Set(named)].filter((it) => !parts.signers.includes(it));
@@ -88,7 +88,7 @@ const tolerated = fc.record({
   accounts: fc.array(fc.oneof(address, fc.constant(key.address)), { maxLength: 3 }),
   data: fc.uint8Array({ maxLength: 40 }),
 });
-/** Some instructions on each side of the memo. */
+/** Some instructions before and after the memo. */
 const around = fc.tuple(fc.array(tolerated, { maxLength: 3 }), fc.array(tolerated, { maxLength: 3 }));
 const among = ([before, after]: readonly [Instruction[], Instruction[]], parts = original): Parts => ({
   ...parts,
@@ -115,7 +115,7 @@ const memoWith = (change: Partial<Instruction>): Parts => ({
   ...original,
   instructions: [{ ...original.instructions[0]!, ...change }],
 });
-/** Each is a change of its own, beside what is tolerated. */
+/** Each is a forbidden change, besides the tolerated ones. */
 const changes: Readonly<Record<string, fc.Arbitrary<Parts>>> = {
   "a byte of the memo": changedData.map((data) => memoWith({ data })),
   "a longer or shorter memo": fc.tuple(fc.boolean(), fc.nat(255)).map(([longer, byte]) => {
@@ -169,7 +169,7 @@ test("no byte of what was signed can be changed, whether or not it is signed aga
   );
 });
 
-test("cut short, continued, or signed by somebody else it is refused", () => {
+test("it is refused when cut, extended, or signed by another key", () => {
   const wire = Buffer.from(signChallenge(key, unsigned, nonce), "base64");
   for (let length = 0; length < wire.length; length++)
     expect(outcome(wire.subarray(0, length).toString("base64")), String(length)).toBe(400);
@@ -180,7 +180,7 @@ test("cut short, continued, or signed by somebody else it is refused", () => {
   expect(() => verifyChallenge(key.address, "nonce-2", signed(original))).toThrow(Refusal);
 });
 
-/** A transaction that the exchange might ask the client to sign. */
+/** A transaction that a malicious exchange might ask the client to sign. */
 const ask = (parts: Parts): string => {
   const wire = Buffer.from(signed(parts), "base64");
   return wire.fill(0, 1, 1 + 64 * wire[0]!).toString("base64");
@@ -239,7 +239,7 @@ test("the client signs a memo with the same beside it, and nothing that would co
 
 const changesOf = (name: string): Parts => fc.sample(changes[name]!, { numRuns: 1, seed: 1 })[0]!;
 
-test("the client never signs another program's instruction, wherever it stands", () => {
+test("the client never signs another program's instruction, at any place", () => {
   const known = [budget, lighthouse, original.instructions[0]!.program];
   const foreign = fc.record({
     program: address.filter((it) => !known.includes(it)),

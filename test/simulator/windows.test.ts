@@ -1,6 +1,6 @@
 /**
- * The part of a list that is answered: how much when nobody says how much, which end a limit cuts off, in which order, and
- * what a window of time includes. All of it is the contract's.
+ * The part of a list that is answered: the default limit, the end that a limit cuts off, the order, and the bounds of a
+ * time window. All follow from the contract.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type EndpointName, encodeRequest, endpoints } from "../../src/contract/index.ts";
@@ -19,7 +19,7 @@ let now: number;
 let known: Record<string, unknown>;
 
 beforeAll(async () => {
-  // Long enough that every default cuts something off.
+  // Long enough that every default limit applies.
   simulator = await quiet({ traders: 2, pastMs: 50 * day });
   now = simulator.world.nowMs;
   const { authority, traderPda } = simulator.traders[0]!;
@@ -31,7 +31,7 @@ beforeAll(async () => {
     await sim(simulator, "order", { trader, symbol: "SOL", side, price, size: "0.1" });
     await sim(simulator, "advance", { ms: minute });
   }
-  // More than a page of liquidations, each in an account of its own.
+  // More than a page of liquidations, each in another account.
   for (let i = 0; i < 101; i++) {
     const own = { trader, subaccountIndex: 2 + i, symbol: "GOLD" };
     await sim(simulator, "collateral", { ...own, symbol: undefined, amount: "400" });
@@ -42,7 +42,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => simulator.stop());
 
-/** The arguments of a request beside what it requires. */
+/** The arguments of a request besides the required ones. */
 async function get(name: EndpointName, args: object = {}): Promise<Row> {
   const required = Object.entries(endpoints[name].params).filter(([, it]) => it.required);
   const base = Object.fromEntries(required.filter(([it]) => it in known).map(([it]) => [it, known[it]]));
@@ -65,7 +65,7 @@ interface Rule {
   readonly first: "oldest" | "newest";
   /** The rows that a limit keeps. */
   readonly keeps: "oldest" | "newest";
-  /** The number of rows without a limit; null: nobody states it. */
+  /** The number of rows without a limit; null: the contract does not state it. */
   readonly default: number | null;
   readonly limit?: "perMarketLimit";
   readonly args?: () => object;
@@ -77,9 +77,9 @@ const events = (reply: Row) => reply.events;
 const of = (symbol: string) => (reply: Row) =>
   (reply.series ?? reply).find((it: Row) => it.symbol === symbol).points;
 
-/** Leaves out the gain since the first point, which is another figure with fewer points. */
+/** Leaves out the cumulative gain, which differs with fewer points. */
 const periods = (reply: Row) => reply.points.map(({ cumulativeReturn: _, ...it }: Row) => it);
-/** As long as this world is old. */
+/** Almost the age of this world. */
 const longAgo = () => ({ startTime: now - 49 * day });
 
 const rules: readonly Rule[] = [
@@ -200,7 +200,7 @@ test("without a window: an hour of statistics, seven days of funding", async () 
   expect(rates).toHaveLength(7 * 24);
   expect(rates[0]).toBeGreaterThanOrEqual(now - 7 * day);
   expect(of("SOL")(await get("fundingOverview"))).toHaveLength(7 * 24);
-  // An end that lies before all of it leaves nothing, and is no mistake.
+  // An end before all rows is valid and returns nothing.
   expect((await get("fundingRates", { endTime: now - 8 * day })).rates).toEqual([]);
 });
 
@@ -217,7 +217,7 @@ test("a year is the longest range, and no longer", async () => {
     await get(name, range(365 * day));
     await expect(get(name, range(365 * day + 1))).rejects.toThrow("at most 365 days");
   }
-  // Without an end it is as long as until now.
+  // Without an end the window reaches until now.
   const path = `/v1/funding/SOL/rates?startTime=${now - 365 * day - 1}`;
   expect((await ask(simulator, path)).json).toEqual({
     error: "invalid_request: startTime to endTime must be at most 365 days",

@@ -41,7 +41,7 @@ test.each([true, false])(
   },
 );
 
-test("a quiet world stands still", async () => {
+test("a quiet world does not change", async () => {
   await using simulator = await quiet({ traders: 3 });
   const accounts = async () => (await ask(simulator, "/sim/state")).json.accounts;
   const before = await accounts();

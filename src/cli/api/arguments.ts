@@ -15,7 +15,7 @@ import { takes } from "./describe.ts";
 /** The command's own options. */
 export interface ApiOptions {
   readonly config: string;
-  /** The configuration was named, and has to be there. */
+  /** `--config` was given, so the file has to exist. */
   readonly configNamed: boolean;
   readonly url: string | null;
   readonly wallet: string | null;
@@ -44,8 +44,7 @@ const own = {
 export const ownOptions = Object.keys(own);
 
 /**
- * The index of the endpoint's name: the first word that is neither an option of the command nor the value of one; -1:
- * nowhere.
+ * The index of the endpoint's name: the first word that is neither an option of the command nor its value; -1: none.
  */
 export function nameAt(words: readonly string[]): number {
   for (let at = 0; at < words.length; at++) {
@@ -63,7 +62,7 @@ export function nameAt(words: readonly string[]): number {
 export type ReadText = (name: string) => Promise<string>;
 
 /**
- * @param words what follows the endpoint's name
+ * @param words the words after the endpoint's name
  * @throws {CommandFailed} status 2, with every mistake
  */
 export async function readCall(
@@ -80,9 +79,9 @@ export async function readCall(
     tokens: true,
   });
   const problems: string[] = [];
-  const said: Record<string, string | true> = {};
+  const values: Record<string, string | true> = {};
   const args: Record<string, unknown> = {};
-  // What stands behind a parameter that is not known was meant as its value.
+  // A word after an unknown parameter was meant as its value.
   let unknownAt = Number.NaN;
   for (const token of tokens) {
     if (token.kind === "positional" && token.index !== unknownAt + 1)
@@ -92,7 +91,7 @@ export async function readCall(
     if (Object.hasOwn(own, name)) {
       const takesText = own[name as keyof typeof own].type === "string";
       if (takesText && value === undefined) problems.push(`--${name} needs a value`);
-      else said[name] = value ?? true;
+      else values[name] = value ?? true;
       continue;
     }
     const argument = argumentOf(endpoint, name);
@@ -109,20 +108,20 @@ export async function readCall(
     }
     const given = text.startsWith("@") ? (await readText(text.slice(1))).trim() : text;
     const read = (param.type === "time" ? timeOf(given, nowMs) : undefined) ?? argumentFromText(param, given);
-    // What it would have to be is told with all other mistakes.
+    // A wrong type is reported together with all other mistakes.
     args[argument] = read ?? (param.type === "integer" || param.type === "number" ? numberOr(given) : given);
   }
   const text = (name: keyof typeof own): string | null =>
-    typeof said[name] === "string" ? (said[name] as string) : null;
+    typeof values[name] === "string" ? (values[name] as string) : null;
   const options: ApiOptions = {
     config: text("config") ?? defaultConfig,
-    configNamed: said.config !== undefined,
+    configNamed: values.config !== undefined,
     url: text("url"),
     wallet: text("wallet"),
-    all: said.all === true,
-    yes: said.yes === true,
-    json: said.json === true,
-    help: said.help === true,
+    all: values.all === true,
+    yes: values.yes === true,
+    json: values.json === true,
+    help: values.help === true,
   };
   if (options.all && endpoint.paging === null)
     problems.push(`--all: ${endpoint.name} has no pages to follow`);
@@ -134,7 +133,7 @@ export async function readCall(
   return { options, args };
 }
 
-/** As every command takes them: `7d` (before now), `now`, ISO, Unix seconds or milliseconds. */
+/** The forms that every command accepts: `7d` (before now), `now`, ISO, Unix seconds or milliseconds. */
 function timeOf(text: string, nowMs: number): number | undefined {
   try {
     return timeFrom(text, nowMs);
@@ -143,13 +142,16 @@ function timeOf(text: string, nowMs: number): number | undefined {
   }
 }
 
-/** So that bounds are told of a number, and not that it is none. */
+/** Converts numeric text, so that a violated bound is reported instead of a wrong type. */
 function numberOr(text: string): unknown {
   return text.trim() !== "" && Number.isFinite(Number(text)) ? Number(text) : text;
 }
 
-/** Told before anything is sent, all at once. @throws {CommandFailed} status 2 */
-export function refuseMisfits(endpoint: Endpoint, args: Readonly<Record<string, unknown>>): void {
+/**
+ * Checks all arguments before anything is sent.
+ * @throws {CommandFailed} status 2
+ */
+export function checkArguments(endpoint: Endpoint, args: Readonly<Record<string, unknown>>): void {
   const problems = checkArgs(endpoint, args);
   if (problems.length === 0) return;
   const lines = problems.map(({ parameter, message }) => (parameter === null ? message : `--${message}`));
@@ -160,7 +162,7 @@ export function refuseMisfits(endpoint: Endpoint, args: Readonly<Record<string, 
   );
 }
 
-/** Booleans may stand alone; everything else takes the next word. */
+/** Booleans may stand alone; other parameters take the next word. */
 function paramOptions(endpoint: Endpoint): Record<string, { type: "string" | "boolean" }> {
   const options: Record<string, { type: "string" | "boolean" }> = {};
   for (const [name, param] of Object.entries(endpoint.params)) {
@@ -170,7 +172,7 @@ function paramOptions(endpoint: Endpoint): Record<string, { type: "string" | "bo
   return options;
 }
 
-/** Under which names a parameter may be given: ours, the wire's, and each in words with dashes. */
+/** The names of a parameter: ours, the wire's, and each of them with dashes. */
 function spellings(name: string, param: Param): string[] {
   const all = [name, ...(param.wire === null ? [] : [param.wire]), ...param.aliases];
   return [...new Set([...all, ...all.map(dashed)])];

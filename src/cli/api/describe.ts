@@ -1,4 +1,4 @@
-/** Endpoints in words: for `api list`, `api describe`, the help of each, and the reference in Markdown. */
+/** Descriptions of endpoints: for `api list`, `api describe`, the help of each, and the reference in Markdown. */
 import {
   allEndpoints,
   type Constraint,
@@ -26,7 +26,7 @@ export function endpointsOf(group: Group): readonly Endpoint[] {
   return allEndpoints.filter((one) => one.group === group);
 }
 
-/** The values that a parameter takes, in a few words: `integer, 1 to 200`. */
+/** The accepted values of a parameter, in a few words: `integer, 1 to 200`. */
 export function takes(param: Param): string {
   switch (param.type) {
     case "choice":
@@ -96,7 +96,7 @@ function pagingText({ paging, order }: Endpoint): string | null {
   return `${rows === null ? "Rows" : rows}, in pages: ${older}.`;
 }
 
-/** Everything about one endpoint, for a terminal. */
+/** The complete description of an endpoint, for a terminal. */
 export function describeText(endpoint: Endpoint): string {
   const lines = [
     `${endpoint.name}: ${endpoint.summary}`,
@@ -129,7 +129,7 @@ export function describeText(endpoint: Endpoint): string {
   return lines.join("\n");
 }
 
-/** A call of the endpoint with all that it has to be given, as one types it. */
+/** An example call of the endpoint with all required arguments. */
 export function exampleOf(endpoint: Endpoint): string {
   const { name, params, constraints, session } = endpoint;
   const first = constraints.flatMap((rule) => (rule.kind === "anyOf" ? rule.params.slice(0, 1) : []));
@@ -183,7 +183,7 @@ function paramText(name: string, param: Param): string {
   ].join(" ");
 }
 
-/** The whole reference, for docs/api.md. */
+/** The complete reference, for docs/api.md. */
 export function referenceMarkdown(): string {
   const lines = [
     "# The exchange's API",

@@ -1,23 +1,23 @@
-/** `--all`: the pages of a list, one after the other, to its end. */
+/** `--all`: reads the pages of a list to its end. */
 import { type Endpoint, nextPage } from "../../contract/index.ts";
 import { CommandFailed } from "../command.ts";
 
-/** Cursors that are remembered; of a longer circle than that nobody can tell it from a long list. */
+/** Maximum cursors kept to detect a cycle. */
 const maxCursors = 100_000;
-/** Rows that are held at a time, for people; nobody reads more. */
+/** Maximum rows of output for people. */
 const maxRows = 100_000;
 
 export interface PageRead {
   readonly rows: readonly unknown[];
-  /** So far, this one included. */
+  /** Pages so far, including this one. */
   readonly pages: number;
   readonly count: number;
 }
 
 /**
- * @param args of the first page, which was answered with `first`
- * @param ask asks for another page
- * @throws {CommandFailed} when a page leads back to one that was read before
+ * @param args of the first page, whose answer is `first`
+ * @param ask requests another page
+ * @throws {CommandFailed} when a page leads back to an earlier one
  */
 export async function* pagesOf(
   endpoint: Endpoint,
@@ -27,8 +27,8 @@ export async function* pagesOf(
 ): AsyncGenerator<PageRead> {
   const seen = new Set<string>();
   const { [endpoint.paging?.newer?.argument ?? ""]: _, ...rest } = args;
-  const begun = args[endpoint.paging?.older?.argument ?? ""];
-  if (typeof begun === "string") seen.add(begun);
+  const firstCursor = args[endpoint.paging?.older?.argument ?? ""];
+  if (typeof firstCursor === "string") seen.add(firstCursor);
   let [page, pages, count] = [first, 0, 0];
   for (;;) {
     const rows = rowsOf(endpoint, page);
@@ -50,17 +50,20 @@ export async function* pagesOf(
   }
 }
 
-/** All rows of these pages. @throws {CommandFailed} when they are more than a person could want to see at once */
-export async function heldRows(
+/**
+ * Collects all rows of the pages.
+ * @throws {CommandFailed} when there are more than `maxRows`
+ */
+export async function collectRows(
   endpoint: Endpoint,
   pages: AsyncIterable<PageRead>,
 ): Promise<readonly unknown[]> {
   const held: unknown[] = [];
   for await (const { rows, count } of pages) {
     if (count > maxRows) {
-      const most = maxRows.toLocaleString("en-US");
+      const limit = maxRows.toLocaleString("en-US");
       throw new CommandFailed(
-        `${endpoint.name}: these are more than ${most} rows; with --json each is written as it comes`,
+        `${endpoint.name}: these are more than ${limit} rows; with --json each is written as it comes`,
       );
     }
     for (const row of rows) held.push(row);
@@ -73,7 +76,7 @@ function rowsOf({ reply }: Endpoint, page: unknown): readonly unknown[] {
   return (reply.field === null ? page : (page as Record<string, unknown>)[reply.field]) as readonly unknown[];
 }
 
-/** A cursor says where to go on; what excludes it was for the first page. */
+/** Removes arguments that a cursor excludes: they were for the first page. */
 function withoutRange(
   endpoint: Endpoint,
   args: Readonly<Record<string, unknown>>,

@@ -1,11 +1,11 @@
-/** Answers for people: rows as a table where they are flat enough for one, everything else as YAML. */
+/** Shows answers: rows as a table if they are flat enough, everything else as YAML. */
 import { stringify } from "yaml";
 import type { Paint } from "../print.ts";
 import { table } from "../table.ts";
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** Wider tables are no help on a terminal. */
+/** Wider tables are not readable on a terminal. */
 const maxColumns = 12;
 
 /** @param value a record, or rows */
@@ -33,7 +33,7 @@ function showRows(rows: readonly unknown[], paint: Paint): string {
   return table(heads, cells, paint);
 }
 
-/** Rows of single values, few enough of them to stand beside each other. */
+/** Returns true for rows of single values with few columns. */
 function isTable(value: unknown): value is Row[] {
   return (
     Array.isArray(value) &&
@@ -46,7 +46,7 @@ function isTable(value: unknown): value is Row[] {
   );
 }
 
-/** Names of what is there in some row. */
+/** Names that have a value in some row. */
 function columnsOf(rows: readonly Row[]): string[] {
   const names = new Set<string>();
   for (const row of rows)
@@ -62,7 +62,7 @@ function cell(name: string, value: unknown): string {
   return String(value);
 }
 
-/** Times come out of the client as Unix milliseconds, under such names. */
+/** Returns true for names of times, which the client returns as Unix milliseconds. */
 function isTime(name: string): boolean {
   return /(time|timestamp|At|Ms|createdAt|expiry)$/i.test(name);
 }

@@ -1,4 +1,4 @@
-/** Selects the exchange and the caller of `perpwatch api`. */
+/** Determines the exchange and the wallet of `perpwatch api`. */
 import type { DaemonSettings } from "../../daemon/settings.ts";
 import type { Keys } from "../../signer/keys.ts";
 import { type Cli, CommandFailed } from "../command.ts";
@@ -8,12 +8,12 @@ import type { ApiOptions } from "./arguments.ts";
 export interface Target {
   readonly settings: Pick<DaemonSettings, "exchange" | "wallets">;
   readonly wallet: { readonly name: string; readonly authority: string; readonly watchOnly: boolean } | null;
-  /** The configured address, where `--url` leads to another origin; else null. */
-  readonly elsewhereThan: string | null;
+  /** The configured address, if `--url` has another origin; otherwise null. */
+  readonly configuredUrl: string | null;
 }
 
 /**
- * The configuration's exchange and wallets; without a configuration, the public exchange and none.
+ * The configuration's exchange and wallets; without a configuration, the public exchange and no wallets.
  * @throws {CommandFailed} status 2
  */
 export async function target(cli: Cli, options: ApiOptions, keys: Keys | null): Promise<Target> {
@@ -23,16 +23,16 @@ export async function target(cli: Cli, options: ApiOptions, keys: Keys | null): 
       ? await exchangePart(cli, options.config, keys)
       : { exchange: exchangeSettings.parse({}), wallets: [] };
   let { exchange } = configured;
-  let elsewhereThan: string | null = null;
+  let configuredUrl: string | null = null;
   if (options.url !== null) {
     const named = exchangeSettings.safeParse({ baseUrl: options.url });
     if (!named.success) throw new CommandFailed(`--url ${named.error.issues[0]?.message}`, 2);
     const [there, here] = [named.data.baseUrl, exchange.baseUrl];
-    if (new URL(there).origin !== new URL(here).origin) elsewhereThan = here;
+    if (new URL(there).origin !== new URL(here).origin) configuredUrl = here;
     exchange = { ...exchange, baseUrl: there };
   }
   const { wallets } = configured;
-  if (options.wallet === null) return { settings: { exchange, wallets: [] }, wallet: null, elsewhereThan };
+  if (options.wallet === null) return { settings: { exchange, wallets: [] }, wallet: null, configuredUrl };
   const found = wallets.find(({ name }) => name === options.wallet);
   if (found === undefined) {
     const names = wallets.map(({ name }) => name).join(", ");
@@ -43,5 +43,5 @@ export async function target(cli: Cli, options: ApiOptions, keys: Keys | null): 
   }
   const { name, authority, key } = found;
   const wallet = { name, authority, watchOnly: key === null };
-  return { settings: { exchange, wallets: [found] }, wallet, elsewhereThan };
+  return { settings: { exchange, wallets: [found] }, wallet, configuredUrl };
 }

@@ -1,4 +1,4 @@
-/** `perpwatch channels preview`: how a channel's templates tell a made-up alert, without sending anything. */
+/** `perpwatch channels preview`: renders a sample alert by a channel's templates, without sending it. */
 import type { Command } from "commander";
 import { plainLines } from "../../channels/lines.ts";
 import { render } from "../../channels/message.ts";
@@ -16,7 +16,7 @@ interface Options extends CommonOptions {
 export function previewCommand(group: Command, cli: Cli): void {
   declare(group, {
     usage: "preview <name>",
-    summary: "print how the channel's templates tell a made-up alert, sending nothing",
+    summary: "print a made-up alert as the channel's templates render it, sending nothing",
     about:
       "One text for each step that has a template of its own, and for the beginning and the end of an alert; as plain text,\n" +
       "whatever markup the channel would show.",

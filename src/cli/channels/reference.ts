@@ -1,4 +1,4 @@
-/** The vocabulary of channels' templates, in words: for `channels vocabulary`, and docs/templates.md. */
+/** The reference of channel templates: for `channels vocabulary`, and docs/templates.md. */
 import { plainLines } from "../../channels/lines.ts";
 import { render } from "../../channels/message.ts";
 import { type ChannelTemplates, type TemplateKind, templateKinds, worded } from "../../channels/template.ts";
@@ -6,15 +6,15 @@ import { compileMessageTemplate, messageVocabulary } from "../../rules/index.ts"
 import { meaningText, type Section, typeText } from "../rules/reference.ts";
 import { sampleMessage } from "./sample.ts";
 
-/** The names of templates beside the vocabulary of rules. */
+/** The names that templates have besides the vocabulary of rules. */
 export function ownSections(): readonly Section[] {
   return [
-    { title: "alert", about: "What is told.", fields: messageVocabulary.alert! },
-    { title: "message", about: "The message that tells it.", fields: messageVocabulary.message! },
+    { title: "alert", about: "The reported alert.", fields: messageVocabulary.alert! },
+    { title: "message", about: "The message that reports it.", fields: messageVocabulary.message! },
   ];
 }
 
-/** The named formatters, and what they make of the made-up alert. */
+/** The formatters, each with its result for the sample alert. */
 export function printers(): readonly {
   readonly form: string;
   readonly prints: string;
@@ -27,7 +27,7 @@ export function printers(): readonly {
     ["price(position.liquidationPrice)", "with the digits of the market's tick"],
     ["amount(position.size)", "base units and other numbers"],
     ["duration(alert.lasted)", 'also of a text, to compare with: duration("5m")'],
-    ["ago(alert.firedAt)", "before the message was sealed; of a duration too"],
+    ["ago(alert.firedAt)", "before the message was finalized; of a duration too"],
     ["alert.at", "a time, in the configured zone"],
     ["position.liquidationDistance", "a number that has a unit needs no formatter"],
     ["alert.labels.team", "a label of wallet or rule"],
@@ -39,21 +39,24 @@ export function printers(): readonly {
   return rows.map(([form, note]) => ({
     form,
     note,
-    prints: printed({ all: { body: `{{ ${form} }}` } }, "rose")[2]!,
+    prints: renderSample({ all: { body: `{{ ${form} }}` } }, "rose")[2]!,
   }));
 }
 
-interface Written {
+interface SampleTemplate {
   readonly title?: string;
   readonly body?: string;
 }
 
-/** The lines of the made-up alert, told by templates. @throws {Error} when they are wrong */
-function printed(
-  { all, ...kinds }: { readonly all: Written } & { readonly [kind in TemplateKind]?: Written },
+/**
+ * Renders the sample alert by templates.
+ * @throws {Error} when they are invalid
+ */
+function renderSample(
+  { all, ...kinds }: { readonly all: SampleTemplate } & { readonly [kind in TemplateKind]?: SampleTemplate },
   kind: TemplateKind,
 ): readonly string[] {
-  const texts = (of: Written) => ({
+  const texts = (of: SampleTemplate) => ({
     ...(of.title === undefined ? {} : { title: compiled(of.title, 300) }),
     ...(of.body === undefined ? {} : { body: compiled(of.body, 3_000) }),
   });
@@ -68,8 +71,8 @@ function printed(
   );
 }
 
-function compiled(text: string, longest: number) {
-  const template = compileMessageTemplate(text, longest, "UTC", ({ message }) => {
+function compiled(text: string, maxLength: number) {
+  const template = compileMessageTemplate(text, maxLength, "UTC", ({ message }) => {
     throw new Error(`${text}: ${message}`);
   });
   if (template === undefined) throw new Error(`${text}: no template`);
@@ -98,19 +101,19 @@ const kindMeanings: Readonly<Record<TemplateKind, string>> = {
   worsened: "its value got markedly worse within its level",
   changed: "its value is markedly another one, and the rule does not give which direction is worse",
   reminder: "it still fires",
-  escalated: "nobody acknowledged it, and others are told",
+  escalated: "nobody acknowledged it, and others are notified",
   acknowledged: "somebody takes care of it",
   resolved: "it recovered",
   ended: "it ended otherwise: closed, liquidated, deleveraged, flipped, explained, no longer watched",
 };
 
-/** The whole page. */
+/** The complete page. */
 export function templatesMarkdown(): string {
   const { all, resolved } = exampleTexts;
   const indented = (text: string, by: number) => text.split("\n").map((line) => `${" ".repeat(by)}${line}`);
-  const told = (kind: TemplateKind) => [
+  const renderedBlock = (kind: TemplateKind) => [
     "```text",
-    ...printed(exampleTexts, kind).map((line) => line.trimEnd()),
+    ...renderSample(exampleTexts, kind).map((line) => line.trimEnd()),
     "```",
     "",
   ];
@@ -137,15 +140,15 @@ export function templatesMarkdown(): string {
     `        body: "${resolved.body}"`,
     "```",
     "",
-    "A beginning is then told so, as plain text:",
+    "As plain text, the beginning of an alert is then reported like this:",
     "",
-    ...told("fired"),
-    "and the end so:",
+    ...renderedBlock("fired"),
+    "and its end like this:",
     "",
-    ...told("resolved"),
-    "`perpwatch check` tells every mistake in it, with line and column and the name that may have been meant;",
+    ...renderedBlock("resolved"),
+    "`perpwatch check` reports every mistake in it, with line and column and the name that may have been meant;",
     "`perpwatch channels preview chat` prints a made-up alert in these words, `perpwatch drill` sends one. A running daemon takes them",
-    "at its next SIGHUP: what is sealed already is sent as it was sealed, on every attempt.",
+    "at its next SIGHUP: a message that is finalized already is sent unchanged, on every attempt.",
     "",
     "## By the step in an alert's life",
     "",
@@ -184,8 +187,8 @@ export function templatesMarkdown(): string {
     ]),
     "### Of rules",
     "",
-    `Fields of ${others()},`,
-    "as [rules](rules.md#what-an-expression-can-name) have them, but for lists: as they were when the message was owed, not when it",
+    `Fields of ${otherOwners()},`,
+    "as [rules](rules.md#what-an-expression-can-name) have them, but for lists: as they were when the message became pending, not when it",
     "leaves. They are those of the alert's own subject and of what owns it; `event` is what happened, whatever its kind. Order books,",
     "trading hours and candles that a template names are read of the markets that are held. Only what templates name is noted down",
     "with an alert, from the start or reload on that brought the template.",
@@ -212,7 +215,7 @@ export function templatesMarkdown(): string {
   return `${lines.join("\n").trimEnd()}\n`;
 }
 
-function others(): string {
+function otherOwners(): string {
   const names = Object.keys(messageVocabulary).filter((name) => name !== "alert" && name !== "message");
   return names.map((name) => `\`${name}\``).join(", ");
 }

@@ -1,4 +1,4 @@
-/** A made-up alert in each step of its life, with everything known that a template can name: for previews and for the page. */
+/** A sample alert in each kind of change, with all fields that templates can name: for previews and for the page. */
 import { leadOf } from "../../channels/message.ts";
 import { type TemplateKind, templateKindOf } from "../../channels/template.ts";
 import type { Alert, AlertChange, AlertChangeKind, Ending } from "../../domain/alert.ts";
@@ -10,8 +10,8 @@ import { type Field, messageVocabulary } from "../../rules/index.ts";
 const atMs = Date.UTC(2026, 10, 21, 3, 41, 18);
 const minute = 60_000;
 
-/** Sample values for facts that would look odd were they made up by its unit alone. */
-const given: TemplateFacts = {
+/** Sample values for fields whose unit alone gives no plausible value. */
+const sampleValues: TemplateFacts = {
   position: {
     symbol: "SOL",
     side: "long",
@@ -69,14 +69,17 @@ function sampleOf({ name, type, unit, members }: Field): TemplateValue {
   }
 }
 
-/** A value for every field that is noted down with an alert. */
+/** A value for every field that is stored with an alert. */
 export function sampleFacts(): TemplateFacts {
   return Object.fromEntries(
     Object.entries(messageVocabulary)
       .filter(([owner]) => owner !== "alert" && owner !== "message")
       .map(([owner, fields]) => [
         owner,
-        { ...Object.fromEntries(fields.map((field) => [field.name, sampleOf(field)])), ...given[owner] },
+        {
+          ...Object.fromEntries(fields.map((field) => [field.name, sampleOf(field)])),
+          ...sampleValues[owner],
+        },
       ]),
   );
 }
@@ -142,7 +145,10 @@ function sampleChange(kind: TemplateKind): AlertChange {
   };
 }
 
-/** @param receiver the channel; sealed half a minute after what it tells, as one that waited for its group */
+/**
+ * @param receiver the channel
+ * @returns a message finalized half a minute after its change, as one that waited for its group
+ */
 export function sampleMessage(kind: TemplateKind, receiver: string): Message {
   const change = sampleChange(kind);
   const { alert } = change;

@@ -1,4 +1,4 @@
-/** `perpwatch channels vocabulary`: what templates of channels can name, for people, for programs, and as a page. */
+/** `perpwatch channels vocabulary`: the names that channel templates can use, for people, as JSON, and as a page. */
 import type { Command } from "commander";
 import { type Cli, CommandFailed, type CommonOptions, declare, print, printJson } from "../command.ts";
 import { paintFor, wrapped } from "../print.ts";
@@ -12,9 +12,9 @@ interface Options extends CommonOptions {
 export function vocabularyCommand(group: Command, cli: Cli): void {
   declare(group, {
     usage: "vocabulary",
-    summary: "tell everything that a channel's templates can name",
+    summary: "list everything that a channel's templates can name",
     about:
-      "Beside the alert and the message: fields of rules vocabulary, as they were when the message was owed.",
+      "Beside the alert and the message: fields of rules vocabulary, as they were when the message became pending.",
     examples: ["channels vocabulary", "channels vocabulary --markdown --out docs/templates.md"],
     needsNoConfig: true,
   })

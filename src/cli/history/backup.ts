@@ -1,4 +1,4 @@
-/** `perpwatch history backup`: a whole, checked copy of the database, while the daemon runs or without it. */
+/** `perpwatch history backup`: a complete, checked copy of the database, also while the daemon runs. */
 import type { Command } from "commander";
 import { formatNumber } from "../../rules/format.ts";
 import { type Cli, type CommonOptions, declare, hint, print, printJson } from "../command.ts";
@@ -32,13 +32,13 @@ async function run(cli: Cli, file: string, options: BackupOptions): Promise<void
   else print(cli, `${copied.file}: ${formatNumber(copied.bytes, "bytes")}, checked`);
 }
 
-/** A line at each tenth, to standard error. */
+/** Writes a line to standard error at each tenth. */
 export function progressOn(cli: Cli): (done: number) => void {
-  let told = 0;
+  let lastTenth = 0;
   return (done) => {
     const tenth = Math.floor(done * 10);
-    if (tenth <= told) return;
-    told = tenth;
+    if (tenth <= lastTenth) return;
+    lastTenth = tenth;
     hint(cli, `${tenth * 10}% copied`);
   };
 }

@@ -1,4 +1,4 @@
-/** `perpwatch history compact`: gives free space in the database back to the disk, while the daemon runs or without it. */
+/** `perpwatch history compact`: returns free space in the database to the disk, also while the daemon runs. */
 import type { Command } from "commander";
 import type { Compacted } from "../../domain/history.ts";
 import { formatNumber } from "../../rules/format.ts";
@@ -31,7 +31,7 @@ async function run(cli: Cli, options: CommonOptions): Promise<void> {
     let finished = take(first.body);
     while (!finished) {
       const next = await ask<Compacted>(place, "POST", "/api/v1/history/compact");
-      // It was stopped meanwhile: the rest waits for the next time.
+      // The daemon was stopped meanwhile: the rest remains for the next run.
       if (next.kind === "noDaemon") break;
       finished = take(next.body);
     }

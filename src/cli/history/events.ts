@@ -1,4 +1,4 @@
-/** `perpwatch history events`: what happened, as the exchange told it. */
+/** `perpwatch history events`: events of the exchange. */
 import type { Command } from "commander";
 import type { Event, EventKind } from "../../domain/event.ts";
 import { nearestName } from "../../domain/nearest.ts";
@@ -54,7 +54,7 @@ async function run(cli: Cli, options: EventsOptions): Promise<void> {
     const rows = events.map((event) => [
       formatTime(event.happenedMs, timezone),
       event.kind,
-      whose(event),
+      accountText(event),
       event.symbol ?? "",
       fieldsOf(event, fieldUnits(event.kind), formatNumber),
     ]);
@@ -74,12 +74,12 @@ async function refuseUnknown(kind: string): Promise<void> {
   });
 }
 
-function whose({ wallet, pdaIndex, subaccount }: Event): string {
+function accountText({ wallet, pdaIndex, subaccount }: Event): string {
   if (wallet === null) return "";
   return pdaIndex === null || subaccount === null ? wallet : `${wallet}/${pdaIndex}.${subaccount}`;
 }
 
-/** Figures as messages have them: rounded, with their units. What the vocabulary does not know is a plain number. */
+/** Figures as in messages: rounded, with their units. Fields that the vocabulary lacks are plain numbers. */
 function fieldsOf(
   { fields }: Event,
   units: ReadonlyMap<string, Unit>,

@@ -1,4 +1,4 @@
-/** The parts that the commands of `history` share: the database, read beside a running daemon, and its series by name. */
+/** Shared by the commands of `history`: opens the database, also while the daemon runs, and finds series by name. */
 import { nearestName } from "../../domain/nearest.ts";
 import type { History } from "../../history/index.ts";
 import { type Cli, CommandFailed, hint } from "../command.ts";
@@ -6,7 +6,7 @@ import { locate, type Place } from "../configuration.ts";
 import { ask } from "../daemon.ts";
 import { timeOf } from "../values.ts";
 
-/** Reads in this process, so that however long it takes the daemon goes on. */
+/** Reads in this process, so that a long reading does not delay the daemon. */
 export async function withHistory<T>(
   cli: Cli,
   config: string,
@@ -15,7 +15,7 @@ export async function withHistory<T>(
   return withPlace(await locate(cli, config), read);
 }
 
-/** As `withHistory`, with the times of `--since` and `--until`, ms, which are by the clock of the running daemon. */
+/** As `withHistory`, with the times of `--since` and `--until`, ms, by the clock of the running daemon. */
 export async function withSpan<T>(
   cli: Cli,
   options: { readonly config: string; readonly since: string; readonly until: string },
@@ -29,10 +29,10 @@ export async function withSpan<T>(
   return withPlace(place, (history) => read(history, place, fromMs, toMs));
 }
 
-/** The daemon is asked for its time for so long, ms: its history can be read all the same. */
+/** Time limit of the request for the daemon's time, ms: history can be read without it. */
 const clockPatienceMs = 2_000;
 
-/** Time by the daemon's clock, which the exchange's corrects; by this machine's where none runs, ms. */
+/** The time of the daemon's clock, which is corrected to the exchange's; of this machine's if no daemon runs, ms. */
 async function nowOf(cli: Cli, place: Place): Promise<number> {
   try {
     const path = "/api/v1/silences";
@@ -66,7 +66,7 @@ export function nameOf({ owner, series }: Named): string {
 }
 
 /**
- * `OWNER:SERIES`, or the series alone where one owner has it.
+ * Finds `OWNER:SERIES`, or a series that only one owner has.
  * @throws {CommandFailed} status 2, with the nearest names
  */
 export function findSeries(text: string, all: ReadonlyMap<string, readonly string[]>): Named {

@@ -1,4 +1,4 @@
-/** `perpwatch history query`: one series over a span of time, as a line of blocks and a table. */
+/** `perpwatch history query`: one series over a span of time, as a sparkline and a table. */
 import type { Command } from "commander";
 import { formatDurationMs, parseDurationMs } from "../../domain/duration.ts";
 import {
@@ -26,11 +26,11 @@ interface Row extends Stats {
 }
 
 const { minute: minuteMs, hour: hourMs } = resolutionMs;
-/** Steps that a person would choose; the first that gives no more rows than fit. */
+/** Steps of a table; the first with few enough rows is chosen. */
 const steps = [1, 5, 15, 30, 60, 4 * 60, 12 * 60, 24 * 60, 7 * 24 * 60].map((minutes) => minutes * minuteMs);
-const rowsThatFit = 60;
-/** Samples that are shown as they came. */
-const fewSamplesMs = 10 * minuteMs;
+const maxRows = 60;
+/** Shorter spans are shown sample by sample. */
+const maxRawMs = 10 * minuteMs;
 
 export function queryCommand(parent: Command, cli: Cli): void {
   declare(parent, {
@@ -71,8 +71,8 @@ async function query(cli: Cli, name: string, options: QueryOptions): Promise<voi
   await withSpan(cli, options, async (history, { timezone }, fromMs, toMs) => {
     const named = findSeries(name, await history.series());
     const spanMs = toMs - fromMs;
-    const raw = everyMs === null && spanMs <= fewSamplesMs;
-    const stepMs = everyMs ?? steps.find((step) => spanMs / step <= rowsThatFit) ?? steps.at(-1)!;
+    const raw = everyMs === null && spanMs <= maxRawMs;
+    const stepMs = everyMs ?? steps.find((step) => spanMs / step <= maxRows) ?? steps.at(-1)!;
     const read = raw
       ? { resolution: "samples" as const, rows: await samples(history, named, fromMs, toMs) }
       : await buckets(history, named, fromMs, toMs, stepMs);
@@ -153,7 +153,9 @@ async function samples(
   return rows;
 }
 
-/** From hours where a step holds whole ones, else from minutes; what minutes no longer tell is told by hours. */
+/**
+ * Reads hours if a step is a multiple of an hour, otherwise minutes, and hours for the time whose minutes are deleted.
+ */
 async function buckets(
   history: History,
   named: Named,
@@ -196,7 +198,7 @@ function forPrograms(row: Row) {
   return { atMs, count, min, mean: meanOf(row), max, last, lastMs };
 }
 
-/** At most eight digits that matter: columns stay narrow. */
+/** At most eight significant digits, to keep columns narrow. */
 function figure(value: number): string {
   if (!Number.isFinite(value)) return value > 0 ? "∞" : value < 0 ? "-∞" : "–";
   return String(Number(value.toPrecision(8)));
@@ -204,7 +206,7 @@ function figure(value: number): string {
 
 const blocks = "▁▂▃▄▅▆▇█";
 
-/** A block for each value, from the least to the greatest of them. */
+/** A block for each value, scaled from the smallest to the largest. */
 export function sparkline(values: readonly number[]): string {
   const finite = values.filter(Number.isFinite);
   const [least, greatest] = [Math.min(...finite), Math.max(...finite)];

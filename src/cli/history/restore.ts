@@ -1,4 +1,4 @@
-/** `perpwatch history restore`: puts a backup where the database is. */
+/** `perpwatch history restore`: replaces the database by a backup. */
 import type { Command } from "commander";
 import { type Cli, CommandFailed, type CommonOptions, declare, print, printJson } from "../command.ts";
 import { locate } from "../configuration.ts";

@@ -1,4 +1,4 @@
-/** `perpwatch rules check`: rule files without running them. */
+/** `perpwatch rules check`: checks rule files without running them. */
 import type { Command } from "commander";
 import type { ConfigWarning } from "../../config/index.ts";
 import type { LoadInput, RuleSet } from "../../rules/index.ts";
@@ -15,7 +15,7 @@ import { knownWallets } from "../configuration.ts";
 import { loadSettings } from "../load-settings.ts";
 import { counted, type Paint, paintFor, wrapped } from "../print.ts";
 
-const largestFile = 512 * 1_024;
+const maxFileBytes = 512 * 1_024;
 
 export function checkCommand(group: Command, cli: Cli): void {
   declare(group, {
@@ -48,7 +48,7 @@ async function check(
     warnings,
   } = files.length === 0
     ? await configured(cli, options.config)
-    : await alone(cli, files, options.config, named);
+    : await checkFiles(cli, files, options.config, named);
   const listed = rulesByFile(ruleSet, names);
   if (options.json) return printJson(cli, { ok: true, files: listed, warnings });
   const paint = paintFor(cli.out);
@@ -60,17 +60,22 @@ async function check(
 async function configured(cli: Cli, config: string): Promise<Checked> {
   const { settings, warnings } = await loadSettings(cli, config);
   const rules = settings.ruleFiles;
-  // What else is worth a warning in the configuration, `check` tells.
+  // Other warnings of the configuration are reported by `check`.
   const own = warnings.filter((warning) => rules.includes(warning.file));
   return { ruleSet: settings.ruleSet, files: rules, warnings: own };
 }
 
-async function alone(cli: Cli, files: readonly string[], config: string, named: boolean): Promise<Checked> {
+async function checkFiles(
+  cli: Cli,
+  files: readonly string[],
+  config: string,
+  named: boolean,
+): Promise<Checked> {
   const { readTextFile } = await import("../../config/index.ts");
   const { formatProblem, loadRules } = await import("../../rules/index.ts");
   const { scheduleSettings, schedulesMs } = await import("../../collect/settings.ts");
   const texts = files.map((name) => {
-    const read = readTextFile(name, { largestBytes: largestFile, from: "anyones" });
+    const read = readTextFile(name, { largestBytes: maxFileBytes, from: "anyones" });
     if ("wrong" in read) throw new CommandFailed(`${name} ${read.wrong}`, 2);
     return { name, text: read.text };
   });
@@ -107,7 +112,7 @@ export interface ListedFile {
   readonly rules: readonly {
     readonly name: string;
     readonly line: number;
-    /** Its subject: a scope, or the event that it is about. */
+    /** Its subject: a scope, or the kind of event. */
     readonly about: string;
     readonly severities: readonly string[];
   }[];
@@ -139,7 +144,7 @@ export function rulesByFile(ruleSet: RuleSet, files: readonly string[]): readonl
   }));
 }
 
-/** A line a file with the names of its rules. */
+/** A line for each file, with the names of its rules. */
 export function rulesText(files: readonly ListedFile[], paint: Paint): string {
   const count = files.reduce((sum, { rules }) => sum + rules.length, 0);
   return [

@@ -1,4 +1,4 @@
-/** Rule files to copy, one for each thing that rules can do. The reference shows them; a test loads each. */
+/** Sample rule files, one for each feature of rules. The reference shows them; a test loads each. */
 
 export interface Example {
   readonly title: string;

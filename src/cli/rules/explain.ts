@@ -1,4 +1,4 @@
-/** `perpwatch rules explain`: why a rule says what it says of a subject, now or at a time of the recorded past. */
+/** `perpwatch rules explain`: the reason for a rule's judgement of a subject, now or at a recorded time. */
 import type { Command } from "commander";
 import { formatDurationMs } from "../../domain/duration.ts";
 import { endingWaitText, endWaitsText } from "../../domain/ending-wait.ts";
@@ -47,11 +47,14 @@ export function explainCommand(group: Command, cli: Cli): void {
     .action((name: string, options: ExplainOptions) => explain(cli, name, options));
 }
 
-/** The time before the judged moment at which judging begins: what is pending or fires for longer was so when judging began. */
-const runUpMs = 2 * 3_600_000;
+/**
+ * Time before the requested one from which rules are evaluated, ms: the durations of pending and firing alerts are
+ * correct up to it.
+ */
+const warmUpMs = 2 * 3_600_000;
 
-/** Judges what was recorded until then, and asks the watch as it stood. */
-async function explainedAt(
+/** Evaluates the recording up to the requested time, and explains the rule by the watch at that time. */
+async function explainAt(
   cli: Cli,
   rule: string,
   { subject: asked, at = "", config }: ExplainOptions,
@@ -71,7 +74,7 @@ async function explainedAt(
   const { backtest, NothingKept } = await import("../../replay/backtest.ts");
   const { watchSettingsOf } = await import("../../daemon/settings/watch.ts");
   const nothing = () => new CommandFailed(`history holds nothing of ${formatTime(atMs, timezone)}`);
-  const fromMs = atMs - runUpMs;
+  const fromMs = atMs - warmUpMs;
   const progress = progressOn(cli, fromMs, atMs);
   const history = await openHistory(settings.history.path);
   let answer: ExplainAnswer | null = null;
@@ -88,7 +91,7 @@ async function explainedAt(
       },
     });
     const explanation = explainedOf(answer, rule, subject);
-    const alertId = explanation.alertId === null ? null : await alertThen(history, explanation);
+    const alertId = explanation.alertId === null ? null : await alertIdAt(history, explanation);
     const { mode } = rules.ruleSet.conditions.find(({ name }) => name === rule)!;
     const last = ran.periods.at(-1)!;
     return {
@@ -111,8 +114,8 @@ async function explainedAt(
   }
 }
 
-/** The number of the alert that fired at that time: judging anew counts from one. Null: none did. */
-async function alertThen(history: History, { rule, subject, atMs }: Explanation): Promise<number | null> {
+/** The id of the alert that was firing at that time; the new evaluation counts from one. Null: none. */
+async function alertIdAt(history: History, { rule, subject, atMs }: Explanation): Promise<number | null> {
   const alerts = await history.alerts({});
   const then = alerts.find(
     (one) =>
@@ -125,7 +128,7 @@ async function alertThen(history: History, { rule, subject, atMs }: Explanation)
   return then?.id ?? null;
 }
 
-/** @throws {CommandFailed} where there is nothing to explain, with what there is */
+/** @throws {CommandFailed} where nothing can be explained, with the known names */
 function explainedOf(answer: ExplainAnswer | null, rule: string, subject: string | null): Explanation {
   switch (answer?.kind) {
     case "explained":
@@ -155,7 +158,7 @@ function explainedOf(answer: ExplainAnswer | null, rule: string, subject: string
 
 async function explain(cli: Cli, rule: string, options: ExplainOptions): Promise<void> {
   if (options.at !== undefined) {
-    const { explanation, timezone, notes } = await explainedAt(cli, rule, options);
+    const { explanation, timezone, notes } = await explainAt(cli, rule, options);
     if (options.json) return printJson(cli, { ...explanation, notes });
     for (const note of notes) print(cli, note);
     return print(cli, explanationText(explanation, timezone, paintFor(cli.out)));
@@ -198,7 +201,7 @@ export function explanationText(of: Explanation, timezone: string, paint: Paint)
   }
   if (of.inputs.length === 0) lines.push("  nothing that has an age");
   for (const why of of.held)
-    lines.push("", paint("yellow", `Held by ${why}: nobody is told before that ends.`));
+    lines.push("", paint("yellow", `Held by ${why}: nobody is notified before that ends.`));
   const to = of.mode === "shadow" ? "nobody: it runs in shadow mode" : of.receivers.join(", ");
   lines.push("", `${paint("bold", of.state === "firing" ? "Goes to" : "Would go to")} ${to}`);
   return lines.join("\n");
@@ -231,7 +234,7 @@ function partText(
   paint: Paint,
 ): string {
   const old = nearestToStale === null ? null : formatDurationMs(nearestToStale.ageMs);
-  // Where something else is older, and may be, it is named.
+  // A source closer to its stale age than the oldest one is named.
   const of =
     nearestToStale === null || nearestToStale.ageMs === ageMs ? "" : `${sourceWords[nearestToStale.source]} `;
   const age = old === null ? "" : paint("gray", `  (${of}${old} old)`);

@@ -1,4 +1,4 @@
-/** The rule language in words: for `rules vocabulary`, and docs/rules.md. */
+/** The reference of the rule language: for `rules vocabulary`, and docs/rules.md. */
 
 import { sourceWords } from "../../domain/source-words.ts";
 import {
@@ -21,7 +21,7 @@ export interface Section {
   readonly fields: readonly Field[];
 }
 
-/** Everything that can be named, scope by scope, then event by event. */
+/** All names: by scope, then by event. */
 export function sections(): readonly Section[] {
   const seen = (names: readonly string[]) => names.map((name) => `\`${name}\``).join(", ");
   return [
@@ -39,7 +39,7 @@ export function sections(): readonly Section[] {
   ];
 }
 
-/** Its type, with the unit of a number and the members of an enum. */
+/** The type of a field, with the unit of a number and the members of an enum. */
 export function typeText(field: Field): string {
   switch (field.type) {
     case "number":
@@ -76,7 +76,7 @@ const unitWords: Readonly<Record<string, string>> = {
   none: "number",
 };
 
-/** The source of a figure, in words; empty: it is always known. */
+/** The sources of a figure; empty: it is always known. */
 export function sourcesText({ sources }: Field): string {
   return sources.map((source) => sourceWords[source]).join(", ");
 }
@@ -105,7 +105,7 @@ export function functionsByGroup(): readonly {
   }));
 }
 
-/** The whole page. */
+/** The complete page. */
 export function rulesMarkdown(): string {
   const lines = [
     "# Rules",
@@ -181,8 +181,8 @@ const semantics: readonly string[] = [
   "`market.markPrice / 100.0 - 1.0`), through `!`, `&&`, `||`, `? :`, `exists`, `all`, `abs`, `min` and `max`, also of a list",
   "(`min(trader.positions.map(p, p.liquidationDistance))`); else from `resolveWhen`; else from the next level. `worse: higher` or",
   "`worse: lower` in a rule says it instead. `worse: away` is for values on two sides of 0, such as a naked size: further from 0 is",
-  "worse, and the side of which nobody was told since the alert fired is notified at once, as `CHANGED` where it is no worse: long in",
-  "place of short is news, whatever the size. Back to a side that was told is notified once a minute at most, and not while somebody",
+  "worse, and a side that was not notified since the alert fired is notified at once, as `CHANGED` where it is no worse: long in",
+  "place of short is news, whatever the size. A return to a notified side is notified once a minute at most, and not while somebody",
   "takes care of the alert.",
   "",
   "`worst: 100%` names a value at which the worst happens, such as liquidation. It got worse when 20 % of what was left to that is gone, and",

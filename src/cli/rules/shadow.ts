@@ -1,4 +1,4 @@
-/** `perpwatch rules shadow`: what rules in shadow mode would have told. */
+/** `perpwatch rules shadow`: the messages that rules in shadow mode would have sent. */
 import type { Command } from "commander";
 import type { Alert } from "../../domain/alert.ts";
 import { formatDurationMs } from "../../domain/duration.ts";
@@ -17,9 +17,9 @@ interface ShadowOptions extends CommonOptions {
 export function shadowCommand(group: Command, cli: Cli): void {
   declare(group, {
     usage: "shadow",
-    summary: "what rules in shadow mode would have told, and to whom",
+    summary: "what rules in shadow mode would have sent, and to whom",
     about:
-      "Rules with mode: shadow are judged and recorded, and nobody is told. This lists what they would have sent.",
+      "Rules with mode: shadow are judged and recorded, and nobody is notified. This lists what they would have sent.",
     examples: ["rules shadow", "rules shadow --since 7d --json"],
   })
     .option("--since <time>", "how far back, as a duration or a time", "7d")
@@ -27,7 +27,7 @@ export function shadowCommand(group: Command, cli: Cli): void {
 }
 
 async function shadow(cli: Cli, options: ShadowOptions): Promise<void> {
-  // What is needed to send has no part in it, and need not be there.
+  // Settings of channels are not needed, and may be missing.
   const settings = await judgingPart(cli, options.config);
   const nowMs = Date.now();
   const sinceMs = timeOf("--since", options.since, nowMs);
@@ -43,7 +43,7 @@ async function shadow(cli: Cli, options: ShadowOptions): Promise<void> {
       return print(cli, "No rule is in shadow mode, and none was: mode: shadow puts one there.");
     print(
       cli,
-      `${paint("bold", `Since ${formatTime(sinceMs, timezone)} nobody was told of`)}\n${table(
+      `${paint("bold", `Since ${formatTime(sinceMs, timezone)} nobody was notified of`)}\n${table(
         ["rule", { title: "alerts", right: true }, { title: "messages", right: true }, "to", ""],
         report.rules.map(({ rule, alerts, messages, receivers, isShadow }) => [
           rule,
@@ -62,7 +62,7 @@ async function shadow(cli: Cli, options: ShadowOptions): Promise<void> {
     print(
       cli,
       `\n${paint("bold", counted(report.alerts.length, "alert"))}\n${table(
-        ["when", "for", "rule", "subject", "level", "ending", { title: "would have told", text: true }],
+        ["when", "for", "rule", "subject", "level", "ending", { title: "would have said", text: true }],
         newest.map((alert) => [
           formatTime(alert.firedAtMs, timezone),
           lasted(alert),
@@ -82,5 +82,5 @@ async function shadow(cli: Cli, options: ShadowOptions): Promise<void> {
   }
 }
 
-/** Rows of a table; more is for programs. */
+/** Maximum rows of the table; `--json` has all. */
 const maxRows = 200;

@@ -1,4 +1,4 @@
-/** `perpwatch rules test`: the tests that stand beside rules, run by the engine that runs live. */
+/** `perpwatch rules test`: runs rule tests by the live engine. */
 import { existsSync, readdirSync, statSync } from "node:fs";
 import path from "node:path";
 import type { Command } from "commander";
@@ -8,9 +8,9 @@ import { type Cli, CommandFailed, type CommonOptions, declare, print, printJson 
 import { loadSettings } from "../load-settings.ts";
 import { counted, type Paint, paintFor } from "../print.ts";
 
-const largestFile = 512 * 1_024;
+const maxFileBytes = 512 * 1_024;
 const testEnd = /\.test\.ya?ml$/;
-const shippedWord = "shipped";
+const shippedPrefix = "shipped";
 
 interface TestOptions extends CommonOptions {
   readonly filter?: string;
@@ -22,7 +22,7 @@ export function testCommand(group: Command, cli: Cli): void {
     summary: "run rule tests: files *.test.yaml beside the rules",
     about:
       "Without files: those beside the rule files of the configuration. A test gives figures against time, events and\n" +
-      "failures, and says which alerts have to be pending, firing or ended at which time and what has to be told.\n\n" +
+      "failures, and says which alerts have to be pending, firing or ended at which time and what has to be sent.\n\n" +
       "Exits 1 when a test fails, 2 when a file of tests has mistakes. docs/rule-tests.md has every feature.",
     examples: ["rules test", "rules test ./rules/my.test.yaml --filter 'no data'"],
   })
@@ -31,7 +31,7 @@ export function testCommand(group: Command, cli: Cli): void {
 }
 
 async function test(cli: Cli, files: readonly string[], options: TestOptions): Promise<void> {
-  const found = files.length === 0 ? await besideRules(cli, options.config) : files.flatMap(testFilesAt);
+  const found = files.length === 0 ? await testFilesOf(cli, options.config) : files.flatMap(testFilesAt);
   const ran = await runTestFiles(found, options.filter ?? "");
   const count = ran.reduce((sum, { outcomes }) => sum + outcomes.length, 0);
   if (count === 0 && options.filter !== undefined)
@@ -45,7 +45,7 @@ async function test(cli: Cli, files: readonly string[], options: TestOptions): P
   print(cli, testsText(ran, paint));
 }
 
-/** Test files under a name from the command line. */
+/** The test files of a name on the command line. */
 function testFilesAt(name: string): string[] {
   const stat = statSync(name, { throwIfNoEntry: false });
   if (stat?.isDirectory() !== true) return [name];
@@ -61,23 +61,23 @@ function testFilesIn(folder: string): string[] {
     .map((name) => path.join(folder, name));
 }
 
-async function besideRules(cli: Cli, config: string): Promise<readonly string[]> {
+async function testFilesOf(cli: Cli, config: string): Promise<readonly string[]> {
   const { settings } = await loadSettings(cli, config);
   return testFilesBeside(settings.ruleFiles);
 }
 
-/** True if settings name a pack that ships so. */
+/** Returns true for the name of a shipped pack in settings. */
 export function isShipped(ruleFile: string): boolean {
-  return ruleFile.startsWith(`${shippedWord}:`);
+  return ruleFile.startsWith(`${shippedPrefix}:`);
 }
 
-/** @param ruleFiles as settings name them: a pack that ships by its word, others by their path */
+/** @param ruleFiles names as in settings: shipped packs by their name, others by their path */
 export async function testFilesBeside(ruleFiles: readonly string[]): Promise<readonly string[]> {
   const { shippedRules } = await import("../../daemon/settings.ts");
   const found = new Set<string>();
   for (const file of ruleFiles) {
     if (isShipped(file)) {
-      const beside = path.join(shippedRules, `${file.slice(shippedWord.length + 1)}.test.yaml`);
+      const beside = path.join(shippedRules, `${file.slice(shippedPrefix.length + 1)}.test.yaml`);
       if (existsSync(beside)) found.add(beside);
     } else for (const one of testFilesIn(path.dirname(file))) found.add(one);
   }
@@ -100,7 +100,7 @@ export async function runTestFiles(files: readonly string[], filter: string): Pr
   const { shippedRules } = await import("../../daemon/settings.ts");
   const problems: RuleProblem[] = [];
   const ready = files.flatMap((file) => {
-    const read = readTextFile(file, { largestBytes: largestFile, from: "anyones" });
+    const read = readTextFile(file, { largestBytes: maxFileBytes, from: "anyones" });
     if ("wrong" in read) throw new CommandFailed(`${file} ${read.wrong}`, 2);
     const suite = readSuite(file, read.text);
     if ("problems" in suite) {
@@ -111,17 +111,17 @@ export async function runTestFiles(files: readonly string[], filter: string): Pr
     const wrong = rules.filter((one) => "message" in one);
     problems.push(...wrong);
     if (wrong.length > 0) return [];
-    const able = readySuite({
+    const prepared = readySuite({
       suite: suite.suite,
       files: rules.filter((one) => "text" in one),
       scheduleMs: schedulesMs(scheduleSettings.parse({}), Date.now()),
       wording: { lead: leadOf },
     });
-    if ("problems" in able) {
-      problems.push(...able.problems);
+    if ("problems" in prepared) {
+      problems.push(...prepared.problems);
       return [];
     }
-    return [able];
+    return [prepared];
   });
   if (problems.length > 0) {
     const error = `${counted(problems.length, "mistake")} in rule tests`;
@@ -143,17 +143,17 @@ export async function runTestFiles(files: readonly string[], filter: string): Pr
 
 type ReadTextFile = typeof import("../../config/index.ts").readTextFile;
 
-/** A rule file as a test file names it: relative to itself, or a pack that ships. */
+/** Reads a rule file that a test file names: a path relative to it, or a shipped pack. */
 function ruleFile(
   { name, line }: { readonly name: string; readonly line: number },
   testFile: string,
   shippedFolder: string,
   readTextFile: ReadTextFile,
 ): { readonly name: string; readonly text: string } | RuleProblem {
-  const isPack = name.startsWith(`${shippedWord}:`);
-  const pack = path.join(shippedFolder, `${path.basename(name.slice(shippedWord.length + 1))}.yaml`);
+  const isPack = name.startsWith(`${shippedPrefix}:`);
+  const pack = path.join(shippedFolder, `${path.basename(name.slice(shippedPrefix.length + 1))}.yaml`);
   const own = path.isAbsolute(name) ? name : path.join(path.dirname(testFile), name);
-  const read = readTextFile(isPack ? pack : own, { largestBytes: largestFile, from: "anyones" });
+  const read = readTextFile(isPack ? pack : own, { largestBytes: maxFileBytes, from: "anyones" });
   if ("text" in read) return { name: isPack ? name : own, text: read.text };
   const message = isPack ? `no rule pack is called ${name}` : `${name} ${read.wrong} (looked for ${own})`;
   return { file: testFile, line, column: 1, source: "", message, allowed: [], nearest: null };
@@ -173,7 +173,7 @@ export function testsJson(ran: readonly RanFile[]) {
   };
 }
 
-/** Failures in full, then a line that counts. */
+/** Failures in full, then a line with the counts. */
 export function testsText(ran: readonly RanFile[], paint: Paint): string {
   const lines: string[] = [];
   let [passed, failed] = [0, 0];

@@ -1,4 +1,4 @@
-/** `perpwatch rules vocabulary`: what rules can name, for people, for programs, and as a page. */
+/** `perpwatch rules vocabulary`: the names that rules can use, for people, as JSON, and as a page. */
 import type { Command } from "commander";
 import { type Cli, CommandFailed, type CommonOptions, declare, print, printJson } from "../command.ts";
 import { paintFor, wrapped } from "../print.ts";
@@ -12,7 +12,7 @@ interface Options extends CommonOptions {
 export function vocabularyCommand(group: Command, cli: Cli): void {
   declare(group, {
     usage: "vocabulary [name]",
-    summary: "tell everything that a rule can name: fields, events, functions",
+    summary: "list everything that a rule can name: fields, events, functions",
     about: "With a name only that part: a scope (position), an event (on liquidation), functions.",
     examples: [
       "rules vocabulary",

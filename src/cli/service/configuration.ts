@@ -1,4 +1,4 @@
-/** config.yaml as the services use it: the user's own, with the places of history, keystore and socket set. */
+/** config.yaml for the services: the user's own, with the paths of history, keystore and socket set. */
 import path from "node:path";
 import { type Document, isMap, visit } from "yaml";
 import { parsedYaml, tooManyParts } from "../../domain/yaml.ts";
@@ -9,9 +9,9 @@ export const stateFolder = "/var/lib/perpwatch";
 export const signerStateFolder = "/var/lib/perpwatch-signer";
 
 const socketPath = "/run/perpwatch-signer/signer.sock";
-/** The keystore of the services, unless somebody moves it. */
+/** The default keystore of the services. */
 export const usualKeystore = `${signerStateFolder}/keystore.json`;
-/** The section of a configuration whose daemon leaves signing to the service of the signer. */
+/** The section that lets the daemon use the signer service. */
 export const signerSection = `signer: { socket: ${socketPath}, keystore: ${usualKeystore}, state: ${signerStateFolder} }`;
 
 const placed = [
@@ -24,11 +24,11 @@ const placed = [
 export interface ServiceConfig {
   /** The text with its comments. */
   readonly text: string;
-  /** Files that it names by a path which another folder changes: `./discord.token`. */
+  /** Files with relative paths, which change in another folder: `./discord.token`. */
   readonly relativeFiles: readonly string[];
-  /** Wallets that sign with a key of their own in place of the keystore's: name or folder. */
+  /** Wallets with a key of their own instead of the keystore's: name or folder. */
   readonly keys: readonly string[];
-  /** A wallet signs by a keystore already, which the signer's user cannot read. */
+  /** A wallet already uses a keystore, which the signer's user cannot read. */
   readonly hasStored: boolean;
 }
 
@@ -46,14 +46,14 @@ export function configForService(text: string, file: string): ServiceConfig {
   const ofSigner = new Set<unknown>(
     list.flatMap(({ keyFile, keyDir, secretFile }) => [keyFile, keyDir, secretFile]),
   );
-  // The keystore of the services is another one, under a passphrase of its own.
+  // The services have another keystore with its own passphrase.
   const passphraseFile = document.getIn(["signer", "passphraseFile"]);
   if (typeof passphraseFile === "string" && isRelative(passphraseFile))
     document.deleteIn(["signer", "passphraseFile"]);
   const relativeFiles: string[] = [];
   visit(document, {
     Scalar(key, { value }) {
-      // Keys go into the keystore.
+      // Keys are moved into the keystore.
       if (ofSigner.has(value)) return;
       if (key !== "key" && typeof value === "string" && isRelative(value)) relativeFiles.push(value);
     },
@@ -85,11 +85,11 @@ export interface SignerPart {
   readonly keystore: string;
   /** The configuration names a file with the passphrase. */
   readonly ownPassphrase: boolean;
-  /** The daemon connects to a signer that runs on its own. */
+  /** The daemon connects to a separate signer. */
   readonly isApart: boolean;
 }
 
-/** @param file the path of the configuration, which others are relative to */
+/** @param file the path of the configuration, to which other paths are relative */
 export function signerPart(text: string, file: string): SignerPart {
   const signer = (plainOf(parsed(text, file), file) as { readonly signer?: unknown } | null)?.signer;
   const {
@@ -104,7 +104,7 @@ export function signerPart(text: string, file: string): SignerPart {
   };
 }
 
-/** @throws {CommandFailed} with places alone: a file that is no configuration may hold a secret */
+/** @throws {CommandFailed} with places only: a file that is no configuration may contain a secret */
 function parsed(text: string, file: string): Document {
   const document = parsedYaml(text, {});
   if (document === null) throw new CommandFailed(`${file}: ${tooManyParts}`, 2);

@@ -1,4 +1,7 @@
-/** `perpwatch service install`: users, configuration, passphrase and units of the services. A second run upgrades them. */
+/**
+ * `perpwatch service install`: installs users, configuration, passphrase and units of the services. A second run
+ * upgrades them.
+ */
 import path from "node:path";
 import { CommandFailed } from "../command.ts";
 import { credentialName } from "../passphrase.ts";
@@ -23,19 +26,19 @@ export const tmpfilesFile = "/etc/tmpfiles.d/perpwatch.conf";
 export interface Installation {
   readonly machine: Machine;
   readonly program: Program;
-  /** The text of a file in deploy/. */
+  /** Returns the text of a file in deploy/. */
   readonly template: (name: string) => string;
-  /** The configuration to install, where there is none: its path and its text, null where it is not there. */
+  /** The configuration to install if there is none: its path and text; text null: it does not exist. */
   readonly config: { readonly path: string; readonly text: string | null; readonly isNamed: boolean };
-  /** A passphrase that nobody chose. */
+  /** Creates a random passphrase. */
   readonly newPassphrase: () => string;
-  /** The key that seals the passphrase, as `systemd-creds` names it. */
+  /** The key that seals the passphrase, by its name in `systemd-creds`. */
   readonly withKey: string;
-  /** Reports what is left to do. */
+  /** Reports a remaining manual step. */
   readonly note: (text: string) => void;
 }
 
-/** @throws {CommandFailed} where a command fails, or the configuration has mistakes: what ran before runs on then */
+/** @throws {CommandFailed} if a command fails, or the configuration has mistakes: running services keep running then */
 export function installSystem(installation: Installation): void {
   const { machine, program, template, note } = installation;
   checkPaths([program.node, program.main]);
@@ -91,7 +94,7 @@ export function userUnitFile(home: string): string {
   return path.join(home, "systemd", "user", "perpwatch.service");
 }
 
-/** Makes a passphrase where the user has none: in a file, since only system services have it sealed. */
+/** Creates a passphrase if the user has none: in a file, because only system services can have it sealed. */
 function userPassphrase(
   { machine, config, newPassphrase, note }: Installation,
   text: string,
@@ -182,7 +185,7 @@ function noConfiguration(file: string): CommandFailed {
   );
 }
 
-/** Makes and seals a passphrase where there is none. It is printed nowhere. */
+/** Creates and seals a passphrase if there is none. It is never printed. */
 function passphrase({ machine, newPassphrase, withKey, note }: Installation): Credential {
   const { sealed, file } = credentialPaths;
   for (const [kind, at] of [
@@ -221,12 +224,13 @@ function passphrase({ machine, newPassphrase, withKey, note }: Installation): Cr
   return "file";
 }
 
-/** Statuses with which systemd says that it could not set up a service, such as 203 (EXEC) and 243 (CREDENTIALS). */
+/** Exit statuses of systemd for a service that could not be set up, such as 203 (EXEC) and 243 (CREDENTIALS). */
 const isSetUpFailure = (status: number | null): boolean => status !== null && status >= 200 && status < 256;
 
 /**
- * Reads the configuration as the daemon will. With mistakes, and where systemd cannot set the service up, nothing is started, and what
- * runs goes on. Warnings, rule tests that fail and a check that could not be made are told, and stop nothing.
+ * Checks the configuration as the daemon will read it. After mistakes, and where systemd cannot set up the service,
+ * nothing is started and running services keep running. Warnings, failed rule tests and a check that could not run are
+ * reported only.
  */
 function checkConfiguration(machine: Machine, command: ServiceCommand, note: (text: string) => void): void {
   const ran = machine.tryRun(asService(command));
@@ -255,7 +259,7 @@ function imageOption({ image }: Machine): readonly string[] {
   return image === null ? [] : [`--root=${image}`];
 }
 
-/** In an image these programs read all files of their folder: a path would be one of this machine. */
+/** With --root these programs read all files of a folder in the image: a path would be one of this machine. */
 function inImage({ image }: Machine, file: string): readonly string[] {
   return image === null ? [file] : [path.basename(file)];
 }

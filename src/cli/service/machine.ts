@@ -1,4 +1,7 @@
-/** The machine that a service is installed on: its files and its commands. Each change is reported; a dry run makes none. */
+/**
+ * The machine that a service is installed on: its files and commands. Each change is reported; a dry run changes
+ * nothing.
+ */
 import { spawnSync } from "node:child_process";
 import {
   chmodSync,
@@ -16,12 +19,12 @@ import { CommandFailed } from "../command.ts";
 
 const maxBytes = 1_024 * 1_024;
 
-/** One change, or one that was not needed. */
+/** One change, or a change that was not needed. */
 export type Step =
   | { readonly do: "write" | "keep" | "remove"; readonly path: string }
   | { readonly do: "run"; readonly command: string };
 
-/** The end of a command. `status` is null where it could not be started: there is no such program. */
+/** The result of a command. `status` is null if it could not be started. */
 export interface Ran {
   readonly status: number | null;
   readonly stdout: string;
@@ -31,7 +34,7 @@ export interface Ran {
 export interface RunOptions {
   /** Standard input. Never reported. */
   readonly input?: string;
-  /** The command has the streams of this process. */
+  /** The command uses the streams of this process. */
   readonly onTerminal?: boolean;
 }
 
@@ -39,7 +42,7 @@ export type Runner = (command: readonly string[], options?: RunOptions) => Ran;
 
 export interface MachineOptions {
   readonly runner: Runner;
-  /** The folder that all paths lie in: "/" but for images. */
+  /** The folder that contains all paths: "/" except for images. */
   readonly root: string;
   /** It is the folder of an image: no service is started. */
   readonly isImage: boolean;
@@ -49,7 +52,7 @@ export interface MachineOptions {
 
 export class Machine {
   readonly isDry: boolean;
-  /** The folder of an image that is built, null on the machine itself. */
+  /** The folder of an image that is built; null on the machine itself. */
   readonly image: string | null;
   readonly #options: MachineOptions;
 
@@ -63,7 +66,7 @@ export class Machine {
     return existsSync(this.#at(file));
   }
 
-  /** @throws {CommandFailed} where something is there that is no text file, or a large one */
+  /** @throws {CommandFailed} if there is something other than a text file, or a large one */
   read(file: string): string | null {
     if (!this.has(file)) return null;
     const read = readTextFile(this.#at(file), { largestBytes: maxBytes, from: "anyones" });
@@ -71,26 +74,26 @@ export class Machine {
     return read.text;
   }
 
-  /** Makes a folder with its parents; one that is there keeps its mode. */
+  /** Creates a folder with its parents; an existing one keeps its mode. */
   makeFolder(folder: string, mode: number): void {
     if (!this.isDry) mkdirSync(this.#at(folder), { recursive: true, mode });
   }
 
-  /** Writes a file whole or not at all; one that holds this text already is kept. */
+  /** Writes a file atomically; one with the same text is kept. */
   write(file: string, text: string, mode: number): void {
     const isSame = this.read(file) === text && (statSync(this.#at(file)).mode & 0o777) === mode;
     this.#options.report({ do: isSame ? "keep" : "write", path: file });
     if (isSame || this.isDry) return;
     mkdirSync(path.dirname(this.#at(file)), { recursive: true });
-    const draft = `${this.#at(file)}.new`;
-    rmSync(draft, { force: true });
-    writeFileSync(draft, text, { mode, flag: "wx" });
-    // The mode of a new file is less what the umask takes.
-    chmodSync(draft, mode);
-    renameSync(draft, this.#at(file));
+    const temporary = `${this.#at(file)}.new`;
+    rmSync(temporary, { force: true });
+    writeFileSync(temporary, text, { mode, flag: "wx" });
+    // The umask reduces the mode of a new file.
+    chmodSync(temporary, mode);
+    renameSync(temporary, this.#at(file));
   }
 
-  /** Reports that a file stays as it is. */
+  /** Reports that a file is unchanged. */
   keep(file: string): void {
     this.#options.report({ do: "keep", path: file });
   }
@@ -107,25 +110,25 @@ export class Machine {
 
   /**
    * Runs a command and reports it. Does nothing in a dry run.
-   * @returns how it ended; null in a dry run
+   * @returns its result; null in a dry run
    */
   tryRun(command: readonly string[], options: RunOptions = {}): Ran | null {
     this.#options.report({ do: "run", command: command.map(shellWord).join(" ") });
     return this.isDry ? null : this.#options.runner(command, options);
   }
 
-  /** @throws {CommandFailed} where the command fails or cannot be found */
+  /** @throws {CommandFailed} if the command fails or cannot be found */
   run(command: readonly string[], options: RunOptions = {}): void {
     const ran = this.tryRun(command, options);
     if (ran !== null && ran.status !== 0) throw failureOf(command, ran);
   }
 
-  /** True if there is a program of this name. Asked in a dry run, too: it changes nothing. */
+  /** Returns true if there is a program of this name. Checked in a dry run, too, because it changes nothing. */
   hasProgram(name: string): boolean {
     return this.#options.runner([name, "--version"]).status !== null;
   }
 
-  /** @throws {CommandFailed} where a link of an image leads out of it: the change would be one of this machine */
+  /** @throws {CommandFailed} if a link of an image leads out of it: the change would affect this machine */
   #at(file: string): string {
     const at = path.join(this.#options.root, file);
     if (this.image === null || !existsSync(this.image)) return at;
@@ -146,7 +149,7 @@ function failureOf(command: readonly string[], { status, stderr }: Ran): Command
 }
 
 /**
- * Returns why a service cannot be installed, as a message that says what can be done; null where it can.
+ * Returns the reason why a service cannot be installed, with a remedy; null: it can.
  * @param here the operating system, whether systemd is its init, and the user's id
  */
 export function refusalOf(
@@ -163,7 +166,7 @@ export function refusalOf(
   return null;
 }
 
-/** Runs a program of PATH to its end. */
+/** Runs a program in PATH to its end. */
 export function runProgram(command: readonly string[], options: RunOptions = {}): Ran {
   const [program = "", ...args] = command;
   const { status, error, stdout, stderr } = spawnSync(program, args, {
@@ -172,6 +175,6 @@ export function runProgram(command: readonly string[], options: RunOptions = {})
   });
   if (error !== undefined && "code" in error && error.code === "ENOENT")
     return { status: null, stdout: "", stderr: "" };
-  // Null at the end by a signal.
+  // The status is null after a signal.
   return { status: status ?? 1, stdout: stdout ?? "", stderr: stderr || (error?.message ?? "") };
 }

@@ -1,4 +1,4 @@
-/** `perpwatch service remove`: stops the services and removes their units. Data, configuration and users stay. */
+/** `perpwatch service remove`: stops the services and removes their units. Data, configuration and users remain. */
 import path from "node:path";
 import { credentialName } from "../passphrase.ts";
 import { serviceConfig, signerPart, signerStateFolder, stateFolder, usualKeystore } from "./configuration.ts";
@@ -23,10 +23,10 @@ export function removeSystem(machine: Machine, note: (text: string) => void): vo
   if (kept.length > 0) note(`kept: ${kept.join(", ")}, and the users perpwatch and perpwatch-signer`);
 }
 
-/** A passphrase that still opens a keystore stays: without it the keys in there are lost. */
+/** Keeps a passphrase that still opens a keystore, because its keys would be lost without it. */
 function removePassphrase(machine: Machine, note: (text: string) => void): void {
   const text = machine.read(serviceConfig);
-  // Without the configuration nobody can say where the keystore is.
+  // Without the configuration the place of the keystore is unknown.
   const named = text === null ? "the keystore" : signerPart(text, serviceConfig).keystore;
   const found = [named, usualKeystore].find((one) => machine.has(one)) ?? (text === null ? named : null);
   for (const file of Object.values(credentialPaths)) {

@@ -1,7 +1,7 @@
-/** `perpwatch service run`: commands of perpwatch as the user of a service, with its folders, secrets and passphrase. */
+/** `perpwatch service run`: runs commands as the user of a service, with its folders, secrets and passphrase. */
 import { commandOf, propertiesOf } from "./units.ts";
 
-/** The words after `wallet` that the signer's user has to run. */
+/** Subcommands of `wallet` that the signer's user has to run. */
 const signerWords = ["new", "import", "export", "passphrase", "trust"];
 
 /** The unit whose user runs a command. */
@@ -14,7 +14,7 @@ export interface ServiceCommand {
   /** The text of the installed unit. */
   readonly unit: string;
   readonly args: readonly string[];
-  /** The configuration, where the arguments name none. */
+  /** The configuration, if the arguments name none. */
   readonly config: string;
   /** The unit is one of the user's own service manager. */
   readonly user?: boolean;
@@ -22,7 +22,7 @@ export interface ServiceCommand {
   readonly onTerminal?: boolean;
 }
 
-/** The command line that runs a command of perpwatch as the service of a unit. */
+/** The command line that runs a command as the service of a unit. */
 export function asService({ unit, args, config, user = false, onTerminal = false }: ServiceCommand) {
   const named = args.some((one) => /^(-c|--config)/.test(one)) ? [] : ["--config", config];
   const manager = user ? ["--user"] : [];

@@ -13,7 +13,7 @@ export interface Program {
   readonly main: string;
 }
 
-/** The form in which the passphrase of the keystore is kept; `none`: the signer has it from elsewhere, or runs locked. */
+/** The form in which the passphrase of the keystore is stored; `none`: the signer gets it elsewhere, or runs locked. */
 export type Credential = "sealed" | "file" | "none";
 
 export const credentialPaths = {
@@ -21,11 +21,11 @@ export const credentialPaths = {
   file: `/etc/credstore/${credentialName}`,
 } as const;
 
-/** Folders that ProtectHome= and PrivateTmp= hide. */
+/** Folders hidden by ProtectHome= and PrivateTmp=. */
 const hiddenHomes = ["/home", "/root", "/run/user"];
 const hiddenFolders = [...hiddenHomes, "/tmp", "/var/tmp"];
 
-/** @throws {CommandFailed} for paths that would have to be escaped in a unit */
+/** @throws {CommandFailed} for paths that would need escaping in a unit */
 export function checkPaths(paths: readonly string[]): void {
   const odd = paths.find((one) => !/^[\w@+=,./-]+$/.test(one));
   if (odd === undefined) return;
@@ -34,7 +34,7 @@ export function checkPaths(paths: readonly string[]): void {
   );
 }
 
-/** A unit of the system, from its template. */
+/** Creates a system unit from its template. */
 export function systemUnit(template: string, program: Program, credential: Credential): string {
   const seen = isBelow(program.node, [program.folder]) ? [program.folder] : [program.folder, program.node];
   const hidden = seen.filter((one) => isBelow(one, hiddenFolders));
@@ -51,7 +51,7 @@ export interface UserPlace {
   readonly home: string;
 }
 
-/** The unit of a user's own service manager, from its template. */
+/** Creates the unit of a user's own service manager from its template. */
 export function userUnit(
   template: string,
   program: Program,
@@ -91,7 +91,7 @@ function isBelow(file: string, folders: readonly string[]): boolean {
   return folders.some((folder) => file === folder || file.startsWith(`${folder}/`));
 }
 
-/** Settings of a unit that hold for another command of the same service. */
+/** Settings of a unit that also apply to another command of the same service. */
 const sharedSettings = [
   ...["User", "Group", "WorkingDirectory", "Environment", "EnvironmentFile", "UMask", "LimitCORE"],
   ...["LoadCredential", "LoadCredentialEncrypted", "StateDirectory", "StateDirectoryMode"],
@@ -99,7 +99,9 @@ const sharedSettings = [
   ...["PrivateTmp", "PrivateNetwork", "MemorySwapMax"],
 ];
 
-/** The settings of an installed unit, as `systemd-run --property` takes them, for another command of the same service. */
+/**
+ * The settings of an installed unit for another command of the same service, in the form of `systemd-run --property`.
+ */
 export function propertiesOf(unit: string): readonly string[] {
   return unit
     .split("\n")
@@ -107,7 +109,7 @@ export function propertiesOf(unit: string): readonly string[] {
     .map((line) => `--property=${line}`);
 }
 
-/** Node and what follows it up to the program's own arguments: from the ExecStart of an installed unit. */
+/** Node and its arguments before the program's own: from the ExecStart of an installed unit. */
 export function commandOf(unit: string): readonly string[] {
   const [, line = ""] = /^ExecStart=(.*)$/m.exec(unit) ?? [];
   const words = line.split(" ");

@@ -1,4 +1,4 @@
-/** The fifth stage: what is read from the exchange. */
+/** The fifth stage: reading from the exchange. */
 import { createCollectors } from "../../collect/index.ts";
 import { InboxAudits } from "../../deliver/index.ts";
 import { changes } from "../../domain/changes.ts";
@@ -34,7 +34,7 @@ export function collectionStage(of: Made): CollectionParts {
       equityCheck: () => ingest.watch.needs.equityCheck,
       midnightMs: (wallet) => ingest.watch.midnightMs(wallet),
     },
-    // Kept for inspection, and worth nothing more: a disk that does not take it has other troubles.
+    // Stored for inspection only, so a failed commit is ignored.
     onBadRecord: ({ source, wallet, body, problem }) => {
       const payload = { atMs: clock.nowMs(), source, wallet, body, problem };
       store.commit([changes({ payloads: [payload] })]).catch(() => {});
@@ -56,7 +56,7 @@ export function collectionStage(of: Made): CollectionParts {
   signals.badRecord.listen((report) => collectors.badRecord(report));
   signals.acknowledged.listen((wallet) => collectors.acknowledged(wallet));
   signals.session.listen(({ wallet, signedIn, detail }) => {
-    // An exchange that cannot be reached has its own line; that no session can be had of it is no news.
+    // An unreachable exchange has its own log line; the sign-in failures that follow from it are not warnings.
     const level = signedIn ? "info" : collectors.outage() ? "debug" : "warn";
     log[level]({ wallet }, signedIn ? detail : `signed out: ${detail}`);
     void ingest.observe({ kind: "session", wallet, atMs: clock.nowMs(), signedIn, detail });

@@ -1,4 +1,4 @@
-/** The fourth stage: messages leave, and handled notifications are acknowledged. */
+/** The fourth stage: delivery of messages, and acknowledgement of handled notifications. */
 
 import { randomUUID } from "node:crypto";
 import path from "node:path";
@@ -18,14 +18,27 @@ import {
 } from "../../deliver/index.ts";
 import { logSteps } from "../alert-steps.ts";
 import { charts, chatActions } from "../daemon-source.ts";
-import { alertsOnly } from "../settings/digest.ts";
+import { alertOnlyTypes } from "../settings/digest.ts";
 import type { Basics, DeliveryParts, EngineParts, ExchangeParts, StoreParts } from "./parts.ts";
 
 type Made = Basics & StoreParts & ExchangeParts & EngineParts;
 
 export function deliveryStage(of: Made): DeliveryParts {
-  const { settings, deps, log, clock, random, host, live, told, source, store, exchange, ingest, signals } =
-    of;
+  const {
+    settings,
+    deps,
+    log,
+    clock,
+    random,
+    host,
+    live,
+    messageOptions,
+    source,
+    store,
+    exchange,
+    ingest,
+    signals,
+  } = of;
   const probe = deps.probe ? { probe: deps.probe } : {};
   const sender = `perpwatch on ${host}`;
   const instance = path.resolve(settings.history.path);
@@ -33,10 +46,10 @@ export function deliveryStage(of: Made): DeliveryParts {
     settings.channels,
     (name) => live.rotas[name]!,
     {
-      ...{ clock, random, log, timezone: settings.timezone, mention: settings.mention, ...told },
+      ...{ clock, random, log, timezone: settings.timezone, mention: settings.mention, ...messageOptions },
       out: deps.out ?? process.stdout,
       environment: programEnvironment(process.env),
-      // Nobody acts before the channels are started, which is after all parts stand.
+      // Chat actions arrive only after the channels were started, when all parts exist.
       actions: chatActions(source),
       charts: charts(source),
     },
@@ -47,7 +60,7 @@ export function deliveryStage(of: Made): DeliveryParts {
     word: (sealed) => {
       const message = onDutyWhenSealed(sealed, live.rotas[sealed.receiver]);
       const template = live.templates.channels[message.content.onDuty ?? message.receiver];
-      return worded(message, template, { timezone: settings.timezone, ...told }, (detail) =>
+      return worded(message, template, { timezone: settings.timezone, ...messageOptions }, (detail) =>
         log.warn(
           { channel: message.receiver, messageId: message.id, detail },
           "a template failed; the usual words are sent",
@@ -102,16 +115,16 @@ export function deliveryStage(of: Made): DeliveryParts {
       plans: () => live.rotas,
       takes: (name) => {
         const one = settings.channels[name];
-        return one !== undefined && !alertsOnly.has(one.type);
+        return one !== undefined && !alertOnlyTypes.has(one.type);
       },
       firing: () => ingest.watch.status(clock.nowMs()).firing,
     }),
   };
 }
 
-/** Its name tells one schedule from another. */
-function digestSchedule({ cron, timezone: given }: DigestSettings, own: string) {
-  const timezone = given ?? own;
+/** The name distinguishes schedules. */
+function digestSchedule({ cron, timezone: configured }: DigestSettings, fallback: string) {
+  const timezone = configured ?? fallback;
   const schedule = new CronSchedule(cron, timezone);
   return { name: `${cron} ${timezone}`, next: (afterMs: number) => schedule.next(afterMs) };
 }

@@ -1,6 +1,6 @@
-/** The third stage: the watch, with what history remembers, and the queue before it. */
+/** The third stage: the watch, restored from history, and its queue. */
 import { IngestLoop } from "../../ingest/loop.ts";
-import { rememberedWatch } from "../../ingest/remember.ts";
+import { restoreWatch } from "../../ingest/restore-watch.ts";
 import { watchSettingsOf } from "../settings/watch.ts";
 import type { DaemonSettings } from "../settings.ts";
 import type { Basics, EngineParts, ExchangeParts, StoreParts } from "./parts.ts";
@@ -8,7 +8,7 @@ import type { Basics, EngineParts, ExchangeParts, StoreParts } from "./parts.ts"
 export async function engineStage(of: Basics & StoreParts & ExchangeParts): Promise<EngineParts> {
   const { settings, deps, log, store, clock, startedMs, signals } = of;
   const watchSettings = (from: DaemonSettings) => watchSettingsOf(settings, from, startedMs);
-  const watch = await rememberedWatch(watchSettings(settings), store, startedMs);
+  const watch = await restoreWatch(watchSettings(settings), store, startedMs);
   deps.signal?.throwIfAborted();
   const ingest = new IngestLoop({
     ...{ watch, store, clock },

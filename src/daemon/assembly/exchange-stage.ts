@@ -4,8 +4,8 @@ import { refusalLines } from "../refusal-lines.ts";
 import { version } from "../version.ts";
 import type { Basics, ExchangeParts, StoreParts } from "./parts.ts";
 
-/** The time for which a start waits for the exchange's time. */
-const firstWordMs = 1_500;
+/** Maximum wait of a start for the exchange's time. */
+const maxTimeWaitMs = 1_500;
 
 export async function exchangeStage(of: Basics & StoreParts): Promise<ExchangeParts> {
   const { settings, deps, log, machine, random, store, clock, signals, onStop } = of;
@@ -35,8 +35,8 @@ export async function exchangeStage(of: Basics & StoreParts): Promise<ExchangePa
   logRate(exchange.budget, log);
   onStop(() => exchange.stop());
   clock.follow(exchange.http.time);
-  // The exchange's time decides which events are past and which are news. Where it is not known soon, the machine's is used.
-  await exchange.readTime(firstWordMs, deps.signal).catch(() => {});
+  // The exchange's time decides which events are old. Without an answer in time, the machine's clock is used.
+  await exchange.readTime(maxTimeWaitMs, deps.signal).catch(() => {});
   deps.signal?.throwIfAborted();
   return { exchange, startedMs: clock.nowMs() };
 }

@@ -1,6 +1,6 @@
 /**
- * The parts of the daemon by the stages in which they are made: store, exchange, engine, delivery, collection. A stage takes what the
- * stages before it made. What goes back up goes by signals, to which later stages listen.
+ * The parts of the daemon by the stages that create them: store, exchange, engine, delivery, collection. A stage gets
+ * the parts of earlier stages. Later stages listen to the signals of earlier ones.
  */
 
 import type { Channel } from "../../channels/channel.ts";
@@ -20,24 +20,24 @@ import type { DaemonDeps } from "../deps.ts";
 import type { DaemonSettings } from "../settings.ts";
 import type { SteadyClock } from "../steady-clock.ts";
 
-/** News that later stages listen to. */
+/** Signals that later stages listen to. */
 export interface Signals {
   readonly session: Signal<[SessionChange]>;
   readonly badRecord: Signal<[BadRecordReport]>;
-  /** Changes are in history. */
+  /** The changes are in history. */
   readonly committed: Signal<[Changes]>;
-  /** Changes are not in history for too long. */
+  /** The changes could not be committed for too long. */
   readonly stuck: Signal<[Changes]>;
   readonly asked: Signal<[Ask]>;
   readonly degraded: Signal<[degraded: boolean, why: string]>;
   /** Notifications of a wallet were acknowledged. */
   readonly acknowledged: Signal<[wallet: string]>;
-  /** Something broke that cannot be waited out. */
+  /** An unrecoverable error occurred. */
   readonly broken: Signal<[error: unknown]>;
 }
 
-/** Settings that a reload replaces while the parts go on. */
-export interface Live {
+/** Settings that a reload replaces while the parts keep running. */
+export interface LiveSettings {
   rotas: DaemonSettings["rotas"];
   templates: DaemonSettings["templates"];
   stormFold: DaemonSettings["routing"]["stormFold"];
@@ -50,14 +50,17 @@ export interface Basics {
   /** The machine's own clock, uncorrected. */
   readonly machine: Clock;
   readonly random: Random;
-  /** The machine's name, as messages give it. */
+  /** The machine's name in messages. */
   readonly host: string;
   readonly signals: Signals;
-  readonly live: Live;
-  readonly told: { readonly commandLine?: CommandLine; readonly json?: true };
-  /** The answers to people, once all parts stand. @throws Error before */
+  readonly live: LiveSettings;
+  readonly messageOptions: { readonly commandLine?: CommandLine; readonly json?: true };
+  /**
+   * The answers to people, once all parts are created.
+   * @throws Error before
+   */
   readonly source: () => DaemonSource;
-  /** Notes what a stop has to do; done in reverse order. */
+  /** Registers work of a stop; it is done in reverse order. */
   readonly onStop: (undo: () => Promise<void> | void) => void;
 }
 
@@ -65,7 +68,7 @@ export interface StoreParts {
   readonly store: History;
   /** The daemon's clock: the machine's, corrected to the exchange's. */
   readonly clock: SteadyClock;
-  /** The time up to which an earlier run watched, ms; null: there was none. */
+  /** The end of the previous run, ms; null: there was none. */
   readonly lastAliveMs: number | null;
 }
 

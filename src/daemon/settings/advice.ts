@@ -1,4 +1,7 @@
-/** The `advice:` section: the kinds of actions that are advised where an account is in danger, and for which further move they suffice. */
+/**
+ * The `advice:` section: the advised kinds of actions for accounts in danger, and the further move that they have to
+ * withstand.
+ */
 import { z } from "zod";
 import { usualAdvice } from "../../advice/settings.ts";
 import { clearings } from "../../domain/what-if.ts";

@@ -1,4 +1,4 @@
-/** The `dashboard:` section: where the status page is, and who may use it. */
+/** The `dashboard:` section: the address of the status page, and its access rules. */
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
 import { createSecureContext } from "node:tls";
@@ -10,7 +10,7 @@ import { isLocal, isLoopback, isPasswordHash, type ListenSettings } from "../../
 const defaultListen = "127.0.0.1:8787";
 const warnBeforeMs = 14 * 86_400_000;
 
-/** `passwordHash` may stand in a file of its own, as every secret; a certificate always does. */
+/** `passwordHash` may be in a file of its own, as every secret; a certificate always is. */
 export const dashboardFiles: readonly FileSetting[] = [
   { path: ["dashboard", "passwordHash"], secret: true },
   { path: ["dashboard", "tls", "cert"], secret: false },
@@ -31,7 +31,7 @@ const listen = z.string().transform((text, context): { host: string; port: numbe
   return z.NEVER;
 });
 
-/** Without a port: `Host` is compared without it. */
+/** Without a port, because `Host` is compared without it. */
 const hostName = z
   .string()
   .refine(
@@ -107,7 +107,7 @@ function checkCertificate(
   { cert, key }: { readonly cert: string; readonly key: string },
 ): void {
   const at = (name: string) => ["dashboard", "tls", name];
-  // Told where their files are read.
+  // Mistakes of these files are reported where they are read.
   if (source.isBroken(at("cert")) || source.isBroken(at("key"))) return;
   const certificate = orNull(() => new X509Certificate(cert));
   if (certificate === null)

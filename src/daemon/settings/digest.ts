@@ -1,11 +1,11 @@
-/** The section `digest`: its expression and zone are looked at, and its receivers are channels that can show one. */
+/** The `digest:` section: checks the cron expression, the time zone, and that the receivers can show a digest. */
 import { cronProblem } from "../../collect/calendar.ts";
 import type { ConfigSource } from "../../config/index.ts";
 import { type DigestSettings, digestSettings } from "../../deliver/digest/settings.ts";
 import { nearestName } from "../../domain/nearest.ts";
 
-/** They take alerts and nothing else. */
-export const alertsOnly: ReadonlySet<string> = new Set(["pagerduty", "alertmanager"]);
+/** Types of channels that accept alerts only. */
+export const alertOnlyTypes: ReadonlySet<string> = new Set(["pagerduty", "alertmanager"]);
 
 /** @returns null: no digest */
 export function readDigest(
@@ -29,14 +29,17 @@ export function readDigest(
       });
     else {
       const type = source.raw(["channels", name, "type"]);
-      if (typeof type === "string" && alertsOnly.has(type))
+      if (typeof type === "string" && alertOnlyTypes.has(type))
         source.problem(at, `${shown} is of the type ${type}, which takes alerts and no digest`);
       const people = type === "rota" ? source.raw(["channels", name, "people"]) : [];
-      const deaf = (Array.isArray(people) ? people : []).find((person: unknown) =>
-        alertsOnly.has(String(source.raw(["channels", String(person), "type"]))),
+      const alertOnlyPerson = (Array.isArray(people) ? people : []).find((person: unknown) =>
+        alertOnlyTypes.has(String(source.raw(["channels", String(person), "type"]))),
       );
-      if (deaf !== undefined)
-        source.problem(at, source.hide(`${shown} leads to ${deaf}, which takes alerts and no digest`));
+      if (alertOnlyPerson !== undefined)
+        source.problem(
+          at,
+          source.hide(`${shown} leads to ${alertOnlyPerson}, which takes alerts and no digest`),
+        );
     }
   }
   return found;

@@ -1,17 +1,17 @@
-/** The `drill:` section: when alarms are tried out, and how long a channel may take. */
+/** The `drill:` section: the schedule of fire drills, and the time limit of a channel. */
 import { z } from "zod";
 import { CronSchedule, cronProblem } from "../../collect/calendar.ts";
 import { type ConfigSource, durationSetting } from "../../config/index.ts";
 
 export interface DrillSettings {
-  /** Null: only when somebody asks for it. */
+  /** Null: only on request. */
   readonly schedule: CronSchedule | null;
   readonly withinMs: number;
 }
 
-const usualMs = 60_000;
+const defaultMs = 60_000;
 
-/** @param timezone of the configuration */
+/** @param timezone the configuration's */
 export function readDrill(source: ConfigSource, timezone: string): DrillSettings | undefined {
   const section = z
     .strictObject({
@@ -30,6 +30,6 @@ export function readDrill(source: ConfigSource, timezone: string): DrillSettings
   const { cron, timezone: zone, within } = found;
   return {
     schedule: cron === undefined ? null : new CronSchedule(cron, zone),
-    withinMs: within ?? usualMs,
+    withinMs: within ?? defaultMs,
   };
 }

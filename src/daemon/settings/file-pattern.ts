@@ -1,11 +1,14 @@
-/** Files that match a pattern such as `./my-rules/*.yaml`: within the folder where the pattern begins, and bounded. */
+/**
+ * Finds files that match a pattern such as `./my-rules/*.yaml`, within the folder in which the pattern begins, up to
+ * limits.
+ */
 import fs from "node:fs";
 import path from "node:path";
 
-/** `matches`: absolute paths in order; folders are none of them. `wrong`: the end of a sentence that begins with the pattern. */
+/** `matches`: absolute paths in order, without folders. `wrong`: the end of a sentence that begins with the pattern. */
 export type Matches = { readonly matches: readonly string[] } | { readonly wrong: string };
 
-/** A pattern is looked for among so many entries of folders, so deep below where it begins. */
+/** Limits of one search. */
 const maxEntries = 10_000;
 const maxDepth = 16;
 const maxMatches = 1_000;
@@ -17,8 +20,8 @@ export function isPattern(name: string): boolean {
 }
 
 /**
- * @param name the pattern as it was written
- * @param absolute the same from the root
+ * @param name the pattern as configured
+ * @param absolute the same pattern as an absolute path
  */
 export function filesMatching(name: string, absolute: string): Matches {
   if (name.split(/[/\\]/).includes(".."))
@@ -27,9 +30,9 @@ export function filesMatching(name: string, absolute: string): Matches {
   if (systemTree.test(`${folder}/`)) return { wrong: "would look among the files of the system itself" };
   let found: string[];
   try {
-    found = bounded(absolute, folder);
+    found = globWithinLimits(absolute, folder);
   } catch (error) {
-    if (error instanceof TooMuch) return { wrong: error.message };
+    if (error instanceof TooManyEntries) return { wrong: error.message };
     throw error;
   }
   const matches = found.filter((one) => fs.statSync(one, { throwIfNoEntry: false })?.isDirectory() !== true);
@@ -41,9 +44,9 @@ export function filesMatching(name: string, absolute: string): Matches {
   return { matches: matches.sort() };
 }
 
-class TooMuch extends Error {}
+class TooManyEntries extends Error {}
 
-function bounded(absolute: string, folder: string): string[] {
+function globWithinLimits(absolute: string, folder: string): string[] {
   const depthOf = (one: string) => one.split(path.sep).length;
   let entries = 0;
   const found = fs.globSync(absolute, {
@@ -51,18 +54,18 @@ function bounded(absolute: string, folder: string): string[] {
     exclude({ parentPath, name }) {
       const entry = path.join(parentPath, name);
       if (++entries > maxEntries)
-        throw new TooMuch(
+        throw new TooManyEntries(
           `does not end: more than ${maxEntries} entries are below ${folder}; begin it deeper`,
         );
       if (depthOf(entry) - depthOf(folder) > maxDepth)
-        throw new TooMuch(`does not end: ${entry} is more than ${maxDepth} folders below ${folder}`);
+        throw new TooManyEntries(`does not end: ${entry} is more than ${maxDepth} folders below ${folder}`);
       return false;
     },
   });
   return [...new Set(found.map(({ parentPath, name }) => path.join(parentPath, name)))];
 }
 
-/** The part before the first wildcard. */
+/** The folders before the first wildcard. */
 function folderOf(absolute: string): string {
   const parts = absolute.split(path.sep);
   const first = parts.findIndex((part) => wildcards.test(part));

@@ -1,4 +1,4 @@
-/** The `heartbeat:` section: whom to tell, in silence, that the daemon is alive. Its addresses may be secrets. */
+/** The `heartbeat:` section: the addresses of the dead man's switch, which may be secret, and the interval. */
 import { z } from "zod";
 import { anyAddress } from "../../channels/address.ts";
 import { durationSetting } from "../../config/index.ts";

@@ -1,7 +1,4 @@
-/**
- * The names that routes, silences and commands can use: the labels that alerts carry, and of some labels all values that
- * there are.
- */
+/** The names that routes, silences and commands can use: the labels of alerts, and for some labels all their values. */
 import { ownLabels, severities } from "../../domain/alert.ts";
 import { builtInLabels, builtInRules } from "../../domain/built-in.ts";
 
@@ -10,8 +7,8 @@ interface Labelled {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** The objects with names; while the rules have mistakes of their own there is no set of them, and perhaps their names. */
-export interface Named {
+/** The objects with names. While the rules have mistakes there is no rule set, but their names may be known. */
+export interface NamedObjects {
   readonly wallets: readonly Labelled[];
   readonly ruleNames?: readonly string[];
   readonly ruleSet:
@@ -21,13 +18,13 @@ export interface Named {
 
 export interface KnownNames {
   readonly labels: ReadonlySet<string>;
-  /** By label, where all its values are known. */
+  /** All values by label, where they are known. */
   readonly values: ReadonlyMap<string, readonly string[]>;
-  /** The objects that give labels of their own. */
+  /** The objects with labels of their own. */
   readonly labelled: readonly Labelled[];
 }
 
-export function knownNames({ wallets, ruleNames, ruleSet }: Named): KnownNames {
+export function knownNames({ wallets, ruleNames, ruleSet }: NamedObjects): KnownNames {
   const rules = [...(ruleSet?.conditions ?? []), ...(ruleSet?.events ?? [])];
   const labelled = [...wallets, ...rules];
   const values = new Map<string, readonly string[]>([

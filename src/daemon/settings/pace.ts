@@ -1,8 +1,8 @@
 /**
- * Ages of data that follow the requests which the exchange grants. By default data count as too old after three times the
- * schedule. Where the granted rate stretches a schedule, they count as too old after three times the interval that is kept, or
- * they would be too old for a part of each interval. A rule's own `staleAfter` stays. What the risk of positions rests on is
- * never fresh for longer than a minute because of that.
+ * Stale ages that follow the request rate that the exchange grants. By default data are stale after three times the
+ * schedule. Where the granted rate stretches a schedule, they are stale after three times the actual interval, or they
+ * would be stale for a part of each interval. A rule's own `staleAfter` is not changed. Data that the risk of positions
+ * depends on are never fresh for more than a minute because of this.
  */
 import { isDeepStrictEqual } from "node:util";
 import { realSchedulesMs } from "../../collect/demand.ts";
@@ -15,16 +15,16 @@ import type { DaemonSettings } from "../settings.ts";
 const intervals = 3;
 const maxRiskAgeMs = 60_000;
 const ofRisk: ReadonlySet<Source> = new Set<Source>(["traderState", "markets"]);
-/** Between two changes, ms: each makes the rules anew. */
-const betweenMs = 30_000;
-/** Time for which shorter intervals have to be kept before ages follow them, ms. */
-const shorterForMs = 120_000;
+/** Minimum time between two changes, ms: each reloads the rules. */
+const minBetweenMs = 30_000;
+/** Time for which intervals have to be shorter before ages follow them, ms. */
+const shorterAfterMs = 120_000;
 
-/** By source, the default of `staleAfter` where it is longer than by the configuration, ms. */
+/** By source, the default of `staleAfter` where it is longer than in the configuration, ms. */
 export type StretchedAges = NonNullable<LoadInput["stretchedAgesMs"]>;
 
 export class Pace {
-  readonly #usualMs: Readonly<Record<Source, number>>;
+  readonly #defaultMs: Readonly<Record<Source, number>>;
   #ages: StretchedAges = {};
   #before: StretchedAges = {};
   #changedMs = Number.NEGATIVE_INFINITY;
@@ -32,7 +32,7 @@ export class Pace {
 
   constructor(settings: DaemonSettings, nowMs: number) {
     const scheduleMs = configuredMs(settings, nowMs);
-    this.#usualMs = Object.fromEntries(
+    this.#defaultMs = Object.fromEntries(
       sources.map((source) => [source, intervals * scheduleMs[source]]),
     ) as Record<Source, number>;
   }
@@ -44,35 +44,40 @@ export class Pace {
   get stretched(): readonly StretchedSource[] {
     return sources.flatMap((source) => {
       const staleAfterMs = this.#ages[source];
-      return staleAfterMs === undefined ? [] : [{ source, staleAfterMs, usuallyMs: this.#usualMs[source] }];
+      return staleAfterMs === undefined ? [] : [{ source, staleAfterMs, usuallyMs: this.#defaultMs[source] }];
     });
   }
 
-  /** The last change could not be made. */
+  /** Restores the ages before the last change, which could not be applied. */
   undo(): void {
     this.#ages = this.#before;
   }
 
-  /** Looks at the intervals that are kept. @returns true if ages changed */
-  look(schedules: readonly Pick<ScheduleStatus, "source" | "everyMs">[], nowMs: number): boolean {
+  /**
+   * Computes the ages from the actual intervals.
+   * @returns true if ages changed
+   */
+  update(schedules: readonly Pick<ScheduleStatus, "source" | "everyMs">[], nowMs: number): boolean {
     const wanted: Partial<Record<Source, number>> = {};
     for (const { source, everyMs } of schedules) {
       const ageMs = ofRisk.has(source) ? Math.min(intervals * everyMs, maxRiskAgeMs) : intervals * everyMs;
-      if (ageMs > this.#usualMs[source]) wanted[source] = Math.max(ageMs, wanted[source] ?? 0);
+      if (ageMs > this.#defaultMs[source]) wanted[source] = Math.max(ageMs, wanted[source] ?? 0);
     }
     let longer = false;
     let shorter = false;
     for (const source of sources) {
-      const isMs = this.#ages[source] ?? this.#usualMs[source];
-      const wantedMs = wanted[source] ?? this.#usualMs[source];
-      // Two intervals have to fit in.
-      if (wantedMs > 1.5 * isMs || (wantedMs > isMs && wantedMs === maxRiskAgeMs)) longer = true;
-      if (wantedMs < isMs / 2 || (wanted[source] === undefined && isMs > wantedMs)) shorter = true;
+      const nowAgeMs = this.#ages[source] ?? this.#defaultMs[source];
+      const wantedAgeMs = wanted[source] ?? this.#defaultMs[source];
+      // Two intervals have to fit into an age.
+      if (wantedAgeMs > 1.5 * nowAgeMs || (wantedAgeMs > nowAgeMs && wantedAgeMs === maxRiskAgeMs))
+        longer = true;
+      if (wantedAgeMs < nowAgeMs / 2 || (wanted[source] === undefined && nowAgeMs > wantedAgeMs))
+        shorter = true;
     }
     if (!shorter) this.#shorterSinceMs = null;
     else this.#shorterSinceMs ??= nowMs;
-    const isShorter = this.#shorterSinceMs !== null && nowMs - this.#shorterSinceMs >= shorterForMs;
-    if ((!longer && !isShorter) || nowMs - this.#changedMs < betweenMs) return false;
+    const isShorter = this.#shorterSinceMs !== null && nowMs - this.#shorterSinceMs >= shorterAfterMs;
+    if ((!longer && !isShorter) || nowMs - this.#changedMs < minBetweenMs) return false;
     this.#before = this.#ages;
     this.#ages = wanted;
     this.#changedMs = nowMs;
@@ -92,9 +97,9 @@ function configuredMs(settings: DaemonSettings, nowMs: number): Record<Source, n
 }
 
 /**
- * The rules of a configuration, with ages by the pace at which the daemon really reads.
- * @param running the settings at its start: schedules, wallets and the ceiling stay theirs until a restart
- * @param from of the rules
+ * The rules of a configuration, with ages that follow the actual intervals.
+ * @param running the settings at the start: schedules, wallets and the request ceiling do not change until a restart
+ * @param from the settings with the rules
  */
 export function rulesAtPace(
   running: DaemonSettings,
@@ -118,7 +123,7 @@ export function rulesAtPace(
     pairs: from.pairs,
     timezone: from.timezone,
   });
-  // They were loaded from these texts before.
+  // These texts were loaded successfully before.
   if (!("ruleSet" in loaded)) throw new Error(`rules: ${loaded.problems[0]?.message}`);
   return loaded.ruleSet;
 }

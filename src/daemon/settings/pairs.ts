@@ -12,7 +12,7 @@ import type { WatchedPair } from "../../state/watched.ts";
 const pairForm = z.strictObject({
   name: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, "expected letters, digits, _ and -, at most 64"),
   legs: z.array(z.string()).min(2, "a pair has at least two legs, such as [main/SOL, hedge/SOL]"),
-  // At 1 a leg without its counterpart would still be whole.
+  // At 1 a leg without its counterpart would count as hedged.
   tolerance: z
     .number()
     .refine((share) => share >= 0 && share < 1, {
@@ -21,7 +21,7 @@ const pairForm = z.strictObject({
     .default(usualTolerance),
 });
 
-/** @returns those without mistakes, and the names of all, as rules may write them */
+/** @returns the pairs without mistakes, and the names of all, which rules can use */
 export function readPairs(
   source: ConfigSource,
   wallets: readonly { readonly name: string }[],
@@ -33,14 +33,14 @@ export function readPairs(
     const at: Path = ["pairs", index];
     const found = source.read(at, pairForm);
     const name = source.raw([...at, "name"]);
-    const isFree = typeof name !== "string" || nameIsFree(source, at, name, names);
+    const isFree = typeof name !== "string" || claimName(source, at, name, names);
     const areLegs = checkLegs(source, [...at, "legs"], wallets);
     if (found !== undefined && isFree && areLegs) pairs.push(found);
   }
   return { pairs, known: [...names.keys()].map((name) => ({ name })) };
 }
 
-function nameIsFree(source: ConfigSource, at: Path, name: string, names: Map<string, Path>): boolean {
+function claimName(source: ConfigSource, at: Path, name: string, names: Map<string, Path>): boolean {
   const before = names.get(name);
   if (before === undefined) {
     names.set(name, at);
@@ -51,19 +51,19 @@ function nameIsFree(source: ConfigSource, at: Path, name: string, names: Map<str
   return false;
 }
 
-/** Looks at what is written: one odd leg hides no other. */
+/** Checks the configured values, so that one wrong leg hides no other. */
 function checkLegs(source: ConfigSource, at: Path, wallets: readonly { readonly name: string }[]): boolean {
   const written = source.raw(at);
   if (!Array.isArray(written)) return false;
   const names = wallets.map((wallet) => wallet.name);
   const legs: Leg[] = [];
-  let sound = true;
+  let isSound = true;
   const refuse = (
     place: Path,
     message: string,
     more: { nearest?: string | null; allowed?: string[] } = {},
   ) => {
-    sound = false;
+    isSound = false;
     source.problem(place, source.hide(message), more);
   };
   for (const [index, text] of written.entries()) {
@@ -93,5 +93,5 @@ function checkLegs(source: ConfigSource, at: Path, wallets: readonly { readonly 
       );
     legs.push(leg);
   }
-  return sound;
+  return isSound;
 }

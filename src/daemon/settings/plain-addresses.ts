@@ -1,4 +1,4 @@
-/** Warns of addresses beyond this machine that are called without TLS, where that shows what should stay hidden. Names none of them. */
+/** Warns of external addresses that are called without TLS and carry secrets. The warnings contain no address. */
 import { isPlain } from "../../channels/address.ts";
 import type { ChannelSettings } from "../../channels/registry.ts";
 import type { ConfigSource } from "../../config/index.ts";
@@ -27,7 +27,7 @@ export function warnOfPlainAddresses(
       );
 }
 
-/** Returns what can be read on the way; null: nothing beyond the messages of an alerting of one's own. */
+/** Returns what an eavesdropper learns; null: nothing but ordinary alert messages. */
 function shownBy(settings: ChannelSettings): string | null {
   if (settings.type === "ntfy" && isPlain(settings.url))
     return "who reads the topic on the way can read and write all of it";

@@ -1,4 +1,7 @@
-/** Checks references between sections: receivers are channels, matched wallets and rules exist, types are known. */
+/**
+ * Checks references between sections: receivers are channels, matched wallets and rules exist, notification types are
+ * known.
+ */
 import type { AcknowledgeSettings } from "../../alerts/acknowledge.ts";
 import type { ConfigSource, Path } from "../../config/index.ts";
 import { EVENT_NOTIFICATION_TYPES } from "../../contract/records/notifications.ts";
@@ -9,18 +12,18 @@ import type { RuleSet } from "../../rules/index.ts";
 import { type KnownNames, knownNames } from "./known-names.ts";
 import type { RuleNames } from "./rule-files.ts";
 
-export interface Referred {
+export interface ReferenceTargets {
   readonly channels: readonly string[];
   readonly wallets: readonly { readonly name: string; readonly labels: Readonly<Record<string, string>> }[];
   /** Undefined while the rules have mistakes of their own. */
   readonly ruleSet: RuleSet | undefined;
-  /** As far as they are known then. */
+  /** The known rule names in that case. */
   readonly ruleNames?: RuleNames;
 }
 
-/** Looks at what is written, not at what a schema made of it: one mistake in the tree hides no other. */
-export function checkRouting(source: ConfigSource, referred: Referred): void {
-  const { wallets, ruleSet, ruleNames } = referred;
+/** Checks the configured values, not the result of a schema, so that one mistake hides no other. */
+export function checkRouting(source: ConfigSource, targets: ReferenceTargets): void {
+  const { wallets, ruleSet, ruleNames } = targets;
   const known = knownNames({ wallets, ruleSet, ...(ruleNames && { ruleNames: ruleNames.names }) });
   const used = new Set<string>();
   const times = source.keys(["routing", "muteTimes"]);
@@ -30,33 +33,33 @@ export function checkRouting(source: ConfigSource, referred: Referred): void {
     for (const place of [[...at, "receivers"], ...escalations]) {
       for (const [nameAt, name] of textsAt(source, place)) {
         used.add(name);
-        refuseUnknown(source, nameAt, name, referred.channels, "channel");
+        reportUnknown(source, nameAt, name, targets.channels, "channel");
       }
     }
     for (const [place, name] of textsAt(source, [...at, "mute"])) {
       muted.add(name);
-      refuseUnknown(source, place, name, times, "mute time");
+      reportUnknown(source, place, name, times, "mute time");
     }
     for (const [place, label] of textsAt(source, [...at, "groupBy"]))
-      if (referred.ruleSet !== undefined && !known.labels.has(label))
-        judgeUnknownLabel(source, place, label, known.labels, false);
-    checkMatchers(source, [...at, "match"], known, referred);
+      if (targets.ruleSet !== undefined && !known.labels.has(label))
+        reportUnknownLabel(source, place, label, known.labels, false);
+    checkMatchers(source, [...at, "match"], known, targets);
   }
   for (const [index] of placesOf(source, ["inhibit"]).entries())
-    for (const side of ["source", "target"]) checkMatchers(source, ["inhibit", index, side], known, referred);
+    for (const side of ["source", "target"]) checkMatchers(source, ["inhibit", index, side], known, targets);
   for (const name of times)
     if (!muted.has(name)) source.warn(["routing", "muteTimes", name], `no route is mute at ${name}`);
   warnOfUnreachable(source);
-  // Without a tree everything goes everywhere.
+  // Without routes everything goes to every channel.
   if (!source.has(["routing"])) return;
-  // Whoever is on duty is reached by way of the rota.
+  // People of a used rota are reached through it.
   for (const name of [...used])
     for (const [, person] of textsAt(source, ["channels", name, "people"])) used.add(person);
-  for (const name of referred.channels)
+  for (const name of targets.channels)
     if (!used.has(name)) source.warn(["channels", name], `no route leads to the channel ${name}`);
 }
 
-/** Every route of the tree, with its place. */
+/** All routes of the tree, with their places. */
 function routesBelow(source: ConfigSource, at: Path): Path[] {
   return placesOf(source, [...at, "routes"]).flatMap((place) => [place, ...routesBelow(source, place)]);
 }
@@ -65,28 +68,21 @@ function placesOf(source: ConfigSource, at: Path): Path[] {
   return Array.from({ length: source.length(at) }, (_, i) => [...at, i]);
 }
 
-function checkMatchers(source: ConfigSource, at: Path, known: KnownNames, referred: Referred): void {
+function checkMatchers(source: ConfigSource, at: Path, known: KnownNames, targets: ReferenceTargets): void {
   for (const label of source.keys(at)) {
     const place = [...at, label];
     const names = known.values.get(label);
     const not = [...place, "not"];
     if (names !== undefined)
       for (const [valueAt, value] of [...textsAt(source, place), ...textsAt(source, not)])
-        refuseUnknown(
-          source,
-          valueAt,
-          value,
-          names,
-          label,
-          label === "rule" ? referred.ruleNames?.where : "",
-        );
-    if (referred.ruleSet === undefined) continue;
-    if (!known.labels.has(label)) judgeUnknownLabel(source, place, label, known.labels);
+        reportUnknown(source, valueAt, value, names, label, label === "rule" ? targets.ruleNames?.where : "");
+    if (targets.ruleSet === undefined) continue;
+    if (!known.labels.has(label)) reportUnknownLabel(source, place, label, known.labels);
     else if (names === undefined) warnOfValues(source, place, label, valuesOf(label, known));
   }
 }
 
-/** A route behind one that takes everything is never asked. */
+/** Warns of routes after one that takes every alert. */
 function warnOfUnreachable(source: ConfigSource): void {
   const visit = (at: Path): void => {
     let takenBy: number | null = null;
@@ -101,8 +97,8 @@ function warnOfUnreachable(source: ConfigSource): void {
   visit(["routing"]);
 }
 
-/** A label that nothing carries: a slip where it is nearly one of those that are, else what may come to be. */
-function judgeUnknownLabel(
+/** Reports a label that no wallet or rule has: as a mistake if it resembles a known one, otherwise as a warning. */
+function reportUnknownLabel(
   source: ConfigSource,
   at: Path,
   label: string,
@@ -116,7 +112,7 @@ function judgeUnknownLabel(
   else source.problem(at, source.hide(message), { nearest, allowed: [...labels], atKey });
 }
 
-/** The values that wallets and rules give a label; null when it is of what is not known here. */
+/** The values that wallets and rules give a label; null where other values are possible. */
 function valuesOf(label: string, { labelled }: KnownNames): readonly string[] | null {
   if (ownLabels.includes(label) || builtInLabels.includes(label)) return null;
   return labelled.flatMap(({ labels }) => labels[label] ?? []);
@@ -132,7 +128,7 @@ function warnOfValues(source: ConfigSource, at: Path, label: string, known: read
       );
 }
 
-/** A text, or the texts of a list, each with its place. Numbers are texts here. */
+/** A text, or the texts of a list, each with its place. Numbers count as texts. */
 function textsAt(source: ConfigSource, at: Path): [Path, string][] {
   const value = source.raw(at);
   const each: [Path, unknown][] = Array.isArray(value)
@@ -143,7 +139,7 @@ function textsAt(source: ConfigSource, at: Path): [Path, string][] {
   );
 }
 
-/** The exchange may know types that are new, so an unknown one is no mistake. */
+/** The exchange may add types, so an unknown one is only a warning. */
 export function checkAcknowledge(source: ConfigSource, settings: AcknowledgeSettings): void {
   const known: readonly string[] = EVENT_NOTIFICATION_TYPES;
   for (const type of Object.keys(settings.types)) {
@@ -157,7 +153,7 @@ export function checkAcknowledge(source: ConfigSource, settings: AcknowledgeSett
   }
 }
 
-function refuseUnknown(
+function reportUnknown(
   source: ConfigSource,
   at: Path,
   name: string,

@@ -1,4 +1,4 @@
-/** Rotas among the channels: their people are channels, their times lie in a zone, their calendars are read. */
+/** Checks rotas: their people are channels, their time zones exist, their calendars can be read. */
 import type { ChannelSettings } from "../../channels/registry.ts";
 import { readCalendar } from "../../channels/rota/calendar.ts";
 import { type CalendarEvent, planOf, type RotaPlan } from "../../channels/rota/plan.ts";
@@ -6,9 +6,9 @@ import type { RotaSettings } from "../../channels/rota/settings.ts";
 import { type ConfigSource, type Path, readTextFile } from "../../config/index.ts";
 import { nearestName } from "../../domain/nearest.ts";
 
-const largestCalendar = 1_024 * 1_024;
+const maxCalendarBytes = 1_024 * 1_024;
 
-/** @returns the plan of each rota by its name; those with mistakes are not in it */
+/** @returns the plan of each rota without mistakes, by name */
 export function readRotas(
   source: ConfigSource,
   channels: Readonly<Record<string, ChannelSettings>>,
@@ -65,7 +65,7 @@ function eventsOf(
   if (calendar === undefined) return [];
   const place = [...at, "calendar"];
   const file = source.resolve(calendar);
-  const read = readTextFile(file, { largestBytes: largestCalendar });
+  const read = readTextFile(file, { largestBytes: maxCalendarBytes });
   if ("wrong" in read) {
     source.problem(place, source.hide(`${file} ${read.wrong}`));
     return [];

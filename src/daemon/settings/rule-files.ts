@@ -1,4 +1,4 @@
-/** `rules:` and `ruleOverrides:` → the rule set, from the packs that ship and from files of one's own. */
+/** Reads `rules:` and `ruleOverrides:` into the rule set, from shipped packs and the user's files. */
 import fs from "node:fs";
 import path from "node:path";
 import { z } from "zod";
@@ -14,33 +14,33 @@ import { nearestName } from "../../domain/nearest.ts";
 import { type LoadInput, loadRules, type RuleProblem, type RuleSet } from "../../rules/index.ts";
 import { filesMatching, isPattern } from "./file-pattern.ts";
 
-/** The names of rules that there are, as far as the files could be read. */
+/** The known rule names, as far as the files could be read. */
 export interface RuleNames {
   readonly names: readonly string[];
-  /** Said of a name that is not among them. */
+  /** Appended to the report of an unknown name. */
   readonly where: string;
 }
 
 export interface ReadRules {
   readonly ruleSet: RuleSet;
-  /** Names of the files, as rules carry them. */
+  /** Names of the files, as in `file` of rules. */
   readonly files: readonly string[];
-  /** The files and overrides that it was loaded from. */
+  /** The files and overrides that the set was loaded from. */
   readonly texts: RuleTexts;
-  /** JSON of all files and overrides, without what came from the environment: equal for equal sets. */
+  /** JSON of all files and overrides, without values from the environment: equal for equal sets. */
   readonly text: string;
 }
 
 export type RuleTexts = Pick<LoadInput, "files" | "overrides">;
 
-/** `shipped`: every pack that comes with the program; `shipped:NAME`: one of them. */
-const shippedWord = "shipped";
+/** `shipped`: all packs of the program; `shipped:NAME`: one of them. */
+const shippedPrefix = "shipped";
 const limits: TextFileLimits = { largestBytes: 512 * 1_024 };
-/** Part of the program, as trustworthy as it. */
+/** The packs belong to the program and are as trustworthy as it. */
 const shippedLimits: TextFileLimits = { ...limits, from: "anyones" };
 const patterns = z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]);
 const ruleEnd = /\.ya?ml$/;
-/** Rule tests stand beside rules. */
+/** Rule tests are in the same folders as rules. */
 const testEnd = /\.test\.ya?ml$/;
 
 interface RuleFile {
@@ -48,11 +48,11 @@ interface RuleFile {
   readonly text: string;
 }
 
-const somewhere = " in the rule files that could be read";
+const inReadableFiles = " in the rule files that could be read";
 
 /**
- * @param shippedFolder where the packs are that come with the program
- * @returns names alone where there are mistakes, which are told
+ * @param shippedFolder the folder of the shipped packs
+ * @returns only names after mistakes were reported
  */
 export function readRules(
   source: ConfigSource,
@@ -64,12 +64,12 @@ export function readRules(
   const texts: RuleTexts = { files, overrides: overrides ?? {} };
   const loaded = loadRules({ ...input, ...texts });
   if ("problems" in loaded) {
-    const names = namesWhere(complete && loaded.hasAllNames, loaded.names, shippedFolder, input);
+    const names = knownRuleNames(complete && loaded.hasAllNames, loaded.names, shippedFolder, input);
     for (const problem of loaded.problems) {
       const name = /^no rule is called (.*)$/.exec(problem.message)?.[1];
-      if (name === undefined) tell(source, problem);
+      if (name === undefined) reportProblem(source, problem);
       else if (!names.names.includes(name))
-        tell(source, {
+        reportProblem(source, {
           ...problem,
           message: `${problem.message}${names.where}`,
           nearest: nearestName(name, names.names),
@@ -80,8 +80,8 @@ export function readRules(
   const { conditions, events } = loaded.ruleSet;
   const loadedNames = [...conditions, ...events].map(({ name }) => name);
   if (!complete || overrides === undefined)
-    return namesWhere(complete, [...loadedNames, ...Object.keys(overrides ?? {})], shippedFolder, input);
-  for (const warning of loaded.warnings) if (warning.silent === undefined) tellWarning(source, warning);
+    return knownRuleNames(complete, [...loadedNames, ...Object.keys(overrides ?? {})], shippedFolder, input);
+  for (const warning of loaded.warnings) if (warning.silent === undefined) reportWarning(source, warning);
   for (const [wallet, rules] of silentRules(loaded.warnings)) {
     const index = Array.from({ length: source.length(["wallets"]) }, (_, i) => i).find(
       (i) => source.raw(["wallets", i, "name"]) === wallet,
@@ -96,8 +96,8 @@ export function readRules(
   };
 }
 
-/** While some files could not be read, a rule that ships may be meant, whichever packs are named. */
-function namesWhere(
+/** While some files cannot be read, names of all shipped rules count as known. */
+function knownRuleNames(
   isComplete: boolean,
   names: readonly string[],
   shippedFolder: string,
@@ -113,16 +113,16 @@ function namesWhere(
     "problems" in loaded
       ? loaded.names
       : [...loaded.ruleSet.conditions, ...loaded.ruleSet.events].map(({ name }) => name);
-  return { names: [...new Set([...names, ...shipped])], where: somewhere };
+  return { names: [...new Set([...names, ...shipped])], where: inReadableFiles };
 }
 
-/** With what may have been meant. */
+/** Converts a warning, with the suggested name. */
 export function configWarningOf({ file, line, column, message, nearest }: RuleProblem): ConfigWarning {
   const hinted = nearest === null ? message : `${message} (did you mean ${nearest}?)`;
   return { file, line, column, path: "", message: hinted };
 }
 
-/** The rules that cannot apply to a wallet, by the wallet: many rules are silent for the same few wallets. */
+/** The rules that cannot apply to a wallet, by wallet: many rules have the same few wallets. */
 export function silentRules(warnings: readonly RuleProblem[]): ReadonlyMap<string, readonly string[]> {
   const byWallet = new Map<string, string[]>();
   for (const { silent } of warnings)
@@ -135,29 +135,29 @@ export function silentText(wallet: string, rules: readonly string[]): string {
   return `${wallet} is watch-only, and without a session there are no notifications: ${rules.join(", ")} cannot apply to it`;
 }
 
-/** A mistake in an override stands in the configuration: it gets its line there. */
-function tell(source: ConfigSource, { nearest, allowed, ...problem }: RuleProblem): void {
+/** Reports a mistake; one in an override gets its line in the configuration. */
+function reportProblem(source: ConfigSource, { nearest, allowed, ...problem }: RuleProblem): void {
   const message = source.hide(problem.message);
   const [section, ...keys] = problem.file.split(".");
   if (problem.line === 0 && section === "ruleOverrides") {
     const at = [section, ...keys];
-    // An unknown key or rule is known by its key, a wrong value by its place.
+    // An unknown key or rule is reported at its key, a wrong value at its place.
     source.problem(at, message, { nearest, allowed, atKey: /^(unknown key|no rule)/.test(problem.message) });
     return;
   }
   source.add({ ...problem, message, path: "", nearest, allowed } satisfies ConfigProblem);
 }
 
-function tellWarning(source: ConfigSource, warning: RuleProblem): void {
-  const told = configWarningOf(warning);
-  const [section, ...keys] = told.file.split(".");
-  if (told.line === 0 && section === "ruleOverrides") source.warn([section, ...keys], told.message);
-  else source.addWarning(told);
+function reportWarning(source: ConfigSource, warning: RuleProblem): void {
+  const converted = configWarningOf(warning);
+  const [section, ...keys] = converted.file.split(".");
+  if (converted.line === 0 && section === "ruleOverrides") source.warn([section, ...keys], converted.message);
+  else source.addWarning(converted);
 }
 
-/** Those that can be read; `complete` unless something else was named too, which is told. */
+/** Reads the rule files; `complete` is false after a problem was reported. */
 function readFiles(source: ConfigSource, shippedFolder: string): { files: RuleFile[]; complete: boolean } {
-  const given = source.read(["rules"], patterns, shippedWord);
+  const given = source.read(["rules"], patterns, shippedPrefix);
   const files: RuleFile[] = [];
   if (given === undefined) return { files, complete: false };
   const seen = new Set<string>();
@@ -174,7 +174,10 @@ function readFiles(source: ConfigSource, shippedFolder: string): { files: RuleFi
       const real = realPath(file.path);
       if (seen.has(real)) continue;
       seen.add(real);
-      const read = readTextFile(file.path, file.name.startsWith(`${shippedWord}:`) ? shippedLimits : limits);
+      const read = readTextFile(
+        file.path,
+        file.name.startsWith(`${shippedPrefix}:`) ? shippedLimits : limits,
+      );
       if ("text" in read) {
         files.push({ name: file.name, text: read.text });
       } else {
@@ -191,18 +194,21 @@ interface Found {
   readonly path: string;
 }
 
-/** @returns none when nothing matches, which is told. */
+/** @returns none after a problem was reported */
 function filesOf(source: ConfigSource, at: Path, pattern: string, shippedFolder: string): Found[] {
   const shown = source.hide(pattern);
-  if (pattern === shippedWord || pattern.startsWith(`${shippedWord}:`)) {
+  if (pattern === shippedPrefix || pattern.startsWith(`${shippedPrefix}:`)) {
     const packs = shippedPacks(shippedFolder);
-    const name = pattern.slice(shippedWord.length + 1);
-    const found = name === "" ? packs : packs.filter((pack) => pack.name === `${shippedWord}:${name}`);
+    const name = pattern.slice(shippedPrefix.length + 1);
+    const found = name === "" ? packs : packs.filter((pack) => pack.name === `${shippedPrefix}:${name}`);
     if (found.length === 0) {
       const names = packs.map((pack) => pack.name);
       const message =
         packs.length === 0 ? `no rule packs are in ${shippedFolder}` : `no rule pack is called ${shown}`;
-      source.problem(at, message, { allowed: [shippedWord, ...names], nearest: nearestName(pattern, names) });
+      source.problem(at, message, {
+        allowed: [shippedPrefix, ...names],
+        nearest: nearestName(pattern, names),
+      });
     }
     return found;
   }
@@ -216,7 +222,7 @@ function filesOf(source: ConfigSource, at: Path, pattern: string, shippedFolder:
     source.problem(at, `${shown} is a file of rule tests and holds no rules: perpwatch rules test runs it`);
     return [];
   }
-  // A name that is there is taken as it is, whatever characters are in it.
+  // The name of an existing file is taken literally, whatever characters it contains.
   const found = stat === undefined && isPattern(pattern) ? filesMatching(pattern, absolute) : null;
   if (found !== null && "wrong" in found) {
     source.problem(at, `${shown} ${source.hide(found.wrong)}`);
@@ -227,7 +233,7 @@ function filesOf(source: ConfigSource, at: Path, pattern: string, shippedFolder:
   if (matches.length === 0) {
     const message = isPattern(pattern) ? `no file matches ${shown}` : `${shown} does not exist`;
     source.problem(at, `${message} (looked for ${source.hide(absolute)})`, {
-      nearest: nearestName(pattern, [shippedWord]),
+      nearest: nearestName(pattern, [shippedPrefix]),
     });
   }
   return matches.map((match) => ({ name: nameOf(source, match), path: match }));
@@ -240,12 +246,13 @@ function shippedPacks(folder: string): Found[] {
   } catch {
     names = [];
   }
-  return names
-    .sort()
-    .map((name) => ({ name: `${shippedWord}:${name.replace(ruleEnd, "")}`, path: path.join(folder, name) }));
+  return names.sort().map((name) => ({
+    name: `${shippedPrefix}:${name.replace(ruleEnd, "")}`,
+    path: path.join(folder, name),
+  }));
 }
 
-/** Named from where the configuration is named, so that a person can open it from there too. */
+/** Names the file relative to the configuration's folder, as the configuration itself is named. */
 function nameOf(source: ConfigSource, absolute: string): string {
   const relative = path.relative(source.folder, absolute);
   return relative.startsWith("..") || path.isAbsolute(relative)

@@ -1,4 +1,4 @@
-/** Sections of the configuration that belong to no room: time zone and database. */
+/** The sections `timezone` and `history`. */
 import path from "node:path";
 import { z } from "zod";
 import { type ConfigSource, durationSetting } from "../../config/index.ts";
@@ -25,14 +25,11 @@ export function readTimezone(source: ConfigSource): string {
 const kept = z.union([z.literal("forever").transform(() => null), durationSetting]);
 
 /**
- * Events older than this when they are read are no news: a daemon that was down for a week still has to tell what happened
- * meanwhile.
+ * Older events count as old at their first reading. A daemon that was down for a week still has to report the events of
+ * that time.
  */
-const shortestEventsMs = 7 * 86_400_000;
-const eventsKept = kept.refine(
-  (ms) => ms === null || ms >= shortestEventsMs,
-  "has to be 7d or more, or forever",
-);
+const minEventsMs = 7 * 86_400_000;
+const eventsKept = kept.refine((ms) => ms === null || ms >= minEventsMs, "has to be 7d or more, or forever");
 
 const historySettings = z.strictObject({
   path: z.string().min(1).default("./data/perpwatch.db"),
@@ -67,7 +64,7 @@ export function readHistory(source: ConfigSource): { path: string; retention: Re
   };
 }
 
-/** The reach of history in any form, ms: no window of a rule can be longer. */
+/** The reach of history in any resolution, ms: no window of a rule can be longer. */
 export function longestKept({ samplesMs, minutesMs, hoursMs }: Retention): number {
   return Math.max(...[samplesMs, minutesMs, hoursMs].map((ms) => ms ?? Number.POSITIVE_INFINITY));
 }

@@ -1,4 +1,4 @@
-/** `signer:` and what else of a configuration a signer needs: the wallets' keys, and which logins are the exchange's. */
+/** The `signer:` section, and the other settings that a signer needs: the wallets' keys, and the exchange's logins. */
 import path from "node:path";
 import type { ConfigProblem, ConfigSource } from "../../config/index.ts";
 import { type ExchangeSettings, exchangeSettings } from "../../exchange/settings.ts";
@@ -7,13 +7,14 @@ import { type SignerSettings, signerSettings } from "../../signer/settings.ts";
 import { readHistory } from "./sections.ts";
 import { readWallets, type WalletSettings } from "./wallets.ts";
 
-/** @param historyPath of the database, absolute */
+/** @param historyPath absolute path of the database */
 export function readSigner(source: ConfigSource, historyPath: string): SignerSettings | undefined {
   const found = source.read(["signer"], signerSettings, {});
   if (found === undefined) return undefined;
   const { socket, keystore = "keystore.json", passphraseFile, state } = found;
   const absolute = (name: string | undefined) => (name === undefined ? null : source.resolve(name));
-  // A signer that runs on its own may not enter the daemon's folder; that of a keystore that somebody named is its own.
+  // A separate signer may not be able to enter the daemon's folder. A configured keystore is in the signer's own
+  // folder.
   const ownFile =
     socket === undefined || found.keystore === undefined ? historyPath : source.resolve(keystore);
   return {
@@ -24,15 +25,15 @@ export function readSigner(source: ConfigSource, historyPath: string): SignerSet
   };
 }
 
-/** As much of a configuration as a signer needs; mistakes elsewhere do not matter. */
+/** The settings that a signer needs; mistakes in other sections are ignored. */
 export interface SigningPart {
   readonly exchange: ExchangeSettings;
   readonly signer: SignerSettings;
-  /** The folder of the database, where the records of each signer were before. */
+  /** The folder of the database, in which earlier versions kept the records of each signer. */
   readonly formerState: string;
 }
 
-/** @returns the settings, or every mistake in the sections that they come from */
+/** @returns the settings, or all mistakes in their sections */
 export function readSigningPart(
   source: ConfigSource,
 ): SigningPart | { readonly problems: readonly ConfigProblem[] } {
@@ -44,7 +45,8 @@ export function readSigningPart(
 }
 
 /**
- * Asks for every key that the configuration names; mistakes of wallets are for whoever reads the whole configuration.
+ * Requests every key that the configuration names. Mistakes of wallets are reported by the daemon, which reads the
+ * whole configuration.
  * @returns the wallets without mistakes
  */
 export function askForKeys(source: ConfigSource, keys: Keys): readonly WalletSettings[] {

@@ -1,4 +1,4 @@
-/** `templates:` of each channel: read, and every expression in them held against the vocabulary. */
+/** Reads `templates:` of each channel, and checks every expression in them against the vocabulary. */
 import { z } from "zod";
 import {
   type ChannelTemplates,
@@ -11,14 +11,14 @@ import type { NamedFact } from "../../domain/template-data.ts";
 import { compileMessageTemplate, type MessageTemplate } from "../../rules/index.ts";
 
 export interface ReadTemplates {
-  /** By channel; those without templates are not in it. */
+  /** By channel; channels without templates are absent. */
   readonly channels: Readonly<Record<string, ChannelTemplates>>;
-  /** The vocabulary that all of them name. */
+  /** All vocabulary fields that the templates name. */
   readonly named: readonly NamedFact[];
 }
 
-/** Characters of what comes out. */
-const longest = { title: 300, body: 3_000 } as const;
+/** Maximum characters of the rendered text. */
+const maxLengths = { title: 300, body: 3_000 } as const;
 
 const text = z.string().refine((one) => one.trim() !== "", "expected a text");
 const texts = { title: text.optional(), body: text.optional() };
@@ -40,15 +40,16 @@ export function readTemplates(
   for (const name of channels) {
     const at = ["channels", name, "templates"];
     if (!source.has(at)) continue;
-    // Its shape is one matter, what stands in its texts another: the mistakes of both are told.
+    // The mistakes of the structure and of the texts are both reported.
     source.read(at, templates);
     const compiled = (where: Path): Texts => {
       const parts: { -readonly [part in keyof Texts]: MessageTemplate } = {};
       for (const part of ["title", "body"] as const) {
         const place = [...where, part];
-        const written = source.raw(place);
-        if (typeof written !== "string" || written.trim() === "" || source.isBroken(place)) continue;
-        const template = compile(source, place, written, longest[part], timezone);
+        const templateText = source.raw(place);
+        if (typeof templateText !== "string" || templateText.trim() === "" || source.isBroken(place))
+          continue;
+        const template = compile(source, place, templateText, maxLengths[part], timezone);
         if (template === undefined) continue;
         parts[part] = template;
         for (const fact of template.named) named.set(`${fact.owner}.${fact.field}`, fact);
@@ -60,7 +61,7 @@ export function readTemplates(
     for (const kind of templateKinds) if (source.has([...at, kind])) byKind[kind] = compiled([...at, kind]);
     found[name] = { all, byKind };
   }
-  // Prices are printed to the tick of their market.
+  // Prices are formatted to the tick of their market.
   if (named.size > 0) named.set("market.tickSize", { owner: "market", field: "tickSize" });
   return { channels: found, named: [...named.values()] };
 }
@@ -68,14 +69,19 @@ export function readTemplates(
 function compile(
   source: ConfigSource,
   at: Path,
-  written: string,
-  most: number,
+  templateText: string,
+  maxLength: number,
   timezone: string,
 ): MessageTemplate | undefined {
   const hidden = source.isHidden(at);
-  return compileMessageTemplate(written, most, timezone, ({ start, message, warning, ...extra }) => {
-    if (warning) source.warn(at, message);
-    else if (hidden) source.problem(at, "what the environment holds for it is no template: write it here");
-    else source.problemIn(at, start, source.hide(message), extra);
-  });
+  return compileMessageTemplate(
+    templateText,
+    maxLength,
+    timezone,
+    ({ start, message, warning, ...extra }) => {
+      if (warning) source.warn(at, message);
+      else if (hidden) source.problem(at, "what the environment holds for it is no template: write it here");
+      else source.problemIn(at, start, source.hide(message), extra);
+    },
+  );
 }

@@ -1,8 +1,8 @@
 /**
- * `wallets:` and `walletDefaults:` → wallets with their keys read.
+ * Reads `wallets:` and `walletDefaults:`, with the wallets' keys.
  *
- *   - { name, keyFile | secret }   signs in; with `address` it is watched also while nobody can say whose key that is
- *   - { name, keystore: address }  signs in, with the key of this address in the keystore
+ *   - { name, keyFile | secret }   signs in; with `address` it is watched even if the key cannot be read
+ *   - { name, keystore: address }  signs in with the key of this address in the keystore
  *   - { name, authority }          watch-only: public reads
  *   - { keyDir }                   every key file in a folder, each named after its file
  */
@@ -25,7 +25,7 @@ export interface WalletSettings {
   /** Base58. */
   readonly authority: string;
   readonly labels: Readonly<Record<string, string>>;
-  /** As `limitsOf` keeps them. */
+  /** As returned by `limitsOf`. */
   readonly limits: Limits;
   /** The PDA indices whose subaccounts are watched, ascending. */
   readonly pdaIndices: readonly number[];
@@ -38,7 +38,7 @@ export interface WalletSettings {
 
 export type KeyPlace = "keyFile" | "secret" | "keystore";
 
-/** A wallet as rules may name it, known even where its key is not. */
+/** A wallet that rules can name, known even if its key is not. */
 export interface KnownWallet {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
@@ -47,21 +47,23 @@ export interface KnownWallet {
 }
 
 export interface ReadWallets {
-  /** Those without mistakes. */
+  /** The wallets without mistakes. */
   readonly wallets: readonly WalletSettings[];
   readonly known: readonly KnownWallet[];
 }
 
 const nameForm = /^[A-Za-z0-9_-]{1,64}$/;
-/** These begin the names of what is no wallet. */
-const taken = ["markets", "fundingRates", ...ownNames];
+/** Reserved: names of other owners in history begin with them. */
+const reservedNames = ["markets", "fundingRates", ...ownNames];
 const keyFileForm = /\.(json|key)$/;
 
 const walletName = z
   .string()
   .regex(nameForm, "expected letters, digits, _ and -, at most 64")
-  .refine((name) => !taken.includes(name), { message: `expected another name than ${taken.join(", ")}` });
-/** True if a wallet can be called so. */
+  .refine((name) => !reservedNames.includes(name), {
+    message: `expected another name than ${reservedNames.join(", ")}`,
+  });
+/** Returns true if the text is a valid name of a wallet. */
 export const isWalletName = (name: string): boolean => walletName.safeParse(name).success;
 const labels = z.record(
   z
@@ -93,19 +95,19 @@ const login = z.enum(["message", "transaction"]);
 const shared = { labels: labels.default({}), limits: limits.default({}), accounts: accounts.optional() };
 const keyed = { ...shared, login: login.optional() };
 const defaultsForm = z.strictObject(keyed);
-// Whoever puts a secret here by mistake must not read it in a log.
+// A secret entered here by mistake must not appear in a log.
 const address = z
   .string()
   .refine(isAddress, { message: "expected an address, base58 of 32 bytes; what was found is none" });
 const fileForm = z
   .strictObject({ name: walletName, keyFile: z.string().min(1), address: address.optional(), ...keyed })
-  .transform(({ keyFile, ...rest }) => ({ ...rest, given: keyFile }));
+  .transform(({ keyFile, ...rest }) => ({ ...rest, keyText: keyFile }));
 const secretForm = z
   .strictObject({ name: walletName, secret: z.string().min(1), address: address.optional(), ...keyed })
-  .transform(({ secret, ...rest }) => ({ ...rest, given: secret }));
+  .transform(({ secret, ...rest }) => ({ ...rest, keyText: secret }));
 const storedForm = z
   .strictObject({ name: walletName, keystore: address, ...keyed })
-  .transform(({ keystore, ...rest }) => ({ ...rest, given: keystore }));
+  .transform(({ keystore, ...rest }) => ({ ...rest, keyText: keystore }));
 const authorityForm = z.strictObject({ name: walletName, authority: address, ...shared });
 const kindKeys = ["keyFile", "secret", "keystore", "authority", "keyDir"];
 const walletKeys = ["name", "address", ...kindKeys, ...Object.keys(keyed)];
@@ -114,7 +116,7 @@ const folderForm = z.strictObject({ keyDir: z.string().min(1), ...keyed });
 type Shared = Omit<z.output<typeof folderForm>, "keyDir">;
 type Defaults = z.output<typeof defaultsForm>;
 
-/** Settings of wallets that may name a file with the value. */
+/** Settings of wallets whose value can be in a file. */
 export const walletFiles: readonly FileSetting[] = [{ path: ["wallets", "*", "secret"], secret: true }];
 
 export function readWallets(source: ConfigSource, keys: Keys): ReadWallets {
@@ -175,8 +177,8 @@ function readEntry(at: Path, reading: Reading): void {
       return;
     case "authority": {
       const found = source.read(at, authorityForm);
-      if (!nameIsFree(at, found?.name ?? source.raw([...at, "name"]), found, true, reading) || !found) return;
-      add([...at, "authority"], reading, found.name, null, found.authority, found);
+      if (!claimName(at, found?.name ?? source.raw([...at, "name"]), found, true, reading) || !found) return;
+      addWallet([...at, "authority"], reading, found.name, null, found.authority, found);
       return;
     }
     default:
@@ -187,27 +189,27 @@ function readEntry(at: Path, reading: Reading): void {
 function readKeyed(
   at: Path,
   from: KeyPlace,
-  form: z.ZodType<Shared & { name: string; given: string; address?: string | undefined }>,
+  form: z.ZodType<Shared & { name: string; keyText: string; address?: string | undefined }>,
   keyOf: (text: string) => WalletSigner,
   reading: Reading,
 ): void {
   const { source } = reading;
   const found = source.read(at, form);
-  const free = nameIsFree(at, found?.name ?? source.raw([...at, "name"]), found, false, reading);
-  const given = found?.given ?? source.raw([...at, from]);
-  // An address that is none has been told.
+  const free = claimName(at, found?.name ?? source.raw([...at, "name"]), found, false, reading);
+  const keyText = found?.keyText ?? source.raw([...at, from]);
+  // The malformed address is already reported.
   if (from === "keystore" && found === undefined) return;
-  if (typeof given !== "string" || given === "" || source.isBroken([...at, from])) return;
-  // The key is looked at whatever else is wrong, so that its mistakes are told too.
-  const key = keyFrom([...at, from], source, () =>
-    ofAddress(found?.address, () => keyOf(given), reading.keys),
+  if (typeof keyText !== "string" || keyText === "" || source.isBroken([...at, from])) return;
+  // The key is read whatever else is wrong, so that its mistakes are reported too.
+  const key = readKey([...at, from], source, () =>
+    keyOfAddress(found?.address, () => keyOf(keyText), reading.keys),
   );
   if (found !== undefined && key !== undefined && free)
-    add([...at, from], reading, found.name, key, from, found);
+    addWallet([...at, from], reading, found.name, key, from, found);
 }
 
-/** @param address of the key as the configuration names it; undefined: it does not */
-function ofAddress(address: string | undefined, find: () => WalletSigner, keys: Keys): WalletSigner {
+/** @param address the configured address of the key; undefined: none */
+function keyOfAddress(address: string | undefined, find: () => WalletSigner, keys: Keys): WalletSigner {
   if (address === undefined) return find();
   try {
     const key = find();
@@ -251,30 +253,33 @@ function readFolder(at: Path, reading: Reading): void {
   for (const file of keys) {
     const name = file.replace(keyFileForm, "");
     if (!walletName.safeParse(name).success) {
-      const why = taken.includes(name)
+      const why = reservedNames.includes(name)
         ? "a wallet cannot be called so"
         : "letters, digits, _ and - make a wallet's name";
       source.problem(place, source.hide(`${path.join(folder, file)}: rename it, ${why}`));
       continue;
     }
-    const free = nameIsFree(place, name, found, false, reading);
-    const key = keyFrom(place, source, () => reading.keys.file(path.join(folder, file)));
-    if (free && key !== undefined) add(place, reading, name, key, "keyFile", found);
+    const free = claimName(place, name, found, false, reading);
+    const key = readKey(place, source, () => reading.keys.file(path.join(folder, file)));
+    if (free && key !== undefined) addWallet(place, reading, name, key, "keyFile", found);
   }
 }
 
-const onlyFirst: readonly number[] = [0];
+const firstPdaIndex: readonly number[] = [0];
 
-/** Merges a wallet's own values over those of all wallets. Most have nothing of their own, and share the same object. */
-function over<Value>(
+/** Merges a wallet's own values over the defaults. Wallets without own values share one object. */
+function mergedOver<Value>(
   all: Readonly<Record<string, Value>>,
   own: Readonly<Record<string, Value>> = {},
 ): Readonly<Record<string, Value>> {
   return Object.keys(own).length === 0 ? all : { ...all, ...own };
 }
 
-/** Notes the name, whatever else is wrong with its wallet. */
-function nameIsFree(
+/**
+ * Records the name, whatever else is wrong with its wallet.
+ * @returns false if it is already used
+ */
+function claimName(
   at: Path,
   name: unknown,
   settings: Pick<Shared, "labels" | "limits"> | undefined,
@@ -292,15 +297,15 @@ function nameIsFree(
   names.set(name, at);
   known.push({
     name,
-    labels: over(defaults.labels, settings?.labels),
+    labels: mergedOver(defaults.labels, settings?.labels),
     watchOnly,
     limits: mergedLimits(defaults.limits, settings?.limits ?? {}),
   });
   return true;
 }
 
-/** @returns undefined when there is none, which is told. */
-function keyFrom(at: Path, source: ConfigSource, read: () => WalletSigner): WalletSigner | undefined {
+/** @returns undefined after a problem was reported */
+function readKey(at: Path, source: ConfigSource, read: () => WalletSigner): WalletSigner | undefined {
   try {
     return read();
   } catch (error) {
@@ -310,8 +315,8 @@ function keyFrom(at: Path, source: ConfigSource, read: () => WalletSigner): Wall
   }
 }
 
-/** @param from the place of the key; without one, the authority */
-function add(
+/** @param from the place of the key; without a key, the authority */
+function addWallet(
   at: Path,
   { source, wallets, defaults, authorities }: Reading,
   name: string,
@@ -330,9 +335,9 @@ function add(
   wallets.push({
     name,
     authority,
-    labels: over(defaults.labels, settings.labels),
+    labels: mergedOver(defaults.labels, settings.labels),
     limits: mergedLimits(defaults.limits, settings.limits),
-    pdaIndices: settings.accounts ?? defaults.accounts ?? onlyFirst,
+    pdaIndices: settings.accounts ?? defaults.accounts ?? firstPdaIndex,
     login: settings.login ?? defaults.login ?? "message",
     key,
     keptIn: key === null ? null : (from as KeyPlace),

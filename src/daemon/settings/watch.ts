@@ -1,4 +1,4 @@
-/** The watch's part of a configuration. */
+/** The settings of the watch in a configuration. */
 
 import { capacitiesOf } from "../../channels/registry.ts";
 import { schedulesMs } from "../../collect/index.ts";
@@ -6,8 +6,8 @@ import type { WatchSettings } from "../../engine/settings.ts";
 import type { DaemonSettings } from "../settings.ts";
 
 /**
- * @param running wallets, schedules and channels are those that run, whatever the configuration says since
- * @param from rules, routes and reminders are the newest
+ * @param running the settings at the start: wallets, schedules and channels do not change until a restart
+ * @param from the newest settings: rules, routes and reminders
  */
 export function watchSettingsOf(running: DaemonSettings, from: DaemonSettings, nowMs: number): WatchSettings {
   return {

@@ -1,10 +1,10 @@
-/** Compares a test's expectations with the results, as lines that show the difference. */
+/** Compares a test's expectations with the results, and shows the difference as lines. */
 import { titleOf } from "../../alerts/reported.ts";
 import type { Alert, AlertChange } from "../../domain/alert.ts";
 import type { ReplayedMessage } from "../delivery.ts";
-import type { DataStateWord, ExpectedAlert, ExpectedMessage, Wording } from "./suite.ts";
+import type { DataStateName, ExpectedAlert, ExpectedMessage, Wording } from "./suite.ts";
 
-/** An alert, or one on its way, as it stands when it is looked at. */
+/** An alert, or a pending one, at the time of the expectation. */
 export interface FoundAlert {
   readonly rule: string;
   readonly subject: string;
@@ -14,7 +14,7 @@ export interface FoundAlert {
   readonly alert: Alert | null;
 }
 
-/** One line of a difference: as expected, missing (`-`), or there and not expected (`+`). */
+/** One line of a difference: as expected, missing (`-`), or not expected (`+`). */
 export interface DiffLine {
   readonly mark: " " | "-" | "+";
   readonly text: string;
@@ -22,13 +22,13 @@ export interface DiffLine {
   readonly line?: number;
 }
 
-/** The data state of a rule about a subject; subject null: of any that it cannot judge. */
+/** The data state of a rule about a subject; subject null: about any subject that it cannot judge. */
 export type DataStateOf = (
   rule: string,
   subject: string | null,
-) => { readonly state: DataStateWord; readonly detail: string };
+) => { readonly state: DataStateName; readonly detail: string };
 
-/** @returns null where the two agree */
+/** @returns null where both agree */
 export function compareAlerts(
   all: readonly ExpectedAlert[],
   found: readonly FoundAlert[],
@@ -36,17 +36,17 @@ export function compareAlerts(
 ): readonly DiffLine[] | null {
   const left = [...found];
   const lines: DiffLine[] = [];
-  let good = true;
+  let isEqual = true;
   for (const { rule, subject, dataState, line } of all) {
     if (dataState === null) continue;
     const is = dataStateOf(rule, subject);
     if (is.state === dataState) continue;
-    good = false;
+    isEqual = false;
     const what = `${rule} ${subject ?? "(any)"} data`;
     lines.push({ mark: "-", text: `${what} ${dataState}`, line });
     lines.push({ mark: "+", text: `${what} ${is.state}${is.detail === "" ? "" : `: ${is.detail}`}` });
   }
-  // Whether it can be judged may be all that is asked.
+  // An expectation may state a data state alone.
   const expected = all.filter((one) => one.dataState === null || one.state !== null || one.severity !== null);
   const missing: ExpectedAlert[] = [];
   for (const one of expected) {
@@ -55,25 +55,25 @@ export function compareAlerts(
     else lines.push({ mark: " ", text: foundText(left.splice(at, 1)[0]!, one), line: one.line });
   }
   for (const one of missing) {
-    good = false;
+    isEqual = false;
     lines.push({ mark: "-", text: expectedText(one), line: one.line });
-    // The one that was meant is shown beside it, with all that was asked about it.
+    // The alert that was probably meant is shown next to it, with all expected keys.
     const same = (other: FoundAlert) =>
       other.rule === one.rule && (one.subject === null || other.subject === one.subject);
     const live = left.findIndex((other) => same(other) && other.state !== "ended");
     const at = live >= 0 ? live : left.findIndex(same);
     if (at >= 0) lines.push({ mark: "+", text: foundText(left.splice(at, 1)[0]!, one) });
   }
-  // What ended before is only there for those who ask for it.
+  // Alerts that ended earlier are compared only if they are expected.
   for (const one of left) {
     if (one.state === "ended") continue;
-    good = false;
+    isEqual = false;
     lines.push({ mark: "+", text: foundText(one, null) });
   }
-  return good ? null : lines;
+  return isEqual ? null : lines;
 }
 
-/** The keys in which they differ. */
+/** The keys that differ. */
 function differences(expected: ExpectedAlert, found: FoundAlert): string[] {
   const { alert } = found;
   const different: string[] = [];
@@ -85,7 +85,7 @@ function differences(expected: ExpectedAlert, found: FoundAlert): string[] {
   check("state", stateFits(expected, found));
   if (expected.severity !== null) check("severity", expected.severity === found.severity);
   if (expected.ending !== null) check("ending", expected.ending === alert?.ending);
-  if (expected.value !== null) check("value", near(expected.value, alert?.value ?? null));
+  if (expected.value !== null) check("value", isNear(expected.value, alert?.value ?? null));
   if (expected.alreadySo !== null) check("alreadySo", expected.alreadySo === (alert?.alreadySo ?? false));
   if (expected.acknowledged !== null)
     check("acknowledged", expected.acknowledged === ((alert?.acknowledgedAtMs ?? null) !== null));
@@ -101,8 +101,8 @@ function stateFits(expected: ExpectedAlert, found: FoundAlert): boolean {
   return found.state === "firing" || found.state === "event";
 }
 
-/** As many digits as a person writes. */
-function near(expected: number, found: number | null): boolean {
+/** Compares with a relative tolerance of 1e-9. */
+function isNear(expected: number, found: number | null): boolean {
   if (found === null) return false;
   if (!Number.isFinite(expected)) return expected === found;
   return Math.abs(expected - found) <= 1e-9 * Math.max(1, Math.abs(expected));
@@ -112,7 +112,7 @@ function expectedText(one: ExpectedAlert): string {
   const parts = [one.rule, one.subject ?? "(any)", one.state ?? "firing"];
   if (one.severity !== null) parts.push(one.severity);
   if (one.ending !== null) parts.push(`(${one.ending})`);
-  return withMore(parts.join(" "), one, {
+  return withValues(parts.join(" "), one, {
     value: one.value,
     alreadySo: one.alreadySo,
     acknowledged: one.acknowledged,
@@ -130,7 +130,7 @@ function foundText(
   const text = `${rule} ${subject} ${state} ${severity}${ending}`;
   if (asked === null) return alert === null ? text : `${text}: ${alert.summary}`;
   const wanted = asked.labels;
-  return withMore(text, asked, {
+  return withValues(text, asked, {
     value: alert?.value ?? null,
     alreadySo: alert?.alreadySo ?? false,
     acknowledged: (alert?.acknowledgedAtMs ?? null) !== null,
@@ -143,8 +143,8 @@ function foundText(
   });
 }
 
-/** Only what was asked about is shown. */
-function withMore(
+/** Appends the values that the expectation states. */
+function withValues(
   text: string,
   asked: ExpectedAlert,
   values: Partial<Record<keyof ExpectedAlert, unknown>>,
@@ -160,14 +160,14 @@ function shown(value: unknown): string {
   return value === undefined ? "none" : JSON.stringify(value);
 }
 
-/** Messages come in their order: the lines follow it, too. */
+/** Compares messages in their order. */
 export function compareMessages(
   expected: readonly ExpectedMessage[],
   found: readonly ReplayedMessage[],
   wording: Wording,
 ): readonly DiffLine[] | null {
   const fits = expected.map((one) => found.map((other) => messageFits(one, other, wording)));
-  // The longest row of pairs that keeps both orders.
+  // The longest common subsequence.
   const length = Array.from({ length: expected.length + 1 }, () =>
     new Array<number>(found.length + 1).fill(0),
   );

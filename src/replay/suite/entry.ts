@@ -1,4 +1,4 @@
-/** A value in a test file, with its place: every question that is answered wrongly is told where it stands. */
+/** A value in a test file with its place, so that mistakes are reported with line and column. */
 import { isAlias, isMap, isScalar, isSeq, type Node, type Scalar } from "yaml";
 import { parseDurationMs } from "../../domain/duration.ts";
 import { nearestName, type RuleProblem } from "../../rules/index.ts";
@@ -7,14 +7,14 @@ import { type ProblemText, problemAt, type RuleSource, scalarText } from "../../
 export type Report = (problem: RuleProblem) => void;
 
 export class Entry {
-  /** Its name in the file: `at`, `series`. */
+  /** The name in the file: `at`, `series`. */
   readonly name: string;
   readonly #source: RuleSource;
   readonly #node: Node | null;
   readonly #place: Node | null;
   readonly #report: Report;
 
-  /** @param place stands for a value that is empty */
+  /** @param place the node whose place stands for an empty value */
   constructor(source: RuleSource, node: Node | null, name: string, report: Report, place = node) {
     this.#source = source;
     this.#node = node;
@@ -35,12 +35,12 @@ export class Entry {
     return isSeq(this.#node);
   }
 
-  /** Reports a mistake in the name under which this stands. */
+  /** Reports a mistake in the key of this value. */
   nameProblem(problem: ProblemText): void {
     this.#report(problemAt(this.#source.place(this.#place?.range?.[0] ?? 0), problem));
   }
 
-  /** A number, true or false that stands unquoted, or text. */
+  /** An unquoted number or boolean, or text. */
   get scalar(): unknown {
     return isScalar(this.#node) ? this.#node.value : undefined;
   }
@@ -52,17 +52,17 @@ export class Entry {
       offset > 0 && isScalar(node) && text !== undefined
         ? this.#source.placeIn(node as Scalar, text, offset)
         : this.#source.place((node ?? this.#place)?.range?.[0] ?? 0);
-    // The first letter of quoted text stands after the quote.
+    // The first character of quoted text follows the quote.
     const quoted = isScalar(node) && offset === 0 && /^["']/.test(at.source.slice(at.column - 1));
     this.#report(problemAt(quoted ? { ...at, column: at.column + 1 } : at, problem));
   }
 
-  /** As it was written; undefined where it is no scalar or empty. */
+  /** The text in the file; undefined where it is empty or no scalar. */
   get text(): string | undefined {
     return scalarText(this.#node);
   }
 
-  /** @returns undefined with a problem told */
+  /** @returns undefined after a problem was reported */
   needText(): string | undefined {
     const { text } = this;
     if (text === undefined || text.trim() === "") {
@@ -121,7 +121,7 @@ export class Entry {
     return found;
   }
 
-  /** The entries of a mapping; none of anything else. */
+  /** The entries of a mapping; none for other nodes. */
   entries(): readonly Entry[] {
     if (!isMap(this.#node)) return [];
     return this.#node.items.map((pair) =>
@@ -129,13 +129,16 @@ export class Entry {
     );
   }
 
-  /** The items of a list; anything else is a list of itself. */
+  /** The items of a list; another node is a list of itself. */
   items(): readonly Entry[] {
     if (!isSeq(this.#node)) return [this];
     return this.#node.items.map((node) => this.#child(node as Node | null, this.name, node as Node | null));
   }
 
-  /** Refuses keys that are not offered; and what is no mapping. @returns whether it is one */
+  /**
+   * Reports unknown keys, and nodes that are no mapping.
+   * @returns true if it is a mapping
+   */
   mapping(allowed: readonly string[] | null): boolean {
     if (!isMap(this.#node)) {
       this.problem({ message: `${this.name} must be a mapping`, allowed: allowed ?? [] });
@@ -152,7 +155,7 @@ export class Entry {
     return true;
   }
 
-  /** The value as such. */
+  /** The value as JavaScript data. */
   value(): unknown {
     const node = this.#node;
     return node === null ? null : isScalar(node) ? node.value : node.toJSON();

@@ -1,9 +1,9 @@
 /**
- * The values of a series against time, in one line: `0.3 0.2x10 0.04 _x12 stale`. As promtool writes them:
+ * Parses the values of a series over time in one line, in promtool's notation: `0.3 0.2x10 0.04 _x12 stale`.
  *
  *   a        this value in this step             a+bxn    a, a+b, … , a+n·b (n+1 steps); a-bxn likewise
  *   axn      a, and n more of it                 _  _xn   in this step (these n) the read fails
- *   stale    nobody answers from here on         gone     the position, or the account, is not there
+ *   stale    no answers from here on             gone     the position or account does not exist
  *
  * Numbers may be percentages (`5%`), `inf`, `-inf` or `nan`; durations are written `30s`; enums and texts as they are.
  */
@@ -11,7 +11,7 @@ import { parseDurationMs } from "../../domain/duration.ts";
 import type { Figure } from "../../domain/observation.ts";
 import { type Field, nearestName } from "../../rules/index.ts";
 
-/** The value of one field in one step. `silent`: nothing is heard, and nothing fails. */
+/** The value of one field in one step. `silent`: there is no answer, and no failure. */
 export type Step =
   | { readonly kind: "value"; readonly value: Figure }
   | { readonly kind: "failed" }
@@ -19,40 +19,40 @@ export type Step =
   | { readonly kind: "gone" };
 
 export interface NotationProblem {
-  /** The offset of the character, from the beginning of the text. */
+  /** The offset of the character from the beginning of the text. */
   readonly offset: number;
   readonly message: string;
   readonly allowed?: readonly string[];
   readonly nearest?: string | null;
 }
 
-/** Steps of one series; more is a mistyped repetition. */
+/** Maximum steps of one series; more are a mistyped repetition. */
 export const maxSteps = 1_000_000;
 
 const numberForm = String.raw`[+-]?(?:\d+(?:\.\d+)?(?:[eE][+-]?\d+)?%?|inf)`;
 const risingForm = new RegExp(String.raw`^(${numberForm})([+-]\d+(?:\.\d+)?(?:[eE][+-]?\d+)?%?)$`);
 const oneNumber = new RegExp(`^${numberForm}$`);
 
-/** @returns the steps, of which the last one stands for all that follow; null when there are mistakes, which are told. */
+/** @returns the steps, of which the last one also stands for all that follow; null after mistakes were reported */
 export function parseSteps(
   text: string,
   field: Field,
   report: (problem: NotationProblem) => void,
 ): readonly Step[] | null {
   const steps: Step[] = [];
-  let good = true;
+  let isValid = true;
   for (const match of text.matchAll(/\S+/g)) {
     const [token] = match;
     const more = stepsOf(token, field);
     if ("message" in more) {
       report({ ...more, offset: match.index });
-      good = false;
+      isValid = false;
     } else if (steps.length + more.count > maxSteps) {
       report({ offset: match.index, message: `more than ${maxSteps} steps` });
       return null;
     } else for (let i = 0; i < more.count; i++) steps.push(more.at(i));
   }
-  return good ? steps : null;
+  return isValid ? steps : null;
 }
 
 type Steps = { readonly count: number; readonly at: (index: number) => Step };
@@ -61,7 +61,7 @@ function stepsOf(token: string, field: Field): Steps | Omit<NotationProblem, "of
   const repeated = /^(.+?)x(\d+)$/.exec(token);
   const head = repeated?.[1] ?? token;
   const more = repeated ? Number(repeated[2]) : null;
-  // Of missing steps promtool counts them all, of values those that follow the first.
+  // As in promtool: `_xn` is n steps, `axn` is n+1 steps.
   if (head === "_") return { count: more ?? 1, at: () => ({ kind: "failed" }) };
   const count = (more ?? 0) + 1;
   if (head === "stale") return { count, at: () => ({ kind: "silent" }) };
@@ -70,7 +70,7 @@ function stepsOf(token: string, field: Field): Steps | Omit<NotationProblem, "of
   if (rising) {
     const first = numberOf(rising[1]!);
     const step = numberOf(rising[2]!);
-    // Sums of steps would gather what doubles cannot hold.
+    // Multiplication avoids the accumulated error of a sum.
     return { count, at: (index) => ({ kind: "value", value: rounded(first + step * index) }) };
   }
   const value = scalarOf(head, field);
@@ -78,7 +78,7 @@ function stepsOf(token: string, field: Field): Steps | Omit<NotationProblem, "of
   return { count, at: () => ({ kind: "value", value }) };
 }
 
-/** A single value of a field, written as text. */
+/** Parses a single value of a field. */
 export function scalarOf(
   text: string,
   field: Field,
@@ -94,14 +94,14 @@ export function scalarOf(
         ? numberOf(text)
         : wrong("a number", ["0.3", "5%", "inf", "nan", "_", "stale", "gone"]);
     case "duration": {
-      // As long as nothing ends it.
+      // A duration without an end.
       if (text === "inf") return Number.POSITIVE_INFINITY;
       const ms = parseDurationMs(text.replace(/^-/, ""));
       if (ms === undefined) return wrong("a duration", ["250ms", "5s", "10m", "4h", "7d", "inf"]);
       return text.startsWith("-") ? -ms : ms;
     }
     case "time": {
-      // A moment that never comes.
+      // A time that is never reached.
       if (text === "inf") return Number.POSITIVE_INFINITY;
       const ms = Date.parse(text);
       return Number.isNaN(ms) ? wrong("a time", ["2026-01-01T00:00:00Z", "inf"]) : ms;
@@ -132,7 +132,7 @@ function numberOf(text: string): number {
   return plain.endsWith("%") ? rounded((sign * Number(plain.slice(0, -1))) / 100) : sign * Number(plain);
 }
 
-/** 0.1 + 0.2 is 0.3 to whoever writes a test. */
+/** Rounds to 15 digits, so that 0.1 + 0.2 is 0.3. */
 function rounded(value: number): number {
   return Number(value.toPrecision(15));
 }

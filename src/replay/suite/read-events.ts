@@ -1,4 +1,4 @@
-/** `events:` of a test: what happens once, in the words of the vocabulary. */
+/** Reads `events:` of a test: single events, with the fields of the vocabulary. */
 import type { Event, EventKind, FieldValue, InboxItem } from "../../domain/event.ts";
 import {
   eventKinds,
@@ -11,13 +11,15 @@ import type { Entry } from "./entry.ts";
 import { scalarOf } from "./notation.ts";
 import type { SuiteContext } from "./suite-context.ts";
 
-/** The keys of an event beside the fields of its kind. `at`: when it becomes known; `ago`: how long before that it happened. */
+/**
+ * Keys of an event besides the fields of its kind. `at`: when the daemon reads it; `ago`: the time since it happened.
+ */
 const ownKeys = ["at", "ago", "on", "wallet", "account", "symbol", "id", "data", "past"];
-/** Given by those. */
+/** Fields set by those keys. */
 const commonFields = ["at", "age", "symbol", "id"];
 
-/** The kinds that no wallet owns. */
-const ofTheExchange: ReadonlySet<EventKind> = new Set<EventKind>(["exchangeStatus", "marketChange"]);
+/** Kinds of events that belong to no wallet. */
+const exchangeKinds: ReadonlySet<EventKind> = new Set<EventKind>(["exchangeStatus", "marketChange"]);
 
 export function readEvents(
   entry: Entry | undefined,
@@ -47,7 +49,7 @@ function readEvent(entry: Entry, number: number, context: SuiteContext) {
     const value = readValue(given, field);
     if (value !== undefined) values[field.name] = value;
   }
-  const shared = ofTheExchange.has(kind);
+  const shared = exchangeKinds.has(kind);
   const wallet = entry.get("wallet")?.needText() ?? null;
   if (wallet === null && !shared) entry.problem({ message: "wallet is missing: whose event it is" });
   if (wallet !== null && shared)

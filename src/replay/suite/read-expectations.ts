@@ -1,17 +1,17 @@
-/** `expect:` of a test: what has to be so at which time. */
+/** Reads `expect:` of a test: expected alerts and messages at given times. */
 import { endings, severities } from "../../domain/alert.ts";
 import type { Entry } from "./entry.ts";
 import type {
-  AlertStateWord,
-  DataStateWord,
+  AlertStateName,
+  DataStateName,
   Expectation,
   ExpectedAlert,
   ExpectedMessage,
   ExpectedNothing,
 } from "./suite.ts";
 
-const states: readonly AlertStateWord[] = ["pending", "firing", "ended", "event"];
-const dataStates: readonly DataStateWord[] = ["ok", "noData", "error"];
+const states: readonly AlertStateName[] = ["pending", "firing", "ended", "event"];
+const dataStates: readonly DataStateName[] = ["ok", "noData", "error"];
 
 const alertKeys = [
   "rule",
@@ -58,7 +58,7 @@ export function readExpectations(entry: Entry | undefined): readonly Expectation
   });
 }
 
-/** `true`: to the end of the series; a duration: for that long. False: it is not asked for. */
+/** `true`: to the end of the series; a duration: for that time; false: nothing is checked. */
 export function readNothing(entry: Entry): ExpectedNothing | null {
   const { line } = entry;
   if (entry.isMap) {
@@ -138,7 +138,7 @@ function readMessage(entry: Entry): ExpectedMessage[] {
   ];
 }
 
-/** Empty text is text here: a description may be none. */
+/** Empty text is valid here: a description may be empty. */
 function textOf(entry: Entry, key: string): string | null {
   const found = entry.get(key);
   if (found === undefined) return null;

@@ -1,6 +1,6 @@
 /**
- * A `*.test.yaml` → a suite, or every mistake in it with its line and column. Which rules there are is not known here:
- * names of rules are checked when they are loaded (see run.ts).
+ * Parses a `*.test.yaml` into a suite, or into all its mistakes with line and column. Rule names are checked later,
+ * when the rules are loaded (run.ts).
  */
 
 import { isMap } from "yaml";
@@ -19,7 +19,7 @@ import { parseSteps, type Step, scalarOf } from "./notation.ts";
 import { readEvents } from "./read-events.ts";
 import { readExpectations, readNothing } from "./read-expectations.ts";
 import type { RuleTest, Suite, TestFailure, TestSeries } from "./suite.ts";
-import { meet, type SuiteContext, walletOf } from "./suite-context.ts";
+import { addWallet, type SuiteContext, testWallet } from "./suite-context.ts";
 
 export type ReadSuite = { readonly suite: Suite } | { readonly problems: readonly RuleProblem[] };
 
@@ -37,10 +37,10 @@ const suiteKeys = [
   "tests",
 ];
 const testKeys = ["name", "series", "events", "failed", "restart", "acknowledge", "expect", "expectNothing"];
-/** A day on which nothing is special; midnight, so that `today` is all of it. */
-const usualStartMs = Date.UTC(2026, 0, 5);
+/** A day without special events; midnight, so that `today` is all of it. */
+const defaultStartMs = Date.UTC(2026, 0, 5);
 
-/** A test file for rules in a file of the same name is called so. */
+/** A test file for the rule file of the same name. */
 const testEnding = /\.test(\.ya?ml)$/;
 
 export function readSuite(file: string, text: string): ReadSuite {
@@ -66,9 +66,11 @@ export function readSuite(file: string, text: string): ReadSuite {
 function readRoot(file: string, entry: Entry): Suite | undefined {
   entry.mapping(suiteKeys);
   const tests = entry.need("tests");
-  const beside = testEnding.test(file) ? `./${file.split(/[\\/]/).at(-1)!.replace(testEnding, "$1")}` : null;
+  const defaultRuleFile = testEnding.test(file)
+    ? `./${file.split(/[\\/]/).at(-1)!.replace(testEnding, "$1")}`
+    : null;
   const rules = entry.get("rules");
-  if (rules === undefined && beside === null)
+  if (rules === undefined && defaultRuleFile === null)
     entry.problem({ message: "rules is missing: the rule files that are tested" });
   const named = (rules?.items() ?? []).flatMap((one) => {
     const name = one.needText();
@@ -77,7 +79,7 @@ function readRoot(file: string, entry: Entry): Suite | undefined {
   const intervalMs = entry.get("interval")?.durationMs() ?? 5_000;
   if (intervalMs <= 0) entry.get("interval")?.problem({ message: "interval must be longer than nothing" });
   const start = entry.get("start");
-  const startMs = start === undefined ? usualStartMs : Date.parse(start.text ?? "");
+  const startMs = start === undefined ? defaultStartMs : Date.parse(start.text ?? "");
   if (Number.isNaN(startMs))
     start?.problem({
       message: `start must be a time, found ${start.text}`,
@@ -104,7 +106,7 @@ function readRoot(file: string, entry: Entry): Suite | undefined {
   overrides?.mapping(null);
   return {
     file,
-    rules: rules === undefined ? [{ name: beside ?? "", line: 1 }] : named,
+    rules: rules === undefined ? [{ name: defaultRuleFile ?? "", line: 1 }] : named,
     intervalMs,
     startMs,
     timezone,
@@ -120,7 +122,7 @@ function readRoot(file: string, entry: Entry): Suite | undefined {
   };
 }
 
-/** A section as the configuration has it. */
+/** Parses a section of the configuration. */
 function readSection<T>(entry: Entry | undefined, schema: z.ZodType<T>): T | undefined {
   if (entry === undefined) return undefined;
   const parsed = schema.safeParse(entry.value());
@@ -164,7 +166,7 @@ function readWallets(entry: Entry | undefined): WatchedWallet[] {
     labels?.mapping(null);
     limits?.mapping(null);
     return {
-      ...walletOf(one.name),
+      ...testWallet(one.name),
       labels: Object.fromEntries(
         labels?.entries().map((label) => [label.name, label.needText() ?? ""]) ?? [],
       ),
@@ -184,7 +186,7 @@ function numbers(entry: Entry): Readonly<Record<string, number>> {
   return Object.fromEntries(entry.entries().map((one) => [one.name, one.number() ?? 0]));
 }
 
-/** A wallet that a leg names is there. */
+/** Adds the wallets that legs name. */
 function readPairs(entry: Entry | undefined, known: Map<string, WatchedWallet>): WatchedPair[] {
   if (entry === undefined || !entry.mapping(null)) return [];
   return entry.entries().map((one) => {
@@ -195,7 +197,7 @@ function readPairs(entry: Entry | undefined, known: Map<string, WatchedWallet>):
       if (text !== undefined && parsed === undefined)
         leg.problem({ message: `${text} is no leg`, allowed: ["main/SOL", "main/0.1/SOL"] });
       if (parsed === undefined) return [];
-      if (!known.has(parsed.wallet)) known.set(parsed.wallet, walletOf(parsed.wallet));
+      if (!known.has(parsed.wallet)) known.set(parsed.wallet, testWallet(parsed.wallet));
       return [parsed.text];
     });
     if (legs.length < 2) one.problem({ message: `the pair ${one.name} has fewer than two legs` });
@@ -253,7 +255,7 @@ function readFailed(entry: Entry | undefined, context: SuiteContext): TestFailur
     const toMs = to === undefined ? Number.POSITIVE_INFINITY : to.durationMs();
     const found = one.need("source")?.items() ?? [];
     const wallet = one.get("wallet")?.needText() ?? null;
-    if (wallet !== null) meet(wallet, context);
+    if (wallet !== null) addWallet(wallet, context);
     if (toMs === undefined) return [];
     if (toMs <= fromMs) to?.problem({ message: "to must be later than from" });
     return found.flatMap((name) => {
@@ -282,7 +284,7 @@ function readSeries(entry: Entry | undefined, context: SuiteContext): TestSeries
       });
       return [];
     }
-    if ("wallet" in subject) meet(subject.wallet, context);
+    if ("wallet" in subject) addWallet(subject.wallet, context);
     if (!owned.mapping(null)) return [];
     return owned.entries().flatMap((one) => {
       const read = readField(one, owned.name, subject.scope);
@@ -291,7 +293,7 @@ function readSeries(entry: Entry | undefined, context: SuiteContext): TestSeries
   });
 }
 
-/** `main/SOL` is how people call what is `main/0.0/SOL` here. */
+/** Suggests `main/0.0/SOL` for `main/SOL`. */
 function nearestSubject(name: string): string | null {
   const [wallet, symbol, ...rest] = name.split("/");
   return wallet && symbol && rest.length === 0 ? `${wallet}/0.0/${symbol}` : null;
@@ -311,7 +313,7 @@ function readField(entry: Entry, owner: string, scope: Scope): TestSeries | unde
     entry.nameProblem({ message: `${owner} has no ${name}`, allowed, nearest: nearestName(name, allowed) });
     return undefined;
   }
-  const why = notGiven(scope, name, field.derived !== undefined);
+  const why = whyDerived(scope, name, field.derived !== undefined);
   if (why !== null) {
     entry.nameProblem({ message: `${scope}.${name} ${why}` });
     return undefined;
@@ -322,8 +324,8 @@ function readField(entry: Entry, owner: string, scope: Scope): TestSeries | unde
   return steps === null ? undefined : { owner, scope, field, steps };
 }
 
-/** The reason why a field is not for a test to give; null: it is. */
-function notGiven(scope: Scope, name: string, derived: boolean): string | null {
+/** The reason why a test cannot set a field; null: it can. */
+function whyDerived(scope: Scope, name: string, derived: boolean): string | null {
   if (scope === "book" || scope === "pair") return "follows from what the wallets hold";
   if (derived) return "follows from the times of the answers";
   if (scope === "trader" && name === "positions")
@@ -354,7 +356,7 @@ function readSteps(entry: Entry, field: TestSeries["field"]): readonly Step[] | 
   return parseSteps(text, field, ({ offset, ...problem }) => entry.problem(problem, offset));
 }
 
-/** One step of a list: a value as it is, or one of the words. */
+/** One step of a list: a value, or `_`, `stale` or `gone`. */
 function readStep(entry: Entry, field: TestSeries["field"], composed: boolean): Step | null {
   const { text } = entry;
   if (text === "_") return { kind: "failed" };

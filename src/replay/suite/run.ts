@@ -1,4 +1,4 @@
-/** Runs the tests of a suite against rules: the engine is the live one, only clock, world and memory are made up. */
+/** Runs the tests of a suite: the engine is the live one; clock, observations and store are replaced. */
 import { builtInRules } from "../../domain/built-in.ts";
 import type { Source } from "../../domain/sources.ts";
 import { parseSubject } from "../../domain/subject.ts";
@@ -20,8 +20,8 @@ import {
   type DiffLine,
   type FoundAlert,
 } from "./compare.ts";
-import { drive, lengthMs, type ToldFigure } from "./drive.ts";
-import { Judged } from "./judged.ts";
+import { JudgementRecorder } from "./judgement-recorder.ts";
+import { type LastFigure, lengthMs, playTest } from "./play-test.ts";
 import type { Expectation, RuleTest, Suite, Wording } from "./suite.ts";
 
 export interface Failure {
@@ -31,7 +31,7 @@ export interface Failure {
   readonly line: number;
   readonly what: "alerts" | "messages" | "expectNothing";
   readonly diff: readonly DiffLine[];
-  /** The known values of its subject, a line each. */
+  /** The known values of its subjects, one line each. */
   readonly values: readonly string[];
 }
 
@@ -42,9 +42,9 @@ export interface TestOutcome {
 
 export interface SuiteInput {
   readonly suite: Suite;
-  /** The rule files that it names: names as problems shall tell them, and texts. */
+  /** The rule files that the suite names: the name for problems, and the text. */
   readonly files: readonly { readonly name: string; readonly text: string }[];
-  /** The interval at which each source is asked, where the suite does not say. */
+  /** The schedule of each source, where the suite does not state it, ms. */
   readonly scheduleMs: Readonly<Record<Source, number>>;
   readonly wording: Wording;
 }
@@ -55,10 +55,10 @@ export interface ReadySuite {
   readonly wording: Wording;
 }
 
-/** Loads the rules, and holds what the tests say of them against them. */
+/** Loads the rules, and checks the names that the tests use. */
 export function readySuite(input: SuiteInput): ReadySuite | { readonly problems: readonly RuleProblem[] } {
   const { suite, files } = input;
-  // What is told once in a step is not stale before the next.
+  // A value set in a step is not stale before the next step.
   const scheduleMs = Object.fromEntries(
     Object.entries({ ...input.scheduleMs, ...suite.scheduleMs }).map(([source, ms]) => [
       source,
@@ -94,22 +94,23 @@ export async function runTest(
   { suite, settings, wording }: ReadySuite,
   test: RuleTest,
 ): Promise<TestOutcome> {
-  const judged = new Judged(settings.ruleSet);
+  const judged = new JudgementRecorder(settings.ruleSet);
   const { ruleSet } = judged;
   const replay = new Replay({ settings: { ...settings, ruleSet }, past: null, fromMs: suite.startMs });
   const { conditions, events } = ruleSet;
   const own = new Set([...conditions, ...events].map((rule) => rule.name));
   const failures: Failure[] = [];
-  const told = new Map<string, Map<string, ToldFigure>>();
+  const figures = new Map<string, Map<string, LastFigure>>();
   const messages: Expectation[] = [];
   let eventsFrom = 0;
-  const valuesOf = (diff: readonly DiffLine[], atMs: number) => figuresOf(diff, told, suite.startMs + atMs);
-  await drive({
+  const valuesOf = (diff: readonly DiffLine[], atMs: number) =>
+    figuresOf(diff, figures, suite.startMs + atMs);
+  await playTest({
     suite,
     test,
     ruleSet,
     replay,
-    told,
+    figures,
     onExpectation: (expectation) => {
       const { atMs, line } = expectation;
       const compared = comparedRules(expectation, own);
@@ -131,10 +132,10 @@ export async function runTest(
     const diff = judged.missing(test, rules ?? (asked.length > 0 ? asked : null));
     const what = alerts === null ? "messages" : "alerts";
     if (diff.length > 0) failures.push({ atMs, line, what, diff, values: [] });
-    // It is the same for those that follow.
+    // The result is the same for the remaining ones.
     if (diff.length > 0) break;
   }
-  // A message counts from when it was owed, and is known when it has left with all that joined it.
+  // A message counts at the time at which it became pending, and is complete once it has left.
   replay.finish();
   let fromMs = Number.NEGATIVE_INFINITY;
   for (const expectation of messages) {
@@ -155,7 +156,7 @@ export async function runTest(
       .filter(({ rule }) => own.has(rule))
       .map((alert): DiffLine => {
         const text = `${alert.rule} ${alert.subject} ${alert.event ? "event" : "fired"} ${alert.severity}: ${alert.summary}`;
-        return { mark: "+", text: `at ${seconds(alert.firedAtMs - suite.startMs)}: ${text}` };
+        return { mark: "+", text: `at ${durationText(alert.firedAtMs - suite.startMs)}: ${text}` };
       });
     diff.push(...judged.missing(test, test.nothing.judged));
     const atMs = lengthMs(suite, test);
@@ -176,12 +177,12 @@ function namedRules({ alerts, messages }: Expectation): readonly string[] {
   return [...(alerts ?? []), ...(messages ?? [])].flatMap(({ rule }) => (rule === null ? [] : [rule]));
 }
 
-/** True if nothing is expected: no alert, no message. */
+/** Returns true if no alert and no message is expected. */
 function isEmpty({ alerts, messages }: Expectation): boolean {
   return (alerts ?? []).length === 0 && (messages ?? []).length === 0;
 }
 
-/** Those of the files; of the built-in ones those that are named. */
+/** The rules to compare: those of the files, and the built-in ones that the expectation names. */
 function comparedRules(expectation: Expectation, own: ReadonlySet<string>): ReadonlySet<string> {
   return new Set(expectation.rules ?? [...own, ...namedRules(expectation)]);
 }
@@ -229,40 +230,40 @@ function alertsNow({ watch, journal }: Replay, nowMs: number, eventsFrom: number
   return [...found, ...ended.values()];
 }
 
-/** Maximum number of subjects of which a failure shows the figures where it names none. */
+/** Maximum subjects whose figures a failure shows when the difference names none. */
 const maxOwners = 10;
 
 /**
- * The figures of the subjects that the difference is about, with those of what they belong to; of all where it is about any
- * subject.
+ * The figures of the subjects that the difference names, with those of their accounts; of all subjects where it names
+ * none.
  */
 function figuresOf(
   diff: readonly DiffLine[],
-  told: ReadonlyMap<string, ReadonlyMap<string, ToldFigure>>,
+  figures: ReadonlyMap<string, ReadonlyMap<string, LastFigure>>,
   nowMs: number,
 ): readonly string[] {
   const owners = new Set<string>();
   const words = diff.flatMap(({ mark, text }) => (mark === " " ? [] : text.split(/[ :,]/)));
-  for (const owner of told.keys())
+  for (const owner of figures.keys())
     if (words.some((word) => word === owner || word.startsWith(`${owner}/`))) owners.add(owner);
   if (words.includes("(any)") && owners.size === 0)
-    for (const owner of [...told.keys()].slice(0, maxOwners)) owners.add(owner);
+    for (const owner of [...figures.keys()].slice(0, maxOwners)) owners.add(owner);
   const lines: string[] = [];
   for (const owner of owners) {
     const scope = parseSubject(owner)?.scope ?? "exchange";
     const units = new Map(vocabulary[scope].map((field) => [field.name, field.unit]));
-    const texts = [...told.get(owner)!].map(([name, { value, atMs }]) => {
+    const texts = [...figures.get(owner)!].map(([name, { value, atMs }]) => {
       const shown =
         typeof value === "number" ? formatNumber(value, units.get(name) ?? "none") : JSON.stringify(value);
-      return `${name} ${shown}${nowMs - atMs > 0 ? ` (${seconds(nowMs - atMs)} ago)` : ""}`;
+      return `${name} ${shown}${nowMs - atMs > 0 ? ` (${durationText(nowMs - atMs)} ago)` : ""}`;
     });
     if (texts.length > 0) lines.push(`${owner}: ${texts.join(", ")}`);
   }
   return lines;
 }
 
-/** `1m30s`, as tests write times. */
-export function seconds(ms: number): string {
+/** A duration as tests write it: `1m30s`. */
+export function durationText(ms: number): string {
   if (ms < 60_000) return `${ms / 1_000}s`;
   const units = [
     ["d", 86_400_000],
@@ -284,7 +285,7 @@ function problem({ file }: Suite, line: number, message: string, nearest: string
   return { file, line, column: 1, source: "", message, allowed: [], nearest };
 }
 
-/** Names of rules that are not there: a test of a rule that was renamed would find nothing wrong. */
+/** Problems for unknown rule names: a test of a renamed rule would never fail. */
 function unknownRules(suite: Suite, { conditions, events }: RuleSet): RuleProblem[] {
   const names = [...[...conditions, ...events].map((rule) => rule.name), ...builtInRules];
   const used: { readonly name: string; readonly line: number }[] = [];

@@ -5,15 +5,15 @@ import type { WatchedWallet } from "../../state/watched.ts";
 export interface SuiteContext {
   readonly startMs: number;
   readonly intervalMs: number;
-  /** Wallets by name; one that is not there yet is taken in as it is met. */
+  /** Wallets by name; wallets that tests name are added. */
   readonly known: Map<string, WatchedWallet>;
 }
 
-export function meet(wallet: string, { known }: SuiteContext): void {
-  if (!known.has(wallet)) known.set(wallet, walletOf(wallet));
+export function addWallet(wallet: string, { known }: SuiteContext): void {
+  if (!known.has(wallet)) known.set(wallet, testWallet(wallet));
 }
 
-export function walletOf(name: string): WatchedWallet {
-  // No key: nothing is signed in a test.
+export function testWallet(name: string): WatchedWallet {
+  // There is no key: nothing is signed in a test.
   return { name, authority: `authority of ${name}`, labels: {}, limits: {}, watchOnly: false };
 }

@@ -1,4 +1,4 @@
-/** A file of rule tests as it is after reading: checked, with its places. */
+/** A parsed and checked file of rule tests, with line numbers. */
 import type { RemindSettings } from "../../alerts/remind.ts";
 import type { Routing } from "../../alerts/route.ts";
 import type { AlertChange, Ending, Severity } from "../../domain/alert.ts";
@@ -11,7 +11,7 @@ import type { Step } from "./notation.ts";
 
 export interface Suite {
   readonly file: string;
-  /** Rule files as they are named there, each with its line. */
+  /** Rule files by the names in the suite, each with its line. */
   readonly rules: readonly { readonly name: string; readonly line: number }[];
   readonly intervalMs: number;
   /** The beginning of each test, ms since the epoch. */
@@ -22,7 +22,7 @@ export interface Suite {
   readonly overrides: Readonly<Record<string, unknown>>;
   readonly routing: Routing;
   readonly remind: RemindSettings;
-  /** The differences from the usual. */
+  /** Schedules that differ from the default. */
   readonly scheduleMs: Partial<Readonly<Record<Source, number>>>;
   readonly tests: readonly RuleTest[];
 }
@@ -36,7 +36,7 @@ export interface RuleTest {
   readonly restarts: readonly { readonly atMs: number; readonly downMs: number }[];
   readonly acknowledged: readonly TestAcknowledgement[];
   readonly expects: readonly Expectation[];
-  /** Nothing may become an alert and nobody may be told anything from the beginning to the end; its line. */
+  /** No alert may fire and no message may be sent until the end; null: not checked. */
   readonly nothing: ExpectedNothing | null;
 }
 
@@ -48,7 +48,7 @@ export interface ExpectedNothing {
   readonly judged: readonly string[] | null;
 }
 
-/** One field of one subject against time. After the last step it goes on as that one. */
+/** One field of one subject over time. The last step is repeated. */
 export interface TestSeries {
   readonly owner: string;
   readonly scope: Scope;
@@ -56,7 +56,7 @@ export interface TestSeries {
   readonly steps: readonly Step[];
 }
 
-/** Within [fromMs, toMs) this source answers nobody, or not this wallet. */
+/** In [fromMs, toMs) reads of this source fail; `wallet` null: for all wallets. */
 export interface TestFailure {
   readonly fromMs: number;
   readonly toMs: number;
@@ -76,26 +76,26 @@ export interface TestAcknowledgement {
 export interface Expectation {
   readonly atMs: number;
   readonly line: number;
-  /** Only these rules are looked at; null: all of the files. */
+  /** Compares only these rules; null: all rules of the files. */
   readonly rules: readonly string[] | null;
-  /** Exactly these; null: not looked at. */
+  /** Exactly these alerts; null: not compared. */
   readonly alerts: readonly ExpectedAlert[] | null;
-  /** Exactly these since the expectation before; null: not looked at. */
+  /** Exactly these messages since the previous expectation; null: not compared. */
   readonly messages: readonly ExpectedMessage[] | null;
 }
 
-export type AlertStateWord = "pending" | "firing" | "ended" | "event";
-export type DataStateWord = "ok" | "noData" | "error";
+export type AlertStateName = "pending" | "firing" | "ended" | "event";
+export type DataStateName = "ok" | "noData" | "error";
 
-/** An expected alert; fields that are left out are not compared. */
+/** An expected alert; absent fields are not compared. */
 export interface ExpectedAlert {
   readonly line: number;
   readonly rule: string;
   readonly subject: string | null;
-  readonly state: AlertStateWord | null;
+  readonly state: AlertStateName | null;
   readonly severity: Severity | null;
   readonly ending: Ending | null;
-  readonly dataState: DataStateWord | null;
+  readonly dataState: DataStateName | null;
   readonly value: number | null;
   readonly alreadySo: boolean | null;
   readonly acknowledged: boolean | null;
@@ -107,7 +107,7 @@ export interface ExpectedAlert {
 export interface ExpectedMessage {
   readonly line: number;
   readonly to: string | null;
-  /** `FIRING critical`, `RESOLVED`, …: of its only change. */
+  /** `FIRING critical`, `RESOLVED`, …: of its first change. */
   readonly lead: string | null;
   readonly title: string | null;
   readonly rule: string | null;
@@ -117,7 +117,7 @@ export interface ExpectedMessage {
   readonly description: string | null;
 }
 
-/** Words messages: the rooms that send them know, and whoever runs a test hands it in. */
+/** The texts of messages that channels make; injected by the caller. */
 export interface Wording {
   readonly lead: (change: AlertChange) => string;
 }

@@ -14,9 +14,9 @@ export const authAnswers = {
   },
   loginWalletTransaction: ({ authority, nonceId, signedTransaction }, { sessions }) => {
     try {
-      sessions.spend(authority, nonceId);
+      sessions.useNonce(authority, nonceId);
     } catch (error) {
-      // This route has 403 where the other one has 401.
+      // This route answers 403 instead of 401.
       if (error instanceof Refusal && error.status === 401) throw new Refusal(403, error.code);
       throw error;
     }

@@ -1,9 +1,9 @@
-/** Stretches of time that points of a series tell of: after their start, up to and with their end. */
+/** Buckets of time for series: each excludes its start and includes its end. */
 
 export interface Bucket {
   readonly startMs: number;
   readonly endMs: number;
-  /** The moment that its point tells of: its end, or the present while it is not over. */
+  /** The time of its point: its end, or the present if it is not complete. */
   readonly atMs: number;
 }
 
@@ -11,9 +11,9 @@ export interface Window {
   readonly resolution: string;
   readonly startTime?: number | undefined;
   readonly endTime?: number | undefined;
-  /** Most buckets; the newest are kept. */
+  /** Maximum buckets; the newest are kept. */
   readonly limit?: number | undefined;
-  /** The first and the last bucket of all, whether or not the window holds them. */
+  /** Adds the first and the last bucket of all, also outside of the window. */
   readonly includeEarliest?: boolean | undefined;
   readonly includeLatest?: boolean | undefined;
 }
@@ -29,7 +29,7 @@ const lengths: Readonly<Record<string, number>> = {
   "1w": 604_800_000,
 };
 
-/** The bucket that ends at or after a moment and begins before it. Months are those of the calendar, in UTC. */
+/** The bucket that contains a time. Months are calendar months in UTC. */
 function bucketAt(ms: number, resolution: string): { startMs: number; endMs: number } {
   if (resolution === "1M") {
     const date = new Date(ms - 1);
@@ -42,8 +42,9 @@ function bucketAt(ms: number, resolution: string): { startMs: number; endMs: num
 }
 
 /**
- * Buckets whose end the window holds, oldest first; with the one that is not over, when the window reaches to now.
- * @param fromMs nothing was there before it  @returns whether there were more than `limit`
+ * Buckets whose end is in the window, oldest first, with the incomplete one if the window reaches the present.
+ * @param fromMs no data exists before it
+ * @returns `truncated`: there were more than `limit`
  */
 export function bucketsOf(
   window: Window,

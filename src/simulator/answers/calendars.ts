@@ -1,4 +1,4 @@
-/** Opening hours. The simulated commodities trade around the clock, and say so, until a control call sets their session. */
+/** Trading hours. The simulated commodities trade around the clock until a control call sets their session. */
 import { createHash } from "node:crypto";
 import type { Handlers } from "../../contract/index.ts";
 import type { Market, World } from "../state.ts";
@@ -30,15 +30,15 @@ const common = (world: World) => ({
 });
 const other = { open: "afterHours", afterHours: "open" } as const;
 
-/** The state of a market's session at this moment. */
+/** The state of a market's session at a time. */
 export function sessionNow({ session }: Market, nowMs: number): Market["session"] {
   if (session.nextMs === null || nowMs < session.nextMs) return session;
   return { state: other[session.state], nextMs: null };
 }
 
 /**
- * Prices in ticks between which a commodity can be traded after hours: a share of 1 / maximum leverage around the last
- * oracle price. Null in session.
+ * Prices in ticks between which a commodity trades after hours: 1 / maximum leverage around the last oracle price. Null
+ * in session.
  */
 export function executionBand(
   market: Market,

@@ -1,4 +1,4 @@
-/** The input of every answer, and what several of them need. */
+/** The input of all answers, and helpers that several of them need. */
 import type { IncomingHttpHeaders } from "node:http";
 import { unitsFromBaseLots, usdFromQuoteLots } from "../../margin/units.ts";
 import { priceUsd } from "../orders.ts";
@@ -14,7 +14,7 @@ export interface Context {
   readonly session: Session | null;
 }
 
-/** A refusal in prose, as data routes give it; with a code where the request as such cannot be. */
+/** A refusal with text, as data routes answer; with a code if the request itself is invalid. */
 export class NotFound extends Error {
   override readonly name = "NotFound";
   readonly status: number;
@@ -39,7 +39,10 @@ export function accountOf(world: World, address: string): Account {
   return account;
 }
 
-/** The wallet's own account of a notification route. @throws {Refusal} 403 when it is another wallet's */
+/**
+ * The caller's own account of a notification route.
+ * @throws {Refusal} 403 for another wallet's account
+ */
 export function ownAccount(context: Context, address: string): Account {
   const { world, session } = context;
   const account = world.accounts.get(address);

@@ -1,4 +1,4 @@
-/** The changes of one account by a transaction, as the stream tells it. */
+/** The changes of one account by a transaction, in the stream's form. */
 import type { MessageWireFor } from "../../contract/streams.ts";
 import { abs, microPerUnit, writeDecimal } from "../decimals.ts";
 import type { Place } from "../position.ts";

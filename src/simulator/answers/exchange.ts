@@ -12,7 +12,7 @@ import { executionBand, sessionNow } from "./calendars.ts";
 import { type Context, marketOf, seconds } from "./context.ts";
 import { bits } from "./prices.ts";
 
-/** A key that nobody holds, always the same for a name. */
+/** A public key without a known private key, always the same for a name. */
 export function keyNamed(name: string): string {
   return base58.encode(createHash("sha256").update(`simulator ${name}`).digest());
 }
@@ -54,7 +54,7 @@ const factors = {
   ...Object.fromEntries(Object.entries(riskFactors).map(([name, percent]) => [`${name}Bps`, percent * 100])),
 };
 
-/** Fields that the live exchange adds for equities; no contract names them. */
+/** Fields that the live exchange adds for equities; its contract lacks them. */
 const equityMetadata = ({ name, symbol }: Market["spec"]) => ({
   earningsDates: ["2026-10-21"],
   searchAliases: [name.toLowerCase(), symbol.toLowerCase()],

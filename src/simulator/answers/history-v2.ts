@@ -1,4 +1,4 @@
-/** The second form of the histories: by trader account, with what was intended, placed and filled. */
+/** The second version of the histories: by trader account, with intended, placed and filled amounts. */
 import type { Handlers, WireFor } from "../../contract/index.ts";
 import { abs, writeDecimal } from "../decimals.ts";
 import type { Place } from "../position.ts";
@@ -16,7 +16,7 @@ interface Filter {
   readonly marketSymbol?: string | undefined;
 }
 
-/** Cursors are those of the last page, or a place on the ledger: `slot` or `slot,slot_index`, for what is older. */
+/** Parses a cursor: that of the last page, or a place on the ledger, `slot` or `slot,slot_index`, for older rows. */
 function placeOf(cursor: string | undefined): ((it: Place) => boolean) | null {
   const parts = /^(\d{1,15})(?:,(\d{1,15}))?$/.exec(cursor ?? "");
   if (!parts) return null;
@@ -42,7 +42,7 @@ function trades(
 
 const isOrder = (it: Order | Fill): it is Order => "side" in it;
 const placed = (it: Order | Fill): Place => (isOrder(it) ? it.place : it);
-/** Sequences reach 2^64: written as they are, as a number. */
+/** Writes sequences up to 2^64 as JSON numbers. */
 const literal = (sequence: string): number =>
   (JSON as unknown as { rawJSON(text: string): number }).rawJSON(sequence);
 
@@ -67,7 +67,7 @@ function orderRow(world: World, it: Order | Fill): OrderRow {
     marketSymbol: symbol,
     createdAt: iso(atMs),
     ...flags,
-    ...(isOrder(it) ? rested(world, it, flags) : taken(world, it, flags)),
+    ...(isOrder(it) ? restingOrderRow(world, it, flags) : filledOrderRow(world, it, flags)),
   };
 }
 
@@ -85,8 +85,8 @@ const unlimited = {
 } as const;
 const reduceOnlyFlag = 128;
 
-/** An order that went to the book and waited there. */
-function rested(world: World, it: Order, flags: Flags) {
+/** An order that rested on the book. */
+function restingOrderRow(world: World, it: Order, flags: Flags) {
   const market = world.markets.get(it.symbol)!;
   const size = (lots: bigint) => units(world, it.symbol, lots);
   const price = ticksText(market, it.priceTicks);
@@ -142,8 +142,8 @@ function rested(world: World, it: Order, flags: Flags) {
   };
 }
 
-/** An order that took what rested, all of it at once. */
-function taken(world: World, it: Fill, flags: Flags) {
+/** An order that was filled at once. */
+function filledOrderRow(world: World, it: Fill, flags: Flags) {
   const market = world.markets.get(it.symbol)!;
   const lots = abs(it.baseLots);
   const price = unitPrice(world, it.symbol, it.baseLots, it.quoteLots);

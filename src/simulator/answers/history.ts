@@ -1,4 +1,4 @@
-/** Paged histories of wallets, newest first. Cursors stay right while rows are added. */
+/** Paged histories of wallets, newest first. Cursors stay valid while rows are added. */
 import { createHash } from "node:crypto";
 import type { Handlers, WireFor } from "../../contract/index.ts";
 import { abs, microPerUnit, writeDecimal } from "../decimals.ts";
@@ -20,7 +20,7 @@ import { signatureAt } from "../transaction.ts";
 import { accountOf, type Context, iso, marketOf, seconds, walletOf } from "./context.ts";
 import { ticksText } from "./trader.ts";
 
-/** Nobody states what an absent `limit` of the trade history means. */
+/** The contract does not state the default `limit` of the trade history. */
 export const defaultLimit = 100;
 
 type Row<N extends keyof Rows> = Rows[N];
@@ -39,7 +39,7 @@ export const cursors = ({ nextCursor, prevCursor, hasMore }: Page<unknown>) => (
   hasMore,
 });
 
-/** A wallet that never was has empty histories. */
+/** An unknown wallet has empty histories. */
 export function journalOf<T>(journal: Journal<T> | undefined): Journal<T> {
   return journal ?? new Journal<T>(1);
 }
@@ -48,7 +48,7 @@ export function units(world: World, symbol: string, lots: bigint): string {
   return writeDecimal(lots, world.markets.get(symbol)!.spec.baseLotsDecimals);
 }
 
-/** Micro-dollars of one unit, for `lots` at a value of `quote` quote lots. */
+/** Micro-dollars of one unit, if `lots` have the value `quote` in quote lots. */
 export function unitPrice(world: World, symbol: string, lots: bigint, quote: bigint): string {
   return usd(microPerUnit(quote, lots, world.markets.get(symbol)!.spec.baseLotsDecimals));
 }
@@ -158,7 +158,7 @@ function orderRow(world: World, it: Order): Row<"order"> {
   };
 }
 
-/** The names of a fill. The live exchange gives none but their order's to parts of an order over time. */
+/** The names of a fill. For parts of an order over time, the live exchange states only their order. */
 export function fillNames(world: World, it: Fill) {
   const { parentTwapId } = it;
   return parentTwapId !== null && world.observed
@@ -216,7 +216,7 @@ export function publicFill(world: World, symbol: string, it: PublicFill) {
   };
 }
 
-/** A trade of the stream. Outsiders trade among themselves, and pay what everybody pays. */
+/** A trade of the stream. Trades of outsiders pay the general fee. */
 export function publicTrade(world: World, symbol: string, it: PublicFill) {
   const market = world.markets.get(symbol)!;
   return {
@@ -257,7 +257,7 @@ function collateral(
   return { data: page.rows.map(collateralRow), ...cursors(page) };
 }
 
-/** A symbol in a filter: one that does not exist matches nothing. */
+/** Filters by symbol; an unknown symbol matches nothing. */
 export const fits = (symbol: string | undefined, row: string): boolean =>
   symbol === undefined || symbol.toUpperCase() === row;
 

@@ -15,7 +15,7 @@ import { seriesAnswers } from "./series.ts";
 import { stateTexts, traderAnswers } from "./trader.ts";
 
 export interface Answers {
-  /** The reply's JSON text; null: 204. Throws what the server turns into a refusal. */
+  /** The reply's JSON text; null: 204. Throws errors that the server turns into refusals. */
   text(name: string, args: object, context: Context): string | Promise<string | null>;
 }
 

@@ -36,7 +36,7 @@ export function latestStats(world: World, market: Market): WireFor<"latestMarket
     volumeLots += bar.volumeLots;
     volumeQuote += bar.volumeQuoteLots;
   }
-  // Percent an hour on the live exchange; its contract leaves the unit open.
+  // Percent an hour at the live exchange; its contract states no unit.
   const rate = currentRate(market) * (world.observed ? 100 : 1);
   const intervalsADay = dayMs / fundingIntervalMs;
   return {
@@ -55,8 +55,8 @@ export function latestStats(world: World, market: Market): WireFor<"latestMarket
 }
 
 /**
- * Bars of a window, put together to buckets of `frameMs`, oldest first. Buckets shorter than a minute are made of bars by
- * the second, which are kept for three hours.
+ * Bars of a window, merged into buckets of `frameMs`, oldest first. Buckets shorter than a minute consist of bars of a
+ * second, which are kept for three hours.
  */
 function buckets(market: Market, frameMs: number, fromMs: number, toMs: number): Bar[] {
   const bars = frameMs < barMs ? market.fineBars : market.bars;
@@ -87,7 +87,7 @@ function buckets(market: Market, frameMs: number, fromMs: number, toMs: number):
   return out;
 }
 
-/** The candle of now. */
+/** The present candle. */
 export function candleNow(
   market: Market,
   timeframe: string,
@@ -116,10 +116,10 @@ function candle(market: Market, bar: Bar) {
   };
 }
 
-/** The overview multiplies rates by this: on the live exchange 10,000 where tickSize is 100, 100 where it is 10. */
+/** The overview multiplies rates by this factor: at the live exchange 10,000 for tickSize 100, 100 for tickSize 10. */
 const overviewScale = (world: World, { spec }: Market): number => (world.observed ? spec.tickSize ** 2 : 1);
 
-/** Other venues whose candles the service keeps; commodities are traded nowhere else. They follow the oracle. */
+/** Other venues with candles; commodities have none. Their prices follow the oracle. */
 const venues = ["venue-a", "venue-b"];
 
 function elsewhere(market: Market, bar: Bar, externalSource: string) {
@@ -176,7 +176,7 @@ export const marketAnswers = {
         "invalid_request",
       );
     const all = buckets(market, frameMs, startTime ?? 0, endTime ?? nowMs);
-    // The live exchange lists an hour once it is over.
+    // The live exchange lists an hour after its end.
     const running = (bar: Bar) => world.observed && timeframe === "1h" && bar.startMs + frameMs > nowMs;
     const rows = all.filter((bar) => !running(bar));
     const others = enableExternalSource && !market.spec.commodity ? venues : [];

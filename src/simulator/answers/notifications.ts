@@ -5,7 +5,7 @@ import type { Notification } from "../state.ts";
 import { type Context, iso, ownAccount } from "./context.ts";
 
 type Item = NonNullable<WireFor<"notifications">["items"]>[number];
-/** Nobody states what an absent `limit` means. */
+/** The contract does not state the default `limit`. */
 const defaultLimit = 50;
 
 export function notificationItem(it: Notification): Item {

@@ -1,4 +1,4 @@
-/** Instructions that set a stop loss or a take profit on a position. Nothing happens until they are executed. */
+/** Builds instructions that set a stop loss or a take profit on a position. They take effect when they are executed. */
 import {
   type Handlers,
   instructionRecord,
@@ -81,7 +81,7 @@ function ordersOf(args: Args, market: Market, position: Position): StopLossOrder
   return orders;
 }
 
-/** The nearest tick to a price in USD, unless ticks are given. */
+/** The nearest tick to a price in USD, unless ticks are stated. */
 function ticksOf(market: Market, ticks: number | undefined, usd: number | undefined): bigint | undefined {
   if (ticks !== undefined) return BigInt(ticks);
   if (usd === undefined) return undefined;

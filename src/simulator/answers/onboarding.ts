@@ -1,8 +1,8 @@
 /**
- * Registration, and activation by a referral. The exchange builds instructions, and later adds its onboarder's signature
- * to a transaction that is exactly what it would have built; anything else is refused, with the reason.
+ * Registration, and activation by a referral. The exchange builds instructions, and later adds its onboarder's
+ * signature to a transaction that equals its own; others are refused with the reason.
  *
- *   400 malformed, broken bounds, another transaction    401, 403 the session    409 what already is
+ *   400 malformed, broken bounds, another transaction    401, 403 the session    409 done already
  */
 import {
   type Handlers,
@@ -19,19 +19,19 @@ import { openAccount, openWallet } from "../world.ts";
 import { type Context, NotFound } from "./context.ts";
 import { exchangeAccounts } from "./exchange.ts";
 
-/** Codes that this exchange has given out, in any case. */
+/** Valid referral codes, compared without case. */
 const referralCodes = new Set(["EXAMPLE", "PERPWATCH"]);
 
 const bad = (code: string, why: string) => new NotFound(why, 400, code);
 const already = () =>
   new NotFound("The trader is registered and onboarded already", 409, "already_onboarded");
 
-/** The default trader account of a wallet; undefined while it is not registered. */
+/** The default trader account of a wallet; undefined before its registration. */
 function firstAccount(world: World, authority: string): Account | undefined {
   return world.accounts.get(world.deriveAddress(authority, 0, 0));
 }
 
-/** The instructions of a registration or an activation, for a world as it is now. */
+/** The instructions of a registration or an activation in the present world. */
 function instructionsFor(
   world: World,
   parts: { authority: string; feePayer: string; maxPositions: number; cosigner?: string | undefined },
@@ -62,8 +62,8 @@ async function sendRegister(args: ServerArgsFor<"sendRegisterIxs">, { world }: C
   checkPayer(world, txFeePayer);
   if (firstAccount(world, traderAuthority)?.onboarded) throw already();
   const wanted = instructionsFor(world, { authority: traderAuthority, feePayer: txFeePayer, maxPositions });
-  const { checked, submit } = await import("../onboarding-transaction.ts");
-  const transaction = checked(
+  const { checkTransaction, submit } = await import("../onboarding-transaction.ts");
+  const transaction = checkTransaction(
     args.transaction,
     { feePayer: txFeePayer, instructions: wanted.instructions },
     world,
@@ -89,18 +89,20 @@ async function activate(args: ServerArgsFor<"activateReferralTx">, { world, sess
   checkCode(referralCode);
   const common = { trader_pda: world.deriveAddress(traderAuthority, 0, 0), referral_code: referralCode };
   if (firstAccount(world, traderAuthority)?.onboarded) return { ...common, status: "already_activated" };
-  const { checked, feePayerOf, registeredRoom, submit } = await import("../onboarding-transaction.ts");
+  const { checkTransaction, feePayerOf, requestedPositions, submit } = await import(
+    "../onboarding-transaction.ts"
+  );
   const feePayer = feePayerOf(args.transaction);
   checkPayer(world, feePayer);
   const { instructions } = instructionsFor(world, {
     authority: traderAuthority,
     feePayer,
-    maxPositions: registeredRoom(args.transaction),
-    // Its signature has to be there, whoever pays.
+    maxPositions: requestedPositions(args.transaction),
+    // The authority has to sign, whoever pays.
     cosigner: feePayer === traderAuthority ? undefined : traderAuthority,
   });
   const { recentBlockhash } = args;
-  const transaction = checked(args.transaction, { feePayer, instructions, recentBlockhash }, world);
+  const transaction = checkTransaction(args.transaction, { feePayer, instructions, recentBlockhash }, world);
   return { ...common, signature: submit(world, transaction), status: "activated" };
 }
 
@@ -114,7 +116,7 @@ function checkCode(code: string): void {
     throw bad("unknown_referral_code", "There is no such referral code");
 }
 
-/** The exchange does all of it, and pays. */
+/** Activates the account completely, paid by the exchange. */
 function sponsored(world: World, authority: string, code: string) {
   checkCode(code);
   const known = firstAccount(world, authority);

@@ -1,6 +1,6 @@
 /**
- * The order book: what outsiders quote around the mark, the orders of the accounts among them, and, when it is asked
- * for, the curve of the market maker. The same mark and the same orders give the same book.
+ * The order book: quotes of outsiders around the mark, the orders of accounts, and, on request, the curve of the market
+ * maker. It depends only on the mark and the orders.
  */
 import { type WireFor, writeAmount } from "../../contract/index.ts";
 import { timesPowerOfTen, unitsFromBaseLots } from "../../domain/market-scale.ts";
@@ -12,18 +12,18 @@ import { present } from "../world.ts";
 import { executionBand } from "./calendars.ts";
 
 const levelsASide = 20;
-/** The number of levels next to the mark that the market maker's curve covers. */
+/** Number of levels next to the mark that the market maker's curve covers. */
 const splineLevels = 10;
 
 /** Distance between two levels of outsiders, in ticks. */
 const gapOf = (market: Market): number => Math.max(1, Math.round(market.markTicks * 0.0001));
-/** The volume of outsiders in a minute, in lots. */
+/** The volume of outsiders in a minute, lots. */
 const crowdLots = ({ spec }: Market): number =>
   timesPowerOfTen(spec.crowdUnitsPerMinute, spec.baseLotsDecimals);
 /** The market maker's size at each level. */
 const splineLots = (market: Market): number => Math.max(1, Math.round(crowdLots(market) * 0.5));
 
-/** @param whole levels outside of the execution band too, which exists after hours only */
+/** @param whole also levels outside of the execution band, which exists after hours only */
 export function book(world: World, market: Market, splines = false, whole = false): WireFor<"orderbook"> {
   const band = whole ? null : executionBand(market, world.nowMs);
   const within = ([ticks]: Level) => band === null || (ticks >= band.min && ticks <= band.max);
@@ -47,7 +47,7 @@ export function book(world: World, market: Market, splines = false, whole = fals
 /** Price in ticks and size in base lots. */
 type Level = readonly [number, number];
 
-/** Best first. */
+/** Best price first. */
 function levels(market: Market, side: Side, splines: boolean): readonly Level[] {
   const direction = side === "bid" ? -1 : 1;
   const gap = gapOf(market);

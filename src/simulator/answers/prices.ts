@@ -1,4 +1,4 @@
-/** Messages of the stream about markets and the exchange. */
+/** Stream messages about markets and the exchange. */
 import type { MessageWireFor } from "../../contract/index.ts";
 import { currentRate } from "../funding.ts";
 import { priceUsd } from "../orders.ts";
@@ -33,7 +33,7 @@ export function marketMessage(world: World, channel: PriceChannel, market: Marke
   return { channel, ...statsRow(world, market) };
 }
 
-/** Rows of one message, of these markets or of all. */
+/** Rows of one message, of the given markets or of all. */
 export function statsV2Message(world: World, symbols?: readonly string[]): object {
   const wanted = symbols?.map((symbol) => symbol.toUpperCase());
   const stats = [...world.markets.values()]
@@ -66,7 +66,7 @@ export function mids(world: World): object {
   return { channel: "allMids", ...message };
 }
 
-/** Null: nothing was traded in the time of this candle yet. */
+/** Null: there was no trade in this candle yet. */
 export function candleMessage(world: World, market: Market, timeframe: string): object | null {
   const now = candleNow(market, timeframe, world.nowMs);
   if (now === null) return null;
@@ -90,7 +90,7 @@ export function bookMessage(
   if (channel === "l2Book") {
     const message: MessageWireFor<"l2Book"> = {
       coin: market.spec.symbol,
-      // The SDK reads seconds here unless it is told otherwise; the contract states no unit.
+      // The SDK reads seconds here by default; the contract states no unit.
       timestamp: seconds(world.nowMs),
       slot,
       bids: bids ?? [],

@@ -1,30 +1,30 @@
 /**
- * Time-weighted returns: what equity grew by, without what deposits, withdrawals and transfers did to it. A period is
- * cut wherever money came or went, and what is left is multiplied; so a period without flows returns exactly what the
- * portfolio values at its two ends say.
+ * Time-weighted returns: the growth of equity without deposits, withdrawals and transfers. A period is split at every
+ * such flow, and the factors are multiplied, so a period without flows has exactly the return of the portfolio values
+ * at its ends.
  */
 import type { Handlers, WireFor } from "../../contract/index.ts";
-import { lastNotAfter, pastFrom, sampleAt, valued } from "../account-history.ts";
+import { firstKnownMs, lastNotAfter, sampleAt, valueVersion } from "../account-history.ts";
 import type { Account, World } from "../state.ts";
 import { type Bucket, bucketsOf } from "./buckets.ts";
 import { accountOf, type Context, seconds, usdOf } from "./context.ts";
 
 type Point = NonNullable<WireFor<"timeWeightedReturns">["points"]>[number];
 
-/** Nobody states a bound; a year of five minutes would keep everybody else waiting. */
+/** The contract states no bound; a year of five minutes would block other requests. */
 const maxPoints = 10_000;
 
 interface Period {
-  /** The growth of one; null when there never was equity to grow. */
+  /** The growth factor; null without any equity. */
   readonly factor: number | null;
   readonly netExternalFlow: bigint;
-  /** Nothing was left at some moment. */
+  /** Equity was 0 at some time. */
   readonly exhausted: boolean;
 }
 
-const grown = (from: bigint, to: bigint): number => Number(to) / Number(from);
+const growth = (from: bigint, to: bigint): number => Number(to) / Number(from);
 
-/** After `fromMs`, up to and with `toMs`. */
+/** After `fromMs`, up to and including `toMs`. */
 function periodOf(world: World, account: Account, fromMs: number, toMs: number): Period {
   const { versions } = account;
   const first = sampleAt(world, account, fromMs);
@@ -34,7 +34,7 @@ function periodOf(world: World, account: Account, fromMs: number, toMs: number):
   let exhausted = false;
   const close = (equity: bigint) => {
     if (base <= 0n) return;
-    factor = Math.max(0, (factor ?? 1) * grown(base, equity));
+    factor = Math.max(0, (factor ?? 1) * growth(base, equity));
     if (equity <= 0n) exhausted = true;
   };
   for (let i = Math.max(0, lastNotAfter(versions, fromMs) + 1); i < versions.length; i++) {
@@ -42,8 +42,8 @@ function periodOf(world: World, account: Account, fromMs: number, toMs: number):
     if (version.atMs > toMs) break;
     const before = versions[i - 1];
     if (version.netDeposits === (before?.netDeposits ?? 0n)) continue;
-    if (before) close(valued(world, before, version.atMs).portfolioValue);
-    base = valued(world, version, version.atMs).portfolioValue;
+    if (before) close(valueVersion(world, before, version.atMs).portfolioValue);
+    base = valueVersion(world, version, version.atMs).portfolioValue;
   }
   const last = sampleAt(world, account, toMs);
   if (last) close(last.portfolioValue);
@@ -60,7 +60,7 @@ function pointsOf(world: World, account: Account, buckets: readonly Bucket[]) {
     const { factor, netExternalFlow, exhausted } = periodOf(world, account, bucket.startMs, bucket.atMs);
     if (factor !== null) {
       if (over) {
-        // Nothing was left; with new money it begins anew.
+        // Equity was 0; a new deposit begins anew.
         cumulative = null;
         resets += 1;
       }
@@ -90,7 +90,7 @@ function pointsOf(world: World, account: Account, buckets: readonly Bucket[]) {
 export const returnsAnswers = {
   timeWeightedReturns: (args, { world }) => {
     const account = accountOf(world, args.traderPubkey);
-    const coverageStart = pastFrom(world, account);
+    const coverageStart = firstKnownMs(world, account);
     const { nowMs } = world;
     const limit = Math.min(args.limit ?? maxPoints, maxPoints);
     const { buckets, truncated } = bucketsOf({ ...args, limit }, coverageStart, nowMs);

@@ -1,13 +1,13 @@
 /**
- * Profit and equity over time, out of the past that the world keeps (past.ts). A point tells of the end of its bucket;
- * the bucket that is not over yet tells of the present. Profit is what trades realized, before fees and funding, which
- * stand beside it:
+ * Profit and equity over time, from the accounts' past versions (account-history.ts). A point has the values at the end
+ * of its bucket, or the present ones if the bucket is not complete. Profit is the realized profit of trades before fees
+ * and funding, which have their own fields:
  *
  *   equity = deposits less withdrawals + realized + funding − fees + unrealized
  */
 import type { Handlers } from "../../contract/index.ts";
 import { leverageAt } from "../../margin/tiers.ts";
-import { momentAt, pastFrom, sampleAt } from "../account-history.ts";
+import { firstKnownMs, momentAt, sampleAt } from "../account-history.ts";
 import { abs, divideUp, writeDecimal } from "../decimals.ts";
 import type { AccountSample, MarketTotals } from "../position.ts";
 import type { Account, World } from "../state.ts";
@@ -15,10 +15,10 @@ import { perLot } from "../trade.ts";
 import { type Bucket, bucketsOf, type Window } from "./buckets.ts";
 import { accountOf, type Context, seconds, usdOf, walletOf } from "./context.ts";
 
-/** Buckets of the time in which one of the accounts was there; none when there is no account. */
-function lived(world: World, accounts: readonly Account[], window: Window): Bucket[] {
+/** Buckets in which one of the accounts existed; none without an account. */
+function existingBuckets(world: World, accounts: readonly Account[], window: Window): Bucket[] {
   if (accounts.length === 0) return [];
-  return bucketsOf(window, Math.min(...accounts.map((it) => pastFrom(world, it))), world.nowMs).buckets;
+  return bucketsOf(window, Math.min(...accounts.map((it) => firstKnownMs(world, it))), world.nowMs).buckets;
 }
 
 const times = (bucket: Bucket) => ({
@@ -38,9 +38,9 @@ function sumTotals(sample: AccountSample): MarketTotals {
   return sum;
 }
 
-/** The profit of one account, or of all accounts of a wallet together. */
+/** The profit of one account, or the sum over a wallet's accounts. */
 function pnl(world: World, accounts: readonly Account[], window: Window) {
-  return lived(world, accounts, window).map((bucket) => {
+  return existingBuckets(world, accounts, window).map((bucket) => {
     const sum = { pnl: 0n, unrealized: 0n, funding: 0n, fees: 0n };
     for (const account of accounts) {
       const sample = sampleAt(world, account, bucket.atMs);
@@ -119,7 +119,7 @@ export const seriesAnswers = {
   traderPnl: (args, { world }) => pnl(world, [accountOf(world, args.traderPubkey)], args),
   portfolioValues: (args, { world }) => {
     const account = accountOf(world, args.traderPubkey);
-    return lived(world, [account], args).flatMap((bucket) => {
+    return existingBuckets(world, [account], args).flatMap((bucket) => {
       const sample = sampleAt(world, account, bucket.atMs);
       return sample ? [valuePoint(world, bucket, sample)] : [];
     });
@@ -127,7 +127,7 @@ export const seriesAnswers = {
   marketPnl: (args, { world }) => {
     const account = accountOf(world, args.traderPubkey);
     const wanted = args.symbols?.map((it) => it.toUpperCase());
-    const buckets = lived(world, [account], args);
+    const buckets = existingBuckets(world, [account], args);
     const symbols = [...account.totals.keys()].filter((it) => wanted === undefined || wanted.includes(it));
     return symbols.map((symbol) => {
       const market = world.markets.get(symbol)!;

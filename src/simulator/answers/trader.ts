@@ -1,4 +1,4 @@
-/** Trader accounts as the exchange shows them: state in exact lots, view with margin and risk. */
+/** Trader accounts in the exchange's forms: state in exact lots, view with margin and risk. */
 import { type Handlers, priceText, type WireFor, writeAmount } from "../../contract/index.ts";
 import type { MarketAssessment } from "../../margin/model.ts";
 import { abs, divideRound, scaledRound, writeDecimal } from "../decimals.ts";
@@ -24,7 +24,7 @@ const names = [
   ["withdrawCollateral", "Withdraw", "Take collateral out."],
 ] as const;
 
-/** The part of the state that changes only when a sequence does. */
+/** The part of the state that changes only with a sequence. */
 export function stateSnapshot(world: World, wallet: Wallet | undefined, pdaIndex: number): Snapshot {
   const accounts = wallet ? [...wallet.accounts.values()].filter((it) => it.pdaIndex === pdaIndex) : [];
   accounts.sort((a, b) => a.subaccount - b.subaccount);
@@ -41,7 +41,7 @@ export function stateSnapshot(world: World, wallet: Wallet | undefined, pdaIndex
   };
 }
 
-/** The live exchange lists no accounts where nothing is left of what was paid in. */
+/** The live exchange lists no empty accounts. */
 const holdsNothing = ({ collateral, spot, positions, orders }: Account): boolean =>
   collateral === 0n && !spot && positions.size === 0 && orders.size === 0;
 
@@ -160,14 +160,14 @@ function bySymbol(account: Account): Map<string, Order[]> {
   return groups;
 }
 
-/** Trader states are asked for all the time and change seldom: their text is kept until a sequence grows. */
+/** Caches the text of trader states until a sequence changes: they are read often and change rarely. */
 export function stateTexts(): (
   args: { authority: string; traderPdaIndex: number },
   context: Context,
 ) => string {
   const kept = new WeakMap<Wallet, Map<number, { version: number; text: string }>>();
   const textOf = (world: World, wallet: Wallet, pdaIndex: number): string => {
-    // Sequences only grow and accounts only come, so their sum is another one after every change.
+    // Sequences only increase and accounts are never removed, so the sum differs after every change.
     let version = 0;
     for (const account of wallet.accounts.values()) version += account.sequence;
     const texts = kept.get(wallet) ?? new Map<number, { version: number; text: string }>();
@@ -265,7 +265,7 @@ function viewPosition(market: Market, position: Position, leg: MarketAssessment)
   };
 }
 
-/** The market's order margin is shared among its orders by their size. */
+/** A market's order margin is divided among its orders by size. */
 function viewOrder(market: Market, order: Order, leg: MarketAssessment | undefined, all: readonly Order[]) {
   const decimals = market.spec.baseLotsDecimals;
   const lots = all.reduce((sum, it) => sum + (it.reduceOnly ? 0n : it.remainingLots), 0n);

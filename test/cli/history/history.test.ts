@@ -1,4 +1,4 @@
-/** `perpwatch history` as people meet it: on a database beside nobody, or beside a writer. */
+/** `perpwatch history` on a database without a daemon, or with a writer. */
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import path from "node:path";
@@ -29,7 +29,7 @@ function ticks(owner: string, count: number): Tick[] {
   }));
 }
 
-/** A folder with a configuration, and two hours of history: the first is packed. */
+/** A folder with a configuration and two hours of history, the first of them packed. */
 async function left() {
   const place = desk();
   place.write("config.yaml", plainConfig);
@@ -83,7 +83,7 @@ describe("query", () => {
     );
   });
 
-  test("reads minutes, and says so", async () => {
+  test("reads minutes, and states that", async () => {
     using place = await left();
     const args = ["history", "query", "main/0.0:trader.equity", "--since", since, "--until", until];
     const people = (await run([...args, "--every", "30m"], place)).stdout.split("\n");
@@ -254,7 +254,7 @@ describe("backup and restore", () => {
       status: 1,
       stderr: expect.stringContaining("--force") as unknown,
     });
-    // Somebody writes: no restore.
+    // The database has a writer: no restore.
     const refused = await runProcess(["history", "restore", copy], place);
     expect(refused.status).toBe(1);
     expect(refused.stderr).toContain("another perpwatch");
@@ -267,7 +267,7 @@ describe("backup and restore", () => {
     const markOf = async (file: string) => {
       const store = openStore({ path: file });
       const mark = (await store.keep()).get("mark");
-      // A backup may have tokens that are revoked since, or that somebody has put there.
+      // A backup may contain tokens that were revoked since, or that others added.
       expect(await store.accessEntries()).toHaveLength(file === aside ? 1 : 0);
       expect(await store.verify()).toEqual([]);
       await store.close();

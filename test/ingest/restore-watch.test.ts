@@ -3,7 +3,7 @@ import type { RollUpBlock } from "../../src/domain/history.ts";
 import { KeptValueError } from "../../src/domain/kept.ts";
 import type { Observation, Tick } from "../../src/domain/observation.ts";
 import { keptKinds } from "../../src/engine/kept-kinds.ts";
-import { preparedWatch, rememberedWatch } from "../../src/ingest/remember.ts";
+import { prepareRestore, restoreWatch } from "../../src/ingest/restore-watch.ts";
 import {
   event,
   Harness,
@@ -16,7 +16,7 @@ import {
   subaccount,
 } from "../engine/harness.ts";
 
-/** A history without anything in it that notes which samples it is asked for. */
+/** An empty history that notes which samples are read. */
 class Asked {
   readonly ticksOf: string[] = [];
   ruleStates = async () => [];
@@ -52,7 +52,7 @@ function only({ series, values, ...tick }: Tick, wanted: (series: string) => boo
 async function asked(expression: string): Promise<string[]> {
   const store = new Asked();
   const rules = `rules:\n  - { name: One, scope: trader, when: '${expression} > 1.0', severity: info, summary: one }\n`;
-  await rememberedWatch(settingsOf({ rules }), store as never, startMs);
+  await restoreWatch(settingsOf({ rules }), store as never, startMs);
   return store.ticksOf;
 }
 
@@ -62,7 +62,7 @@ test("a start reads the samples that rules look back over, and no others: accoun
   expect(await asked('change("trader.equity", "1h")')).toEqual(["main/0.0"]);
 });
 
-test("the long past is read before anything has to stand still, and only what came meanwhile after it", async () => {
+test("the long history is read while the old watch runs, and afterwards only newer samples", async () => {
   const rules = `rules:\n  - { name: One, scope: market, when: 'change("market.markPrice", "10m") < -10.0', severity: info, summary: one }\n`;
   const tick = (atMs: number, price: number): Tick => ({
     atMs,
@@ -87,9 +87,9 @@ test("the long past is read before anything has to stand still, and only what ca
       }
     },
   });
-  const build = await preparedWatch(settingsOf({ rules }), store as never, startMs);
+  const build = await prepareRestore(settingsOf({ rules }), store as never, startMs);
   expect(read).toHaveLength(60);
-  // Of one moment, before and after the first reading.
+  // Two samples of one time, before and after the first reading.
   const lastMs = past.at(-1)!.atMs;
   past.push(tick(lastMs, 149), tick(startMs, 148));
   const watch = await build(startMs + 1_000);
@@ -145,7 +145,7 @@ test.each([
   const settings = settingsOf({ rules, reloaded: reloads });
   const after = new Harness({ rules, atMs: live.nowMs });
   after.slot = live.slot;
-  after.watch = await rememberedWatch(settings, store as never, live.nowMs, reloads ? live.watch : null);
+  after.watch = await restoreWatch(settings, store as never, live.nowMs, reloads ? live.watch : null);
   read(after, usd);
   after.events("collateral", []);
   expect(after.told).toEqual([]);
@@ -162,7 +162,7 @@ test("an event that waited for figures of its rule is taken up, whatever its key
     eventByKey: async (kind: string, asked: string) =>
       kind === "notification" && asked === key ? notification(key, "order_filled") : null,
   });
-  const watch = await rememberedWatch(settingsOf({ rules }), store as never, startMs);
+  const watch = await restoreWatch(settingsOf({ rules }), store as never, startMs);
   const see = (observation: Observation) => watch.observe(observation).changes.alerts.map(({ rule }) => rule);
   see({ kind: "marketConfig", atMs: startMs, markets: [marketConfig()] });
   see({ kind: "prices", atMs: startMs, markets: [prices(150)] });
@@ -192,12 +192,12 @@ test("a start reads what throttles hold, and it leaves when their time is over",
       before.changes.filter(({ id }) => ids.includes(id)),
     lastIds: async () => before.remembered.ids,
   });
-  const watch = await rememberedWatch(settingsOf({ rules }), store as never, startMs + 1_000);
+  const watch = await restoreWatch(settingsOf({ rules }), store as never, startMs + 1_000);
   const { changes } = watch.observe({ kind: "time", atMs: startMs + 60_000 });
   expect(changes.owed.map(({ changeId }) => changeId)).toEqual([2, 3]);
 });
 
-test("a start reads what was told as the end of alerts that the exchange's taking of positions ended", async () => {
+test("a start reads the endings of alerts that were reported for positions taken by the exchange", async () => {
   const rules = `
 rules:
   - { name: Near, scope: position, when: position.liquidationDistance < 0.05, severity: critical, keepFiringFor: 0s, summary: "n" }
@@ -223,7 +223,7 @@ rules:
       events: async () => [taken],
       lastIds: async () => ({ alert: 9, change: 99, owed: 99 }),
     });
-    await rememberedWatch(settingsOf({ rules }), store as never, before.nowMs);
+    await restoreWatch(settingsOf({ rules }), store as never, before.nowMs);
     expect(asked, kind).toEqual([2, 1]);
   }
 });
@@ -240,7 +240,7 @@ test("a start reads the payments of the last hours of funding: a position that c
   });
   const rules =
     "rules:\n  - { name: One, scope: trader, when: 'trader.equity > 1.0', severity: info, summary: one }\n";
-  await rememberedWatch(settingsOf({ rules }), store as never, startMs);
+  await restoreWatch(settingsOf({ rules }), store as never, startMs);
   expect(asked.slice(0, 2)).toEqual([
     { kind: "funding", newestFirst: true, limit: 1 },
     { kind: "funding", fromMs: newest.happenedMs - 2 * 3_600_000 },
@@ -262,7 +262,7 @@ test("kept values that their owners cannot read are not used, and named; the oth
   const store = Object.assign(new Asked(), { keep: async () => keep });
   const rules =
     "rules:\n  - { name: One, scope: trader, when: 'trader.equity > 1.0', severity: info, summary: one }\n";
-  const watch = await rememberedWatch(settingsOf({ rules }), store as never, startMs);
+  const watch = await restoreWatch(settingsOf({ rules }), store as never, startMs);
   expect(watch.silences.map(({ id }) => id)).toEqual([2]);
   const { notes } = watch.observe({ kind: "time", atMs: startMs });
   expect(notes).toEqual([

@@ -1,6 +1,6 @@
 /**
- * Judgements of rules during one test. That nothing is expected means something only where the rules were judged: a rule that
- * is never judged never fires.
+ * Records the judgements of rules during one test. An expectation of no alerts is meaningful only if the rules were
+ * judged: a rule that is never judged never fires.
  */
 import type { Scope } from "../../domain/subject.ts";
 import {
@@ -15,14 +15,14 @@ import {
 import type { DiffLine } from "./compare.ts";
 import type { RuleTest } from "./suite.ts";
 
-/** Reasons listed for one rule. */
+/** Maximum reasons listed for one rule. */
 const maxReasons = 3;
 
 /**
- * Subjects of these scopes exist without a series of their own. A test concerns a rule of such a scope where a series is
- * of a field that the rule reads.
+ * Subjects of these scopes exist without a series of their own. A test concerns a rule of such a scope if it has a
+ * series of a field that the rule reads.
  */
-const alwaysThere: readonly Scope[] = ["wallet", "market", "exchange", "daemon"];
+const implicitScopes: readonly Scope[] = ["wallet", "market", "exchange", "daemon"];
 
 interface Judgements {
   known: boolean;
@@ -30,8 +30,8 @@ interface Judgements {
   readonly unknown: Map<string, string>;
 }
 
-export class Judged {
-  /** The rules to run the test with: each records its judgements here. */
+export class JudgementRecorder {
+  /** The rules to run the test with; each records its judgements here. */
   readonly ruleSet: RuleSet;
   readonly #records = new Map<string, Judgements>();
 
@@ -44,9 +44,9 @@ export class Judged {
   }
 
   /**
-   * Rules that had to be judged where nothing is expected and were not, with the reason of each.
+   * Lists rules that had to be judged and were not, with the reason of each.
    * @param listed null: all rules that the test concerns, and at least one
-   * @returns no line where all were judged
+   * @returns no line if all were judged
    */
   missing(test: RuleTest, listed: readonly string[] | null): readonly DiffLine[] {
     const { conditions, events } = this.ruleSet;
@@ -57,13 +57,13 @@ export class Judged {
     );
     if (listed !== null)
       return this.#lines(rules.filter(({ name }) => listed.includes(name) && !exempt.has(name)));
-    const given = new Set(test.series.map(({ scope, field }) => `${scope}.${field.name}`));
+    const inSeries = new Set(test.series.map(({ scope, field }) => `${scope}.${field.name}`));
     const concerned = rules.filter((rule) => {
-      const isGiven =
+      const hasSeries =
         rule.kind === "event" ||
-        !alwaysThere.includes(rule.scope) ||
-        rule.reads.some(({ scope, field }) => scope === rule.scope && given.has(`${scope}.${field}`));
-      return isGiven ? this.#wasTried(rule.name) : this.#record(rule.name).known;
+        !implicitScopes.includes(rule.scope) ||
+        rule.reads.some(({ scope, field }) => scope === rule.scope && inSeries.has(`${scope}.${field}`));
+      return hasSeries ? this.#wasTried(rule.name) : this.#record(rule.name).known;
     });
     const isAny = concerned.length > 0 || rules.some(({ name }) => exempt.has(name));
     return this.#lines((isAny ? concerned : rules).filter(({ name }) => !exempt.has(name)));
@@ -93,11 +93,11 @@ export class Judged {
 
   #condition(rule: ConditionRule): ConditionRule {
     const last = rule.levels.length - 1;
-    // Each judgement looks at the highest level first.
+    // Each judgement evaluates the highest level first.
     const levels = rule.levels.map((level, index) => {
       if (index !== last) return level;
       const run = (env: Env) => {
-        // A judgement by positions that are too old is not a known one.
+        // A judgement of positions that are too old does not count as known.
         if (env.oldAccounts !== true && !this.#record(rule.name).known) {
           const judged = judge(rule, { ...env }, null);
           this.#note(rule.name, subjectIn(rule.scope, env), judged.kind === "known" ? null : judged.unknown);

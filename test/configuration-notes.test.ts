@@ -1,13 +1,13 @@
-/** Notes of the rules and routes in use reach history once each, whatever the disk takes. */
+/** Changes of rules and routes are recorded once each, even if commits fail for a time. */
 import { expect, test } from "vitest";
-import { SetNotes } from "../src/daemon/set-notes.ts";
+import { ConfigurationNotes } from "../src/daemon/configuration-notes.ts";
 import type { Changes, Milestone } from "../src/domain/changes.ts";
 import { CommitFailed } from "../src/domain/ports.ts";
 import { FakeClock } from "./support/clock.ts";
 
 const settings = (ruleSetText: string) => ({ ruleSetText, routing: { receivers: ["chat"] } });
 
-/** A history whose disk takes commits, refuses them, or keeps them waiting. */
+/** A history that accepts commits, refuses them, or delays them. */
 function rig() {
   const stored: Milestone[] = [];
   const disk = { takes: true, ready: Promise.resolve(), asked: () => {} };
@@ -21,7 +21,7 @@ function rig() {
       stored.push(...batch.flatMap(({ milestones }) => milestones));
     },
   };
-  const notes = new SetNotes(store, clock, (error) => {
+  const notes = new ConfigurationNotes(store, clock, (error) => {
     throw error;
   });
   const rules = () => stored.flatMap(({ kind, value }) => (kind === "ruleSet" ? [value] : []));
@@ -34,7 +34,7 @@ test("the same set is noted once, another one again", async () => {
   expect(rules()).toEqual(["a", "b"]);
 });
 
-test("a note that the disk refused is written later, once, whoever writes meanwhile", async () => {
+test("a note that could not be committed is written later, once, also with concurrent writes", async () => {
   const { disk, clock, notes, rules } = rig();
   disk.takes = false;
   await notes.note(settings("a"), 1);

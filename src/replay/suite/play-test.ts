@@ -1,6 +1,5 @@
 /**
- * Plays a test to its end: what its series, events, failures and restarts say, in the order of their times, each step at
- * once, with whatever comes due in between at its own moment.
+ * Plays a test: its series, events, failures and restarts in the order of their times, with the deadlines in between.
  */
 import type { Figure, GivenFigures } from "../../domain/observation.ts";
 import { exchangeSources, type Source } from "../../domain/sources.ts";
@@ -11,29 +10,29 @@ import type { Step } from "./notation.ts";
 import type { Expectation, RuleTest, Suite, TestSeries } from "./suite.ts";
 
 /** The length of a test that does not state one, ms. */
-const usualEndMs = 600_000;
+const defaultLengthMs = 600_000;
 
-/** The last value of a subject's field, for those who ask why a test failed. */
-export interface ToldFigure {
+/** The last value of a subject's field, shown when a test fails. */
+export interface LastFigure {
   readonly value: Figure;
   readonly atMs: number;
 }
 
-export interface DriveParts {
+export interface PlayOptions {
   readonly suite: Suite;
   readonly test: RuleTest;
   readonly ruleSet: RuleSet;
   readonly replay: Replay;
-  /** Called with everything up to its time played. */
+  /** Called after everything up to its time was played. */
   readonly onExpectation: (expectation: Expectation) => void;
-  /** By owner, then field; kept up to date. */
-  readonly told: Map<string, Map<string, ToldFigure>>;
+  /** By owner, then field; updated in each step. */
+  readonly figures: Map<string, Map<string, LastFigure>>;
 }
 
-/** In which order come things of the same moment. */
+/** The order of actions at the same time. */
 const order = ["stop", "restart", "step", "event", "acknowledge", "expect"] as const;
 
-interface Act {
+interface TestAction {
   /** Since the beginning of the test, ms. */
   readonly atMs: number;
   readonly what: (typeof order)[number];
@@ -51,22 +50,22 @@ export function lengthMs({ intervalMs }: Suite, test: RuleTest): number {
     ...test.restarts.map(({ atMs, downMs }) => atMs + downMs),
     ...test.failed.map(({ toMs }) => toMs).filter(Number.isFinite),
   ];
-  return Math.max(...asked, happens.length === 0 ? usualEndMs : Math.max(...happens));
+  return Math.max(...asked, happens.length === 0 ? defaultLengthMs : Math.max(...happens));
 }
 
-export async function drive(parts: DriveParts): Promise<void> {
+export async function playTest(parts: PlayOptions): Promise<void> {
   const { suite, test, replay } = parts;
   const endMs = lengthMs(suite, test);
   const down = (atMs: number) =>
     test.restarts.find((one) => atMs > one.atMs && atMs < one.atMs + one.downMs) ?? null;
-  const acts: Act[] = [];
+  const actions: TestAction[] = [];
   const stepper = new Stepper(parts);
   for (let index = 0; index * suite.intervalMs <= endMs; index++) {
     const atMs = index * suite.intervalMs;
-    if (down(atMs) === null) acts.push({ atMs, what: "step", run: () => stepper.step(index) });
+    if (down(atMs) === null) actions.push({ atMs, what: "step", run: () => stepper.step(index) });
   }
   for (const { atMs, event } of test.events) {
-    // What happens while nobody watches is read at the next start.
+    // An event during downtime is read at the next start.
     const missed = down(atMs);
     const seenAtMs = missed === null ? atMs : missed.atMs + missed.downMs;
     const seenMs = suite.startMs + seenAtMs;
@@ -79,15 +78,15 @@ export async function drive(parts: DriveParts): Promise<void> {
         atMs: seenMs,
         events: [{ ...event, seenMs }],
       });
-    acts.push({ atMs: seenAtMs, what: "event", run });
+    actions.push({ atMs: seenAtMs, what: "event", run });
   }
   for (const { atMs, downMs } of test.restarts) {
-    acts.push({
+    actions.push({
       atMs,
       what: "stop",
       run: () => replay.observe({ kind: "stopped", atMs: suite.startMs + atMs }),
     });
-    acts.push({
+    actions.push({
       atMs: atMs + downMs,
       what: "restart",
       run: async () => {
@@ -103,7 +102,7 @@ export async function drive(parts: DriveParts): Promise<void> {
     });
   }
   for (const { atMs, rule, subject, by } of test.acknowledged)
-    acts.push({
+    actions.push({
       atMs,
       what: "acknowledge",
       run: () => {
@@ -115,14 +114,14 @@ export async function drive(parts: DriveParts): Promise<void> {
       },
     });
   for (const expectation of test.expects)
-    acts.push({ atMs: expectation.atMs, what: "expect", run: () => parts.onExpectation(expectation) });
-  acts.sort((a, b) => a.atMs - b.atMs || order.indexOf(a.what) - order.indexOf(b.what));
+    actions.push({ atMs: expectation.atMs, what: "expect", run: () => parts.onExpectation(expectation) });
+  actions.sort((a, b) => a.atMs - b.atMs || order.indexOf(a.what) - order.indexOf(b.what));
 
   await replay.begin(suite.startMs, true);
-  for (const { atMs, what, run } of acts) {
+  for (const { atMs, what, run } of actions) {
     if (atMs > endMs) break;
     const begins = test.restarts.find((one) => what === "restart" && one.atMs + one.downMs === atMs);
-    // While it is down nothing comes due.
+    // No deadline passes while the daemon is down.
     const until = begins ? begins.atMs : down(atMs) === null ? atMs : null;
     if (until !== null) replay.passUntil(suite.startMs + until + (what === "expect" ? 1 : 0));
     await run();
@@ -130,15 +129,15 @@ export async function drive(parts: DriveParts): Promise<void> {
   replay.passUntil(suite.startMs + endMs + 1);
 }
 
-/** Tells what one step of all series says. */
+/** Observes one step of all series. */
 class Stepper {
-  readonly #parts: DriveParts;
+  readonly #parts: PlayOptions;
   readonly #byOwner: ReadonlyMap<string, readonly TestSeries[]>;
-  /** Sources of events that the rules read: in every step they are read, and tell nothing new. */
+  /** Sources of events that the rules read: they are read in every step, without new events. */
   readonly #histories: readonly Source[];
-  readonly #ofTheExchange: readonly Source[];
+  readonly #exchangeHistories: readonly Source[];
 
-  constructor(parts: DriveParts) {
+  constructor(parts: PlayOptions) {
     this.#parts = parts;
     this.#byOwner = Map.groupBy(parts.test.series, (one) => one.owner);
     const kinds = new Set<RuleEventKind>(parts.test.events.map(({ event }) => event.kind as RuleEventKind));
@@ -147,14 +146,14 @@ class Stepper {
     for (const rule of [...conditions, ...events])
       for (const { path } of rule.windows) if (path.kind === "event") kinds.add(path.event as RuleEventKind);
     const read = new Set([...kinds].map((kind) => eventSources[kind]));
-    // What became of a position that is gone is looked up there.
+    // The reason why a position is gone is looked up there.
     read.add("liquidations");
     this.#histories = [...read].filter((source) => !exchangeSources.has(source));
-    this.#ofTheExchange = [...read].filter((source) => exchangeSources.has(source));
+    this.#exchangeHistories = [...read].filter((source) => exchangeSources.has(source));
   }
 
   step(index: number): void {
-    const { suite, test, replay, told } = this.#parts;
+    const { suite, test, replay, figures } = this.#parts;
     const sinceMs = index * suite.intervalMs;
     const atMs = suite.startMs + sinceMs;
     const failing = test.failed.filter((one) => sinceMs >= one.fromMs && sinceMs < one.toMs);
@@ -192,7 +191,7 @@ class Stepper {
       const sources = [...new Set(series.flatMap(({ field }) => field.sources))].filter(
         (source) => !missing.has(source),
       );
-      if (isGone) told.delete(owner);
+      if (isGone) figures.delete(owner);
       else {
         const values = valuesOf(now, missing);
         this.#note(owner, values, atMs);
@@ -213,7 +212,7 @@ class Stepper {
       if (own >= 0) given[own] = listed;
       else given.push(listed);
     }
-    const exchange = this.#ofTheExchange.filter((source) => !fails(source, null));
+    const exchange = this.#exchangeHistories.filter((source) => !fails(source, null));
     if (exchange.length > 0 && !this.#byOwner.has("exchange"))
       given.push({ owner: "exchange", values: {}, sources: exchange });
 
@@ -237,14 +236,14 @@ class Stepper {
   }
 
   #note(owner: string, values: Readonly<Record<string, Figure>>, atMs: number): void {
-    const { told } = this.#parts;
-    const of = told.get(owner) ?? new Map<string, ToldFigure>();
-    told.set(owner, of);
+    const { figures } = this.#parts;
+    const of = figures.get(owner) ?? new Map<string, LastFigure>();
+    figures.set(owner, of);
     for (const [name, value] of Object.entries(values)) of.set(name, { value, atMs });
   }
 }
 
-/** Only what comes from sources of which none is missing. */
+/** The values whose sources are all present. */
 function valuesOf(
   now: readonly (TestSeries & { readonly step: Step })[],
   missing: ReadonlySet<Source>,

@@ -1,6 +1,6 @@
 /**
- * The past as a replay knows it: its own decisions, in memory, and the samples and events that history has from before it
- * began. A watch is made from it at each start within the replay just as a live one is made from the database.
+ * The store of a replay: its own decisions in memory, and the samples and events of history from before it began. A
+ * watch is restored from it at each start within the replay, as a live one is from the database.
  */
 import type { Alert, AlertChange, RuleState } from "../domain/alert.ts";
 import type { Changes, FactChange } from "../domain/changes.ts";
@@ -18,24 +18,24 @@ import {
 } from "../domain/history.ts";
 import type { Tick } from "../domain/observation.ts";
 import type { EventQuery, Store, TickQuery } from "../domain/ports.ts";
-import type { Rememberable } from "../ingest/remember.ts";
+import type { WatchHistory } from "../ingest/restore-watch.ts";
 
-/** The part of history that a replay looks back over. */
-export type Past = Pick<Store, "ticks" | "rollups" | "tickOwners" | "events" | "eventByKey">;
+/** The parts of history that a replay reads. */
+export type PastHistory = Pick<Store, "ticks" | "rollups" | "tickOwners" | "events" | "eventByKey">;
 
 export interface ReplayStoreOptions {
-  /** Null: nothing was before. */
-  readonly past: Past | null;
-  /** The start of the replay, ms: of history only what is from before that counts. */
+  /** Null: there is no earlier history. */
+  readonly past: PastHistory | null;
+  /** The start of the replay, ms: only earlier history is read. */
   readonly fromMs: number;
-  /** The reach of windows, ms: older samples of its own are let go of. 0: none are kept. */
+  /** The reach of windows, ms: older samples of the replay are dropped. 0: no samples are kept. */
   readonly samplesMs: number;
 }
 
-/** Samples taken in between two looks for old ones. */
-const tidyEvery = 10_000;
+/** Samples added between two removals of old ones. */
+const pruneEvery = 10_000;
 
-export class ReplayStore implements Rememberable {
+export class ReplayStore implements WatchHistory {
   readonly #options: ReplayStoreOptions;
   readonly #ticks = new Map<string, Tick[]>();
   readonly #events = new Map<string, Event>();
@@ -47,13 +47,13 @@ export class ReplayStore implements Rememberable {
   readonly #changesOf = new Map<number, AlertChange[]>();
   readonly #owedOf = new Map<number, OwedItem[]>();
   #ids = { alert: 0, change: 0, owed: 0 };
-  #untidy = 0;
+  #addedSincePruning = 0;
 
   constructor(options: ReplayStoreOptions) {
     this.#options = options;
   }
 
-  /** Values of the watch that it begins with. */
+  /** Values that the first watch is restored from. */
   begin({
     facts = [],
     keep = [],
@@ -66,7 +66,7 @@ export class ReplayStore implements Rememberable {
   }
 
   take(changes: Changes): void {
-    for (const tick of changes.ticks) this.#takeTick(tick);
+    for (const tick of changes.ticks) this.#addTick(tick);
     for (const event of changes.events) {
       const name = eventName(event.kind, event.key);
       if (!this.#events.has(name)) this.#events.set(name, event);
@@ -94,12 +94,12 @@ export class ReplayStore implements Rememberable {
     }
   }
 
-  #takeTick(tick: Tick): void {
+  #addTick(tick: Tick): void {
     const { samplesMs } = this.#options;
     if (samplesMs <= 0) return;
     push(this.#ticks, tick.owner, tick);
-    if (++this.#untidy < tidyEvery) return;
-    this.#untidy = 0;
+    if (++this.#addedSincePruning < pruneEvery) return;
+    this.#addedSincePruning = 0;
     const sinceMs = tick.atMs - samplesMs;
     for (const ticks of this.#ticks.values()) {
       const keepFrom = ticks.findIndex((one) => one.atMs >= sinceMs);
@@ -116,7 +116,7 @@ export class ReplayStore implements Rememberable {
     const own = (this.#ticks.get(query.owner) ?? []).filter(
       ({ atMs }) => atMs >= query.fromMs && atMs <= toMs,
     );
-    // Past samples fetched at first sight came later than what they are of.
+    // Samples fetched at the first answer are older than those added before them.
     yield* own.sort((a, b) => a.atMs - b.atMs);
   }
 
@@ -124,7 +124,7 @@ export class ReplayStore implements Rememberable {
     const { past, fromMs } = this.#options;
     const { owner, resolution, toMs = Number.POSITIVE_INFINITY } = query;
     const widthMs = resolutionMs[resolution];
-    // What history rolled up may hold what came later, in the bucket in which the replay begins.
+    // The stored bucket in which the replay begins may contain later samples.
     const beginMs = bucketOf(fromMs, widthMs);
     if (past && query.fromMs < beginMs)
       yield* past.rollups({ ...query, toMs: Math.min(toMs, beginMs - widthMs) });
@@ -164,7 +164,7 @@ export class ReplayStore implements Rememberable {
   }
 
   async keep(): Promise<ReadonlyMap<string, string>> {
-    // As history has them: what is restored from them takes its deadlines in this order.
+    // Sorted as in the database: deadlines restored from it keep this order.
     return new Map([...this.#keep].sort(([a], [b]) => compare(a, b)));
   }
 
@@ -201,7 +201,7 @@ export class ReplayStore implements Rememberable {
     return { ...this.#ids };
   }
 
-  /** Renames positions whose identity became known: its states go on under that. */
+  /** Renames the states of positions whose identity became known. */
   renamePositions(incarnationOf: (subject: string) => string | undefined): void {
     for (const [key, state] of this.#ruleStates) {
       const incarnation = incarnationOf(state.subject);
@@ -211,7 +211,7 @@ export class ReplayStore implements Rememberable {
     }
   }
 
-  /** The newest alert of a rule about a subject, or about an event; undefined: there was none. */
+  /** The newest alert of a rule about a subject, or about an event; undefined: there is none. */
   alertOf({ rule, subject, eventKey }: Pick<Alert, "rule" | "subject" | "eventKey">): Alert | undefined {
     let newest: Alert | undefined;
     for (const alert of this.#alerts.values()) {

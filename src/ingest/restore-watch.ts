@@ -1,4 +1,4 @@
-/** Reads back from history what the watch has to know at a start: rule states, open alerts, throttles, windows. */
+/** Restores a watch from history at a start: rule states, open alerts, throttles, windows. */
 
 import { setImmediate as turn } from "node:timers/promises";
 import { clockSlackMs } from "../alerts/endings.ts";
@@ -19,19 +19,22 @@ import { keptEvent } from "../evaluate/held-events.ts";
 import { type AtPeaks, HeldMinutes } from "../state/windows/held-minutes.ts";
 import { LookBack, type Reach } from "../state/windows/look-back.ts";
 
-/** Event alerts looked at for liquidations that were told already. */
-const recentAlerts = 1_000;
+/** Number of ended alerts searched for liquidations that were already reported. */
+const maxRecentAlerts = 1_000;
 
-/** Samples fed before the loop gets its turn: reading back a long past must not hold everything else up. */
-const fedAtOnce = 2_000;
+/** Samples fed before the event loop gets a turn, so that a long history does not block it. */
+const maxFedAtOnce = 2_000;
 
 const { minute: minuteMs, hour: hourMs } = resolutionMs;
 
-/** Payments of funding from so long before the newest one may be of positions that closed during the stop, ms. */
+/**
+ * Funding payments up to this long before the newest one may belong to positions that closed while the daemon was down,
+ * ms.
+ */
 const paymentsMs = 2 * hourMs;
 
-/** The input of a new watch: the database, or what a replay keeps in its place. */
-export type Rememberable = Pick<
+/** The source of a new watch: the database, or the memory of a replay. */
+export type WatchHistory = Pick<
   Store,
   | "ticks"
   | "rollupBlocks"
@@ -47,53 +50,53 @@ export type Rememberable = Pick<
   | "lastIds"
 >;
 
-/** @param before the watch that it replaces at a reload, whose knowledge goes over; null: a start */
-export async function rememberedWatch(
+/** @param before the watch replaced at a reload, whose state the new one takes over; null: a start */
+export async function restoreWatch(
   settings: WatchSettings,
-  store: Rememberable,
+  store: WatchHistory,
   nowMs: number,
   before: Watch | null = null,
 ): Promise<Watch> {
-  const pasts: Past[] = [];
-  for await (const past of readPasts(settings, store, nowMs)) pasts.push(past);
-  return watchOf(settings, store, pasts, nowMs, before);
+  const histories: OwnerHistory[] = [];
+  for await (const history of readHistories(settings, store, nowMs)) histories.push(history);
+  return createWatch(settings, store, histories, nowMs, before);
 }
 
 /**
- * Reads the long part of the past, the samples behind windows, while another watch goes on judging.
- * @returns what makes the watch: it reads the rest, which is short, and for that time nothing may be judged
+ * Reads the long part of history, the samples behind windows, while another watch is still running.
+ * @returns a function that creates the watch: it reads the rest, which is short; nothing may be observed meanwhile
  */
-export async function preparedWatch(
+export async function prepareRestore(
   settings: WatchSettings,
-  store: Rememberable,
+  store: WatchHistory,
   nowMs: number,
 ): Promise<(nowMs: number, before?: Watch) => Promise<Watch>> {
-  const pasts: Past[] = [];
-  for await (const past of readPasts(settings, store, nowMs)) pasts.push(past);
+  const histories: OwnerHistory[] = [];
+  for await (const history of readHistories(settings, store, nowMs)) histories.push(history);
   return async (thenMs, before) => {
-    for (const past of pasts) await readOn(past, store);
-    return watchOf(settings, store, pasts, thenMs, before ?? null);
+    for (const history of histories) await readNewer(history, store);
+    return createWatch(settings, store, histories, thenMs, before ?? null);
   };
 }
 
-async function watchOf(
+async function createWatch(
   settings: WatchSettings,
-  store: Rememberable,
-  pasts: readonly Past[],
+  store: WatchHistory,
+  histories: readonly OwnerHistory[],
   nowMs: number,
   before: Watch | null,
 ): Promise<Watch> {
-  const watch = new Watch(settings, await remembered(store), nowMs, before);
-  const flowsFromMs = Math.min(nowMs, ...pasts.map(({ fromMs }) => fromMs)) - minuteMs;
+  const watch = new Watch(settings, await readRemembered(store), nowMs, before);
+  const flowsFromMs = Math.min(nowMs, ...histories.map(({ fromMs }) => fromMs)) - minuteMs;
   for (const event of await store.events({ kind: "collateral", fromMs: flowsFromMs }))
     watch.warmUp.rememberFlow(event);
   let fed = 0;
-  for (const { minutes, ticks } of pasts) {
+  for (const { minutes, ticks } of histories) {
     watch.warmUp.rememberMinutes(minutes);
     await turn();
     for (const tick of ticks.splice(0)) {
       watch.warmUp.rememberTick(tick);
-      if (++fed % fedAtOnce === 0) await turn();
+      if (++fed % maxFedAtOnce === 0) await turn();
     }
   }
   for (const [kind, spanMs] of watch.warmUp.eventSpans) {
@@ -113,48 +116,52 @@ async function watchOf(
   return watch;
 }
 
-/** The past of one owner, oldest first, as far as it was read. */
-interface Past {
+/** The samples and minutes of one owner, oldest first, as far as they were read. */
+interface OwnerHistory {
   readonly owner: string;
   readonly minutes: HeldMinutes;
-  /** The beginning of the samples and the end of the minutes, ms. */
+  /** Start of the samples and end of the minutes, ms. */
   readonly fromMs: number;
   readonly ticks: Tick[];
-  /** The series that windows look at. */
+  /** Returns true for series that windows read. */
   readonly wanted: (series: string) => boolean;
 }
 
-/** Reads what came since the last reading: several samples may be of one moment, of which some were read before. */
-async function readOn({ owner, fromMs, ticks, wanted }: Past, store: Rememberable): Promise<void> {
+/** Reads the samples since the last reading. Several samples may have the same time; those read before are skipped. */
+async function readNewer({ owner, fromMs, ticks, wanted }: OwnerHistory, store: WatchHistory): Promise<void> {
   const lastMs = ticks.at(-1)?.atMs ?? Number.NEGATIVE_INFINITY;
   let known = 0;
   for (let i = ticks.length - 1; i >= 0 && ticks[i]!.atMs === lastMs; i--) known++;
   for await (const tick of store.ticks({ owner, fromMs: Math.max(fromMs, lastMs), wanted })) {
     if (tick.atMs === lastMs && known-- > 0) continue;
-    if (ticks.push(tick) % fedAtOnce === 0) await turn();
+    if (ticks.push(tick) % maxFedAtOnce === 0) await turn();
   }
 }
 
 /**
- * The past that the rules look back over, owner by owner: samples as far as windows keep them as they came, and before these
- * the minutes, which windows that are kept by the minute take as well.
+ * Reads the history that windows of rules reach back to, owner by owner: samples as far back as windows keep single
+ * samples, and roll-ups of minutes before that.
  */
-async function* readPasts(settings: WatchSettings, store: Rememberable, nowMs: number): AsyncIterable<Past> {
+async function* readHistories(
+  settings: WatchSettings,
+  store: WatchHistory,
+  nowMs: number,
+): AsyncIterable<OwnerHistory> {
   const lookBack = new LookBack(settings.ruleSet);
   const wanted = (series: string) => lookBack.wants(series);
-  // Thousands of accounts have millions of samples a day: read only for rules that look back over accounts themselves.
+  // Thousands of accounts have millions of samples a day: they are read only for rules with windows over accounts.
   const ofAccounts = lookBack.of("trader", "position");
   const accounts = ofAccounts.spanMs > 0 ? await accountOwners(store, settings) : [];
   const wallets = settings.wallets.map((wallet) => wallet.name);
   const ofAggregates = lookBack.of("book", "pair");
-  const together =
+  const aggregates =
     ofAggregates.spanMs > 0 ? (await store.tickOwners()).filter((owner) => /^(book|pair)\//.test(owner)) : [];
   const all: readonly (readonly [readonly string[], Reach])[] = [
     [["markets", "fundingRates"], lookBack.of("market")],
     [["daemon"], lookBack.of("daemon")],
     [wallets, lookBack.of("wallet")],
     [accounts, ofAccounts],
-    [together, ofAggregates],
+    [aggregates, ofAggregates],
   ];
   for (const [owners, { spanMs, samplesMs }] of all) {
     if (spanMs === 0) continue;
@@ -166,18 +173,18 @@ async function* readPasts(settings: WatchSettings, store: Rememberable, nowMs: n
         minutes.add(
           block,
           widthMs,
-          widthMs === minuteMs ? await atPeaks(block, lookBack.falls, store) : nowhere,
+          widthMs === minuteMs ? await atPeaks(block, lookBack.falls, store) : noPeaks,
         );
-      const past: Past = { owner, minutes, fromMs: samplesFromMs, ticks: [], wanted };
-      await readOn(past, store);
-      yield past;
+      const history: OwnerHistory = { owner, minutes, fromMs: samplesFromMs, ticks: [], wanted };
+      await readNewer(history, store);
+      yield history;
     }
   }
 }
 
-/** Minutes that begin from `fromMs` to before `toMs`; hours of the time whose minutes are gone. */
+/** Yields minutes that begin in [fromMs, toMs), and hours for the time whose minutes are deleted. */
 async function* readMinutes(
-  store: Rememberable,
+  store: WatchHistory,
   owner: string,
   fromMs: number,
   toMs: number,
@@ -203,16 +210,16 @@ async function* readMinutes(
   if (!begun) for await (const hour of hours(bucketOf(toMs, hourMs))) yield [hour, hourMs];
 }
 
-const nowhere: AtPeaks = new Map();
+const noPeaks: AtPeaks = new Map();
 
 /**
- * Reads samples of those minutes whose roll-ups do not tell the equity at the highest profit.
- * @param falls by series of a profit, the series that its falls are measured against
+ * Reads samples of those minutes whose roll-ups do not state the equity at the highest profit.
+ * @param falls the series of equity by the series of profit whose drawdown it scales
  */
 async function atPeaks(
   { owner, series, times, columns, from, to }: RollUpBlock,
   falls: ReadonlyMap<string, string>,
-  store: Rememberable,
+  store: WatchHistory,
 ): Promise<AtPeaks> {
   const found = new Map<string, Map<number, number>>();
   for (const [name, companion] of falls) {
@@ -221,7 +228,7 @@ async function atPeaks(
     if (profit === undefined || equity === undefined) continue;
     const wanted = (one: string) => one === name || one === companion;
     for (let i = from; i < to; i++) {
-      if (tellsPeak(profit, equity, i)) continue;
+      if (statesPeak(profit, equity, i)) continue;
       const atMs = times[i]!;
       let peak = Number.NEGATIVE_INFINITY;
       let behind = Number.NaN;
@@ -239,40 +246,37 @@ async function atPeaks(
   return found;
 }
 
-/** True if the highest profit is the last one, or equity moved as profit did all the time. */
-function tellsPeak(profit: StatsColumns, equity: StatsColumns, i: number): boolean {
+/** Returns true if the highest profit is the last one, or equity moved with profit all the time. */
+function statesPeak(profit: StatsColumns, equity: StatsColumns, i: number): boolean {
   if (profit.count[i] === 0) return true;
-  const together = profit.lastMs[i] === equity.lastMs[i];
-  if (together && profit.last[i] === profit.max[i]) return true;
-  const apart = equity.last[i]! - profit.last[i]!;
+  const isSameTime = profit.lastMs[i] === equity.lastMs[i];
+  if (isSameTime && profit.last[i] === profit.max[i]) return true;
+  const difference = equity.last[i]! - profit.last[i]!;
   const slack = 1e-9 * Math.abs(equity.max[i]!);
-  const isSame = (kind: "min" | "max") => Math.abs(equity[kind][i]! - profit[kind][i]! - apart) <= slack;
-  return together && profit.count[i] === equity.count[i] && isSame("min") && isSame("max");
+  const isSame = (kind: "min" | "max") => Math.abs(equity[kind][i]! - profit[kind][i]! - difference) <= slack;
+  return isSameTime && profit.count[i] === equity.count[i] && isSame("min") && isSame("max");
 }
 
-async function remembered(store: Rememberable): Promise<Remembered> {
+async function readRemembered(store: WatchHistory): Promise<Remembered> {
   const firing = await store.alerts({ state: "firing" });
-  const recent = await store.alerts({ state: "ended", limit: recentAlerts });
+  const recent = await store.alerts({ state: "ended", limit: maxRecentAlerts });
   const { kept: keep, unread } = readable(await store.keep());
   const { facts, unread: unreadFacts } = readableFacts(await store.facts());
   const known = new Set([...firing, ...recent].map(({ id }) => id));
-  const unsettled = Escalations.idsIn(keep).filter((id) => !known.has(id));
-  const alerts = [
-    ...firing,
-    ...recent,
-    ...(unsettled.length > 0 ? await store.alerts({ ids: unsettled }) : []),
-  ];
+  const missing = Escalations.idsIn(keep).filter((id) => !known.has(id));
+  const alerts = [...firing, ...recent, ...(missing.length > 0 ? await store.alerts({ ids: missing }) : [])];
   const changes = (
     await Promise.all(firing.map((alert) => store.alertChanges({ alertId: alert.id })))
   ).flat();
   const held = Throttles.heldIds(keep);
   if (held.length > 0) changes.push(...(await store.alertChanges({ ids: held })));
-  const told = new Map<number, Map<string, Severity>>();
+  const notified = new Map<number, Map<string, Severity>>();
   if (firing.length > 0) {
     for (const { alertId, receiver, severity } of await store.owed({ alertIds: firing.map(({ id }) => id) }))
-      told.set(alertId, (told.get(alertId) ?? new Map<string, Severity>()).set(receiver, severity));
+      notified.set(alertId, (notified.get(alertId) ?? new Map<string, Severity>()).set(receiver, severity));
   }
-  // What may have taken the subjects of the alerts that fire, unless it was told as the end of alerts before them.
+  // Liquidations that may have closed the subjects of firing alerts, unless they were reported as the end of earlier
+  // alerts.
   const sinceMs = Math.min(...firing.map((alert) => alert.sinceMs)) - clockSlackMs;
   const liquidations = firing.length > 0 ? await store.events({ kind: "liquidation", fromMs: sinceMs }) : [];
   for (const { id, ending, endedAtMs } of liquidations.length > 0 ? recent : []) {
@@ -290,7 +294,7 @@ async function remembered(store: Rememberable): Promise<Remembered> {
     ruleStates: await store.ruleStates(),
     alerts: alerts.sort((a, b) => a.id - b.id),
     alertChanges: changes,
-    told,
+    told: notified,
     keep,
     unread: [...unread, ...unreadFacts],
     liquidations,
@@ -304,8 +308,8 @@ function splitOnce(text: string, at: string): [string, string] {
   return [text.slice(0, index), text.slice(index + at.length)];
 }
 
-/** Owners of account ticks: PDA indices and subaccounts are known from the newest ones on record. */
-async function accountOwners(store: Rememberable, settings: WatchSettings): Promise<readonly string[]> {
+/** Owners of account samples: PDA indices and subaccounts follow from the stored samples. */
+async function accountOwners(store: WatchHistory, settings: WatchSettings): Promise<readonly string[]> {
   const wallets = new Set(settings.wallets.map((wallet) => wallet.name));
   return (await store.tickOwners()).filter(
     (owner) => owner.includes("/") && wallets.has(owner.split("/")[0]!),

@@ -3,20 +3,20 @@ import type { Clock } from "../domain/clock.ts";
 import { CommitFailed } from "../domain/ports.ts";
 import type { History } from "../history/index.ts";
 
-/** A note that the disk refused is tried again after this, ms. */
-const noteAgainMs = 5_000;
+/** Delay before a failed write is tried again, ms. */
+const retryMs = 5_000;
 
 /**
- * Writes down which rules and routes are in use from here on, where they are other than before. They are in use whatever the disk
- * takes: what it refuses is written later.
+ * Records the rules and routes in use as milestones, when they differ from the previous ones. They are in use even if
+ * the write fails; it is repeated later.
  */
-export class SetNotes {
+export class ConfigurationNotes {
   readonly #store: Pick<History, "commit" | "milestones">;
   readonly #clock: Clock;
   readonly #onBroken: (error: unknown) => void;
   #waiting: readonly Milestone[] = [];
   #cancel: () => void = () => {};
-  /** One write after the other: two at a time would write the same twice. */
+  /** Writes run one after the other, so that nothing is written twice. */
   #writing: Promise<void> = Promise.resolve();
   #stopped = false;
 
@@ -46,7 +46,7 @@ export class SetNotes {
     await this.#write();
   }
 
-  /** Tries once more. */
+  /** Tries once more to write. */
   async stop(): Promise<void> {
     this.#stopped = true;
     await this.#write();
@@ -66,7 +66,7 @@ export class SetNotes {
     } catch (error) {
       if (!(error instanceof CommitFailed)) throw error;
       if (!this.#stopped)
-        this.#cancel = this.#clock.after(noteAgainMs, () => void this.#write().catch(this.#onBroken));
+        this.#cancel = this.#clock.after(retryMs, () => void this.#write().catch(this.#onBroken));
       return;
     }
     this.#waiting = this.#waiting.filter((one) => !milestones.includes(one));

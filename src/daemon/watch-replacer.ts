@@ -1,36 +1,39 @@
-/** The rules by which a running daemon judges: a reload, or another pace, puts a new watch in the place of the old one. */
-import { preparedWatch } from "../ingest/remember.ts";
+/** Replaces the watch of a running daemon after a reload of the rules, or when the ages of data change. */
+import { prepareRestore } from "../ingest/restore-watch.ts";
 import type { EngineParts, StoreParts } from "./assembly/parts.ts";
 import { type Pace, rulesAtPace } from "./settings/pace.ts";
 import type { DaemonSettings } from "./settings.ts";
 
-interface JudgingParts extends StoreParts, EngineParts {
+interface ReplacerParts extends StoreParts, EngineParts {
   readonly settings: DaemonSettings;
 }
 
-export class Judging {
-  readonly #parts: JudgingParts;
+export class WatchReplacer {
+  readonly #parts: ReplacerParts;
   readonly #pace: Pace;
   #newest: DaemonSettings;
   #replaced: Promise<unknown> = Promise.resolve();
 
-  constructor(parts: JudgingParts, pace: Pace) {
+  constructor(parts: ReplacerParts, pace: Pace) {
     this.#parts = parts;
     this.#pace = pace;
     this.#newest = parts.settings;
   }
 
-  /** Judges by other rules, and goes on where it was. One at a time. @param next default: the newest */
-  by(next?: DaemonSettings): Promise<void> {
-    const done = this.#replaced.then(() => this.#replace(next ?? this.#newest));
+  /**
+   * Replaces the watch; it keeps the state of the old one. Replacements run one at a time.
+   * @param next the new settings; default: the newest
+   */
+  replace(next?: DaemonSettings): Promise<void> {
+    const done = this.#replaced.then(() => this.#replaceNow(next ?? this.#newest));
     this.#replaced = done.catch(() => {});
     return done;
   }
 
-  async #replace(next: DaemonSettings): Promise<void> {
+  async #replaceNow(next: DaemonSettings): Promise<void> {
     const { settings, store, clock, ingest, watchSettings } = this.#parts;
     const ruleSet = rulesAtPace(settings, next, this.#pace.ages, clock.nowMs());
-    const build = await preparedWatch(
+    const build = await prepareRestore(
       { ...watchSettings(next), ruleSet, reloaded: true },
       store,
       clock.nowMs(),
