@@ -2,7 +2,7 @@
 import { mkdirSync, statSync } from "node:fs";
 import path from "node:path";
 import { z } from "zod";
-import { isRoot, readTextFile, replaceFile } from "../files/index.ts";
+import { changeAlone, isRoot, readTextFile, replaceFile } from "../files/index.ts";
 import { type FormStore, type KnownForms, noForms } from "./login-forms.ts";
 
 const name = "login-forms.json";
@@ -40,16 +40,21 @@ export interface FormFolders {
 
 export function formFile({ state: folder, formerState }: FormFolders): FormStore & { readonly path: string } {
   const file = path.join(folder, name);
+  const load = (): KnownForms => {
+    const text = textOf(file);
+    if (text !== null) return formsFromText(file, text);
+    return folder === formerState ? noForms : formerForms(path.join(formerState, name), folder);
+  };
   return {
     path: file,
-    async load() {
-      const text = textOf(file);
-      if (text !== null) return formsFromText(file, text);
-      return folder === formerState ? noForms : formerForms(path.join(formerState, name), folder);
-    },
-    async save(forms: KnownForms) {
+    load: async () => load(),
+    async change(by) {
       mkdirSync(folder, { recursive: true, mode: 0o700 });
-      replaceFile(file, `${JSON.stringify(forms, null, 2)}\n`);
+      await changeAlone(file, (isHeld) => {
+        const now = load();
+        const after = by(now);
+        if (after !== now) replaceFile(file, `${JSON.stringify(after, null, 2)}\n`, isHeld);
+      });
     },
   };
 }

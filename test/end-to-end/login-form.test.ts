@@ -9,7 +9,7 @@ vi.setConfig({ testTimeout: 120_000 });
 test("one alert for all wallets, positions are watched all the same, and a person's yes signs them in", async () => {
   await using house = await openHouse({ wallets: ["main", "hedge"] });
   const { loginForms } = house;
-  await loginForms.save({ ...noForms, text: "Log in to the exchange\n{address}\n{nonce hex}" });
+  await loginForms.change(() => ({ ...noForms, text: "Log in to the exchange\n{address}\n{nonce hex}" }));
   await house.hold({ collateral: "4000", symbol: "SOL", size: "100", entryPrice: "150" });
   const { daemon } = await house.start();
   await house.clock.advance(20_000);
@@ -30,7 +30,7 @@ test("one alert for all wallets, positions are watched all the same, and a perso
   // Wallets that are not signed in for that reason have no alert of their own.
   await house.clock.advance(600_000);
   expect(house.headlines().filter((line) => /No data/.test(line))).toEqual([]);
-  await loginForms.save(accepted(known, "text")!);
+  await loginForms.change((now) => accepted(now, "text")!);
   await house.clock.advance(90_000);
   expect(daemon.status().watch.wallets.map(({ signedIn }) => signedIn)).toEqual([true, true]);
   expect(house.chats(/RESOLVED: Wallets sign the exchange's login text again/)).toHaveLength(1);
@@ -44,7 +44,10 @@ test("one alert for all wallets, positions are watched all the same, and a perso
 
 test("signed out wallets are no stream that is down", async () => {
   await using house = await openHouse({ wallets: ["main", "hedge"] });
-  await house.loginForms.save({ ...noForms, text: "Log in to the exchange\n{address}\n{nonce hex}" });
+  await house.loginForms.change(() => ({
+    ...noForms,
+    text: "Log in to the exchange\n{address}\n{nonce hex}",
+  }));
   const { daemon } = await house.start({
     exchange: { baseUrl: house.simulator.url, requestsPerSecond: 200, streams: "auto" },
   });
