@@ -31,6 +31,12 @@ const fileForm = z.strictObject({
   ]),
 });
 
+/** Records that have more than the above. */
+const otherVersions = z.union([
+  z.looseObject({ version: z.number() }),
+  z.looseObject({ text: form.nullable(), memo: form.nullable() }),
+]);
+
 export interface FormFolders {
   /** Made when it is needed. */
   readonly state: string;
@@ -97,9 +103,18 @@ function textOf(file: string, owner: { owner?: "any" } = isRoot() ? { owner: "an
 export function formsFromText(file: string, text: string): KnownForms {
   const broken = () =>
     new BadForms(`${file} is no record of trusted forms; remove it to trust the next plain login`);
+  let content: unknown;
   try {
-    return fileForm.parse(JSON.parse(text));
+    content = JSON.parse(text);
   } catch {
     throw broken();
   }
+  const read = fileForm.safeParse(content);
+  if (read.success) return read.data;
+  if (!otherVersions.safeParse(content).success) throw broken();
+  // All else that it holds may forbid what the forms allow.
+  throw new BadForms(
+    `${file} is of another version of perpwatch, and this one does not know all that it says: start that version again, or a newer ` +
+      "one (or move the file away to trust the next plain login)",
+  );
 }

@@ -1,5 +1,6 @@
 /** A login text of another form than the trusted one, and a keystore that is closed, through the whole daemon. */
 import { expect, test, vi } from "vitest";
+import { formsFromText } from "../../src/signer/form-file.ts";
 import { accepted, noForms } from "../../src/signer/login-forms.ts";
 import { openHouse } from "../support/daemon.ts";
 
@@ -40,6 +41,33 @@ test("one alert for all wallets, positions are watched all the same, and a perso
   expect(house.headlines().filter((line) => /reads? of the exchange/i.test(line))).toEqual([]);
   const signed = house.log.filter(({ msg }) => msg === "signed a login text");
   expect(new Set(signed.map(({ wallet }) => wallet))).toEqual(new Set(["main", "hedge"]));
+});
+
+test("a record of forms of another version is one alert for all wallets, positions are watched all the same", async () => {
+  await using house = await openHouse({ wallets: ["main", "hedge"] });
+  const { loginForms } = house;
+  const { load } = loginForms;
+  const newer = JSON.stringify({ ...noForms, until: "2030-01-01" });
+  loginForms.load = async () => formsFromText("login-forms.json", newer);
+  await house.hold({ collateral: "4000", symbol: "SOL", size: "100", entryPrice: "150" });
+  const { daemon } = await house.start();
+  await house.clock.advance(20_000);
+  const told = () => house.headlines().filter((line) => /No wallet signs in/.test(line));
+  expect(told()).toEqual([
+    expect.stringContaining(
+      "No wallet signs in: the trusted forms of login cannot be read: login-forms.json is of another version of perpwatch",
+    ),
+  ]);
+  expect(told()[0]).toContain("start that version again, or a newer one");
+  await house.bring("SOL", 0.03);
+  await house.clock.advance(5_000);
+  expect(house.chats(/SOL long is 3% from liquidation/)).toHaveLength(1);
+  await house.clock.advance(600_000);
+  expect(house.headlines().filter((line) => /No data/.test(line))).toEqual([]);
+  expect(told().filter((line) => !/STILL/.test(line))).toHaveLength(1);
+  loginForms.load = load;
+  await house.clock.advance(90_000);
+  expect(daemon.status().watch.wallets.map(({ signedIn }) => signedIn)).toEqual([true, true]);
 });
 
 test("signed out wallets are no stream that is down", async () => {

@@ -1,12 +1,12 @@
-/** The file of trusted forms: changed by several processes. */
+/** The file of trusted forms: changed by several processes, read by other versions. */
 import { execFile } from "node:child_process";
-import { readdirSync, statSync } from "node:fs";
+import { readdirSync, readFileSync, statSync } from "node:fs";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
-import { formFile } from "../../src/signer/form-file.ts";
-import { accepted, LoginForms } from "../../src/signer/login-forms.ts";
+import { BadForms, formFile, formsFromText } from "../../src/signer/form-file.ts";
+import { accepted, LoginForms, noForms } from "../../src/signer/login-forms.ts";
 import { desk } from "../cli/run.ts";
 import { exampleAddress as address } from "../wallet/example.ts";
 
@@ -25,6 +25,40 @@ test("changes of several processes at once are all kept", { timeout: 60_000 }, a
   await Promise.all([child(), child()]);
   expect((await formFile(folders).load()).text).toBe(String(2 * each));
   expect(readdirSync(place.folder)).toEqual(["login-forms.json"]);
+});
+
+test.each<[string, object]>([
+  ["states more than this version knows", { ...noForms, until: "2030-01-01" }],
+  ["states more of a refused form", { ...noForms, refused: [{ kind: "text", form: "f", seen: 3 }] }],
+  ["names its version", { version: 2, forms: [] }],
+])("a record of another version, which %s, is refused with what to do, and stays", async (_what, record) => {
+  using place = desk();
+  const text = JSON.stringify(record);
+  expect(() => formsFromText("login-forms.json", text)).toThrow(BadForms);
+  expect(() => formsFromText("login-forms.json", text)).toThrow(
+    /is of another version of perpwatch.*start that version again/,
+  );
+  place.write("login-forms.json", text);
+  const store = formFile({ state: place.folder, formerState: place.folder });
+  const forms = new LoginForms({ store, baseUrl: "https://perp-api.phoenix.trade", domain: null });
+  const asked = { text: `Sign in\n${address}\nnonce: a1b2c3d4`, nonceId: "", address, nowMs: 0 };
+  await expect(forms.check(asked)).rejects.toThrow(/cannot be read: .*another version/);
+  await expect(store.change(() => noForms)).rejects.toThrow(BadForms);
+  expect(readFileSync(path.join(place.folder, "login-forms.json"), "utf8")).toBe(text);
+});
+
+test("a signer that knows the forms goes on by them beside a record of another version, and leaves it as it is", async () => {
+  using place = desk();
+  const store = formFile({ state: place.folder, formerState: place.folder });
+  const forms = new LoginForms({ store, baseUrl: "https://perp-api.phoenix.trade", domain: null });
+  const check = (words: string) =>
+    forms.check({ text: `${words}\n${address}\nnonce: a1b2c3d4`, nonceId: "", address, nowMs: 0 });
+  await check("Sign in");
+  const newer = JSON.stringify({ ...noForms, until: "2030-01-01" });
+  place.write("login-forms.json", newer);
+  await expect(check("Log in")).rejects.toThrow(/another form/);
+  await check("Sign in");
+  expect(readFileSync(path.join(place.folder, "login-forms.json"), "utf8")).toBe(newer);
 });
 
 test("texts without end push out no form that is trusted, and the file stays small and readable", async () => {
