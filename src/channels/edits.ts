@@ -25,6 +25,7 @@ export interface EditsOptions {
 }
 
 const maxTries = 5;
+/** Messages that are remembered, beside those with an edit under way. */
 const maxPlaces = 100;
 const maxSince = 2_000;
 
@@ -40,6 +41,8 @@ interface Place {
   changed: number;
   shown: number;
   refreshing: boolean;
+  /** Edits that are made or wait. */
+  edits: number;
 }
 
 /** Returns true if nobody has to be woken by a message. */
@@ -148,23 +151,35 @@ export class Edits {
       return { ...result, receipt };
     };
     const turn = place.last.then(edit);
-    place.last = turn.catch(() => {});
+    place.edits++;
+    place.last = turn
+      .catch(() => {})
+      .finally(() => {
+        place.edits--;
+      });
     return turn;
+  }
+
+  /** Forgets the oldest ones of too many. One with an edit under way stays: a second edit at the same time would undo it. */
+  #forget(newest: Place): void {
+    for (const [receipt, place] of this.#places) {
+      if (this.#places.size <= maxPlaces) return;
+      if (place !== newest && place.edits === 0 && !place.refreshing) this.#places.delete(receipt);
+    }
   }
 
   /** A sent message with all that was told since, by the caller and by this process, and one message more. */
   #placeOf({ receipt, message: sent, since = [] }: ToldBefore, message: Message): Place {
     const place: Place = this.#places.get(receipt) ?? {
       ...{ receipt, message: sent, since: [], last: Promise.resolve() },
-      ...{ changed: 0, shown: 0, refreshing: false },
+      ...{ changed: 0, shown: 0, refreshing: false, edits: 0 },
     };
     const all = new Map([...place.since, ...since, message].map((one) => [one.id, one]));
     place.since = [...all.values()].sort((a, b) => a.sealedAtMs - b.sealedAtMs).slice(-maxSince);
     place.changed++;
     this.#places.delete(receipt);
     this.#places.set(receipt, place);
-    const [oldest] = this.#places.keys();
-    if (this.#places.size > maxPlaces && oldest !== undefined) this.#places.delete(oldest);
+    this.#forget(place);
     return place;
   }
 }

@@ -52,11 +52,12 @@ const named = { text: "login text", memo: "memo of login transactions" } as cons
 /** Trusts the refused form of a kind that a person has seen, and leaves all else as it is by now. */
 async function accept(file: FormStore, seen: KnownForms, kind: LoginFormKind): Promise<void> {
   const refusedIn = ({ refused }: KnownForms) => refused.find((one) => one.kind === kind)?.form;
-  const now = await file.load();
-  const after = accepted(now, kind);
-  if (after === null || refusedIn(now) !== refusedIn(seen) || now[kind] !== seen[kind])
-    throw new CommandFailed("the trusted or the refused form was changed meanwhile; look at it again");
-  await file.save(after);
+  await file.change((now) => {
+    const after = accepted(now, kind);
+    if (after === null || refusedIn(now) !== refusedIn(seen) || now[kind] !== seen[kind])
+      throw new CommandFailed("the trusted or the refused form was changed meanwhile; look at it again");
+    return after;
+  });
 }
 
 const refusedForGood = [

@@ -3,8 +3,11 @@ import fs from "node:fs";
 import path from "node:path";
 import { isRoot } from "./trust.ts";
 
-/** Writes a text in the place of a file, which its owner alone can read then. Throws as the system does; the old file stays. */
-export function replaceFile(name: string, text: string): void {
+/**
+ * Writes a text in the place of a file, which its owner alone can read then. Throws as the system does; the old file stays.
+ * @param mayReplace asked last, when the text is on the disk; throws an error where it returns false
+ */
+export function replaceFile(name: string, text: string, mayReplace: () => boolean = () => true): void {
   const draft = `${name}.${process.pid}.draft`;
   // A process of the same number that was killed may have left one; containers give the same numbers again and again.
   fs.rmSync(draft, { force: true });
@@ -17,6 +20,7 @@ export function replaceFile(name: string, text: string): void {
       const { uid, gid } = fs.statSync(path.dirname(path.resolve(name)));
       fs.fchownSync(file, uid, gid);
     }
+    if (!mayReplace()) throw new Error(`${name} was not written: another process changes it`);
     fs.renameSync(draft, name);
     syncFolder(path.dirname(path.resolve(name)));
   } catch (error) {

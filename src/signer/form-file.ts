@@ -2,7 +2,7 @@
 import { mkdirSync, statSync } from "node:fs";
 import path from "node:path";
 import { z } from "zod";
-import { isRoot, readTextFile, replaceFile } from "../files/index.ts";
+import { changeAlone, isRoot, readTextFile, replaceFile } from "../files/index.ts";
 import { type FormStore, type KnownForms, noForms } from "./login-forms.ts";
 
 const name = "login-forms.json";
@@ -31,6 +31,12 @@ const fileForm = z.strictObject({
   ]),
 });
 
+/** Records that have more than the above. */
+const otherVersions = z.union([
+  z.looseObject({ version: z.number() }),
+  z.looseObject({ text: form.nullable(), memo: form.nullable() }),
+]);
+
 export interface FormFolders {
   /** Made when it is needed. */
   readonly state: string;
@@ -40,16 +46,21 @@ export interface FormFolders {
 
 export function formFile({ state: folder, formerState }: FormFolders): FormStore & { readonly path: string } {
   const file = path.join(folder, name);
+  const load = (): KnownForms => {
+    const text = textOf(file);
+    if (text !== null) return formsFromText(file, text);
+    return folder === formerState ? noForms : formerForms(path.join(formerState, name), folder);
+  };
   return {
     path: file,
-    async load() {
-      const text = textOf(file);
-      if (text !== null) return formsFromText(file, text);
-      return folder === formerState ? noForms : formerForms(path.join(formerState, name), folder);
-    },
-    async save(forms: KnownForms) {
+    load: async () => load(),
+    async change(by) {
       mkdirSync(folder, { recursive: true, mode: 0o700 });
-      replaceFile(file, `${JSON.stringify(forms, null, 2)}\n`);
+      await changeAlone(file, (isHeld) => {
+        const now = load();
+        const after = by(now);
+        if (after !== now) replaceFile(file, `${JSON.stringify(after, null, 2)}\n`, isHeld);
+      });
     },
   };
 }
@@ -92,9 +103,18 @@ function textOf(file: string, owner: { owner?: "any" } = isRoot() ? { owner: "an
 export function formsFromText(file: string, text: string): KnownForms {
   const broken = () =>
     new BadForms(`${file} is no record of trusted forms; remove it to trust the next plain login`);
+  let content: unknown;
   try {
-    return fileForm.parse(JSON.parse(text));
+    content = JSON.parse(text);
   } catch {
     throw broken();
   }
+  const read = fileForm.safeParse(content);
+  if (read.success) return read.data;
+  if (!otherVersions.safeParse(content).success) throw broken();
+  // All else that it holds may forbid what the forms allow.
+  throw new BadForms(
+    `${file} is of another version of perpwatch, and this one does not know all that it says: start that version again, or a newer ` +
+      "one (or move the file away to trust the next plain login)",
+  );
 }

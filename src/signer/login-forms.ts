@@ -12,7 +12,8 @@ import { BadChallenge } from "../wallet/transaction.ts";
 import { firstDifference } from "./form-lines.ts";
 import { plainness } from "./plain-login.ts";
 
-export type LoginFormKind = "text" | "memo";
+const kinds = ["text", "memo"] as const;
+export type LoginFormKind = (typeof kinds)[number];
 
 /** The form of its kind that was refused last. */
 export interface RefusedForm {
@@ -41,7 +42,11 @@ export const noForms: KnownForms = { text: null, memo: null, refused: [] };
 
 export interface FormStore {
   load(): Promise<KnownForms>;
-  save(forms: KnownForms): Promise<void>;
+  /**
+   * Reads, changes and writes in one step, which no other process comes between. Rejects with what `by` throws.
+   * @param by does not wait; where it returns what it is given, nothing is written
+   */
+  change(by: (now: KnownForms) => KnownForms): Promise<void>;
 }
 
 /** Forms that are forgotten with the process. */
@@ -49,8 +54,8 @@ export function memoryForms(first: KnownForms = noForms): FormStore {
   let known = first;
   return {
     load: async () => known,
-    save: async (forms) => {
-      known = forms;
+    change: async (by) => {
+      known = by(known);
     },
   };
 }
@@ -87,20 +92,23 @@ export class LoginForms {
   }
 
   async #check(text: LoginText, kind: LoginFormKind): Promise<void> {
-    await this.#load();
-    let form: string;
-    try {
-      form = formOf(text, kind === "memo");
-    } catch (error) {
-      if (error instanceof BadChallenge) await this.#refuse(text, kind, null, error.message);
-      throw error;
-    }
-    const pinned = this.#known[kind];
+    const asked = { ...text, kind, form: formOrReason(text, kind) };
+    let verdict = this.#judge(await this.#load(), asked);
+    if (verdict.after !== verdict.before || this.#isUnsaved) verdict = await this.#record(verdict, asked);
+    if (verdict.refusal !== null) throw verdict.refusal;
+  }
+
+  #judge(known: KnownForms, asked: Asked): Verdict {
+    const { kind, form, address } = asked;
+    if (typeof form !== "string")
+      return refusing(known, form, {
+        ...{ kind, form: null, reason: form.message, text: asked.text.slice(0, maxShown), address },
+      });
+    const pinned = known[kind];
     if (form === pinned) {
-      const refused = this.#known.refused.filter(({ address }) => address !== text.address);
-      if (refused.length < this.#known.refused.length) await this.#save({ ...this.#known, refused });
-      else if (this.#isUnsaved) await this.#save(this.#known);
-      return;
+      const refused = known.refused.filter((one) => one.address !== address);
+      const after = refused.length < known.refused.length ? { ...known, refused } : known;
+      return { before: known, after, refusal: null, pins: null };
     }
     const named = kind === "text" ? "login text" : "memo of the login transaction";
     const { baseUrl, domain } = this.#options;
@@ -108,73 +116,98 @@ export class LoginForms {
       pinned !== null
         ? `has another form than the one that was trusted: ${firstDifference(pinned, form)}`
         : plainness(form, new URL(baseUrl).hostname, kind === "text" ? domain : null);
-    if (reason !== null) {
-      await this.#refuse(text, kind, form, `the ${named} ${reason}`);
-      throw new FormRefused(`the ${named} ${reason}`);
-    }
-    await this.#pin(kind, form);
-  }
-
-  /** @throws {BadChallenge} when it cannot be recorded: each start would trust the first form that it sees then */
-  async #pin(kind: LoginFormKind, form: string): Promise<void> {
-    const forms = trusting(this.#known, kind, form);
-    try {
-      await this.#options.store.save(forms);
-    } catch (error) {
-      this.#options.onTrouble?.(error);
-      const reason = error instanceof Error ? error.message : String(error);
-      throw new BadChallenge(
-        `no form of login is trusted yet, and the first one cannot be recorded: ${reason}`,
-      );
-    }
-    this.#known = forms;
-    this.#isUnsaved = false;
-    this.#options.onPinned?.(form);
-  }
-
-  async #refuse(
-    { address, text }: LoginText,
-    kind: LoginFormKind,
-    form: string | null,
-    reason: string,
-  ): Promise<void> {
-    const { refused } = this.#known;
-    const before = refused.find((one) => one.kind === kind);
-    if (before?.form === form && before.reason === reason && before.address === address && !this.#isUnsaved)
-      return;
-    const shown = form === null ? { text: text.slice(0, maxShown) } : {};
-    const others = refused.filter((one) => one.kind !== kind);
-    await this.#save({ ...this.#known, refused: [...others, { kind, form, reason, address, ...shown }] });
-  }
-
-  async #save(forms: KnownForms): Promise<void> {
-    this.#known = forms;
-    await this.#options.store.save(forms).then(
-      () => {
-        this.#isUnsaved = false;
-      },
-      (error) => {
-        this.#isUnsaved = true;
-        this.#options.onTrouble?.(error);
-      },
-    );
+    if (reason === null)
+      return { before: known, after: trusting(known, kind, form), refusal: null, pins: form };
+    const refusal = new FormRefused(`the ${named} ${reason}`);
+    return refusing(known, refusal, { kind, form, reason: refusal.message, address });
   }
 
   /**
-   * Reads the store, unless something is not stored yet: that is newer.
-   * @throws {BadChallenge} where nothing can be read and nothing is known: no text is the first one then
+   * Stores what a judgement leads to. It is made again by the record as it is then: another process may have changed it.
+   * @throws {BadChallenge} when a first form cannot be recorded: each start would trust the first form that it sees then
    */
-  async #load(): Promise<void> {
-    if (this.#isUnsaved) return;
+  async #record(first: Verdict, asked: Asked): Promise<Verdict> {
+    let verdict = first;
     try {
-      this.#known = await this.#options.store.load();
+      await this.#options.store.change((stored) => {
+        verdict = this.#judge(this.#beside(stored), asked);
+        return verdict.after;
+      });
+      this.#isUnsaved = false;
     } catch (error) {
       this.#options.onTrouble?.(error);
-      if (this.#known !== noForms) return;
-      const reason = error instanceof Error ? error.message : String(error);
-      throw new BadChallenge(`the trusted forms of login cannot be read: ${reason}`);
+      if (verdict.pins !== null) {
+        const reason = error instanceof Error ? error.message : String(error);
+        throw new BadChallenge(
+          `no form of login is trusted yet, and the first one cannot be recorded: ${reason}`,
+        );
+      }
+      this.#isUnsaved = true;
     }
+    this.#known = verdict.after;
+    if (verdict.pins !== null) this.#options.onPinned?.(verdict.pins);
+    return verdict;
   }
+
+  /** A stored record with what could not be stored. Where another form is trusted there, a person has decided since. */
+  #beside(stored: KnownForms): KnownForms {
+    if (!this.#isUnsaved) return stored;
+    const of = (kind: LoginFormKind) =>
+      stored[kind] === null || stored[kind] === this.#known[kind] ? this.#known : stored;
+    const refused = kinds.flatMap((kind) => of(kind).refused.filter((one) => one.kind === kind));
+    return { text: of("text").text, memo: of("memo").memo, refused };
+  }
+
+  /** @throws {BadChallenge} where nothing can be read and nothing is known: no text is the first one then */
+  async #load(): Promise<KnownForms> {
+    try {
+      this.#known = this.#beside(await this.#options.store.load());
+    } catch (error) {
+      this.#options.onTrouble?.(error);
+      if (this.#known === noForms) {
+        const reason = error instanceof Error ? error.message : String(error);
+        throw new BadChallenge(`the trusted forms of login cannot be read: ${reason}`);
+      }
+    }
+    return this.#known;
+  }
+}
+
+interface Asked extends LoginText {
+  readonly kind: LoginFormKind;
+  /** An error: no wallet may sign such a text. */
+  readonly form: string | BadChallenge;
+}
+
+interface Verdict {
+  readonly before: KnownForms;
+  /** The same object as `before` where nothing changes. */
+  readonly after: KnownForms;
+  /** Null: it is signed. */
+  readonly refusal: BadChallenge | null;
+  /** The form that is trusted from now on; null: as before. */
+  readonly pins: string | null;
+}
+
+function formOrReason(text: LoginText, kind: LoginFormKind): string | BadChallenge {
+  try {
+    return formOf(text, kind === "memo");
+  } catch (error) {
+    if (error instanceof BadChallenge) return error;
+    throw error;
+  }
+}
+
+function refusing(known: KnownForms, refusal: BadChallenge, one: RefusedForm): Verdict {
+  const last = known.refused.find(({ kind }) => kind === one.kind);
+  const isKnown =
+    last?.form === one.form &&
+    last.reason === one.reason &&
+    last.text === one.text &&
+    last.address === one.address;
+  const others = known.refused.filter(({ kind }) => kind !== one.kind);
+  const after = isKnown ? known : { ...known, refused: [...others, one] };
+  return { before: known, after, refusal, pins: null };
 }
 
 /** A person may accept the form of this text. */

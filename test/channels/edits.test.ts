@@ -356,3 +356,36 @@ test("an edit that is tried again leaves nothing behind once it was made", async
   }
   expect(getEventListeners(await done.promise, "abort")).toEqual([]);
 });
+
+test("an edit under way is waited for, and what it shows is kept, however many other messages are edited meanwhile", async () => {
+  const begun = Promise.withResolvers<void>();
+  const goOn = Promise.withResolvers<void>();
+  const puts: { readonly alerts: readonly number[]; readonly atOnce: number }[] = [];
+  let running = 0;
+  const edits = new Edits({
+    ...{ clock: handClock(), log: { info: () => {}, warn: () => {}, debug: () => {} } },
+    put: async (receipt, { content }) => {
+      if (receipt !== "101") return { kind: "delivered", receipt };
+      puts.push({ alerts: content.items.map((item) => item.change.alertId), atOnce: ++running });
+      begun.resolve();
+      await goOn.promise;
+      running--;
+      return { kind: "delivered", receipt };
+    },
+  });
+  const sent = (receipt: string) => {
+    const first = told([of(1)]);
+    return { messageId: first.id, receipt, message: first };
+  };
+  const root = sent("101");
+  const one = edits.edit([root], quiet([of(2)]), never);
+  await begun.promise;
+  for (let number = 0; number < 300; number++) await edits.edit([sent(`o${number}`)], quiet([of(3)]), never);
+  const other = edits.edit([root], quiet([of(4)]), never);
+  goOn.resolve();
+  expect(await Promise.all([one, other])).toMatchObject([{ kind: "delivered" }, { kind: "delivered" }]);
+  expect(puts).toEqual([
+    { alerts: [1, 2], atOnce: 1 },
+    { alerts: [1, 2, 4], atOnce: 1 },
+  ]);
+});

@@ -210,3 +210,22 @@ test.each(["{", "[]", '{"text":1}', "x".repeat(100_000)])(
     expect(stderr.length).toBeLessThan(300);
   },
 );
+
+test("a record of another version is refused with what to do, and stays as it is", async () => {
+  using it = place(null);
+  const newer = JSON.stringify({
+    text,
+    memo: null,
+    refused: [{ kind: "text", form, reason, address }],
+    until: 1,
+  });
+  it.write("login-forms.json", newer);
+  for (const args of [[], ["--yes"], ["--json", "--yes"]]) {
+    const { status, stdout, stderr } = await it.trust(...args);
+    expect(status).toBe(1);
+    expect(stdout + stderr).toMatch(
+      /login-forms\.json is of another version of perpwatch.*start that version again/,
+    );
+  }
+  expect(readFileSync(path.join(it.folder, "login-forms.json"), "utf8")).toBe(newer);
+});

@@ -1,5 +1,6 @@
 /** A login text of another form than the trusted one, and a keystore that is closed, through the whole daemon. */
 import { expect, test, vi } from "vitest";
+import { formsFromText } from "../../src/signer/form-file.ts";
 import { accepted, noForms } from "../../src/signer/login-forms.ts";
 import { openHouse } from "../support/daemon.ts";
 
@@ -9,7 +10,7 @@ vi.setConfig({ testTimeout: 120_000 });
 test("one alert for all wallets, positions are watched all the same, and a person's yes signs them in", async () => {
   await using house = await openHouse({ wallets: ["main", "hedge"] });
   const { loginForms } = house;
-  await loginForms.save({ ...noForms, text: "Log in to the exchange\n{address}\n{nonce hex}" });
+  await loginForms.change(() => ({ ...noForms, text: "Log in to the exchange\n{address}\n{nonce hex}" }));
   await house.hold({ collateral: "4000", symbol: "SOL", size: "100", entryPrice: "150" });
   const { daemon } = await house.start();
   await house.clock.advance(20_000);
@@ -30,7 +31,7 @@ test("one alert for all wallets, positions are watched all the same, and a perso
   // Wallets that are not signed in for that reason have no alert of their own.
   await house.clock.advance(600_000);
   expect(house.headlines().filter((line) => /No data/.test(line))).toEqual([]);
-  await loginForms.save(accepted(known, "text")!);
+  await loginForms.change((now) => accepted(now, "text")!);
   await house.clock.advance(90_000);
   expect(daemon.status().watch.wallets.map(({ signedIn }) => signedIn)).toEqual([true, true]);
   expect(house.chats(/RESOLVED: Wallets sign the exchange's login text again/)).toHaveLength(1);
@@ -42,9 +43,39 @@ test("one alert for all wallets, positions are watched all the same, and a perso
   expect(new Set(signed.map(({ wallet }) => wallet))).toEqual(new Set(["main", "hedge"]));
 });
 
+test("a record of forms of another version is one alert for all wallets, positions are watched all the same", async () => {
+  await using house = await openHouse({ wallets: ["main", "hedge"] });
+  const { loginForms } = house;
+  const { load } = loginForms;
+  const newer = JSON.stringify({ ...noForms, until: "2030-01-01" });
+  loginForms.load = async () => formsFromText("login-forms.json", newer);
+  await house.hold({ collateral: "4000", symbol: "SOL", size: "100", entryPrice: "150" });
+  const { daemon } = await house.start();
+  await house.clock.advance(20_000);
+  const told = () => house.headlines().filter((line) => /No wallet signs in/.test(line));
+  expect(told()).toEqual([
+    expect.stringContaining(
+      "No wallet signs in: the trusted forms of login cannot be read: login-forms.json is of another version of perpwatch",
+    ),
+  ]);
+  expect(told()[0]).toContain("start that version again, or a newer one");
+  await house.bring("SOL", 0.03);
+  await house.clock.advance(5_000);
+  expect(house.chats(/SOL long is 3% from liquidation/)).toHaveLength(1);
+  await house.clock.advance(600_000);
+  expect(house.headlines().filter((line) => /No data/.test(line))).toEqual([]);
+  expect(told().filter((line) => !/STILL/.test(line))).toHaveLength(1);
+  loginForms.load = load;
+  await house.clock.advance(90_000);
+  expect(daemon.status().watch.wallets.map(({ signedIn }) => signedIn)).toEqual([true, true]);
+});
+
 test("signed out wallets are no stream that is down", async () => {
   await using house = await openHouse({ wallets: ["main", "hedge"] });
-  await house.loginForms.save({ ...noForms, text: "Log in to the exchange\n{address}\n{nonce hex}" });
+  await house.loginForms.change(() => ({
+    ...noForms,
+    text: "Log in to the exchange\n{address}\n{nonce hex}",
+  }));
   const { daemon } = await house.start({
     exchange: { baseUrl: house.simulator.url, requestsPerSecond: 200, streams: "auto" },
   });

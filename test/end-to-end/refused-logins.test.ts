@@ -10,7 +10,7 @@ test("a refused login text has a line when it begins, then one in ten minutes wi
   const wallets = ["main", "hedge", "third", "fourth"];
   await using house = await openHouse({ wallets });
   const { loginForms } = house;
-  await loginForms.save({ ...noForms, text: "Log in to the exchange\n{address}\n{nonce hex}" });
+  await loginForms.change(() => ({ ...noForms, text: "Log in to the exchange\n{address}\n{nonce hex}" }));
   await house.start();
   const lines = () => house.log.filter(({ msg }) => /^refused to sign/.test(msg)).map(({ msg }) => msg);
   await house.clock.advance(240_000);
@@ -22,7 +22,7 @@ test("a refused login text has a line when it begins, then one in ten minutes wi
   const [, more, again, ...others] = lines();
   expect(more).toMatch(/^refused to sign \d\d+ more times within 10m; signatures\.log has a line for each$/);
   expect([again, others]).toEqual([first, []]);
-  await loginForms.save(accepted(await loginForms.load(), "text")!);
+  await loginForms.change((now) => accepted(now, "text")!);
   await house.clock.advance(90_000);
   expect(house.log.filter(({ msg }) => msg === "signed a login text")).toHaveLength(wallets.length);
 });

@@ -203,6 +203,40 @@ test("a machine 3 h fast signs in nobody and watches on: one alert names the dif
   expect(told().filter((line) => !/STILL/.test(line))).toHaveLength(1);
 });
 
+test("an exchange whose time creeps away gets no login signed beyond 5 min: one alert names the difference, until it is right", async () => {
+  await using house = await openHouse({ signerHasClock: true, wallets: ["main", "hedge"] });
+  await house.hold(holding);
+  let creptMs = 240_000;
+  const { daemon } = await house.start({}, undefined, { dispatcher: withDates(house, () => creptMs) });
+  const signed = () => house.log.filter(({ msg }) => msg === "signed a login text").length;
+  const signedIn = () => daemon.status().watch.wallets.map((wallet) => wallet.signedIn);
+  const creep = async (seconds: number, stepMs: number) => {
+    for (let second = 0; second < seconds; second++) {
+      creptMs += stepMs;
+      await house.clock.advance(1_000);
+    }
+  };
+  await creep(20, 1_000);
+  expect([signed(), signedIn()]).toEqual([2, [true, true]]);
+  await creep(80, 1_500);
+  // The daemon's own time has followed, step by step.
+  expect((await nowOf(house)) - house.clock.nowMs()).toBeGreaterThan(330_000);
+  for (const { authority } of house.simulator.traders)
+    await house.call("session", { authority, action: "revoke" });
+  await creep(60, 0);
+  expect([signed(), signedIn()]).toEqual([2, [false, false]]);
+  const told = () =>
+    house.headlines().filter((line) => /No wallet signs in|a login is not signed/.test(line));
+  expect(told().filter((line) => !/STILL/.test(line))).toEqual([
+    expect.stringMatching(/differ by 6m.* \(this machine's is behind\)/),
+  ]);
+  expect(house.log.filter(({ rule }) => rule === "ClockOff")).not.toEqual([]);
+  creptMs = 0;
+  await house.clock.advance(150_000);
+  expect(signedIn()).toEqual([true, true]);
+  expect(house.chats(/RESOLVED: Wallets sign the exchange's login text again/)).toHaveLength(1);
+});
+
 describe("a wallet's first start", () => {
   /** An exchange an hour into its day, with a deposit in the past, and a machine whose clock is ahead of its. */
   async function opened(fastMs: number): Promise<House> {

@@ -98,6 +98,38 @@ describe("the exchange's clock", () => {
     }
   });
 
+  test.each([1, -1])(
+    "a time that creeps away is followed for a day in all, whatever its steps: %i",
+    async (way) => {
+      const clock = new FakeClock("2026-01-01T00:00:00.400Z");
+      const refused: number[] = [];
+      const time = new ExchangeTime(clock, 86_400_000, (offsetMs) => refused.push(offsetMs));
+      let aheadMs = 0;
+      const creep = async (stepMs: number, answers: number) => {
+        for (let n = 0; n < answers; n++) {
+          aheadMs += way * stepMs;
+          await hear(clock, time, aheadMs, [50]);
+          expect(Math.abs(time.offsetMs)).toBeLessThanOrEqual(86_402_000);
+        }
+      };
+      await creep(400, 300);
+      expect(Math.abs(time.offsetMs)).toBeGreaterThan(115_000);
+      // Each jump is believed in the end.
+      for (let hour = 1; hour < 24; hour++) {
+        aheadMs = way * hour * 3_600_000;
+        await hear(clock, time, aheadMs, Array(45).fill(50));
+      }
+      expect(Math.abs(time.offsetMs)).toBeGreaterThan(22.9 * 3_600_000);
+      aheadMs = way * 86_300_000;
+      await hear(clock, time, aheadMs, Array(45).fill(50));
+      await creep(400, 600);
+      expect(refused).toHaveLength(1);
+      for (let hour = 24; hour < 30; hour++)
+        await hear(clock, time, way * hour * 3_600_000 + way * 300_000, Array(45).fill(50));
+      expect(Math.abs(time.offsetMs)).toBeLessThanOrEqual(86_402_000);
+    },
+  );
+
   test("one server of four that is days off is not reported, all of them are", async () => {
     const clock = new FakeClock("2026-01-01T00:00:00.400Z");
     let refused = 0;

@@ -37,7 +37,7 @@ test("a changed text signs no wallet in; once accepted, all of them sign in", as
   // The alert about the text says it; that somebody else uses the key is another matter.
   expect(set.exchange.sessions.figures.authFailures).toBe(0);
   expect(set.exchange.loginTrouble).toMatch(/another form/);
-  await store.save(accepted(await store.load(), "text")!);
+  await store.change((now) => accepted(now, "text")!);
   for (const { name } of wallets) await set.clock.finish(login(name));
   expect(set.exchange.sessions.all.map(({ signedIn }) => signedIn)).toEqual([true, true]);
   expect(set.exchange.loginTrouble).toBe("");
@@ -81,10 +81,10 @@ test("a refused text and a refused memo are both told, in the same order whichev
   };
   await troubleAfter("hedge");
   expect([await troubleAfter("main"), await troubleAfter("hedge")]).toEqual([both, both]);
-  await store.save(accepted(await store.load(), "memo")!);
+  await store.change((now) => accepted(now, "memo")!);
   await login("main");
   expect(set.exchange.loginTrouble).toMatch(/^the login text is more than [^;]*$/);
-  await store.save(accepted(await store.load(), "text")!);
+  await store.change((now) => accepted(now, "text")!);
   await login("hedge");
   expect(set.exchange.loginTrouble).toBe("");
 });

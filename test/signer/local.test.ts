@@ -116,6 +116,25 @@ describe("a login text", () => {
       await expect(made.sign(loginAct({ text: dated, nowMs: toldMs }))).rejects.toThrow(SigningRefused);
     expect(entries.every(({ refused }) => refused !== null)).toBe(true);
   });
+
+  test.each([1, -1])(
+    "dated ever further from the machine's time, a second at a time, is signed up to 20 min from it: %i",
+    async (way) => {
+      const { made, entries } = signer(wallet, nowMs);
+      const signedMs: number[] = [];
+      for (let creptMs = 0; creptMs <= 1_800_000; creptMs += 1_000) {
+        const toldMs = nowMs + way * creptMs;
+        const datedMs = toldMs + way * 15 * 60_000;
+        const dated = `${text()}\nissued:${new Date(datedMs).toISOString()}`;
+        await made.sign(loginAct({ text: dated, nowMs: toldMs })).then(
+          () => void signedMs.push(Math.abs(datedMs - nowMs)),
+          (error: unknown) => expect(error).toBeInstanceOf(SigningRefused),
+        );
+      }
+      expect(Math.max(...signedMs)).toBe(20 * 60_000);
+      expect(entries.at(-1)!.refused).toMatch(/differ by 30m/);
+    },
+  );
 });
 
 const accounts = { globalConfig: a1, globalTraderIndex: [a2], activeTraderBuffer: [a3], perpAssetMap: a4 };

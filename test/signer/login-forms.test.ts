@@ -21,13 +21,16 @@ class Store {
   known: KnownForms = noForms;
   failing = false;
   isReadOnly = false;
+  /** Called between a reading of the store and the next change, for what another process does then. */
+  meanwhile = () => {};
   async load() {
     if (this.failing) throw new Error("no disk");
     return this.known;
   }
-  async save(forms: KnownForms) {
+  async change(by: (now: KnownForms) => KnownForms) {
+    this.meanwhile();
     if (this.failing || this.isReadOnly) throw new Error("no disk");
-    this.known = forms;
+    this.known = by(this.known);
   }
 }
 
@@ -280,4 +283,80 @@ test("a first form that cannot be recorded is trusted by nobody", async () => {
   store.isReadOnly = false;
   await check(plain());
   expect([pinned.length, store.known.text]).toEqual([1, pinned[0]]);
+});
+
+describe("a person's acceptance is kept", () => {
+  const other = `${plain()}\nnetwork:main`;
+  const later = `${plain()}\nnetwork:later`;
+  const otherForm =
+    "Sign in to the exchange\nwallet:{address}\nnonce:{nonce hex}\nexpires:{time}\nnetwork:main";
+
+  test.each<[string, string]>([
+    ["another form", later],
+    ["a text that no person can accept", `${plain()}\nuntil 9999-12-31`],
+    ["the form that was trusted before", plain()],
+  ])("where the signer judges %s meanwhile", async (_what, text) => {
+    const { check, store } = forms();
+    await check(plain());
+    await expect(check(other)).rejects.toThrow(/another form/);
+    store.meanwhile = () => {
+      store.meanwhile = () => {};
+      accept(store);
+    };
+    // It is judged by the record as it is then.
+    await expect(check(text)).rejects.toThrow(/another form|a day without its time/);
+    expect(store.known.text).toBe(otherForm);
+    await check(other);
+  });
+
+  test("where the accepted form is what the signer is asked for meanwhile: it is signed", async () => {
+    const { check, store } = forms();
+    await check(plain());
+    await expect(check(other)).rejects.toThrow(/another form/);
+    await expect(check(later)).rejects.toThrow(/another form/);
+    store.meanwhile = () => {
+      store.meanwhile = () => {};
+      store.known = { ...store.known, text: otherForm, refused: [] };
+    };
+    await check(other);
+    expect(store.known).toEqual({ ...noForms, text: otherForm });
+  });
+
+  test("where the signer could not store a refusal before", async () => {
+    const { check, store } = forms();
+    await check(plain());
+    await expect(check(other)).rejects.toThrow(/another form/);
+    store.isReadOnly = true;
+    await expect(check(later)).rejects.toThrow(/another form/);
+    store.isReadOnly = false;
+    accept(store);
+    await check(other);
+    expect(store.known).toEqual({ ...noForms, text: otherForm });
+    await expect(check(later)).rejects.toThrow(/another form/);
+    expect(store.known.text).toBe(otherForm);
+  });
+});
+
+test("of two processes that see different first forms one pins its own", async () => {
+  const { check, pinned, store } = forms();
+  const first = `Sign in\n${address}${nonce}`;
+  store.meanwhile = () => {
+    store.meanwhile = () => {};
+    store.known = { ...noForms, text: "Sign in\n{address}\nNonce: {nonce hex}" };
+  };
+  await expect(check(plain())).rejects.toThrow(/another form/);
+  expect(pinned).toEqual([]);
+  await check(first);
+});
+
+test("of texts that are refused for one reason the newest is kept", async () => {
+  const { check, store } = forms();
+  await check(plain());
+  for (const words of ["until 9999-12-31", "transfer all until 9999-12-31"]) {
+    await expect(check(`${plain()}\n${words}`)).rejects.toThrow(/a day without its time/);
+    expect(store.known.refused).toMatchObject([{ form: null, text: `${plain()}\n${words}` }]);
+  }
+  // A form that can be accepted, behind it, is the newest then.
+  await expect(check(`${plain()}\nnetwork:main`)).rejects.toThrow(/another form/);
+  expect(store.known.refused.map(({ form }) => form)).toEqual([`${store.known.text}\nnetwork:main`]);
 });
