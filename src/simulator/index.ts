@@ -5,8 +5,9 @@
  *   world.ts       markets and traders, living step by step         state.ts    what they are made of
  *   answers/       one answer an endpoint                           http.ts     routes, refusals, faults
  *   control.ts     what tests and demonstrations do to the world    scenario.ts the same, by a script
+ *   control-bodies.ts  what each of these calls takes
  */
-export { BadCall, controlCalls } from "./control.ts";
+export { BadCall, type ControlArguments, type ControlCall, controlCalls } from "./control-bodies.ts";
 export { BadSettings, runSimulator, type SimulateSettings, simulateSettings } from "./run.ts";
 export { BadScenario, parseScenario } from "./scenario.ts";
 export {
