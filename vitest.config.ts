@@ -22,8 +22,8 @@ export const stages: Readonly<Record<string, readonly string[]>> = {
   attacks: ["test/attacks/**/*.test.ts"],
   /** The units of deploy/, judged by systemd-analyze, and the daemon in their sandbox. Needs Debian's systemd, bubblewrap and seccomp. */
   sandbox: ["test/sandbox/**/*.test.ts"],
-  /** Installations in empty folders, and copies of the sources that are compiled. */
-  launcher: ["test/launch.test.ts", "test/contract/new-endpoint.test.ts"],
+  /** Installations in empty folders, the packed package, and copies of the sources that are compiled. */
+  launcher: ["test/launch.test.ts", "test/contract/new-endpoint.test.ts", "test/exports/**/*.test.ts"],
 };
 
 /** All files of a worker share its process, which loads the sources, and plays a scenario that several look at, once. */

@@ -36,7 +36,27 @@ const mayImport = {
   deliver: ["domain", "alerts", "exchange", "channels"],
   web: ["domain", "files"],
   replay: ["domain", "rules", "alerts", "state", "engine", "ingest"],
+  exports: ["domain", "contract", "margin", "exchange", "simulator", "rules"].concat([
+    "wallet",
+    "signer",
+    "collect",
+    "channels",
+    "replay",
+  ]),
 } as const satisfies Record<string, readonly string[]>;
+
+/**
+ * The entries of package.json's `exports`, which no room imports: each is one part of perpwatch, with what that needs to be used alone.
+ * `figures.ts` and `schedule.ts` are parts of `rules.ts`.
+ */
+const entryMayImport: Readonly<Record<string, readonly string[]>> = {
+  "exports/client.ts": ["exchange", "contract", "domain", "wallet", "signer"].concat(["collect", "margin"]),
+  "exports/margin.ts": ["margin"],
+  "exports/simulator.ts": ["simulator"],
+  "exports/rules.ts": ["rules", "domain", "replay", "channels"],
+  "exports/figures.ts": ["rules", "domain"],
+  "exports/schedule.ts": ["collect", "domain"],
+};
 
 /** The folders and the file in which everything is put together. */
 const roof = ["daemon", "cli", "main.ts"];
@@ -145,6 +165,9 @@ function relativeProblem(file: string, specifier: string, files: SourceFiles): s
   if (!files.has(target)) return `imports ${specifier}, which does not exist`;
   const [from, to] = [roomOf(file), roomOf(target)];
   if (from === to) return undefined;
+  if (to === "exports") return `nobody may know exports (${specifier})`;
+  if (from === "exports")
+    return entryMayImport[file]?.includes(to) ? undefined : `this entry may not know ${to} (${specifier})`;
   if (from === "daemon" && to === "cli") return "daemon may not know cli";
   if (roof.includes(from)) return undefined;
   const allowed: readonly string[] = mayImport[from as keyof typeof mayImport] ?? [];
@@ -241,6 +264,7 @@ test("the tables themselves are sound", () => {
   const named = [...Object.values(mayImport).flat(), ...Object.values(libraryRooms).flat(), ...pureRooms];
   expect(named.filter((room) => !rooms.includes(room))).toEqual([]);
   expect(Object.keys(libraryRooms).filter((library) => !declared.includes(library))).toEqual([]);
+  expect([...new Set(Object.values(entryMayImport).flat())].sort()).toEqual([...mayImport.exports].sort());
   // Room by room along the table: no way leads back.
   const asFiles = Object.entries(mayImport).map(([room, others]) => {
     const text = others.map((other) => `import "../${other}/x.ts";`).join("\n");
@@ -344,6 +368,16 @@ describe("bad source is told", () => {
       "the command line from the daemon",
       { "daemon/a.ts": 'import "../cli/b.ts";', "cli/b.ts": "" },
       "daemon/a.ts: daemon may not know cli",
+    ],
+    [
+      "an entry of the package from inside",
+      { "cli/a.ts": 'import "../exports/margin.ts";', "exports/margin.ts": "" },
+      "cli/a.ts: nobody may know exports (../exports/margin.ts)",
+    ],
+    [
+      "an entry beyond its part",
+      { "exports/margin.ts": 'import "../contract/b.ts";', "contract/b.ts": "" },
+      "exports/margin.ts: this entry may not know contract (../contract/b.ts)",
     ],
     ["an unknown room", { "util/a.ts": "" }, 'util/a.ts: "util" is no room of the house'],
     [

@@ -8,7 +8,7 @@ import { keptOnCall } from "../alerts/incidents/on-call.ts";
 import { keptPosition } from "../alerts/own/downtime.ts";
 import { keptNoData } from "../alerts/own/no-data-alert.ts";
 import { keptThrottle, keptThrottled } from "../alerts/throttles.ts";
-import { KeptValueError, type KeptValues } from "../domain/kept.ts";
+import { type KeptKind, KeptValueError, type KeptValues } from "../domain/kept.ts";
 import { keptEvent } from "../evaluate/held-events.ts";
 import { keptCounts } from "../state/counts.ts";
 import { keptHolders } from "../state/holders.ts";
@@ -18,11 +18,16 @@ import { keptToday } from "../state/profit/today.ts";
 import { keptKey } from "../state/wallets.ts";
 import { keptPair } from "./aggregates/pairs.ts";
 
-export const keptKinds = [
+/** A kind, whatever its values and keys are. */
+interface AnyKind extends Pick<KeptKind<unknown>, "keyOf" | "read"> {
+  name(key: never): string;
+}
+
+export const keptKinds: readonly AnyKind[] = [
   ...[keptKey, keptToday, keptProfit, keptHolders, keptHoldings, keptCounts],
   ...[keptGroup, keptHeld, keptEnding, keptChain, keptSilence, keptIncidents, keptOnCall],
   ...[keptPosition, keptNoData, keptThrottle, keptThrottled, keptEvent, keptPair],
-] as const;
+];
 
 /** @returns the values that their owners can read, those of no kind among them, and for people why others are not used */
 export function readable(kept: KeptValues): {

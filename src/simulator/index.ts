@@ -5,8 +5,9 @@
  *   world.ts       markets and traders, step by step                state.ts    their data
  *   answers/       one answer for each endpoint                     http.ts     routes, refusals, faults
  *   control.ts     changes of the world by tests and demos          scenario.ts the same by a script
+ *   control-bodies.ts  the arguments of each control call
  */
-export { BadCall, controlCalls } from "./control.ts";
+export { BadCall, type ControlArguments, type ControlCall, controlCalls } from "./control-bodies.ts";
 export { BadSettings, runSimulator, type SimulateSettings, simulateSettings } from "./run.ts";
 export { BadScenario, parseScenario } from "./scenario.ts";
 export {

@@ -1,7 +1,7 @@
 /** Shared behaviour of all commands: help with an example, wrong use, JSON failures. */
 import { describe, expect, test } from "vitest";
 import { version } from "../../src/daemon/version.ts";
-import { controlCalls } from "../../src/simulator/control.ts";
+import { controlCalls } from "../../src/simulator/control-bodies.ts";
 import { startSimulator } from "../../src/simulator/index.ts";
 import { parseScenario } from "../../src/simulator/scenario.ts";
 import { desk, run, runProcess } from "./run.ts";

@@ -62,6 +62,7 @@ const elsewhere: readonly (readonly [pattern: RegExp, test: string])[] = [
   [/^docs\/channels\/oncall\.md: #!/, "channels/goalert.test.ts"],
   [/^docs\/channels\/rota\.md: BEGIN/, "config/rotas.test.ts"],
   [/^docs\/page\.md: perpwatch /, "cli/page.test.ts"],
+  [/^docs\/library\.md: (?!npm pack)/, "exports/exports.test.ts"],
   [/^docs\/channels\/rota\.md: npm run -s perpwatch -- rota/, "cli/rota.test.ts"],
 ];
 
@@ -78,6 +79,7 @@ const notRun: readonly (readonly [pattern: RegExp, reason: string])[] = [
     "two lines out of what is printed (cli/rule-tests.test.ts)",
   ],
   [/^docs\/page\.md: server \{/, "needs nginx"],
+  [/^docs\/library\.md: npm pack/, "asks a registry for libraries (exports/exports.test.ts does without)"],
   [/^docs\/channels\/command\.md: #!\/bin\/sh/, "needs jq and wall"],
   [
     /^docs\/channels\/(?!console)[a-z]+\.md: npm run -s perpwatch -- check --online/,
