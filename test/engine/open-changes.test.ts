@@ -1,13 +1,10 @@
 /** Open changes of one account by its states and records: each flow is reported once. */
 import { describe, expect, test } from "vitest";
+import type { CashRecord, FillRecord } from "../../src/state/profit/cash-record.ts";
+import { fittingOf } from "../../src/state/profit/fitting-records.ts";
+import type { OpenChange } from "../../src/state/profit/open-change.ts";
 import { type KeptChanges, OpenChanges } from "../../src/state/profit/open-changes.ts";
-import {
-  type CashRecord,
-  type FillRecord,
-  fittingOf,
-  type OpenChange,
-  rangeOf,
-} from "../../src/state/profit/unexplained-change.ts";
+import { rangeOf } from "../../src/state/profit/open-range.ts";
 import { position } from "./harness.ts";
 
 const account = "main/0.0";

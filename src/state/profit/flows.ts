@@ -4,7 +4,8 @@ import { accountName } from "../../domain/subject.ts";
 import type { TransferData } from "../../domain/transfer.ts";
 import { usdFromQuoteLots } from "../../margin/units.ts";
 import type { AccountEntry } from "../account-entry.ts";
-import { type CashRecord, exactUsd, type FundingRecord } from "./unexplained-change.ts";
+import type { CashRecord, FundingRecord } from "./cash-record.ts";
+import { exactUsd } from "./record-order.ts";
 
 /** Kinds of liquidations that have fills. */
 const traded: ReadonlySet<unknown> = new Set(["market", "adl"]);

@@ -2,9 +2,10 @@
 
 import { z } from "zod";
 import { keptNumber } from "../../domain/kept.ts";
+import type { CashRecord, LooseRecord } from "./cash-record.ts";
+import type { OpenChange } from "./open-change.ts";
 import type { KeptChanges } from "./open-changes.ts";
 import type { Rough } from "./rough-changes.ts";
-import type { CashRecord, LooseRecord, OpenChange } from "./unexplained-change.ts";
 
 const number = keptNumber;
 const optional = number.exactOptional();

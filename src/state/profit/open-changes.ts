@@ -18,45 +18,40 @@ import {
   type Pricing,
   type TakenSpots,
 } from "./balance-change.ts";
+import {
+  type CashRecord,
+  type FundingRecord,
+  isFlow,
+  type LooseRecord,
+  type Place,
+  sumOf,
+} from "./cash-record.ts";
+import { isHandedIn, isTakenIn, less, lessLate, unshownLess } from "./explain-by-record.ts";
+import { fittingOf, lessFunding } from "./fitting-records.ts";
+import { joined, type OpenChange, type OpenPlace } from "./open-change.ts";
+import { nothingOpen, type OpenRange, rangeOf } from "./open-range.ts";
+import {
+  contains,
+  exactUsd,
+  firstFlowOf,
+  isAfter,
+  isAfterLast,
+  isFlowBefore,
+  isOfSlotBefore,
+  isWithin,
+  precedes,
+  slotBefore,
+} from "./record-order.ts";
 import { type HiddenLimits, type Proof, type Rough, RoughChanges } from "./rough-changes.ts";
 import { pdaIndexOf, Slots, withIndex } from "./slots.ts";
 import {
-  type CashRecord,
-  contains,
-  exactUsd,
-  type FundingRecord,
-  firstFlowOf,
-  fittingOf,
-  isAfter,
-  isAfterLast,
   isExplained,
-  isFlow,
-  isFlowBefore,
-  isHandedIn,
   isLikeSale,
-  isOfSlotBefore,
   isSale,
-  isTakenIn,
-  isWithin,
-  joined,
-  type LooseRecord,
-  less,
-  lessFunding,
-  lessLate,
-  nothingOpen,
-  type OpenChange,
-  type OpenPlace,
-  type OpenRange,
-  type Place,
-  precedes,
-  rangeOf,
   slackOf,
-  slotBefore,
-  sumOf,
   takenUsdOf,
   unexplainedUsd,
-  unshownLess,
-} from "./unexplained-change.ts";
+} from "./unexplained-amount.ts";
 
 /** Time of readings of the collateral history for which an open change waits before it is profit or loss, ms. */
 const openPatienceMs = 300_000;

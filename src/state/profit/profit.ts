@@ -14,11 +14,11 @@ import type { AccountEntry } from "../account-entry.ts";
 import { HeldProfit, type HeldTrades, heldTrades } from "./held-profit.ts";
 import { changesShape } from "./kept-changes.ts";
 import { type ExplainedFlow, type KeptChanges, OpenChanges } from "./open-changes.ts";
+import { nothingOpen, type OpenRange } from "./open-range.ts";
 import { Peak } from "./peak.ts";
 import type { HeldSample } from "./profit-gaps.ts";
 import type { HiddenLimits } from "./rough-changes.ts";
 import { Slots, storedSlots } from "./slots.ts";
-import { nothingOpen, type OpenRange } from "./unexplained-change.ts";
 
 /** A partial baseline is recognized where profit is the equity of PDA indices to within this share of it. */
 const partialShare = 0.1;

@@ -20,11 +20,12 @@ import {
   type SpotChange,
   spotChange,
 } from "./balance-change.ts";
+import type { FlowRecord } from "./cash-record.ts";
 import { accountOf, flowOf, guessOf, otherSide, paymentOf, tradeOf, transferOf } from "./flows.ts";
 import type { SpotFlow, StatePlace } from "./open-changes.ts";
+import { exactUsd } from "./record-order.ts";
 import { withIndex } from "./slots.ts";
 import type { Today } from "./today.ts";
-import { exactUsd, type FlowRecord } from "./unexplained-change.ts";
 
 /** Pauses after which the histories are read again while a change is open: often at first. */
 const againMs = 2_000;

@@ -2,25 +2,12 @@
  * Changes of collateral that estimates of trades explained: as much as the estimates may be wrong by may have been paid in or out
  * beside them. The fills of the trades tell. Pure.
  */
-import {
-  type CashRecord,
-  contains,
-  type FillRecord,
-  isExplained,
-  isFlowBefore,
-  isHandedIn,
-  isOfSlotAfter,
-  isOfSlotBefore,
-  isWithin,
-  type LooseRecord,
-  less,
-  maxTried,
-  type OpenChange,
-  type Place,
-  roughnessOf,
-  subsetsOf,
-  unexplainedUsd,
-} from "./unexplained-change.ts";
+import type { CashRecord, FillRecord, LooseRecord, Place } from "./cash-record.ts";
+import { isHandedIn, less } from "./explain-by-record.ts";
+import { maxTried, subsetsOf } from "./fitting-records.ts";
+import type { OpenChange } from "./open-change.ts";
+import { contains, isFlowBefore, isOfSlotAfter, isOfSlotBefore, isWithin } from "./record-order.ts";
+import { isExplained, roughnessOf, unexplainedUsd } from "./unexplained-amount.ts";
 
 /** A fill comes so long after the state that shows it at the latest, ms. */
 const keptMs = 180_000;

@@ -17,9 +17,9 @@ import { dayOf } from "../../rules/index.ts";
 import type { CompleteSince } from "../complete-since.ts";
 import type { WalletEntry } from "../wallets.ts";
 import { accountOf } from "./flows.ts";
+import { nothingOpen } from "./open-range.ts";
 import { noStretches, type Stretch } from "./profit.ts";
 import { type Slots, storedSlots } from "./slots.ts";
-import { nothingOpen } from "./unexplained-change.ts";
 
 /** Added to the slot of an account of which two states of one slot were seen. */
 const amidSlot = 0.5;

@@ -507,13 +507,13 @@ const others: readonly Defect[] = [
   ),
   one(
     "watch: nothing tells whether a record of the slot of an answer came before or after it",
-    "src/state/profit/unexplained-change.ts",
+    "src/state/profit/record-order.ts",
     "return index === undefined || record.index === undefined ? undefined : record.index > index;",
     "return index === undefined || record.index === undefined ? undefined : undefined;",
   ),
   one(
     "watch: collateral that was paid out counts as sold beside funding that is known roughly",
-    "src/state/profit/unexplained-change.ts",
+    "src/state/profit/unexplained-amount.ts",
     "  if (isExact) return false;\n",
     "",
   ),
