@@ -63,7 +63,7 @@ export class AccountAnswers {
     this.#parts.warmUp.welcomed(builder);
     this.#parts.profits.takeStates(entry, told, seen, builder);
     for (const account of told) {
-      this.#parts.holdings.take(account, entry.profit.changes.seen(account.name), builder);
+      this.#parts.holdings.take(account, entry.profit.changes.states.seen(account.name), builder);
       this.#parts.market.wantAssets(account, builder);
       this.#parts.world.accounts.assess(account);
       noteReading(account);

@@ -125,7 +125,7 @@ export class Restoring {
     }
     const unknown = (wallet: string): boolean => ours.has(wallet) && !this.#parts.known(wallet);
     this.#parts.holdings.restore(remembered.keep, unknown, (wallet, account, state) =>
-      wallets.get(wallet)?.profit.changes.restoreState(account, state),
+      wallets.get(wallet)?.profit.changes.states.restore(account, state),
     );
     this.#parts.world.holders.restore(remembered.keep, unknown);
     const held = remembered.held.filter(({ wallet }) => wallet === null || ours.has(wallet));

@@ -45,7 +45,7 @@ export class WalletFigures {
       if (explained) profit.takeLate(pnl);
     };
     this.#parts.gaps.take(wallet.name, node.windows, builder.atMs, values, held, onLate, (ms) =>
-      profit.changes.placedAfter(ms),
+      profit.changes.placed.after(ms),
     );
     node.windows?.feed(builder.atMs, values);
     if (held !== null && typeof values.equity === "number")
@@ -82,7 +82,7 @@ export class WalletFigures {
     for (const entry of this.#parts.profits.valued(builder)) {
       const { changes } = entry.profit;
       for (const account of this.#parts.world.accounts.ofWallet(entry.wallet.name))
-        this.#parts.holdings.take(account, changes.seen(account.name), builder);
+        this.#parts.holdings.take(account, changes.states.seen(account.name), builder);
       this.judgeProfit(entry, builder);
     }
   }

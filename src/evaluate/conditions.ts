@@ -38,7 +38,7 @@ import {
   type WindowPath,
   type WindowSpec,
 } from "../rules/index.ts";
-import type { ExplainedFlow } from "../state/profit/open-changes.ts";
+import type { ExplainedFlow } from "../state/profit/explained-flows.ts";
 import type { Doubt } from "../state/profit/profit.ts";
 import { noWindows, type SubjectNode, windowsOf } from "../state/subjects.ts";
 import { isProfit } from "../state/wants.ts";

@@ -12,7 +12,7 @@ import type { MarketRisk } from "../margin/model.ts";
 import { shrink, unitsFromBaseLots } from "../margin/units.ts";
 import type { AccountEntry, Held } from "./account-entry.ts";
 import type { Balance } from "./profit/balance-change.ts";
-import type { SeenBalance } from "./profit/open-changes.ts";
+import type { SeenBalance } from "./profit/newest-states.ts";
 import type { SubjectNode } from "./subjects.ts";
 import type { World } from "./world.ts";
 

@@ -28,7 +28,7 @@ import {
   unitScale,
   usdScale,
 } from "../../state/aggregates/shares.ts";
-import type { ExplainedFlow } from "../../state/profit/open-changes.ts";
+import type { ExplainedFlow } from "../../state/profit/explained-flows.ts";
 import type { Doubt } from "../../state/profit/profit.ts";
 import type { SubjectNode } from "../../state/subjects.ts";
 import type { WalletEntry } from "../../state/wallets.ts";

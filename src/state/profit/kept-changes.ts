@@ -3,8 +3,9 @@
 import { z } from "zod";
 import { keptNumber } from "../../domain/kept.ts";
 import type { CashRecord, LooseRecord } from "./cash-record.ts";
+import type { ExplainedFlow } from "./explained-flows.ts";
 import type { OpenChange } from "./open-change.ts";
-import type { KeptChanges } from "./open-changes.ts";
+import type { PlacedFlow } from "./placed-flows.ts";
 import type { Rough } from "./rough-changes.ts";
 
 const number = keptNumber;
@@ -80,6 +81,25 @@ const rough: z.ZodType<Rough> = z.object({
 });
 const explained = z.object({ sinceMs: number, atMs: number, usd: number, paidUsd: optional });
 const placed = z.object({ sinceMs: number, untilMs: number, atMs: number, usd: number });
+
+export interface KeptChanges {
+  readonly open: readonly OpenChange[];
+  readonly ahead: readonly CashRecord[];
+  /** Absent: there are none. */
+  readonly settled?: readonly OpenChange[];
+  /** Absent: there are none. */
+  readonly explained?: readonly ExplainedFlow[];
+  /** Records of the slots of newest states that no change shows yet. Absent: there are none. */
+  readonly loose?: readonly LooseRecord[];
+  /** Absent: there are none. */
+  readonly looseTakeovers?: readonly CashRecord[];
+  /** Explained changes whose fills are still to come. Absent: there are none. */
+  readonly rough?: readonly Rough[];
+  /** Absent: there are none. */
+  readonly placed?: readonly PlacedFlow[];
+  /** The time at which a flow was read last that no open change shows, ms. Absent: none was. */
+  readonly unplacedMs?: number;
+}
 
 /** The fields of `KeptChanges`. An earlier version stored profit without them. */
 export const changesShape = {

@@ -7,7 +7,7 @@
  */
 
 import type { WindowSet } from "../windows/windows.ts";
-import type { PlacedFlow } from "./open-changes.ts";
+import type { PlacedFlow } from "./placed-flows.ts";
 import { exactUsd } from "./record-order.ts";
 
 /** A flow from so long before a gap may be the one that began it, ms. */

@@ -11,9 +11,11 @@ import type { ChangesBuilder } from "../../domain/changes-builder.ts";
 import { KeptKind, keptNumber } from "../../domain/kept.ts";
 import type { Facts, FactValue } from "../../rules/index.ts";
 import type { AccountEntry } from "../account-entry.ts";
+import type { ExplainedFlow } from "./explained-flows.ts";
 import { HeldProfit, type HeldTrades, heldTrades } from "./held-profit.ts";
+import type { KeptChanges } from "./kept-changes.ts";
 import { changesShape } from "./kept-changes.ts";
-import { type ExplainedFlow, type KeptChanges, OpenChanges } from "./open-changes.ts";
+import { OpenChanges } from "./open-changes.ts";
 import { nothingOpen, type OpenRange } from "./open-range.ts";
 import { Peak } from "./peak.ts";
 import type { HeldSample } from "./profit-gaps.ts";
@@ -178,7 +180,7 @@ export class Profit implements Doubt {
 
   /** As of `OpenChanges.explainedSince`. */
   explainedSince(ms: number, raisedMs: number): ExplainedFlow | null {
-    return this.changes.explainedSince(ms, raisedMs);
+    return this.changes.explainedFlows.since(ms, raisedMs);
   }
 
   restore(stored: Stored): void {
@@ -190,7 +192,7 @@ export class Profit implements Doubt {
     this.held.restore(kept.held ?? []);
     // The baseline was taken of all that was there: an account that neither it nor a later state shows is new.
     for (const [name, slot] of kept.slots ?? [])
-      if (/^\d+$/.test(name)) this.changes.restoreWhole(Number(name), slot);
+      if (/^\d+$/.test(name)) this.changes.states.restoreWhole(Number(name), slot);
     this.changes.restore(changes);
     this.#facts.values.highWaterMark = this.#peak.usd;
   }
@@ -247,8 +249,8 @@ export class Profit implements Doubt {
     const fresh = (): Kept => {
       // What was not explained so far is in the baseline.
       this.changes.forget();
-      const slots = this.changes.slots();
-      return { baselineUsd: equity, slots, indices: now, netUsd: this.changes.aheadUsd(), highUsd: 0 };
+      const slots = this.changes.states.slots();
+      return { baselineUsd: equity, slots, indices: now, netUsd: this.changes.ahead.usd, highUsd: 0 };
     };
     let text: string | null = null;
     if (kept === null) this.#kept = fresh();
@@ -272,7 +274,7 @@ export class Profit implements Doubt {
         const usd = equityOf(accounts, added);
         const slots = new Slots(kept.slots);
         for (const { name, ref } of accounts)
-          if (added.includes(ref.pdaIndex)) slots.set(name, this.changes.slotOf(name));
+          if (added.includes(ref.pdaIndex)) slots.set(name, this.changes.states.slotOf(name));
         this.#kept = { ...kept, baselineUsd: kept.baselineUsd + usd, slots, indices: now };
       } else if (!kept.indices) this.#kept = { ...kept, indices: now };
     }
@@ -289,7 +291,7 @@ export class Profit implements Doubt {
    */
   #coveredBy({ indices }: Kept, now: readonly number[]): readonly number[] | null {
     if (indices) return indices;
-    const stored = now.filter((index) => this.changes.restoredIndices.includes(index));
+    const stored = now.filter((index) => this.changes.states.restoredIndices.includes(index));
     if (stored.length === 0 || stored.length === now.length) return now.length > 1 ? null : now;
     return stored;
   }
@@ -302,7 +304,7 @@ export class Profit implements Doubt {
    * profit and its highest value are, to a tenth, the equity of some of the indices, but not of all.
    */
   #missingFrom(kept: Kept, equity: number, accounts: readonly AccountEntry[]): number {
-    const usd = equity - kept.baselineUsd - kept.netUsd + this.changes.aheadUsd();
+    const usd = equity - kept.baselineUsd - kept.netUsd + this.changes.ahead.usd;
     const indices = [...new Set(accounts.map(({ ref }) => ref.pdaIndex))];
     let best = 0;
     let bestApart = Number.POSITIVE_INFINITY;
@@ -323,7 +325,7 @@ export class Profit implements Doubt {
     const kept = this.#kept;
     const { values } = this.#facts;
     if (kept === null || !this.#checked) return;
-    const netUsd = kept.netUsd - this.changes.aheadUsd();
+    const netUsd = kept.netUsd - this.changes.ahead.usd;
     values.netDeposits = netUsd;
     this.#zeroUsd = kept.baselineUsd + netUsd;
   }

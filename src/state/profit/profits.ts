@@ -22,9 +22,10 @@ import {
 } from "./balance-change.ts";
 import type { FlowRecord } from "./cash-record.ts";
 import { accountOf, flowOf, guessOf, otherSide, paymentOf, tradeOf, transferOf } from "./flows.ts";
-import type { SpotFlow, StatePlace } from "./open-changes.ts";
+import type { StatePlace } from "./newest-states.ts";
 import { exactUsd } from "./record-order.ts";
 import { withIndex } from "./slots.ts";
+import type { SpotFlow } from "./spot-flows.ts";
 import type { Today } from "./today.ts";
 
 /** Pauses after which the histories are read again while a change is open: often at first. */
@@ -138,7 +139,8 @@ export class Profits {
     for (let i = 0; i < told.length; i++) if (hasSpot(told[i]!.state)) return false;
     // Later on all that is known of them was told since the start.
     if (!first) return true;
-    for (const account of changes.accounts()) if (hasSpot(changes.seen(account)!.balance)) return false;
+    for (const account of changes.states.accounts())
+      if (hasSpot(changes.states.seen(account)!.balance)) return false;
     return true;
   }
 
@@ -177,8 +179,8 @@ export class Profits {
       }
       const { addedUsd: usd, taken } = spot;
       // A baseline of the slot has the state before this one.
-      const isSameSlot = changes.slotOf(name) === seen.slot;
-      if (changes.before(name)?.collateralQuoteLots !== state.collateralQuoteLots)
+      const isSameSlot = changes.states.slotOf(name) === seen.slot;
+      if (changes.states.before(name)?.collateralQuoteLots !== state.collateralQuoteLots)
         entry.profit.takeChange(name, seen.slot, builder.atMs);
       if (changes.takeState(name, at, state, this.#pricingOf, taken)) moved = true;
       if (usd === 0) continue;
@@ -242,7 +244,7 @@ export class Profits {
 
   /** Returns the change of the collateral in other assets; null where it cannot be valued. */
   #spotChange({ profit }: WalletEntry, account: string, after: Balance): SpotChange | null {
-    const before = profit.changes.before(account);
+    const before = profit.changes.states.before(account);
     return before === undefined ? noSpotChange : spotChange(before, after, this.#unitUsdOf);
   }
 
@@ -427,7 +429,7 @@ export class Profits {
     this.#today.take(event, usd ?? (transfer?.within ? 0 : null), isAfter);
     if (account === null || isPast(entry, event, account)) return false;
     if (usd === null) {
-      profit.changes.takeUnknown({ account, slot, index });
+      profit.changes.rough.takeUnknown({ account, slot, index });
       if (transfer !== null) this.#awaitDirection(wallet.name, event, read);
       if (transfer !== null && !transfer.within)
         this.#note(
@@ -466,9 +468,9 @@ export class Profits {
     const { changes } = profit;
     const { after } = other.fields;
     if (typeof after !== "number" || after === own.afterUsd) return {};
-    if (changes.slotOf(own.account) !== own.slot || changes.slotOf(account) !== own.slot)
+    if (changes.states.slotOf(own.account) !== own.slot || changes.states.slotOf(account) !== own.slot)
       return isUndone(event, own, read) ? { shown: true } : {};
-    const isAhead = changes.isAhead({
+    const isAhead = changes.ahead.isAhead({
       kind: "flow",
       account,
       slot: own.slot,
@@ -477,7 +479,7 @@ export class Profits {
       afterUsd: after,
     });
     if (isAhead && !isUndone(other, { usd: -own.usd, afterUsd: after }, read)) return { unshown: true };
-    return changes.isAhead(own) && isUndone(event, own, read) ? { shown: true } : {};
+    return changes.ahead.isAhead(own) && isUndone(event, own, read) ? { shown: true } : {};
   }
 
   #begin(entry: WalletEntry, builder: ChangesBuilder): void {
@@ -504,7 +506,7 @@ export class Profits {
     const { changes } = entry.profit;
     const prefix = `${seen.wallet}/${seen.pdaIndex}.`;
     let moved = false;
-    for (const name of [...changes.accounts()]) {
+    for (const name of [...changes.states.accounts()]) {
       if (!name.startsWith(prefix) || told.some((one) => one.name === name)) continue;
       if (this.#takeEmptied(entry, name, placeOf(seen, builder))) moved = true;
       this.#onGone(name, builder);
@@ -544,7 +546,7 @@ export class Profits {
   /** A flow may be hidden in the estimate of a trade: has the collateral history read, now if that is not under way, and again. */
   #readHidden(entry: WalletEntry, builder: ChangesBuilder): void {
     const { profit } = entry;
-    const usd = profit.changes.takeHidden(profit.hiddenLimits, builder.atMs);
+    const usd = profit.changes.rough.takeHidden(profit.hiddenLimits, builder.atMs);
     if (usd === 0 || !this.#asked) return;
     const reading = this.#readingOf(entry);
     const isUnderWay = reading.dueMs !== Number.POSITIVE_INFINITY;
@@ -556,7 +558,7 @@ export class Profits {
 
   /** @returns true if there were any: what is held is another then */
   #takeProofs({ profit: { changes, held } }: WalletEntry): boolean {
-    const proofs = changes.takeProofs();
+    const proofs = changes.rough.takeProofs();
     for (const proof of proofs) held.prove(proof);
     return proofs.length > 0;
   }

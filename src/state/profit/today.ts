@@ -264,7 +264,8 @@ export class Today implements Due {
         isFromExchange(base) && atMs <= base.readMs && !(account && base.accounts.includes(account));
       if (flow.usd === null || untold) return;
       // What no state shows yet is not in the equity.
-      if (account !== null && profit.changes.isWaiting({ account, slot: flow.slot, usd: flow.usd })) continue;
+      if (account !== null && profit.changes.ahead.isWaiting({ account, slot: flow.slot, usd: flow.usd }))
+        continue;
       usd += flow.usd;
       counted.push(flow);
     }
@@ -323,7 +324,7 @@ export class Today implements Due {
     const { profit } = entry;
     if (profit.answerMs < startMs && profit.answerMs >= startMs - beforeMidnightMs) {
       const indices = entry.wallet.pdaIndices ?? null;
-      const slots = profit.changes.slots();
+      const slots = profit.changes.states.slots();
       // It has the newest of several states of a slot: records of that slot may be read later.
       for (const account of profit.changes.shownTwice()) slots.set(account, slots.of(account) + amidSlot);
       day.base = {
@@ -341,7 +342,7 @@ export class Today implements Due {
         after === true &&
         account !== null &&
         usd !== null &&
-        !profit.changes.isWaiting({ account, slot, usd });
+        !profit.changes.ahead.isWaiting({ account, slot, usd });
       const late = since.filter((flow) => !isBefore(flow, base, startMs) && !isShown(flow));
       if (late.length > 0) day.flows = day.flows.concat(late);
     }

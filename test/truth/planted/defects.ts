@@ -453,19 +453,19 @@ const others: readonly Defect[] = [
   ),
   one(
     "watch: a fill that is read before the state of its trade proves nothing",
-    "src/state/profit/open-changes.ts",
-    "      if (!isExplained(left)) return this.#addOpen(left, noRecords) || other !== undefined;\n",
+    "src/state/profit/state-comparison.ts",
+    "      if (!isExplained(left)) return this.add(left, noRecords) || other !== undefined;\n",
     "",
   ),
   one(
     "watch: money that a fill tells of stays in the profit",
     "src/state/profit/open-changes.ts",
-    "this.#rough.settle().filter((one) => !isExplained(one));",
-    "this.#rough.settle().filter(() => false);",
+    "this.rough.settle().filter((one) => !isExplained(one));",
+    "this.rough.settle().filter(() => false);",
   ),
   one(
     "watch: the sides of transfers end an alert as a withdrawal",
-    "src/state/profit/open-changes.ts",
+    "src/state/profit/explained-flows.ts",
     "map(({ usd, paidUsd = usd }) => paidUsd)",
     "map(({ usd }) => usd)",
   ),
@@ -477,7 +477,7 @@ const others: readonly Defect[] = [
   ),
   one(
     "watch: money in the second state of a slot is hidden by the trade in the first",
-    "src/state/profit/open-changes.ts",
+    "src/state/profit/state-comparison.ts",
     "movedBeside ? { ...own, movedBeside } : own",
     "own",
   ),
@@ -490,12 +490,12 @@ const others: readonly Defect[] = [
   one(
     "watch: an account that gave back what it was given in a slot is taken for one of before",
     "src/state/profit/profits.ts",
-    "return changes.isAhead(own) && isUndone(event, own, read) ? { shown: true } : {};",
+    "return changes.ahead.isAhead(own) && isUndone(event, own, read) ? { shown: true } : {};",
     "return {};",
   ),
   one(
     "watch: the direction of a transfer in a stop is not told by the state before",
-    "src/state/profit/open-changes.ts",
+    "src/state/profit/open-list.ts",
     "if (first !== undefined) return first;",
     "if (first !== undefined && first === 0) return first;",
   ),

@@ -217,9 +217,9 @@ export const former: readonly Defect[] = [
   ),
   one(
     "what came and went in an account between two answers is not counted",
-    "src/state/profit/open-changes.ts",
-    "    if (this.#ahead.length === 0) return false;\n    const isLater",
-    "    if (this.#ahead.length >= 0) return false;\n    const isLater",
+    "src/state/profit/records-ahead.ts",
+    "    if (this.#records.length === 0) return nobody;",
+    "    if (this.#records.length >= 0) return nobody;",
   ),
   one(
     "a collateral history that is 15 s late makes a deposit profit",
@@ -278,14 +278,14 @@ export const former: readonly Defect[] = [
   ),
   one(
     "a record of the slot of the newest state counts as shown by it",
-    "src/state/profit/open-changes.ts",
+    "src/state/profit/records-ahead.ts",
     "if (record.slot !== slot) return record.slot > slot;",
     "return record.slot > slot;",
   ),
   one(
     "fills of a slot belong to the last of its changes alone",
-    "src/state/profit/open-changes.ts",
-    "const former = other ?? (isSame ? this.#explainedOfSlot.findLast(isOfSlot) : undefined);",
+    "src/state/profit/state-comparison.ts",
+    "const former = other ?? (isSame ? this.#explained.ofSlot.findLast(isOfSlot) : undefined);",
     "const former = other;",
   ),
   {
