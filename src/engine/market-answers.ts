@@ -484,7 +484,7 @@ export class MarketAnswers {
       if (!node) continue;
       this.#parts.conditions.detach(node, builder, (_, live, row) => {
         this.#parts.alerts.end(builder, live, "noLongerWatched", null);
-        this.#parts.conditions.released(row, builder);
+        this.#parts.conditions.rows.released(row, builder);
       });
     }
     this.#parts.restoring.endUnlisted(listed, builder);

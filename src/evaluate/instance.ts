@@ -236,3 +236,8 @@ function begunOf(rule: ConditionRule): Lifecycle {
   begun.set(rule, made);
   return made;
 }
+
+/** The identity of a condition: another rule of its name, another mode or another position of its subject has another one. */
+export function judgedAs({ rule, node }: Pick<Instance, "rule" | "node">): string {
+  return `${rule.mode} ${rule.fingerprint} ${node.incarnation}`;
+}

@@ -37,7 +37,7 @@ const others: readonly Defect[] = [
   ),
   one(
     "watch: the line of a profit at one end does not say so",
-    "src/evaluate/conditions.ts",
+    "src/evaluate/condition-texts.ts",
     "if (doubt === null) judged.doubt?.leave();",
     "",
   ),
@@ -435,7 +435,7 @@ const others: readonly Defect[] = [
   ),
   one(
     "watch: an alert that outlived the explanation of a flow ends as explained after a restart",
-    "src/evaluate/conditions.ts",
+    "src/evaluate/condition-course.ts",
     "if (outlived) instance.outlivedMs = builder.atMs;",
     "",
   ),

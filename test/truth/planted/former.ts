@@ -205,7 +205,7 @@ export const former: readonly Defect[] = [
   ),
   one(
     "a clock of a level that stopped is not stored",
-    "src/evaluate/conditions.ts",
+    "src/evaluate/condition-course.ts",
     "const clocked = clocksRun(state) || clocksRun(before);",
     "const clocked = clocksRun(state);",
   ),
@@ -272,7 +272,7 @@ export const former: readonly Defect[] = [
   },
   one(
     "time in which a withdrawal might have been a loss counts for a loss after it",
-    "src/evaluate/conditions.ts",
+    "src/evaluate/condition-judgements.ts",
     "return withoutHeld(lifecycle, certain);",
     "return lifecycle;",
   ),
@@ -373,12 +373,12 @@ export const former: readonly Defect[] = [
     name: "formerly: no text says that a change of collateral is not explained",
     changes: [
       {
-        file: "src/evaluate/conditions.ts",
+        file: "src/evaluate/condition-texts.ts",
         from: "summary: summary + (doubt ? `",
         to: "summary: summary + (doubt && nowMs < 0 ? `",
       },
       {
-        file: "src/evaluate/conditions.ts",
+        file: "src/evaluate/condition-texts.ts",
         from: "description: doubt ? `Not explained yet",
         to: "description: doubt && nowMs < 0 ? `Not explained yet",
       },
