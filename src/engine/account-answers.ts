@@ -61,7 +61,7 @@ export class AccountAnswers {
     if (told === null) return;
     this.#noteHolders(seen, told, builder);
     this.#parts.warmUp.welcomed(builder);
-    this.#parts.profits.takeStates(entry, told, seen, builder);
+    this.#parts.profits.states.take(entry, told, seen, builder);
     for (const account of told) {
       this.#parts.holdings.take(account, entry.profit.changes.states.seen(account.name), builder);
       this.#parts.market.wantAssets(account, builder);
@@ -73,7 +73,7 @@ export class AccountAnswers {
       walletSeen(entry, seen.pdaIndex, builder.atMs);
     }
     sumAccounts(entry, this.#parts.world.accounts.ofWallet(seen.wallet), true);
-    this.#parts.profits.answered(entry, builder);
+    this.#parts.profits.states.answered(entry, builder);
     const wholeMs = whole ? wholeSeenMs(entry) : null;
     if (whole) this.#parts.noData.seen("traderState", seen.wallet, builder, wholeMs);
     if (wholeMs !== null) this.#parts.noDataWatches.seen("traderState", seen.wallet, wholeMs, builder);

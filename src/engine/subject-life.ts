@@ -97,7 +97,7 @@ export class SubjectLife {
     if (symbol === null) {
       this.#parts.checks.forget(account);
       const entry = this.#parts.world.wallets.get(account.ref.wallet);
-      if (entry) this.#parts.profits.takeAccountGone(entry, account, builder);
+      if (entry) this.#parts.profits.states.takeAccountGone(entry, account, builder);
     }
     this.#parts.conditions.detach(node, builder, ({ heldSlot }, live, row, before) =>
       this.#parts.endings.end(builder, {

@@ -79,7 +79,7 @@ export class WalletFigures {
 
   /** Something that values accounts was read. */
   valued(builder: ChangesBuilder): void {
-    for (const entry of this.#parts.profits.valued(builder)) {
+    for (const entry of this.#parts.profits.states.valued(builder)) {
       const { changes } = entry.profit;
       for (const account of this.#parts.world.accounts.ofWallet(entry.wallet.name))
         this.#parts.holdings.take(account, changes.states.seen(account.name), builder);

@@ -91,7 +91,7 @@ export class WindowWarmUp {
     const { world, profits, nowMs } = this.#parts;
     for (const [name, entry] of world.wallets) {
       const own = events.filter(({ wallet, seenMs }) => wallet === name && seenMs >= entry.sinceMs);
-      if (own.length > 0) profits.rememberPayments(entry, own, nowMs());
+      if (own.length > 0) profits.records.rememberPayments(entry, own, nowMs());
     }
   }
 

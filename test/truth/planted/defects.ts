@@ -25,15 +25,15 @@ const one = (name: string, file: string, from: string, to: string): Defect => ({
 const others: readonly Defect[] = [
   one(
     "watch: a day begins with an equity whose flows are still to be told",
-    "src/state/profit/profits.ts",
+    "src/state/profit/profit-states.ts",
     "    if (!this.#waiting.has(entry)) {\n      profit.answerUsd",
     "    if (entry) {\n      profit.answerUsd",
   ),
   one(
     "watch: a kill loses the highest profit",
-    "src/state/profit/profits.ts",
-    "    this.#begin(entry, builder);\n    profit.keepHigh(builder);",
-    "    this.#begin(entry, builder);",
+    "src/state/profit/profit-states.ts",
+    "    this.#figures.begin(entry, builder);\n    profit.keepHigh(builder);",
+    "    this.#figures.begin(entry, builder);",
   ),
   one(
     "watch: the line of a profit at one end does not say so",
@@ -429,7 +429,7 @@ const others: readonly Defect[] = [
   ),
   one(
     "watch: profit beside a deposit that a trade hides is a peak",
-    "src/state/profit/profits.ts",
+    "src/state/profit/profit-figures.ts",
     "    profit.held.add(builder.atMs, usd);\n",
     "",
   ),
@@ -483,13 +483,13 @@ const others: readonly Defect[] = [
   ),
   one(
     "watch: the record of a hidden deposit leaves the highest profit as it is",
-    "src/state/profit/profits.ts",
+    "src/state/profit/profit-records.ts",
     "if (counts && usd > 0 && isHidden) profit",
     "if (counts && usd < 0 && isHidden) profit",
   ),
   one(
     "watch: an account that gave back what it was given in a slot is taken for one of before",
-    "src/state/profit/profits.ts",
+    "src/state/profit/shown-by-other-side.ts",
     "return changes.ahead.isAhead(own) && isUndone(event, own, read) ? { shown: true } : {};",
     "return {};",
   ),

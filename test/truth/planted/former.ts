@@ -317,7 +317,7 @@ export const former: readonly Defect[] = [
   ),
   one(
     "histories that explain a change of collateral wait for their turn",
-    "src/state/profit/profits.ts",
+    "src/state/profit/history-readings.ts",
     'const reading = this.#readingOf(entry);\n    builder.ask("collateral", name);\n    if (open',
     "const reading = this.#readingOf(entry);\n    if (open.length > 0) return;\n    if (open",
   ),
@@ -363,7 +363,7 @@ export const former: readonly Defect[] = [
         to: "if (pdaIndices.length > 1 && seenMs.size === 0) return false;",
       },
       {
-        file: "src/state/profit/profits.ts",
+        file: "src/state/profit/profit-figures.ts",
         from: "    if (!(wallet.pdaIndices ?? profit.comparedIndices).every((one) => profit.comparedIndices.includes(one)))\n      return;\n",
         to: "",
       },
