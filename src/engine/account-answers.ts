@@ -9,7 +9,7 @@ import type { Conditions } from "../evaluate/conditions.ts";
 import type { NoDataWatches } from "../evaluate/no-data-watches.ts";
 import { rulesOf } from "../evaluate/subject-rules.ts";
 import type { AccountEntry } from "../state/account-entry.ts";
-import { noteReading } from "../state/accounts.ts";
+import { noteReading } from "../state/account-readings.ts";
 import type { Holdings } from "../state/holdings.ts";
 import type { Profits } from "../state/profit/profits.ts";
 import type { Rights } from "../state/rights.ts";
@@ -57,7 +57,7 @@ export class AccountAnswers {
     const entry = this.#parts.world.wallets.get(seen.wallet);
     if (!entry) return;
     if (this.#parts.alerts.live.size > 0) this.#keepBeforeLoss(seen);
-    const told = this.#parts.world.accounts.take(seen);
+    const told = this.#parts.world.accountStates.take(seen);
     if (told === null) return;
     this.#noteHolders(seen, told, builder);
     this.#parts.warmUp.welcomed(builder);
@@ -65,7 +65,7 @@ export class AccountAnswers {
     for (const account of told) {
       this.#parts.holdings.take(account, entry.profit.changes.states.seen(account.name), builder);
       this.#parts.market.wantAssets(account, builder);
-      this.#parts.world.accounts.assess(account);
+      this.#parts.world.assessment.assess(account);
       noteReading(account);
     }
     const whole = seen.told === undefined;

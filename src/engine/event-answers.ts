@@ -7,7 +7,7 @@ import type { Observation } from "../domain/observation.ts";
 import type { Conditions } from "../evaluate/conditions.ts";
 import type { EventRules } from "../evaluate/event-rules.ts";
 import type { NoDataWatches } from "../evaluate/no-data-watches.ts";
-import { openFacts } from "../state/accounts.ts";
+import { openFacts } from "../state/account-readings.ts";
 import type { CompleteSince } from "../state/complete-since.ts";
 import type { Openings } from "../state/openings.ts";
 import type { Profits } from "../state/profit/profits.ts";

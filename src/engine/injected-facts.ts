@@ -105,10 +105,10 @@ export class InjectedFacts {
     const known = world.accounts.get(subject);
     if (injected.gone === true) {
       const symbol = subject.scope === "position" ? subject.symbol.toUpperCase() : null;
-      if (known) world.accounts.takeGiven(known, symbol, atMs, "closed");
+      if (known) world.givenAccounts.take(known, symbol, atMs, "closed");
       return undefined;
     }
-    const account = known ?? world.accounts.give(subject, atMs);
+    const account = known ?? world.givenAccounts.give(subject, atMs);
     if (!known) fresh.add(account);
     account.seenMs = atMs;
     if (subject.scope === "trader") return account.node;
@@ -117,7 +117,8 @@ export class InjectedFacts {
     const shrinks = smaller(account.positions.get(symbol)?.node.facts.values.size, injected.values.size);
     if (shrinks) account.shrunkAtMs = atMs;
     const isShort = side === "short";
-    return world.accounts.givePosition(account, symbol, isShort ? "short" : "long", fresh.has(account)).node;
+    return world.givenAccounts.givePosition(account, symbol, isShort ? "short" : "long", fresh.has(account))
+      .node;
   }
 
   #facts(node: SubjectNode, injected: GivenFigures, atMs: number): Taken {
@@ -148,7 +149,7 @@ export class InjectedFacts {
     if (!account) return;
     const kept = new Set(positions.map((symbol) => symbol.toUpperCase()));
     for (const symbol of [...account.positions.keys()]) {
-      if (!kept.has(symbol)) this.#parts.world.accounts.takeGiven(account, symbol, builder.atMs, "closed");
+      if (!kept.has(symbol)) this.#parts.world.givenAccounts.take(account, symbol, builder.atMs, "closed");
     }
   }
 

@@ -14,7 +14,7 @@ import type { Conditions } from "../evaluate/conditions.ts";
 import type { NoDataWatches } from "../evaluate/no-data-watches.ts";
 import { type FactValue, unlistedSymbols } from "../rules/index.ts";
 import type { AccountEntry } from "../state/account-entry.ts";
-import { noteReading } from "../state/accounts.ts";
+import { noteReading } from "../state/account-readings.ts";
 import { factName } from "../state/fact-name.ts";
 import { TakenUnit } from "../state/markets/funding-unit.ts";
 import { comparable, marketChanges, sessionChange } from "../state/markets/market-changes.ts";
@@ -149,12 +149,12 @@ export class MarketAnswers {
       this.#parts.conditions.judgeNode(this.#world.marketNode(market.symbol), "markets", builder);
     const told = live ? new Set(answered.map((market) => market.symbol)) : null;
     const touched = new Set<string>();
-    const { accounts } = this.#world;
+    const { accounts, assessment } = this.#world;
     for (const account of told === null ? accounts.all() : accounts.inMarkets(told)) {
       if (accounts.dependsOn(account, moved)) {
-        accounts.assess(account);
+        assessment.assess(account);
         noteReading(account, true);
-      } else accounts.refreshAges(account);
+      } else assessment.refreshAges(account);
       if (live) touched.add(account.ref.wallet);
       this.#parts.judgeAccount(account, "markets", builder);
     }
@@ -227,7 +227,7 @@ export class MarketAnswers {
     for (const account of this.#world.accounts.all()) {
       if (changed || !account.assessed) this.#configured(account, builder);
       else {
-        this.#world.accounts.refreshAges(account);
+        this.#world.assessment.refreshAges(account);
         this.#parts.judgeAccount(account, "marketConfig", builder);
       }
     }
@@ -277,8 +277,8 @@ export class MarketAnswers {
   }
 
   #configured(account: AccountEntry, builder: ChangesBuilder): void {
-    this.#world.accounts.configured(account);
-    this.#world.accounts.assess(account);
+    this.#world.accountStates.configured(account);
+    this.#world.assessment.assess(account);
     noteReading(account, true);
     this.#parts.judgeAccount(account, "marketConfig", builder);
   }
@@ -323,12 +323,12 @@ export class MarketAnswers {
     node.windows?.feed(builder.atMs, settled);
     builder.changes.ticks.push(series.fundingRate(node.facts.values.symbol as string, settled, builder.atMs));
     noData.seen("fundingRates", null, builder);
-    const { accounts, wallets } = this.#world;
+    const { accounts, assessment, wallets } = this.#world;
     const touched = new Set<string>();
     for (const account of accounts.inMarkets([symbol.toUpperCase()])) {
       if (!account.positions.has(symbol.toUpperCase())) continue;
-      accounts.refreshFunding(account);
-      accounts.refreshAges(account);
+      assessment.refreshFunding(account);
+      assessment.refreshAges(account);
       touched.add(account.ref.wallet);
     }
     for (const name of touched) {

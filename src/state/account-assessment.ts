@@ -4,8 +4,12 @@ import { fundingUntilMaintenanceMs } from "../margin/funding.ts";
 import { movesToLiquidation } from "../margin/moves.ts";
 import { Sheet } from "../margin/sheet.ts";
 import { usdFromQuoteLots } from "../margin/units.ts";
+import type { FactRecord } from "../rules/index.ts";
+import { refreshAges } from "./account-ages.ts";
+import { listsAll } from "./account-comparison.ts";
 import type { AccountEntry, PositionEntry } from "./account-entry.ts";
 import { fundingFacts, markedOf, positionMarkFacts, traderFacts } from "./account-facts.ts";
+import type { MarketIndex } from "./market-index.ts";
 import type { Markets } from "./markets/markets.ts";
 import { hasSpot, priceBalances } from "./markets/spot-collateral.ts";
 
@@ -13,19 +17,32 @@ const nothingToMove = { together: Number.POSITIVE_INFINITY, adverse: Number.POSI
 
 export class AccountAssessment {
   readonly #markets: Markets;
+  readonly #index: MarketIndex<AccountEntry>;
   readonly #sheet = new Sheet();
   readonly #moves = { together: Number.NaN, adverse: Number.NaN };
 
-  constructor(markets: Markets) {
+  constructor(markets: Markets, index: MarketIndex<AccountEntry>) {
     this.#markets = markets;
+    this.#index = index;
   }
 
-  /** Computes an account's risk from what is known now and refreshes their facts. */
+  /** Computes an account's risk from what is known now and refreshes the facts of the account and its positions. */
   assess(account: AccountEntry): void {
+    if (account.injected) return;
     const { risk, markTicks } = this.#markets;
     const unpricedSpot = !this.#priceSpot(account);
     if (!unpricedSpot && this.#sheet.assess(account.risk, risk, markTicks)) this.#fromSheet(account);
     else this.#atLength(account, unpricedSpot);
+    this.#index.noteAssessed(account);
+    const { values } = account.node.facts;
+    if (!listsAll(values.positions, account.positions))
+      values.positions = [...account.positions.values()].map(({ node }) => node.facts.values as FactRecord);
+    this.refreshAges(account);
+  }
+
+  /** Brings the ages of an account's inputs up to date: prices were seen, whether they moved or not. */
+  refreshAges(account: AccountEntry): void {
+    if (!account.injected) refreshAges(account, this.#markets);
   }
 
   /** Values the collateral in other assets. @returns false if its value is not known */
@@ -82,6 +99,7 @@ export class AccountAssessment {
 
   /** Computes the effects of funding on the account, by the newest rates. */
   refreshFunding(account: AccountEntry): void {
+    if (account.injected || !account.assessed) return;
     const { risk, markTicks, rates } = this.#markets;
     const untilMs = this.#sheet.assess(account.risk, risk, markTicks)
       ? this.#sheet.fundingUntilMs(rates)

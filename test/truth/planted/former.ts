@@ -35,7 +35,7 @@ export const former: readonly Defect[] = [
     name: "formerly: a stop loss is infinitely far away until the answer after the market rules",
     changes: [
       {
-        file: "src/state/accounts.ts",
+        file: "src/state/account-states.ts",
         from: "    for (const [symbol, { node, state }] of account.positions)\n      positionStateFacts(node.facts, state, this.#markets.risk.get(symbol));\n",
         to: "",
       },
@@ -121,7 +121,7 @@ export const former: readonly Defect[] = [
   ),
   one(
     "an older state of the same slot is taken",
-    "src/state/accounts.ts",
+    "src/state/account-states.ts",
     "(seen.slot === known.slot && seen.slotIndex < known.slotIndex)",
     "(seen.slot === known.slot && seen.slotIndex < -1)",
   ),
@@ -386,7 +386,7 @@ export const former: readonly Defect[] = [
   },
   one(
     "a spot balance is taken with the first answer of the next minute",
-    "src/state/accounts.ts",
+    "src/state/account-states.ts",
     "      account.state = state;\n      account.risk.take(state);\n",
     "      const isSameMinute = Math.floor(seen.atMs / 60_000) === Math.floor(account.seenMs / 60_000);\n      account.state = isSameMinute ? { ...state, spotCollaterals } : state;\n      account.risk.take(account.state);\n",
   ),
