@@ -1,4 +1,4 @@
-/** Bytes of a recording as the observations that they were: the other half of recording-code.ts, which says what stands in them. */
+/** Bytes of a recording as the observations that they were: the other half of recording-writer.ts. */
 import type { Observation } from "../domain/observation.ts";
 import { ByteReader, unzigzag } from "./recording-bytes.ts";
 import {
@@ -7,16 +7,15 @@ import {
   firstStream,
   listDepth,
   newStream,
-  nothing,
-  Picture,
-  Places,
   type Shape,
   scaledOf,
   scales,
   tags,
   textsKept,
   wholeOf,
-} from "./recording-code.ts";
+} from "./recording-format.ts";
+import { Places } from "./recording-members.ts";
+import { nothing, Picture } from "./recording-picture.ts";
 
 export interface Read {
   readonly observation: Observation;

@@ -1,6 +1,6 @@
 /**
  * The recording: everything that the watch was fed, as it was, for `retention.payloads`. A commit appends a row or a few,
- * each of them some hundred bytes of what differs (recording-code.ts).
+ * each of them some hundred bytes of what differs (recording-format.ts).
  *
  *   rows   fresh ── ── ── ── ──  fresh ── ── ── ──  fresh ── ── …
  *          └ a section: read from its first row on, by a reader that knows nothing
@@ -12,8 +12,8 @@ import { setImmediate as breathe } from "node:timers/promises";
 import type Database from "better-sqlite3";
 import type { Observation } from "../domain/observation.ts";
 import type { Recorded, RecordingQuery } from "../domain/ports.ts";
-import { RecordingWriter } from "./recording-code.ts";
 import { RecordingReader } from "./recording-reader.ts";
+import { RecordingWriter } from "./recording-writer.ts";
 
 /** A section is this long at most. */
 const sectionMs = 3_600_000;
