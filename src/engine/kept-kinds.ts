@@ -13,8 +13,8 @@ import { keptEvent } from "../evaluate/held-events.ts";
 import { keptCounts } from "../state/counts.ts";
 import { keptHolders } from "../state/holders.ts";
 import { keptHoldings } from "../state/holdings.ts";
-import { keptProfit } from "../state/profit/profit.ts";
-import { keptToday } from "../state/profit/today.ts";
+import { keptToday } from "../state/profit/day-book.ts";
+import { keptProfit } from "../state/profit/kept-profit.ts";
 import { keptKey } from "../state/wallets.ts";
 import { keptPair } from "./aggregates/pairs.ts";
 

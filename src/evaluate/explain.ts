@@ -6,7 +6,7 @@ import type { LiveAlert } from "../alerts/live-alert.ts";
 import { type BuiltInRule, builtInMeanings, isBuiltIn } from "../domain/built-in.ts";
 import type { BuiltInExplanation, ExplainAnswer, ExplainedPart, Explanation } from "../domain/explanation.ts";
 import { explainInputs, explainParts, judge, type RuleSet } from "../rules/index.ts";
-import type { Doubt } from "../state/profit/profit.ts";
+import type { Doubt } from "../state/profit/profit-doubt.ts";
 import type { SubjectNode } from "../state/subjects.ts";
 import { isProfit } from "../state/wants.ts";
 import type { WatchedWallet } from "../state/watched.ts";

@@ -14,7 +14,7 @@ import type { WatchSettings } from "../engine/settings.ts";
 import type { Watch } from "../engine/watch.ts";
 import { eventSources, type RuleEventKind, type RuleSet } from "../rules/index.ts";
 import { accountOf } from "../state/profit/flows.ts";
-import { keptProfit, profitBefore } from "../state/profit/profit.ts";
+import { keptProfit, profitBefore } from "../state/profit/kept-profit.ts";
 import { asLive } from "./as-live.ts";
 import type { Journal } from "./journal.ts";
 import { Replay } from "./replay.ts";

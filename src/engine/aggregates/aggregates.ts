@@ -6,7 +6,7 @@ import type { Source } from "../../domain/sources.ts";
 import type { Conditions } from "../../evaluate/conditions.ts";
 import type { RuleSet } from "../../rules/index.ts";
 import type { ExplainedFlow } from "../../state/profit/explained-flows.ts";
-import type { Doubt } from "../../state/profit/profit.ts";
+import type { Doubt } from "../../state/profit/profit-doubt.ts";
 import type { SubjectNode } from "../../state/subjects.ts";
 import type { WalletEntry } from "../../state/wallets.ts";
 import type { WatchedPair, WatchedWallet } from "../../state/watched.ts";

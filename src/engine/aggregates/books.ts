@@ -29,7 +29,7 @@ import {
   usdScale,
 } from "../../state/aggregates/shares.ts";
 import type { ExplainedFlow } from "../../state/profit/explained-flows.ts";
-import type { Doubt } from "../../state/profit/profit.ts";
+import type { Doubt } from "../../state/profit/profit-doubt.ts";
 import type { SubjectNode } from "../../state/subjects.ts";
 import type { WalletEntry } from "../../state/wallets.ts";
 import type { WatchedWallet } from "../../state/watched.ts";

@@ -4,7 +4,7 @@
  */
 import type { Source } from "../../domain/sources.ts";
 import type { AccountEntry } from "../account-entry.ts";
-import { isOpen } from "../profit/profit.ts";
+import { isOpen } from "../profit/open-range.ts";
 import { type WalletEntry, wholeSeenMs } from "../wallets.ts";
 import type { World } from "../world.ts";
 

@@ -67,3 +67,7 @@ function isTransfer(changes: readonly OpenChange[]): boolean {
   const roughUsd = mostSlots > roughSlots ? 0 : movedUsd * transferSlack;
   return Math.abs(usd) <= Math.min(slackUsd, centUsd + roughUsd);
 }
+
+export function isOpen({ inUsd, outUsd }: OpenRange): boolean {
+  return inUsd !== 0 || outUsd !== 0;
+}
