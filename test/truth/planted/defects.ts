@@ -205,7 +205,7 @@ const others: readonly Defect[] = [
   ),
   one(
     "risk: funding that is not settled is left out of the liquidation price",
-    "src/margin/assess.ts",
+    "src/margin/liquidation-price.ts",
     "add(account.collateralQuoteLots, funding),\n",
     "add(account.collateralQuoteLots, 0),\n",
   ),

@@ -21,7 +21,7 @@ export const former: readonly Defect[] = [
   ),
   one(
     "the liquidation price takes the value of spot collateral as fixed",
-    "src/margin/assess.ts",
+    "src/margin/liquidation-price.ts",
     "spots.filter((spot) => spot.repricing?.symbol === leg.symbol)",
     "spots.filter((spot) => spot.repricing === null)",
   ),
