@@ -14,7 +14,7 @@ import { type AccountRef, accountName, parseSubject, type Scope, type Subject } 
 import type { Conditions } from "../evaluate/conditions.ts";
 import type { NoDataWatches } from "../evaluate/no-data-watches.ts";
 import { type Field, vocabulary } from "../rules/index.ts";
-import type { AccountEntry } from "../state/account-entry.ts";
+import type { AccountEntry } from "../state/accounts/account-entry.ts";
 import type { ProfitGaps } from "../state/profit/profit-gaps.ts";
 import type { SubjectNode } from "../state/subjects.ts";
 import type { NamedValues } from "../state/windows/named-values.ts";

@@ -10,12 +10,12 @@ import { keptNoData } from "../alerts/own/no-data-alert.ts";
 import { keptThrottle, keptThrottled } from "../alerts/throttles.ts";
 import { KeptValueError, type KeptValues } from "../domain/kept.ts";
 import { keptEvent } from "../evaluate/held-events.ts";
+import { keptHolders } from "../state/accounts/holders.ts";
+import { keptHoldings } from "../state/accounts/holdings.ts";
 import { keptCounts } from "../state/counts.ts";
-import { keptHolders } from "../state/holders.ts";
-import { keptHoldings } from "../state/holdings.ts";
-import { keptToday } from "../state/profit/day-book.ts";
+import { keptToday } from "../state/day/day-book.ts";
 import { keptProfit } from "../state/profit/kept-profit.ts";
-import { keptKey } from "../state/wallets.ts";
+import { keptKey } from "../state/wallets/wallets.ts";
 import { keptPair } from "./aggregates/pairs.ts";
 
 export const keptKinds = [

@@ -8,7 +8,7 @@ import type { Capacity } from "../domain/delivery.ts";
 import type { Source } from "../domain/sources.ts";
 import type { NamedFact } from "../domain/template-data.ts";
 import type { RuleSet } from "../rules/index.ts";
-import type { WatchedPair, WatchedWallet } from "../state/watched.ts";
+import type { WatchedPair, WatchedWallet } from "../state/wallets/watched.ts";
 
 export interface WatchSettings {
   readonly wallets: readonly WatchedWallet[];

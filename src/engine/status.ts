@@ -9,11 +9,11 @@ import { unexplainedText } from "../evaluate/both-ends.ts";
 import { dataStates } from "../evaluate/data-state.ts";
 import { rulesOf } from "../evaluate/subject-rules.ts";
 import type { Facts, RuleSet } from "../rules/index.ts";
-import type { AccountEntry } from "../state/account-entry.ts";
+import type { AccountEntry } from "../state/accounts/account-entry.ts";
 import { bookFields, candleFields, type Markets } from "../state/markets/markets.ts";
 import { numbers, priced, seenMsOf } from "../state/shown-figures.ts";
 import type { SubjectNode } from "../state/subjects.ts";
-import type { WalletEntry } from "../state/wallets.ts";
+import type { WalletEntry } from "../state/wallets/wallets.ts";
 
 export function watchStatus(of: {
   readonly atMs: number;

@@ -2,13 +2,13 @@
 import type { ChangesBuilder } from "../domain/changes-builder.ts";
 import type { Source } from "../domain/sources.ts";
 import type { Conditions } from "../evaluate/conditions.ts";
-import type { AccountEntry } from "../state/account-entry.ts";
-import type { Holdings } from "../state/holdings.ts";
+import type { AccountEntry } from "../state/accounts/account-entry.ts";
+import type { Holdings } from "../state/accounts/holdings.ts";
+import type { Today } from "../state/day/today.ts";
 import type { ProfitGaps } from "../state/profit/profit-gaps.ts";
 import type { Profits } from "../state/profit/profits.ts";
-import type { Today } from "../state/profit/today.ts";
 import type { SubjectNode } from "../state/subjects.ts";
-import type { WalletEntry } from "../state/wallets.ts";
+import type { WalletEntry } from "../state/wallets/wallets.ts";
 import type { NamedValues } from "../state/windows/named-values.ts";
 import type { Series } from "../state/windows/series.ts";
 import type { World } from "../state/world.ts";

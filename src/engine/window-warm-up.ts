@@ -5,9 +5,9 @@
 import type { ChangesBuilder } from "../domain/changes-builder.ts";
 import type { Event } from "../domain/event.ts";
 import type { Tick } from "../domain/observation.ts";
+import type { Today } from "../state/day/today.ts";
 import type { ProfitGaps } from "../state/profit/profit-gaps.ts";
 import type { Profits } from "../state/profit/profits.ts";
-import type { Today } from "../state/profit/today.ts";
 import type { SubjectNode } from "../state/subjects.ts";
 import { EarlierSamples } from "../state/windows/earlier-samples.ts";
 import type { EventWindows } from "../state/windows/event-windows.ts";

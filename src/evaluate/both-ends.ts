@@ -5,7 +5,7 @@
  */
 import { type Severity, severityRank } from "../domain/alert.ts";
 import { type ConditionRule, type Env, formatUsd, type Judgement, judge } from "../rules/index.ts";
-import type { OpenRange } from "../state/profit/open-range.ts";
+import type { OpenRange } from "../state/profit/changes/open-range.ts";
 import type { Doubt } from "../state/profit/profit-doubt.ts";
 
 /** A judgement, and what of it is certain. */

@@ -3,7 +3,7 @@
 import { type Lifecycle, withoutHeld } from "../alerts/lifecycle.ts";
 import type { Severity } from "../domain/alert.ts";
 import { type ConditionRule, type Env, type Judgement, judge, type RuleSet } from "../rules/index.ts";
-import type { ExplainedFlow } from "../state/profit/explained-flows.ts";
+import type { ExplainedFlow } from "../state/profit/changes/explained-flows.ts";
 import type { Doubt } from "../state/profit/profit-doubt.ts";
 import type { SubjectNode } from "../state/subjects.ts";
 import { isProfit } from "../state/wants.ts";

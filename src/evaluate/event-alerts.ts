@@ -12,7 +12,7 @@ import type { TemplateFacts } from "../domain/template-data.ts";
 import { timeOfDay } from "../domain/time-text.ts";
 import type { Env, EventRule } from "../rules/index.ts";
 import { eventSubject } from "../state/event-facts.ts";
-import type { WatchedWallet } from "../state/watched.ts";
+import type { WatchedWallet } from "../state/wallets/watched.ts";
 import { Announcements } from "./announcements.ts";
 import { type HeldEvent, heldForMs, type Match, type OpenRule } from "./held-events.ts";
 import { typeOf } from "./notification-type.ts";

@@ -8,8 +8,8 @@ import type { BuiltInExplanation, ExplainAnswer, ExplainedPart, Explanation } fr
 import { explainInputs, explainParts, judge, type RuleSet } from "../rules/index.ts";
 import type { Doubt } from "../state/profit/profit-doubt.ts";
 import type { SubjectNode } from "../state/subjects.ts";
+import type { WatchedWallet } from "../state/wallets/watched.ts";
 import { isProfit } from "../state/wants.ts";
-import type { WatchedWallet } from "../state/watched.ts";
 import { unexplainedText } from "./both-ends.ts";
 import type { Instance } from "./instance.ts";
 import { rulesOf } from "./subject-rules.ts";

@@ -4,7 +4,7 @@ import { blindRule } from "../domain/built-in.ts";
 import type { ChangesBuilder } from "../domain/changes-builder.ts";
 import type { AckStatus, AckWord } from "../domain/delivery.ts";
 import type { Event } from "../domain/event.ts";
-import type { WatchedWallet } from "../state/watched.ts";
+import type { WatchedWallet } from "../state/wallets/watched.ts";
 import type { Match } from "./held-events.ts";
 
 /** Matches of a canonical liquidation, for the notification that tells of it later. Newest last, bounded. */

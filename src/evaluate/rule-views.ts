@@ -3,8 +3,8 @@
 import type { Scope } from "../domain/subject.ts";
 import type { ConditionRule, RuleSet, Window, WindowPath, WindowSpec } from "../rules/index.ts";
 import { noWindows, type SubjectNode, windowsOf } from "../state/subjects.ts";
+import type { WatchedWallet } from "../state/wallets/watched.ts";
 import { isProfit } from "../state/wants.ts";
-import type { WatchedWallet } from "../state/watched.ts";
 import type { WindowPlan } from "../state/windows/windows.ts";
 import { PresentWindow } from "./present-window.ts";
 import { applies } from "./selection.ts";

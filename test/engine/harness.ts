@@ -23,7 +23,7 @@ import { Watch } from "../../src/engine/watch.ts";
 import { keptEvent } from "../../src/evaluate/held-events.ts";
 import { formatProblem, loadRules, type RuleSet } from "../../src/rules/index.ts";
 import { factName } from "../../src/state/fact-name.ts";
-import type { WatchedPair, WatchedWallet } from "../../src/state/watched.ts";
+import type { WatchedPair, WatchedWallet } from "../../src/state/wallets/watched.ts";
 
 export const startMs = Date.UTC(2026, 0, 5, 12);
 

@@ -2,8 +2,8 @@
 import { afterEach, expect, test, vi } from "vitest";
 import type { OrderState } from "../../src/domain/account.ts";
 import { seededRandom } from "../../src/domain/clock.ts";
-import { AccountAssessment } from "../../src/state/account-assessment.ts";
-import { Accounts } from "../../src/state/accounts.ts";
+import { AccountAssessment } from "../../src/state/accounts/account-assessment.ts";
+import { Accounts } from "../../src/state/accounts/accounts.ts";
 import { World } from "../../src/state/world.ts";
 import { Harness, mainWallet, marketConfig, position, prices, startMs, subaccount } from "./harness.ts";
 

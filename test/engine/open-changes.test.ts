@@ -1,11 +1,11 @@
 /** Open changes of one account by its states and records: each flow is reported once. */
 import { describe, expect, test } from "vitest";
-import type { CashRecord, FillRecord } from "../../src/state/profit/cash-record.ts";
-import { fittingOf } from "../../src/state/profit/fitting-records.ts";
-import type { KeptChanges } from "../../src/state/profit/kept-changes.ts";
-import type { OpenChange } from "../../src/state/profit/open-change.ts";
-import { OpenChanges } from "../../src/state/profit/open-changes.ts";
-import { rangeOf } from "../../src/state/profit/open-range.ts";
+import type { KeptChanges } from "../../src/state/profit/changes/kept-changes.ts";
+import type { OpenChange } from "../../src/state/profit/changes/open-change.ts";
+import { OpenChanges } from "../../src/state/profit/changes/open-changes.ts";
+import { rangeOf } from "../../src/state/profit/changes/open-range.ts";
+import type { CashRecord, FillRecord } from "../../src/state/profit/records/cash-record.ts";
+import { fittingOf } from "../../src/state/profit/records/fitting-records.ts";
 import { position } from "./harness.ts";
 
 const account = "main/0.0";

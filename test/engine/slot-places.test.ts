@@ -1,7 +1,7 @@
 /** Records and states of one slot, told apart by their places in it. */
 import { expect, test } from "vitest";
-import type { Balance } from "../../src/state/profit/balance-change.ts";
-import { OpenChanges } from "../../src/state/profit/open-changes.ts";
+import type { Balance } from "../../src/state/profit/changes/balance-change.ts";
+import { OpenChanges } from "../../src/state/profit/changes/open-changes.ts";
 import { position } from "./harness.ts";
 
 const account = "main/0.0";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { emptyBalance } from "../../src/state/profit/balance-change.ts";
-import { OpenChanges } from "../../src/state/profit/open-changes.ts";
-import { Slots } from "../../src/state/profit/slots.ts";
+import { emptyBalance } from "../../src/state/profit/changes/balance-change.ts";
+import { OpenChanges } from "../../src/state/profit/changes/open-changes.ts";
+import { Slots } from "../../src/state/profit/changes/slots.ts";
 
 const noPricing = () => undefined;
 const balance = { ...emptyBalance, collateralQuoteLots: 1_000_000n };

@@ -28,11 +28,11 @@ import {
   unitScale,
   usdScale,
 } from "../../state/aggregates/shares.ts";
-import type { ExplainedFlow } from "../../state/profit/explained-flows.ts";
+import type { ExplainedFlow } from "../../state/profit/changes/explained-flows.ts";
 import type { Doubt } from "../../state/profit/profit-doubt.ts";
 import type { SubjectNode } from "../../state/subjects.ts";
-import type { WalletEntry } from "../../state/wallets.ts";
-import type { WatchedWallet } from "../../state/watched.ts";
+import type { WalletEntry } from "../../state/wallets/wallets.ts";
+import type { WatchedWallet } from "../../state/wallets/watched.ts";
 import type { NamedValues } from "../../state/windows/named-values.ts";
 import type { Series } from "../../state/windows/series.ts";
 import type { World } from "../../state/world.ts";

@@ -2,11 +2,17 @@
 
 import type { SpotCollateralState } from "../../domain/account.ts";
 import { unitsFromBaseLots } from "../../margin/units.ts";
-import type { AccountEntry } from "../account-entry.ts";
+import type { AccountEntry } from "../accounts/account-entry.ts";
 import type { Markets } from "../markets/markets.ts";
 import { hasSpot } from "../markets/spot-collateral.ts";
-import type { WalletEntry } from "../wallets.ts";
-import { type Balance, noSpotChange, type Pricing, type SpotChange, spotChange } from "./balance-change.ts";
+import type { WalletEntry } from "../wallets/wallets.ts";
+import {
+  type Balance,
+  noSpotChange,
+  type Pricing,
+  type SpotChange,
+  spotChange,
+} from "./changes/balance-change.ts";
 
 export class CollateralValues {
   readonly #markets: Markets;

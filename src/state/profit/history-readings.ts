@@ -2,7 +2,7 @@
 
 import type { ChangesBuilder } from "../../domain/changes-builder.ts";
 import type { Deadlines, Due } from "../../domain/deadlines.ts";
-import type { WalletEntry } from "../wallets.ts";
+import type { WalletEntry } from "../wallets/wallets.ts";
 
 /** Pauses after which the histories are read again while a change is open: often at first. */
 const againMs = 2_000;

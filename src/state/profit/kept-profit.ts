@@ -2,9 +2,9 @@
 
 import { z } from "zod";
 import { KeptKind, keptNumber } from "../../domain/kept.ts";
+import { changesShape, type KeptChanges } from "./changes/kept-changes.ts";
+import { type Slots, storedSlots } from "./changes/slots.ts";
 import { type HeldTrades, heldTrades } from "./held-profit.ts";
-import { changesShape, type KeptChanges } from "./kept-changes.ts";
-import { type Slots, storedSlots } from "./slots.ts";
 
 /** The part that is kept over a restart, beside the changes. */
 export interface KeptProfit {

@@ -1,5 +1,5 @@
 /** Profit that is known between two ends only. */
-import type { OpenRange } from "./open-range.ts";
+import type { OpenRange } from "./changes/open-range.ts";
 
 /** Two ends between which profit lies while a change of collateral is not explained. */
 export interface Doubt extends OpenRange {

@@ -1,11 +1,11 @@
 /** The figures of profit and of the day, after states or records that move them; begun once all of a wallet was read. */
 
 import type { ChangesBuilder } from "../../domain/changes-builder.ts";
-import type { Accounts } from "../accounts.ts";
-import type { WalletEntry } from "../wallets.ts";
+import type { Accounts } from "../accounts/accounts.ts";
+import type { Today } from "../day/today.ts";
+import type { WalletEntry } from "../wallets/wallets.ts";
+import type { SpotFlow } from "./changes/spot-flows.ts";
 import type { HistoryReadings } from "./history-readings.ts";
-import type { SpotFlow } from "./spot-flows.ts";
-import type { Today } from "./today.ts";
 
 export class ProfitFigures {
   readonly #accounts: Accounts;

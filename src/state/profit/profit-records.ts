@@ -2,12 +2,12 @@
 
 import type { ChangesBuilder } from "../../domain/changes-builder.ts";
 import type { Event } from "../../domain/event.ts";
-import type { WalletEntry } from "../wallets.ts";
-import { accountOf, paymentOf, tradeOf, transferOf } from "./flows.ts";
+import type { Today } from "../day/today.ts";
+import type { WalletEntry } from "../wallets/wallets.ts";
 import type { ProfitFigures } from "./profit-figures.ts";
-import { shownByOtherSide } from "./shown-by-other-side.ts";
-import type { Today } from "./today.ts";
-import type { TransferDirections } from "./transfer-directions.ts";
+import { accountOf, paymentOf, tradeOf, transferOf } from "./records/flows.ts";
+import { shownByOtherSide } from "./records/shown-by-other-side.ts";
+import type { TransferDirections } from "./records/transfer-directions.ts";
 
 export class ProfitRecords {
   readonly #today: Today;

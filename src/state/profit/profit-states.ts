@@ -1,16 +1,16 @@
 /** Keeps the profit of each wallet up with the states of its accounts, once what values them was read. */
 
 import type { ChangesBuilder } from "../../domain/changes-builder.ts";
-import type { AccountEntry, AccountsSeen } from "../account-entry.ts";
-import type { Accounts } from "../accounts.ts";
-import type { WalletEntry } from "../wallets.ts";
-import { emptyBalance } from "./balance-change.ts";
+import type { AccountEntry, AccountsSeen } from "../accounts/account-entry.ts";
+import type { Accounts } from "../accounts/accounts.ts";
+import type { WalletEntry } from "../wallets/wallets.ts";
+import { emptyBalance } from "./changes/balance-change.ts";
+import type { StatePlace } from "./changes/newest-states.ts";
+import { withIndex } from "./changes/slots.ts";
+import type { SpotFlow } from "./changes/spot-flows.ts";
 import type { CollateralValues } from "./collateral-values.ts";
 import type { HistoryReadings } from "./history-readings.ts";
-import type { StatePlace } from "./newest-states.ts";
 import type { ProfitFigures } from "./profit-figures.ts";
-import { withIndex } from "./slots.ts";
-import type { SpotFlow } from "./spot-flows.ts";
 
 type StatesSeen = Pick<AccountsSeen, "wallet" | "pdaIndex" | "slot" | "told"> &
   Partial<Pick<AccountsSeen, "slotIndex" | "exact">>;

@@ -8,18 +8,18 @@
 
 import type { ChangesBuilder } from "../../domain/changes-builder.ts";
 import type { Facts, FactValue } from "../../rules/index.ts";
-import type { AccountEntry } from "../account-entry.ts";
-import type { ExplainedFlow } from "./explained-flows.ts";
+import type { AccountEntry } from "../accounts/account-entry.ts";
+import { noStretches } from "../day/stretches.ts";
+import type { ExplainedFlow } from "./changes/explained-flows.ts";
+import { OpenChanges } from "./changes/open-changes.ts";
+import { isOpen, nothingOpen, type OpenRange } from "./changes/open-range.ts";
+import type { HiddenLimits } from "./changes/rough-changes.ts";
+import { Slots } from "./changes/slots.ts";
 import { HeldProfit } from "./held-profit.ts";
 import { type KeptProfit, keptProfit, type StoredProfit, sinceSlot } from "./kept-profit.ts";
-import { OpenChanges } from "./open-changes.ts";
-import { isOpen, nothingOpen, type OpenRange } from "./open-range.ts";
 import { Peak } from "./peak.ts";
 import type { Doubt } from "./profit-doubt.ts";
 import type { HeldSample } from "./profit-gaps.ts";
-import type { HiddenLimits } from "./rough-changes.ts";
-import { Slots } from "./slots.ts";
-import { noStretches } from "./stretches.ts";
 
 /** A partial baseline is recognized where profit is the equity of PDA indices to within this share of it. */
 const partialShare = 0.1;

@@ -5,15 +5,15 @@
 
 import type { ChangesBuilder } from "../../domain/changes-builder.ts";
 import type { Deadlines } from "../../domain/deadlines.ts";
-import type { Accounts } from "../accounts.ts";
+import type { Accounts } from "../accounts/accounts.ts";
+import type { Today } from "../day/today.ts";
 import type { Markets } from "../markets/markets.ts";
 import { CollateralValues } from "./collateral-values.ts";
 import { HistoryReadings } from "./history-readings.ts";
 import { ProfitFigures } from "./profit-figures.ts";
 import { ProfitRecords } from "./profit-records.ts";
 import { ProfitStates } from "./profit-states.ts";
-import type { Today } from "./today.ts";
-import { TransferDirections } from "./transfer-directions.ts";
+import { TransferDirections } from "./records/transfer-directions.ts";
 
 export class Profits {
   readonly states: ProfitStates;
