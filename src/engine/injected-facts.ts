@@ -11,7 +11,7 @@ import type { ChangesBuilder } from "../domain/changes-builder.ts";
 import type { Figure, GivenFigures, Observation, Tick } from "../domain/observation.ts";
 import { exchangeSources, marketSources, type Source } from "../domain/sources.ts";
 import { type AccountRef, accountName, parseSubject, type Scope, type Subject } from "../domain/subject.ts";
-import type { Conditions } from "../evaluate/conditions.ts";
+import type { Conditions } from "../evaluate/conditions/conditions.ts";
 import type { NoDataWatches } from "../evaluate/no-data-watches.ts";
 import { type Field, vocabulary } from "../rules/index.ts";
 import type { AccountEntry } from "../state/accounts/account-entry.ts";

@@ -9,7 +9,7 @@ import { keptPosition } from "../alerts/own/downtime.ts";
 import { keptNoData } from "../alerts/own/no-data-alert.ts";
 import { keptThrottle, keptThrottled } from "../alerts/throttles.ts";
 import { KeptValueError, type KeptValues } from "../domain/kept.ts";
-import { keptEvent } from "../evaluate/held-events.ts";
+import { keptEvent } from "../evaluate/events/held-events.ts";
 import { keptHolders } from "../state/accounts/holders.ts";
 import { keptHoldings } from "../state/accounts/holdings.ts";
 import { keptCounts } from "../state/counts.ts";

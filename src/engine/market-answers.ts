@@ -10,7 +10,7 @@ import type { ChangesBuilder } from "../domain/changes-builder.ts";
 import type { Event } from "../domain/event.ts";
 import type { Observation } from "../domain/observation.ts";
 import type { MarketRead, Source } from "../domain/sources.ts";
-import type { Conditions } from "../evaluate/conditions.ts";
+import type { Conditions } from "../evaluate/conditions/conditions.ts";
 import type { NoDataWatches } from "../evaluate/no-data-watches.ts";
 import { type FactValue, unlistedSymbols } from "../rules/index.ts";
 import type { AccountEntry } from "../state/accounts/account-entry.ts";

@@ -19,8 +19,8 @@ import {
 } from "../domain/alert.ts";
 import type { ChangesBuilder } from "../domain/changes-builder.ts";
 import { type AccountRef, accountName, parseSubject, type Subject } from "../domain/subject.ts";
-import type { Conditions } from "../evaluate/conditions.ts";
-import type { EventRules } from "../evaluate/event-rules.ts";
+import type { Conditions } from "../evaluate/conditions/conditions.ts";
+import type { EventRules } from "../evaluate/events/event-rules.ts";
 import { judges } from "../evaluate/selection.ts";
 import type { RuleSet } from "../rules/index.ts";
 import type { Holdings } from "../state/accounts/holdings.ts";

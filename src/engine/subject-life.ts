@@ -2,7 +2,7 @@
 import type { Endings } from "../alerts/endings.ts";
 import type { Downtime } from "../alerts/own/downtime.ts";
 import type { ChangesBuilder } from "../domain/changes-builder.ts";
-import type { Conditions } from "../evaluate/conditions.ts";
+import type { Conditions } from "../evaluate/conditions/conditions.ts";
 import type { WantedMarkets } from "../evaluate/wanted-markets.ts";
 import type { AccountEntry, Parting } from "../state/accounts/account-entry.ts";
 import { extentOf } from "../state/accounts/holdings.ts";

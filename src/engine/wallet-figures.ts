@@ -1,7 +1,7 @@
 /** The figures of a wallet and its accounts once something that they rest on was read: stored, fed to windows, and judged. */
 import type { ChangesBuilder } from "../domain/changes-builder.ts";
 import type { Source } from "../domain/sources.ts";
-import type { Conditions } from "../evaluate/conditions.ts";
+import type { Conditions } from "../evaluate/conditions/conditions.ts";
 import type { AccountEntry } from "../state/accounts/account-entry.ts";
 import type { Holdings } from "../state/accounts/holdings.ts";
 import type { Today } from "../state/day/today.ts";

@@ -10,9 +10,9 @@ import type { Doubt } from "../state/profit/profit-doubt.ts";
 import type { SubjectNode } from "../state/subjects.ts";
 import type { WatchedWallet } from "../state/wallets/watched.ts";
 import { isProfit } from "../state/wants.ts";
-import { unexplainedText } from "./both-ends.ts";
-import type { Instance } from "./instance.ts";
-import { rulesOf } from "./subject-rules.ts";
+import { unexplainedText } from "./conditions/both-ends.ts";
+import type { Instance } from "./conditions/instance.ts";
+import { rulesOf } from "./conditions/subject-rules.ts";
 
 export interface ExplainParts {
   readonly ruleSet: RuleSet;

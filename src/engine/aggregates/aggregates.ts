@@ -3,7 +3,7 @@
 import type { ChangesBuilder } from "../../domain/changes-builder.ts";
 import type { Event } from "../../domain/event.ts";
 import type { Source } from "../../domain/sources.ts";
-import type { Conditions } from "../../evaluate/conditions.ts";
+import type { Conditions } from "../../evaluate/conditions/conditions.ts";
 import type { RuleSet } from "../../rules/index.ts";
 import type { ExplainedFlow } from "../../state/profit/changes/explained-flows.ts";
 import type { Doubt } from "../../state/profit/profit-doubt.ts";

@@ -10,9 +10,9 @@ import type { ChangesBuilder } from "../../domain/changes-builder.ts";
 import type { Event } from "../../domain/event.ts";
 import type { Source } from "../../domain/sources.ts";
 import type { Subject } from "../../domain/subject.ts";
-import type { Conditions } from "../../evaluate/conditions.ts";
+import type { Conditions } from "../../evaluate/conditions/conditions.ts";
+import { rulesOf } from "../../evaluate/conditions/subject-rules.ts";
 import { applies } from "../../evaluate/selection.ts";
-import { rulesOf } from "../../evaluate/subject-rules.ts";
 import type { ConditionRule, Facts, RuleSet } from "../../rules/index.ts";
 import { Least } from "../../state/aggregates/least.ts";
 import {

@@ -10,7 +10,7 @@ import type { ChangesBuilder } from "../../domain/changes-builder.ts";
 import type { Event } from "../../domain/event.ts";
 import { KeptKind, type KeptValues, keptNumber } from "../../domain/kept.ts";
 import type { Source } from "../../domain/sources.ts";
-import type { Conditions } from "../../evaluate/conditions.ts";
+import type { Conditions } from "../../evaluate/conditions/conditions.ts";
 import { formatAmount } from "../../rules/index.ts";
 import {
   type AccountShown,

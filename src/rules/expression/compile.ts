@@ -11,8 +11,8 @@ import type { ExpressionProblem, Gathered, Naming } from "./context.ts";
 import { excessOf } from "./excess.ts";
 import { joinNames } from "./named.ts";
 import { Names } from "./names.ts";
+import { tickOf } from "./nodes/tick-of.ts";
 import { percentIn } from "./plausible.ts";
-import { tickOf } from "./tick-of.ts";
 import { describe, type StaticType, unitOf } from "./types.ts";
 import { Walk } from "./walk.ts";
 

@@ -5,24 +5,24 @@ import { nearestName } from "../problem.ts";
 import type { Part, ReadScope } from "../rule.ts";
 import { type FactScalar, Unknown } from "../value.ts";
 import { vocabulary } from "../vocabulary.ts";
-import { arithmetic } from "./arithmetic.ts";
-import { Comparisons } from "./comparisons.ts";
 import type { CompileFilter } from "./context.ts";
-import { readItemField } from "./fields.ts";
-import { callFunction, callMethod, functionNames, methodNames, supposingNames } from "./functions.ts";
-import { historyFunction, historyNames } from "./history.ts";
-import { LimitMaps } from "./limit-maps.ts";
-import { literal, withConstant } from "./literals.ts";
-import { collect, existsOne, quantifier } from "./macros.ts";
+import { historyFunction, historyNames } from "./history/history.ts";
 import { namedAt } from "./named.ts";
-import { namedValue } from "./named-values.ts";
 import { bad, type Names } from "./names.ts";
 import type { Cell, Compiling } from "./node.ts";
-import * as operators from "./operators.ts";
-import { isThere } from "./presence.ts";
-import { supposedCondition, supposing } from "./supposing.ts";
-import { noTick, tickOf } from "./tick-of.ts";
-import { sliceOf } from "./tree-text.ts";
+import { arithmetic } from "./nodes/arithmetic.ts";
+import { Comparisons } from "./nodes/comparisons.ts";
+import { readItemField } from "./nodes/fields.ts";
+import { callFunction, callMethod, functionNames, methodNames, supposingNames } from "./nodes/functions.ts";
+import { LimitMaps } from "./nodes/limit-maps.ts";
+import { literal, withConstant } from "./nodes/literals.ts";
+import { collect, existsOne, quantifier } from "./nodes/macros.ts";
+import { namedValue } from "./nodes/named-values.ts";
+import * as operators from "./nodes/operators.ts";
+import { isThere } from "./nodes/presence.ts";
+import { supposedCondition, supposing } from "./nodes/supposing.ts";
+import { noTick, tickOf } from "./nodes/tick-of.ts";
+import { sliceOf } from "./nodes/tree-text.ts";
 import {
   bool,
   describe,

@@ -1,5 +1,5 @@
 /** The changes of one account by a transaction, as the stream tells it. */
-import type { MessageWireFor } from "../../contract/stream-channels.ts";
+import type { MessageWireFor } from "../../contract/stream/stream-channels.ts";
 import { abs, microPerUnit, writeDecimal } from "../decimals.ts";
 import type { Place } from "../position.ts";
 import { capabilitiesOf } from "../rights.ts";

@@ -37,7 +37,7 @@ const others: readonly Defect[] = [
   ),
   one(
     "watch: the line of a profit at one end does not say so",
-    "src/evaluate/condition-texts.ts",
+    "src/evaluate/conditions/condition-texts.ts",
     "if (doubt === null) judged.doubt?.leave();",
     "",
   ),
@@ -55,7 +55,7 @@ const others: readonly Defect[] = [
   ),
   one(
     "watch: the end of an alert tells three times the withdrawal that raised it",
-    "src/evaluate/both-ends.ts",
+    "src/evaluate/conditions/both-ends.ts",
     "const size = formatUsd(Math.abs(usd));",
     "const size = formatUsd(3 * Math.abs(usd));",
   ),
@@ -67,7 +67,7 @@ const others: readonly Defect[] = [
   ),
   one(
     "watch: a text by old positions does not say how old they are",
-    "src/evaluate/old-accounts.ts",
+    "src/evaluate/conditions/old-accounts.ts",
     'details: [["Judged by", age], ...text.details],',
     "...{ summary: text.summary, details: text.details },",
   ),
@@ -85,7 +85,7 @@ const others: readonly Defect[] = [
   ),
   one(
     "watch: a restart forgets for how long a condition has held",
-    "src/evaluate/conditions.ts",
+    "src/evaluate/conditions/conditions.ts",
     "      levels: state.levels,\n      countedAtMs: builder.atMs,",
     "      levels: state.levels.map((one) => ({ ...one, heldMs: 0, goneMs: 0 })),\n      countedAtMs: builder.atMs,",
   ),
@@ -313,7 +313,7 @@ const others: readonly Defect[] = [
   ),
   one(
     "watch: what is not explained is told thrice as large",
-    "src/evaluate/both-ends.ts",
+    "src/evaluate/conditions/both-ends.ts",
     "formatUsd(-outUsd)",
     "formatUsd(-3 * outUsd)",
   ),
@@ -435,7 +435,7 @@ const others: readonly Defect[] = [
   ),
   one(
     "watch: an alert that outlived the explanation of a flow ends as explained after a restart",
-    "src/evaluate/condition-course.ts",
+    "src/evaluate/conditions/condition-course.ts",
     "if (outlived) instance.outlivedMs = builder.atMs;",
     "",
   ),
@@ -651,7 +651,7 @@ const others: readonly Defect[] = [
   ),
   one(
     "rules: the age of an event is told twice as long",
-    "src/rules/expression/functions.ts",
+    "src/rules/expression/nodes/functions.ts",
     "formatAgo(env.nowMs - atMs)",
     "formatAgo(2 * (env.nowMs - atMs))",
   ),
@@ -663,13 +663,13 @@ const others: readonly Defect[] = [
   ),
   one(
     "rules: the lesser of two numbers is the greater one",
-    "src/rules/expression/functions.ts",
+    "src/rules/expression/nodes/functions.ts",
     'const pick = name === "min" ? Math.min : Math.max;',
     "const pick = Math.max;",
   ),
   one(
     "rules: an absolute value keeps its sign",
-    "src/rules/expression/functions.ts",
+    "src/rules/expression/nodes/functions.ts",
     "run: mapNumber(first.run, Math.abs)",
     "run: first.run",
   ),

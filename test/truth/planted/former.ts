@@ -72,7 +72,7 @@ export const former: readonly Defect[] = [
   ),
   one(
     "positions that are old are not judged by new prices",
-    "src/evaluate/old-accounts.ts",
+    "src/evaluate/conditions/old-accounts.ts",
     'if (unknown?.unknown !== "stale" || !oldSources.has(unknown.source) || !readsMarks(rule)) return null;',
     'if (unknown?.unknown !== "uncovered" || !oldSources.has(unknown.source) || !readsMarks(rule)) return null;',
   ),
@@ -204,13 +204,13 @@ export const former: readonly Defect[] = [
   ),
   one(
     "after an outage old positions are judged before they are read",
-    "src/evaluate/old-accounts.ts",
+    "src/evaluate/conditions/old-accounts.ts",
     "return Math.max(unknownSinceMs, pricesSinceMs) + patienceMs;",
     "return Math.max(unknownSinceMs, 0 * pricesSinceMs);",
   ),
   one(
     "a clock of a level that stopped is not stored",
-    "src/evaluate/condition-course.ts",
+    "src/evaluate/conditions/condition-course.ts",
     "const clocked = clocksRun(state) || clocksRun(before);",
     "const clocked = clocksRun(state);",
   ),
@@ -277,7 +277,7 @@ export const former: readonly Defect[] = [
   },
   one(
     "time in which a withdrawal might have been a loss counts for a loss after it",
-    "src/evaluate/condition-judgements.ts",
+    "src/evaluate/conditions/condition-judgements.ts",
     "return withoutHeld(lifecycle, certain);",
     "return lifecycle;",
   ),
@@ -378,12 +378,12 @@ export const former: readonly Defect[] = [
     name: "formerly: no text says that a change of collateral is not explained",
     changes: [
       {
-        file: "src/evaluate/condition-texts.ts",
+        file: "src/evaluate/conditions/condition-texts.ts",
         from: "summary: summary + (doubt ? `",
         to: "summary: summary + (doubt && nowMs < 0 ? `",
       },
       {
-        file: "src/evaluate/condition-texts.ts",
+        file: "src/evaluate/conditions/condition-texts.ts",
         from: "description: doubt ? `Not explained yet",
         to: "description: doubt && nowMs < 0 ? `Not explained yet",
       },
