@@ -20,7 +20,7 @@ import {
   positionMarkFacts,
   positionStateFacts,
   traderFacts,
-} from "../state/account-facts.ts";
+} from "../state/accounts/account-facts.ts";
 
 export interface JudgedRule {
   readonly rule: ConditionRule;

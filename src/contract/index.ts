@@ -10,7 +10,7 @@
  *   records/         what comes back; times are Unix ms, quantities that may pass 2^53 are bigint
  *   instructions.ts  onboarding and stop loss, in the bytes of the ledger
  *   natural-keys.ts  what makes two rows the same event
- *   streams.ts       the table of channels, frames in and out
+ *   stream/          the table of channels, their messages, frames in and out
  *   errors.ts        codes of refusal and what to do about each
  */
 export * from "./amount.ts";
@@ -37,5 +37,7 @@ export * from "./reply.ts";
 export * from "./request.ts";
 export * from "./router.ts";
 export * from "./shape.ts";
-export * from "./streams.ts";
+export * from "./stream/stream-channels.ts";
+export * from "./stream/stream-frames.ts";
+export * from "./stream/stream-messages.ts";
 export * from "./time.ts";

@@ -39,7 +39,7 @@ import type { RuleSet } from "../rules/index.ts";
 import { type Keys, localKeys } from "../signer/keys.ts";
 import { LoginForms, memoryForms } from "../signer/login-forms.ts";
 import type { SignerSettings } from "../signer/settings.ts";
-import type { WatchedPair } from "../state/watched.ts";
+import type { WatchedPair } from "../state/wallets/watched.ts";
 import { mustReadKeystore } from "../wallet/keystore-file.ts";
 import type { ListenSettings } from "../web/settings.ts";
 import { adviceSettings } from "./settings/advice.ts";

@@ -5,16 +5,16 @@ import type { NoData } from "../alerts/own/no-data.ts";
 import type { SubaccountState } from "../domain/account.ts";
 import type { ChangesBuilder } from "../domain/changes-builder.ts";
 import type { Observation } from "../domain/observation.ts";
-import type { Conditions } from "../evaluate/conditions.ts";
+import type { Conditions } from "../evaluate/conditions/conditions.ts";
+import { rulesOf } from "../evaluate/conditions/subject-rules.ts";
 import type { NoDataWatches } from "../evaluate/no-data-watches.ts";
-import { rulesOf } from "../evaluate/subject-rules.ts";
-import type { AccountEntry } from "../state/account-entry.ts";
-import { noteReading } from "../state/accounts.ts";
-import type { Holdings } from "../state/holdings.ts";
+import type { AccountEntry } from "../state/accounts/account-entry.ts";
+import { noteReading } from "../state/accounts/account-readings.ts";
+import type { Holdings } from "../state/accounts/holdings.ts";
+import type { Rights } from "../state/accounts/rights.ts";
 import type { Profits } from "../state/profit/profits.ts";
-import type { Rights } from "../state/rights.ts";
 import type { SubjectNode } from "../state/subjects.ts";
-import { sumAccounts, walletSeen, wholeSeenMs } from "../state/wallets.ts";
+import { sumAccounts, walletSeen, wholeSeenMs } from "../state/wallets/wallets.ts";
 import type { NamedValues } from "../state/windows/named-values.ts";
 import type { Series } from "../state/windows/series.ts";
 import type { World } from "../state/world.ts";
@@ -57,15 +57,15 @@ export class AccountAnswers {
     const entry = this.#parts.world.wallets.get(seen.wallet);
     if (!entry) return;
     if (this.#parts.alerts.live.size > 0) this.#keepBeforeLoss(seen);
-    const told = this.#parts.world.accounts.take(seen);
+    const told = this.#parts.world.accountStates.take(seen);
     if (told === null) return;
     this.#noteHolders(seen, told, builder);
     this.#parts.warmUp.welcomed(builder);
-    this.#parts.profits.takeStates(entry, told, seen, builder);
+    this.#parts.profits.states.take(entry, told, seen, builder);
     for (const account of told) {
-      this.#parts.holdings.take(account, entry.profit.changes.seen(account.name), builder);
+      this.#parts.holdings.take(account, entry.profit.changes.states.seen(account.name), builder);
       this.#parts.market.wantAssets(account, builder);
-      this.#parts.world.accounts.assess(account);
+      this.#parts.world.assessment.assess(account);
       noteReading(account);
     }
     const whole = seen.told === undefined;
@@ -73,7 +73,7 @@ export class AccountAnswers {
       walletSeen(entry, seen.pdaIndex, builder.atMs);
     }
     sumAccounts(entry, this.#parts.world.accounts.ofWallet(seen.wallet), true);
-    this.#parts.profits.answered(entry, builder);
+    this.#parts.profits.states.answered(entry, builder);
     const wholeMs = whole ? wholeSeenMs(entry) : null;
     if (whole) this.#parts.noData.seen("traderState", seen.wallet, builder, wholeMs);
     if (wholeMs !== null) this.#parts.noDataWatches.seen("traderState", seen.wallet, wholeMs, builder);

@@ -3,7 +3,7 @@ import type { ChannelAlerts } from "../alerts/own/channel-alerts.ts";
 import type { NoData } from "../alerts/own/no-data.ts";
 import type { ChangesBuilder } from "../domain/changes-builder.ts";
 import type { DaemonFigures } from "../domain/observation.ts";
-import type { Conditions } from "../evaluate/conditions.ts";
+import type { Conditions } from "../evaluate/conditions/conditions.ts";
 import type { Counts } from "../state/counts.ts";
 import type { SubjectNode } from "../state/subjects.ts";
 import type { NamedValues } from "../state/windows/named-values.ts";

@@ -4,15 +4,15 @@ import type { NoData } from "../alerts/own/no-data.ts";
 import type { ChangesBuilder } from "../domain/changes-builder.ts";
 import type { Event } from "../domain/event.ts";
 import type { Observation } from "../domain/observation.ts";
-import type { Conditions } from "../evaluate/conditions.ts";
-import type { EventRules } from "../evaluate/event-rules.ts";
+import type { Conditions } from "../evaluate/conditions/conditions.ts";
+import type { EventRules } from "../evaluate/events/event-rules.ts";
 import type { NoDataWatches } from "../evaluate/no-data-watches.ts";
-import { openFacts } from "../state/accounts.ts";
+import { openFacts } from "../state/accounts/account-readings.ts";
+import type { Openings } from "../state/accounts/openings.ts";
 import type { CompleteSince } from "../state/complete-since.ts";
-import type { Openings } from "../state/openings.ts";
+import type { Today } from "../state/day/today.ts";
 import type { Profits } from "../state/profit/profits.ts";
-import type { Today } from "../state/profit/today.ts";
-import { partSeen } from "../state/wallets.ts";
+import { partSeen } from "../state/wallets/wallets.ts";
 import type { World } from "../state/world.ts";
 import type { Aggregates } from "./aggregates/aggregates.ts";
 import type { WalletFigures } from "./wallet-figures.ts";
@@ -50,16 +50,16 @@ export class EventAnswers {
     let profitMoved =
       entry !== undefined &&
       seen.source === "funding" &&
-      this.#parts.profits.takePayments(entry, events, builder);
+      this.#parts.profits.records.takePayments(entry, events, builder);
     for (const event of events) {
-      if (entry && this.#parts.profits.takeEvent(entry, event, events, builder)) profitMoved = true;
+      if (entry && this.#parts.profits.records.take(entry, event, events, builder)) profitMoved = true;
       if (entry && event.kind === "collateral") this.#parts.warmUp.rememberFlow(event);
       if (event.kind === "fill") this.#takeFill(event, builder);
       if (entry && event.kind !== "collateral") this.#parts.today.take(event, null);
       if (event.kind === "order") this.#parts.world.placements.event(event);
       this.happened(event, builder);
     }
-    if (entry && this.#parts.profits.takeRead(entry, builder)) profitMoved = true;
+    if (entry && this.#parts.profits.records.takeRead(entry, builder)) profitMoved = true;
     if (entry)
       for (const { order, placedMs } of seen.resting ?? [])
         this.#parts.world.placements.note(entry.wallet.name, order, placedMs);
@@ -94,7 +94,7 @@ export class EventAnswers {
       entry.node.facts.values.unacked = seen.unacked;
     }
     if (seen.source === "collateral") {
-      if (this.#parts.profits.historyRead(entry, seen.past === true, builder)) profitMoved = true;
+      if (this.#parts.profits.records.historyRead(entry, seen.past === true, builder)) profitMoved = true;
       const known = typeof entry.node.facts.values.equity === "number";
       if (known && !entry.node.windows?.hasFields) this.#parts.figures.sample(entry, builder);
     }

@@ -2,11 +2,11 @@
 import type { NoData } from "../alerts/own/no-data.ts";
 import type { ChangesBuilder } from "../domain/changes-builder.ts";
 import type { Observation } from "../domain/observation.ts";
-import type { Conditions } from "../evaluate/conditions.ts";
-import type { AccountEntry } from "../state/account-entry.ts";
+import type { Conditions } from "../evaluate/conditions/conditions.ts";
+import type { AccountEntry } from "../state/accounts/account-entry.ts";
 import { EquityCheck } from "../state/checks/equity-check.ts";
 import { compareWithView } from "../state/checks/view-check.ts";
-import type { Today } from "../state/profit/today.ts";
+import type { Today } from "../state/day/today.ts";
 import type { World } from "../state/world.ts";
 import type { Aggregates } from "./aggregates/aggregates.ts";
 

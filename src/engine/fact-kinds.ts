@@ -1,11 +1,11 @@
 /** All kinds of facts that the engine keeps, and those of a database that fit them. */
 import type { FactChange } from "../domain/changes.ts";
 import { FactError } from "../domain/facts.ts";
+import { openedFact } from "../state/accounts/openings.ts";
+import { capabilitiesFact } from "../state/accounts/rights.ts";
 import { fundingUnitFact } from "../state/markets/funding-unit.ts";
 import { configFact, sessionFact } from "../state/markets/market-changes.ts";
 import { statusFact } from "../state/markets/own-events.ts";
-import { openedFact } from "../state/openings.ts";
-import { capabilitiesFact } from "../state/rights.ts";
 import { incarnationFact } from "./subject-life.ts";
 
 export const factKinds = [

@@ -11,10 +11,10 @@ import type { ChangesBuilder } from "../domain/changes-builder.ts";
 import type { Figure, GivenFigures, Observation, Tick } from "../domain/observation.ts";
 import { exchangeSources, marketSources, type Source } from "../domain/sources.ts";
 import { type AccountRef, accountName, parseSubject, type Scope, type Subject } from "../domain/subject.ts";
-import type { Conditions } from "../evaluate/conditions.ts";
+import type { Conditions } from "../evaluate/conditions/conditions.ts";
 import type { NoDataWatches } from "../evaluate/no-data-watches.ts";
 import { type Field, vocabulary } from "../rules/index.ts";
-import type { AccountEntry } from "../state/account-entry.ts";
+import type { AccountEntry } from "../state/accounts/account-entry.ts";
 import type { ProfitGaps } from "../state/profit/profit-gaps.ts";
 import type { SubjectNode } from "../state/subjects.ts";
 import type { NamedValues } from "../state/windows/named-values.ts";
@@ -105,10 +105,10 @@ export class InjectedFacts {
     const known = world.accounts.get(subject);
     if (injected.gone === true) {
       const symbol = subject.scope === "position" ? subject.symbol.toUpperCase() : null;
-      if (known) world.accounts.takeGiven(known, symbol, atMs, "closed");
+      if (known) world.givenAccounts.take(known, symbol, atMs, "closed");
       return undefined;
     }
-    const account = known ?? world.accounts.give(subject, atMs);
+    const account = known ?? world.givenAccounts.give(subject, atMs);
     if (!known) fresh.add(account);
     account.seenMs = atMs;
     if (subject.scope === "trader") return account.node;
@@ -117,7 +117,8 @@ export class InjectedFacts {
     const shrinks = smaller(account.positions.get(symbol)?.node.facts.values.size, injected.values.size);
     if (shrinks) account.shrunkAtMs = atMs;
     const isShort = side === "short";
-    return world.accounts.givePosition(account, symbol, isShort ? "short" : "long", fresh.has(account)).node;
+    return world.givenAccounts.givePosition(account, symbol, isShort ? "short" : "long", fresh.has(account))
+      .node;
   }
 
   #facts(node: SubjectNode, injected: GivenFigures, atMs: number): Taken {
@@ -148,7 +149,7 @@ export class InjectedFacts {
     if (!account) return;
     const kept = new Set(positions.map((symbol) => symbol.toUpperCase()));
     for (const symbol of [...account.positions.keys()]) {
-      if (!kept.has(symbol)) this.#parts.world.accounts.takeGiven(account, symbol, builder.atMs, "closed");
+      if (!kept.has(symbol)) this.#parts.world.givenAccounts.take(account, symbol, builder.atMs, "closed");
     }
   }
 

@@ -1,5 +1,5 @@
+import { rulesOf } from "../evaluate/conditions/subject-rules.ts";
 import { applies } from "../evaluate/selection.ts";
-import { rulesOf } from "../evaluate/subject-rules.ts";
 import type { RuleSet } from "../rules/index.ts";
 import type { World } from "../state/world.ts";
 

@@ -9,13 +9,13 @@ import { keptPosition } from "../alerts/own/downtime.ts";
 import { keptNoData } from "../alerts/own/no-data-alert.ts";
 import { keptThrottle, keptThrottled } from "../alerts/throttles.ts";
 import { type KeptKind, KeptValueError, type KeptValues } from "../domain/kept.ts";
-import { keptEvent } from "../evaluate/held-events.ts";
+import { keptEvent } from "../evaluate/events/held-events.ts";
+import { keptHolders } from "../state/accounts/holders.ts";
+import { keptHoldings } from "../state/accounts/holdings.ts";
 import { keptCounts } from "../state/counts.ts";
-import { keptHolders } from "../state/holders.ts";
-import { keptHoldings } from "../state/holdings.ts";
-import { keptProfit } from "../state/profit/profit.ts";
-import { keptToday } from "../state/profit/today.ts";
-import { keptKey } from "../state/wallets.ts";
+import { keptToday } from "../state/day/day-book.ts";
+import { keptProfit } from "../state/profit/kept-profit.ts";
+import { keptKey } from "../state/wallets/wallets.ts";
 import { keptPair } from "./aggregates/pairs.ts";
 
 /** A kind, whatever its values and keys are. */

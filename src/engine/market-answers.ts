@@ -11,11 +11,11 @@ import type { Event } from "../domain/event.ts";
 import type { Facts } from "../domain/facts.ts";
 import type { Observation } from "../domain/observation.ts";
 import type { MarketRead, Source } from "../domain/sources.ts";
-import type { Conditions } from "../evaluate/conditions.ts";
+import type { Conditions } from "../evaluate/conditions/conditions.ts";
 import type { NoDataWatches } from "../evaluate/no-data-watches.ts";
 import { type FactValue, unlistedSymbols } from "../rules/index.ts";
-import type { AccountEntry } from "../state/account-entry.ts";
-import { noteReading } from "../state/accounts.ts";
+import type { AccountEntry } from "../state/accounts/account-entry.ts";
+import { noteReading } from "../state/accounts/account-readings.ts";
 import { fundingUnitFact, TakenUnit } from "../state/markets/funding-unit.ts";
 import {
   comparable,
@@ -37,7 +37,7 @@ import {
 import { statusChange, statusFact } from "../state/markets/own-events.ts";
 import { hasSpot } from "../state/markets/spot-collateral.ts";
 import type { SubjectNode } from "../state/subjects.ts";
-import { sumAccounts } from "../state/wallets.ts";
+import { sumAccounts } from "../state/wallets/wallets.ts";
 import type { NamedValues } from "../state/windows/named-values.ts";
 import { readApart, type Series } from "../state/windows/series.ts";
 import type { World } from "../state/world.ts";
@@ -153,12 +153,12 @@ export class MarketAnswers {
       this.#parts.conditions.judgeNode(this.#world.marketNode(market.symbol), "markets", builder);
     const told = live ? new Set(answered.map((market) => market.symbol)) : null;
     const touched = new Set<string>();
-    const { accounts } = this.#world;
+    const { accounts, assessment } = this.#world;
     for (const account of told === null ? accounts.all() : accounts.inMarkets(told)) {
       if (accounts.dependsOn(account, moved)) {
-        accounts.assess(account);
+        assessment.assess(account);
         noteReading(account, true);
-      } else accounts.refreshAges(account);
+      } else assessment.refreshAges(account);
       if (live) touched.add(account.ref.wallet);
       this.#parts.judgeAccount(account, "markets", builder);
     }
@@ -226,7 +226,7 @@ export class MarketAnswers {
     for (const account of this.#world.accounts.all()) {
       if (changed || !account.assessed) this.#configured(account, builder);
       else {
-        this.#world.accounts.refreshAges(account);
+        this.#world.assessment.refreshAges(account);
         this.#parts.judgeAccount(account, "marketConfig", builder);
       }
     }
@@ -276,8 +276,8 @@ export class MarketAnswers {
   }
 
   #configured(account: AccountEntry, builder: ChangesBuilder): void {
-    this.#world.accounts.configured(account);
-    this.#world.accounts.assess(account);
+    this.#world.accountStates.configured(account);
+    this.#world.assessment.assess(account);
     noteReading(account, true);
     this.#parts.judgeAccount(account, "marketConfig", builder);
   }
@@ -321,12 +321,12 @@ export class MarketAnswers {
     node.windows?.feed(builder.atMs, settled);
     builder.changes.ticks.push(series.fundingRate(node.facts.values.symbol as string, settled, builder.atMs));
     noData.seen("fundingRates", null, builder);
-    const { accounts, wallets } = this.#world;
+    const { accounts, assessment, wallets } = this.#world;
     const touched = new Set<string>();
     for (const account of accounts.inMarkets([symbol.toUpperCase()])) {
       if (!account.positions.has(symbol.toUpperCase())) continue;
-      accounts.refreshFunding(account);
-      accounts.refreshAges(account);
+      assessment.refreshFunding(account);
+      assessment.refreshAges(account);
       touched.add(account.ref.wallet);
     }
     for (const name of touched) {
@@ -480,7 +480,7 @@ export class MarketAnswers {
       if (!node) continue;
       this.#parts.conditions.detach(node, builder, (_, live, row) => {
         this.#parts.alerts.end(builder, live, "noLongerWatched", null);
-        this.#parts.conditions.released(row, builder);
+        this.#parts.conditions.rows.released(row, builder);
       });
     }
     this.#parts.restoring.endUnlisted(listed, builder);

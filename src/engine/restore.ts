@@ -19,15 +19,16 @@ import {
 } from "../domain/alert.ts";
 import type { ChangesBuilder } from "../domain/changes-builder.ts";
 import { type AccountRef, accountName, parseSubject, type Subject } from "../domain/subject.ts";
-import type { Conditions } from "../evaluate/conditions.ts";
-import type { EventRules } from "../evaluate/event-rules.ts";
+import type { Conditions } from "../evaluate/conditions/conditions.ts";
+import type { EventRules } from "../evaluate/events/event-rules.ts";
 import { judges } from "../evaluate/selection.ts";
 import type { RuleSet } from "../rules/index.ts";
-import type { Holdings } from "../state/holdings.ts";
-import { keptProfit } from "../state/profit/profit.ts";
-import { keptToday, type Today } from "../state/profit/today.ts";
-import { takeKey } from "../state/wallets.ts";
-import type { WatchedWallet } from "../state/watched.ts";
+import type { Holdings } from "../state/accounts/holdings.ts";
+import { keptToday } from "../state/day/day-book.ts";
+import type { Today } from "../state/day/today.ts";
+import { keptProfit } from "../state/profit/kept-profit.ts";
+import { takeKey } from "../state/wallets/wallets.ts";
+import type { WatchedWallet } from "../state/wallets/watched.ts";
 import type { World } from "../state/world.ts";
 import { hasMembers } from "./aggregates/books.ts";
 import type { Remembered } from "./remembered.ts";
@@ -125,7 +126,7 @@ export class Restoring {
     }
     const unknown = (wallet: string): boolean => ours.has(wallet) && !this.#parts.known(wallet);
     this.#parts.holdings.restore(remembered.keep, unknown, (wallet, account, state) =>
-      wallets.get(wallet)?.profit.changes.restoreState(account, state),
+      wallets.get(wallet)?.profit.changes.states.restore(account, state),
     );
     this.#parts.world.holders.restore(remembered.keep, unknown);
     const held = remembered.held.filter(({ wallet }) => wallet === null || ours.has(wallet));
@@ -159,12 +160,12 @@ export class Restoring {
       if ((rule && gone) || !judged) {
         if (live)
           this.#parts.alerts.end(builder, live, rule && gone ? "noLongerWatched" : "ruleChanged", null);
-        this.#parts.conditions.released({ rule: state.rule, subject: state.subject }, builder);
+        this.#parts.conditions.rows.released({ rule: state.rule, subject: state.subject }, builder);
         continue;
       }
       const ending = live && endingOf(live);
       // What was seen to be gone is not taken up by whatever has its name now.
-      if (!ending) this.#parts.conditions.restore(state, live);
+      if (!ending) this.#parts.conditions.rows.restore(state, live);
       if (subject.scope === "position" || subject.scope === "trader")
         this.#await({ subject, state, live, ending, fallback: "closed" });
       else if (subject.scope === "market") this.#markets.push({ symbol: subject.symbol, state, live });
@@ -201,10 +202,10 @@ export class Restoring {
   /** After the markets were listed: what stood about one that is no more ends now. */
   endUnlisted(listed: ReadonlySet<string>, builder: ChangesBuilder): void {
     for (const { symbol, state, live } of this.#markets.splice(0)) {
-      if (listed.has(symbol.toUpperCase()) || !this.#parts.conditions.unclaimed(state)) continue;
-      this.#parts.conditions.forget(state);
+      if (listed.has(symbol.toUpperCase()) || !this.#parts.conditions.rows.unclaimed(state)) continue;
+      this.#parts.conditions.rows.forget(state);
       if (live) this.#parts.alerts.end(builder, live, "noLongerWatched", null);
-      this.#parts.conditions.released({ rule: state.rule, subject: state.subject }, builder);
+      this.#parts.conditions.rows.released({ rule: state.rule, subject: state.subject }, builder);
     }
   }
 
@@ -242,8 +243,8 @@ export class Restoring {
     this.#unclaimed.delete(name);
     for (const { subject, state, live, ending, fallback } of waiting) {
       if (state && !ending) {
-        if (!this.#parts.conditions.unclaimed(state)) continue;
-        this.#parts.conditions.forget(state);
+        if (!this.#parts.conditions.rows.unclaimed(state)) continue;
+        this.#parts.conditions.rows.forget(state);
       }
       const row = state && { rule: state.rule, subject: state.subject };
       if (live) {
@@ -260,11 +261,11 @@ export class Restoring {
             const node = this.#parts.world.nodes.get(live.alert.subject);
             return node === undefined
               ? null
-              : this.#parts.conditions.textIfGone(node, live.alert.rule, nowMs);
+              : this.#parts.conditions.texts.ifGone(node, live.alert.rule, nowMs);
           },
           isUnread: (nowMs) => {
             const node = this.#parts.world.nodes.get(live.alert.subject);
-            return node !== undefined && this.#parts.conditions.isUnread(node, live.alert.rule, nowMs);
+            return node !== undefined && this.#parts.conditions.texts.isUnread(node, live.alert.rule, nowMs);
           },
           fromMs: ending?.fromMs ?? live.alert.sinceMs,
           fromSlot: ending
@@ -286,7 +287,7 @@ export class Restoring {
           another: ending?.another ?? false,
           suspicious: true,
         });
-      } else if (row) this.#parts.conditions.released(row, builder);
+      } else if (row) this.#parts.conditions.rows.released(row, builder);
     }
   }
 }

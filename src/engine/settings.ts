@@ -8,7 +8,7 @@ import type { Capacity } from "../domain/delivery.ts";
 import type { Source } from "../domain/sources.ts";
 import type { NamedFact } from "../domain/template-data.ts";
 import type { RuleSet } from "../rules/index.ts";
-import type { WatchedPair, WatchedWallet } from "../state/watched.ts";
+import type { WatchedPair, WatchedWallet } from "../state/wallets/watched.ts";
 
 export interface WatchSettings {
   readonly wallets: readonly WatchedWallet[];
@@ -34,7 +34,7 @@ export interface WatchSettings {
   readonly drills?: boolean;
   /** IANA name; of "today". */
   readonly timezone: string;
-  /** Judge the last known positions by newer prices (`evaluate/old-accounts.ts`). Default true. A restart forgets positions. */
+  /** Judge the last known positions by newer prices (`evaluate/conditions/old-accounts.ts`). Default true. A restart forgets positions. */
   readonly judgeOldPositions?: boolean;
   /** Watching goes on and only these settings are new: nothing was "already so when watching began". Default false. */
   readonly reloaded?: boolean;

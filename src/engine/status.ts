@@ -5,15 +5,15 @@ import { firingAlert } from "../alerts/firing-alert.ts";
 import { uncertainForMs } from "../alerts/lifecycle.ts";
 import type { Source } from "../domain/sources.ts";
 import type { AccountStatus, WalletStatus, WatchStatus } from "../domain/status.ts";
-import { unexplainedText } from "../evaluate/both-ends.ts";
+import { unexplainedText } from "../evaluate/conditions/both-ends.ts";
+import { rulesOf } from "../evaluate/conditions/subject-rules.ts";
 import { dataStates } from "../evaluate/data-state.ts";
-import { rulesOf } from "../evaluate/subject-rules.ts";
 import type { Facts, RuleSet } from "../rules/index.ts";
-import type { AccountEntry } from "../state/account-entry.ts";
+import type { AccountEntry } from "../state/accounts/account-entry.ts";
 import { bookFields, candleFields, type Markets } from "../state/markets/markets.ts";
 import { numbers, priced, seenMsOf } from "../state/shown-figures.ts";
 import type { SubjectNode } from "../state/subjects.ts";
-import type { WalletEntry } from "../state/wallets.ts";
+import type { WalletEntry } from "../state/wallets/wallets.ts";
 
 export function watchStatus(of: {
   readonly atMs: number;

@@ -4,11 +4,11 @@ import type { Endings } from "../alerts/endings.ts";
 import type { Downtime } from "../alerts/own/downtime.ts";
 import type { ChangesBuilder } from "../domain/changes-builder.ts";
 import { FactKind, type Facts } from "../domain/facts.ts";
-import type { Conditions } from "../evaluate/conditions.ts";
+import type { Conditions } from "../evaluate/conditions/conditions.ts";
 import type { WantedMarkets } from "../evaluate/wanted-markets.ts";
-import type { AccountEntry, Parting } from "../state/account-entry.ts";
-import { extentOf } from "../state/holdings.ts";
-import type { Openings } from "../state/openings.ts";
+import type { AccountEntry, Parting } from "../state/accounts/account-entry.ts";
+import { extentOf } from "../state/accounts/holdings.ts";
+import type { Openings } from "../state/accounts/openings.ts";
 import type { Profits } from "../state/profit/profits.ts";
 import type { SubjectNode } from "../state/subjects.ts";
 import type { NamedValues } from "../state/windows/named-values.ts";
@@ -102,7 +102,7 @@ export class SubjectLife {
     if (symbol === null) {
       this.#parts.checks.forget(account);
       const entry = this.#parts.world.wallets.get(account.ref.wallet);
-      if (entry) this.#parts.profits.takeAccountGone(entry, account, builder);
+      if (entry) this.#parts.profits.states.takeAccountGone(entry, account, builder);
     }
     this.#parts.conditions.detach(node, builder, ({ heldSlot }, live, row, before) =>
       this.#parts.endings.end(builder, {

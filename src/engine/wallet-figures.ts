@@ -1,14 +1,14 @@
 /** The figures of a wallet and its accounts once something that they rest on was read: stored, fed to windows, and judged. */
 import type { ChangesBuilder } from "../domain/changes-builder.ts";
 import type { Source } from "../domain/sources.ts";
-import type { Conditions } from "../evaluate/conditions.ts";
-import type { AccountEntry } from "../state/account-entry.ts";
-import type { Holdings } from "../state/holdings.ts";
+import type { Conditions } from "../evaluate/conditions/conditions.ts";
+import type { AccountEntry } from "../state/accounts/account-entry.ts";
+import type { Holdings } from "../state/accounts/holdings.ts";
+import type { Today } from "../state/day/today.ts";
 import type { ProfitGaps } from "../state/profit/profit-gaps.ts";
 import type { Profits } from "../state/profit/profits.ts";
-import type { Today } from "../state/profit/today.ts";
 import type { SubjectNode } from "../state/subjects.ts";
-import type { WalletEntry } from "../state/wallets.ts";
+import type { WalletEntry } from "../state/wallets/wallets.ts";
 import type { NamedValues } from "../state/windows/named-values.ts";
 import type { Series } from "../state/windows/series.ts";
 import type { World } from "../state/world.ts";
@@ -45,7 +45,7 @@ export class WalletFigures {
       if (explained) profit.takeLate(pnl);
     };
     this.#parts.gaps.take(wallet.name, node.windows, builder.atMs, values, held, onLate, (ms) =>
-      profit.changes.placedAfter(ms),
+      profit.changes.placed.after(ms),
     );
     node.windows?.feed(builder.atMs, values);
     if (held !== null && typeof values.equity === "number")
@@ -79,10 +79,10 @@ export class WalletFigures {
 
   /** Something that values accounts was read. */
   valued(builder: ChangesBuilder): void {
-    for (const entry of this.#parts.profits.valued(builder)) {
+    for (const entry of this.#parts.profits.states.valued(builder)) {
       const { changes } = entry.profit;
       for (const account of this.#parts.world.accounts.ofWallet(entry.wallet.name))
-        this.#parts.holdings.take(account, changes.seen(account.name), builder);
+        this.#parts.holdings.take(account, changes.states.seen(account.name), builder);
       this.judgeProfit(entry, builder);
     }
   }

@@ -5,9 +5,9 @@
 import type { ChangesBuilder } from "../domain/changes-builder.ts";
 import type { Event } from "../domain/event.ts";
 import type { Tick } from "../domain/observation.ts";
+import type { Today } from "../state/day/today.ts";
 import type { ProfitGaps } from "../state/profit/profit-gaps.ts";
 import type { Profits } from "../state/profit/profits.ts";
-import type { Today } from "../state/profit/today.ts";
 import type { SubjectNode } from "../state/subjects.ts";
 import { EarlierSamples } from "../state/windows/earlier-samples.ts";
 import type { EventWindows } from "../state/windows/event-windows.ts";
@@ -91,7 +91,7 @@ export class WindowWarmUp {
     const { world, profits, nowMs } = this.#parts;
     for (const [name, entry] of world.wallets) {
       const own = events.filter(({ wallet, seenMs }) => wallet === name && seenMs >= entry.sinceMs);
-      if (own.length > 0) profits.rememberPayments(entry, own, nowMs());
+      if (own.length > 0) profits.records.rememberPayments(entry, own, nowMs());
     }
   }
 

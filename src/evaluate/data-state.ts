@@ -5,7 +5,7 @@
 import type { RuleDataStates, UnjudgedSubject } from "../domain/status.ts";
 import type { RuleSet, Unknown } from "../rules/index.ts";
 import type { SubjectNode } from "../state/subjects.ts";
-import { rulesOf } from "./subject-rules.ts";
+import { rulesOf } from "./conditions/subject-rules.ts";
 
 /** Maximum number of subjects that are listed one by one; all are counted. */
 const maxListed = 1_000;

@@ -6,13 +6,13 @@ import type { LiveAlert } from "../alerts/live-alert.ts";
 import { type BuiltInRule, builtInMeanings, isBuiltIn } from "../domain/built-in.ts";
 import type { BuiltInExplanation, ExplainAnswer, ExplainedPart, Explanation } from "../domain/explanation.ts";
 import { explainInputs, explainParts, judge, type RuleSet } from "../rules/index.ts";
-import type { Doubt } from "../state/profit/profit.ts";
+import type { Doubt } from "../state/profit/profit-doubt.ts";
 import type { SubjectNode } from "../state/subjects.ts";
+import type { WatchedWallet } from "../state/wallets/watched.ts";
 import { isProfit } from "../state/wants.ts";
-import type { WatchedWallet } from "../state/watched.ts";
-import { unexplainedText } from "./both-ends.ts";
-import type { Instance } from "./instance.ts";
-import { rulesOf } from "./subject-rules.ts";
+import { unexplainedText } from "./conditions/both-ends.ts";
+import type { Instance } from "./conditions/instance.ts";
+import { rulesOf } from "./conditions/subject-rules.ts";
 
 export interface ExplainParts {
   readonly ruleSet: RuleSet;

@@ -11,7 +11,7 @@ import type { Source } from "../domain/sources.ts";
 import type { Scope, Subject } from "../domain/subject.ts";
 import { eventSources, type RuleEventKind, type RuleSet, Unknown } from "../rules/index.ts";
 import { parseLeg } from "../state/aggregates/pair-legs.ts";
-import type { WatchedPair, WatchedWallet } from "../state/watched.ts";
+import type { WatchedPair, WatchedWallet } from "../state/wallets/watched.ts";
 import { applies } from "./selection.ts";
 
 type Rule = Sighted["rule"];

@@ -1,7 +1,7 @@
 /** The subjects that rules select. */
 import type { Subject } from "../domain/subject.ts";
 import type { ConditionRule, Select } from "../rules/index.ts";
-import type { WatchedPair, WatchedWallet } from "../state/watched.ts";
+import type { WatchedPair, WatchedWallet } from "../state/wallets/watched.ts";
 
 /** True if a condition's subject is this one. A book is its own rule's alone. */
 export function judges(

@@ -10,7 +10,7 @@ import { marketReads } from "../domain/sources.ts";
 import type { NamedFact } from "../domain/template-data.ts";
 import { type ConditionRule, type EventRule, namedFields, type Read, type RuleSet } from "../rules/index.ts";
 import type { SubjectNode } from "../state/subjects.ts";
-import { rulesOf } from "./subject-rules.ts";
+import { rulesOf } from "./conditions/subject-rules.ts";
 
 /** Symbols in capitals, or every market there is. */
 export type WantedSymbols = ReadonlySet<string> | "all";

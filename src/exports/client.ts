@@ -16,7 +16,7 @@ import {
   nextPage,
   type RecordFor,
 } from "../contract/endpoints.ts";
-import type { ChannelName, MessageFor, SubscriptionFor } from "../contract/streams.ts";
+import type { ChannelName, MessageFor, SubscriptionFor } from "../contract/stream/stream-channels.ts";
 import { systemClock } from "../domain/clock.ts";
 import { isLoopbackHost } from "../domain/loopback.ts";
 import type { SessionStore } from "../domain/ports.ts";
@@ -29,7 +29,7 @@ import { LoginForms, memoryForms } from "../signer/login-forms.ts";
 
 export type { ArgsFor, EndpointName, RecordFor } from "../contract/endpoints.ts";
 export { ArgumentsRefused, type ParamProblem } from "../contract/request.ts";
-export type { ChannelName, MessageFor, SubscriptionFor } from "../contract/streams.ts";
+export type { ChannelName, MessageFor, SubscriptionFor } from "../contract/stream/stream-channels.ts";
 export { BadRecord, ExchangeError } from "../exchange/errors.ts";
 export { BadKey } from "../wallet/wallet-key.ts";
 

@@ -28,7 +28,7 @@ import { HistoryError, openFailure, writeFailure } from "./errors.ts";
 import { defaultRetention, type Maintained, Maintenance, type Retention } from "./maintenance.ts";
 import { Packing } from "./packing.ts";
 import { Reader, type Span } from "./reader.ts";
-import { RecordingLog, Recordings } from "./recording.ts";
+import { RecordingLog, Recordings } from "./recording/recording.ts";
 import { Rolling } from "./rolling.ts";
 import { RollUps } from "./rollups.ts";
 import { Samples } from "./samples.ts";

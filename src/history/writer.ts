@@ -6,7 +6,7 @@ import type { Acknowledgement, Message, OwedItem } from "../domain/delivery.ts";
 import type { Event } from "../domain/event.ts";
 import { encode, encodeForeign } from "../domain/json.ts";
 import { compress, shorten } from "./compression.ts";
-import type { RecordingLog } from "./recording.ts";
+import type { RecordingLog } from "./recording/recording.ts";
 import type { TickLog } from "./ticklog.ts";
 
 export class Writer {

@@ -15,7 +15,7 @@ import { readable } from "../engine/kept-kinds.ts";
 import type { Remembered } from "../engine/remembered.ts";
 import type { WatchSettings } from "../engine/settings.ts";
 import { Watch } from "../engine/watch.ts";
-import { keptEvent } from "../evaluate/held-events.ts";
+import { keptEvent } from "../evaluate/events/held-events.ts";
 import { type AtPeaks, HeldMinutes } from "../state/windows/held-minutes.ts";
 import { LookBack, type Reach } from "../state/windows/look-back.ts";
 

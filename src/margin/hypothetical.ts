@@ -4,8 +4,9 @@
  * A reduction is what the exchange makes of a taker fill: the position's funding is settled, the closed share of its quote side is
  * realized, and the fee is taken from collateral. Resting orders stay, but for reduce-only ones that have nothing left to reduce.
  */
-import { isSound } from "./assess.ts";
+
 import type { AccountRisk, Markets, MarkTicks, SpotRisk } from "./model.ts";
+import { isSound } from "./sound-inputs.ts";
 import { shrink } from "./units.ts";
 
 export interface Reduction {

@@ -10,8 +10,9 @@
  * present mark are the ones that reserve a loss. Spot collateral moves with the market that prices it.
  */
 
-import { activeOrders, assessAccount } from "./assess.ts";
+import { assessAccount } from "./assess.ts";
 import { fastExcess, fastMarket } from "./fast.ts";
+import { activeOrders } from "./leg.ts";
 import type { AccountRisk, Assessment, Markets, MarkTicks, SpotRisk } from "./model.ts";
 
 export interface Moves {

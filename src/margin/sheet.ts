@@ -6,7 +6,7 @@
  * It answers where doubles are exact beyond doubt and every input is known, which is nearly always, and says so where not:
  * then those functions have to be asked. Where it answers, it answers the same; a property test holds them together.
  */
-import { isSound, ratioOf, riskStateOf, riskTierOf } from "./assess.ts";
+
 import { maxTicks } from "./exact.ts";
 import {
   FastRoom,
@@ -19,6 +19,8 @@ import {
 } from "./fast.ts";
 import type { AccountRisk, MarketRisk, Markets, MarkTicks, RiskState, RiskTier } from "./model.ts";
 import { farthest, firstHit, resolution } from "./moves.ts";
+import { ratioOf, riskStateOf, riskTierOf } from "./risk-state.ts";
+import { isSound } from "./sound-inputs.ts";
 
 const msPerHour = 3_600_000;
 /** Rounding takes an excess less than 4 quote lots from the line that it follows; four times that is beyond doubt. */

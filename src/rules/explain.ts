@@ -2,7 +2,7 @@
 import { formatDurationMs } from "../domain/duration.ts";
 import type { ExplainedInput, ExplainedPart } from "../domain/explanation.ts";
 import type { Source } from "../domain/sources.ts";
-import { pickMarket, pickScope } from "./expression/fields.ts";
+import { pickMarket, pickScope } from "./expression/nodes/fields.ts";
 import { formatNumber } from "./format.ts";
 import type { Compiled, ConditionRule, Read } from "./rule.ts";
 import { type Env, isUnknown, type Unknown, type Value } from "./value.ts";

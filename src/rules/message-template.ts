@@ -17,7 +17,7 @@ import type {
   WordedText,
 } from "../domain/template-data.ts";
 import { type ExpressionProblem, Gathered, type Naming } from "./expression/context.ts";
-import { readField } from "./expression/fields.ts";
+import { readField } from "./expression/nodes/fields.ts";
 import { staleness } from "./load/common.ts";
 import type { ReadScope } from "./rule.ts";
 import { partsOf, print, shorten } from "./template.ts";

@@ -5,7 +5,7 @@
  */
 import { zstdCompressSync } from "node:zlib";
 import type { WireFor } from "../contract/index.ts";
-import type { SnapshotEncoding } from "../contract/streams.ts";
+import type { SnapshotEncoding } from "../contract/stream/stream-messages.ts";
 import type { Context } from "./answers/context.ts";
 import { exchangeAnswers } from "./answers/exchange.ts";
 import { bits } from "./answers/prices.ts";

@@ -9,7 +9,9 @@
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { WebSocket, WebSocketServer } from "ws";
-import { type ChannelName, readSubscription, TIMEFRAMES } from "../contract/streams.ts";
+import type { ChannelName } from "../contract/stream/stream-channels.ts";
+import { readSubscription } from "../contract/stream/stream-frames.ts";
+import { TIMEFRAMES } from "../contract/stream/stream-messages.ts";
 import type { Clock } from "../domain/clock.ts";
 import { type Delta, deltaOf } from "./answers/delta.ts";
 import { publicFill, publicTrade } from "./answers/history.ts";

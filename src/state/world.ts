@@ -6,15 +6,19 @@ import type { Event } from "../domain/event.ts";
 import type { Source } from "../domain/sources.ts";
 import type { AccountRef, Subject } from "../domain/subject.ts";
 import { type Env, type Facts, type Suppose, Unknown } from "../rules/index.ts";
-import type { AccountEntry, Parting } from "./account-entry.ts";
-import { Accounts, type SubjectKeeper } from "./accounts.ts";
-import { Holders } from "./holders.ts";
+import { AccountAssessment } from "./accounts/account-assessment.ts";
+import type { AccountEntry, Parting } from "./accounts/account-entry.ts";
+import { AccountOrders } from "./accounts/account-orders.ts";
+import { AccountStates } from "./accounts/account-states.ts";
+import { Accounts, type SubjectKeeper } from "./accounts/accounts.ts";
+import { GivenAccounts } from "./accounts/given-accounts.ts";
+import { Holders } from "./accounts/holders.ts";
+import { OrderPlacements } from "./accounts/order-placements.ts";
 import { Markets } from "./markets/markets.ts";
-import { OrderPlacements } from "./order-placements.ts";
 import { type NodeEnv, newFacts, noWindows, readWindow, SubjectNode } from "./subjects.ts";
-import { newWallet, rename, type WalletEntry } from "./wallets.ts";
+import { newWallet, rename, type WalletEntry } from "./wallets/wallets.ts";
+import type { WatchedWallet } from "./wallets/watched.ts";
 import type { Needs } from "./wants.ts";
-import type { WatchedWallet } from "./watched.ts";
 
 export type Gone = (node: SubjectNode, account: AccountEntry, symbol: string | null, why: Parting) => void;
 
@@ -26,6 +30,9 @@ export class World {
   readonly markets = new Markets();
   readonly placements = new OrderPlacements();
   readonly accounts: Accounts;
+  readonly accountStates: AccountStates;
+  readonly givenAccounts: GivenAccounts;
+  readonly assessment: AccountAssessment;
   readonly holders: Holders;
   readonly exchange: SubjectNode;
   readonly daemon: SubjectNode;
@@ -59,7 +66,11 @@ export class World {
       },
     };
     this.holders = new Holders(needs.lookBackMs);
-    this.accounts = new Accounts(this.markets, keeper, this.placements, needs.orders);
+    this.accounts = new Accounts(keeper);
+    const orders = new AccountOrders(this.markets, this.placements);
+    this.accountStates = new AccountStates(this.accounts, this.markets, keeper, orders, needs.orders);
+    this.givenAccounts = new GivenAccounts(this.accounts, keeper);
+    this.assessment = new AccountAssessment(this.markets, this.accounts.index);
   }
 
   /**
@@ -86,7 +97,7 @@ export class World {
       this.wallets.delete(name);
     }
     this.#walletPlaces.clear();
-    this.accounts.readOrders(needs.orders);
+    this.accountStates.readOrders(needs.orders);
     this.holders.keepFor(needs.lookBackMs);
     for (const node of this.nodes.values()) node.strip();
     this.#onNew = onNew;

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { PositionState, SubaccountState } from "../../src/domain/account.ts";
 import { seededRandom } from "../../src/domain/clock.ts";
 import type { WhatIfAccount } from "../../src/domain/what-if.ts";
-import type { WatchedPair, WatchedWallet } from "../../src/state/watched.ts";
+import type { WatchedPair, WatchedWallet } from "../../src/state/wallets/watched.ts";
 import { Harness, mainWallet, position, rulesOf, subaccount } from "../engine/harness.ts";
 
 const wallets: readonly WatchedWallet[] = ["main", "hedge", "third"].map((name) => ({ ...mainWallet, name }));

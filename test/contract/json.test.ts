@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { parseJson } from "../../src/contract/json.ts";
 import { overlong } from "../../src/contract/reply.ts";
-import { readFrame } from "../../src/contract/streams.ts";
+import { readFrame } from "../../src/contract/stream/stream-frames.ts";
 
 test("integers beyond 2^53 stay exact in JSON of any depth", () => {
   const big = "18446744073709551615";

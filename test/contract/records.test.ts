@@ -34,7 +34,7 @@ import {
 import { ackItemOf, eventData, notificationItem } from "../../src/contract/records/notifications.ts";
 import { buildRegister } from "../../src/contract/records/onboarding.ts";
 import { type ParsedReply, parseRecord, parseReply } from "../../src/contract/reply.ts";
-import { readFrame } from "../../src/contract/streams.ts";
+import { readFrame } from "../../src/contract/stream/stream-frames.ts";
 import { readTime } from "../../src/contract/time.ts";
 import { usdFromTicks } from "../../src/margin/units.ts";
 import { example } from "./example.ts";

@@ -6,7 +6,7 @@ import {
   readSubscription,
   sessionRefused,
   subscribeFrame,
-} from "../../src/contract/streams.ts";
+} from "../../src/contract/stream/stream-frames.ts";
 import { example } from "./example.ts";
 
 const WALLET = "GHYpNqWQYmSfXRF8Tm5qNtdkpu5b89MayjfBMU28JcLD";

@@ -1,7 +1,7 @@
 /** The types that the compiler derives from the table: checked by `npm run typecheck`, run here only to be a test file. */
 import { expectTypeOf, test } from "vitest";
 import type { ArgsFor, Client, Handlers, RecordFor, ServerArgsFor } from "../../src/contract/endpoints.ts";
-import type { MessageFor, SubscriptionFor } from "../../src/contract/streams.ts";
+import type { MessageFor, SubscriptionFor } from "../../src/contract/stream/stream-channels.ts";
 
 test("arguments, records, client and server follow from the table", () => {
   expectTypeOf<ArgsFor<"fundingHourly">>().toEqualTypeOf<{

@@ -4,8 +4,8 @@ import { describe, expect, test } from "vitest";
 import { rulesMarkdown } from "../../src/cli/rules/reference.ts";
 import { builtInRules } from "../../src/domain/built-in.ts";
 import { type Source, sources } from "../../src/domain/sources.ts";
-import { functionNames, methodNames } from "../../src/rules/expression/functions.ts";
-import { historyNames } from "../../src/rules/expression/history.ts";
+import { historyNames } from "../../src/rules/expression/history/history.ts";
+import { functionNames, methodNames } from "../../src/rules/expression/nodes/functions.ts";
 import {
   eventKinds,
   eventVocabulary,

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { SubaccountState } from "../../src/domain/account.ts";
-import type { WatchedWallet } from "../../src/state/watched.ts";
+import type { WatchedWallet } from "../../src/state/wallets/watched.ts";
 import {
   event,
   Harness,

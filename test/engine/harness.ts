@@ -22,9 +22,9 @@ import { keptKinds } from "../../src/engine/kept-kinds.ts";
 import { nothingRemembered, type Remembered } from "../../src/engine/remembered.ts";
 import type { WatchSettings } from "../../src/engine/settings.ts";
 import { Watch } from "../../src/engine/watch.ts";
-import { keptEvent } from "../../src/evaluate/held-events.ts";
+import { keptEvent } from "../../src/evaluate/events/held-events.ts";
 import { formatProblem, loadRules, type RuleSet } from "../../src/rules/index.ts";
-import type { WatchedPair, WatchedWallet } from "../../src/state/watched.ts";
+import type { WatchedPair, WatchedWallet } from "../../src/state/wallets/watched.ts";
 
 export const startMs = Date.UTC(2026, 0, 5, 12);
 

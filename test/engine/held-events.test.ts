@@ -1,7 +1,7 @@
 /** Events whose rules read figures that are not known at that moment. */
 import { expect, test } from "vitest";
 import type { Event } from "../../src/domain/event.ts";
-import { keptEvent } from "../../src/evaluate/held-events.ts";
+import { keptEvent } from "../../src/evaluate/events/held-events.ts";
 import type { Env, RuleSet } from "../../src/rules/index.ts";
 import {
   describe,

@@ -2,7 +2,8 @@
 import { afterEach, expect, test, vi } from "vitest";
 import type { OrderState } from "../../src/domain/account.ts";
 import { seededRandom } from "../../src/domain/clock.ts";
-import { Accounts } from "../../src/state/accounts.ts";
+import { AccountAssessment } from "../../src/state/accounts/account-assessment.ts";
+import { Accounts } from "../../src/state/accounts/accounts.ts";
 import { World } from "../../src/state/world.ts";
 import { Harness, mainWallet, marketConfig, position, prices, startMs, subaccount } from "./harness.ts";
 
@@ -52,8 +53,8 @@ rules:
     });
   }
   const all = vi.spyOn(Accounts.prototype, "all");
-  const assess = vi.spyOn(Accounts.prototype, "assess");
-  const refresh = vi.spyOn(Accounts.prototype, "refreshAges");
+  const assess = vi.spyOn(AccountAssessment.prototype, "assess");
+  const refresh = vi.spyOn(AccountAssessment.prototype, "refreshAges");
   const visits = (symbol: string, usd: number) => {
     for (const spy of [all, assess, refresh]) spy.mockClear();
     const live = { kind: "prices", atMs: harness.nowMs, live: true } as const;
@@ -102,11 +103,11 @@ test("at random: the accounts of a market are those whose state names it, in the
           },
         ),
       );
-    const taken = world.accounts.take({
+    const taken = world.accountStates.take({
       ...{ kind: "accounts", wallet: `w${pick(4)}`, pdaIndex: pick(2), atMs: startMs, slot, slotIndex: 0 },
       subaccounts,
     });
-    for (const account of taken ?? []) world.accounts.assess(account);
+    for (const account of taken ?? []) world.assessment.assess(account);
     for (const symbol of symbols) {
       const naive = world.accounts
         .all()

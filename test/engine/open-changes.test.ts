@@ -1,13 +1,11 @@
 /** Open changes of one account by its states and records: each flow is reported once. */
 import { describe, expect, test } from "vitest";
-import { type KeptChanges, OpenChanges } from "../../src/state/profit/open-changes.ts";
-import {
-  type CashRecord,
-  type FillRecord,
-  fittingOf,
-  type OpenChange,
-  rangeOf,
-} from "../../src/state/profit/unexplained-change.ts";
+import type { KeptChanges } from "../../src/state/profit/changes/kept-changes.ts";
+import type { OpenChange } from "../../src/state/profit/changes/open-change.ts";
+import { OpenChanges } from "../../src/state/profit/changes/open-changes.ts";
+import { rangeOf } from "../../src/state/profit/changes/open-range.ts";
+import type { CashRecord, FillRecord } from "../../src/state/profit/records/cash-record.ts";
+import { fittingOf } from "../../src/state/profit/records/fitting-records.ts";
 import { position } from "./harness.ts";
 
 const account = "main/0.0";
@@ -23,10 +21,10 @@ test("a flow that was reported as explained is not reported with the next one of
   changes.takeWhole(0, { slot: 90, atMs: 0 });
   changes.takeRecord({ kind: "flow", account, slot: 100, usd: -1_000, afterUsd: 9_000 }, 1_000);
   state(100, 9_000, 2_000);
-  expect(changes.explainedSince(2_000, 2_000)).toMatchObject({ usd: -1_000 });
+  expect(changes.explainedFlows.since(2_000, 2_000)).toMatchObject({ usd: -1_000 });
   state(100, 9_500, 3_000);
   changes.takeRecord({ kind: "flow", account, slot: 100, usd: 500, afterUsd: 9_500 }, 4_000);
-  expect(changes.explainedSince(4_000, 4_000)).toMatchObject({ usd: 500 });
+  expect(changes.explainedFlows.since(4_000, 4_000)).toMatchObject({ usd: 500 });
   expect(changes.open).toEqual([]);
 });
 
@@ -60,12 +58,12 @@ test("the sides of transfers between accounts are no deposit or withdrawal, thou
   state(0, 100, 7_000, 1_000);
   state(1, 100, 8_000, 1_000);
   changes.takeRecord(flow(0, 99, -3_000), 2_000);
-  expect(changes.explainedSince(2_000, 2_000)?.usd).toBe(0);
+  expect(changes.explainedFlows.since(2_000, 2_000)?.usd).toBe(0);
   changes.takeRecord(flow(1, 99, 3_000), 3_000);
-  expect(changes.explainedSince(3_000, 1_500)?.usd).toBe(0);
+  expect(changes.explainedFlows.since(3_000, 1_500)?.usd).toBe(0);
   state(0, 110, 6_500, 4_000);
   changes.takeRecord(flow(0, 109, -500), 5_000);
-  expect(changes.explainedSince(5_000, 1_500)?.usd).toBe(-500);
+  expect(changes.explainedFlows.since(5_000, 1_500)?.usd).toBe(-500);
 });
 
 const holding = (usd: number, units: number) => ({
@@ -91,11 +89,11 @@ test.each([
     const kept = JSON.parse(JSON.stringify(changes.kept)) as KeptChanges;
     // A state that left all as it was is not stored.
     changes = new OpenChanges();
-    changes.restoreWhole(0, 90);
-    changes.restoreState(account, { slot: 90, balance: balance(1_000) });
+    changes.states.restoreWhole(0, 90);
+    changes.states.restore(account, { slot: 90, balance: balance(1_000) });
     changes.restore(kept);
     changes.takeState(account, { slot: 105, atMs: 3_000 }, holding(1_497, 40), pricing);
-    expect([changes.open, changes.aheadUsd()]).toEqual([[], 0]);
+    expect([changes.open, changes.ahead.usd]).toEqual([[], 0]);
   },
 );
 
@@ -192,10 +190,10 @@ test("a record of the slot of several states is shown if one of them has its col
   const paidOut = { kind: "flow", account, slot: 100, usd: -500, afterUsd: 9_500 } as const;
   state(9_500, 1_000);
   state(10_000, 1_100);
-  expect(changes.isAhead(paidOut)).toBe(false);
+  expect(changes.ahead.isAhead(paidOut)).toBe(false);
   // One state of a slot does not tell.
   state(10_000, 2_000, 110);
-  expect(changes.isAhead({ ...paidOut, slot: 110 })).toBe(true);
+  expect(changes.ahead.isAhead({ ...paidOut, slot: 110 })).toBe(true);
 });
 
 test("fills prove nothing of a change that may contain a transfer of unknown direction", () => {
@@ -204,8 +202,8 @@ test("fills prove nothing of a change that may contain a transfer of unknown dir
     changes.takeState(account, { slot: 90, atMs: 0 }, holding(10_000, 1_000), pricing);
     changes.takeWhole(0, { slot: 90, atMs: 0 });
     changes.takeState(account, { slot: 100, atMs: 1_000 }, holding(10_030, 300), pricing);
-    changes.takeHidden({ roughUsd: 0, knownUsd: 0 }, 1_000);
-    if (unknown) changes.takeUnknown({ account, slot: 95 });
+    changes.rough.takeHidden({ roughUsd: 0, knownUsd: 0 }, 1_000);
+    if (unknown) changes.rough.takeUnknown({ account, slot: 95 });
     changes.takeRecord({ kind: "fill", account, slot: 96, symbol: "SOL", units: -700, usd: 105_000 }, 2_000);
     return changes;
   };
@@ -236,15 +234,15 @@ test("records of the slot of an answer are of before or after it, by its place i
     changes.takeRecord({ kind: "flow", account, slot: 100, index, usd, afterUsd, ...more }, 2_000);
   // The other side of a transfer may tell otherwise where its account has again what it had.
   flow(1, 500, 1_500, { unshown: true });
-  expect([changes.aheadUsd(), changes.open.length]).toEqual([0, 0]);
+  expect([changes.ahead.usd, changes.open.length]).toEqual([0, 0]);
   // They leave the account with what it had: its collateral does not tell that the answer is of before both.
   flow(3, -500, 1_000);
   flow(4, 500, 1_500);
-  expect([changes.aheadUsd(), changes.open.length]).toEqual([0, 0]);
+  expect([changes.ahead.usd, changes.open.length]).toEqual([0, 0]);
   state(100, 3, 1_000, 3_000);
-  expect(changes.aheadUsd()).toBe(500);
+  expect(changes.ahead.usd).toBe(500);
   state(105, 0, 1_500, 4_000);
-  expect([changes.aheadUsd(), changes.open.length]).toEqual([0, 0]);
+  expect([changes.ahead.usd, changes.open.length]).toEqual([0, 0]);
 });
 
 test("a deposit that an answer shows is of it, though it states an earlier place of the slot", () => {
@@ -255,7 +253,7 @@ test("a deposit that an answer shows is of it, though it states an earlier place
   changes.takeWhole(0, { slot: 90, index: 0, atMs: 0 });
   state(100, 1_500, 1_000);
   changes.takeRecord({ kind: "flow", account, slot: 100, index: 51, usd: 500, afterUsd: 1_500 }, 2_000);
-  expect([changes.aheadUsd(), changes.open]).toEqual([0, []]);
+  expect([changes.ahead.usd, changes.open]).toEqual([0, []]);
 });
 
 test("a fill of the slot before belongs to none of the changes between two states of a slot", () => {
@@ -271,7 +269,7 @@ test("a fill of the slot before belongs to none of the changes between two state
   changes.takeWhole(0, { slot: 90, atMs: 0 });
   state(99, 9_997, -90, 1_000);
   state(100, 9_994, -80, 2_000);
-  changes.takeSame(account, { slot: 100, index: 2, atMs: 2_500 }, changes.before(account)!);
+  changes.takeSame(account, { slot: 100, index: 2, atMs: 2_500 }, changes.states.before(account)!);
   state(100, 9_987, -70, 3_000);
   expect(changes.open).toEqual([]);
   fill(99, 1, 150.2);
@@ -305,7 +303,7 @@ test("fills that came after a change of one slot are those of the next one, whos
   changes.takeWhole(0, { slot: 90, atMs: 0 });
   state(100, undefined, 10_000, 1_000);
   state(100, 5, 9_980, 2_000);
-  changes.takeSame(account, { slot: 100, atMs: 2_500 }, changes.before(account)!);
+  changes.takeSame(account, { slot: 100, atMs: 2_500 }, changes.states.before(account)!);
   const fill = { kind: "fill", account, slot: 100, symbol: "ETH" } as const;
   changes.takeRecord({ ...fill, index: 7, units: 1, usd: -3_000 }, 3_000);
   changes.takeRecord({ ...fill, index: 8, units: -1, usd: 2_900 }, 3_000);
@@ -340,7 +338,7 @@ test("fills of before the state that an open change begins with explain nothing 
   changes.takeWhole(0, { slot: 90, atMs: 0 });
   state(100, 5, 10_000, 1_000);
   state(100, 7, 9_980, 2_000);
-  changes.takeSame(account, { slot: 100, atMs: 2_500 }, changes.before(account)!);
+  changes.takeSame(account, { slot: 100, atMs: 2_500 }, changes.states.before(account)!);
   const fill = { kind: "fill", account, slot: 100, symbol: "ETH" } as const;
   changes.takeRecord({ ...fill, index: 3, units: 1, usd: -3_000 }, 3_000);
   changes.takeRecord({ ...fill, index: 4, units: -1, usd: 2_900 }, 3_000);
@@ -358,7 +356,7 @@ function accountRig() {
   const state = (slot: number, index: number | undefined, usd: number, atMs: number, units = -100) =>
     changes.takeState(account, { slot, index, atMs }, cents(usd, units), pricing);
   const same = (slot: number, index: number | undefined, atMs: number) =>
-    changes.takeSame(account, { slot, index, atMs }, changes.before(account)!);
+    changes.takeSame(account, { slot, index, atMs }, changes.states.before(account)!);
   /** ETH that is bought and sold again within one slot, for a loss of 100 USD. */
   const roundTrip = (slot: number, first: number, atMs: number) => {
     changes.takeRecord(
@@ -466,9 +464,9 @@ test("so many records wait for a state at most: of flows alone the one farthest 
   changes.takeRecord({ kind: "fill", account, slot: 100, symbol: "SOL", units: 1, usd: -150 }, 1_000);
   for (let i = 0; i < 999; i++) flow(100 + i);
   expect(changes.kept.ahead.length).toBe(1_000);
-  expect(changes.aheadUsd()).toBe(1_000);
+  expect(changes.ahead.usd).toBe(1_000);
   flow(1_100);
-  expect(changes.aheadUsd()).toBe(1_000);
+  expect(changes.ahead.usd).toBe(1_000);
   expect(changes.kept.ahead.some(({ slot }) => slot > 1_100)).toBe(false);
 });
 
@@ -478,7 +476,7 @@ describe("the work on fills of the slot before a change that a closed position l
     const changes = new OpenChanges();
     changes.takeState(account, { slot: 90, atMs: 0 }, holding(10_000, 10), pricing);
     changes.takeWhole(0, { slot: 90, atMs: 0 });
-    changes.takeSame(account, { slot: 100, atMs: 1_000 }, changes.before(account)!);
+    changes.takeSame(account, { slot: 100, atMs: 1_000 }, changes.states.before(account)!);
     changes.takeState(account, { slot: 101, atMs: 2_000 }, balance(9_500), pricing);
     changes.takePayments(payments(), 3_000);
     changes.takeRecord({ kind: "fill", account, slot: 101, symbol: "SOL", units: -10, usd: 1_500 }, 3_000);
@@ -526,7 +524,7 @@ describe("the work on fills of the slot before a change that a closed position l
     const others = Array.from({ length: 12 }, (_, i) => `main/0.${i + 1}`);
     for (const name of others) {
       changes.takeState(name, { slot: 90, atMs: 0 }, holding(10_000, 10), pricing);
-      changes.takeSame(name, { slot: 100, atMs: 1_000 }, changes.before(name)!);
+      changes.takeSame(name, { slot: 100, atMs: 1_000 }, changes.states.before(name)!);
       changes.takeState(name, { slot: 101, atMs: 2_000 }, balance(9_500), pricing);
       for (const fill of trades(2)) changes.takeRecord({ ...fill, account: name }, 3_000);
     }

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import type { PositionState } from "../../src/domain/account.ts";
-import type { WatchedPair, WatchedWallet } from "../../src/state/watched.ts";
+import type { WatchedPair, WatchedWallet } from "../../src/state/wallets/watched.ts";
 import {
   event,
   Harness,

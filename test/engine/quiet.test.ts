@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { expect, test, vi } from "vitest";
 import type { Changes } from "../../src/domain/changes.ts";
 import { Deadlines } from "../../src/domain/deadlines.ts";
-import { Conditions } from "../../src/evaluate/conditions.ts";
-import { rulesOf as rulesAt } from "../../src/evaluate/subject-rules.ts";
+import { Conditions } from "../../src/evaluate/conditions/conditions.ts";
+import { rulesOf as rulesAt } from "../../src/evaluate/conditions/subject-rules.ts";
 import type { RuleSet } from "../../src/rules/index.ts";
 import { Harness, marketConfig, position, prices, rulesOf, subaccount } from "./harness.ts";
 

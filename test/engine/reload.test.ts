@@ -14,7 +14,7 @@ import type { Observation } from "../../src/domain/observation.ts";
 import type { Source } from "../../src/domain/sources.ts";
 import type { WatchSettings } from "../../src/engine/settings.ts";
 import { Replay } from "../../src/replay/replay.ts";
-import type { WatchedWallet } from "../../src/state/watched.ts";
+import type { WatchedWallet } from "../../src/state/wallets/watched.ts";
 import {
   event,
   Harness,

@@ -1,7 +1,7 @@
 /** Records and states of one slot, told apart by their places in it. */
 import { expect, test } from "vitest";
-import type { Balance } from "../../src/state/profit/balance-change.ts";
-import { OpenChanges } from "../../src/state/profit/open-changes.ts";
+import type { Balance } from "../../src/state/profit/changes/balance-change.ts";
+import { OpenChanges } from "../../src/state/profit/changes/open-changes.ts";
 import { position } from "./harness.ts";
 
 const account = "main/0.0";
@@ -33,9 +33,9 @@ function begun(first: Balance) {
 test("a withdrawal that a trade hides stays hidden until its fill, whatever the next state of the slot shows", () => {
   const { changes, state, fill } = begun(holding(10_000, 1_000));
   state(100, 2, holding(9_970, 300), 1_000);
-  expect(changes.takeHidden(limits, 1_000)).toBeGreaterThan(700);
+  expect(changes.rough.takeHidden(limits, 1_000)).toBeGreaterThan(700);
   state(100, undefined, holding(9_969.95, 290), 1_200);
-  changes.takeHidden(limits, 1_200);
+  changes.rough.takeHidden(limits, 1_200);
   fill(100, 1, -700, 105_000);
   fill(100, 3, -10, 1_499.95);
   expect(changes.settle(2_000)).toMatchObject([{ cashUsd: -30 }]);
@@ -74,7 +74,7 @@ test("a deposit that was read before the answer that shows it is of it, though i
   const { changes, state, flow } = begun(balance(1_000));
   flow(100, 51, 500, 1_500);
   state(100, 0, balance(1_500), 1_000);
-  expect([changes.aheadUsd(), changes.open]).toEqual([0, []]);
+  expect([changes.ahead.usd, changes.open]).toEqual([0, []]);
 });
 
 test("a flow of an account that no state shows has no collateral before it", () => {

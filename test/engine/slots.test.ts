@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { emptyBalance } from "../../src/state/profit/balance-change.ts";
-import { OpenChanges } from "../../src/state/profit/open-changes.ts";
-import { Slots } from "../../src/state/profit/slots.ts";
+import { emptyBalance } from "../../src/state/profit/changes/balance-change.ts";
+import { OpenChanges } from "../../src/state/profit/changes/open-changes.ts";
+import { Slots } from "../../src/state/profit/changes/slots.ts";
 
 const noPricing = () => undefined;
 const balance = { ...emptyBalance, collateralQuoteLots: 1_000_000n };
@@ -18,11 +18,11 @@ function changesOf(states: Readonly<Record<string, number>>, whole: number): Ope
 describe("slots of states", () => {
   test("accounts of the newest whole answer need no slot of their own", () => {
     const changes = changesOf({ "main/0.0": 70, "main/0.1": 70 }, 70);
-    const slots = changes.slots();
+    const slots = changes.states.slots();
     expect(JSON.stringify(slots)).toBe('{"0":70}');
     for (const account of ["main/0.0", "main/0.1", "main/0.2"]) {
       expect(slots.of(account)).toBe(70);
-      expect(slots.of(account)).toBe(changes.slotOf(account));
+      expect(slots.of(account)).toBe(changes.states.slotOf(account));
     }
     expect(slots.of("main/1.0")).toBe(-1);
   });
@@ -30,7 +30,7 @@ describe("slots of states", () => {
   test("an account that was read after it has its own", () => {
     const changes = changesOf({ "main/0.0": 70 }, 70);
     changes.takeState("main/0.1", { slot: 75, atMs: 0 }, balance, noPricing);
-    const slots = changes.slots();
+    const slots = changes.states.slots();
     expect(JSON.parse(JSON.stringify(slots))).toEqual({ 0: 70, "main/0.1": 75 });
     expect(slots.of("main/0.0")).toBe(70);
     expect(slots.of("main/0.1")).toBe(75);

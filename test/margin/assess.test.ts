@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { MarketConfig, SubaccountState } from "../../src/domain/account.ts";
-import { assessAccount, ratioOf, riskStateOf, riskTierOf } from "../../src/margin/assess.ts";
+import { assessAccount } from "../../src/margin/assess.ts";
 import type {
   AccountRisk,
   LeverageTier,
@@ -8,6 +8,7 @@ import type {
   MarketFigures,
   MarketRisk,
 } from "../../src/margin/model.ts";
+import { ratioOf, riskStateOf, riskTierOf } from "../../src/margin/risk-state.ts";
 import { Sheet } from "../../src/margin/sheet.ts";
 import { usdFromTicks } from "../../src/margin/units.ts";
 import { crossView, exampleAccount, isolatedView, markets, marks, type WireView } from "./wire.ts";

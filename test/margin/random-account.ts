@@ -1,8 +1,8 @@
 /** Random accounts for property tests: every shape of position, order and market, at every magnitude. */
 
 import fc from "fast-check";
-import { activeOrders } from "../../src/margin/assess.ts";
 import { fastExcess, fastMarket } from "../../src/margin/fast.ts";
+import { activeOrders } from "../../src/margin/leg.ts";
 import type { AccountRisk, MarketRisk, OrderRisk, PositionRisk } from "../../src/margin/model.ts";
 import { shrink } from "../../src/margin/units.ts";
 

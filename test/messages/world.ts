@@ -8,7 +8,7 @@ import type { Event } from "../../src/domain/event.ts";
 import type { Observation } from "../../src/domain/observation.ts";
 import type { Watch } from "../../src/engine/watch.ts";
 import { formatProblem, loadRules } from "../../src/rules/index.ts";
-import type { WatchedWallet } from "../../src/state/watched.ts";
+import type { WatchedWallet } from "../../src/state/wallets/watched.ts";
 import {
   event,
   Harness,

@@ -3,7 +3,7 @@ import type { BuiltInRule } from "../../domain/built-in.ts";
 import type { ChangesBuilder } from "../../domain/changes-builder.ts";
 import { differenceWords } from "../../domain/inbox.ts";
 import type { Observation } from "../../domain/observation.ts";
-import type { WatchedWallet } from "../../state/watched.ts";
+import type { WatchedWallet } from "../../state/wallets/watched.ts";
 import type { AlertBook } from "../alert-book.ts";
 import type { LiveAlert } from "../live-alert.ts";
 import { newAlert, type Over, type OwnAlert } from "./own-alert.ts";

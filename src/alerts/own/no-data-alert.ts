@@ -7,7 +7,7 @@ import type { Due } from "../../domain/deadlines.ts";
 import { KeptKind, keptNumber } from "../../domain/kept.ts";
 import { type Source, sources } from "../../domain/sources.ts";
 import type { BlindSource } from "../../domain/status.ts";
-import type { WatchedWallet } from "../../state/watched.ts";
+import type { WatchedWallet } from "../../state/wallets/watched.ts";
 import type { LiveAlert } from "../live-alert.ts";
 import { type Gap, gapKey } from "./gaps.ts";
 import type { NoDataText } from "./no-data-text.ts";

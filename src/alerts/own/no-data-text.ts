@@ -7,9 +7,9 @@ import { sourceWords } from "../../domain/source-words.ts";
 import { exchangeSources, marketSources, type Source } from "../../domain/sources.ts";
 import type { BlindSource } from "../../domain/status.ts";
 import { formatTime, timeOfDay } from "../../domain/time-text.ts";
-import { holdsAssets, silentMarkets, unlistedCollateral } from "../../state/missing-input.ts";
+import { holdsAssets, silentMarkets, unlistedCollateral } from "../../state/accounts/missing-input.ts";
 import { causeText, type ReadFailures } from "../../state/read-failures.ts";
-import type { NearPosition, Stake } from "../../state/stake.ts";
+import type { NearPosition, Stake } from "../../state/wallets/stake.ts";
 import type { World } from "../../state/world.ts";
 import { type Gap, gapKey } from "./gaps.ts";
 

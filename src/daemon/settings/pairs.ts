@@ -7,7 +7,7 @@ import { z } from "zod";
 import type { ConfigSource, Path } from "../../config/index.ts";
 import { nearestName } from "../../domain/nearest.ts";
 import { type Leg, overlap, parseLeg, usualTolerance } from "../../state/aggregates/pair-legs.ts";
-import type { WatchedPair } from "../../state/watched.ts";
+import type { WatchedPair } from "../../state/wallets/watched.ts";
 
 const pairForm = z.strictObject({
   name: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, "expected letters, digits, _ and -, at most 64"),

@@ -1,10 +1,10 @@
 /** Declared pairs seen from one position: what is reduced along with it in other accounts, so that the hedge keeps its ratio. */
 import type { Companion } from "../../advice/amounts.ts";
 import type { Situation } from "../../advice/situation.ts";
-import type { AccountEntry } from "../../state/account-entry.ts";
+import type { AccountEntry } from "../../state/accounts/account-entry.ts";
 import { type Leg, parseLeg } from "../../state/aggregates/pair-legs.ts";
-import { wholeSeenMs } from "../../state/wallets.ts";
-import type { WatchedPair } from "../../state/watched.ts";
+import { wholeSeenMs } from "../../state/wallets/wallets.ts";
+import type { WatchedPair } from "../../state/wallets/watched.ts";
 import type { World } from "../../state/world.ts";
 
 /** `lots` of this account are closed with `of` base lots of the position asked about. */

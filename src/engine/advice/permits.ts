@@ -1,7 +1,7 @@
 /** Actions that the exchange takes of an account now: by its rights, the status of markets and that of the exchange. */
 import type { Permits } from "../../advice/situation.ts";
 import { plainWords } from "../../domain/plain-words.ts";
-import type { AccountEntry } from "../../state/account-entry.ts";
+import type { AccountEntry } from "../../state/accounts/account-entry.ts";
 import type { World } from "../../state/world.ts";
 
 /** A right that no answer told of is taken as there. */

@@ -1,8 +1,8 @@
 /** Accounts as they are now, with the rules that judge them: what is asked about as it would be. */
 import type { JudgedPosition, JudgedRule, Situation } from "../../advice/situation.ts";
 import { heldMsOf } from "../../alerts/lifecycle.ts";
-import { rulesOf } from "../../evaluate/subject-rules.ts";
-import type { AccountEntry } from "../../state/account-entry.ts";
+import { rulesOf } from "../../evaluate/conditions/subject-rules.ts";
+import type { AccountEntry } from "../../state/accounts/account-entry.ts";
 import { hasSpot } from "../../state/markets/spot-collateral.ts";
 import type { SubjectNode } from "../../state/subjects.ts";
 import type { World } from "../../state/world.ts";

@@ -3,13 +3,13 @@
 import type { ChangesBuilder } from "../../domain/changes-builder.ts";
 import type { Event } from "../../domain/event.ts";
 import type { Source } from "../../domain/sources.ts";
-import type { Conditions } from "../../evaluate/conditions.ts";
+import type { Conditions } from "../../evaluate/conditions/conditions.ts";
 import type { RuleSet } from "../../rules/index.ts";
-import type { ExplainedFlow } from "../../state/profit/open-changes.ts";
-import type { Doubt } from "../../state/profit/profit.ts";
+import type { ExplainedFlow } from "../../state/profit/changes/explained-flows.ts";
+import type { Doubt } from "../../state/profit/profit-doubt.ts";
 import type { SubjectNode } from "../../state/subjects.ts";
-import type { WalletEntry } from "../../state/wallets.ts";
-import type { WatchedPair, WatchedWallet } from "../../state/watched.ts";
+import type { WalletEntry } from "../../state/wallets/wallets.ts";
+import type { WatchedPair, WatchedWallet } from "../../state/wallets/watched.ts";
 import type { NamedValues } from "../../state/windows/named-values.ts";
 import type { Series } from "../../state/windows/series.ts";
 import type { World } from "../../state/world.ts";

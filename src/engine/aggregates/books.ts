@@ -10,9 +10,9 @@ import type { ChangesBuilder } from "../../domain/changes-builder.ts";
 import type { Event } from "../../domain/event.ts";
 import type { Source } from "../../domain/sources.ts";
 import type { Subject } from "../../domain/subject.ts";
-import type { Conditions } from "../../evaluate/conditions.ts";
+import type { Conditions } from "../../evaluate/conditions/conditions.ts";
+import { rulesOf } from "../../evaluate/conditions/subject-rules.ts";
 import { applies } from "../../evaluate/selection.ts";
-import { rulesOf } from "../../evaluate/subject-rules.ts";
 import type { ConditionRule, Facts, RuleSet } from "../../rules/index.ts";
 import { Least } from "../../state/aggregates/least.ts";
 import {
@@ -28,11 +28,11 @@ import {
   unitScale,
   usdScale,
 } from "../../state/aggregates/shares.ts";
-import type { ExplainedFlow } from "../../state/profit/open-changes.ts";
-import type { Doubt } from "../../state/profit/profit.ts";
+import type { ExplainedFlow } from "../../state/profit/changes/explained-flows.ts";
+import type { Doubt } from "../../state/profit/profit-doubt.ts";
 import type { SubjectNode } from "../../state/subjects.ts";
-import type { WalletEntry } from "../../state/wallets.ts";
-import type { WatchedWallet } from "../../state/watched.ts";
+import type { WalletEntry } from "../../state/wallets/wallets.ts";
+import type { WatchedWallet } from "../../state/wallets/watched.ts";
 import type { NamedValues } from "../../state/windows/named-values.ts";
 import type { Series } from "../../state/windows/series.ts";
 import type { World } from "../../state/world.ts";

@@ -10,7 +10,7 @@ import type { ChangesBuilder } from "../../domain/changes-builder.ts";
 import type { Event } from "../../domain/event.ts";
 import { KeptKind, type KeptValues, keptNumber } from "../../domain/kept.ts";
 import type { Source } from "../../domain/sources.ts";
-import type { Conditions } from "../../evaluate/conditions.ts";
+import type { Conditions } from "../../evaluate/conditions/conditions.ts";
 import { formatAmount } from "../../rules/index.ts";
 import {
   type AccountShown,
@@ -23,8 +23,8 @@ import {
 import { concernsLeg, type Leg, negligible, parseLeg, sizeOf } from "../../state/aggregates/pair-legs.ts";
 import { noteSeen, type SharedSource, seenWhole, sharedSources } from "../../state/aggregates/shares.ts";
 import { newFacts, type SubjectNode } from "../../state/subjects.ts";
-import type { WalletEntry } from "../../state/wallets.ts";
-import type { WatchedPair } from "../../state/watched.ts";
+import type { WalletEntry } from "../../state/wallets/wallets.ts";
+import type { WatchedPair } from "../../state/wallets/watched.ts";
 import type { NamedValues } from "../../state/windows/named-values.ts";
 import type { Series } from "../../state/windows/series.ts";
 import type { World } from "../../state/world.ts";

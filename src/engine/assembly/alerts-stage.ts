@@ -67,7 +67,7 @@ export function alertsStage(of: Beginning & StateParts, later: Later): AlertPart
     throttles: new Throttles({ alerts, deadlines, builder, before: before?.throttles }),
     endings: new Endings({
       ...{ alerts, deadlines, builder },
-      release: (row, into) => later().conditions.released(row, into),
+      release: (row, into) => later().conditions.rows.released(row, into),
       positionsOf: (account) => world.accounts.get(account)?.positions,
       isPending: ({ rule, subject }, as) => {
         const node = world.nodes.get(subject);

@@ -67,7 +67,7 @@ function goOn(parts: Parts): void {
   parts.noDataWatches.goOn(builder.atMs);
   parts.eventRules.retry(null, builder);
   for (const [name, entry] of world.wallets) {
-    parts.profits.goOn(entry, builder);
+    parts.profits.states.goOn(entry, builder);
     for (const pdaIndex of world.accounts.readIndices(name)) restoring.endUnclaimed(name, pdaIndex, builder);
   }
   const { entries, configAtMs } = world.markets;

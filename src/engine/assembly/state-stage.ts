@@ -1,13 +1,13 @@
 /** The first stage: what is known of accounts, wallets, markets and the day. */
 import type { ChangesBuilder } from "../../domain/changes-builder.ts";
+import { Holdings } from "../../state/accounts/holdings.ts";
+import { Openings } from "../../state/accounts/openings.ts";
+import { Rights } from "../../state/accounts/rights.ts";
 import { CompleteSince } from "../../state/complete-since.ts";
 import { Counts } from "../../state/counts.ts";
-import { Holdings } from "../../state/holdings.ts";
-import { Openings } from "../../state/openings.ts";
+import { Today } from "../../state/day/today.ts";
 import { ProfitGaps } from "../../state/profit/profit-gaps.ts";
 import { Profits } from "../../state/profit/profits.ts";
-import { Today } from "../../state/profit/today.ts";
-import { Rights } from "../../state/rights.ts";
 import type { SubjectNode } from "../../state/subjects.ts";
 import { type Gone, World } from "../../state/world.ts";
 import type { Beginning, Later, StateParts } from "./parts.ts";

@@ -13,7 +13,7 @@ import { parseSubject, type Scope } from "../../domain/subject.ts";
 import { nearestName, orderItemFields, type RuleProblem, scopes, vocabulary } from "../../rules/index.ts";
 import { RuleSource } from "../../rules/load/source.ts";
 import { parseLeg, usualTolerance } from "../../state/aggregates/pair-legs.ts";
-import type { WatchedPair, WatchedWallet } from "../../state/watched.ts";
+import type { WatchedPair, WatchedWallet } from "../../state/wallets/watched.ts";
 import { Entry, type Report } from "./entry.ts";
 import { parseSteps, type Step, scalarOf } from "./notation.ts";
 import { readEvents } from "./read-events.ts";

@@ -1,5 +1,5 @@
 /** The wallets and times that the tests of a suite share. */
-import type { WatchedWallet } from "../../state/watched.ts";
+import type { WatchedWallet } from "../../state/wallets/watched.ts";
 
 /** The context in which a test is read. */
 export interface SuiteContext {

@@ -6,7 +6,7 @@ import type { Event } from "../../domain/event.ts";
 import type { Source } from "../../domain/sources.ts";
 import type { Scope } from "../../domain/subject.ts";
 import type { Field } from "../../rules/index.ts";
-import type { WatchedPair, WatchedWallet } from "../../state/watched.ts";
+import type { WatchedPair, WatchedWallet } from "../../state/wallets/watched.ts";
 import type { Step } from "./notation.ts";
 
 export interface Suite {

@@ -11,6 +11,7 @@ import type { ExpressionProblem, Gathered, Naming } from "./context.ts";
 import { excessOf } from "./excess.ts";
 import { joinNames } from "./named.ts";
 import { Names } from "./names.ts";
+import { tickOf } from "./nodes/tick-of.ts";
 import { percentIn } from "./plausible.ts";
 import { describe, type StaticType, unitOf } from "./types.ts";
 import { Walk } from "./walk.ts";
@@ -59,7 +60,8 @@ export function compileExpression(
   }
   // Texts ask whether a figure is infinite by a number that is far above all others.
   const checksRanges = wanted !== "text";
-  const walk = new Walk(text, new Names(naming, gathered, tell), compileExpression, checksRanges);
+  const names = new Names(naming, gathered, tell);
+  const walk = new Walk(text, names, compileExpression, checksRanges);
   const node = walk.compile(parsed.ast);
   if (failed) return undefined;
   const types = parsed.check();
@@ -86,7 +88,7 @@ export function compileExpression(
     type,
     tree: parsed.ast,
     parts: walk.parts,
-    ...(unitOf(type) === "price" ? { tick: walk.tickOf(parsed.ast) } : {}),
+    ...(unitOf(type) === "price" ? { tick: tickOf(parsed.ast, names) } : {}),
     ...(bound === undefined ? {} : { bound }),
     ...(sufficient.length === 0 ? {} : { sufficient }),
     ...(excess === undefined ? {} : { excess }),

@@ -1,7 +1,8 @@
 /** The names that an expression may use, and the notes taken while it is compiled. */
+
 import type { Source } from "../../domain/sources.ts";
 import type { Scope } from "../../domain/subject.ts";
-import type { Read, ReadScope, WindowSpec } from "../rule.ts";
+import type { Compiled, Read, ReadScope, WindowSpec } from "../rule.ts";
 import type { Field, Range, RuleEventKind, Unit } from "../vocabulary/field-types.ts";
 import { noValues, type ValueLookup } from "./named.ts";
 
@@ -128,3 +129,15 @@ export class Gathered {
     return known >= 0 ? known : this.windows.push(spec) - 1;
   }
 }
+
+/** Takes what is wrong. */
+export type Tell = (problem: ExpressionProblem) => void;
+
+/** Compiles an expression within another one. @returns undefined where it is wrong, and told */
+export type CompileFilter = (
+  text: string,
+  wanted: "condition" | "figure",
+  naming: Naming,
+  gathered: Gathered,
+  report: Tell,
+) => Compiled | undefined;

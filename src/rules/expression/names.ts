@@ -7,9 +7,9 @@ import { Unknown } from "../value.ts";
 import type { Field } from "../vocabulary/field-types.ts";
 import { eventVocabulary, vocabulary } from "../vocabulary.ts";
 import type { ExpressionProblem, Gathered, Naming } from "./context.ts";
-import { readField } from "./fields.ts";
-import { functionNames } from "./functions.ts";
 import type { Compiling } from "./node.ts";
+import { readField } from "./nodes/fields.ts";
+import { functionNames } from "./nodes/functions.ts";
 import { isScope, noEvent, outOfSight } from "./out-of-sight.ts";
 import { duration, fieldsByName, numberOf, time, typeOfField, wrong } from "./types.ts";
 

@@ -4,7 +4,7 @@ import { type Severity, severities } from "../../domain/alert.ts";
 import type { Checked } from "../expression/compile.ts";
 import { Gathered, type Naming } from "../expression/context.ts";
 import { farFromZeroIsWorse, higherIsWorse, lowerIsWorse } from "../expression/excess.ts";
-import { inputsOf, isSlow } from "../expression/fields.ts";
+import { inputsOf, isSlow } from "../expression/nodes/fields.ts";
 import { rangeOf, type StaticType, unitOf } from "../expression/types.ts";
 import { nearestName } from "../problem.ts";
 import type { Compiled, ConditionRule, Level, Select } from "../rule.ts";

@@ -1,5 +1,5 @@
 /** The changes of one account by a transaction, in the stream's form. */
-import type { MessageWireFor } from "../../contract/streams.ts";
+import type { MessageWireFor } from "../../contract/stream/stream-channels.ts";
 import { abs, microPerUnit, writeDecimal } from "../decimals.ts";
 import type { Place } from "../position.ts";
 import { capabilitiesOf } from "../rights.ts";

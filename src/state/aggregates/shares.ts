@@ -3,9 +3,9 @@
  * share out of a sum and a new one in leaves exactly what adding everything up anew would.
  */
 import type { Source } from "../../domain/sources.ts";
-import type { AccountEntry } from "../account-entry.ts";
-import { isOpen } from "../profit/profit.ts";
-import { type WalletEntry, wholeSeenMs } from "../wallets.ts";
+import type { AccountEntry } from "../accounts/account-entry.ts";
+import { isOpen } from "../profit/changes/open-range.ts";
+import { type WalletEntry, wholeSeenMs } from "../wallets/wallets.ts";
 import type { World } from "../world.ts";
 
 export const usdScale = 1e6;

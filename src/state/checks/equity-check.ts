@@ -3,7 +3,7 @@
  * hour, ours of the moments at which an account was read: a value is compared with the readings before and after its moment,
  * and what lies between the two agrees.
  */
-import type { AccountEntry } from "../account-entry.ts";
+import type { AccountEntry } from "../accounts/account-entry.ts";
 
 const quarterMs = 900_000;
 /** Readings that are further apart say nothing about what was between them. */

@@ -12,7 +12,7 @@ import {
   usdFromQuoteLots,
   usdFromTicks,
 } from "../../margin/units.ts";
-import type { AccountEntry } from "../account-entry.ts";
+import type { AccountEntry } from "../accounts/account-entry.ts";
 import type { Markets } from "../markets/markets.ts";
 
 /** Beyond a tick, this share of the figure counts as a difference. */

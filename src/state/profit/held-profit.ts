@@ -5,7 +5,7 @@
 
 import { z } from "zod";
 import { keptNumber } from "../../domain/kept.ts";
-import type { Proof } from "./rough-changes.ts";
+import type { Proof } from "./changes/rough-changes.ts";
 
 export interface HeldTrades {
   /** The times at which the first and the newest of them were seen, ms. */

@@ -7,8 +7,8 @@
  */
 
 import type { WindowSet } from "../windows/windows.ts";
-import type { PlacedFlow } from "./open-changes.ts";
-import { exactUsd } from "./unexplained-change.ts";
+import type { PlacedFlow } from "./changes/placed-flows.ts";
+import { exactUsd } from "./records/record-order.ts";
 
 /** A flow from so long before a gap may be the one that began it, ms. */
 const beginsMs = 10_000;

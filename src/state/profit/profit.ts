@@ -6,19 +6,20 @@
  * out. The figures are absent then, and who judges by them looks at both ends (`Doubt`). Where nothing is open they are as fresh as equity.
  */
 
-import { z } from "zod";
 import type { ChangesBuilder } from "../../domain/changes-builder.ts";
-import { KeptKind, keptNumber } from "../../domain/kept.ts";
 import type { Facts, FactValue } from "../../rules/index.ts";
-import type { AccountEntry } from "../account-entry.ts";
-import { HeldProfit, type HeldTrades, heldTrades } from "./held-profit.ts";
-import { changesShape } from "./kept-changes.ts";
-import { type ExplainedFlow, type KeptChanges, OpenChanges } from "./open-changes.ts";
+import type { AccountEntry } from "../accounts/account-entry.ts";
+import { noStretches } from "../day/stretches.ts";
+import type { ExplainedFlow } from "./changes/explained-flows.ts";
+import { OpenChanges } from "./changes/open-changes.ts";
+import { isOpen, nothingOpen, type OpenRange } from "./changes/open-range.ts";
+import type { HiddenLimits } from "./changes/rough-changes.ts";
+import { Slots } from "./changes/slots.ts";
+import { HeldProfit } from "./held-profit.ts";
+import { type KeptProfit, keptProfit, type StoredProfit, sinceSlot } from "./kept-profit.ts";
 import { Peak } from "./peak.ts";
+import type { Doubt } from "./profit-doubt.ts";
 import type { HeldSample } from "./profit-gaps.ts";
-import type { HiddenLimits } from "./rough-changes.ts";
-import { Slots, storedSlots } from "./slots.ts";
-import { nothingOpen, type OpenRange } from "./unexplained-change.ts";
 
 /** A partial baseline is recognized where profit is the equity of PDA indices to within this share of it. */
 const partialShare = 0.1;
@@ -34,59 +35,8 @@ const hiddenShare = 1e-3;
 /** The same of a trade whose fills are known: they are told rounded, and funding that was settled is estimated. */
 const knownShare = 3e-3;
 
-/** The part that is kept over a restart, beside the changes. */
-interface Kept {
-  readonly baselineUsd: number;
-  /** The slot of a baseline stored by an earlier version: one slot for all accounts. */
-  readonly baselineSlot?: number;
-  /** The slots up to which the baseline contains flows. */
-  readonly slots?: Slots;
-  /** The PDA indices that it covers. Absent in what an earlier version stored. */
-  readonly indices?: readonly number[] | null;
-  /** Deposits less withdrawals since the baseline, all that are known. */
-  readonly netUsd: number;
-  /** As it was stored last. */
-  highUsd: number;
-  /** Trades that may hide flows. Absent: none. */
-  held?: readonly HeldTrades[];
-}
-
-type Stored = Kept & { readonly [K in keyof KeptChanges]?: KeptChanges[K] | undefined };
-
-/** By wallet. */
-export const keptProfit: KeptKind<Stored> = new KeptKind(
-  "wallet/{}/profit",
-  z.object({
-    baselineUsd: keptNumber,
-    baselineSlot: keptNumber.exactOptional(),
-    slots: storedSlots.exactOptional(),
-    indices: z.array(keptNumber).nullable().exactOptional(),
-    netUsd: keptNumber,
-    highUsd: keptNumber,
-    held: z.array(heldTrades).exactOptional(),
-    ...changesShape,
-  }),
-);
-
-/** Two ends between which profit lies while a change of collateral is not explained. */
-export interface Doubt extends OpenRange {
-  /** Sets the figures to one end. @param high what came in is profit, and what went out was paid out; else the other way */
-  assume(high: boolean): void;
-  /** Removes those again that are not known. */
-  leave(): void;
-}
-
-/** A part of today, up to now, against the capital of which its loss is measured. */
-export interface Stretch {
-  /** Loss of the day at its beginning, USD; negative: profit. */
-  readonly lossUsd: number;
-  /** The highest equity within it at which the profit of today would have been 0, USD. */
-  readonly capitalUsd: number;
-}
-
-// Shared: most wallets have the first PDA index only, and the day of most is not known or one stretch.
+// Shared: most wallets have the first PDA index only.
 const noIndices: readonly number[] = [];
-export const noStretches: readonly Stretch[] = [];
 
 export class Profit implements Doubt {
   readonly changes = new OpenChanges();
@@ -106,7 +56,7 @@ export class Profit implements Doubt {
   isBehind = false;
   readonly #facts: Facts;
   readonly #wallet: string;
-  #kept: Kept | null = null;
+  #kept: KeptProfit | null = null;
   /** The baseline is known to cover the PDA indices that are read now. */
   #checked = false;
   /** Equity at which profit would be 0; NaN: it is not known. */
@@ -178,10 +128,10 @@ export class Profit implements Doubt {
 
   /** As of `OpenChanges.explainedSince`. */
   explainedSince(ms: number, raisedMs: number): ExplainedFlow | null {
-    return this.changes.explainedSince(ms, raisedMs);
+    return this.changes.explainedFlows.since(ms, raisedMs);
   }
 
-  restore(stored: Stored): void {
+  restore(stored: StoredProfit): void {
     const { open, ahead, settled, explained, loose, looseTakeovers, rough, placed, unplacedMs, ...kept } =
       stored;
     const changes = { open, ahead, settled, explained, loose, looseTakeovers, rough, placed, unplacedMs };
@@ -190,7 +140,7 @@ export class Profit implements Doubt {
     this.held.restore(kept.held ?? []);
     // The baseline was taken of all that was there: an account that neither it nor a later state shows is new.
     for (const [name, slot] of kept.slots ?? [])
-      if (/^\d+$/.test(name)) this.changes.restoreWhole(Number(name), slot);
+      if (/^\d+$/.test(name)) this.changes.states.restoreWhole(Number(name), slot);
     this.changes.restore(changes);
     this.#facts.values.highWaterMark = this.#peak.usd;
   }
@@ -244,11 +194,11 @@ export class Profit implements Doubt {
     const kept = this.#kept;
     const now = indices ?? null;
     const covered = now === null || kept === null ? null : this.#coveredBy(kept, now);
-    const fresh = (): Kept => {
+    const fresh = (): KeptProfit => {
       // What was not explained so far is in the baseline.
       this.changes.forget();
-      const slots = this.changes.slots();
-      return { baselineUsd: equity, slots, indices: now, netUsd: this.changes.aheadUsd(), highUsd: 0 };
+      const slots = this.changes.states.slots();
+      return { baselineUsd: equity, slots, indices: now, netUsd: this.changes.ahead.usd, highUsd: 0 };
     };
     let text: string | null = null;
     if (kept === null) this.#kept = fresh();
@@ -272,7 +222,7 @@ export class Profit implements Doubt {
         const usd = equityOf(accounts, added);
         const slots = new Slots(kept.slots);
         for (const { name, ref } of accounts)
-          if (added.includes(ref.pdaIndex)) slots.set(name, this.changes.slotOf(name));
+          if (added.includes(ref.pdaIndex)) slots.set(name, this.changes.states.slotOf(name));
         this.#kept = { ...kept, baselineUsd: kept.baselineUsd + usd, slots, indices: now };
       } else if (!kept.indices) this.#kept = { ...kept, indices: now };
     }
@@ -287,9 +237,9 @@ export class Profit implements Doubt {
    * Returns the PDA indices that a stored baseline covers; null: several were read, and an earlier version, which did not
    * store them, may have begun before all of them were. An index of which no account was stored was not read then.
    */
-  #coveredBy({ indices }: Kept, now: readonly number[]): readonly number[] | null {
+  #coveredBy({ indices }: KeptProfit, now: readonly number[]): readonly number[] | null {
     if (indices) return indices;
-    const stored = now.filter((index) => this.changes.restoredIndices.includes(index));
+    const stored = now.filter((index) => this.changes.states.restoredIndices.includes(index));
     if (stored.length === 0 || stored.length === now.length) return now.length > 1 ? null : now;
     return stored;
   }
@@ -301,8 +251,8 @@ export class Profit implements Doubt {
    * The equity of those then stands in the profit ever since, its highest value included. So the baseline is partial if
    * profit and its highest value are, to a tenth, the equity of some of the indices, but not of all.
    */
-  #missingFrom(kept: Kept, equity: number, accounts: readonly AccountEntry[]): number {
-    const usd = equity - kept.baselineUsd - kept.netUsd + this.changes.aheadUsd();
+  #missingFrom(kept: KeptProfit, equity: number, accounts: readonly AccountEntry[]): number {
+    const usd = equity - kept.baselineUsd - kept.netUsd + this.changes.ahead.usd;
     const indices = [...new Set(accounts.map(({ ref }) => ref.pdaIndex))];
     let best = 0;
     let bestApart = Number.POSITIVE_INFINITY;
@@ -323,7 +273,7 @@ export class Profit implements Doubt {
     const kept = this.#kept;
     const { values } = this.#facts;
     if (kept === null || !this.#checked) return;
-    const netUsd = kept.netUsd - this.changes.aheadUsd();
+    const netUsd = kept.netUsd - this.changes.ahead.usd;
     values.netDeposits = netUsd;
     this.#zeroUsd = kept.baselineUsd + netUsd;
   }
@@ -409,32 +359,6 @@ export class Profit implements Doubt {
   keepHigh(builder: ChangesBuilder): void {
     if (this.#kept !== null && this.#kept.highUsd !== this.#peak.usd) this.keep(builder);
   }
-}
-
-export function isOpen({ inUsd, outUsd }: OpenRange): boolean {
-  return inUsd !== 0 || outUsd !== 0;
-}
-
-/** Slot up to which a baseline contains the flows of an account. */
-function sinceSlot(
-  { slots, baselineSlot = 0 }: Pick<Kept, "slots" | "baselineSlot">,
-  account: string,
-): number {
-  return slots === undefined ? baselineSlot : Math.max(slots.of(account), baselineSlot);
-}
-
-/**
- * Returns what was kept as it was before some of its flows, for a replay of the past. How high the profit ever was and which
- * changes of collateral were not explained is not known of then, and begins anew.
- */
-export function profitBefore(
-  kept: Stored,
-  flows: readonly { readonly account: string; readonly slot: number; readonly usd: number }[],
-): Stored {
-  const counted = flows.filter(({ account, slot }) => slot > sinceSlot(kept, account));
-  const netUsd = counted.reduce((sum, { usd }) => sum - usd, kept.netUsd);
-  const none = { open: [], ahead: [], settled: [], explained: [], loose: [], looseTakeovers: [], rough: [] };
-  return { ...kept, netUsd, highUsd: 0, ...none, placed: [] };
 }
 
 function equityOf(accounts: readonly AccountEntry[], indices: readonly number[]): number {

@@ -4,7 +4,7 @@
  */
 import type { Tick } from "../../domain/observation.ts";
 import { type RuleSet, vocabulary } from "../../rules/index.ts";
-import type { AccountEntry } from "../account-entry.ts";
+import type { AccountEntry } from "../accounts/account-entry.ts";
 import {
   bookFields,
   candleFields,

@@ -15,7 +15,7 @@ import {
   usdFromTicks,
 } from "../../../src/margin/units.ts";
 import { createWindow, type Window } from "../../../src/rules/index.ts";
-import { RiskRoom } from "../../../src/state/account-facts.ts";
+import { RiskRoom } from "../../../src/state/accounts/account-facts.ts";
 import { marketConfig, prices } from "../daemon/judging.ts";
 
 type Snapshot = Parameters<typeof subaccountState>[0];

@@ -15,19 +15,19 @@ export const former: readonly Defect[] = [
   ),
   one(
     "sums of some of the PDA indices count as known",
-    "src/state/wallets.ts",
+    "src/state/wallets/wallets.ts",
     "for (let i = 0; i < pdaIndices.length; i++) if (!seenMs.has(pdaIndices[i]!)) return false;",
     "",
   ),
   one(
     "the liquidation price takes the value of spot collateral as fixed",
-    "src/margin/assess.ts",
+    "src/margin/liquidation-price.ts",
     "spots.filter((spot) => spot.repricing?.symbol === leg.symbol)",
     "spots.filter((spot) => spot.repricing === null)",
   ),
   one(
     "a change of a spot balance goes unnoticed",
-    "src/state/account-comparison.ts",
+    "src/state/accounts/account-comparison.ts",
     "    ({ assetIndex, balance }, index) => assetIndex === b[index]!.assetIndex && balance === b[index]!.balance,",
     "    ({ assetIndex }, index) => assetIndex === b[index]!.assetIndex,",
   ),
@@ -35,12 +35,12 @@ export const former: readonly Defect[] = [
     name: "formerly: a stop loss is infinitely far away until the answer after the market rules",
     changes: [
       {
-        file: "src/state/accounts.ts",
+        file: "src/state/accounts/account-states.ts",
         from: "    for (const [symbol, { node, state }] of account.positions)\n      positionStateFacts(node.facts, state, this.#markets.risk.get(symbol));\n",
         to: "",
       },
       {
-        file: "src/state/account-facts.ts",
+        file: "src/state/accounts/account-facts.ts",
         from: "else delete values.stopLossDistance;",
         to: "else values.stopLossDistance = Number.POSITIVE_INFINITY;",
       },
@@ -48,7 +48,7 @@ export const former: readonly Defect[] = [
   },
   one(
     "the room of a stop loss has the wrong sign for shorts",
-    "src/state/account-facts.ts",
+    "src/state/accounts/account-facts.ts",
     ": stop.executionPriceTicks - stop.triggerPriceTicks;",
     ": stop.triggerPriceTicks - stop.executionPriceTicks;",
   ),
@@ -72,7 +72,7 @@ export const former: readonly Defect[] = [
   ),
   one(
     "positions that are old are not judged by new prices",
-    "src/evaluate/old-accounts.ts",
+    "src/evaluate/conditions/old-accounts.ts",
     'if (unknown?.unknown !== "stale" || !oldSources.has(unknown.source) || !readsMarks(rule)) return null;',
     'if (unknown?.unknown !== "uncovered" || !oldSources.has(unknown.source) || !readsMarks(rule)) return null;',
   ),
@@ -112,16 +112,21 @@ export const former: readonly Defect[] = [
     "    key: notificationKey(item, wallet.authority),\n    happenedMs: item.createdAt,",
     '    key: notificationKey(item, ""),\n    happenedMs: item.createdAt,',
   ),
-  one("an equity that is not known is 0 in the sum", "src/state/wallets.ts", "else known = false;", ""),
+  one(
+    "an equity that is not known is 0 in the sum",
+    "src/state/wallets/wallets.ts",
+    "else known = false;",
+    "",
+  ),
   one(
     "an account is as old as the last of its marks",
-    "src/state/account-ages.ts",
+    "src/state/accounts/account-ages.ts",
     "if (marketMs < oldestMarkMs) oldestMarkMs = marketMs;",
     "oldestMarkMs = marketMs;",
   ),
   one(
     "an older state of the same slot is taken",
-    "src/state/accounts.ts",
+    "src/state/accounts/account-states.ts",
     "(seen.slot === known.slot && seen.slotIndex < known.slotIndex)",
     "(seen.slot === known.slot && seen.slotIndex < -1)",
   ),
@@ -160,7 +165,7 @@ export const former: readonly Defect[] = [
   ),
   one(
     "the sides of a transfer within a wallet differ by rounding",
-    "src/state/profit/flows.ts",
+    "src/state/profit/records/flows.ts",
     "return Math.sign(usd) * transfer.transferUsd;",
     "return usd;",
   ),
@@ -199,31 +204,31 @@ export const former: readonly Defect[] = [
   ),
   one(
     "after an outage old positions are judged before they are read",
-    "src/evaluate/old-accounts.ts",
+    "src/evaluate/conditions/old-accounts.ts",
     "return Math.max(unknownSinceMs, pricesSinceMs) + patienceMs;",
     "return Math.max(unknownSinceMs, 0 * pricesSinceMs);",
   ),
   one(
     "a clock of a level that stopped is not stored",
-    "src/evaluate/conditions.ts",
+    "src/evaluate/conditions/condition-course.ts",
     "const clocked = clocksRun(state) || clocksRun(before);",
     "const clocked = clocksRun(state);",
   ),
   one(
     "a deposit of spot collateral is profit",
-    "src/state/profit/balance-change.ts",
+    "src/state/profit/changes/balance-change.ts",
     "else addedUsd += usd;",
     "else addedUsd += 0 * usd;",
   ),
   one(
     "what came and went in an account between two answers is not counted",
-    "src/state/profit/open-changes.ts",
-    "    if (this.#ahead.length === 0) return false;\n    const isLater",
-    "    if (this.#ahead.length >= 0) return false;\n    const isLater",
+    "src/state/profit/records/records-ahead.ts",
+    "    if (this.#records.length === 0) return nobody;",
+    "    if (this.#records.length >= 0) return nobody;",
   ),
   one(
     "a collateral history that is 15 s late makes a deposit profit",
-    "src/state/profit/open-changes.ts",
+    "src/state/profit/changes/open-changes.ts",
     "const openPatienceMs = 300_000;",
     "const openPatienceMs = 15_000;",
   ),
@@ -272,20 +277,20 @@ export const former: readonly Defect[] = [
   },
   one(
     "time in which a withdrawal might have been a loss counts for a loss after it",
-    "src/evaluate/conditions.ts",
+    "src/evaluate/conditions/condition-judgements.ts",
     "return withoutHeld(lifecycle, certain);",
     "return lifecycle;",
   ),
   one(
     "a record of the slot of the newest state counts as shown by it",
-    "src/state/profit/open-changes.ts",
+    "src/state/profit/records/records-ahead.ts",
     "if (record.slot !== slot) return record.slot > slot;",
     "return record.slot > slot;",
   ),
   one(
     "fills of a slot belong to the last of its changes alone",
-    "src/state/profit/open-changes.ts",
-    "const former = other ?? (isSame ? this.#explainedOfSlot.findLast(isOfSlot) : undefined);",
+    "src/state/profit/changes/state-comparison.ts",
+    "const former = other ?? (isSame ? this.#explained.ofSlot.findLast(isOfSlot) : undefined);",
     "const former = other;",
   ),
   {
@@ -305,7 +310,7 @@ export const former: readonly Defect[] = [
   },
   one(
     "spot collateral counts as nothing before it can be valued",
-    "src/state/account-assessment.ts",
+    "src/state/accounts/account-assessment.ts",
     "return priced !== null;",
     "return true;",
   ),
@@ -317,7 +322,7 @@ export const former: readonly Defect[] = [
   ),
   one(
     "histories that explain a change of collateral wait for their turn",
-    "src/state/profit/profits.ts",
+    "src/state/profit/history-readings.ts",
     'const reading = this.#readingOf(entry);\n    builder.ask("collateral", name);\n    if (open',
     "const reading = this.#readingOf(entry);\n    if (open.length > 0) return;\n    if (open",
   ),
@@ -344,7 +349,7 @@ export const former: readonly Defect[] = [
   },
   one(
     "profit is worked out when its histories are read",
-    "src/state/wallets.ts",
+    "src/state/wallets/wallets.ts",
     "  if (!entry.injected) entry.profit.publish();\n",
     "",
   ),
@@ -358,12 +363,12 @@ export const former: readonly Defect[] = [
     name: "formerly: the baseline of a wallet is stored before all of its PDA indices are read",
     changes: [
       {
-        file: "src/state/wallets.ts",
+        file: "src/state/wallets/wallets.ts",
         from: "for (let i = 0; i < pdaIndices.length; i++) if (!seenMs.has(pdaIndices[i]!)) return false;",
         to: "if (pdaIndices.length > 1 && seenMs.size === 0) return false;",
       },
       {
-        file: "src/state/profit/profits.ts",
+        file: "src/state/profit/profit-figures.ts",
         from: "    if (!(wallet.pdaIndices ?? profit.comparedIndices).every((one) => profit.comparedIndices.includes(one)))\n      return;\n",
         to: "",
       },
@@ -373,12 +378,12 @@ export const former: readonly Defect[] = [
     name: "formerly: no text says that a change of collateral is not explained",
     changes: [
       {
-        file: "src/evaluate/conditions.ts",
+        file: "src/evaluate/conditions/condition-texts.ts",
         from: "summary: summary + (doubt ? `",
         to: "summary: summary + (doubt && nowMs < 0 ? `",
       },
       {
-        file: "src/evaluate/conditions.ts",
+        file: "src/evaluate/conditions/condition-texts.ts",
         from: "description: doubt ? `Not explained yet",
         to: "description: doubt && nowMs < 0 ? `Not explained yet",
       },
@@ -386,13 +391,13 @@ export const former: readonly Defect[] = [
   },
   one(
     "a spot balance is taken with the first answer of the next minute",
-    "src/state/accounts.ts",
+    "src/state/accounts/account-states.ts",
     "      account.state = state;\n      account.risk.take(state);\n",
     "      const isSameMinute = Math.floor(seen.atMs / 60_000) === Math.floor(account.seenMs / 60_000);\n      account.state = isSameMinute ? { ...state, spotCollaterals } : state;\n      account.risk.take(account.state);\n",
   ),
   one(
     "a withdrawal of spot collateral is a loss",
-    "src/state/profit/balance-change.ts",
+    "src/state/profit/changes/balance-change.ts",
     "if (usd < 0) taken[spot.assetIndex] = { units: -units, usd: -usd };",
     "if (usd < 0) return;",
   ),
@@ -446,7 +451,7 @@ export const former: readonly Defect[] = [
   ),
   one(
     "the age of what is at stake is that of the newer input",
-    "src/state/stake.ts",
+    "src/state/wallets/stake.ts",
     "const readMs = Math.min(seenMs.traderState ?? nowMs, market?.seenMs.markets ?? nowMs);",
     "const readMs = Math.max(seenMs.traderState ?? nowMs, market?.seenMs.markets ?? nowMs);",
   ),
@@ -470,7 +475,7 @@ export const former: readonly Defect[] = [
   ),
   one(
     "how far the price has moved since the last reading is not told",
-    "src/state/stake.ts",
+    "src/state/wallets/stake.ts",
     "isNearSince, readMs, moved };",
     "isNearSince, readMs, moved: moved && null };",
   ),

@@ -1,0 +1,229 @@
+/** Alerts about events: of the user's rules, of events that no rule could judge, and of notifications that nobody foresaw. */
+import type { AlertBook } from "../../alerts/alert-book.ts";
+import { eventDetailsOf } from "../../alerts/details.ts";
+import type { NewAlert } from "../../alerts/live-alert.ts";
+import type { Throttles } from "../../alerts/throttles.ts";
+import { type Alert, severityRank } from "../../domain/alert.ts";
+import { type BuiltInRule, blindRule } from "../../domain/built-in.ts";
+import type { ChangesBuilder } from "../../domain/changes-builder.ts";
+import { formatDurationMs } from "../../domain/duration.ts";
+import type { Event } from "../../domain/event.ts";
+import type { TemplateFacts } from "../../domain/template-data.ts";
+import { timeOfDay } from "../../domain/time-text.ts";
+import type { Env, EventRule } from "../../rules/index.ts";
+import { eventSubject } from "../../state/event-facts.ts";
+import type { WatchedWallet } from "../../state/wallets/watched.ts";
+import { Announcements } from "./announcements.ts";
+import { type HeldEvent, heldForMs, type Match, type OpenRule } from "./held-events.ts";
+import { typeOf } from "./notification-type.ts";
+
+export interface EventAlertOptions {
+  readonly alerts: AlertBook;
+  readonly throttles: Throttles;
+  readonly wallet: (name: string) => WatchedWallet | undefined;
+  /** The time at which the figures of an event's account were seen, ms, where they do not show the event yet; else null. */
+  readonly figuresBefore: (event: Event) => number | null;
+  /** IANA name, for times in texts. */
+  readonly timezone: string;
+  /** The facts of a judgement that channel templates name. */
+  readonly facts: (env: Env) => TemplateFacts | undefined;
+}
+
+type EventLabels = Pick<NewAlert, "labels" | "severity"> & { readonly shadow: boolean };
+
+/** An alert about an event, and the receivers who are owed word of it now. */
+interface Raised {
+  readonly alertId: number;
+  readonly owed: readonly string[];
+}
+
+export class EventAlerts {
+  readonly #options: EventAlertOptions;
+  readonly #announcements = new Announcements();
+
+  constructor(options: EventAlertOptions) {
+    this.#options = options;
+  }
+
+  /** Takes back a past alert, of which earlier copies of an announcement were notified. @param waiting receivers for whom it is held */
+  restore(alert: Alert, word: Match["word"], waiting: readonly string[]): void {
+    this.#announcements.restore(alert, word, () => this.#options.alerts.receivers(alert, waiting));
+  }
+
+  /** Raises the alert of a rule that matches. @returns as of `#notifyOnce` */
+  tell(rule: EventRule, event: Event, env: Env, builder: ChangesBuilder): readonly Match[] {
+    const tell = (except: readonly string[]) => this.#tell(rule, event, env, builder, except);
+    return this.#notifyOnce(rule.name, rule.acknowledge, event, this.#labelsOf(event, rule), tell);
+  }
+
+  /** Delivers what nobody foresaw as it is: it stays unacknowledged until a person says otherwise. @returns as of `#notifyOnce` */
+  tellUnknown(event: Event, builder: ChangesBuilder): readonly Match[] {
+    const labels = event.wallet === null ? {} : (this.#options.wallet(event.wallet)?.labels ?? {});
+    return this.#notifyOnce(
+      unknownTypeRule,
+      "whenAcknowledged",
+      event,
+      { labels, severity: "warning", shadow: false },
+      (except) => this.#tellUnknown(event, builder, except),
+    );
+  }
+
+  /** The figures did not come. Whether these rules would have told of the event nobody knows, so the event is told of. */
+  tellUnjudged({ event, sinceMs }: HeldEvent, open: readonly OpenRule[], builder: ChangesBuilder): Match {
+    const names = open.map(({ rule }) => rule.name).join(", ");
+    const what = event.inbox?.notificationType ?? event.kind;
+    const severity = open
+      .map(({ rule }) => rule.severity)
+      .reduce((worst, one) => (severityRank[one] > severityRank[worst] ? one : worst), "warning");
+    const waited = formatDurationMs(Math.max(heldForMs, builder.atMs - sinceMs));
+    const causes = [...new Set(open.map(({ unknown }) => unknown.detail))].join("; ");
+    const { alertId } = this.#tellOf(
+      event,
+      {
+        rule: blindRule,
+        severity,
+        labels: { source: open[0]!.unknown.source ?? "" },
+        summary: `${eventSubject(event)}: ${what} was not judged by ${names}`,
+        description: `What these rules read was not known for ${waited}: ${causes}. Look at it yourself: they may have told you of it.`,
+        groupKey: `event/${event.wallet ?? ""}/${builder.atMs}`,
+      },
+      builder,
+    );
+    return { rule: blindRule, alertId, word: "never" };
+  }
+
+  /**
+   * Raises the alert of a rule for an event. Where the event is another wallet's copy of an announcement, only for
+   * receivers that were not notified of it yet, and not at all where there are none.
+   * @returns this alert and those of earlier copies
+   */
+  #notifyOnce(
+    rule: string,
+    word: Match["word"],
+    event: Event,
+    { labels, severity, shadow }: EventLabels,
+    tell: (except: readonly string[]) => Raised,
+  ): readonly Match[] {
+    const earlier = this.#announcements.earlier(rule, event);
+    const notified = earlier.flatMap(({ receivers }) => receivers);
+    const matches = earlier.map(({ match }) => match);
+    const { wallet, symbol } = event;
+    const routed = { labels, rule, severity, subject: eventSubject(event), wallet, symbol };
+    const receivers = this.#options.alerts.receivers(routed, notified);
+    if (earlier.length > 0 && receivers.length === 0) return matches;
+    const { alertId, owed } = tell(notified);
+    const own: Match = { rule, alertId, word };
+    // Those for whom it is held are notified of another wallet's copy that nothing holds.
+    if (!shadow) this.#announcements.note(event, own, owed);
+    return [...matches, own];
+  }
+
+  #labelsOf(event: Event, { labels, severity, mode }: EventRule): EventLabels {
+    const ofWallet = event.wallet === null ? {} : this.#options.wallet(event.wallet)?.labels;
+    return { labels: { ...ofWallet, ...labels }, severity, shadow: mode === "shadow" };
+  }
+
+  #tell(rule: EventRule, event: Event, env: Env, builder: ChangesBuilder, except: readonly string[]): Raised {
+    const subject = eventSubject(event);
+    const shadow = rule.mode === "shadow";
+    const throttled = rule.throttleMs !== null && !shadow;
+    const held = throttled && this.#options.throttles.holds(rule, subject, builder.atMs);
+    const { change, owed } = this.#options.alerts.tell(
+      builder,
+      {
+        rule: rule.name,
+        subject,
+        wallet: event.wallet,
+        symbol: event.symbol,
+        ...this.#labelsOf(event, rule),
+        except,
+        sinceMs: event.happenedMs,
+        alreadySo: false,
+        runbook: rule.runbook,
+        happenedMs: event.happenedMs,
+        eventType: typeOf(event),
+        summary: rule.summary.render(env),
+        description: rule.description?.render(env) ?? "",
+        value: null,
+        dataAtMs: event.seenMs,
+        details: [...eventDetailsOf(event, env.market), ...this.#olderFigures(rule, event)],
+        facts: this.#options.facts(env),
+      },
+      `${event.kind}:${event.key}`,
+      null,
+      !held,
+    );
+    if (throttled) this.#options.throttles.note(rule, subject, held ? change : null, builder);
+    return { alertId: change.alertId, owed };
+  }
+
+  /** Says of when the account's figures in the text are, where they are from before the event. */
+  #olderFigures(rule: EventRule, event: Event): (readonly [string, string])[] {
+    if (!namesFigures(rule)) return [];
+    const atMs = this.#options.figuresBefore(event);
+    if (atMs === null) return [];
+    return [["Account's figures", `of ${timeOfDay(atMs, this.#options.timezone)}, before this happened`]];
+  }
+
+  #tellUnknown(event: Event, builder: ChangesBuilder, except: readonly string[]): Raised {
+    const type = event.inbox?.notificationType ?? "";
+    return this.#tellOf(
+      event,
+      {
+        rule: unknownTypeRule,
+        severity: "warning",
+        labels: {},
+        except,
+        summary: `The exchange sent a notification of a kind that is not known here: ${type}`,
+        description: `As it came: ${JSON.stringify(event.data).slice(0, 1_500)}`,
+        groupKey: null,
+      },
+      builder,
+    );
+  }
+
+  /** Tells of an event on behalf of no rule of the user's. */
+  #tellOf(
+    event: Event,
+    own: Pick<NewAlert, "rule" | "severity" | "labels" | "summary" | "description" | "except"> & {
+      readonly groupKey: string | null;
+    },
+    builder: ChangesBuilder,
+  ): Raised {
+    const { groupKey, ...text } = own;
+    const labels = event.wallet === null ? {} : this.#options.wallet(event.wallet)?.labels;
+    const { change, owed } = this.#options.alerts.tell(
+      builder,
+      {
+        ...text,
+        labels: { ...labels, ...own.labels },
+        subject: eventSubject(event),
+        wallet: event.wallet,
+        symbol: event.symbol,
+        sinceMs: event.happenedMs,
+        alreadySo: false,
+        runbook: null,
+        happenedMs: event.happenedMs,
+        eventType: typeOf(event),
+        value: null,
+        dataAtMs: event.seenMs,
+        details: eventDetailsOf(event),
+      },
+      `${event.kind}:${event.key}`,
+      groupKey,
+      true,
+    );
+    return { alertId: change.alertId, owed };
+  }
+}
+
+/** The built-in rule that delivers notifications of a kind that neither the contract nor any rule knows. */
+export const unknownTypeRule = "UnknownNotification" satisfies BuiltInRule;
+
+/** True if a rule's text names a figure of the account's that moves. */
+function namesFigures({ summary, description }: EventRule): boolean {
+  return figureInText.test(`${summary.text} ${description?.text ?? ""}`);
+}
+
+const figureInText =
+  /\{\{[^}]*\b(?:trader|position|wallet)\.(?!(?:name|account|subaccount|symbol|side|authority|labels|limits)\b)/;

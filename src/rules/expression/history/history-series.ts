@@ -1,0 +1,215 @@
+/** The series that a history function looks back over: of a field, of a named value, or of events. */
+
+import type { Source } from "../../../domain/sources.ts";
+import type { Scope } from "../../../domain/subject.ts";
+import { nearestName } from "../../problem.ts";
+import type { ReadScope, WindowFunction, WindowPath } from "../../rule.ts";
+import type { RuleEventKind } from "../../vocabulary/field-types.ts";
+import { eventSources, eventVocabulary, vocabulary } from "../../vocabulary.ts";
+import type { Gathered, Naming, Tell } from "../context.ts";
+import type { Names } from "../names.ts";
+import {
+  type Absence,
+  absence,
+  type Freshness,
+  freshness,
+  isSlow,
+  type Pick,
+  pickMarket,
+  pickScope,
+} from "../nodes/fields.ts";
+import { isScope, outOfSight } from "../out-of-sight.ts";
+import { numberOf, type StaticType, typeOfField } from "../types.ts";
+
+/** The time for which a sample of a figure without a source (perpwatch's own) stands. */
+const ownFiguresMs = 60_000;
+
+export interface Series {
+  readonly path: WindowPath;
+  readonly type: StaticType;
+  readonly staleAfterMs: number;
+  readonly pick: Pick;
+  readonly fresh: Freshness | null;
+  /** For a market by name. */
+  readonly absent?: Absence;
+  readonly text: string;
+}
+
+export function fieldSeries(
+  fn: WindowFunction,
+  text: string,
+  start: number,
+  naming: Naming,
+  gathered: Gathered,
+  tell: Tell,
+): Series | undefined {
+  const visible = naming.scopes;
+  // Positions are told inside the quotes.
+  const at = start + 1;
+  const named = /^(?:(\w+)\[([^\]]+)\]\.)?value\.(\w+)$/.exec(text);
+  if (named !== null) {
+    const [, owner = null, symbol = null, name = ""] = named;
+    return valueSeries(fn, text, at, name, owner, symbol, naming, gathered, tell);
+  }
+  const match = /^(\w+)(?:\[([^\]]+)\])?\.(\w+)$/.exec(text);
+  if (match === null) {
+    tell({
+      start: at,
+      message: `"${text}" is no path`,
+      allowed: ["trader.equity", "market.markPrice", "market[BTC].markPrice", "value.basis"],
+    });
+    return undefined;
+  }
+  const [, owner = "", symbol = null, name = ""] = match;
+  const allowedOwners: readonly string[] = symbol === null ? visible : ["market"];
+  if (!allowedOwners.includes(owner)) {
+    const elsewhere = symbol === null && isScope(owner);
+    const known = elsewhere && vocabulary[owner].some((field) => field.name === name) ? name : null;
+    tell({
+      start: at,
+      message: elsewhere
+        ? outOfSight(text, owner, known, naming, true)
+        : `${fn} knows no series of ${owner} here`,
+      allowed: allowedOwners.map((scope) => `${scope}.…`),
+      nearest: elsewhere ? null : nearestName(owner, allowedOwners),
+    });
+    return undefined;
+  }
+  const scope = owner as Scope;
+  const series = vocabulary[scope].filter((field) => field.type === "number" && field.derived === undefined);
+  const field = series.find((candidate) => candidate.name === name);
+  if (field === undefined) {
+    const names = series.map((candidate) => candidate.name);
+    tell({
+      start: at + text.length - name.length,
+      message: `${owner}.${name} is no series of numbers`,
+      allowed: names,
+      nearest: nearestName(name, names),
+    });
+    return undefined;
+  }
+  gathered.read(scope, field, symbol);
+  const behind = fn === "drawdown" && (scope === "wallet" || scope === "trader") && name !== "equity";
+  // The slowest source sets a field's pace (profit moves when flows are read); what only adds to it does not.
+  const paces = field.sources.filter((source, index) => index === 0 || !isSlow(source));
+  return {
+    text,
+    path: { kind: "field", scope, field: name, symbol, companion: behind ? "equity" : null },
+    type: typeOfField(field),
+    staleAfterMs:
+      paces.length === 0 ? ownFiguresMs : Math.max(...paces.map((source) => gathered.staleAfterMs[source])),
+    pick: symbol === null ? pickScope(scope) : pickMarket(symbol),
+    fresh: freshness(text, field.sources, gathered.staleAfterMs),
+    ...(symbol === null ? {} : { absent: absence(text, "market", symbol) }),
+  };
+}
+
+/** The history of a named value: `value.basis`, `market[BTC].value.basis`. */
+function valueSeries(
+  fn: WindowFunction,
+  text: string,
+  at: number,
+  name: string,
+  owner: string | null,
+  symbol: string | null,
+  naming: Naming,
+  gathered: Gathered,
+  tell: Tell,
+): Series | undefined {
+  const found = gathered.values.find(name);
+  if (found === undefined || typeof found === "string" || "circle" in found) {
+    const allowed = gathered.values.names.map((one) => `value.${one}`);
+    const nearest = nearestName(`value.${name}`, allowed);
+    if (found === undefined) tell({ start: at, message: `no value is called ${name}`, allowed, nearest });
+    else tell({ start: at, message: `${text} is wrong`, toldElsewhere: true });
+    return undefined;
+  }
+  const { scope } = found;
+  const ofMarket = owner === "market" && symbol !== null && scope === "market";
+  if (owner === null ? !naming.scopes.includes(scope) : !ofMarket) {
+    const message =
+      owner === null
+        ? outOfSight(text, scope, null, naming, true)
+        : `${fn} knows no series ${text} here: it belongs to a ${scope}`;
+    tell({ start: at, message });
+    return undefined;
+  }
+  gathered.named.set(name, found.text);
+  const sources = new Set<Source>();
+  for (const read of found.reads) {
+    const own = read.scope === "market" && read.symbol === null ? symbol : read.symbol;
+    if (read.scope === scope && read.symbol === null) for (const source of read.sources) sources.add(source);
+    gathered.readOf({ ...read, symbol: own });
+  }
+  const paces = [...sources].filter((source) => !isSlow(source));
+  return {
+    text,
+    path: { kind: "field", scope, field: `value.${name}`, symbol, companion: null },
+    type: numberOf("double", found.unit, found.range),
+    staleAfterMs:
+      paces.length === 0 ? ownFiguresMs : Math.max(...paces.map((source) => gathered.staleAfterMs[source])),
+    pick: symbol === null ? pickScope(scope) : pickMarket(symbol),
+    fresh: freshness(text, [...sources], gathered.staleAfterMs),
+    ...(symbol === null ? {} : { absent: absence(text, "market", symbol) }),
+  };
+}
+
+export function eventSeries(
+  fn: WindowFunction,
+  text: string,
+  start: number,
+  countable: readonly RuleEventKind[],
+  { scopes: [own] }: Names["naming"],
+  gathered: Gathered,
+  tell: Tell,
+): Series | undefined {
+  const at = start + 1;
+  const [kindText = "", fieldText, ...rest] = text.split(".");
+  const kind = countable.find((candidate) => candidate === kindText);
+  if (kind === undefined || rest.length > 0) {
+    tell({
+      start: at,
+      message: `${fn} knows no events "${kindText}" here`,
+      allowed: countable,
+      nearest: nearestName(kindText, countable),
+    });
+    return undefined;
+  }
+  if (fn === "countOver" && fieldText !== undefined) {
+    tell({ start: at + kind.length, message: `countOver counts events: "${kind}" without a field` });
+    return undefined;
+  }
+  const numbers = eventVocabulary[kind].filter((field) => field.type === "number");
+  const field = numbers.find((candidate) => candidate.name === fieldText);
+  if (fn === "sumOver" && field === undefined) {
+    const names = numbers.map((candidate) => `${kind}.${candidate.name}`);
+    tell({
+      start: at,
+      message: `sumOver adds up numbers of events, "${text}" is none`,
+      allowed: names,
+      nearest: nearestName(text, names),
+    });
+    return undefined;
+  }
+  const source = eventSources[kind];
+  // Whose reading of that source tells how fresh the events are.
+  const scope: ReadScope =
+    kind === "exchangeStatus"
+      ? "exchange"
+      : kind === "marketChange"
+        ? "market"
+        : own === "book"
+          ? "book"
+          : "wallet";
+  gathered.readEvents(scope, kind, source);
+  return {
+    text,
+    path: { kind: "event", event: kind, field: field?.name ?? null, filter: null },
+    type: { kind: "double", unit: field?.unit ?? "count" },
+    staleAfterMs: gathered.staleAfterMs[source],
+    pick: pickScope(scope),
+    // History was read back before: not having asked yet since the start is no reason to doubt the sum.
+    // A part may be missing where not all members of a book were asked.
+    fresh: freshness(text, [source], gathered.staleAfterMs, scope === "book" ? "missing" : "fine"),
+  };
+}

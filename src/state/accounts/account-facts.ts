@@ -1,0 +1,308 @@
+/**
+ * From a trader account's state and the marks to the figures that rules see. Pure arithmetic; the margin and the
+ * liquidation prices are `margin/`'s, in exact integers, and become doubles only here.
+ */
+import type { PositionState, SubaccountState, TriggerState } from "../../domain/account.ts";
+import { symbolKey } from "../../domain/symbol.ts";
+import type {
+  AccountRisk,
+  AccountTotals,
+  Int,
+  MarketAssessment,
+  MarketFigures,
+  MarketRisk,
+  OrderRisk,
+  PositionRisk,
+  SpotRisk,
+} from "../../margin/model.ts";
+import {
+  entryPriceUsd,
+  shrink,
+  unitsFromBaseLots,
+  usdFromQuoteLots,
+  usdFromTicks,
+} from "../../margin/units.ts";
+import type { Facts } from "../../rules/index.ts";
+
+/** Room for an account as the margin arithmetic reads it: written over by each answer, used for every mark. */
+export class RiskRoom implements AccountRisk {
+  collateralQuoteLots: Int = 0;
+  positions: readonly PositionRoom[] = [];
+  orders: readonly OrderRoom[] = [];
+  /** Collateral in other assets; undefined: none, or its value is not known. */
+  spot: readonly SpotRisk[] | undefined = undefined;
+
+  take(state: SubaccountState): void {
+    this.collateralQuoteLots = shrink(state.collateralQuoteLots);
+    if (this.positions.length !== state.positions.length)
+      this.positions = diskSpaceFor(state.positions.length, this.positions, () => new PositionRoom());
+    if (this.orders.length !== state.orders.length)
+      this.orders = diskSpaceFor(state.orders.length, this.orders, () => new OrderRoom());
+    const { positions, orders } = this;
+    for (let i = 0; i < positions.length; i++) {
+      const room = positions[i]!;
+      const position = state.positions[i]!;
+      room.symbol = symbolKey(position.symbol);
+      room.baseLots = shrink(position.baseLots);
+      room.virtualQuoteLots = shrink(position.virtualQuoteLots);
+      room.unsettledFundingQuoteLots = shrink(position.unsettledFundingQuoteLots);
+    }
+    for (let i = 0; i < orders.length; i++) {
+      const room = orders[i]!;
+      const order = state.orders[i]!;
+      room.symbol = symbolKey(order.symbol);
+      room.side = order.side;
+      room.priceTicks = shrink(order.priceTicks);
+      room.remainingLots = shrink(order.remainingLots);
+      room.reduceOnly = order.reduceOnly;
+      room.status = order.status;
+    }
+  }
+}
+
+/** Those that are there, as many as are wanted of them, and new ones behind. A list that grows would make room for 16 more. */
+function diskSpaceFor<Room>(count: number, there: readonly Room[], room: () => Room): readonly Room[] {
+  return Array.from({ length: count }, (_, i) => there[i] ?? room());
+}
+
+class PositionRoom implements PositionRisk {
+  symbol = "";
+  baseLots: Int = Number.NaN;
+  virtualQuoteLots: Int = Number.NaN;
+  unsettledFundingQuoteLots: Int = Number.NaN;
+}
+
+class OrderRoom implements OrderRisk {
+  symbol = "";
+  side: "bid" | "ask" = "bid";
+  priceTicks: Int = Number.NaN;
+  remainingLots: Int = Number.NaN;
+  reduceOnly = false;
+  status = "";
+}
+
+/** The sums of an account that rules see. */
+export type Totals = Pick<
+  AccountTotals,
+  | "riskState"
+  | "riskTier"
+  | "portfolioValueQuoteLots"
+  | "effectiveCollateralQuoteLots"
+  | "freeCollateralQuoteLots"
+  | "unrealizedQuoteLots"
+  | "initialMarginQuoteLots"
+  | "maintenanceMarginQuoteLots"
+  | "cancelMarginQuoteLots"
+  | "marginRatio"
+  | "leverage"
+  | "grossNotionalQuoteLots"
+  | "netNotionalQuoteLots"
+>;
+
+/** A position at the newest mark. */
+export interface Marked {
+  readonly markTicks: number;
+  readonly figures: MarketFigures;
+  /** NaN: there is none; undefined: not known. */
+  readonly liquidationTicks: number | undefined;
+  /** Its size and its quote side, where those are numbers. */
+  readonly fast?: { readonly size: number; readonly virtualQuoteLots: number };
+}
+
+/** @returns undefined where market or mark is unknown */
+export function markedOf(of: MarketAssessment | undefined): Marked | undefined {
+  if (of?.markTicks === undefined || of.figures === undefined) return undefined;
+  const { markTicks, figures, liquidation } = of;
+  const { kind } = liquidation;
+  const ticks = kind === "price" ? liquidation.ticks : kind === "none" ? Number.NaN : undefined;
+  return { markTicks, figures, liquidationTicks: ticks };
+}
+
+const usd = (quoteLots: Int): number => usdFromQuoteLots(quoteLots);
+
+/** Figures that depend on the marks. All are removed when one of the inputs is unknown: a partial sum is a false one. */
+const assessedTraderFields = [
+  "riskState",
+  "riskTier",
+  "equity",
+  "effectiveCollateral",
+  "freeCollateral",
+  "unrealizedPnl",
+  "initialMargin",
+  "maintenanceMargin",
+  "cancelMargin",
+  "marginRatio",
+  "leverage",
+  "grossNotional",
+  "netNotional",
+  "moveToLiquidation",
+  "adverseMoveToLiquidation",
+] as const;
+
+/** @param totals undefined: some input is unknown */
+export function traderFacts(
+  facts: Facts,
+  totals: Totals | undefined,
+  moves: { readonly together: number; readonly adverse: number },
+): void {
+  const values = facts.values;
+  if (!totals) {
+    for (const field of assessedTraderFields) delete values[field];
+    return;
+  }
+  values.riskState = totals.riskState;
+  values.riskTier = totals.riskTier;
+  values.equity = usd(totals.portfolioValueQuoteLots);
+  values.effectiveCollateral = usd(totals.effectiveCollateralQuoteLots);
+  values.freeCollateral = usd(totals.freeCollateralQuoteLots);
+  values.unrealizedPnl = usd(totals.unrealizedQuoteLots);
+  values.initialMargin = usd(totals.initialMarginQuoteLots);
+  values.maintenanceMargin = usd(totals.maintenanceMarginQuoteLots);
+  values.cancelMargin = usd(totals.cancelMarginQuoteLots);
+  values.marginRatio = totals.marginRatio;
+  values.leverage = totals.leverage;
+  values.grossNotional = usd(totals.grossNotionalQuoteLots);
+  values.netNotional = usd(totals.netNotionalQuoteLots);
+  values.moveToLiquidation = moves.together;
+  values.adverseMoveToLiquidation = moves.adverse;
+}
+
+/** @param untilMs NaN: not known */
+export function fundingFacts(facts: Facts, untilMs: number): void {
+  const { values } = facts;
+  if (!Number.isNaN(untilMs)) values.fundingUntilMaintenance = untilMs;
+  else if (values.fundingUntilMaintenance !== undefined) delete values.fundingUntilMaintenance;
+}
+
+/** Figures of a position that come from the account alone and change with answers, not with marks. */
+export function positionStateFacts(
+  facts: Facts,
+  position: PositionState,
+  market: MarketRisk | undefined,
+): void {
+  const values = facts.values;
+  const long = position.baseLots > 0n;
+  values.symbol = symbolKey(position.symbol);
+  values.side = long ? "long" : "short";
+  values.unsettledFunding = usd(shrink(position.unsettledFundingQuoteLots));
+  values.accumulatedFunding = usd(shrink(position.accumulatedFundingQuoteLots));
+  const { triggers } = position;
+  const stops = triggers.length === 0 ? noTriggers : active(triggers, "stopLoss");
+  const takes = triggers.length === 0 ? noTriggers : active(triggers, "takeProfit");
+  values.hasStopLoss = stops.length > 0;
+  values.hasTakeProfit = takes.length > 0;
+  if (!market) return;
+  values.size = unitsFromBaseLots(shrink(position.baseLots), market);
+  // The trigger that the mark meets first is the one that counts.
+  const stop = nearest(stops, long ? "highest" : "lowest");
+  const take = nearest(takes, long ? "lowest" : "highest");
+  const price = (ticks: bigint): number => usdFromTicks(shrink(ticks), market);
+  values.stopLossPrice = stop ? price(stop.triggerPriceTicks) : long ? 0 : Number.POSITIVE_INFINITY;
+  values.takeProfitPrice = take ? price(take.triggerPriceTicks) : long ? Number.POSITIVE_INFINITY : 0;
+  values.stopLossCoverage = coverage(stops, position.baseLots);
+  if (stop && stop.triggerPriceTicks > 0n) {
+    const room = long
+      ? stop.triggerPriceTicks - stop.executionPriceTicks
+      : stop.executionPriceTicks - stop.triggerPriceTicks;
+    values.stopLossRoom = Number(room) / Number(stop.triggerPriceTicks);
+  } else values.stopLossRoom = Number.POSITIVE_INFINITY;
+}
+
+const markedPositionFields = [
+  "notional",
+  "markPrice",
+  "liquidationPrice",
+  "liquidationDistance",
+  "unrealizedPnl",
+  "initialMargin",
+  "maintenanceMargin",
+  "leverage",
+  "stopLossDistance",
+] as const;
+
+/**
+ * Figures of a position that move with the marks. What is not known is removed; what is known is written over and not
+ * removed first, since an object that loses properties becomes slow for good.
+ */
+export function positionMarkFacts(
+  facts: Facts,
+  position: PositionState,
+  of: Marked | undefined,
+  market: MarketRisk | undefined,
+  effectiveCollateralUsd: number | undefined,
+): void {
+  const values = facts.values;
+  if (market) {
+    const size = of?.fast?.size ?? position.baseLots;
+    const virtualQuoteLots = of?.fast?.virtualQuoteLots ?? position.virtualQuoteLots;
+    values.entryPrice = entryPriceUsd(size, virtualQuoteLots, market);
+  } else delete values.entryPrice;
+  if (!market || !of) {
+    for (const field of markedPositionFields) delete values[field];
+    return;
+  }
+  const long = of.fast ? of.fast.size > 0 : position.baseLots > 0n;
+  const mark = usdFromTicks(of.markTicks, market);
+  const notional = Math.abs(usd(of.figures.positionValueQuoteLots));
+  values.markPrice = mark;
+  values.notional = notional;
+  values.unrealizedPnl = usd(of.figures.unrealizedQuoteLots);
+  values.initialMargin = usd(of.figures.initialMarginQuoteLots);
+  values.maintenanceMargin = usd(of.figures.maintenanceMarginQuoteLots);
+  if (effectiveCollateralUsd !== undefined) {
+    values.leverage =
+      effectiveCollateralUsd > 0 ? notional / effectiveCollateralUsd : Number.POSITIVE_INFINITY;
+  } else delete values.leverage;
+  const { liquidationTicks } = of;
+  if (liquidationTicks === undefined) {
+    delete values.liquidationPrice;
+    delete values.liquidationDistance;
+  } else if (Number.isNaN(liquidationTicks)) {
+    values.liquidationPrice = long ? 0 : Number.POSITIVE_INFINITY;
+    values.liquidationDistance = Number.POSITIVE_INFINITY;
+  } else {
+    values.liquidationPrice = usdFromTicks(liquidationTicks, market);
+    values.liquidationDistance = Math.abs(of.markTicks - liquidationTicks) / of.markTicks;
+  }
+  const stop = values.stopLossPrice;
+  if (values.hasStopLoss !== true) values.stopLossDistance = Number.POSITIVE_INFINITY;
+  else if (typeof stop === "number") values.stopLossDistance = Math.abs(mark - stop) / mark;
+  else delete values.stopLossDistance;
+}
+
+const noTriggers: readonly TriggerState[] = [];
+
+function active(triggers: readonly TriggerState[], kind: TriggerState["kind"]): readonly TriggerState[] {
+  return triggers.filter(
+    (trigger) =>
+      trigger.kind === kind && (trigger.status === "active" || trigger.status.toLowerCase() === "active"),
+  );
+}
+
+function nearest(triggers: readonly TriggerState[], which: "highest" | "lowest"): TriggerState | undefined {
+  let best: TriggerState | undefined;
+  for (const trigger of triggers) {
+    if (!best) best = trigger;
+    else if (
+      which === "highest"
+        ? trigger.triggerPriceTicks > best.triggerPriceTicks
+        : trigger.triggerPriceTicks < best.triggerPriceTicks
+    ) {
+      best = trigger;
+    }
+  }
+  return best;
+}
+
+/** The share of the position that its stop losses close, 0 to 1. */
+function coverage(stops: readonly TriggerState[], baseLots: bigint): number {
+  const size = baseLots < 0n ? -baseLots : baseLots;
+  if (size === 0n || stops.length === 0) return 0;
+  let share = 0;
+  for (const stop of stops) {
+    if (stop.percent !== null) share += stop.percent / 100;
+    else if (stop.maxSizeLots !== null) share += Number(stop.maxSizeLots) / Number(size);
+    else share += 1;
+  }
+  return Math.min(1, share);
+}

@@ -1,0 +1,108 @@
+/**
+ * The accounts that held each market, and when: rows that name no subaccount (hourly funding) belong to the one that held
+ * the market then, and to nobody in particular where several did. Only wallets with several accounts need this; for them it
+ * is kept over restarts, as long as rules look back.
+ */
+
+import { z } from "zod";
+import type { ChangesBuilder } from "../../domain/changes-builder.ts";
+import type { Event } from "../../domain/event.ts";
+import { KeptKind, type KeptValues, keptNumber } from "../../domain/kept.ts";
+import type { AccountEntry } from "./account-entry.ts";
+
+/** Funding rows cover the hour before their time. */
+const coveredMs = 3_600_000;
+/** A position may have been opened this long before it was seen. */
+const slackMs = 60_000;
+/** Oldest spans of a market are dropped beyond this. */
+const maxSpans = 64;
+
+/** `[account, fromMs, toMs]`: account as `0.1`; null: held still. */
+type Span = readonly [account: string, fromMs: number, toMs: number | null];
+
+/** By market, `0/SOL`: PDA index and symbol. */
+type Spans = Record<string, readonly Span[]>;
+
+/** By wallet. */
+export const keptHolders: KeptKind<Spans> = new KeptKind(
+  "wallet/{}/holders",
+  z.record(z.string(), z.array(z.tuple([z.string(), keptNumber, keptNumber.nullable()]))),
+);
+
+export class Holders {
+  readonly #wallets = new Map<string, Spans>();
+  #keepMs: number;
+
+  /** @param keepMs how far rules look back over events, ms; 0: not at all */
+  constructor(keepMs: number) {
+    this.#keepMs = keepMs;
+  }
+
+  /** Takes the look-back of newly read rules. @param keepMs as of the constructor */
+  keepFor(keepMs: number): void {
+    this.#keepMs = keepMs;
+  }
+
+  /** @param ours returns true for wallets whose past is still theirs */
+  restore(keep: KeptValues, ours: (wallet: string) => boolean): void {
+    for (const [wallet, spans] of keptHolders.all(keep)) if (ours(wallet)) this.#wallets.set(wallet, spans);
+  }
+
+  /** Takes all accounts of a wallet's PDA index as they are now. */
+  take(wallet: string, pdaIndex: number, accounts: readonly AccountEntry[], builder: ChangesBuilder): void {
+    const known = this.#wallets.get(wallet);
+    if (this.#keepMs === 0 || (accounts.length < 2 && known === undefined)) return;
+    const { atMs } = builder;
+    const spans: Spans = { ...known };
+    let changed = false;
+    for (const { ref, positions } of accounts) {
+      const account = `${ref.pdaIndex}.${ref.subaccount}`;
+      for (const [symbol, { node }] of positions) {
+        const market = `${pdaIndex}/${symbol}`;
+        const of = spans[market] ?? [];
+        if (of.some(([who, , toMs]) => who === account && toMs === null)) continue;
+        spans[market] = [...of, [account, node.bornMs, null] as const].slice(-maxSpans);
+        changed = true;
+      }
+    }
+    for (const [market, of] of Object.entries(spans)) {
+      if (!market.startsWith(`${pdaIndex}/`)) continue;
+      const symbol = market.slice(market.indexOf("/") + 1);
+      const holds = (account: string): boolean =>
+        accounts.some(
+          ({ ref, positions }) => `${ref.pdaIndex}.${ref.subaccount}` === account && positions.has(symbol),
+        );
+      const now = of.flatMap((span): Span[] => {
+        const [account, fromMs, toMs] = span;
+        if (toMs === null) return holds(account) ? [span] : [[account, fromMs, atMs]];
+        return toMs < atMs - this.#keepMs - coveredMs ? [] : [span];
+      });
+      if (now.length === of.length && now.every((span, i) => span === of[i])) continue;
+      changed = true;
+      if (now.length > 0) spans[market] = now;
+      else delete spans[market];
+    }
+    if (!changed) return;
+    this.#wallets.set(wallet, spans);
+    keptHolders.put(wallet, spans, builder);
+  }
+
+  /** The accounts that an event may belong to by its market, as `0.1`; undefined: nothing is known of that market. */
+  of({ wallet, pdaIndex, symbol, happenedMs }: Event): readonly string[] | undefined {
+    const spans = wallet === null ? undefined : this.#wallets.get(wallet);
+    if (spans === undefined || symbol === null) return undefined;
+    const accounts = new Set<string>();
+    let known = false;
+    for (const [market, of] of Object.entries(spans)) {
+      const at = market.indexOf("/");
+      if (market.slice(at + 1) !== symbol.toUpperCase()) continue;
+      if (pdaIndex !== null && Number(market.slice(0, at)) !== pdaIndex) continue;
+      known = true;
+      for (const [account, fromMs, toMs] of of) {
+        const ended = toMs !== null && toMs < happenedMs - coveredMs;
+        if (!ended && fromMs - slackMs <= happenedMs) accounts.add(account);
+      }
+    }
+    return known ? [...accounts] : undefined;
+  }
+}

@@ -1,0 +1,49 @@
+/** An account as it is before its first state was taken. */
+
+import type { SubaccountState } from "../../domain/account.ts";
+import { FewMap } from "../../domain/few-map.ts";
+import type { AccountRef } from "../../domain/subject.ts";
+import type { SubjectNode } from "../subjects.ts";
+import type { AccountEntry } from "./account-entry.ts";
+import { RiskRoom } from "./account-facts.ts";
+
+/** Shared: most accounts have none. */
+export const noMarkets: readonly string[] = [];
+const noCollaterals: AccountEntry["collaterals"] = [];
+
+/** @param injected its figures are told as such */
+export function newAccount(
+  ref: AccountRef,
+  node: SubjectNode,
+  state: SubaccountState,
+  { seenMs, slot, injected }: { readonly seenMs: number; readonly slot: number; readonly injected: boolean },
+): AccountEntry {
+  const account: AccountEntry = {
+    ref,
+    name: node.name,
+    node,
+    state,
+    risk: new RiskRoom(),
+    rights: null,
+    assessed: injected,
+    markets: noMarkets,
+    place: 0,
+    positions: new FewMap(),
+    seenMs,
+    slot: 0,
+    slotBefore: 0,
+    heldBefore: null,
+    shrunkAtMs: 0,
+    sizesSlot: slot,
+    moved: !injected,
+    accrued: false,
+    keptMs: 0,
+    collaterals: noCollaterals,
+    placedMs: new FewMap(),
+    otherMarkets: noMarkets,
+    view: null,
+    injected,
+  };
+  account.risk.take(state);
+  return account;
+}

@@ -1,0 +1,68 @@
+/**
+ * Since when each position has been open. One that appears while we watch was opened then, until the fill that opened it is
+ * known; of one that was there before, only its fills tell.
+ */
+
+import { z } from "zod";
+import type { ChangesBuilder } from "../../domain/changes-builder.ts";
+import type { Event } from "../../domain/event.ts";
+import { FactKind, type Facts } from "../../domain/facts.ts";
+import { subjectName } from "../../domain/subject.ts";
+import type { SubjectNode } from "../subjects.ts";
+
+/** The time before its first sight within which a position that appeared between two answers may have been opened. */
+const unseenMs = 600_000;
+
+interface Opening {
+  readonly atMs: number;
+  readonly slot: number;
+  readonly long: boolean;
+}
+
+/** `name`: the position's incarnation. */
+export const openedFact = new FactKind("opened", z.object({ name: z.string(), atMs: z.number() }));
+
+export class Openings {
+  readonly #last = new Map<string, Opening>();
+  readonly #facts: Facts;
+
+  /** @param facts as history had them at the start */
+  constructor(facts: Facts) {
+    this.#facts = facts;
+  }
+
+  /** Takes a fill. @returns the name of the position that it opened; null: it opened none, or a later one did again */
+  note({ kind, data, wallet, pdaIndex, subaccount, symbol, slot, fields, happenedMs }: Event): string | null {
+    if (kind !== "fill" || (data as { readonly opened?: boolean } | null)?.opened !== true) return null;
+    if (wallet === null || pdaIndex === null || subaccount === null || symbol === null) return null;
+    const name = subjectName({
+      scope: "position",
+      wallet,
+      pdaIndex,
+      subaccount,
+      symbol: symbol.toUpperCase(),
+    });
+    if ((this.#last.get(name)?.slot ?? -1) > slot) return null;
+    this.#last.set(name, { atMs: happenedMs, slot, long: fields.side === "bid" });
+    return name;
+  }
+
+  /** A position appeared, and since when it is known was noted. */
+  born(node: SubjectNode, slot: number, builder: ChangesBuilder): void {
+    const kept = node.first ? openedFact.get(this.#facts, node.name) : null;
+    if (kept?.name === node.incarnation) node.openedMs = kept.atMs;
+    // Found at a start, and not known from before: it was opened some time before that.
+    else
+      node.openedMs = node.bornMs === 0 || (node.first && node.bornMs === builder.atMs) ? null : node.bornMs;
+    this.settle(node, slot, builder);
+  }
+
+  /** Holds a position against the fill that opened one of its name last. @param slot of the account's newest answer */
+  settle(node: SubjectNode, slot: number, builder: ChangesBuilder): void {
+    const opening = this.#last.get(node.name);
+    if (!opening || opening.slot > slot || opening.long !== node.incarnation.startsWith("long")) return;
+    if (opening.atMs === node.openedMs || (!node.first && opening.atMs < node.bornMs - unseenMs)) return;
+    node.openedMs = opening.atMs;
+    openedFact.put(node.name, { name: node.incarnation, atMs: opening.atMs }, builder);
+  }
+}

@@ -1,0 +1,68 @@
+/** Compares the rights of each trader account with those before: a right lost or gained is an event. */
+
+import { z } from "zod";
+import type { ChangesBuilder } from "../../domain/changes-builder.ts";
+import type { Event } from "../../domain/event.ts";
+import { FactKind, type Facts } from "../../domain/facts.ts";
+import { rightChanges, rightsOf } from "../markets/own-events.ts";
+import type { AccountEntry } from "./account-entry.ts";
+
+export const capabilitiesFact = new FactKind("capabilities", z.record(z.string(), z.string()));
+
+/** Rights as history and as rules have them. */
+interface Written {
+  readonly value: string;
+  readonly held: Readonly<Record<string, boolean>>;
+}
+
+export class Rights {
+  readonly #facts: Facts;
+  /** The rights stored since, by account: one that goes and comes back is compared with them. */
+  readonly #put = new Map<string, Readonly<Record<string, string>>>();
+  /** The last record: nearly every account has the same. */
+  #last: Written | null = null;
+  readonly #isOurs: (wallet: string) => boolean;
+  readonly #happened: (event: Event, builder: ChangesBuilder) => void;
+
+  constructor(options: {
+    /** Facts as history had them at the start. */
+    readonly facts: Facts;
+    /** True if history speaks of the wallet that has this name now. */
+    readonly isOurs: (wallet: string) => boolean;
+    readonly happened: (event: Event, builder: ChangesBuilder) => void;
+  }) {
+    this.#facts = options.facts;
+    this.#isOurs = options.isOurs;
+    this.#happened = options.happened;
+  }
+
+  compare(account: AccountEntry, builder: ChangesBuilder): void {
+    const { capabilities } = account.state;
+    const seen = account.rights;
+    if (seen === capabilities) return;
+    const rights = rightsOf(capabilities);
+    // An answer that does not tell of them takes none away.
+    if (Object.keys(rights).length === 0) return;
+    account.rights = capabilities;
+    const { name } = account.node;
+    const known = this.#isOurs(account.ref.wallet) ? capabilitiesFact.get(this.#facts, name) : null;
+    const before = seen ? rightsOf(seen) : (this.#put.get(name) ?? known);
+    const events = before === null ? [] : rightChanges(account.ref, before, rights, builder.atMs);
+    const { value, held } = this.#shared(rights);
+    account.node.facts.values.capabilities = held;
+    if (before === null || JSON.stringify(before) !== value) {
+      this.#put.set(name, rights);
+      capabilitiesFact.put(name, rights, builder);
+    }
+    for (const event of events) this.#happened(event, builder);
+  }
+
+  #shared(rights: Readonly<Record<string, string>>): Written {
+    const value = JSON.stringify(rights);
+    if (this.#last?.value !== value) {
+      const held = Object.fromEntries(Object.entries(rights).map(([name, word]) => [name, word !== "no"]));
+      this.#last = { value, held };
+    }
+    return this.#last;
+  }
+}

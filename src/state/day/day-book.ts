@@ -1,0 +1,124 @@
+/** The books of a wallet's day: the sums over its events, its flows, and the equity of midnight. */
+
+import { z } from "zod";
+import { KeptKind, keptNumber } from "../../domain/kept.ts";
+import { type Slots, storedSlots } from "../profit/changes/slots.ts";
+
+/** Equity of midnight. */
+interface Base {
+  readonly usd: number;
+  /** For baselines of our own: what came in or went out after these slots counts. Absent: see `slot`. */
+  readonly slots?: Slots;
+  /**
+   * For a baseline of our own as an earlier version stored it: one slot for all accounts. Null: after midnight, by the
+   * exchange's time.
+   */
+  readonly slot: number | null;
+  /** The PDA indices that it covers. Absent in what an earlier version stored. */
+  readonly indices?: readonly number[] | null;
+  /** Accounts whose values it adds up, and until when there were no others, ms. */
+  readonly accounts: readonly string[];
+  readonly readMs: number;
+}
+
+export interface DayFlow {
+  readonly slot: number;
+  readonly atMs: number;
+  /** Signed; null: nobody can say what it did. */
+  readonly usd: number | null;
+  readonly account: string | null;
+  /** It came after the state of its slot. Absent: that state shows it, as far as is known. */
+  readonly after?: true;
+  /** The loss of the day when a withdrawal was counted, USD. Absent: none, or equity was not known since. */
+  lossUsd?: number;
+}
+
+export interface Day {
+  readonly startMs: number;
+  fees: number;
+  funding: number;
+  /** By account and market, `0.1/SOL`. */
+  realized: Readonly<Record<string, number>>;
+  flows: readonly DayFlow[];
+  base: Base | null;
+}
+
+export interface StoredToday {
+  readonly timezone: string;
+  readonly days: readonly Day[];
+}
+
+const day: z.ZodType<Day> = z.object({
+  startMs: keptNumber,
+  fees: keptNumber,
+  funding: keptNumber,
+  realized: z.record(z.string(), keptNumber),
+  flows: z.array(
+    z.object({
+      slot: keptNumber,
+      atMs: keptNumber,
+      usd: keptNumber.nullable(),
+      account: z.string().nullable(),
+      after: z.literal(true).exactOptional(),
+      lossUsd: keptNumber.exactOptional(),
+    }),
+  ),
+  base: z
+    .object({
+      usd: keptNumber,
+      slots: storedSlots.exactOptional(),
+      slot: keptNumber.nullable(),
+      indices: z.array(keptNumber).nullable().exactOptional(),
+      accounts: z.array(z.string()),
+      readMs: keptNumber,
+    })
+    .nullable(),
+});
+
+/** By wallet. */
+export const keptToday: KeptKind<StoredToday> = new KeptKind(
+  "wallet/{}/today",
+  z.object({ timezone: z.string(), days: z.array(day) }),
+);
+
+export interface Book {
+  /** Today first; the next one as soon as the exchange's clock has come there. */
+  days: readonly Day[];
+  changed: boolean;
+  /** It includes all reports of the day before. */
+  whole: boolean;
+}
+
+export interface ReadBook extends Readonly<Book> {
+  readonly days: readonly Readonly<Day>[];
+}
+
+// Shared: on most days most wallets have none.
+const noRealized: Day["realized"] = {};
+const noFlows: Day["flows"] = [];
+
+export function isFromExchange({ slot, slots }: Base): boolean {
+  return slot === null && slots === undefined;
+}
+
+/** True if a flow is contained in the equity of midnight. */
+export function isBefore({ slot, account, atMs, after }: DayFlow, base: Base, startMs: number): boolean {
+  if (base.slots !== undefined) return account !== null && slot - (after ? 0 : 1) < base.slots.of(account);
+  return base.slot === null ? atMs < startMs : slot <= base.slot;
+}
+
+/** True if a stored equity of midnight is the sum over these PDA indices, as far as that is known. */
+export function covers(base: Base | null, indices: readonly number[] | undefined): boolean {
+  if (base === null || indices === undefined || base.indices === null) return true;
+  // Our own of an earlier version may be a sum over those that had been read.
+  if (base.indices === undefined) return base.slot === null || indices.length <= 1;
+  return base.indices.length === indices.length && indices.every((one) => base.indices!.includes(one));
+}
+
+export function newBook(startMs: number): Book {
+  return { days: [newDay(startMs)], changed: false, whole: false };
+}
+
+export function newDay(startMs: number): Day {
+  return { startMs, fees: 0, funding: 0, realized: noRealized, flows: noFlows, base: null };
+}

@@ -1,0 +1,121 @@
+/** Changes of which records leave nothing to explain: they are noted as paid in or out, and records that come later belong to them. */
+
+import type { CashRecord } from "../records/cash-record.ts";
+import { less, lessLate } from "../records/explain-by-record.ts";
+import { lessFunding } from "../records/fitting-records.ts";
+import type { FundingPayments } from "../records/funding-payments.ts";
+import type { LooseRecords } from "../records/loose-records.ts";
+import { contains, isWithin } from "../records/record-order.ts";
+import type { ExplainedFlows } from "./explained-flows.ts";
+import type { OpenChange } from "./open-change.ts";
+import type { RoughChanges } from "./rough-changes.ts";
+import type { SpotFlows } from "./spot-flows.ts";
+import { isExplained, isLikeSale, takenUsdOf } from "./unexplained-amount.ts";
+
+const maxUnlisted = 20;
+
+// Shared: of most wallets there is none.
+const noChanges: readonly OpenChange[] = [];
+
+export class ExplainedChanges {
+  readonly #payments: FundingPayments;
+  readonly #loose: LooseRecords;
+  readonly #spotFlows: SpotFlows;
+  /** Those whose fills are still to come. */
+  readonly #rough: RoughChanges;
+  readonly #flows: ExplainedFlows;
+  /** Changes of accounts that no state shows: a record that comes later belongs to one of them. */
+  #unlisted = noChanges;
+  /** Changes up to the newest slot that has any, one an account. */
+  #ofSlot = noChanges;
+
+  constructor(options: {
+    readonly payments: FundingPayments;
+    readonly loose: LooseRecords;
+    readonly spotFlows: SpotFlows;
+    readonly rough: RoughChanges;
+    readonly flows: ExplainedFlows;
+  }) {
+    this.#payments = options.payments;
+    this.#loose = options.loose;
+    this.#spotFlows = options.spotFlows;
+    this.#rough = options.rough;
+    this.#flows = options.flows;
+  }
+
+  get unlisted(): readonly OpenChange[] {
+    return this.#unlisted;
+  }
+
+  get ofSlot(): readonly OpenChange[] {
+    return this.#ofSlot;
+  }
+
+  restore(unlisted = noChanges): void {
+    this.#unlisted = unlisted;
+  }
+
+  forget(): void {
+    this.#unlisted = noChanges;
+    this.#ofSlot = noChanges;
+  }
+
+  /** Takes a change that is explained, with payments of funding where need be. @returns true if nothing is left of it */
+  take(change: OpenChange, atMs: number): boolean {
+    const explained = isExplained(change) ? change : lessFunding(change, this.#payments.all);
+    if (explained === null) return false;
+    const [open, late] = lessLate(explained);
+    const takenUsd = takenUsdOf(open);
+    if (takenUsd > 0) {
+      // As far as the cash goes it may have been sold just as well; before the fills of trades are read that is not known.
+      if (isLikeSale(open) || Object.keys(open.traded).length > 0) return false;
+      this.#spotFlows.payOut(open);
+    }
+    for (const record of late) this.#loose.add(record);
+    if (open.unlisted) this.#unlisted = [...this.#unlisted.slice(1 - maxUnlisted), open];
+    else {
+      this.#rough.add(open, atMs);
+      if (open.taken === undefined) this.#noteOfSlot(open.flowUsd === 0 ? open : reported(open));
+    }
+    const usd = open.flowUsd - takenUsd - (open.reportedUsd ?? 0);
+    if (usd !== 0) {
+      const paidUsd = usd - (open.withinUsd ?? 0) + (open.reportedWithinUsd ?? 0);
+      this.#flows.add({ sinceMs: open.atMs, atMs, usd, paidUsd });
+    }
+    return true;
+  }
+
+  /** Takes a change that trades alone explain: nothing flowed. */
+  takeTrades(change: OpenChange, atMs: number): void {
+    this.#rough.add(change, atMs);
+    this.#noteOfSlot(change);
+  }
+
+  /** Applies a record to the explained changes of its slot, which it belongs to. */
+  takeRecord(record: CashRecord): void {
+    this.#ofSlot = this.#ofSlot.map((one) => (isWithin(one, record) ? less(one, record) : one));
+  }
+
+  /** Hands over the change of an account that no state shows, which a record belongs to; undefined: there is none. */
+  takeUnlisted(record: CashRecord): OpenChange | undefined {
+    const unlisted = this.#unlisted.find((one) => isWithin(one, record));
+    if (unlisted === undefined) return undefined;
+    this.#unlisted = this.#unlisted.filter((one) => one !== unlisted);
+    return reported(unlisted);
+  }
+
+  /** Notes a change that is explained: the next state of its slot, and records that come later, belong to it as well. */
+  #noteOfSlot(open: OpenChange): void {
+    const { account, toSlot } = open;
+    const others = this.#ofSlot.filter(
+      (one) =>
+        one.toSlot >= toSlot && (one.account !== account || (one.toSlot === toSlot && !contains(open, one))),
+    );
+    this.#ofSlot = [...others, open];
+  }
+}
+
+/** An explained change, all of whose flows were reported. */
+function reported(change: OpenChange): OpenChange {
+  return { ...change, reportedUsd: change.flowUsd, reportedWithinUsd: change.withinUsd ?? 0 };
+}

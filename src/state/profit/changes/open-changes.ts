@@ -1,0 +1,327 @@
+/**
+ * Changes of the collateral of a wallet's accounts that nothing explains yet.
+ *
+ * Each state of an account is compared with the one before (`StateComparison`). What its trades and its funding do not explain is an
+ * open change until records of the histories explain it, which may be minutes late: a record of the collateral history as paid in or
+ * out, fills and takeovers as profit or loss. States and records of an account are ordered by slot: a record of a later slot than the
+ * newest state waits until a state shows it (`RecordsAhead`), and so does one of its very slot where that state has the collateral of
+ * before it. An account that a whole answer about its PDA index does not list is empty (`NewestStates`).
+ */
+
+import { type CashRecord, type FundingRecord, isFlow, type Place } from "../records/cash-record.ts";
+import { isHandedIn, isTakenIn, less } from "../records/explain-by-record.ts";
+import { FundingPayments } from "../records/funding-payments.ts";
+import { LooseRecords } from "../records/loose-records.ts";
+import { isAfter, isFlowBefore, isOfSlotBefore, isWithin } from "../records/record-order.ts";
+import { RecordsAhead } from "../records/records-ahead.ts";
+import { type Balance, emptyBalance, type Pricing, type TakenSpots } from "./balance-change.ts";
+import { ExplainedChanges } from "./explained-changes.ts";
+import { ExplainedFlows } from "./explained-flows.ts";
+import type { KeptChanges } from "./kept-changes.ts";
+import { NewestStates, type StatePlace } from "./newest-states.ts";
+import type { OpenChange } from "./open-change.ts";
+import { OpenList } from "./open-list.ts";
+import type { OpenRange } from "./open-range.ts";
+import { PlacedFlows } from "./placed-flows.ts";
+import { RoughChanges } from "./rough-changes.ts";
+import { type SpotFlow, SpotFlows } from "./spot-flows.ts";
+import { StateComparison } from "./state-comparison.ts";
+import { isExplained, isSale } from "./unexplained-amount.ts";
+
+/** Time of readings of the collateral history for which an open change waits before it is profit or loss, ms. */
+const openPatienceMs = 300_000;
+/** From one reading to the next at most this counts, ms: longer, the history was not read in between. */
+const readingMs = 30_000;
+
+export class OpenChanges {
+  readonly states = new NewestStates();
+  readonly ahead = new RecordsAhead(this.states);
+  readonly explainedFlows = new ExplainedFlows();
+  /** Explained changes whose fills are still to come. */
+  readonly rough = new RoughChanges();
+  readonly placed = new PlacedFlows();
+  readonly #list = new OpenList();
+  readonly #payments = new FundingPayments();
+  readonly #spotFlows = new SpotFlows();
+  readonly #loose = new LooseRecords(this.states, this.#list, this.#payments);
+  readonly #explained = new ExplainedChanges({
+    payments: this.#payments,
+    loose: this.#loose,
+    spotFlows: this.#spotFlows,
+    rough: this.rough,
+    flows: this.explainedFlows,
+  });
+  readonly #comparison = new StateComparison({
+    open: this.#list,
+    loose: this.#loose,
+    explained: this.#explained,
+    placed: this.placed,
+  });
+
+  get open(): readonly OpenChange[] {
+    return this.#list.all;
+  }
+
+  /** The range of all open changes together. */
+  get range(): OpenRange {
+    return this.#list.range;
+  }
+
+  /** As of `OpenList.rangeAfter`. */
+  rangeAfter(ms: number): OpenRange {
+    return this.#list.rangeAfter(ms);
+  }
+
+  get kept(): KeptChanges {
+    const { unlisted } = this.#explained;
+    return {
+      open: this.#list.all,
+      ahead: this.ahead.all,
+      ...(unlisted.length > 0 ? { settled: unlisted } : {}),
+      ...(this.explainedFlows.all.length > 0 ? { explained: this.explainedFlows.all } : {}),
+      ...this.#loose.kept,
+      ...(this.rough.kept.length > 0 ? { rough: this.rough.kept } : {}),
+      ...this.placed.kept,
+    };
+  }
+
+  restore(kept: { readonly [K in keyof KeptChanges]?: KeptChanges[K] | undefined }): void {
+    this.placed.restore(kept.placed, kept.unplacedMs);
+    this.rough.restore(kept.rough ?? []);
+    this.#explained.restore(kept.settled);
+    this.explainedFlows.restore(kept.explained);
+    const later = this.#loose.restore(kept.loose, kept.looseTakeovers);
+    this.ahead.restore(kept.ahead ?? [], later);
+    this.#list.set(kept.open ?? []);
+  }
+
+  /** True if a flow of the slot of a state came after it: no state shows it yet, or the next one did. */
+  isAfterState(record: CashRecord): boolean {
+    return this.ahead.isAhead(record) || this.#list.all.some((one) => isFlowBefore(one, record));
+  }
+
+  /** As of `OpenList.isOpenAt`. */
+  isOpenAt(place: Place): boolean {
+    return this.#list.isOpenAt(place);
+  }
+
+  /** Accounts with an open change between two states of their newest slot. */
+  shownTwice(): readonly string[] {
+    return this.#list.all.flatMap(({ account, toSlot, ofOneSlot }) =>
+      ofOneSlot && toSlot === this.states.slotOf(account) ? [account] : [],
+    );
+  }
+
+  /** Hands over collateral in other assets that turned out to be paid out, or in without a state that shows it. */
+  takeSpotFlows(): readonly SpotFlow[] {
+    return this.#spotFlows.take();
+  }
+
+  /** Takes the newest state of an account if it left its collateral as it was and no record waits for it. @returns true if so */
+  takeSame(account: string, place: StatePlace, balance: Balance): boolean {
+    return this.ahead.all.length === 0 && this.states.takeSame(account, place, balance);
+  }
+
+  /**
+   * Takes the newest state of an account. With the first answer about its PDA index one that is not known belongs to the
+   * beginning.
+   * @param taken collateral in other assets that it has no longer
+   * @returns true if open changes, or what waits, are others now
+   */
+  takeState(
+    account: string,
+    place: StatePlace,
+    balance: Balance,
+    pricingOf: (symbol: string) => Pricing | undefined,
+    taken: TakenSpots | null = null,
+  ): boolean {
+    const { slot, index, atMs } = place;
+    const known = this.states.seen(account)?.balance;
+    const since = this.states.take(account, place, balance);
+    const waited = this.ahead.take(account, place, balance);
+    const at = since && { account, ...since, toSlot: slot, toIndex: index, atMs };
+    if (known === undefined) {
+      if (at !== null) this.#comparison.compare(at, emptyBalance, balance, waited, pricingOf);
+      return true;
+    }
+    const still = known.collateralQuoteLots === balance.collateralQuoteLots && taken === null;
+    if (at === null || (still && !waited.some(isFlow))) return waited.length > 0;
+    const opened = this.#comparison.compare(at, known, balance, waited, pricingOf, taken);
+    return opened || waited.length > 0 || !this.#spotFlows.isEmpty;
+  }
+
+  /** Takes that an account is no longer there. `taken` and what it returns are as of `takeState`. */
+  takeGone(
+    account: string,
+    at: StatePlace,
+    pricingOf: (symbol: string) => Pricing | undefined,
+    taken: TakenSpots | null,
+  ): boolean {
+    return (
+      this.states.seen(account) !== undefined && this.takeState(account, at, emptyBalance, pricingOf, taken)
+    );
+  }
+
+  /**
+   * All accounts of a PDA index were told of, and their states were taken: what waits for others was in accounts that came
+   * and went before.
+   * @returns as of `takeState`
+   */
+  takeWhole(pdaIndex: number, place: StatePlace): boolean {
+    const { slot, index, atMs } = place;
+    const since = this.states.takeWhole(pdaIndex, place);
+    const gone = this.ahead.unlistedUntil(pdaIndex, place);
+    for (const account of gone) {
+      const waited = this.ahead.take(account, place, emptyBalance);
+      if (since === null) continue;
+      this.#comparison.compareUnlisted({ account, ...since, toSlot: slot, toIndex: index, atMs }, waited);
+    }
+    return gone.size > 0;
+  }
+
+  /** @returns true if open changes, or what waits, are others now */
+  takeRecord(record: CashRecord, atMs: number): boolean {
+    if (this.ahead.isAhead(record)) {
+      this.ahead.wait(record);
+      return true;
+    }
+    if (this.#takeTakeover(record, atMs) || this.#takeSale(record, atMs)) return true;
+    const found = this.#list.of(record);
+    if (found === undefined) {
+      this.placed.takeUnplaced(record, atMs);
+      this.#explained.takeRecord(record);
+      const isLoose = this.#loose.take(record);
+      this.rough.take(record, atMs);
+      return this.#takeUnlisted(record, atMs) || isLoose;
+    }
+    if (record.kind === "sale") this.#spotFlows.payInUnseen(found, record, atMs);
+    this.placed.take(found, record, atMs);
+    const isGuess = record.kind === "flow" && !isWithin(found, record) && !isFlowBefore(found, record);
+    const left = this.#loose.lessTakeovers(less(isGuess ? { ...found, guessed: true } : found, record));
+    this.#replace(found, left, atMs);
+    return true;
+  }
+
+  /**
+   * All records of a reading were taken: loose ones explain open changes, and what fills do not explain of changes that estimates
+   * explained is open. @returns the latter
+   */
+  settle(atMs: number): readonly OpenChange[] {
+    for (const [open, left] of this.#loose.explain()) this.#replace(open, left, atMs);
+    const left = this.rough.settle().filter((one) => !isExplained(one));
+    if (left.length > 0) this.#list.reopen(left);
+    return left;
+  }
+
+  /** Takes payments of the funding history that were read before. */
+  rememberPayments(payments: readonly FundingRecord[], atMs: number): void {
+    this.#payments.add(payments, atMs);
+  }
+
+  /** Takes payments of the funding history that were read together. @returns true if they explain an open change */
+  takePayments(payments: readonly FundingRecord[], atMs: number): boolean {
+    this.#payments.add(payments, atMs);
+    const { length } = this.#list.all;
+    const left = this.#list.all.filter((one) => !this.#explained.take(one, atMs));
+    if (left.length < length) this.#list.set(left);
+    return this.#list.all.length < length;
+  }
+
+  /** As of `OpenList.directionOf`. */
+  directionOf(place: Place, sizeUsd: number, afterUsd: number | undefined): number | null {
+    return this.#list.directionOf(place, sizeUsd, afterUsd);
+  }
+
+  /**
+   * True if this is the first flow of an account that came and went between two answers: it had nothing that it could give.
+   * Had an answer shown the account, it would have a change there that is open, as this flow is not known yet.
+   */
+  isFirstFlow(place: Place): boolean {
+    if (!this.states.wasEmptyBefore(place) || this.ahead.hasFlowUntil(place)) return false;
+    return ![...this.#list.all, ...this.#explained.unlisted].some(
+      (one) => isWithin(one, place) && !(one.unlisted && one.flowUsd === 0),
+    );
+  }
+
+  /** Lets go of all open changes. */
+  forget(): void {
+    this.#explained.forget();
+    this.rough.forget();
+    this.#loose.forget();
+    this.#list.set([]);
+  }
+
+  /** The collateral history was read: what it has not explained for long is profit or loss. @returns true if there was any */
+  expire(atMs: number): boolean {
+    const { length } = this.#list.all;
+    const waiting = this.#list.all.map((one) => ({
+      ...one,
+      readMs: atMs,
+      waitedMs: one.waitedMs + Math.min(atMs - one.readMs, readingMs),
+    }));
+    for (const one of waiting)
+      if (one.waitedMs >= openPatienceMs && !isSale(one)) this.#spotFlows.payOut(one);
+    this.#list.set(waiting.filter(({ waitedMs }) => waitedMs < openPatienceMs));
+    return this.#list.all.length < length;
+  }
+
+  /**
+   * Takes a stated takeover of the slot of a newest state, or of the state before an open change, that no change of this slot shows,
+   * or of an open change that shows it once a fill is known by which the position was opened.
+   * @returns true if it is one
+   */
+  #takeTakeover(record: CashRecord, atMs: number): boolean {
+    if (record.kind !== "takeover" || record.handed === undefined) return false;
+    const open = this.#list.all;
+    const isShownIn = (one: OpenChange): boolean => isWithin(one, record) && isHandedIn(one, record);
+    // Without its side it is no more than like an explained change, which may be the opening.
+    const isSided = record.handed.side !== undefined;
+    if (open.some(isShownIn) || (isSided && this.#explained.ofSlot.some(isShownIn))) return false;
+    const found = open.find((one) => isOfSlotBefore(one, record) && isHandedIn(one, record));
+    if (found !== undefined) {
+      this.#replace(found, less(found, record), atMs);
+      return true;
+    }
+    // The account may have held none of it: a fill of the same slot may have opened the position.
+    const isOpen = (one: OpenChange): boolean => isWithin(one, record) || isOfSlotBefore(one, record);
+    const isSeen =
+      this.states.mayFollow(record) || this.#explained.ofSlot.some((one) => isWithin(one, record));
+    if (!isSeen && !open.some(isOpen)) return false;
+    this.#loose.addTakeover(record);
+    return true;
+  }
+
+  /**
+   * Takes a sale of collateral of the slot of a newest state that no change shows: the next state of that slot may, or an open change
+   * did whose state before is of that slot. @returns true if it is one
+   */
+  #takeSale(record: CashRecord, atMs: number): boolean {
+    const open = this.#list.all;
+    if (record.kind !== "sale" || open.some((one) => isWithin(one, record))) return false;
+    const found = open.find((one) => isOfSlotBefore(one, record) && isTakenIn(one, record));
+    if (found !== undefined) {
+      this.#replace(found, less(found, record), atMs);
+      return true;
+    }
+    if (!this.states.mayFollow(record)) return false;
+    this.#loose.addTakeover(record);
+    return true;
+  }
+
+  /** Takes a record of an account that came and went between two answers that were taken before. @returns true if it is one */
+  #takeUnlisted(record: CashRecord, atMs: number): boolean {
+    const { account, slot } = record;
+    const span = this.states.unlistedSpan(account);
+    if (span === null || slot < span.fromSlot) return false;
+    if (slot === span.fromSlot && isAfter(record, span.fromIndex) !== true) return false;
+    const explained = this.#explained.takeUnlisted(record);
+    if (explained !== undefined) this.#comparison.add({ ...explained, readMs: atMs, waitedMs: 0 }, [record]);
+    else this.#comparison.compareUnlisted({ account, ...span, atMs }, [record]);
+    return true;
+  }
+
+  /** @param left what is left of an open change: none of it stays open where that is explained */
+  #replace(open: OpenChange, left: OpenChange, atMs: number): void {
+    this.#list.replace(open, this.#explained.take(left, atMs) ? null : left);
+  }
+}

@@ -1,0 +1,205 @@
+/** Keeps the profit of each wallet up with the states of its accounts, once what values them was read. */
+
+import type { ChangesBuilder } from "../../domain/changes-builder.ts";
+import type { AccountEntry, AccountsSeen } from "../accounts/account-entry.ts";
+import type { Accounts } from "../accounts/accounts.ts";
+import type { WalletEntry } from "../wallets/wallets.ts";
+import { emptyBalance } from "./changes/balance-change.ts";
+import type { StatePlace } from "./changes/newest-states.ts";
+import { withIndex } from "./changes/slots.ts";
+import type { SpotFlow } from "./changes/spot-flows.ts";
+import type { CollateralValues } from "./collateral-values.ts";
+import type { HistoryReadings } from "./history-readings.ts";
+import type { ProfitFigures } from "./profit-figures.ts";
+
+type StatesSeen = Pick<AccountsSeen, "wallet" | "pdaIndex" | "slot" | "told"> &
+  Partial<Pick<AccountsSeen, "slotIndex" | "exact">>;
+
+export class ProfitStates {
+  readonly #accounts: Accounts;
+  readonly #values: CollateralValues;
+  readonly #figures: ProfitFigures;
+  readonly #readings: HistoryReadings;
+  readonly #onGone: (account: string, builder: ChangesBuilder) => void;
+  /** Wallets of which an account was read before what values it. */
+  readonly #waiting = new Set<WalletEntry>();
+  /** Accounts with collateral whose market had no price when they were read last, and their wallets. */
+  readonly #unpriced = new Map<AccountEntry, WalletEntry>();
+
+  constructor(options: {
+    readonly accounts: Accounts;
+    readonly values: CollateralValues;
+    readonly figures: ProfitFigures;
+    readonly readings: HistoryReadings;
+    /** Told of each account that is no longer there. */
+    readonly onGone: (account: string, builder: ChangesBuilder) => void;
+  }) {
+    this.#accounts = options.accounts;
+    this.#values = options.values;
+    this.#figures = options.figures;
+    this.#readings = options.readings;
+    this.#onGone = options.onGone;
+  }
+
+  /** Takes the newest states of accounts of a wallet, before its figures are summed up. */
+  take(entry: WalletEntry, told: readonly AccountEntry[], seen: StatesSeen, builder: ChangesBuilder): void {
+    const { changes, comparedIndices } = entry.profit;
+    const first = !comparedIndices.includes(seen.pdaIndex);
+    if (!this.#values.isReady(entry, told, first)) {
+      this.#waiting.add(entry);
+      entry.profit.isBehind = true;
+      return;
+    }
+    // A part of an account family says nothing of the others, which have to be known first.
+    if (first && seen.told !== undefined) return;
+    if (first) entry.profit.comparedIndices = withIndex(comparedIndices, seen.pdaIndex);
+    const openBefore = changes.open;
+    const unpricedBefore = this.#unpriced.size;
+    const at = placeOf(seen, builder);
+    let moved = false;
+    let whole = seen.told === undefined;
+    for (let i = 0; i < told.length; i++) {
+      const { name, state } = told[i]!;
+      if (this.#unpriced.size > 0) this.#unpriced.delete(told[i]!);
+      if (changes.takeSame(name, at, state)) continue;
+      const spot = this.#values.spotChange(entry, name, state);
+      // It is compared when its collateral can be valued, as its equity is known then.
+      if (spot === null) {
+        whole = false;
+        this.#unpriced.set(told[i]!, entry);
+        continue;
+      }
+      const { addedUsd: usd, taken } = spot;
+      // A baseline of the slot has the state before this one.
+      const isSameSlot = changes.states.slotOf(name) === seen.slot;
+      if (changes.states.before(name)?.collateralQuoteLots !== state.collateralQuoteLots)
+        entry.profit.takeChange(name, seen.slot, builder.atMs);
+      if (changes.takeState(name, at, state, this.#values.pricingOf, taken)) moved = true;
+      if (usd === 0) continue;
+      const flow: SpotFlow = { account: name, slot: seen.slot, atMs: builder.atMs, usd };
+      this.#figures.takeSpotFlow(entry, isSameSlot ? { ...flow, after: true } : flow, builder);
+      moved = true;
+    }
+    if (unpricedBefore > 0 || this.#unpriced.size > 0) this.#noteBehind(entry);
+    if (first && this.#takeGone(entry, told, seen, builder)) moved = true;
+    if (whole && changes.takeWhole(seen.pdaIndex, at)) moved = true;
+    if (moved) {
+      this.#figures.refresh(entry, builder);
+      entry.profit.keep(builder);
+    }
+    if (changes.open !== openBefore) this.#figures.opened(entry, builder);
+    else if (first && (changes.open.length > 0 || !entry.profit.held.isEmpty))
+      this.#readings.ask(entry, builder);
+    this.#figures.readHidden(entry, builder);
+  }
+
+  /**
+   * Something that values accounts was read: takes the states of those that were read before it.
+   * @returns the wallets of which it took some
+   */
+  valued(builder: ChangesBuilder): readonly WalletEntry[] {
+    if (this.#waiting.size === 0 && this.#unpriced.size === 0) return [];
+    const taken = new Set<WalletEntry>();
+    for (const entry of this.#waiting) {
+      const { name } = entry.wallet;
+      const accounts = this.#accounts.ofWallet(name);
+      if (!this.#values.isReady(entry, accounts, true)) continue;
+      this.#waiting.delete(entry);
+      this.#noteBehind(entry);
+      for (const pdaIndex of this.#accounts.readIndices(name)) {
+        const told = accounts.filter(({ ref }) => ref.pdaIndex === pdaIndex);
+        const { slot, slotIndex, exact } = this.#accounts.placeOf(name, pdaIndex);
+        this.take(entry, told, { wallet: name, pdaIndex, slot, slotIndex, exact }, builder);
+      }
+      taken.add(entry);
+    }
+    for (const [account, entry] of [...this.#unpriced]) {
+      const { ref, name, state, slot } = account;
+      if (this.#accounts.get(ref) !== account) {
+        this.#unpriced.delete(account);
+        this.#noteBehind(entry);
+      } else if (this.#values.spotChange(entry, name, state) !== null) {
+        this.take(entry, [account], { ...ref, slot, told: [ref.subaccount] }, builder);
+        taken.add(entry);
+      }
+    }
+    for (const entry of taken) {
+      this.answered(entry, builder);
+      if (!entry.injected) entry.profit.publish();
+    }
+    return [...taken];
+  }
+
+  /** The wallet's figures were summed up after an answer about its accounts. */
+  answered(entry: WalletEntry, builder: ChangesBuilder): void {
+    const { profit, node, injected } = entry;
+    const { equity } = node.facts.values;
+    if (injected || typeof equity !== "number") return;
+    profit.release(builder.atMs, false);
+    // A day does not begin with an equity of states of which flows may still have to be told.
+    if (!this.#waiting.has(entry)) {
+      profit.answerUsd = equity;
+      profit.answerMs = builder.atMs;
+    }
+    this.#figures.begin(entry, builder);
+    profit.keepHigh(builder);
+  }
+
+  /** An account is no longer there. */
+  takeAccountGone(entry: WalletEntry, { name, ref }: AccountEntry, builder: ChangesBuilder): void {
+    this.#onGone(name, builder);
+    const place = this.#accounts.placeOf(ref.wallet, ref.pdaIndex);
+    if (this.#takeEmptied(entry, name, placeOf(place, builder))) {
+      this.#figures.refresh(entry, builder);
+      this.#figures.opened(entry, builder);
+    }
+    this.#figures.readHidden(entry, builder);
+  }
+
+  /** After a reload: what was not explained before it is not now. */
+  goOn(entry: WalletEntry, builder: ChangesBuilder): void {
+    const { comparedIndices } = entry.profit;
+    for (const pdaIndex of this.#accounts.readIndices(entry.wallet.name))
+      if (!comparedIndices.includes(pdaIndex)) this.#waiting.add(entry);
+    this.#noteBehind(entry);
+    this.#readings.ask(entry, builder);
+  }
+
+  /** Accounts that a restart remembers and the first answer does not list are gone. */
+  #takeGone(
+    entry: WalletEntry,
+    told: readonly AccountEntry[],
+    seen: StatesSeen,
+    builder: ChangesBuilder,
+  ): boolean {
+    const { changes } = entry.profit;
+    const prefix = `${seen.wallet}/${seen.pdaIndex}.`;
+    let moved = false;
+    for (const name of [...changes.states.accounts()]) {
+      if (!name.startsWith(prefix) || told.some((one) => one.name === name)) continue;
+      if (this.#takeEmptied(entry, name, placeOf(seen, builder))) moved = true;
+      this.#onGone(name, builder);
+    }
+    return moved;
+  }
+
+  /** Takes that an account is no longer there. @returns as of `OpenChanges.takeState` */
+  #takeEmptied(entry: WalletEntry, name: string, at: StatePlace): boolean {
+    const taken = this.#values.spotChange(entry, name, emptyBalance)?.taken ?? null;
+    entry.profit.takeChange(name, at.slot, at.atMs);
+    return entry.profit.changes.takeGone(name, at, this.#values.pricingOf, taken);
+  }
+
+  #noteBehind(entry: WalletEntry): void {
+    const isUnpriced = [...this.#unpriced.values()].includes(entry);
+    entry.profit.isBehind = isUnpriced || this.#waiting.has(entry);
+  }
+}
+
+/** The place of the ledger up to which an answer tells of it. */
+function placeOf(
+  { slot, slotIndex, exact }: Pick<StatesSeen, "slot" | "slotIndex" | "exact">,
+  { atMs }: ChangesBuilder,
+): StatePlace {
+  return { slot, index: exact ? slotIndex : undefined, atMs };
+}
