@@ -21,10 +21,10 @@ test("a flow that was reported as explained is not reported with the next one of
   changes.takeWhole(0, { slot: 90, atMs: 0 });
   changes.takeRecord({ kind: "flow", account, slot: 100, usd: -1_000, afterUsd: 9_000 }, 1_000);
   state(100, 9_000, 2_000);
-  expect(changes.explainedFlows.since(2_000, 2_000)).toMatchObject({ usd: -1_000 });
+  expect(changes.explained.flows.since(2_000, 2_000)).toMatchObject({ usd: -1_000 });
   state(100, 9_500, 3_000);
   changes.takeRecord({ kind: "flow", account, slot: 100, usd: 500, afterUsd: 9_500 }, 4_000);
-  expect(changes.explainedFlows.since(4_000, 4_000)).toMatchObject({ usd: 500 });
+  expect(changes.explained.flows.since(4_000, 4_000)).toMatchObject({ usd: 500 });
   expect(changes.open).toEqual([]);
 });
 
@@ -58,12 +58,12 @@ test("the sides of transfers between accounts are no deposit or withdrawal, thou
   state(0, 100, 7_000, 1_000);
   state(1, 100, 8_000, 1_000);
   changes.takeRecord(flow(0, 99, -3_000), 2_000);
-  expect(changes.explainedFlows.since(2_000, 2_000)?.usd).toBe(0);
+  expect(changes.explained.flows.since(2_000, 2_000)?.usd).toBe(0);
   changes.takeRecord(flow(1, 99, 3_000), 3_000);
-  expect(changes.explainedFlows.since(3_000, 1_500)?.usd).toBe(0);
+  expect(changes.explained.flows.since(3_000, 1_500)?.usd).toBe(0);
   state(0, 110, 6_500, 4_000);
   changes.takeRecord(flow(0, 109, -500), 5_000);
-  expect(changes.explainedFlows.since(5_000, 1_500)?.usd).toBe(-500);
+  expect(changes.explained.flows.since(5_000, 1_500)?.usd).toBe(-500);
 });
 
 const holding = (usd: number, units: number) => ({
@@ -202,8 +202,8 @@ test("fills prove nothing of a change that may contain a transfer of unknown dir
     changes.takeState(account, { slot: 90, atMs: 0 }, holding(10_000, 1_000), pricing);
     changes.takeWhole(0, { slot: 90, atMs: 0 });
     changes.takeState(account, { slot: 100, atMs: 1_000 }, holding(10_030, 300), pricing);
-    changes.rough.takeHidden({ roughUsd: 0, knownUsd: 0 }, 1_000);
-    if (unknown) changes.rough.takeUnknown({ account, slot: 95 });
+    changes.explained.rough.takeHidden({ roughUsd: 0, knownUsd: 0 }, 1_000);
+    if (unknown) changes.explained.rough.takeUnknown({ account, slot: 95 });
     changes.takeRecord({ kind: "fill", account, slot: 96, symbol: "SOL", units: -700, usd: 105_000 }, 2_000);
     return changes;
   };

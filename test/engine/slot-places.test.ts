@@ -33,9 +33,9 @@ function begun(first: Balance) {
 test("a withdrawal that a trade hides stays hidden until its fill, whatever the next state of the slot shows", () => {
   const { changes, state, fill } = begun(holding(10_000, 1_000));
   state(100, 2, holding(9_970, 300), 1_000);
-  expect(changes.rough.takeHidden(limits, 1_000)).toBeGreaterThan(700);
+  expect(changes.explained.rough.takeHidden(limits, 1_000)).toBeGreaterThan(700);
   state(100, undefined, holding(9_969.95, 290), 1_200);
-  changes.rough.takeHidden(limits, 1_200);
+  changes.explained.rough.takeHidden(limits, 1_200);
   fill(100, 1, -700, 105_000);
   fill(100, 3, -10, 1_499.95);
   expect(changes.settle(2_000)).toMatchObject([{ cashUsd: -30 }]);

@@ -2,7 +2,7 @@
 
 import { z } from "zod";
 import { KeptKind, keptNumber } from "../../domain/kept.ts";
-import { changesShape, type KeptChanges } from "./changes/kept-changes.ts";
+import { changesShape, type RestoredChanges } from "./changes/kept-changes.ts";
 import { type Slots, storedSlots } from "./changes/slots.ts";
 import { type HeldTrades, heldTrades } from "./held-profit.ts";
 
@@ -23,7 +23,7 @@ export interface KeptProfit {
   held?: readonly HeldTrades[];
 }
 
-export type StoredProfit = KeptProfit & { readonly [K in keyof KeptChanges]?: KeptChanges[K] | undefined };
+export type StoredProfit = KeptProfit & RestoredChanges;
 
 /** By wallet. */
 export const keptProfit: KeptKind<StoredProfit> = new KeptKind(

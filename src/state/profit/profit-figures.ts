@@ -70,7 +70,7 @@ export class ProfitFigures {
   /** A flow may be hidden in the estimate of a trade: has the collateral history read, now if that is not under way, and again. */
   readHidden(entry: WalletEntry, builder: ChangesBuilder): void {
     const { profit } = entry;
-    const usd = profit.changes.rough.takeHidden(profit.hiddenLimits, builder.atMs);
+    const usd = profit.changes.explained.rough.takeHidden(profit.hiddenLimits, builder.atMs);
     if (usd === 0 || !this.#readings.asked) return;
     const isUnderWay = this.#readings.isUnderWay(entry);
     profit.held.add(builder.atMs, usd);
@@ -81,7 +81,7 @@ export class ProfitFigures {
 
   /** @returns true if there were any: what is held is another then */
   takeProofs({ profit: { changes, held } }: WalletEntry): boolean {
-    const proofs = changes.rough.takeProofs();
+    const proofs = changes.explained.rough.takeProofs();
     for (const proof of proofs) held.prove(proof);
     return proofs.length > 0;
   }

@@ -107,7 +107,7 @@ export class ProfitRecords {
     this.#today.take(event, usd ?? (transfer?.within ? 0 : null), isAfter);
     if (account === null || isPast(entry, event, account)) return false;
     if (usd === null) {
-      profit.changes.rough.takeUnknown({ account, slot, index });
+      profit.changes.explained.rough.takeUnknown({ account, slot, index });
       if (transfer !== null) this.#directions.wait(wallet.name, event, read);
       if (transfer !== null && !transfer.within)
         this.#note(

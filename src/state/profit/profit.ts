@@ -128,7 +128,7 @@ export class Profit implements Doubt {
 
   /** As of `OpenChanges.explainedSince`. */
   explainedSince(ms: number, raisedMs: number): ExplainedFlow | null {
-    return this.changes.explainedFlows.since(ms, raisedMs);
+    return this.changes.explained.flows.since(ms, raisedMs);
   }
 
   restore(stored: StoredProfit): void {

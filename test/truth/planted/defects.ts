@@ -460,8 +460,8 @@ const others: readonly Defect[] = [
   one(
     "watch: money that a fill tells of stays in the profit",
     "src/state/profit/changes/open-changes.ts",
-    "this.rough.settle().filter((one) => !isExplained(one));",
-    "this.rough.settle().filter(() => false);",
+    "this.explained.rough.settle().filter((one) => !isExplained(one));",
+    "this.explained.rough.settle().filter(() => false);",
   ),
   one(
     "watch: the sides of transfers end an alert as a withdrawal",

@@ -6,10 +6,11 @@ import { lessFunding } from "../records/fitting-records.ts";
 import type { FundingPayments } from "../records/funding-payments.ts";
 import type { LooseRecords } from "../records/loose-records.ts";
 import { contains, isWithin } from "../records/record-order.ts";
-import type { ExplainedFlows } from "./explained-flows.ts";
+import { ExplainedFlows } from "./explained-flows.ts";
+import type { RestoredChanges } from "./kept-changes.ts";
 import type { OpenChange } from "./open-change.ts";
-import type { RoughChanges } from "./rough-changes.ts";
-import type { SpotFlows } from "./spot-flows.ts";
+import { RoughChanges } from "./rough-changes.ts";
+import { SpotFlows } from "./spot-flows.ts";
 import { isExplained, isLikeSale, takenUsdOf } from "./unexplained-amount.ts";
 
 const maxUnlisted = 20;
@@ -18,29 +19,20 @@ const maxUnlisted = 20;
 const noChanges: readonly OpenChange[] = [];
 
 export class ExplainedChanges {
+  /** Those whose fills are still to come. */
+  readonly rough = new RoughChanges();
+  readonly flows = new ExplainedFlows();
+  readonly spotFlows = new SpotFlows();
   readonly #payments: FundingPayments;
   readonly #loose: LooseRecords;
-  readonly #spotFlows: SpotFlows;
-  /** Those whose fills are still to come. */
-  readonly #rough: RoughChanges;
-  readonly #flows: ExplainedFlows;
   /** Changes of accounts that no state shows: a record that comes later belongs to one of them. */
   #unlisted = noChanges;
   /** Changes up to the newest slot that has any, one an account. */
   #ofSlot = noChanges;
 
-  constructor(options: {
-    readonly payments: FundingPayments;
-    readonly loose: LooseRecords;
-    readonly spotFlows: SpotFlows;
-    readonly rough: RoughChanges;
-    readonly flows: ExplainedFlows;
-  }) {
-    this.#payments = options.payments;
-    this.#loose = options.loose;
-    this.#spotFlows = options.spotFlows;
-    this.#rough = options.rough;
-    this.#flows = options.flows;
+  constructor(payments: FundingPayments, loose: LooseRecords) {
+    this.#payments = payments;
+    this.#loose = loose;
   }
 
   get unlisted(): readonly OpenChange[] {
@@ -51,13 +43,16 @@ export class ExplainedChanges {
     return this.#ofSlot;
   }
 
-  restore(unlisted = noChanges): void {
-    this.#unlisted = unlisted;
+  restore({ settled = noChanges, explained, rough = [] }: RestoredChanges): void {
+    this.#unlisted = settled;
+    this.flows.restore(explained);
+    this.rough.restore(rough);
   }
 
   forget(): void {
     this.#unlisted = noChanges;
     this.#ofSlot = noChanges;
+    this.rough.forget();
   }
 
   /** Takes a change that is explained, with payments of funding where need be. @returns true if nothing is left of it */
@@ -69,25 +64,25 @@ export class ExplainedChanges {
     if (takenUsd > 0) {
       // As far as the cash goes it may have been sold just as well; before the fills of trades are read that is not known.
       if (isLikeSale(open) || Object.keys(open.traded).length > 0) return false;
-      this.#spotFlows.payOut(open);
+      this.spotFlows.payOut(open);
     }
     for (const record of late) this.#loose.add(record);
     if (open.unlisted) this.#unlisted = [...this.#unlisted.slice(1 - maxUnlisted), open];
     else {
-      this.#rough.add(open, atMs);
+      this.rough.add(open, atMs);
       if (open.taken === undefined) this.#noteOfSlot(open.flowUsd === 0 ? open : reported(open));
     }
     const usd = open.flowUsd - takenUsd - (open.reportedUsd ?? 0);
     if (usd !== 0) {
       const paidUsd = usd - (open.withinUsd ?? 0) + (open.reportedWithinUsd ?? 0);
-      this.#flows.add({ sinceMs: open.atMs, atMs, usd, paidUsd });
+      this.flows.add({ sinceMs: open.atMs, atMs, usd, paidUsd });
     }
     return true;
   }
 
   /** Takes a change that trades alone explain: nothing flowed. */
   takeTrades(change: OpenChange, atMs: number): void {
-    this.#rough.add(change, atMs);
+    this.rough.add(change, atMs);
     this.#noteOfSlot(change);
   }
 

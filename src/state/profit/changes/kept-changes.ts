@@ -101,6 +101,9 @@ export interface KeptChanges {
   readonly unplacedMs?: number;
 }
 
+/** The same as a start finds it: an earlier version kept less. */
+export type RestoredChanges = { readonly [K in keyof KeptChanges]?: KeptChanges[K] | undefined };
+
 /** The fields of `KeptChanges`. An earlier version stored profit without them. */
 export const changesShape = {
   open: z.array(change).exactOptional(),

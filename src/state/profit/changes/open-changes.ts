@@ -16,15 +16,13 @@ import { isAfter, isFlowBefore, isOfSlotBefore, isWithin } from "../records/reco
 import { RecordsAhead } from "../records/records-ahead.ts";
 import { type Balance, emptyBalance, type Pricing, type TakenSpots } from "./balance-change.ts";
 import { ExplainedChanges } from "./explained-changes.ts";
-import { ExplainedFlows } from "./explained-flows.ts";
-import type { KeptChanges } from "./kept-changes.ts";
+import type { KeptChanges, RestoredChanges } from "./kept-changes.ts";
 import { NewestStates, type StatePlace } from "./newest-states.ts";
 import type { OpenChange } from "./open-change.ts";
 import { OpenList } from "./open-list.ts";
 import type { OpenRange } from "./open-range.ts";
 import { PlacedFlows } from "./placed-flows.ts";
-import { RoughChanges } from "./rough-changes.ts";
-import { type SpotFlow, SpotFlows } from "./spot-flows.ts";
+import type { SpotFlow } from "./spot-flows.ts";
 import { StateComparison } from "./state-comparison.ts";
 import { isExplained, isSale } from "./unexplained-amount.ts";
 
@@ -36,25 +34,15 @@ const readingMs = 30_000;
 export class OpenChanges {
   readonly states = new NewestStates();
   readonly ahead = new RecordsAhead(this.states);
-  readonly explainedFlows = new ExplainedFlows();
-  /** Explained changes whose fills are still to come. */
-  readonly rough = new RoughChanges();
   readonly placed = new PlacedFlows();
   readonly #list = new OpenList();
   readonly #payments = new FundingPayments();
-  readonly #spotFlows = new SpotFlows();
   readonly #loose = new LooseRecords(this.states, this.#list, this.#payments);
-  readonly #explained = new ExplainedChanges({
-    payments: this.#payments,
-    loose: this.#loose,
-    spotFlows: this.#spotFlows,
-    rough: this.rough,
-    flows: this.explainedFlows,
-  });
+  readonly explained = new ExplainedChanges(this.#payments, this.#loose);
   readonly #comparison = new StateComparison({
     open: this.#list,
     loose: this.#loose,
-    explained: this.#explained,
+    explained: this.explained,
     placed: this.placed,
   });
 
@@ -73,23 +61,21 @@ export class OpenChanges {
   }
 
   get kept(): KeptChanges {
-    const { unlisted } = this.#explained;
+    const { unlisted, flows, rough } = this.explained;
     return {
       open: this.#list.all,
       ahead: this.ahead.all,
       ...(unlisted.length > 0 ? { settled: unlisted } : {}),
-      ...(this.explainedFlows.all.length > 0 ? { explained: this.explainedFlows.all } : {}),
+      ...(flows.all.length > 0 ? { explained: flows.all } : {}),
       ...this.#loose.kept,
-      ...(this.rough.kept.length > 0 ? { rough: this.rough.kept } : {}),
+      ...(rough.kept.length > 0 ? { rough: rough.kept } : {}),
       ...this.placed.kept,
     };
   }
 
-  restore(kept: { readonly [K in keyof KeptChanges]?: KeptChanges[K] | undefined }): void {
+  restore(kept: RestoredChanges): void {
     this.placed.restore(kept.placed, kept.unplacedMs);
-    this.rough.restore(kept.rough ?? []);
-    this.#explained.restore(kept.settled);
-    this.explainedFlows.restore(kept.explained);
+    this.explained.restore(kept);
     const later = this.#loose.restore(kept.loose, kept.looseTakeovers);
     this.ahead.restore(kept.ahead ?? [], later);
     this.#list.set(kept.open ?? []);
@@ -114,7 +100,7 @@ export class OpenChanges {
 
   /** Hands over collateral in other assets that turned out to be paid out, or in without a state that shows it. */
   takeSpotFlows(): readonly SpotFlow[] {
-    return this.#spotFlows.take();
+    return this.explained.spotFlows.take();
   }
 
   /** Takes the newest state of an account if it left its collateral as it was and no record waits for it. @returns true if so */
@@ -147,7 +133,7 @@ export class OpenChanges {
     const still = known.collateralQuoteLots === balance.collateralQuoteLots && taken === null;
     if (at === null || (still && !waited.some(isFlow))) return waited.length > 0;
     const opened = this.#comparison.compare(at, known, balance, waited, pricingOf, taken);
-    return opened || waited.length > 0 || !this.#spotFlows.isEmpty;
+    return opened || waited.length > 0 || !this.explained.spotFlows.isEmpty;
   }
 
   /** Takes that an account is no longer there. `taken` and what it returns are as of `takeState`. */
@@ -189,12 +175,12 @@ export class OpenChanges {
     const found = this.#list.of(record);
     if (found === undefined) {
       this.placed.takeUnplaced(record, atMs);
-      this.#explained.takeRecord(record);
+      this.explained.takeRecord(record);
       const isLoose = this.#loose.take(record);
-      this.rough.take(record, atMs);
+      this.explained.rough.take(record, atMs);
       return this.#takeUnlisted(record, atMs) || isLoose;
     }
-    if (record.kind === "sale") this.#spotFlows.payInUnseen(found, record, atMs);
+    if (record.kind === "sale") this.explained.spotFlows.payInUnseen(found, record, atMs);
     this.placed.take(found, record, atMs);
     const isGuess = record.kind === "flow" && !isWithin(found, record) && !isFlowBefore(found, record);
     const left = this.#loose.lessTakeovers(less(isGuess ? { ...found, guessed: true } : found, record));
@@ -208,7 +194,7 @@ export class OpenChanges {
    */
   settle(atMs: number): readonly OpenChange[] {
     for (const [open, left] of this.#loose.explain()) this.#replace(open, left, atMs);
-    const left = this.rough.settle().filter((one) => !isExplained(one));
+    const left = this.explained.rough.settle().filter((one) => !isExplained(one));
     if (left.length > 0) this.#list.reopen(left);
     return left;
   }
@@ -222,7 +208,7 @@ export class OpenChanges {
   takePayments(payments: readonly FundingRecord[], atMs: number): boolean {
     this.#payments.add(payments, atMs);
     const { length } = this.#list.all;
-    const left = this.#list.all.filter((one) => !this.#explained.take(one, atMs));
+    const left = this.#list.all.filter((one) => !this.explained.take(one, atMs));
     if (left.length < length) this.#list.set(left);
     return this.#list.all.length < length;
   }
@@ -238,15 +224,14 @@ export class OpenChanges {
    */
   isFirstFlow(place: Place): boolean {
     if (!this.states.wasEmptyBefore(place) || this.ahead.hasFlowUntil(place)) return false;
-    return ![...this.#list.all, ...this.#explained.unlisted].some(
+    return ![...this.#list.all, ...this.explained.unlisted].some(
       (one) => isWithin(one, place) && !(one.unlisted && one.flowUsd === 0),
     );
   }
 
   /** Lets go of all open changes. */
   forget(): void {
-    this.#explained.forget();
-    this.rough.forget();
+    this.explained.forget();
     this.#loose.forget();
     this.#list.set([]);
   }
@@ -260,7 +245,7 @@ export class OpenChanges {
       waitedMs: one.waitedMs + Math.min(atMs - one.readMs, readingMs),
     }));
     for (const one of waiting)
-      if (one.waitedMs >= openPatienceMs && !isSale(one)) this.#spotFlows.payOut(one);
+      if (one.waitedMs >= openPatienceMs && !isSale(one)) this.explained.spotFlows.payOut(one);
     this.#list.set(waiting.filter(({ waitedMs }) => waitedMs < openPatienceMs));
     return this.#list.all.length < length;
   }
@@ -276,7 +261,7 @@ export class OpenChanges {
     const isShownIn = (one: OpenChange): boolean => isWithin(one, record) && isHandedIn(one, record);
     // Without its side it is no more than like an explained change, which may be the opening.
     const isSided = record.handed.side !== undefined;
-    if (open.some(isShownIn) || (isSided && this.#explained.ofSlot.some(isShownIn))) return false;
+    if (open.some(isShownIn) || (isSided && this.explained.ofSlot.some(isShownIn))) return false;
     const found = open.find((one) => isOfSlotBefore(one, record) && isHandedIn(one, record));
     if (found !== undefined) {
       this.#replace(found, less(found, record), atMs);
@@ -285,7 +270,7 @@ export class OpenChanges {
     // The account may have held none of it: a fill of the same slot may have opened the position.
     const isOpen = (one: OpenChange): boolean => isWithin(one, record) || isOfSlotBefore(one, record);
     const isSeen =
-      this.states.mayFollow(record) || this.#explained.ofSlot.some((one) => isWithin(one, record));
+      this.states.mayFollow(record) || this.explained.ofSlot.some((one) => isWithin(one, record));
     if (!isSeen && !open.some(isOpen)) return false;
     this.#loose.addTakeover(record);
     return true;
@@ -314,7 +299,7 @@ export class OpenChanges {
     const span = this.states.unlistedSpan(account);
     if (span === null || slot < span.fromSlot) return false;
     if (slot === span.fromSlot && isAfter(record, span.fromIndex) !== true) return false;
-    const explained = this.#explained.takeUnlisted(record);
+    const explained = this.explained.takeUnlisted(record);
     if (explained !== undefined) this.#comparison.add({ ...explained, readMs: atMs, waitedMs: 0 }, [record]);
     else this.#comparison.compareUnlisted({ account, ...span, atMs }, [record]);
     return true;
@@ -322,6 +307,6 @@ export class OpenChanges {
 
   /** @param left what is left of an open change: none of it stays open where that is explained */
   #replace(open: OpenChange, left: OpenChange, atMs: number): void {
-    this.#list.replace(open, this.#explained.take(left, atMs) ? null : left);
+    this.#list.replace(open, this.explained.take(left, atMs) ? null : left);
   }
 }
