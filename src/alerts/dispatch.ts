@@ -10,35 +10,17 @@
  * was told of it has to hear that it is over.
  */
 
-import { z } from "zod";
-import type { Alert, AlertChange, Ending, Severity } from "../domain/alert.ts";
-import { endings, severities } from "../domain/alert.ts";
+import type { Alert, AlertChange, Severity } from "../domain/alert.ts";
 import type { ChangesBuilder } from "../domain/changes-builder.ts";
 import type { OwedItem } from "../domain/delivery.ts";
-import { KeptKind, type KeptValues, keptNumber } from "../domain/kept.ts";
-import { groupReleaseMs, isUrgent } from "./group.ts";
+import type { KeptValues } from "../domain/kept.ts";
+import { type AlertRoutes, type Labelled, labelsOf, wayTo } from "./alert-routes.ts";
+import { Groups, isUrgent } from "./group.ts";
+import { type Held, HeldNotifications } from "./held-notifications.ts";
 import type { Holdable, Holds } from "./holds.ts";
 import { Incidents, type IncidentsOptions, type Placed } from "./incidents/incidents.ts";
 import type { Labels } from "./match.ts";
-import { allReceivers, groupKeyOf, type Routing, type Way, waysFor } from "./route.ts";
-
-/** The held notification of one alert: the newest state, and for whom. Kept in history under its alert. */
-export interface Held {
-  readonly alertId: number;
-  readonly changeId: number;
-  readonly event: boolean;
-  readonly over: boolean;
-  /** Left out: it is not over, or held by an earlier version. */
-  readonly ending?: Ending;
-  readonly severity: Severity;
-  readonly labels: Labels;
-  readonly receivers: readonly string[];
-  /** For people: what holds it. */
-  readonly why: string;
-}
-
-/** As much of an alert as routes look at. */
-export type Labelled = Pick<Alert, "labels" | "rule" | "severity" | "subject" | "wallet" | "symbol">;
+import { groupKeyOf, type Way, waysFor } from "./route.ts";
 
 /** The receivers who are owed word of a change now. */
 export interface Owed {
@@ -59,7 +41,7 @@ export interface OweOptions {
 
 export interface DispatchOptions {
   readonly incidents: IncidentsOptions;
-  readonly routing: Routing;
+  readonly routes: AlertRoutes;
   readonly holds: Holds;
   readonly builder: () => ChangesBuilder;
   /** The next number of an owed item. */
@@ -74,85 +56,32 @@ export interface DispatchOptions {
   readonly tellNow: (alertId: number, receivers: readonly string[], builder: ChangesBuilder) => boolean;
 }
 
-/** Kept in history under its name, where its interval is longer than a restart takes. */
-interface Group {
-  /** The time at which the waiting items leave; where nothing waits, the time at which something last left. */
-  readonly releaseMs: number;
-  readonly intervalMs: number;
-}
-
 /** The reason for a notification that nothing holds any more, and that waits. */
 const waits = "its condition is gone, or was not judged since the start";
-/** By alert. */
-export const keptHeld: KeptKind<Held, number> = new KeptKind(
-  "held/{}",
-  z.object({
-    alertId: keptNumber,
-    changeId: keptNumber,
-    event: z.boolean(),
-    over: z.boolean(),
-    ending: z.enum(endings).exactOptional(),
-    severity: z.enum(severities),
-    labels: z.record(z.string(), z.string()),
-    receivers: z.array(z.string()),
-    why: z.string(),
-  }),
-);
-/** By name. */
-export const keptGroup: KeptKind<Group> = new KeptKind(
-  "group/{}",
-  z.object({ releaseMs: keptNumber, intervalMs: keptNumber }),
-);
-/** An interval that is no longer is over before a start is: not worth a row each time, ms. */
-const briefMs = 10_000;
-/** Groups of which nothing was told for so long, and for longer than their interval, begin anew, ms. */
-const forgottenMs = 600_000;
-
 export class Dispatch {
+  readonly routes: AlertRoutes;
   readonly #options: DispatchOptions;
-  readonly #groups: Map<string, Group>;
-  readonly #held = new Map<number, Held>();
+  readonly #groups: Groups;
+  readonly #held = new HeldNotifications();
   readonly #incidents: Incidents;
-  #sweptMs: number;
 
   /** @param before that of the watch which is replaced at a reload: its groups go on */
   constructor(options: DispatchOptions, before?: Dispatch) {
     this.#options = options;
-    this.#groups = before ? before.#groups : new Map();
+    this.routes = options.routes;
+    this.#groups = new Groups(before ? before.#groups : undefined);
     this.#incidents = new Incidents(options.incidents, before ? before.#incidents : undefined);
-    this.#sweptMs = before ? before.#sweptMs : 0;
   }
 
   /** The held notifications in the order in which their alerts fired. */
   get held(): readonly Held[] {
-    return [...this.#held.values()].sort((a, b) => a.alertId - b.alertId);
+    return this.#held.all;
   }
 
   restore(keep: KeptValues): void {
     this.#incidents.restore(keep);
-    for (const [name, group] of keptGroup.all(keep)) this.#groups.set(name, group);
-    for (const [, held] of keptHeld.all(keep))
-      this.#held.set(held.alertId, { ...held, receivers: this.#stillThere(held) });
-  }
-
-  /** Replaces held receivers that are gone by those of now. An end goes only to those who were notified of the alert. */
-  #stillThere({ receivers, labels, over }: Held): readonly string[] {
-    const { routing } = this.#options;
-    const known = allReceivers(routing);
-    if (over || receivers.every((one) => known.has(one))) return receivers;
-    const now = waysFor(routing, labels).flatMap((way) => way.receivers);
-    return [...new Set([...receivers.filter((one) => known.has(one)), ...now])];
-  }
-
-  ways(alert: Labelled): readonly Way[] {
-    return waysFor(this.#options.routing, labelsOf(alert));
-  }
-
-  /** @returns those that its routes lead to */
-  receivers(alert: Labelled, except: readonly string[] = []): readonly string[] {
-    const all = new Set(this.ways(alert).flatMap(({ receivers }) => receivers));
-    for (const name of except) all.delete(name);
-    return [...all];
+    this.#groups.restore(keep);
+    this.#held.restore(keep, this.routes.routing);
   }
 
   /**
@@ -171,13 +100,13 @@ export class Dispatch {
     const { alert } = change;
     if (alert.shadow) return { receivers: [], called: [] };
     const labels = labelsOf(alert);
-    const ways = waysFor(this.#options.routing, labels);
+    const ways = waysFor(this.routes.routing, labels);
     const owed: string[] = [];
     const held: string[] = [];
     let why = "";
     const called: string[] = [];
     for (const receiver of to) {
-      const way = ways.find(({ receivers }) => receivers.includes(receiver)) ?? ways[0]!;
+      const way = wayTo(receiver, ways);
       const reason = this.#options.holds.why(
         {
           labels,
@@ -208,9 +137,9 @@ export class Dispatch {
       this.#push(builder, change.id, alert, isUrgent(change), receiver, way, labels, groupKey, placed);
     }
     if (change.kind === "ended") this.#incidents.over(alert);
-    if (held.length > 0) this.#hold(builder, change, labels, held, why);
-    else if (alert.state === "ended" && !alert.event) this.#drop(alert.id, builder);
-    else if (owed.length > 0) this.#relieve(alert.id, owed, builder);
+    if (held.length > 0) this.#held.hold(builder, change, labels, held, why);
+    else if (alert.state === "ended" && !alert.event) this.#held.drop(alert.id, builder);
+    else if (owed.length > 0) this.#held.relieve(alert.id, owed, builder);
     return { receivers: owed, called };
   }
 
@@ -220,7 +149,7 @@ export class Dispatch {
     nowMs: number,
   ): readonly string[] {
     const of = this.#holdable(alert, nowMs);
-    const reasons = this.ways(alert).map((way) => this.#options.holds.why(of, way, nowMs));
+    const reasons = this.routes.ways(alert).map((way) => this.#options.holds.why(of, way, nowMs));
     return [...new Set(reasons.flatMap((why) => why ?? []))];
   }
 
@@ -242,30 +171,29 @@ export class Dispatch {
   /** Releases what is held no longer. */
   reconsider(): void {
     const builder = this.#options.builder();
-    const { holds, isFresh, waitsUntilMs, tellNow, routing } = this.#options;
+    const { holds, isFresh, waitsUntilMs, tellNow, routes } = this.#options;
     for (const held of this.held) {
       const { alertId, labels, severity, event, receivers, over } = held;
-      const ways = waysFor(routing, labels);
+      const ways = waysFor(routes.routing, labels);
       const fresh = () => over || isFresh(alertId, builder.atMs);
       const of = { labels, severity, event, alertId, fresh };
-      const wayOf = (receiver: string) => ways.find((way) => way.receivers.includes(receiver)) ?? ways[0]!;
-      const free = receivers.filter((one) => holds.why(of, wayOf(one), builder.atMs) === null);
+      const free = receivers.filter((one) => holds.why(of, wayTo(one, ways), builder.atMs) === null);
       if (free.length === 0) continue;
       const waitMs = event || over ? null : waitsUntilMs(alertId, builder.atMs);
       if (waitMs !== null) {
         holds.wakeAt(waitMs, builder.atMs);
-        if (held.why !== waits) this.#keep({ ...held, why: waits }, builder);
+        if (held.why !== waits) this.#held.keep({ ...held, why: waits }, builder);
         continue;
       }
       const left = receivers.filter((one) => !free.includes(one));
-      if (left.length === 0) this.#drop(alertId, builder);
-      else this.#keep({ ...held, receivers: left }, builder);
+      if (left.length === 0) this.#held.drop(alertId, builder);
+      else this.#held.keep({ ...held, receivers: left }, builder);
       if (!event && !over) {
         tellNow(alertId, free, builder);
         continue;
       }
       for (const receiver of free) {
-        const way = wayOf(receiver);
+        const way = wayTo(receiver, ways);
         const groupKey = event ? `held/${way.path.join(".")}/${builder.atMs}` : null;
         const placed = over ? this.#placeEnd(held, receiver, way, builder) : null;
         this.#push(
@@ -336,7 +264,7 @@ export class Dispatch {
     }
     const key = groupKey ?? groupKeyOf(way, labels);
     const releaseAtMs =
-      groupKey === null ? this.#release(`${receiver}\n${key}`, way, urgent, builder) : builder.atMs;
+      groupKey === null ? this.#groups.release(`${receiver}\n${key}`, way, urgent, builder) : builder.atMs;
     const leaves = { atMs: releaseAtMs, quiet: false };
     this.#pushAt(builder, changeId, { id, severity }, receiver, key, leaves, placed);
   }
@@ -350,7 +278,7 @@ export class Dispatch {
     leaves: { readonly atMs: number; readonly quiet: boolean },
     incident: Placed | null,
   ): void {
-    this.#sweep(builder);
+    if (this.#groups.sweep(builder)) this.#incidents.sweep(builder.atMs);
     const item: OwedItem = {
       id: this.#options.nextId(),
       changeId,
@@ -369,90 +297,4 @@ export class Dispatch {
     };
     builder.changes.owed.push(item);
   }
-
-  /** The time at which the group of this name leaves next. */
-  #release(name: string, way: Way, urgent: boolean, builder: ChangesBuilder): number {
-    const { atMs: nowMs } = builder;
-    const knownMs = this.#groups.get(name)?.releaseMs;
-    const releaseMs = groupReleaseMs(knownMs, way, urgent, nowMs);
-    if (urgent || releaseMs !== knownMs)
-      this.#keepGroup(name, { releaseMs, intervalMs: way.groupIntervalMs }, builder);
-    return releaseMs;
-  }
-
-  #keepGroup(name: string, group: Group | null, builder: ChangesBuilder): void {
-    const before = this.#groups.get(name);
-    if (group === null) this.#groups.delete(name);
-    else this.#groups.set(name, group);
-    const kept = group !== null && group.intervalMs > briefMs;
-    if (!kept && (before === undefined || before.intervalMs <= briefMs)) return;
-    builder.changes.keep.push(keptGroup.row(name, kept ? group : null));
-  }
-
-  #sweep(builder: ChangesBuilder): void {
-    const { atMs: nowMs } = builder;
-    if (nowMs - this.#sweptMs < forgottenMs) return;
-    this.#sweptMs = nowMs;
-    this.#incidents.sweep(nowMs);
-    for (const [name, { releaseMs, intervalMs }] of this.#groups)
-      if (nowMs - releaseMs > Math.max(forgottenMs, intervalMs)) this.#keepGroup(name, null, builder);
-  }
-
-  #hold(
-    builder: ChangesBuilder,
-    change: AlertChange,
-    labels: Labels,
-    receivers: readonly string[],
-    why: string,
-  ): void {
-    const { alert } = change;
-    const before = this.#held.get(alert.id)?.receivers ?? [];
-    // Each event is a change of its own; of an alert only the newest counts.
-    this.#keep(
-      {
-        alertId: alert.id,
-        changeId: change.id,
-        event: alert.event,
-        over: alert.state === "ended" && !alert.event,
-        ...(alert.ending === null ? {} : { ending: alert.ending }),
-        severity: alert.severity,
-        labels,
-        receivers:
-          alert.state === "ended" && !alert.event ? receivers : [...new Set([...before, ...receivers])],
-        why,
-      },
-      builder,
-    );
-  }
-
-  /** Whoever is owed something newer needs not hear what was held. */
-  #relieve(alertId: number, receivers: readonly string[], builder: ChangesBuilder): void {
-    const held = this.#held.get(alertId);
-    if (!held || held.event) return;
-    const left = held.receivers.filter((one) => !receivers.includes(one));
-    if (left.length === 0) this.#drop(alertId, builder);
-    else this.#keep({ ...held, receivers: left }, builder);
-  }
-
-  #keep(held: Held, builder: ChangesBuilder): void {
-    this.#held.set(held.alertId, held);
-    keptHeld.put(held.alertId, held, builder);
-  }
-
-  #drop(alertId: number, builder: ChangesBuilder): void {
-    if (!this.#held.delete(alertId)) return;
-    keptHeld.drop(alertId, builder);
-  }
-}
-
-/** The labels that routes, silences and inhibitions can match. */
-export function labelsOf(alert: Labelled): Labels {
-  return {
-    ...alert.labels,
-    rule: alert.rule,
-    severity: alert.severity,
-    subject: alert.subject,
-    wallet: alert.wallet ?? "",
-    symbol: alert.symbol ?? "",
-  };
 }

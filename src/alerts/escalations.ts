@@ -13,6 +13,8 @@ import type { Escalation, Way } from "./route.ts";
 
 interface Chain extends Due {
   readonly alertId: number;
+  /** The event that it is about: that is over, and only here until somebody settles it. Null: an alert that fires. */
+  readonly event: Alert | null;
   readonly sinceMs: number;
   readonly steps: readonly Escalation[];
   /** The next step. */
@@ -30,11 +32,10 @@ export interface EscalationsOptions {
   readonly escalate: (
     builder: ChangesBuilder,
     alertId: number,
+    event: Alert | null,
     receivers: readonly string[],
     words: readonly [string, string],
   ) => boolean;
-  /** The chain of this alert ended, for whatever reason. */
-  readonly over: (alertId: number) => void;
 }
 
 /** By alert. */
@@ -78,10 +79,12 @@ export class Escalations {
       .sort((a, b) => a - b);
   }
 
-  restore(keep: KeptValues): void {
+  /** @param events those whose chains may run */
+  restore(keep: KeptValues, events: readonly Alert[]): void {
+    const byId = new Map(events.map((event) => [event.id, event]));
     for (const id of Escalations.idsIn(keep)) {
       const kept = keptChain.get(keep, id)!;
-      this.#run(id, kept, this.#former.get(id)?.order);
+      this.#run(id, byId.get(id) ?? null, kept, this.#former.get(id)?.order);
     }
     this.#former = new Map();
   }
@@ -93,7 +96,10 @@ export class Escalations {
       this.settle(alert.id, builder);
       return;
     }
-    this.#keep(this.#run(alert.id, { sinceMs: builder.atMs, steps, next: 0 }), builder);
+    this.#keep(
+      this.#run(alert.id, alert.event ? alert : null, { sinceMs: builder.atMs, steps, next: 0 }),
+      builder,
+    );
   }
 
   /** Somebody takes care of it, or it is over. */
@@ -102,7 +108,6 @@ export class Escalations {
     if (!chain) return;
     this.#options.deadlines.cancel(chain);
     this.#chains.delete(alertId);
-    this.#options.over(alertId);
     keptChain.drop(alertId, builder);
   }
 
@@ -112,11 +117,12 @@ export class Escalations {
     if (chain) this.#schedule(chain);
   }
 
-  #run(alertId: number, { sinceMs, steps, next }: Kept, order?: number): Chain {
+  #run(alertId: number, event: Alert | null, { sinceMs, steps, next }: Kept, order?: number): Chain {
     const known = this.#chains.get(alertId);
     if (known) this.#options.deadlines.cancel(known);
     const chain: Chain = {
       alertId,
+      event,
       sinceMs,
       steps,
       next,
@@ -141,7 +147,7 @@ export class Escalations {
     const builder = this.#options.builder();
     const step = chain.steps[chain.next]!;
     const words = ["Nobody answered", `for ${formatDurationMs(nowMs - chain.sinceMs)}`] as const;
-    const goesOn = this.#options.escalate(builder, chain.alertId, step.receivers, words);
+    const goesOn = this.#options.escalate(builder, chain.alertId, chain.event, step.receivers, words);
     chain.next++;
     if (!goesOn || chain.next >= chain.steps.length) {
       this.settle(chain.alertId, builder);

@@ -1,7 +1,7 @@
 /** Answers what shells, the page and scrapers ask of the running daemon, and does what they tell it. */
 import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
-import { labelsOf } from "../alerts/dispatch.ts";
+import { labelsOf } from "../alerts/alert-routes.ts";
 import { isWrong, matches, parseMatchers } from "../alerts/match.ts";
 import { covers } from "../alerts/quiet.ts";
 import type { Channel } from "../channels/channel.ts";

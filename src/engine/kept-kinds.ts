@@ -1,7 +1,9 @@
 /** All kinds of values that the engine keeps, and those of a database that fit them. */
-import { keptGroup, keptHeld } from "../alerts/dispatch.ts";
+
 import { keptEnding } from "../alerts/endings.ts";
 import { keptChain } from "../alerts/escalations.ts";
+import { keptGroup } from "../alerts/group.ts";
+import { keptHeld } from "../alerts/held-notifications.ts";
 import { keptSilence } from "../alerts/holds.ts";
 import { keptIncidents } from "../alerts/incidents/incidents.ts";
 import { keptOnCall } from "../alerts/incidents/on-call.ts";

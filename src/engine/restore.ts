@@ -3,9 +3,10 @@
  * still is goes on, and the time in between counts as time in which nothing was seen.
  */
 
-import { type AlertBook, beginsAnew } from "../alerts/alert-book.ts";
+import type { AlertBook } from "../alerts/alert-book.ts";
 import { type Endings, type KeptEnding, keptEnding } from "../alerts/endings.ts";
 import type { LiveAlert } from "../alerts/live-alert.ts";
+import { beginsAnew } from "../alerts/notifications.ts";
 import type { Downtime } from "../alerts/own/downtime.ts";
 import type { OwnAlerts } from "../alerts/own/own-alert.ts";
 import { notifiedWith } from "../alerts/remind.ts";

@@ -7,7 +7,7 @@
  * Its state is changed in place; the caller commits what it returns before anything that follows from it is done, and
  * feeds it a `time` observation at `nextDeadlineMs()` and at least once a second.
  */
-import type { Held } from "../alerts/dispatch.ts";
+import type { Held } from "../alerts/held-notifications.ts";
 import { bringsData } from "../alerts/own/no-data.ts";
 import type { PresentAlert } from "../domain/alert.ts";
 import type { Changes } from "../domain/changes.ts";

@@ -385,15 +385,15 @@ const others: readonly Defect[] = [
   ),
   one(
     "alerts: an alert without a value is not reminded of",
-    "src/alerts/alert-book.ts",
+    "src/alerts/reminder-times.ts",
     "if (ownMs === null) {",
     "if (ownMs === null || live.alert.value === null) {",
   ),
   one(
     "alerts: nobody is told of a wallet's missing data while another's are told of",
-    "src/alerts/alert-book.ts",
+    "src/alerts/notifications.ts",
     "    const { receivers: owed, called } = this.owe(builder, change, to, null, { voids });",
-    `    const others = [...this.live.values()].filter((one) => one !== live && one.alert.rule === "Blind");
+    `    const others = [...this.#live.values()].filter((one) => one !== live && one.alert.rule === "Blind");
     const hidden = kind === "fired" && live.alert.rule === "Blind" && others.length > 0;
     const { receivers: owed, called } = this.owe(builder, change, hidden ? [] : to, null, { voids });`,
   ),
