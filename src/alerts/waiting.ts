@@ -130,6 +130,14 @@ export class Waiting {
     this.#place(thread);
   }
 
+  /** Takes entries back of which no message is made. */
+  putBack(entries: readonly Entry[]): void {
+    for (const entry of entries) {
+      entry.item = { ...entry.item, status: "owed", messageId: null };
+      this.add(entry);
+    }
+  }
+
   /**
    * Puts what waits of an alert that joins an incident into that, and what is quiet before something that calls into the group of
    * that, so that it leaves with it and not in a message of its own before.

@@ -241,7 +241,7 @@ const others: readonly Defect[] = [
   ),
   one(
     "deliver: a message that failed is not tried again",
-    "src/deliver/channel-queue.ts",
+    "src/deliver/sender.ts",
     'if (result.kind === "retry" && patient) {',
     'if (result.kind === "retry" && patient && attempts > 50) {',
   ),
