@@ -8,7 +8,7 @@
  * feeds it a `time` observation at `nextDeadlineMs()` and at least once a second.
  */
 import type { Held } from "../alerts/held-notifications.ts";
-import { bringsData } from "../alerts/own/no-data.ts";
+import { bringsData } from "../alerts/own/exchange-silence.ts";
 import type { PresentAlert } from "../domain/alert.ts";
 import type { Changes } from "../domain/changes.ts";
 import type { Ask } from "../domain/changes-builder.ts";

@@ -307,7 +307,7 @@ const others: readonly Defect[] = [
   ),
   one(
     "watch: what adds nothing is told as worse",
-    "src/alerts/own/no-data.ts",
+    "src/alerts/own/no-data-review.ts",
     "else if (review && wider && rise === 0)",
     "else if (review && rise === 0)",
   ),
@@ -337,13 +337,13 @@ const others: readonly Defect[] = [
   ),
   one(
     "watch: alerts that fire now are listed by another one's number",
-    "src/alerts/own/no-data.ts",
+    "src/alerts/own/no-data-ends.ts",
     "const { id, severity, summary, textAtMs } = firingAlert(one, nowMs);",
     "const { severity, summary, textAtMs } = firingAlert(one, nowMs), id = 1 + one.alert.id;",
   ),
   one(
     "watch: an old text is listed as that of now",
-    "src/alerts/own/no-data.ts",
+    "src/alerts/own/no-data-ends.ts",
     "nowMs - textAtMs > recentMs ?",
     "nowMs - textAtMs > 3_600_000 ?",
   ),
@@ -379,7 +379,7 @@ const others: readonly Defect[] = [
   ),
   one(
     "watch: a reminder of missing data is told again as worse",
-    "src/alerts/own/no-data.ts",
+    "src/alerts/own/firing-no-data-alerts.ts",
     "noDataAlert.live.onRenewed = (nowMs) =>\n      noDataAlert.reported(this.#extents.of(noDataAlert.state(), nowMs));",
     "noDataAlert.live.onRenewed = () => {};",
   ),
@@ -411,7 +411,7 @@ const others: readonly Defect[] = [
   ),
   one(
     "watch: an outage that narrowed without word is told as worse with less",
-    "src/alerts/own/no-data.ts",
+    "src/alerts/own/no-data-review.ts",
     "noDataAlert.narrowed(extent);",
     "noDataAlert.reported(extent);",
   ),
@@ -472,7 +472,7 @@ const others: readonly Defect[] = [
   one(
     "watch: a no-data alert ends while what it listed is missing again",
     "src/alerts/own/no-data.ts",
-    "    if (this.#awaitMissing(noDataAlert, builder)) return false;\n",
+    "    if (this.#reads.awaitMissing(noDataAlert, builder.atMs)) return false;\n",
     "",
   ),
   one(
@@ -519,7 +519,7 @@ const others: readonly Defect[] = [
   ),
   one(
     "watch: a no-data alert that named what was missing falls amid a new silence",
-    "src/alerts/own/no-data.ts",
+    "src/alerts/own/no-data-review.ts",
     "if (unansweredMs > 2 * Math",
     "if (told.silent && unansweredMs > 2 * Math",
   ),

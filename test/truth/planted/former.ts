@@ -78,9 +78,9 @@ export const former: readonly Defect[] = [
   ),
   one(
     "some reads that fail are told as an exchange that does not answer",
-    "src/alerts/own/no-data.ts",
-    "silence: (nowMs) => (this.#isSilent(nowMs) ? { sinceMs: this.#answeredMs } : null),",
-    "silence: (nowMs) => (this.#isSilent(nowMs) || nowMs > 0 ? { sinceMs: this.#answeredMs } : null),",
+    "src/alerts/own/exchange-silence.ts",
+    "return this.isSilent(nowMs) ? { sinceMs: this.#answeredMs } : null;",
+    "return this.isSilent(nowMs) || nowMs > 0 ? { sinceMs: this.#answeredMs } : null;",
   ),
   one(
     "no data are a warning, whatever is at stake",
@@ -265,8 +265,8 @@ export const former: readonly Defect[] = [
       },
       {
         file: "src/alerts/own/no-data.ts",
-        from: "    if (noDataAlert.members.size > 0) return false;\n    if (this.#awaitMissing(noDataAlert, builder)) return false;",
-        to: "    if (!noDataAlert.told.silent && (noDataAlert.members.size > 0 || this.#awaitMissing(noDataAlert, builder))) return false;",
+        from: "    if (noDataAlert.members.size > 0) return false;\n    if (this.#reads.awaitMissing(noDataAlert, builder.atMs)) return false;",
+        to: "    if (!noDataAlert.told.silent && (noDataAlert.members.size > 0 || this.#reads.awaitMissing(noDataAlert, builder.atMs))) return false;",
       },
     ],
   },
@@ -477,8 +477,8 @@ export const former: readonly Defect[] = [
   one(
     "the alerts of single wallets go on beside the common one",
     "src/alerts/own/no-data.ts",
-    "for (const one of this.#noDataAlerts) if (one !== carrier) alerts.hold(builder, one.live, true);",
-    "for (const one of this.#noDataAlerts) if (one !== carrier) alerts.hold(builder, one.live, false);",
+    "for (const one of this.#noDataAlerts.all) if (one !== carrier) alerts.hold(builder, one.live, true);",
+    "for (const one of this.#noDataAlerts.all) if (one !== carrier) alerts.hold(builder, one.live, false);",
   ),
   one(
     "quiet changes of critical alerts wait for the disk",
