@@ -30,7 +30,7 @@ import { keptToday, type Today } from "../state/profit/today.ts";
 import { takeKey } from "../state/wallets.ts";
 import type { WatchedWallet } from "../state/watched.ts";
 import type { World } from "../state/world.ts";
-import { hasMembers } from "./aggregates/books.ts";
+import { hasMembers } from "./aggregates/book-members.ts";
 import type { Remembered } from "./remembered.ts";
 
 export interface RestoreParts {
