@@ -1,8 +1,10 @@
 /** `perpwatch silence`: what somebody does not want to hear of for a while. */
+
 import type { Command } from "commander";
 import { type Alert, type Severity, severities } from "../domain/alert.ts";
 import { formatDurationMs } from "../domain/duration.ts";
 import type { Silence, SilenceWish } from "../domain/silence.ts";
+import { formatTime } from "../domain/time-text.ts";
 import {
   type Cli,
   CommandFailed,
@@ -115,7 +117,6 @@ async function add(cli: Cli, matchers: readonly string[], options: AddOptions): 
   const { silence, holds } = answer.body;
   if (options.json) return printJson(cli, { preview: options.preview === true, ...answer.body });
   const { matchersText } = await import("../alerts/match.ts");
-  const { formatTime } = await import("../channels/message.ts");
   const what = `${matchersText(silence.match)}, up to ${silence.upTo}, until ${formatTime(silence.endsMs, place.timezone)}`;
   print(
     cli,

@@ -6,7 +6,7 @@
  */
 import { createHash } from "node:crypto";
 import { inOrder, isMany, reportedChanges, type Told, titleOf } from "../alerts/reported.ts";
-import { leadOf } from "../channels/message.ts";
+import { leadOf } from "../channels/message/lead.ts";
 import { type Alert, type AlertChange, type Severity, severityRank } from "../domain/alert.ts";
 import {
   type Folded,

@@ -1,5 +1,5 @@
 /** A made-up alert in each step of its life, with everything known that a template can name: for previews and for the page. */
-import { leadOf } from "../../channels/message.ts";
+import { leadOf } from "../../channels/message/lead.ts";
 import { type TemplateKind, templateKindOf } from "../../channels/template.ts";
 import type { Alert, AlertChange, AlertChangeKind, Ending } from "../../domain/alert.ts";
 import { type Message, untried } from "../../domain/delivery.ts";

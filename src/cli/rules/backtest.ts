@@ -177,7 +177,7 @@ async function run(
   const { reportOf } = await import("../../replay/report.ts");
   const { ValueLines } = await import("../../replay/svg.ts");
   const { watchSettingsOf } = await import("../../daemon/settings/watch.ts");
-  const { leadOf } = await import("../../channels/message.ts");
+  const { leadOf } = await import("../../channels/message/lead.ts");
   const { capacitiesOf } = await import("../../channels/registry.ts");
   const all = watchSettingsOf(settings, settings, nowMs);
   const lines = new ValueLines(ruleSet, { fromMs, toMs });
