@@ -133,9 +133,9 @@ const others: readonly Defect[] = [
   ),
   one(
     "collect: streamed changes of accounts wait for the next poll",
-    "src/collect/stream-feed.ts",
-    "if (told === null || noted === null) this.#notedStates.set(key, null);\n    else",
-    "if (told === null || noted === null) this.#notedStates.set(key, null);\n    else if (told.length < 0)",
+    "src/collect/noted-news.ts",
+    "if (told === null || noted === null) this.#states.set(key, null);\n    else",
+    "if (told === null || noted === null) this.#states.set(key, null);\n    else if ([...told].length < 0)",
   ),
   one(
     "collect: what the stream brings is handed on after three seconds",
@@ -531,9 +531,9 @@ const others: readonly Defect[] = [
   ),
   one(
     "collect: a streamed price takes back what a poll told after it",
-    "src/collect/stream-feed.ts",
-    "if (this.#notedPrices.get(key) !== prices) this.#notedPrices.delete(key);",
-    "if (this.#notedPrices.get(key) === prices) this.#notedPrices.delete(key);",
+    "src/collect/noted-news.ts",
+    "if (this.#prices.get(key) !== prices) this.#prices.delete(key);",
+    "if (this.#prices.get(key) === prices) this.#prices.delete(key);",
   ),
   one(
     "collect: an inbox that is read stands for those that are not",
