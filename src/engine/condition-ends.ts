@@ -36,7 +36,7 @@ export class ConditionEnds {
     if (account === undefined || account.positions.size > 0 || account.shrunkAtMs === 0) return false;
     // It held after that, with no position left, by orders or a debt: what was liquidated since came and went unseen.
     if (account.shrunkAtMs === heldEmptyMs) return false;
-    return this.#parts.endings.liquidatedSince(subject, account.shrunkAtMs, heldSlot);
+    return this.#parts.endings.liquidations.liquidatedSince(subject, account.shrunkAtMs, heldSlot);
   }
 
   /** See `Instance.heldSlot`: the slot for a condition of this subject that holds now. */

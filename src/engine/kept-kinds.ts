@@ -1,12 +1,12 @@
 /** All kinds of values that the engine keeps, and those of a database that fit them. */
 
-import { keptEnding } from "../alerts/endings.ts";
 import { keptChain } from "../alerts/escalations.ts";
 import { keptGroup } from "../alerts/group.ts";
 import { keptHeld } from "../alerts/held-notifications.ts";
 import { keptSilence } from "../alerts/holds.ts";
 import { keptIncidents } from "../alerts/incidents/incidents.ts";
 import { keptOnCall } from "../alerts/incidents/on-call.ts";
+import { keptEnding } from "../alerts/kept-ending.ts";
 import { keptPosition } from "../alerts/own/downtime.ts";
 import { keptNoData } from "../alerts/own/no-data-alert.ts";
 import { keptThrottle, keptThrottled } from "../alerts/throttles.ts";

@@ -4,7 +4,8 @@
  */
 
 import type { AlertBook } from "../alerts/alert-book.ts";
-import { type Endings, type KeptEnding, keptEnding } from "../alerts/endings.ts";
+import type { Endings } from "../alerts/endings.ts";
+import { type KeptEnding, keptEnding } from "../alerts/kept-ending.ts";
 import type { LiveAlert } from "../alerts/live-alert.ts";
 import { beginsAnew } from "../alerts/notifications.ts";
 import type { Downtime } from "../alerts/own/downtime.ts";
@@ -133,7 +134,7 @@ export class Restoring {
     this.#parts.eventRules.restore(remembered.alerts, remembered.keep, held);
     for (const { kind, alert, happenedMs } of remembered.alertChanges) {
       if (kind === "ended" && isTaking(alert.ending) && happenedMs !== null)
-        this.#parts.endings.rememberEnded(alert, happenedMs);
+        this.#parts.endings.liquidations.rememberEnded(alert, happenedMs);
     }
     const changes = new Map(remembered.alertChanges.map((change) => [change.id, change]));
     this.#parts.throttles.restore(remembered.keep, changes);

@@ -135,7 +135,7 @@ const others: readonly Defect[] = [
     "collect: streamed changes of accounts wait for the next poll",
     "src/collect/noted-news.ts",
     "if (told === null || noted === null) this.#states.set(key, null);\n    else",
-    "if (told === null || noted === null) this.#states.set(key, null);\n    else if ([...told].length < 0)",
+    "if (told === null || noted === null) this.#states.set(key, null);\n    else if (told.length < 0)",
   ),
   one(
     "collect: what the stream brings is handed on after three seconds",
@@ -163,7 +163,7 @@ const others: readonly Defect[] = [
   ),
   one(
     "watch: a liquidation ends an alert as recovered",
-    "src/alerts/endings.ts",
+    "src/alerts/liquidations.ts",
     "return itsOwn ? ending : null;",
     "return itsOwn && ending === undefined ? ending : null;",
   ),
@@ -271,7 +271,7 @@ const others: readonly Defect[] = [
   ),
   one(
     "watch: what was deleveraged ends as liquidated",
-    "src/alerts/endings.ts",
+    "src/alerts/liquidations.ts",
     'fields.kind === "adl" ? "deleveraged" : "liquidated"',
     'fields.kind === "adl" ? "liquidated" : "liquidated"',
   ),
