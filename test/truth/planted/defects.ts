@@ -585,7 +585,7 @@ const others: readonly Defect[] = [
   ),
   one(
     "collect: the first answer that cannot be read is waited for as long as the last one of an outage",
-    "src/collect/scheduler.ts",
+    "src/collect/read-outcomes.ts",
     "job.retries = answersAgain ? 1 : job.retries + 1;",
     "job.retries += answersAgain ? 1 : 1;",
   ),

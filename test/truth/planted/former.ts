@@ -311,9 +311,9 @@ export const former: readonly Defect[] = [
   ),
   one(
     "the settings of markets are read every ten minutes",
-    "src/collect/scheduler.ts",
-    "#everyMs(job: Job): number {",
-    '#everyMs(job: Job): number {\n    if (job.collector.source === "marketConfig") return 600_000;',
+    "src/collect/intervals.ts",
+    "everyMs(job: Job): number {",
+    'everyMs(job: Job): number {\n    if (job.collector.source === "marketConfig") return 600_000;',
   ),
   one(
     "histories that explain a change of collateral wait for their turn",
