@@ -35,7 +35,7 @@ import type { DaemonFacts } from "../daemon-facts.ts";
 import type { EventAnswers } from "../event-answers.ts";
 import type { ExchangeChecks } from "../exchange-checks.ts";
 import type { InjectedFacts } from "../injected-facts.ts";
-import type { MarketAnswers } from "../market-answers.ts";
+import type { MarketAnswers } from "../markets/market-answers.ts";
 import type { Moment } from "../moment.ts";
 import type { Remembered } from "../remembered.ts";
 import type { Restoring } from "../restore.ts";

@@ -404,7 +404,7 @@ export const former: readonly Defect[] = [
   ),
   one(
     "a session that the market list tells of waits for the calendar",
-    "src/engine/market-answers.ts",
+    "src/engine/markets/market-list.ts",
     "before.commodityStatus !== config.commodityStatus)",
     "before.commodityStatus !== config.commodityStatus && builder.atMs < 0)",
   ),
