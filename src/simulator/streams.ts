@@ -28,7 +28,7 @@ import { stateSnapshot } from "./answers/trader.ts";
 import { createExchangeFeed } from "./exchange-feed.ts";
 import type { Faults } from "./faults.ts";
 import { currentRate } from "./funding.ts";
-import { errorReply } from "./http.ts";
+import { errorReply } from "./reply.ts";
 import type { RequestLog } from "./request-log.ts";
 import { Refusal, type SeenToken, type Sessions, type TokenFault } from "./sessions.ts";
 import type { Change, Market, World } from "./state.ts";
