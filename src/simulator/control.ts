@@ -2,12 +2,12 @@
  * Control calls: what tests and demonstrations do to the world. No part of the contract; only a simulator that listens
  * on loopback takes them. Each call answers after all that follows at that instant has happened.
  */
-import { z } from "zod";
-import { isPublicKey, ticksNearest } from "../contract/index.ts";
+import { ticksNearest } from "../contract/index.ts";
 import { noteMoment } from "./account-history.ts";
 import { sessionNow } from "./answers/calendars.ts";
 import { placeOrder } from "./book.ts";
 import { moveExternally } from "./collateral.ts";
+import { type Body, bodies, type ControlCall, controlCalls } from "./control-calls.ts";
 import { parseDecimal, scaledRound, usdDecimals } from "./decimals.ts";
 import { usualEventData } from "./event-data.ts";
 import type { Faults } from "./faults.ts";
@@ -19,8 +19,7 @@ import type { Trigger } from "./position.ts";
 import { setMark } from "./prices.ts";
 import { errorReply, type Reply } from "./reply.ts";
 import type { RequestLog } from "./request-log.ts";
-import { rights } from "./right.ts";
-import { roles, type Sessions } from "./sessions.ts";
+import type { Sessions } from "./sessions.ts";
 import { spotDecimals, spotMarket } from "./spot.ts";
 import type { Account, Market, Wallet, World } from "./state.ts";
 import { setPosition, settleFunding } from "./trade.ts";
@@ -51,107 +50,6 @@ export interface Control {
   answer(request: ControlRequest): Promise<Reply>;
 }
 
-const decimal = z.union([
-  z.string().regex(/^-?\d+(\.\d+)?$/, "must be a decimal in a string"),
-  z.number().transform(String),
-]);
-const key = z.string().refine(isPublicKey, "must be a base58 public key of 32 bytes");
-const who = { authority: key.optional(), trader: z.string().optional() };
-const account = {
-  ...who,
-  pdaIndex: z.int().min(0).max(255).default(0),
-  subaccountIndex: z.int().min(0).max(255).default(0),
-};
-
-const bodies = {
-  advance: z.strictObject({
-    ms: z
-      .number()
-      .min(0)
-      .max(366 * 86_400_000),
-  }),
-  "mark-price": z.strictObject({
-    symbol: z.string(),
-    price: decimal.optional(),
-    oraclePrice: decimal.optional(),
-    hold: z.boolean().default(true),
-  }),
-  "funding-rate": z.strictObject({ symbol: z.string(), ratePercentage: decimal.nullable() }),
-  market: z.strictObject({
-    symbol: z.string(),
-    status: z.string().optional(),
-    session: z.enum(["open", "afterHours"]).optional(),
-    /** The time until the session changes; null: it stays. */
-    nextTransitionMs: z.number().min(1).nullable().optional(),
-  }),
-  position: z.strictObject({
-    ...account,
-    symbol: z.string(),
-    size: decimal,
-    entryPrice: decimal.optional(),
-    stopLossPrice: decimal.optional(),
-    takeProfitPrice: decimal.optional(),
-  }),
-  collateral: z.strictObject({ ...account, amount: decimal }),
-  "spot-collateral": z.strictObject({ ...account, balance: decimal }),
-  order: z.strictObject({
-    ...account,
-    symbol: z.string(),
-    side: z.enum(["bid", "ask"]),
-    price: decimal,
-    size: decimal,
-    reduceOnly: z.boolean().default(false),
-    /** Time for which it has rested already; for orders that are placed before any other. */
-    restedMs: z.int().min(0).default(0),
-  }),
-  rights: z.strictObject({ ...account, lost: z.array(z.enum(rights)) }),
-  twap: z.strictObject({
-    ...account,
-    symbol: z.string(),
-    side: z.enum(["bid", "ask"]),
-    size: decimal,
-    parts: z.int().min(1).max(10_000),
-    everyMs: z.int().min(1_000).max(86_400_000),
-    reduceOnly: z.boolean().default(false),
-  }),
-  notification: z.strictObject({
-    ...account,
-    source: z.enum(["event", "admin", "general"]).default("event"),
-    notificationType: z.string(),
-    title: z.string().nullable().default(null),
-    body: z.string().nullable().default(null),
-    data: z.unknown().optional(),
-    details: z.record(z.string(), z.unknown()).optional(),
-  }),
-  session: z.strictObject({
-    ...who,
-    action: z.enum(["expire-access", "expire-refresh", "revoke", "rotate-elsewhere"]),
-  }),
-  role: z.strictObject({ ...who, role: z.enum(roles) }),
-  exchange: z.strictObject({
-    active: z.boolean().optional(),
-    gated: z.boolean().optional(),
-    withdrawalsAvailable: z.boolean().optional(),
-  }),
-  fault: z.strictObject({
-    path: z.string().startsWith("/"),
-    method: z.string().toUpperCase().optional(),
-    times: z.int().min(1).optional(),
-    status: z.int().min(200).max(599).optional(),
-    error: z.string().optional(),
-    delayMs: z.number().min(0).default(0),
-    retryAfter: z.union([z.string(), z.number().transform(String)]).optional(),
-    body: z.unknown().optional(),
-    drop: z.union([z.boolean(), z.enum(["request", "reply", "body"])]).optional(),
-    omit: z.array(z.string()).default([]),
-    set: z.record(z.string(), z.unknown()).default({}),
-  }),
-  trader: z.strictObject({ name: z.string().min(1).optional(), authority: key.optional() }),
-} as const;
-
-export type ControlCall = keyof typeof bodies;
-export const controlCalls = Object.keys(bodies) as readonly ControlCall[];
-type Body<C extends ControlCall> = z.output<(typeof bodies)[C]>;
 type Calls = { readonly [C in ControlCall]: (body: Body<C>) => unknown };
 
 export function createControl(parts: ControlParts): Control {

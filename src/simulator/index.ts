@@ -6,7 +6,8 @@
  *   answers/       one answer an endpoint                           http.ts     routes, refusals, faults
  *   control.ts     what tests and demonstrations do to the world    scenario.ts the same, by a script
  */
-export { BadCall, controlCalls } from "./control.ts";
+export { BadCall } from "./control.ts";
+export { controlCalls } from "./control-calls.ts";
 export { BadSettings, runSimulator, type SimulateSettings, simulateSettings } from "./run.ts";
 export { BadScenario, parseScenario } from "./scenario.ts";
 export {

@@ -9,7 +9,7 @@
 import { LineCounter, parseDocument } from "yaml";
 import { z } from "zod";
 import { parseDurationMs } from "../domain/duration.ts";
-import { controlCalls } from "./control.ts";
+import { controlCalls } from "./control-calls.ts";
 import { plainWords } from "./plain-words.ts";
 
 export interface ScenarioStep {

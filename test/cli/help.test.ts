@@ -1,7 +1,7 @@
 /** The parts that all commands share: help with an example, wrong use, JSON failures. */
 import { describe, expect, test } from "vitest";
 import { version } from "../../src/daemon/version.ts";
-import { controlCalls } from "../../src/simulator/control.ts";
+import { controlCalls } from "../../src/simulator/control-calls.ts";
 import { startSimulator } from "../../src/simulator/index.ts";
 import { parseScenario } from "../../src/simulator/scenario.ts";
 import { desk, run, runProcess } from "./run.ts";
