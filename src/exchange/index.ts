@@ -23,6 +23,7 @@ export * from "./exchange.ts";
 export type { ExchangeTime } from "./exchange-time.ts";
 export { HOLD_MS } from "./held-messages.ts";
 export { createHttp, type Http, type HttpDispatcher, type HttpOptions } from "./http.ts";
+export * from "./lanes.ts";
 export * from "./ledger-slots.ts";
 export { logRate } from "./rate-log.ts";
 export type { WalletSession } from "./session.ts";

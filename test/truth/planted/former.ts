@@ -66,7 +66,7 @@ export const former: readonly Defect[] = [
   ),
   one(
     "prices and positions have no share of a scarce budget",
-    "src/exchange/budget.ts",
+    "src/exchange/lanes.ts",
     "[lanes.prices]: 60,\n  [lanes.atRisk]: 60,\n  [lanes.state]: 60,",
     "[lanes.prices]: 0.01,\n  [lanes.atRisk]: 0.01,\n  [lanes.state]: 0.01,",
   ),
