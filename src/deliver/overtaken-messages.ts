@@ -1,5 +1,8 @@
 /** Quiet messages that a later one passes: what they told waits again, or is told by the later one. */
+
 import type { Entry, Waiting } from "../alerts/waiting.ts";
+import type { Message, OwedItem } from "../domain/delivery.ts";
+import type { Store } from "../domain/ports.ts";
 import type { Journal } from "./journal.ts";
 import type { OutgoingMessage, OutgoingMessages } from "./outgoing-message.ts";
 
@@ -42,4 +45,29 @@ export class OvertakenMessages {
       [...later, ended].map(({ message, entries }) => this.#journal.record({ message, entries })),
     );
   }
+}
+
+/** Finds the quiet messages that later ones, which call of alerts of theirs, passed before this start. */
+export async function passedBefore(
+  open: readonly Message[],
+  items: readonly OwedItem[],
+  store: Pick<Store, "owed" | "messages">,
+): Promise<ReadonlyMap<Message, readonly Message[]>> {
+  const quiet = open.filter(({ content }) => content.quiet === true);
+  const passed = new Map<Message, readonly Message[]>();
+  if (quiet.length === 0) return passed;
+  const all = await store.owed({ alertIds: [...new Set(quiet.flatMap(({ alertIds }) => alertIds))] });
+  const calling = all.filter(
+    (item) => item.quiet !== true && item.messageId !== null && item.status !== "dead",
+  );
+  for (const message of quiet) {
+    const own = items.filter(({ messageId }) => messageId === message.id);
+    const ids = own.flatMap(
+      ({ alertId, id }) =>
+        calling.findLast((one) => one.receiver === message.receiver && one.alertId === alertId && one.id > id)
+          ?.messageId ?? [],
+    );
+    if (ids.length > 0) passed.set(message, await store.messages({ ids: [...new Set(ids)] }));
+  }
+  return passed;
 }
