@@ -27,7 +27,9 @@ import { RequestLog } from "./request-log.ts";
 import { parseScenario, ScenarioPlayer } from "./scenario.ts";
 import { createSessions, type SessionSettings, type Sessions, sessionDefaults } from "./sessions.ts";
 import type { World } from "./state.ts";
-import { createStreams, type Handshake, type StreamEnd, type StreamVisit } from "./streams.ts";
+import type { Handshake } from "./stream-admission.ts";
+import type { StreamEnd } from "./stream-subscribers.ts";
+import { createStreams, type StreamVisit } from "./streams.ts";
 import { simulatedTime } from "./time.ts";
 import { advanceTo, createWorld, openWallet, step } from "./world.ts";
 
