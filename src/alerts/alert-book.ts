@@ -16,16 +16,16 @@ import { drillGroup } from "../domain/delivery.ts";
 import type { KeptValues } from "../domain/kept.ts";
 import type { Silence } from "../domain/silence.ts";
 import type { AlertIds } from "./alert-changes.ts";
-import type { Labelled } from "./alert-routes.ts";
-import { tierLine } from "./details.ts";
-import type { Owed } from "./dispatch.ts";
-import type { Held } from "./held-notifications.ts";
 import { type AlertText, LiveAlert, type NewAlert, pick } from "./live-alert.ts";
 import { Notifications, type NotificationsOptions } from "./notifications.ts";
-import { endsWait, waitsAfterStandstill } from "./postponement.ts";
-import { covers, withoutAcknowledgement } from "./quiet.ts";
-import { type Notified, notifiedWith, type RemindSettings } from "./remind.ts";
-import { withWorst } from "./worst.ts";
+import { endsWait, waitsAfterStandstill } from "./reminders/postponement.ts";
+import { covers, withoutAcknowledgement } from "./reminders/quiet.ts";
+import { type Notified, notifiedWith, type RemindSettings } from "./reminders/remind.ts";
+import type { Labelled } from "./routing/alert-routes.ts";
+import type { Owed } from "./routing/dispatch.ts";
+import type { Held } from "./routing/held-notifications.ts";
+import { tierLine } from "./texts/details.ts";
+import { withWorst } from "./texts/worst.ts";
 
 /** A value that wavers between two sides of 0 that were told is told again after this, ms. */
 const returnsAfterMs = 60_000;

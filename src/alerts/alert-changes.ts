@@ -3,7 +3,12 @@
 import type { Advice, Alert, AlertChange, AlertChangeKind } from "../domain/alert.ts";
 import type { ChangesBuilder } from "../domain/changes-builder.ts";
 import type { AlertText, LiveAlert, NewAlert } from "./live-alert.ts";
-import { knowsBothSides, notifiedWith, quietIfAcknowledged, type RemindSettings } from "./remind.ts";
+import {
+  knowsBothSides,
+  notifiedWith,
+  quietIfAcknowledged,
+  type RemindSettings,
+} from "./reminders/remind.ts";
 
 export interface AlertIds {
   alert: number;

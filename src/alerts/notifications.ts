@@ -15,18 +15,18 @@ import {
 import type { ChangesBuilder } from "../domain/changes-builder.ts";
 import type { Deadlines } from "../domain/deadlines.ts";
 import { AlertChanges, type AlertChangesOptions } from "./alert-changes.ts";
-import { AlertRoutes, labelsOf } from "./alert-routes.ts";
-import { Dispatch, type Owed } from "./dispatch.ts";
-import { Escalations } from "./escalations.ts";
-import { Holds } from "./holds.ts";
 import type { IncidentsOptions } from "./incidents/incidents.ts";
-import type { Inhibitions } from "./inhibit.ts";
 import type { LiveAlert } from "./live-alert.ts";
-import { waitsUntilMs } from "./postponement.ts";
-import { withoutAcknowledgement } from "./quiet.ts";
-import { notifiedWith } from "./remind.ts";
-import { ReminderTimes } from "./reminder-times.ts";
-import type { Routing } from "./route.ts";
+import { Escalations } from "./reminders/escalations.ts";
+import { waitsUntilMs } from "./reminders/postponement.ts";
+import { withoutAcknowledgement } from "./reminders/quiet.ts";
+import { notifiedWith } from "./reminders/remind.ts";
+import { ReminderTimes } from "./reminders/reminder-times.ts";
+import { AlertRoutes, labelsOf } from "./routing/alert-routes.ts";
+import { Dispatch, type Owed } from "./routing/dispatch.ts";
+import { Holds } from "./routing/holds.ts";
+import type { Inhibitions } from "./routing/inhibit.ts";
+import type { Routing } from "./routing/route.ts";
 
 /** Changes after which the values that were notified before no longer count. */
 export const beginsAnew: ReadonlySet<AlertChangeKind> = new Set(["fired", "rose", "fell", "acknowledged"]);

@@ -7,9 +7,9 @@
 import path from "node:path";
 import type { AdviceSettings } from "../advice/settings.ts";
 import { type AcknowledgeSettings, acknowledgeSettings } from "../alerts/acknowledge.ts";
-import { type Inhibitions, inhibitSettings } from "../alerts/inhibit.ts";
-import { type RemindSettings, remindSettings } from "../alerts/remind.ts";
-import { type Routing, routingSettings } from "../alerts/route.ts";
+import { type RemindSettings, remindSettings } from "../alerts/reminders/remind.ts";
+import { type Inhibitions, inhibitSettings } from "../alerts/routing/inhibit.ts";
+import { type Routing, routingSettings } from "../alerts/routing/route.ts";
 import {
   type ChannelSettings,
   type MentionSettings,

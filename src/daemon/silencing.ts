@@ -1,7 +1,8 @@
 /** Silences as people ask for them: made, tried out, and ended early. */
-import { labelsOf } from "../alerts/alert-routes.ts";
-import { isWrong, matches, parseMatchers } from "../alerts/match.ts";
-import { covers } from "../alerts/quiet.ts";
+
+import { covers } from "../alerts/reminders/quiet.ts";
+import { labelsOf } from "../alerts/routing/alert-routes.ts";
+import { isWrong, matches, parseMatchers } from "../alerts/routing/match.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { SilenceOutcome } from "../domain/ports.ts";
 import type { Silence, SilenceWish } from "../domain/silence.ts";

@@ -1,5 +1,5 @@
 /** The condition of the channels of a line, as attempts and checks find it, and new messages while one is down. */
-import type { Lane } from "../alerts/waiting.ts";
+import type { Lane } from "../alerts/pending/waiting.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { SendFailure } from "../domain/delivery.ts";
 import type { ChannelState, StateUser } from "./channel-state.ts";

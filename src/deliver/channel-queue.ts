@@ -10,7 +10,7 @@ import {
   lanes,
   type Taken,
   Waiting,
-} from "../alerts/waiting.ts";
+} from "../alerts/pending/waiting.ts";
 import type { Channel } from "../channels/channel.ts";
 import type { Random } from "../domain/clock.ts";
 import type { Message } from "../domain/delivery.ts";

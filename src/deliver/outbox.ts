@@ -10,7 +10,7 @@
  * changes that it came from have been.
  */
 
-import { type Entry, takenUp } from "../alerts/waiting.ts";
+import { type Entry, takenUp } from "../alerts/pending/waiting.ts";
 import type { Channel } from "../channels/channel.ts";
 import type { AlertChange, PresentAlert } from "../domain/alert.ts";
 import type { Changes } from "../domain/changes.ts";

@@ -1,5 +1,5 @@
 /** Messages that are finalized and not yet delivered or dead, and the order in which they leave. */
-import { type Entry, type Lane, turnOf } from "../alerts/waiting.ts";
+import { type Entry, type Lane, turnOf } from "../alerts/pending/waiting.ts";
 import { type Severity, severityRank } from "../domain/alert.ts";
 import type { Message } from "../domain/delivery.ts";
 import type { ChannelState } from "./channel-state.ts";

@@ -1,6 +1,6 @@
 /** Quiet messages that a later one passes: what they told waits again, or is told by the later one. */
 
-import type { Entry, Waiting } from "../alerts/waiting.ts";
+import type { Entry, Waiting } from "../alerts/pending/waiting.ts";
 import type { Message, OwedItem } from "../domain/delivery.ts";
 import type { Store } from "../domain/ports.ts";
 import type { Journal } from "./journal.ts";

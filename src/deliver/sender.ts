@@ -1,5 +1,5 @@
 /** Sends the messages of a channel: an attempt at a time, of which the outcome is recorded before anything follows from it. */
-import { dueSinceMs, type Entry, type Waiting } from "../alerts/waiting.ts";
+import { dueSinceMs, type Entry, type Waiting } from "../alerts/pending/waiting.ts";
 import type { Channel, Late, SendResult } from "../channels/channel.ts";
 import { prefixOf } from "../channels/rota/channel.ts";
 import type { Clock } from "../domain/clock.ts";

@@ -1,6 +1,6 @@
 /** Ends the alerts of conditions by what is known of the account: it recovered, was closed, flipped, or was taken by the exchange. */
 import type { AlertBook } from "../alerts/alert-book.ts";
-import type { Endings } from "../alerts/endings.ts";
+import type { Endings } from "../alerts/endings/endings.ts";
 import type { LiveAlert } from "../alerts/live-alert.ts";
 import { endingPatienceMs } from "../alerts/patience.ts";
 import type { ChangesBuilder } from "../domain/changes-builder.ts";

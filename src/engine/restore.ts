@@ -4,14 +4,14 @@
  */
 
 import type { AlertBook } from "../alerts/alert-book.ts";
-import type { Endings } from "../alerts/endings.ts";
-import { type KeptEnding, keptEnding } from "../alerts/kept-ending.ts";
+import type { Endings } from "../alerts/endings/endings.ts";
+import { type KeptEnding, keptEnding } from "../alerts/endings/kept-ending.ts";
 import type { LiveAlert } from "../alerts/live-alert.ts";
 import { beginsAnew } from "../alerts/notifications.ts";
 import type { Downtime } from "../alerts/own/downtime.ts";
 import type { OwnAlerts } from "../alerts/own/own-alert.ts";
-import { notifiedWith } from "../alerts/remind.ts";
-import type { Throttles } from "../alerts/throttles.ts";
+import { notifiedWith } from "../alerts/reminders/remind.ts";
+import type { Throttles } from "../alerts/routing/throttles.ts";
 import {
   type AlertChangeKind,
   type Ending,

@@ -1,5 +1,5 @@
 /** Gives a subject that appears its rules and its past, and ends the alerts about one that goes. */
-import type { Endings } from "../alerts/endings.ts";
+import type { Endings } from "../alerts/endings/endings.ts";
 import type { Downtime } from "../alerts/own/downtime.ts";
 import type { ChangesBuilder } from "../domain/changes-builder.ts";
 import type { Conditions } from "../evaluate/conditions.ts";

@@ -4,7 +4,6 @@
  */
 
 import type { AlertBook } from "../alerts/alert-book.ts";
-import { coverOf, detailsOf } from "../alerts/details.ts";
 import {
   firingSeverity,
   freshLevels,
@@ -16,11 +15,12 @@ import {
   step,
   withoutHeld,
 } from "../alerts/lifecycle.ts";
-import { type LimitWords, limitWords } from "../alerts/limit-text.ts";
 import type { AlertText, LiveAlert } from "../alerts/live-alert.ts";
-import { type Notified, notifiedWith } from "../alerts/remind.ts";
-import { comparisonOf, isFurther, movement } from "../alerts/worsening.ts";
-import { noteWorst } from "../alerts/worst.ts";
+import { type Notified, notifiedWith } from "../alerts/reminders/remind.ts";
+import { comparisonOf, isFurther, movement } from "../alerts/reminders/worsening.ts";
+import { coverOf, detailsOf } from "../alerts/texts/details.ts";
+import { type LimitWords, limitWords } from "../alerts/texts/limit-text.ts";
+import { noteWorst } from "../alerts/texts/worst.ts";
 import { type RuleRow, type RuleState, type Severity, severityRank } from "../domain/alert.ts";
 import type { ChangesBuilder } from "../domain/changes-builder.ts";
 import { type Deadlines, stoodStillMs } from "../domain/deadlines.ts";

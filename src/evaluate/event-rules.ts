@@ -5,10 +5,10 @@
 
 import { type AcknowledgeSettings, acknowledgeWord } from "../alerts/acknowledge.ts";
 import type { AlertBook } from "../alerts/alert-book.ts";
-import { eventDetailsOf } from "../alerts/details.ts";
 import type { NewAlert } from "../alerts/live-alert.ts";
 import type { Sighted } from "../alerts/own/gaps.ts";
-import type { Throttles } from "../alerts/throttles.ts";
+import type { Throttles } from "../alerts/routing/throttles.ts";
+import { eventDetailsOf } from "../alerts/texts/details.ts";
 import { type Alert, severityRank } from "../domain/alert.ts";
 import { type BuiltInRule, blindRule } from "../domain/built-in.ts";
 import type { ChangesBuilder } from "../domain/changes-builder.ts";

@@ -1,14 +1,14 @@
 /**
  * Makes messages of the items that a replay owes, each at the time at which it leaves. Which items form a message is decided by
- * `alerts/waiting.ts`, as in the outbox. The channels are ideal: each accepts every message at once, so nothing is retried, no
+ * `alerts/pending/waiting.ts`, as in the outbox. The channels are ideal: each accepts every message at once, so nothing is retried, no
  * rate limit is met and nothing piles up behind an outage. No recording states how a channel would have answered.
  *
  * Items that are owed in one millisecond are handed over together, as one commit is live: the first message of a lane holds
  * those of the first observation, the next one all that wait by then. A group that is released at the time of an observation
  * leaves before its items. A stop sends the items that wait for their groups; after a crash they leave at the next start.
  */
-import { reportedChanges, type Told } from "../alerts/reported.ts";
-import { type Entry, type Lane, laneSeverities, lanes, takenUp, Waiting } from "../alerts/waiting.ts";
+import { reportedChanges, type Told } from "../alerts/pending/reported.ts";
+import { type Entry, type Lane, laneSeverities, lanes, takenUp, Waiting } from "../alerts/pending/waiting.ts";
 import type { AlertChange } from "../domain/alert.ts";
 import type { Capacity, Folded } from "../domain/delivery.ts";
 

@@ -3,11 +3,12 @@
  * grouped and folded as live, to receivers who read them (none is sent each alert). Silences, mute times and inhibitions of then
  * are not looked at.
  */
-import { groupReleaseMs, isUrgent } from "../alerts/group.ts";
+
 import { Incidents, incidentsOptions } from "../alerts/incidents/incidents.ts";
-import type { RemindSettings } from "../alerts/remind.ts";
-import type { Told } from "../alerts/reported.ts";
-import { groupKeyOf, type Routing, waysFor } from "../alerts/route.ts";
+import type { Told } from "../alerts/pending/reported.ts";
+import type { RemindSettings } from "../alerts/reminders/remind.ts";
+import { groupReleaseMs, isUrgent } from "../alerts/routing/group.ts";
+import { groupKeyOf, type Routing, waysFor } from "../alerts/routing/route.ts";
 import type { Alert, AlertChange, AlertChangeKind, Severity } from "../domain/alert.ts";
 import type { OwedItem } from "../domain/delivery.ts";
 import type { Store } from "../domain/ports.ts";

@@ -9,7 +9,7 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { brotliDecompressSync } from "node:zlib";
-import { titleOf } from "../../src/alerts/reported.ts";
+import { titleOf } from "../../src/alerts/pending/reported.ts";
 import { mailParts } from "../../src/channels/email/render.ts";
 import { leadOf } from "../../src/channels/message/lead.ts";
 import { render } from "../../src/channels/message.ts";

@@ -2,7 +2,7 @@
  * A live run for tests: the real queue, watch and database, a world that answers, and, where it is wanted, the real outbox over
  * a local HTTP socket. Time is moved by hand. The run is recorded, so that a replay of it can be held against it.
  */
-import { Waiting } from "../../src/alerts/waiting.ts";
+import { Waiting } from "../../src/alerts/pending/waiting.ts";
 import type { Channel, Outgoing } from "../../src/channels/channel.ts";
 import { createOutbox, type Outbox } from "../../src/deliver/index.ts";
 import type { AlertChange, Severity } from "../../src/domain/alert.ts";

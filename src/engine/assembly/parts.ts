@@ -3,13 +3,13 @@
  * before its own. Where it has to call one of a later stage, it asks for it when it calls, by `Later`.
  */
 import type { AlertBook } from "../../alerts/alert-book.ts";
-import type { Endings } from "../../alerts/endings.ts";
+import type { Endings } from "../../alerts/endings/endings.ts";
 import type { ChannelAlerts } from "../../alerts/own/channel-alerts.ts";
 import type { Downtime } from "../../alerts/own/downtime.ts";
 import type { Failing } from "../../alerts/own/failing.ts";
 import type { NoData } from "../../alerts/own/no-data.ts";
 import type { OwnAlerts } from "../../alerts/own/own-alert.ts";
-import type { Throttles } from "../../alerts/throttles.ts";
+import type { Throttles } from "../../alerts/routing/throttles.ts";
 import type { Deadlines } from "../../domain/deadlines.ts";
 import type { Conditions } from "../../evaluate/conditions.ts";
 import type { EventRules } from "../../evaluate/event-rules.ts";

@@ -43,7 +43,7 @@ const others: readonly Defect[] = [
   ),
   one(
     "watch: lines of context are left out",
-    "src/alerts/details.ts",
+    "src/alerts/texts/details.ts",
     "  const add = (name: string, text: string | null): void => {\n    if (text !== null)",
     '  const add = (name: string, text: string | null): void => {\n    if (text !== null && name !== "Margin ratio")',
   ),
@@ -61,7 +61,7 @@ const others: readonly Defect[] = [
   ),
   one(
     "watch: the end of an alert about a closed position has other figures",
-    "src/alerts/endings.ts",
+    "src/alerts/endings/endings.ts",
     "recovered() : (waiting.before ?? waiting.live.beforeLoss);",
     'recovered() : (waiting.before && { ...waiting.before, description: waiting.before.description.replace(/\\d(?=\\D)/, "$&7") });',
   ),
@@ -91,13 +91,13 @@ const others: readonly Defect[] = [
   ),
   one(
     "alerts: a value that is hardly worse is told of",
-    "src/alerts/remind.ts",
+    "src/alerts/reminders/remind.ts",
     "worsening >= comparedSize(toldValue, falling, worst) * worseBy)",
     "worsening >= comparedSize(toldValue, falling, worst) * worseBy * 0.01)",
   ),
   one(
     "alerts: the title of a message has other figures",
-    "src/alerts/reported.ts",
+    "src/alerts/pending/reported.ts",
     "if (changes.length === 1) return alert.summary;",
     'if (changes.length === 1) return alert.summary.replaceAll(/\\d/g, "7");',
   ),
@@ -163,7 +163,7 @@ const others: readonly Defect[] = [
   ),
   one(
     "watch: a liquidation ends an alert as recovered",
-    "src/alerts/liquidations.ts",
+    "src/alerts/endings/liquidations.ts",
     "return itsOwn ? ending : null;",
     "return itsOwn && ending === undefined ? ending : null;",
   ),
@@ -271,7 +271,7 @@ const others: readonly Defect[] = [
   ),
   one(
     "watch: what was deleveraged ends as liquidated",
-    "src/alerts/liquidations.ts",
+    "src/alerts/endings/liquidations.ts",
     'fields.kind === "adl" ? "deleveraged" : "liquidated"',
     'fields.kind === "adl" ? "liquidated" : "liquidated"',
   ),
@@ -289,7 +289,7 @@ const others: readonly Defect[] = [
   ),
   one(
     "alerts: a route inherits no wait for its groups",
-    "src/alerts/route.ts",
+    "src/alerts/routing/route.ts",
     "groupWaitMs: route.groupWait ?? above.groupWaitMs,",
     "groupWaitMs: route.groupWait ?? 120_000,",
   ),
@@ -385,7 +385,7 @@ const others: readonly Defect[] = [
   ),
   one(
     "alerts: an alert without a value is not reminded of",
-    "src/alerts/reminder-times.ts",
+    "src/alerts/reminders/reminder-times.ts",
     "if (ownMs === null) {",
     "if (ownMs === null || live.alert.value === null) {",
   ),
@@ -567,13 +567,13 @@ const others: readonly Defect[] = [
   ),
   one(
     "watch: an alert that fires again does not take back a recovery that is not told yet",
-    "src/alerts/endings.ts",
+    "src/alerts/endings/endings.ts",
     "waiting.judgedAs !== judgedAs) continue;",
     "waiting.judgedAs !== judgedAs || alert) continue;",
   ),
   one(
     "watch: a recovery is told while its condition has held again for a part of its `for`",
-    "src/alerts/endings.ts",
+    "src/alerts/endings/endings.ts",
     "return judgedAs !== undefined && this.#isPending(live.alert, judgedAs);",
     "return judgedAs === null && this.#isPending(live.alert, judgedAs);",
   ),
@@ -591,7 +591,7 @@ const others: readonly Defect[] = [
   ),
   one(
     "watch: a recovery for which no word is waited is told as a close",
-    "src/alerts/endings.ts",
+    "src/alerts/endings/endings.ts",
     "else if (!ending.suspicious) this.#settle(builder, waiting, ending.fallback);",
     'else if (!ending.suspicious) this.#settle(builder, waiting, "closed");',
   ),
@@ -639,7 +639,7 @@ const others: readonly Defect[] = [
   ),
   one(
     "alerts: warnings and infos are reminded of as often as critical alerts",
-    "src/alerts/remind.ts",
+    "src/alerts/reminders/remind.ts",
     "const pace = settings[alert.severity satisfies Severity];",
     "const pace = settings.critical;",
   ),

@@ -54,7 +54,7 @@ export const former: readonly Defect[] = [
   ),
   one(
     "the close after a partial liquidation is told as a liquidation",
-    "src/alerts/liquidations.ts",
+    "src/alerts/endings/liquidations.ts",
     "if (isGone && !waiting.fills.taken && (leftSome ?? this.#isPart(waiting))) return null;",
     "",
   ),
@@ -129,12 +129,12 @@ export const former: readonly Defect[] = [
     name: "formerly: a liquidation long after an end is taken as its reason",
     changes: [
       {
-        file: "src/alerts/liquidations.ts",
+        file: "src/alerts/endings/liquidations.ts",
         from: "const before = happenedMs <= waiting.goneMs + settledAfterMs;",
         to: "const before = happenedMs <= waiting.goneMs + 1e12;",
       },
       {
-        file: "src/alerts/liquidations.ts",
+        file: "src/alerts/endings/liquidations.ts",
         from: "if (waiting.goneSlot !== undefined && slot > waiting.goneSlot) return null;",
         to: "",
       },
@@ -142,7 +142,7 @@ export const former: readonly Defect[] = [
   },
   one(
     "clocks are taken to agree where a liquidation is set against an alert",
-    "src/alerts/liquidations.ts",
+    "src/alerts/endings/liquidations.ts",
     "const itsOwn = before && happenedMs >= waiting.fromMs - clockSlackMs && happenedMs > toldMs;",
     "const itsOwn = before && happenedMs >= waiting.fromMs && happenedMs > toldMs;",
   ),
@@ -166,7 +166,7 @@ export const former: readonly Defect[] = [
   ),
   one(
     "a position that is liquidated in the slot of its last reading ends as closed",
-    "src/alerts/liquidations.ts",
+    "src/alerts/endings/liquidations.ts",
     "if (slot < waiting.fromSlot) return null;",
     "if (slot <= waiting.fromSlot) return null;",
   ),
@@ -416,7 +416,7 @@ export const former: readonly Defect[] = [
   ),
   one(
     "a value that becomes infinite is not told of",
-    "src/alerts/worsening.ts",
+    "src/alerts/reminders/worsening.ts",
     'if (!Number.isFinite(more)) return "worsened";',
     "if (!Number.isFinite(more)) return null;",
   ),

@@ -3,7 +3,7 @@
  * a pattern; all that are given have to match. A label that an alert has not is the empty text. Pure.
  */
 import { z } from "zod";
-import type { Matcher } from "../domain/silence.ts";
+import type { Matcher } from "../../domain/silence.ts";
 
 const texts = z.union([z.coerce.string(), z.array(z.coerce.string()).min(1)]);
 const plain = z.union([z.string(), z.number().transform(String)]);

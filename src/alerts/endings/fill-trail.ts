@@ -2,7 +2,7 @@
  * The course of a position, by its fills since it was last seen. Between two readings it may have been closed, opened anew
  * and liquidated: a fill that closed it is word of its end only where the fills after it leave nothing else to be explained.
  */
-import type { Event } from "../domain/event.ts";
+import type { Event } from "../../domain/event.ts";
 
 export class FillTrail {
   /** Another position of its name stands there now. */

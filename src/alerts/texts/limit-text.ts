@@ -1,9 +1,9 @@
 /** An alert's value beside the limit that it went beyond, in words. */
 
-import type { Severity } from "../domain/alert.ts";
-import { parseDurationMs } from "../domain/duration.ts";
-import { type ConditionRule, formatNumber, unitOfValue } from "../rules/index.ts";
-import { comparedSize } from "./remind.ts";
+import type { Severity } from "../../domain/alert.ts";
+import { parseDurationMs } from "../../domain/duration.ts";
+import { type ConditionRule, formatNumber, unitOfValue } from "../../rules/index.ts";
+import { comparedSize } from "../reminders/remind.ts";
 
 /** The value alone, and a number alone: neither is a part of what is computed. */
 const comparison =

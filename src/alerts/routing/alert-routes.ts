@@ -1,7 +1,7 @@
 /** The routes of alerts: the ways that an alert takes, and the receivers that it concerns. Pure. */
 
-import type { Alert } from "../domain/alert.ts";
-import type { LiveAlert } from "./live-alert.ts";
+import type { Alert } from "../../domain/alert.ts";
+import type { LiveAlert } from "../live-alert.ts";
 import type { Labels } from "./match.ts";
 import { type Routing, type Way, waysFor } from "./route.ts";
 

@@ -3,8 +3,8 @@
  * where its level no longer holds, for its fall or end. Pure.
  */
 
-import { isBuiltIn } from "../domain/built-in.ts";
-import type { LiveAlert } from "./live-alert.ts";
+import { isBuiltIn } from "../../domain/built-in.ts";
+import type { LiveAlert } from "../live-alert.ts";
 
 /** A reminder of a condition that does not hold is due again after this, ms: the alert ended by then, or it may hold again. */
 const postponedMs = 10_000;

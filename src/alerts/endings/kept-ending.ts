@@ -1,10 +1,10 @@
 /** The knowledge about an ending that waits to be explained, as history keeps it. */
 
 import { z } from "zod";
-import { type Ending, endings as endingKinds } from "../domain/alert.ts";
-import { KeptKind, keptNumber } from "../domain/kept.ts";
-import { keptText } from "./kept-text.ts";
-import type { AlertText } from "./live-alert.ts";
+import { type Ending, endings as endingKinds } from "../../domain/alert.ts";
+import { KeptKind, keptNumber } from "../../domain/kept.ts";
+import type { AlertText } from "../live-alert.ts";
+import { keptText } from "../texts/kept-text.ts";
 
 /** Kept so that a restart does not forget why an alert may have ended. */
 export interface KeptEnding {

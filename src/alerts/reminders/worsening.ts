@@ -1,7 +1,7 @@
 /** Compares a rule's value with those that were notified before: is it markedly worse, or markedly another one? */
 
-import type { Severity } from "../domain/alert.ts";
-import type { ConditionRule, Env } from "../rules/index.ts";
+import type { Severity } from "../../domain/alert.ts";
+import type { ConditionRule, Env } from "../../rules/index.ts";
 import { isBeyond, isWorse, type Notified } from "./remind.ts";
 
 /** `either`: worse further from 0, on either side. */

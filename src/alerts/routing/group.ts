@@ -1,9 +1,9 @@
 /** Groups of owed items, and the times at which they leave. Pure. */
 
 import { z } from "zod";
-import type { AlertChange } from "../domain/alert.ts";
-import type { ChangesBuilder } from "../domain/changes-builder.ts";
-import { KeptKind, type KeptValues, keptNumber } from "../domain/kept.ts";
+import type { AlertChange } from "../../domain/alert.ts";
+import type { ChangesBuilder } from "../../domain/changes-builder.ts";
+import { KeptKind, type KeptValues, keptNumber } from "../../domain/kept.ts";
 import type { Way } from "./route.ts";
 
 /** Kept in history under its name, where its interval is longer than a restart takes. */

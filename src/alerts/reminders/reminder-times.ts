@@ -1,10 +1,10 @@
 /** The times at which alerts that fire are due to be reported again. */
 
-import type { Severity } from "../domain/alert.ts";
-import type { ChangesBuilder } from "../domain/changes-builder.ts";
-import type { Deadlines } from "../domain/deadlines.ts";
-import type { Dispatch } from "./dispatch.ts";
-import type { LiveAlert } from "./live-alert.ts";
+import type { Severity } from "../../domain/alert.ts";
+import type { ChangesBuilder } from "../../domain/changes-builder.ts";
+import type { Deadlines } from "../../domain/deadlines.ts";
+import type { LiveAlert } from "../live-alert.ts";
+import type { Dispatch } from "../routing/dispatch.ts";
 import { nextReminderMs, type RemindSettings } from "./remind.ts";
 
 /** Those who are due to be reminded now; undefined: whomever it concerns. */

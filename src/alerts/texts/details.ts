@@ -1,10 +1,10 @@
 /** The lines of context that stand in a message below its summary: what a person checks first. Names and values. */
 
-import { formatDurationMs } from "../domain/duration.ts";
-import type { Event } from "../domain/event.ts";
-import { plainWords } from "../domain/plain-words.ts";
-import type { Source } from "../domain/sources.ts";
-import type { Scope } from "../domain/subject.ts";
+import { formatDurationMs } from "../../domain/duration.ts";
+import type { Event } from "../../domain/event.ts";
+import { plainWords } from "../../domain/plain-words.ts";
+import type { Source } from "../../domain/sources.ts";
+import type { Scope } from "../../domain/subject.ts";
 import {
   type Env,
   enoughCover,
@@ -14,8 +14,8 @@ import {
   formatPrice,
   formatUsd,
   type WindowSpec,
-} from "../rules/index.ts";
-import { dailyMoveOf } from "../state/markets/daily-move.ts";
+} from "../../rules/index.ts";
+import { dailyMoveOf } from "../../state/markets/daily-move.ts";
 
 type Line = readonly [string, string];
 

@@ -1,7 +1,7 @@
 /** Times of the calendar at which a route is mute: nights, weekends. Pure: the time is handed in. */
 import { z } from "zod";
-import { type Severity, severities } from "../domain/alert.ts";
-import { covers as coversLevel } from "./quiet.ts";
+import { type Severity, severities } from "../../domain/alert.ts";
+import { covers as coversLevel } from "../reminders/quiet.ts";
 
 const days = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"] as const;
 type Day = (typeof days)[number];

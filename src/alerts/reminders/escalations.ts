@@ -4,12 +4,12 @@
  */
 
 import { z } from "zod";
-import type { Alert } from "../domain/alert.ts";
-import type { ChangesBuilder } from "../domain/changes-builder.ts";
-import type { Deadlines, Due } from "../domain/deadlines.ts";
-import { formatDurationMs } from "../domain/duration.ts";
-import { KeptKind, type KeptValues, keptNumber } from "../domain/kept.ts";
-import type { Escalation, Way } from "./route.ts";
+import type { Alert } from "../../domain/alert.ts";
+import type { ChangesBuilder } from "../../domain/changes-builder.ts";
+import type { Deadlines, Due } from "../../domain/deadlines.ts";
+import { formatDurationMs } from "../../domain/duration.ts";
+import { KeptKind, type KeptValues, keptNumber } from "../../domain/kept.ts";
+import type { Escalation, Way } from "../routing/route.ts";
 
 interface Chain extends Due {
   readonly alertId: number;

@@ -1,8 +1,8 @@
 /** Silences: what a person does not want to hear of for a while. They hold messages; they drop none. Pure. */
-import type { Severity } from "../domain/alert.ts";
-import type { Silence } from "../domain/silence.ts";
+import type { Severity } from "../../domain/alert.ts";
+import type { Silence } from "../../domain/silence.ts";
+import { covers } from "../reminders/quiet.ts";
 import { type Labels, matches } from "./match.ts";
-import { covers } from "./quiet.ts";
 
 export function isActive(silence: Silence, nowMs: number): boolean {
   return silence.startsMs <= nowMs && nowMs < silence.endsMs;

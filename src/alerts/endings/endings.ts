@@ -6,18 +6,18 @@
  * as soon as it has it, or when patience ends. Nobody is told "resolved" about a position that the exchange took.
  */
 
-import { type AlertChange, type Ending, isTaking, type RuleRow } from "../domain/alert.ts";
-import type { ChangesBuilder } from "../domain/changes-builder.ts";
-import type { Deadlines } from "../domain/deadlines.ts";
-import type { Event } from "../domain/event.ts";
-import type { KeptValues } from "../domain/kept.ts";
-import type { AccountRef } from "../domain/subject.ts";
-import type { AlertBook } from "./alert-book.ts";
+import { type AlertChange, type Ending, isTaking, type RuleRow } from "../../domain/alert.ts";
+import type { ChangesBuilder } from "../../domain/changes-builder.ts";
+import type { Deadlines } from "../../domain/deadlines.ts";
+import type { Event } from "../../domain/event.ts";
+import type { KeptValues } from "../../domain/kept.ts";
+import type { AccountRef } from "../../domain/subject.ts";
+import type { AlertBook } from "../alert-book.ts";
+import type { AlertText, LiveAlert } from "../live-alert.ts";
+import { endingPatienceMs } from "../patience.ts";
 import { FillTrail } from "./fill-trail.ts";
 import { type KeptEnding, keptEnding } from "./kept-ending.ts";
 import { Liquidations } from "./liquidations.ts";
-import type { AlertText, LiveAlert } from "./live-alert.ts";
-import { endingPatienceMs } from "./patience.ts";
 import {
   concerns,
   type EndedAlert,

@@ -10,15 +10,15 @@
  * was told of it has to hear that it is over.
  */
 
-import type { Alert, AlertChange, Severity } from "../domain/alert.ts";
-import type { ChangesBuilder } from "../domain/changes-builder.ts";
-import type { OwedItem } from "../domain/delivery.ts";
-import type { KeptValues } from "../domain/kept.ts";
+import type { Alert, AlertChange, Severity } from "../../domain/alert.ts";
+import type { ChangesBuilder } from "../../domain/changes-builder.ts";
+import type { OwedItem } from "../../domain/delivery.ts";
+import type { KeptValues } from "../../domain/kept.ts";
+import { Incidents, type IncidentsOptions, type Placed } from "../incidents/incidents.ts";
 import { type AlertRoutes, type Labelled, labelsOf, wayTo } from "./alert-routes.ts";
 import { Groups, isUrgent } from "./group.ts";
 import { type Held, HeldNotifications } from "./held-notifications.ts";
 import type { Holdable, Holds } from "./holds.ts";
-import { Incidents, type IncidentsOptions, type Placed } from "./incidents/incidents.ts";
 import type { Labels } from "./match.ts";
 import { groupKeyOf, type Way, waysFor } from "./route.ts";
 

@@ -1,8 +1,8 @@
 /** The liquidations and deleveragings that are known, and which of them ended what. */
 
-import type { Alert, Taking } from "../domain/alert.ts";
-import type { Event } from "../domain/event.ts";
-import { type AccountRef, accountName } from "../domain/subject.ts";
+import type { Alert, Taking } from "../../domain/alert.ts";
+import type { Event } from "../../domain/event.ts";
+import { type AccountRef, accountName } from "../../domain/subject.ts";
 import { settledAfterMs, type WaitingEnding } from "./waiting-ending.ts";
 
 /**

@@ -3,13 +3,13 @@
  * history, so that nothing that was held is forgotten by a restart: a row a match, which costs the same however many are held.
  */
 import { z } from "zod";
-import type { AlertChange } from "../domain/alert.ts";
-import type { ChangesBuilder } from "../domain/changes-builder.ts";
-import type { Deadlines, Due } from "../domain/deadlines.ts";
-import { throttleGroup } from "../domain/delivery.ts";
-import { KeptKind, type KeptValues, keptNumber } from "../domain/kept.ts";
-import type { EventRule } from "../rules/index.ts";
-import type { AlertBook } from "./alert-book.ts";
+import type { AlertChange } from "../../domain/alert.ts";
+import type { ChangesBuilder } from "../../domain/changes-builder.ts";
+import type { Deadlines, Due } from "../../domain/deadlines.ts";
+import { throttleGroup } from "../../domain/delivery.ts";
+import { KeptKind, type KeptValues, keptNumber } from "../../domain/kept.ts";
+import type { EventRule } from "../../rules/index.ts";
+import type { AlertBook } from "../alert-book.ts";
 
 interface Throttle extends Due {
   readonly key: string;

@@ -1,6 +1,6 @@
 /** The worst that an alert came to, where it stands better since: its value, its text, and the time of them. */
-import { type Alert, severityRank } from "../domain/alert.ts";
-import type { ChangesBuilder } from "../domain/changes-builder.ts";
+import { type Alert, severityRank } from "../../domain/alert.ts";
+import type { ChangesBuilder } from "../../domain/changes-builder.ts";
 
 /** An alert that fires, with a comparison of two values at a level; null where no direction is known to be worse. */
 export interface Compared {

@@ -4,7 +4,7 @@
  * it. Pure.
  */
 import { z } from "zod";
-import { parseDurationMs } from "../domain/duration.ts";
+import { parseDurationMs } from "../../domain/duration.ts";
 import { type Labels, labelOf, type Matchers, matches, matchSettings } from "./match.ts";
 import { type MuteTimes, muteTimesSettings } from "./mute.ts";
 

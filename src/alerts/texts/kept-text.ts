@@ -1,7 +1,7 @@
 /** The text of an alert as history keeps it. */
 import { z } from "zod";
-import { keptNumber } from "../domain/kept.ts";
-import type { AlertText } from "./live-alert.ts";
+import { keptNumber } from "../../domain/kept.ts";
+import type { AlertText } from "../live-alert.ts";
 
 const value = z.union([keptNumber, z.boolean(), z.string()]);
 const facts = z.record(z.string(), z.record(z.string(), z.union([value, z.record(z.string(), value)])));

@@ -1,11 +1,11 @@
 /** An ending that waits for word of its reason. */
 
-import type { Ending, RuleRow } from "../domain/alert.ts";
-import type { Due } from "../domain/deadlines.ts";
-import type { Event } from "../domain/event.ts";
-import type { AccountRef } from "../domain/subject.ts";
+import type { Ending, RuleRow } from "../../domain/alert.ts";
+import type { Due } from "../../domain/deadlines.ts";
+import type { Event } from "../../domain/event.ts";
+import type { AccountRef } from "../../domain/subject.ts";
+import type { AlertText, LiveAlert } from "../live-alert.ts";
 import type { FillTrail } from "./fill-trail.ts";
-import type { AlertText, LiveAlert } from "./live-alert.ts";
 
 /**
  * The exchange's histories are made from the ledger a moment later. One that was read this long after the disappearance
