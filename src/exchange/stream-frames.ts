@@ -31,7 +31,7 @@ export interface FramesOptions extends FrameListener {
   readonly wallet: string | null;
   readonly figures: LinkFigures;
   /** Called when a message of a channel was read, before it is taken. */
-  readonly onTold: () => void;
+  readonly onRead: () => void;
   /** Secrets of the connection now. */
   readonly secrets: () => readonly string[];
 }
@@ -57,7 +57,7 @@ export class StreamFrames {
     }
     switch (frame.kind) {
       case "message":
-        this.#options.onTold();
+        this.#options.onRead();
         this.#take(frame.channel, text, () => this.#options.onMessage(frame), frame.message);
         return null;
       case "misfit":

@@ -109,7 +109,7 @@ export class StreamLink {
     });
     this.#frames = new StreamFrames({
       ...{ wallet: options.wallet, figures: this.figures, secrets: () => this.#secrets() },
-      onTold: () => {
+      onRead: () => {
         this.#lastToldMs = this.#clock.nowMs();
         this.#liveness.told();
       },
