@@ -1,7 +1,7 @@
 /** Silences as people ask for them, from a shell and from chats at once. */
 import { expect, test } from "vitest";
+import type { SourceParts } from "../src/daemon/answers/source-parts.ts";
 import { DaemonSource } from "../src/daemon/daemon-source.ts";
-import type { SourceParts } from "../src/daemon/source-parts.ts";
 import type { Observation } from "../src/domain/observation.ts";
 import type { Silence } from "../src/domain/silence.ts";
 import { FakeClock } from "./support/clock.ts";

@@ -204,7 +204,7 @@ async function show(cli: Cli, id: number, options: CommonOptions): Promise<void>
   const story = running
     ? answer.body
     : await withHistory(cli, place, async (history) => {
-        const { alertStory } = await import("../daemon/alert-story.ts");
+        const { alertStory } = await import("../daemon/answers/alert-story.ts");
         return alertStory(history, id);
       });
   if (story === null) throw new CommandFailed(`there is no alert ${id}`);

@@ -52,7 +52,7 @@ async function alone(cli: Cli, name: string, options: CommonOptions): Promise<Se
   const { settings } = await withSigning(cli, options.config, {}, (signing) => signing.look());
   if (!Object.hasOwn(settings.channels, name))
     throw unknownName("channel", name, Object.keys(settings.channels));
-  const { sendTest } = await import("../daemon/test-send.ts");
+  const { sendTest } = await import("../daemon/answers/test-send.ts");
   const { withChannel } = await import("./standalone.ts");
   // JSON alone belongs on stdout when it was asked for.
   const out = options.json ? cli.err : cli.out;

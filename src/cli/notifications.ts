@@ -138,7 +138,7 @@ async function list(cli: Cli, options: ListOptions): Promise<void> {
   const notifications = running
     ? answer.body.notifications
     : await withHistory(cli, place, async (history) => {
-        const { notificationRows } = await import("../daemon/notification-rows.ts");
+        const { notificationRows } = await import("../daemon/answers/notification-rows.ts");
         return notificationRows(history, { ...(wallet === undefined ? {} : { wallet }), unacked, limit });
       });
   if (options.json) {

@@ -23,13 +23,13 @@ import type {
 import type { Silence, SilenceWish } from "../domain/silence.ts";
 import type { DaemonStatus } from "../domain/status.ts";
 import type { WhatIfOutcome, WhatIfQuestion } from "../domain/what-if.ts";
-import { AlertAnswers } from "./alert-answers.ts";
-import { DaemonReport } from "./daemon-report.ts";
-import { notificationRows } from "./notification-rows.ts";
+import { AlertAnswers } from "./answers/alert-answers.ts";
+import { DaemonReport } from "./answers/daemon-report.ts";
+import { notificationRows } from "./answers/notification-rows.ts";
+import { Silencing } from "./answers/silencing.ts";
+import type { SourceParts } from "./answers/source-parts.ts";
+import { sendTest } from "./answers/test-send.ts";
 import type { DaemonSettings } from "./settings.ts";
-import { Silencing } from "./silencing.ts";
-import type { SourceParts } from "./source-parts.ts";
-import { sendTest } from "./test-send.ts";
 
 /** Maximum wait of a person at a shell for the exchange or a channel. */
 const patienceMs = 20_000;

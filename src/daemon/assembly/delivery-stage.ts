@@ -17,7 +17,7 @@ import {
   type Outbox,
 } from "../../deliver/index.ts";
 import { logSteps } from "../alert-steps.ts";
-import { charts, chatActions } from "../chat-actions.ts";
+import { charts, chatActions } from "../answers/chat-actions.ts";
 import { alertsOnly } from "../settings/digest.ts";
 import type { Basics, DeliveryParts, EngineParts, ExchangeParts, StoreParts } from "./parts.ts";
 

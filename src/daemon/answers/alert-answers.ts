@@ -1,12 +1,12 @@
 /** Answers questions about alerts from history and from what is known of them now, and acknowledges them. */
-import { type Alert, type AlertChange, isOfSeverity, severityRank } from "../domain/alert.ts";
-import type { ChartSeries } from "../domain/chart.ts";
-import type { Clock } from "../domain/clock.ts";
-import type { AlertQuery, AlertStory } from "../domain/ports.ts";
-import type { History } from "../history/index.ts";
-import type { IngestLoop } from "../ingest/loop.ts";
+import { type Alert, type AlertChange, isOfSeverity, severityRank } from "../../domain/alert.ts";
+import type { ChartSeries } from "../../domain/chart.ts";
+import type { Clock } from "../../domain/clock.ts";
+import type { AlertQuery, AlertStory } from "../../domain/ports.ts";
+import type { History } from "../../history/index.ts";
+import type { IngestLoop } from "../../ingest/loop.ts";
+import { chartSeries } from "../chart-series.ts";
 import { alertStory } from "./alert-story.ts";
-import { chartSeries } from "./chart-series.ts";
 
 /** Alerts looked through when a query narrows by what the store has no index for. */
 const searchedAlerts = 10_000;

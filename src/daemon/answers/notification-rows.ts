@@ -1,6 +1,6 @@
 /** Notifications of the exchange with their acknowledgements, as history has them. */
-import type { NotificationQuery, NotificationRow } from "../domain/ports.ts";
-import type { History } from "../history/index.ts";
+import type { NotificationQuery, NotificationRow } from "../../domain/ports.ts";
+import type { History } from "../../history/index.ts";
 
 const searchedNotifications = 20_000;
 

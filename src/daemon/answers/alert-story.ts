@@ -1,7 +1,7 @@
 /** One alert with all that followed from it, as history has it. */
-import type { Event, EventKind } from "../domain/event.ts";
-import type { AlertStory } from "../domain/ports.ts";
-import type { History } from "../history/index.ts";
+import type { Event, EventKind } from "../../domain/event.ts";
+import type { AlertStory } from "../../domain/ports.ts";
+import type { History } from "../../history/index.ts";
 
 /** One alert with all that followed from it; also for shells that read the database themselves. */
 export async function alertStory(store: History, id: number): Promise<AlertStory | null> {

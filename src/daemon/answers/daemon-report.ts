@@ -1,12 +1,12 @@
 /** Reports how the daemon is doing: its status, its figures, and if it is ready. */
 import { hostname } from "node:os";
-import type { DaemonFigures } from "../domain/observation.ts";
-import type { Readiness } from "../domain/ports.ts";
-import type { sources } from "../domain/sources.ts";
-import type { ChannelStatus, DaemonStatus } from "../domain/status.ts";
-import { type Exchange, rateLimitCause } from "../exchange/index.ts";
+import type { DaemonFigures } from "../../domain/observation.ts";
+import type { Readiness } from "../../domain/ports.ts";
+import type { sources } from "../../domain/sources.ts";
+import type { ChannelStatus, DaemonStatus } from "../../domain/status.ts";
+import { type Exchange, rateLimitCause } from "../../exchange/index.ts";
+import { version } from "../version.ts";
 import type { SourceParts } from "./source-parts.ts";
-import { version } from "./version.ts";
 
 /** The time for which refusals of wallets are named, ms. */
 const refusedLatelyMs = 900_000;

@@ -1,12 +1,12 @@
 /** Silences as people ask for them: made, tried out, and ended early. */
 
-import { covers } from "../alerts/reminders/quiet.ts";
-import { labelsOf } from "../alerts/routing/alert-routes.ts";
-import { isWrong, matches, parseMatchers } from "../alerts/routing/match.ts";
-import type { Clock } from "../domain/clock.ts";
-import type { SilenceOutcome } from "../domain/ports.ts";
-import type { Silence, SilenceWish } from "../domain/silence.ts";
-import type { IngestLoop } from "../ingest/loop.ts";
+import { covers } from "../../alerts/reminders/quiet.ts";
+import { labelsOf } from "../../alerts/routing/alert-routes.ts";
+import { isWrong, matches, parseMatchers } from "../../alerts/routing/match.ts";
+import type { Clock } from "../../domain/clock.ts";
+import type { SilenceOutcome } from "../../domain/ports.ts";
+import type { Silence, SilenceWish } from "../../domain/silence.ts";
+import type { IngestLoop } from "../../ingest/loop.ts";
 
 const maxSilenceMs = 10 * 31_536_000_000;
 

@@ -1,6 +1,6 @@
 /** The questions and actions of chats, and the charts of channels, answered by a source that is made after the channels. */
-import type { Charts, ChatActions } from "../domain/ports.ts";
-import type { DaemonSource } from "./daemon-source.ts";
+import type { Charts, ChatActions } from "../../domain/ports.ts";
+import type { DaemonSource } from "../daemon-source.ts";
 
 /** @param source given once there is one; channels are made before it, and people act later than that */
 export function chatActions(source: () => DaemonSource): ChatActions {

@@ -1,9 +1,9 @@
 /** One attempt to send a test message. */
 import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
-import type { Channel } from "../channels/channel.ts";
-import { testMessage } from "../deliver/index.ts";
-import type { SendOutcome } from "../domain/ports.ts";
+import type { Channel } from "../../channels/channel.ts";
+import { testMessage } from "../../deliver/index.ts";
+import type { SendOutcome } from "../../domain/ports.ts";
 
 /** One attempt at a marked message, within the channel's own deadline. */
 export async function sendTest(channel: Channel, nowMs: number): Promise<SendOutcome> {
