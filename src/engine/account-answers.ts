@@ -64,7 +64,7 @@ export class AccountAnswers {
     this.#parts.profits.takeStates(entry, told, seen, builder);
     for (const account of told) {
       this.#parts.holdings.take(account, entry.profit.changes.seen(account.name), builder);
-      this.#parts.market.list.wantAssets(account, builder);
+      this.#parts.market.assets.want(account, builder);
       this.#parts.world.accounts.assess(account);
       noteReading(account);
     }

@@ -27,7 +27,7 @@ export class Intake {
         this.#parts.figures.valued(builder);
         return;
       case "collateralAssets":
-        this.#parts.market.list.collateralAssets(observation, builder);
+        this.#parts.market.assets.take(observation, builder);
         this.#parts.figures.valued(builder);
         return;
       case "fundingRate":

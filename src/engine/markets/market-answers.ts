@@ -16,11 +16,13 @@ import type { NamedValues } from "../../state/windows/named-values.ts";
 import { readApart, type Series } from "../../state/windows/series.ts";
 import type { World } from "../../state/world.ts";
 import type { WatchSettings } from "../settings.ts";
+import { CollateralAssets } from "./collateral-assets.ts";
 import { FundingUnitChoice } from "./funding-unit-choice.ts";
 import { MarketList, type MarketListParts } from "./market-list.ts";
-import { MarketReaders } from "./market-readers.ts";
+import { MarketReaders, type MarketReadersParts } from "./market-readers.ts";
 import { MarketSessions } from "./market-sessions.ts";
 import { MarketWarnings } from "./market-warnings.ts";
+import { UnlistedMarkets, type UnlistedMarketsParts } from "./unlisted-markets.ts";
 
 /**
  * Prices that come by themselves are judged each time and kept this often at most, or as often as they are asked for: a
@@ -30,7 +32,10 @@ const maxLiveSampleMs = 2_000;
 
 type Seen<K extends Observation["kind"]> = Observation & { readonly kind: K };
 
-export interface MarketAnswersParts extends MarketListParts {
+export interface MarketAnswersParts
+  extends Omit<MarketListParts, "readers" | "sessions" | "warnings">,
+    UnlistedMarketsParts,
+    MarketReadersParts {
   readonly settings: WatchSettings;
   readonly series: Series;
   readonly named: NamedValues;
@@ -49,6 +54,7 @@ export class MarketAnswers {
   readonly #warnings: MarketWarnings;
   readonly #fundingUnit: FundingUnitChoice;
   readonly list: MarketList;
+  readonly assets: CollateralAssets;
   /** The time at which each market last entered windows and history, ms. */
   readonly #sampledMs: Map<string, number>;
   readonly #liveSampleMs: number;
@@ -70,7 +76,8 @@ export class MarketAnswers {
     );
     this.#fundingUnit = new FundingUnitChoice(world, facts, warn, before ? before.#fundingUnit : undefined);
     const helpers = { readers: this.#readers, sessions: this.#sessions, warnings: this.#warnings };
-    this.list = new MarketList({ ...parts, ...helpers }, before ? before.list : undefined);
+    this.list = new MarketList({ ...parts, ...helpers }, new UnlistedMarkets(parts));
+    this.assets = new CollateralAssets(world, this.#readers, parts.aggregates, before?.assets);
     this.#pricesStaleMs = 3 * parts.settings.scheduleMs.markets;
     this.#liveSampleMs = Math.min(parts.settings.scheduleMs.markets, maxLiveSampleMs);
     this.#rememberedStatus = JSON.parse(parts.facts.get(factName("exchange", "status")) ?? "{}");

@@ -34,6 +34,10 @@ export class MarketReaders {
     );
   }
 
+  judgeAccount(account: AccountEntry, source: Source, builder: ChangesBuilder): void {
+    this.#parts.judgeAccount(account, source, builder);
+  }
+
   /** Returns true if rules name the markets of which they read this. */
   isNamed(source: Source): boolean {
     return this.#namedBy.has(source);
