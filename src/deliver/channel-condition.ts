@@ -24,6 +24,11 @@ export class ChannelCondition {
     this.#user = user;
   }
 
+  /** The state of a channel changed: the other lines look whether they may send. */
+  changed(state: ChannelState): void {
+    state.changed(this.#user);
+  }
+
   /** The time from which on something new may be tried while a channel is down, monotonic ms. */
   get beginsAtMs(): number {
     return this.#beginsAtMs;
@@ -57,14 +62,14 @@ export class ChannelCondition {
     this.#begun = 0;
     if (state.succeeded(delivers)) this.#messages.hurry(state, this.#clock.elapsedMs());
     state.health.works(detail);
-    state.changed(this.#user);
+    this.changed(state);
   }
 
   breaks(state: ChannelState, detail: string): void {
     state.broke(detail, this.#clock.elapsedMs());
     this.#messages.slow();
     state.health.breaks(detail);
-    state.changed(this.#user);
+    this.changed(state);
   }
 }
 

@@ -19,6 +19,7 @@ import { probeWithin } from "./attempt.ts";
 import { ChannelCondition, isFault } from "./channel-condition.ts";
 import { type ChannelState, type StateUser, standInAfterMs } from "./channel-state.ts";
 import { Finalizer, type FinalizerOptions } from "./finalizer.ts";
+import { MessageAttempts } from "./message-attempt.ts";
 import {
   callsOf,
   dueAtMs,
@@ -60,6 +61,7 @@ export class ChannelQueue implements StateUser {
   readonly #finalizer: Finalizer;
   readonly #condition: ChannelCondition;
   readonly #overtaken: OvertakenMessages;
+  readonly #attempts: MessageAttempts;
   readonly #sender: Sender;
   readonly #busy = new Set<Lane>();
   #probing = false;
@@ -84,9 +86,10 @@ export class ChannelQueue implements StateUser {
     });
     this.#condition = new ChannelCondition(options.clock, this.#messages, this);
     this.#overtaken = new OvertakenMessages(this.#messages, this.#waiting, options.journal);
+    this.#attempts = new MessageAttempts({ ...options, ways: this.#ways });
     this.#sender = new Sender(options, {
       ...{ messages: this.#messages, waiting: this.#waiting, ways: this.#ways },
-      ...{ condition: this.#condition, overtaken: this.#overtaken, user: this },
+      ...{ condition: this.#condition, overtaken: this.#overtaken, attempts: this.#attempts },
     });
   }
 
@@ -136,7 +139,7 @@ export class ChannelQueue implements StateUser {
 
   start(): void {
     this.#running = true;
-    this.#sender.start();
+    this.#attempts.start();
     void this.#open();
     this.pump();
   }

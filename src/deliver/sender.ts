@@ -1,20 +1,18 @@
 /** Sends the messages of a channel: an attempt at a time, of which the outcome is recorded before anything follows from it. */
-import { dueSinceMs, type Entry, type Waiting } from "../alerts/pending/waiting.ts";
-import type { Channel, Late, SendResult } from "../channels/channel.ts";
-import { prefixOf } from "../channels/rota/channel.ts";
+import type { Entry, Waiting } from "../alerts/pending/waiting.ts";
+import type { Channel, SendResult } from "../channels/channel.ts";
 import type { Clock } from "../domain/clock.ts";
-import { firstOfIncident, lateAfterMs, type Message, type SendFailure } from "../domain/delivery.ts";
-import type { Store } from "../domain/ports.ts";
+import { firstOfIncident, type Message, type SendFailure } from "../domain/delivery.ts";
 import type { ChannelStatus } from "../domain/status.ts";
-import { attemptWithin, formerRootOf, rootOf, toldBefore } from "./attempt.ts";
 import type { ChannelCondition } from "./channel-condition.ts";
-import type { ChannelState, StateUser } from "./channel-state.ts";
+import type { ChannelState } from "./channel-state.ts";
 import type { Journal } from "./journal.ts";
 import type { DeliverLog } from "./log.ts";
+import type { MessageAttempts } from "./message-attempt.ts";
 import type { OutgoingMessage, OutgoingMessages } from "./outgoing-message.ts";
 import type { OvertakenMessages } from "./overtaken-messages.ts";
 import type { Probe } from "./probe.ts";
-import type { Way, Ways } from "./ways.ts";
+import type { Ways } from "./ways.ts";
 
 /** Attempts that are answered without a confirmation after which a message counts as refused: each of them may have arrived. */
 const maxUnconfirmed = 3;
@@ -24,15 +22,12 @@ const unconfirmedWaitsMs = [30_000, 600_000];
 const againAfterMs = 30_000;
 
 export interface SenderOptions {
-  readonly channel: Channel;
-  readonly store: Pick<Store, "messages">;
+  readonly channel: Pick<Channel, "name" | "people">;
   readonly journal: Journal;
   readonly clock: Clock;
   readonly log: DeliverLog;
   readonly patienceMs: number;
   readonly probe: Probe;
-  /** Aborted when even what is under way has to end. */
-  readonly cut: AbortSignal;
 }
 
 /** The parts of a line that an attempt has to do with. */
@@ -42,8 +37,7 @@ export interface SenderParts {
   readonly ways: Ways;
   readonly condition: ChannelCondition;
   readonly overtaken: OvertakenMessages;
-  /** The line itself. */
-  readonly user: StateUser;
+  readonly attempts: MessageAttempts;
 }
 
 export class Sender {
@@ -53,8 +47,7 @@ export class Sender {
   readonly #ways: Ways;
   readonly #condition: ChannelCondition;
   readonly #overtaken: OvertakenMessages;
-  readonly #user: StateUser;
-  #startedMs = 0;
+  readonly #attempts: MessageAttempts;
   #delivered = 0;
   #dead = 0;
   readonly #failures: Partial<Record<SendFailure, number>> = {};
@@ -66,11 +59,7 @@ export class Sender {
     this.#ways = parts.ways;
     this.#condition = parts.condition;
     this.#overtaken = parts.overtaken;
-    this.#user = parts.user;
-  }
-
-  start(): void {
-    this.#startedMs = this.#options.clock.nowMs();
+    this.#attempts = parts.attempts;
   }
 
   counts(): Pick<ChannelStatus, "delivered" | "dead" | "failures"> {
@@ -79,57 +68,18 @@ export class Sender {
 
   /** One attempt, with its outcome. */
   async send(parcel: OutgoingMessage): Promise<void> {
-    const { store, journal, clock, probe, cut, log } = this.#options;
+    const { clock, probe } = this.#options;
     await probe("before-send");
-    const { message, resumed } = parcel;
-    const attempt = message.attempts + (resumed ? 1 : 0);
-    const { keepsGroups = false, edits = false } = this.#options.channel;
-    const before = await toldBefore(message, parcel.entries, store, journal, keepsGroups);
-    const root = edits ? await rootOf(message, parcel.entries, store, journal) : undefined;
-    const former = edits ? await formerRootOf(message, before, store, journal) : undefined;
-    const way = this.#ways.next(parcel, clock.elapsedMs());
-    await this.#noteStandIn(parcel, way);
-    const late = this.#late(parcel, way);
-    const places = { ...before, ...(root ? { root } : {}), ...(former ? { former } : {}) };
-    const told = { message, attempt, ...places, ...(late ? { late } : {}) };
-    const result = await attemptWithin(told, way.channel, { clock, cut, log });
-    if (result === null || (cut.aborted && result.kind !== "delivered")) {
+    const made = await this.#attempts.make(parcel);
+    if (made === null) {
       parcel.underWay = false;
       return;
     }
-    if (result.kind === "delivered") await probe("sent");
-    await this.#conclude(parcel, way.state, result, clock.elapsedMs());
+    if (made.result.kind === "delivered") await probe("sent");
+    await this.#conclude(parcel, made.state, made.result, clock.elapsedMs());
     parcel.underWay = false;
     // It was passed while its failure was being recorded.
     if (parcel.overtakenBy.size > 0 && this.#messages.all.has(parcel)) await this.#overtaken.handOver(parcel);
-  }
-
-  /** Records that somebody who stands in is about to be sent a message: after a crash it is that person who may have it. */
-  async #noteStandIn(parcel: OutgoingMessage, { channel, state }: Way): Promise<void> {
-    const [first] = this.#ways.of(parcel.message);
-    if (first.state === state) return;
-    parcel.message = { ...parcel.message, receipt: prefixOf(channel.name) };
-    await this.#options.journal.record({ message: parcel.message, entries: parcel.entries });
-  }
-
-  /** The delay and its cause, if it leaves long after it could have, or by the channel of somebody who stands in. */
-  #late({ message, entries, refusedBy }: OutgoingMessage, { state }: Way): Late | null {
-    const owedMs = entries.reduce(
-      (least, { item }) => Math.min(least, dueSinceMs(item)),
-      entries.length === 0 ? message.sealedAtMs : Number.POSITIVE_INFINITY,
-    );
-    const heldMs = this.#options.clock.nowMs() - owedMs;
-    const [first] = this.#ways.of(message);
-    if (first.state !== state) {
-      const because = refusedBy.get(first.state) ?? first.state.lastFailure;
-      return { heldMs: Number.isFinite(heldMs) ? heldMs : 0, because, insteadOf: first.channel.name };
-    }
-    if (!Number.isFinite(heldMs) || heldMs <= lateAfterMs) return null;
-    const trouble = state.health.troubleSince(owedMs);
-    const ran = owedMs >= this.#startedMs;
-    const because =
-      message.lastDetail ?? trouble ?? (ran ? "other messages went before it" : "perpwatch was not running");
-    return { heldMs, because };
   }
 
   async #conclude(
@@ -186,7 +136,7 @@ export class Sender {
       parcel.failed ||= failure !== "rate-limited";
       if (state.circuit.down) this.#messages.slow();
       await this.#retryLater(parcel, failed, nowMs + delayMs);
-      state.changed(this.#user);
+      this.#condition.changed(state);
       return;
     }
     if (result.kind === "refused" && patient && this.#othersMayTake(parcel, state, detail)) {
@@ -252,7 +202,7 @@ export class Sender {
     await journal.record({ message: parcel.message, entries: parcel.entries });
     this.#messages.delete(parcel);
     // A channel that failed and by which nothing is on its way any more is looked at.
-    for (const { state } of this.#ways.of(parcel.message)) state.changed(this.#user);
+    for (const { state } of this.#ways.of(parcel.message)) this.#condition.changed(state);
     this.#waiting.putBack(again);
     await probe("recorded");
   }
